@@ -1,0 +1,38 @@
+SETUP = python3 -m venv .venv && .venv/bin/pip install -q -e ".[dev]"
+
+.PHONY: ci clean demo fix lint setup test types schemas wheel bench
+
+test:  ## the whole suite
+	$(SETUP) && .venv/bin/python -m pytest -n auto
+
+demo:  ## two agents against the mock, and a refusal
+	$(SETUP) && .venv/bin/harness demo
+
+ci:  ## what a change must pass
+	.ci/run
+
+setup:
+	$(SETUP)
+
+lint:
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+
+fix:
+	.venv/bin/ruff check --fix
+	.venv/bin/ruff format
+
+types:
+	.venv/bin/mypy
+
+schemas:
+	.venv/bin/harness schemas --check
+
+wheel:
+	.venv/bin/python -m build --wheel
+
+bench:
+	.venv/bin/python -m bench
+
+clean:
+	rm -rf .venv build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache

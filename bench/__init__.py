@@ -1,0 +1,1 @@
+"""The benchmark: `python -m bench` prints one table, `--write` puts it into bench/README.md."""

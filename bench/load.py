@@ -1,0 +1,108 @@
+"""The load: C kept-alive connections in a process of their own, each sends its next request when an answer is complete.
+
+    python -m bench.load PORT KIND SECONDS CONNECTIONS
+
+prints one JSON object, a `Load`. An answer that is not 200 or a closed connection ends it with exit code 1.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import httptools
+
+from bench.wire import request_bytes
+
+WARM_UP = 0.3
+"""Seconds before counting starts."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """Answers per second, the share of a core that the client itself used, and all answers, warm-up included."""
+
+    rate: float
+    client_cpu: float
+    answers: int
+
+
+class Tally:
+    def __init__(self, failed: asyncio.Future[str]) -> None:
+        self.done = 0
+        self.failed = failed
+
+    def fail(self, why: str) -> None:
+        if not self.failed.done():
+            self.failed.set_result(why)
+
+
+class Connection(asyncio.Protocol):
+    """One connection; httptools finds the end of an answer, be it by length or by chunks."""
+
+    def __init__(self, wire: bytes, tally: Tally) -> None:
+        self.wire = wire
+        self.tally = tally
+        self.parser = httptools.HttpResponseParser(self)
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+        transport.write(self.wire)
+
+    def data_received(self, data: bytes) -> None:
+        self.parser.feed_data(data)
+
+    def on_message_complete(self) -> None:
+        if (status := self.parser.get_status_code()) != 200:
+            return self.tally.fail(f"an answer is {status}")
+        self.tally.done += 1
+        return self.transport.write(self.wire)  # type: ignore[no-any-return]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.tally.fail(f"the server closed a connection: {exc}")
+
+
+async def run(port: int, kind: str, seconds: float, connections: int) -> Load:
+    loop = asyncio.get_running_loop()
+    tally = Tally(loop.create_future())
+    wire = request_bytes(port, kind)
+    for _ in range(connections):
+        await loop.create_connection(lambda: Connection(wire, tally), "127.0.0.1", port)
+    await asyncio.wait([tally.failed], timeout=WARM_UP)
+    done, cpu, wall = tally.done, time.process_time(), time.perf_counter()
+    await asyncio.wait([tally.failed], timeout=seconds)
+    took = time.perf_counter() - wall
+    if tally.failed.done():
+        raise SystemExit(f"port {port}, {kind}: {tally.failed.result()}")
+    return Load((tally.done - done) / took, (time.process_time() - cpu) / took, tally.done)
+
+
+def measure(port: int, kind: str, seconds: float, connections: int) -> Load:
+    """One round in a child process; its failure is a RuntimeError."""
+    command = [sys.executable, "-m", "bench.load", str(port), kind, str(seconds), str(connections)]
+    child = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 20, check=False)
+    if child.returncode:
+        raise RuntimeError(child.stderr.strip())
+    return Load(**json.loads(child.stdout))
+
+
+def main() -> None:
+    port, kind, seconds, connections = sys.argv[1:]
+    gc.disable()
+    try:
+        from uvloop import new_event_loop
+    except ImportError:
+        new_event_loop = asyncio.new_event_loop  # type: ignore[assignment]
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        load = runner.run(run(int(port), kind, float(seconds), int(connections)))
+    print(json.dumps(asdict(load)))
+
+
+if __name__ == "__main__":
+    main()

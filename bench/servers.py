@@ -1,0 +1,133 @@
+"""The servers under load, each a child process that is ended by its own pid."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from bench.sample import DELTAS, TEXT
+from bench.wire import Captured
+
+ROOT = Path(__file__).parent.parent
+AIMOCK = "@copilotkit/aimock"
+AIMOCK_VERSION = "1.43.0"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "responses-harness-bench"
+
+
+class SkipError(Exception):
+    """A server, or a part of the project, that cannot be measured here; the text says why."""
+
+
+@dataclass(frozen=True)
+class Server:
+    name: str
+    port: int
+    pid: int
+    started: float
+    """Seconds from the start of the process to the first connection."""
+
+    def cpu(self) -> float | None:
+        """CPU seconds so far, user and system; None where /proc does not tell."""
+        try:
+            fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        except FileNotFoundError:
+            return None
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def end(child: subprocess.Popen[bytes]) -> None:
+    child.terminate()
+    try:
+        child.wait(5)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+
+
+def wait_for(port: int, child: subprocess.Popen[bytes], name: str, seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and child.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.005)
+    raise SkipError(f"{name} is skipped: it does not listen (exit code {child.poll()}; see stderr)")
+
+
+@contextmanager
+def serving(name: str, command: Sequence[str], port: int) -> Iterator[Server]:
+    """A child process that listens on `port`, ended when the block ends."""
+    begun = time.perf_counter()
+    env = {**os.environ, "NODE_ENV": "production"}
+    child = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    try:
+        wait_for(port, child, name)
+        yield Server(name, port, child.pid, time.perf_counter() - begun)
+    finally:
+        end(child)
+
+
+@contextmanager
+def ours() -> Iterator[Server]:
+    if importlib.util.find_spec("harness.__main__") is None:
+        raise SkipError("ours is skipped: there is no harness.__main__, so the bare server sends a built-in sample")
+    port = free_port()
+    command = [sys.executable, "-m", "harness", "serve", "--host", "127.0.0.1", "--port", str(port)]
+    with serving("ours", [*command, "--script", "bench/script.py"], port) as server:
+        yield server
+
+
+@contextmanager
+def bare(answers: Mapping[str, Captured], folder: Path, *, split: bool = False) -> Iterator[Server]:
+    file = folder / "answers.json"
+    file.write_text(json.dumps({kind: asdict(answer) for kind, answer in answers.items()}))
+    port = free_port()
+    command = [sys.executable, "-m", "bench.bare", str(port), str(file), *(["--split"] if split else [])]
+    with serving("bare, a chunk per event" if split else "bare", command, port) as server:
+        yield server
+
+
+def aimock_cli() -> Path:
+    """The command's file, installed into the user's cache when it is not there."""
+    if not (shutil.which("node") and shutil.which("npm")):
+        raise SkipError("aimock is skipped: it needs node and npm")
+    package = CACHE / "node_modules" / AIMOCK
+    manifest = package / "package.json"
+    if not manifest.exists() or json.loads(manifest.read_text())["version"] != AIMOCK_VERSION:
+        CACHE.mkdir(parents=True, exist_ok=True)
+        install = ["npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", str(CACHE)]
+        try:
+            subprocess.run([*install, f"{AIMOCK}@{AIMOCK_VERSION}"], check=True, timeout=60)
+        except subprocess.SubprocessError as why:
+            raise SkipError(f"aimock is skipped: npm cannot install {AIMOCK}@{AIMOCK_VERSION}") from why
+    return package / "dist" / "cli.js"
+
+
+@contextmanager
+def aimock(folder: Path) -> Iterator[Server]:
+    """As fast as its options allow: no latency, no log, a journal of one entry, chunks that make our deltas."""
+    fixtures = folder / "fixtures.json"
+    fixtures.write_text(json.dumps({"fixtures": [{"match": {}, "response": {"content": TEXT}}]}))
+    port = free_port()
+    options = {"port": port, "fixtures": fixtures, "latency": 0, "chunk-size": len(DELTAS[0])}
+    options |= {"log-level": "silent", "journal-max": 1}
+    flags = [text for name, value in options.items() for text in (f"--{name}", str(value))]
+    with serving("aimock", ["node", str(aimock_cli()), *flags], port) as server:
+        yield server

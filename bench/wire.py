@@ -1,0 +1,65 @@
+"""The two requests of the benchmark, and what a server answers to them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from http.client import HTTPConnection
+
+PATH = "/v1/responses"
+HEADERS = {"authorization": "Bearer sk-bench", "content-type": "application/json"}
+BODIES = {
+    "json": b'{"model":"gpt-4.1","input":"Say fifty words."}',
+    "stream": b'{"model":"gpt-4.1","input":"Say fifty words.","stream":true}',
+}
+OF_THE_CONNECTION = {"connection", "content-length", "date", "keep-alive", "server", "transfer-encoding"}
+
+
+@dataclass(frozen=True)
+class Captured:
+    """An answer: its headers (lower case, without those of the connection) and its whole body."""
+
+    headers: dict[str, str]
+    body: str
+
+    @property
+    def events(self) -> list[str]:
+        """The names of the server-sent events, in order."""
+        return [line[7:] for line in self.body.splitlines() if line.startswith("event: ")]
+
+    @property
+    def text(self) -> str:
+        """The output text, put together from the deltas of a stream or read from the JSON answer."""
+        if self.events:
+            data = (json.loads(line[6:]) for line in self.body.splitlines() if line.startswith("data: {"))
+            return "".join(e["delta"] for e in data if e["type"] == "response.output_text.delta")
+        parts = (p for i in json.loads(self.body)["output"] for p in i["content"])
+        return "".join(part["text"] for part in parts)
+
+    def shape(self) -> str:
+        """The answer in one phrase: bytes, and events with their deltas."""
+        deltas = self.events.count("response.output_text.delta")
+        size = f"{len(self.body.encode()):,} bytes"
+        return f"{size}, {len(self.events)} events ({deltas} deltas)" if self.events else size
+
+
+def capture(port: int, kind: str) -> Captured:
+    """What the server on `port` answers to the request `kind` ("json" or "stream"); not 200 is a RuntimeError."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request("POST", PATH, BODIES[kind], HEADERS)
+        answer = connection.getresponse()
+        body = answer.read().decode()
+    finally:
+        connection.close()
+    if answer.status != 200:
+        raise RuntimeError(f"port {port} answers {answer.status} to the {kind} request: {body[:500]}")
+    headers = {name.lower(): value for name, value in answer.getheaders()}
+    return Captured({n: v for n, v in headers.items() if n not in OF_THE_CONNECTION}, body)
+
+
+def request_bytes(port: int, kind: str) -> bytes:
+    """The whole HTTP/1.1 request, as it goes over a connection that is kept alive."""
+    fields = {"host": f"127.0.0.1:{port}", **HEADERS, "content-length": str(len(BODIES[kind]))}
+    head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    return f"POST {PATH} HTTP/1.1\r\n{head}\r\n".encode() + BODIES[kind]

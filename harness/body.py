@@ -1,0 +1,85 @@
+"""From the bytes of a request to JSON, with the faults of the transport the API names.
+
+Duplicate names, invalid UTF-8 and anything that is not JSON (NaN included) are errors of the body as a whole.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+
+from harness.exchange import Fault
+
+DEEPEST = 200
+"""Nesting beyond which a body counts as unparseable; the API's own limit is not known."""
+
+
+def parse(raw: bytes) -> tuple[Any, Fault | None]:
+    """The JSON value of a body, or the fault it has; an empty body and `null` count as `{}`."""
+    if not raw:
+        return {}, None
+    try:
+        value = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return None, Fault("syntax" if _is_unicode(raw) else "unicode")
+    if raw.count(b"[") + raw.count(b"{") > DEEPEST and _depth(value) > DEEPEST:
+        return None, Fault("syntax")
+    if twice := duplicate(raw, value):
+        return None, twice
+    return ({} if value is None else value), None
+
+
+def _depth(value: Any) -> int:
+    level, deepest = [value], 0
+    while level := [inner for one in level for inner in _inside(one)]:
+        deepest += 1
+    return deepest
+
+
+def _inside(value: Any) -> list[Any]:
+    return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+
+
+def _is_unicode(raw: bytes) -> bool:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def members(value: Any) -> int:
+    """How many object members a parsed value has, at all depths; iterative, so that depth cannot hurt."""
+    count, waiting = 0, [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            count += len(one)
+            waiting.extend(one.values())
+        elif isinstance(one, list):
+            waiting.extend(one)
+    return count
+
+
+def duplicate(raw: bytes, value: Any) -> Fault | None:
+    """The first duplicate name of a body, found by a second, slower parse only when a cheap count says there is one."""
+    names = raw.count(b'":') - raw.count(b'\\":')
+    return None if names == members(value) else _search(json.loads(raw, object_pairs_hook=tuple), ())
+
+
+def _search(value: Any, path: tuple[str, ...]) -> Fault | None:
+    """Objects come as tuples of pairs, to see the names a dict would merge; array indices are not part of a path."""
+    if isinstance(value, list):
+        return next((found for one in value if (found := _search(one, path))), None)
+    if not isinstance(value, tuple):
+        return None
+    seen: set[str] = set()
+    for name, inner in value:
+        if name in seen:
+            return Fault("duplicate", name, ".".join((*path, name)))
+        seen.add(name)
+        if found := _search(inner, (*path, name)):
+            return found
+    return None

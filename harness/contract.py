@@ -1,0 +1,105 @@
+"""The contract: would the API take this request? `check` says no with the API's one error, the first, or nothing.
+
+The order is source order: rules of `access` and `transport`, the schema of the body, then the other rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import harness.rules  # noqa: F401  (registers every rule)
+from harness import breach
+from harness.errors import ApiError, RegistrationError
+from harness.exchange import Json, Request
+from harness.rule import RULES, Rule
+from harness.transcript import Transcript
+
+BEFORE_SHAPE = ("access", "transport")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A refused request: which rule, the API's error, and the facts behind it."""
+
+    rule: Rule
+    error: ApiError
+    facts: Mapping[str, Any]
+
+
+def check(request: Request, world: Any) -> Refusal | None:
+    """The refusal the API would answer this request with in this World; None when it would take it.
+
+    `world` is None when the key names no World. The body is not changed; null members at the top level count as absent.
+    """
+    before, after = _plan(request.operation)
+    for rule in before:
+        if refusal := _judge(rule, request, world, None):
+            return refusal
+    if request.schema and (found := breach.first(request.schema, given(request.body))):
+        return _refused(found)
+    if not after:
+        return None
+    transcript = world.transcript(request.body if isinstance(request.body, dict) else {})
+    for rule in after:
+        if refusal := _judge(rule, request, world, transcript):
+            return refusal
+    return None
+
+
+def given(body: Any) -> Any:
+    """A body without its null members at the top level, which the API takes as absent (`model` and `input` excepted)."""
+    if not isinstance(body, dict) or None not in body.values():
+        return body
+    return {name: value for name, value in body.items() if value is not None or name in ("model", "input")}
+
+
+def _judge(rule: Rule, request: Request, world: Any, transcript: Transcript | None) -> Refusal | None:
+    subjects = {"request": request, "world": world, "transcript": transcript}
+    assert rule.check
+    for facts in rule.check(*(subjects[name] for name in rule.needs)):
+        return Refusal(rule, rule.refuse(facts), facts)
+    return None
+
+
+def _refused(found: breach.Breach) -> Refusal:
+    rule = words_for(found.keyword, found.rule)
+    return Refusal(rule, rule.refuse(found.facts), found.facts)
+
+
+def words_for(keyword: str, named: str | None) -> Rule:
+    """The rule that speaks for a breach: the one the schema names there, else the one for the keyword."""
+    if named and named in RULES:
+        return RULES[named]
+    by_keyword = _by_keyword()
+    return by_keyword.get(keyword) or by_keyword["unexplained"]
+
+
+@cache
+def _by_keyword() -> Mapping[str, Rule]:
+    return {rule.keyword: rule for rule in RULES.values() if rule.keyword and rule.keyword != "x-rule"}
+
+
+@cache
+def _plan(operation: str) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
+    checks = [rule for rule in RULES.values() if rule.check and (operation in rule.on or "*" in rule.on)]
+    before = tuple(rule for rule in checks if rule.area in BEFORE_SHAPE)
+    return before, tuple(rule for rule in checks if rule.area not in BEFORE_SHAPE)
+
+
+def named_rules(schema: Any) -> set[str]:
+    """Every rule that a schema names by `x-rule` or `x-known-rule`."""
+    if isinstance(schema, list):
+        return set().union(*map(named_rules, schema), set())
+    if not isinstance(schema, dict):
+        return set()
+    own = {value for key in ("x-rule", "x-known-rule") if isinstance(value := schema.get(key), str)}
+    return own.union(*map(named_rules, schema.values()))
+
+
+def verify_names(schema: Json) -> None:
+    """A RegistrationError when a schema names a rule that does not exist."""
+    if unknown := named_rules(schema) - set(RULES):
+        raise RegistrationError(f"schemas name unknown rules: {', '.join(sorted(unknown))}")

@@ -1,0 +1,117 @@
+"""The control plane: what other languages use to script a World and read its journal, as plain JSON over HTTP.
+
+The bearer key of a control request names the World, as it does for the API itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
+
+from harness.errors import HarnessError
+from harness.exchange import Json
+from harness.item import Item, from_wire
+from harness.mock import Mock
+from harness.rule import RULES
+from harness.script import Matcher
+from harness.world import World
+
+PREFIX = "/_harness"
+
+App = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+def control(mock: Mock) -> App:
+    """The FastAPI app of a mock's control plane."""
+    app = FastAPI(title="responses-harness", docs_url=f"{PREFIX}/docs", openapi_url=f"{PREFIX}/openapi.json")
+
+    def world_of(request: Request) -> World:
+        world = mock.world_of({name.lower(): value for name, value in request.headers.items()})
+        if world is None:
+            raise HarnessError("no World: send `Authorization: Bearer sk-…` with the key of the client under test.")
+        return world
+
+    @app.exception_handler(HarnessError)
+    async def explain(_: Request, problem: HarnessError) -> JSONResponse:
+        return JSONResponse({"error": {"message": str(problem), "type": "harness_error"}}, 400)
+
+    @app.get(f"{PREFIX}/health")
+    async def health() -> Json:
+        """Whether the server is up, and how many Worlds are open."""
+        return {"status": "ok", "worlds": len(mock.worlds)}
+
+    @app.post(f"{PREFIX}/script")
+    async def script(request: Request) -> Json:
+        """Add turns: `{"when": {"instructions": "planner"}, "turns": [[{"type": "message", …}], …]}`."""
+        world = world_of(request)
+        said = await _object(request)
+        conditions: dict[str, Matcher] = said.get("when") or {}
+        route = world.turns.when(conditions) if conditions else world.script()
+        route.script(*turns(said.get("turns")))
+        return {"turns": len(route.turns)}
+
+    @app.get(f"{PREFIX}/exchanges")
+    async def exchanges(request: Request) -> list[Json]:
+        """The journal of a World, oldest first."""
+        return [
+            {
+                "number": exchange.number,
+                "request": {
+                    "method": exchange.request.method,
+                    "path": exchange.request.path,
+                    "body": exchange.request.body,
+                },
+                "status": exchange.status,
+                "answer": exchange.answer.body,
+                "rule": exchange.answer.rule,
+            }
+            for exchange in world_of(request).exchanges
+        ]
+
+    @app.get(f"{PREFIX}/unused")
+    async def unused(request: Request) -> Json:
+        """Turns that no request took, and requests that no turn answered."""
+        world = world_of(request)
+        return {"unused": len(world.turns.unused), "problems": [problem for _, problem in world.problems]}
+
+    @app.delete(f"{PREFIX}/world")
+    async def forget(request: Request) -> Json:
+        """Forget everything about a key."""
+        mock.close(world_of(request).api_key)
+        return {"deleted": True}
+
+    @app.get(f"{PREFIX}/rules")
+    async def rules() -> list[Json]:
+        """Every rule: id, area, summary, evidence level, words."""
+        return [
+            {
+                "id": rule.id,
+                "area": rule.area,
+                "summary": rule.summary,
+                "level": rule.level,
+                "message": rule.error.message,
+            }
+            for rule in RULES.values()
+        ]
+
+    return app
+
+
+async def _object(request: Request) -> Json:
+    try:
+        said = await request.json()
+    except ValueError as problem:
+        raise HarnessError(f"the body is not JSON: {problem}") from problem
+    if not isinstance(said, dict):
+        raise HarnessError('the body must be an object: {"turns": [[{"type": "message", …}]]}')
+    return said
+
+
+def turns(said: Any) -> list[list[Item]]:
+    """Turns from JSON: a list of turns, each an item or a list of items in their wire form."""
+    if not isinstance(said, list) or not said:
+        raise HarnessError("`turns` must be a list with at least one turn, each an item or a list of items.")
+    return [[from_wire(one) for one in (turn if isinstance(turn, list) else [turn])] for turn in said]

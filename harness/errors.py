@@ -1,0 +1,71 @@
+"""The two kinds of failure.
+
+ApiError                what the real API would say: data for the client under test, never raised past the mock
+HarnessError            our user's problem: what, where, how to fix
+├── ScriptError         a script that cannot be read, or a turn that is none
+│   ├── NoTurn          a request that no turn answers
+│   └── UnusedTurns     turns that no request took
+├── RegistrationError   a rule, item or operation that is declared wrongly
+├── SchemaError         schemas missing, stale or not what an overlay expects
+└── ConfigError         an option, key or marker that does not fit
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ApiError:
+    """An error answer in the API's words; all its texts may hold `{fact}` fields.
+
+    The wire form is `{"error": {"message", "type", "param", "code"}}` with HTTP status `status`.
+    """
+
+    status: int
+    message: str
+    param: str | None = None
+    code: str | None = None
+    type: str = "invalid_request_error"
+    headers: Mapping[str, str] | None = None
+
+    def fill(self, facts: Mapping[str, Any]) -> ApiError:
+        """This error with its fields replaced by facts; a field without a fact is a KeyError."""
+        param, code = (text and text.format_map(facts) for text in (self.param, self.code))
+        return ApiError(
+            self.status, self.message.format_map(facts), param, code, self.type.format_map(facts), self.headers
+        )
+
+    def body(self) -> dict[str, Any]:
+        """The JSON body the API sends."""
+        return {"error": {"message": self.message, "type": self.type, "param": self.param, "code": self.code}}
+
+
+class HarnessError(Exception):
+    """Something only the user of the harness can fix; the text says what, where and how."""
+
+
+class ScriptError(HarnessError):
+    """A script file or a turn that cannot be used."""
+
+
+class NoTurn(ScriptError):
+    """A request that no turn of the script answers."""
+
+
+class UnusedTurns(ScriptError):
+    """Turns of the script that no request took."""
+
+
+class RegistrationError(HarnessError):
+    """A rule, an item kind or an operation that is declared wrongly; raised at import."""
+
+
+class SchemaError(HarnessError):
+    """A schema that is missing or stale, or an overlay that no longer fits it."""
+
+
+class ConfigError(HarnessError):
+    """An option, a key or a marker that does not fit."""

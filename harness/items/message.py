@@ -1,0 +1,137 @@
+"""What the model says: text with annotations, or a refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from harness.errors import ScriptError
+from harness.exchange import Json
+from harness.item import Grow, Notes, Parts, Text, item
+
+CONTENT = Parts(
+    "content",
+    "content_part",
+    "content_index",
+    {
+        "output_text": Notes("text", "output_text"),
+        "refusal": Grow("refusal", "refusal"),
+    },
+)
+
+PHASES = ("commentary", "final_answer")
+RANGED = ("url_citation", "container_file_citation")
+POINTED = ("file_citation", "file_path")
+
+
+@item("msg", CONTENT, fills={"content": [], "role": "assistant"})
+def message(
+    text: Text | Json = "",
+    *more: Text | Json,
+    annotations: Sequence[Json] = (),
+    logprobs: Sequence[Json] = (),
+    phase: str | None = None,
+) -> Json:
+    """The assistant speaks.
+
+    Each positional argument is a content part: a str, a list of str (the exact deltas to stream), `refusal("…")` or
+    `output_text("…")`. `annotations` and `logprobs` belong to the first part, which must then be a plain text.
+    """
+    if isinstance(text, dict):
+        if annotations or logprobs:
+            raise ScriptError(
+                "annotations and logprobs belong to a text. Give them to output_text('…', annotations=…)."
+            )
+        first = text
+    else:
+        first = output_text(text, annotations=annotations, logprobs=logprobs)
+    content = [first, *(part if isinstance(part, dict) else output_text(part) for part in more)]
+    if phase is None:
+        return {"content": content, "role": "assistant"}
+    if phase not in PHASES:
+        raise ScriptError(f"phase is {phase!r}. It is one of: {', '.join(PHASES)}.")
+    return {"content": content, "phase": phase, "role": "assistant"}
+
+
+def output_text(text: Text, *, annotations: Sequence[Json] = (), logprobs: Sequence[Json] = ()) -> Json:
+    """A content part: text, with annotations that fit it and one logprobs entry a token."""
+    whole = text if isinstance(text, str) else _joined(text)
+    fitted = [_fitted(f"annotations[{index}]", note, whole) for index, note in enumerate(annotations)]
+    return {"type": "output_text", "annotations": fitted, "logprobs": list(logprobs), "text": text}
+
+
+def refusal(text: Text) -> Json:
+    """A content part: the model declines in these words; the response is still `completed`."""
+    return {"type": "refusal", "refusal": text}
+
+
+def url_citation(
+    url: str, title: str, start_index: int | None = None, end_index: int | None = None, *, cite: str | None = None
+) -> Json:
+    """A web page cited for `text[start_index:end_index]`, for the words `cite`, or for the whole text."""
+    own = {"title": title, "url": url}
+    return {"type": "url_citation", "end_index": end_index, "start_index": start_index, **own, "cite": cite}
+
+
+def container_file_citation(
+    container_id: str,
+    file_id: str,
+    filename: str,
+    start_index: int | None = None,
+    end_index: int | None = None,
+    *,
+    cite: str | None = None,
+) -> Json:
+    """A file that code wrote, cited for a range, for the words `cite`, or for the whole text."""
+    own = {"container_id": container_id, "end_index": end_index, "file_id": file_id, "filename": filename}
+    return {"type": "container_file_citation", **own, "start_index": start_index, "cite": cite}
+
+
+def file_citation(file_id: str, filename: str, index: int | None = None, *, cite: str | None = None) -> Json:
+    """A file cited at `index` of the text, after the words `cite`, or at the end."""
+    return {"type": "file_citation", "file_id": file_id, "filename": filename, "index": index, "cite": cite}
+
+
+def file_path(file_id: str, index: int | None = None, *, cite: str | None = None) -> Json:
+    """A file the model made, named at `index` of the text, after the words `cite`, or at the end."""
+    return {"type": "file_path", "file_id": file_id, "index": index, "cite": cite}
+
+
+def _joined(text: Any) -> str:
+    if not isinstance(text, list | tuple) or not all(isinstance(delta, str) for delta in text):
+        raise ScriptError(f"text is {text!r}. Give a str, or a list of str: the exact deltas to stream.")
+    return "".join(text)
+
+
+def _fitted(at: str, note: Json, text: str) -> Json:
+    """The annotation with its place filled in; ScriptError when the text has no such place."""
+    note = dict(note)
+    start, end = _cited(at, note.pop("cite", None), text)
+    known = note.get("type")
+    if known in RANGED:
+        note |= {name: value for name, value in (("end_index", end), ("start_index", start)) if note.get(name) is None}
+        _inside(at, text, start_index=note["start_index"], end_index=note["end_index"])
+    elif known in POINTED:
+        note |= {"index": end} if note.get("index") is None else {}
+        _inside(at, text, index=note["index"])
+    else:
+        raise ScriptError(f"{at}.type is {known!r}. It is one of: {', '.join(sorted((*RANGED, *POINTED)))}.")
+    return note
+
+
+def _cited(at: str, words: str | None, text: str) -> tuple[int, int]:
+    if words is None:
+        return 0, len(text)
+    if (start := text.find(words)) < 0:
+        raise ScriptError(f"{at} cites {words!r}, but the text is {text!r}. Cite words of the text.")
+    return start, start + len(words)
+
+
+def _inside(at: str, text: str, **places: int) -> None:
+    least = 0
+    for name, place in places.items():
+        if not isinstance(place, int) or not least <= place <= len(text):
+            raise ScriptError(
+                f"{at}.{name} is {place!r}. This text allows {least} to {len(text)}; or give cite='words'."
+            )
+        least = place

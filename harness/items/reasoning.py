@@ -1,0 +1,41 @@
+"""What the model thinks: summaries, raw text, ciphertext."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.exchange import Json
+from harness.item import Grow, Parts, Text, item
+
+SUMMARY = Parts(
+    "summary",
+    "reasoning_summary_part",
+    "summary_index",
+    {"summary_text": Grow("text", "reasoning_summary_text")},
+)
+RAW = Parts("content", "content_part", "content_index", {"reasoning_text": Grow("text", "reasoning_text")})
+
+
+@item("rs", SUMMARY, RAW, status=False, fills={"summary": []})
+def reasoning(
+    summary: str | Sequence[Text] = (),
+    *,
+    encrypted_content: str | None = None,
+    content: str | Sequence[Text] | None = None,
+) -> Json:
+    """The model thinks; by default nothing of it shows.
+
+    `summary` and `content` (raw reasoning, of open-weight models only) are each a text or a list of texts, one a part;
+    a text may be a list of str, its exact deltas. `content=[]` and `encrypted_content` are what newer models add when
+    reasoning is asked for encrypted.
+    """
+    members: Json = {"summary": [{"type": "summary_text", "text": text} for text in _texts(summary)]}
+    if content is not None:
+        members["content"] = [{"type": "reasoning_text", "text": text} for text in _texts(content)]
+    if encrypted_content is not None:
+        members["encrypted_content"] = encrypted_content
+    return members
+
+
+def _texts(given: str | Sequence[Text]) -> Sequence[Text]:
+    return [given] if isinstance(given, str) else given

@@ -1,0 +1,63 @@
+"""What an operation is: an endpoint's method and path, the schemas of its body and answer, and the function behind it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.errors import RegistrationError
+from harness.exchange import Answer, Request
+
+Handler = Callable[[Request, Any], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One endpoint below the API's root: `POST /responses`."""
+
+    method: str
+    template: str
+    body: str | None
+    query: str | None
+    handler: Handler
+    pattern: re.Pattern[str]
+
+    @property
+    def id(self) -> str:
+        """The method and the path template, as rules name it."""
+        return f"{self.method} {self.template}"
+
+
+OPERATIONS: dict[str, Operation] = {}
+"""Every operation by id; filled by importing `harness.operations`."""
+
+_PATHS: dict[str, dict[str, Operation]] = {}
+
+
+def operation(
+    method: str, template: str, *, body: str | None = None, query: str | None = None
+) -> Callable[[Handler], Handler]:
+    """Register a function `(request, world) -> Answer`; `body` and `query` name the schemas of what it takes."""
+
+    def register(handler: Handler) -> Handler:
+        pattern = re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", template))
+        made = Operation(method, template, body, query, handler, pattern)
+        if made.id in OPERATIONS or not handler.__doc__:
+            raise RegistrationError(f"operation {made.id}: {'declared twice' if handler.__doc__ else 'no docstring'}")
+        OPERATIONS[made.id] = _PATHS.setdefault(template, {})[method] = made
+        return handler
+
+    return register
+
+
+def find(method: str, path: str) -> tuple[Operation | None, Mapping[str, str], bool]:
+    """The operation for a method and path, the path's parameters, and whether the path exists at all."""
+    if exact := _PATHS.get(path):
+        return exact.get(method), {}, True
+    for methods in _PATHS.values():
+        one = next(iter(methods.values()))
+        if "{" in one.template and (match := one.pattern.fullmatch(path)):
+            return methods.get(method), match.groupdict(), True
+    return None, {}, False

@@ -1,0 +1,80 @@
+"""`/responses`: create, retrieve, delete, and list the input items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.contract import given
+from harness.exchange import Answer, Json, Request
+from harness.item import Item, finish
+from harness.operation import operation
+from harness.paging import page
+from harness.response import finished, listed_input, skeleton
+from harness.stream import events
+from harness.usage import tokens, usage
+from harness.world import World, conversation_id
+
+PREFIXES = {"message": "msg", "reasoning": "rs", "function_call": "fc", "function_call_output": "fc"}
+
+
+@operation("POST", "/responses", body="CreateResponse")
+def create(request: Request, world: World) -> Answer:
+    """Run the model once: the next turn of the script, as one JSON object or as a stream of events."""
+    body = given(request.body)
+    turn = world.turns.next(request)
+    transcript = world.transcript(body)
+    conversation = conversation_id(body)
+    now = world.tick()
+    id = world.ids.response(now, body.get("previous_response_id"))
+    started = skeleton(body, id, now, conversation=conversation)
+    output = [finish(item, world.ids, id, now) for item in turn]
+    response = finished(started, output, usage(_input_tokens(body, transcript.items), output), now + 1)
+    own = _with_ids(listed_input(body), world, id, now)
+    if response["store"] is not False and not world.account.zdr:
+        world.store(response, own, transcript.items)
+    if conversation:
+        world.conversations[conversation].items += [*own, *output]
+    return _answer(response, body, turn)
+
+
+def _answer(response: Json, body: Json, turn: Sequence[Item]) -> Answer:
+    if not body.get("stream"):
+        return Answer(200, {**response, "billing": {"payer": "developer"}})
+    options = body.get("stream_options") or {}
+    return Answer(
+        200, response, events=events(response, items=turn, obfuscate=options.get("include_obfuscation", True))
+    )
+
+
+def _input_tokens(body: Json, items: Sequence[Json]) -> int:
+    return tokens(items) + tokens([{"text": body.get("instructions") or ""}]) + tokens(body.get("tools") or ())
+
+
+def _with_ids(items: list[Json], world: World, response_id: str, now: int) -> list[Json]:
+    """Items as they are stored: each has an id, the client's own where it gave one."""
+    return [
+        item if item.get("id") else {"id": world.ids.item(PREFIXES.get(item["type"], "item"), response_id, now), **item}
+        for item in items
+        if item.get("type") != "item_reference"
+    ]
+
+
+@operation("GET", "/responses/{response_id}", query="RetrieveResponse")
+def retrieve(request: Request, world: World) -> Answer:
+    """A stored response as it stands."""
+    return Answer(200, world.responses[request.params["response_id"]].response)
+
+
+@operation("DELETE", "/responses/{response_id}")
+def delete(request: Request, world: World) -> Answer:
+    """Forget a response; nothing can be chained to it any more."""
+    id = request.params["response_id"]
+    del world.responses[id]
+    return Answer(200, {"id": id, "object": "response.deleted", "deleted": True})
+
+
+@operation("GET", "/responses/{response_id}/input_items", query="ListInputItems")
+def input_items(request: Request, world: World) -> Answer:
+    """The items that were the input of a stored response, newest first unless `order=asc`."""
+    stored = world.responses[request.params["response_id"]]
+    return Answer(200, page(stored.input, request.query))

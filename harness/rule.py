@@ -1,0 +1,216 @@
+"""What a rule is: why the API refuses a request, how we know it, and what proves it.
+
+A rule is a generator function that yields facts; `@rule` adds the API's words. A shape rule (`@shape`) is a rule about a
+JSON Schema keyword: it has words but no function, the schema finds the breach. The function's name is the rule's id, its
+docstring the documentation, its module the area. Source order is precedence: the API reports one error, the first.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol
+
+from harness.errors import ApiError, RegistrationError
+from harness.exchange import Json
+from harness.organization import Organization
+
+Level = Literal["recorded", "reported", "documented", "typed", "assumed"]
+LEVELS: tuple[Level, ...] = ("recorded", "reported", "documented", "typed", "assumed")
+CREATE = "POST /responses"
+
+
+class World(Protocol):
+    """What a rule may ask of a World: what its key has stored, and the account behind it."""
+
+    account: Organization
+    responses: Mapping[str, Any]
+    conversations: Mapping[str, Any]
+    reasoning_of: Mapping[str, str]
+    follower_of: Mapping[str, str]
+
+
+Facts = Mapping[str, Any]
+Check = Callable[..., Iterable[Facts]]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """How we know a fact: `recorded > reported > documented > typed > assumed`; `date` is YYYY[-MM[-DD]]."""
+
+    level: Level
+    where: str
+    date: str = ""
+
+
+def reported(where: str, date: str = "") -> Source:
+    """Quoted by somebody who hit it live; `where` is an address or names the public probe."""
+    return Source("reported", where, date)
+
+
+def recorded(where: str, date: str = "") -> Source:
+    """Read from recorded traffic."""
+    return Source("recorded", where, date)
+
+
+def documented(where: str, date: str = "") -> Source:
+    """Said by the provider's own documentation."""
+    return Source("documented", where, date)
+
+
+def assumed(why: str) -> Source:
+    """Not known: the closest known form, counted as an assumption in every report."""
+    return Source("assumed", why)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An example: what was sent before, and the request itself as a patch over the minimal valid one.
+
+    `body` is merged over `{"model": "gpt-4.1", "input": "hi"}`; a None deletes only where `absent` lists the key.
+    `headers` replaces the headers, `raw` the whole body. `path` is for other operations than `POST /responses`.
+    `before` are earlier cases; `{n.id}` in a string means the id of the n-th answer, and `{n.output.i.id}` goes deeper.
+    `turns` is what the model says to the requests, in order; `given` is the organization at the last request.
+    """
+
+    body: Any = None
+    before: tuple[Case, ...] = ()
+    turns: tuple[Any, ...] = ()
+    absent: tuple[str, ...] = ()
+    headers: Mapping[str, str] | None = None
+    raw: bytes | None = None
+    on: str | None = None
+    given: Organization | None = None
+
+
+def after(*steps: Json | Case, turns: Sequence[Any] = ()) -> Case:
+    """A case whose last step is judged after the others were sent; `turns` are the model's words in order."""
+    *earlier, last = (step if isinstance(step, Case) else Case(step) for step in steps)
+    return replace(last, before=tuple(earlier), turns=tuple(turns))
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One reason for a refusal: its words, its evidence, its examples and (unless the schema finds it) its check."""
+
+    id: str
+    area: str
+    doc: str
+    error: ApiError
+    sources: tuple[Source, ...]
+    rejects: Mapping[str, Case]
+    accepts: tuple[Case, ...]
+    on: tuple[str, ...] = (CREATE,)
+    check: Check | None = None
+    needs: tuple[str, ...] = ()
+    keyword: str | None = None
+    fix: str = ""
+
+    @property
+    def summary(self) -> str:
+        """The first line of the documentation."""
+        return self.doc.splitlines()[0]
+
+    @property
+    def level(self) -> Level:
+        """The best evidence level among the sources."""
+        return min((source.level for source in self.sources), key=LEVELS.index)
+
+    def refuse(self, facts: Facts) -> ApiError:
+        """The API's error for these facts."""
+        return self.error.fill(facts)
+
+
+RULES: dict[str, Rule] = {}
+"""Every rule by id; filled by importing `harness.rules`, in order of precedence."""
+
+_SUBJECTS = ("request", "world", "transcript")
+
+
+def rule(
+    *,
+    error: ApiError,
+    source: Source | Sequence[Source],
+    rejects: Mapping[str, Json | Case],
+    accepts: Sequence[Json | Case] = (),
+    on: str | Sequence[str] = CREATE,
+    fix: str = "",
+) -> Callable[[Check], Check]:
+    """Register a generator `(request, world, transcript)` (any of them) that yields the facts of each breach.
+
+    `rejects` maps the exact words of the API to the request that earns them; `accepts` must not be refused by anything.
+    """
+
+    def register(check: Check) -> Check:
+        needs = tuple(inspect.signature(check).parameters)
+        if not inspect.isgeneratorfunction(check) or not set(needs) <= set(_SUBJECTS):
+            raise RegistrationError(f"rule {check.__name__}: write a generator taking some of {', '.join(_SUBJECTS)}")
+        _add(check.__name__, check.__module__, inspect.getdoc(check), error, source, rejects, accepts, on, fix, check)
+        return check
+
+    return register
+
+
+def shape(
+    id: str,
+    doc: str,
+    *,
+    error: ApiError,
+    source: Source | Sequence[Source],
+    rejects: Mapping[str, Json | Case],
+    accepts: Sequence[Json | Case] = (),
+    on: str | Sequence[str] = CREATE,
+    keyword: str | None = None,
+    fix: str = "",
+) -> None:
+    """Register the words for a breach of the schema.
+
+    `keyword` makes it the rule for that JSON Schema keyword everywhere; without it, the schema names the rule (`x-rule`).
+    """
+    module = sys._getframe(1).f_globals["__name__"]
+    _add(id, module, inspect.cleandoc(doc), error, source, rejects, accepts, on, fix, None, keyword or "x-rule")
+
+
+def _add(
+    id: str,
+    module: str,
+    doc: str | None,
+    error: ApiError,
+    source: Source | Sequence[Source],
+    rejects: Mapping[str, Json | Case],
+    accepts: Sequence[Json | Case],
+    on: str | Sequence[str],
+    fix: str,
+    check: Check | None,
+    keyword: str | None = None,
+) -> None:
+    sources = (source,) if isinstance(source, Source) else tuple(source)
+    for wrong, why in (
+        (id in RULES, "is declared twice"),
+        (not doc, "has no docstring"),
+        (not sources, "has no source"),
+    ):
+        if wrong:
+            raise RegistrationError(f"rule {id} in {module} {why}")
+    if not rejects and any(source.level != "assumed" for source in sources):
+        raise RegistrationError(f"rule {id} in {module} has no example: add rejects={{'the exact words': {{...}}}}")
+    RULES[id] = Rule(
+        id=id,
+        area=module.rpartition(".")[2],
+        doc=doc or "",
+        error=error,
+        sources=sources,
+        rejects={words: _case(case) for words, case in rejects.items()},
+        accepts=tuple(map(_case, accepts)),
+        on=(on,) if isinstance(on, str) else tuple(on),
+        check=check,
+        needs=tuple(inspect.signature(check).parameters) if check else (),
+        keyword=keyword,
+        fix=fix,
+    )
+
+
+def _case(case: Json | Case) -> Case:
+    return case if isinstance(case, Case) else Case(case)

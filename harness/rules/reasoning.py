@@ -1,0 +1,122 @@
+"""Reasoning items and what followed them belong together; the API remembers which, by item id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.errors import ApiError
+from harness.exchange import Json, Request
+from harness.items import message, reasoning
+from harness.rule import World, after, recorded, reported, rule
+from harness.transcript import Transcript
+
+_HINT = (
+    " Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from "
+    "your input."
+)
+_THOUGHT = ([reasoning("**Planning**"), message("Hi.")],)
+
+
+@rule(
+    error=ApiError(404, "Item with id '{id}' not found.{hint}", "input"),
+    source=[
+        reported("https://github.com/Wei-Shaw/claude-relay-service/issues/323", "2025-09-03"),
+        reported("public probe, status 404", "2026-08"),
+    ],
+    rejects={
+        "Item with id 'msg_x' not found.": {"input": [{"type": "item_reference", "id": "msg_x"}]},
+        "Item with id 'rs_x' not found. Items are not persisted when `store` is set to false. Try again with `store` set "
+        "to true, or remove this item from your input.": {
+            "store": False,
+            "input": [{"type": "item_reference", "id": "rs_x"}, {"role": "user", "content": "hi"}],
+        },
+    },
+    accepts=[after({"input": "hi"}, {"input": [{"type": "item_reference", "id": "{0.output.0.id}"}]})],
+    fix="Refer only to items of stored responses; with `store: false` send the items themselves.",
+)
+def item_not_found(request: Request, transcript: Transcript) -> Iterator[Json]:
+    """An `item_reference` must name an item that this key has stored."""
+    for id in transcript.missing:
+        yield {"id": id, "hint": _HINT if request.body.get("store") is False else ""}
+
+
+@rule(
+    error=ApiError(400, "Item '{id}' of type 'reasoning' was provided without its required following item.", "input"),
+    source=[
+        recorded("pydantic/pydantic-ai tests/models/cassettes", "2025-09"),
+        reported("https://github.com/openai/openai-agents-python/issues/1611", "2025"),
+    ],
+    rejects={
+        "Item '{0.output.0.id}' of type 'reasoning' was provided without its required following item.": after(
+            {"input": "hi"},
+            {"input": [{"type": "item_reference", "id": "{0.output.0.id}"}, {"role": "user", "content": "again"}]},
+            turns=_THOUGHT,
+        ),
+        "Item '{1.output.0.id}' of type 'reasoning' was provided without its required following item.": after(
+            {"input": "hi"},
+            {"input": "think on"},
+            {"previous_response_id": "{1.id}"},
+            turns=(message("Hi."), reasoning("**Cut**")),
+        ),
+    },
+    accepts=[
+        {"input": [{"type": "reasoning", "id": "rs_never", "summary": []}, {"role": "user", "content": "hi"}]},
+        {"input": [{"type": "reasoning", "summary": []}, {"role": "user", "content": "hi"}]},
+        after(
+            {"input": "hi"},
+            {
+                "input": [
+                    {"type": "item_reference", "id": "{0.output.0.id}"},
+                    {"type": "item_reference", "id": "{0.output.1.id}"},
+                    {"role": "user", "content": "again"},
+                ]
+            },
+            turns=_THOUGHT,
+        ),
+    ],
+    fix="Send the reasoning item with the very item that followed it, or leave both ids out.",
+)
+def reasoning_without_follower(world: World, transcript: Transcript) -> Iterator[Json]:
+    """A stored reasoning item needs the item that followed it, by its id, right after it.
+
+    Items without id and ids this key never stored are not looked at. A chain over a response that ended in reasoning
+    fails the same way.
+    """
+    if not world.follower_of:
+        return
+    for item, next_item in zip(transcript.items, [*transcript.items[1:], {}], strict=True):
+        follower = world.follower_of.get(item.get("id", ""))
+        if follower is not None and (follower == "" or next_item.get("id") != follower):
+            yield {"id": item["id"]}
+
+
+@rule(
+    error=ApiError(
+        400, "Item '{id}' of type '{type}' was provided without its required 'reasoning' item: '{reasoning}'.", "input"
+    ),
+    source=[
+        reported("https://github.com/openai/openai-agents-js/issues/326", "2025-09-24"),
+        reported("public reports of three more origins", "2026-09"),
+    ],
+    rejects={
+        "Item '{0.output.1.id}' of type 'message' was provided without its required 'reasoning' item: "
+        "'{0.output.0.id}'.": after(
+            {"input": "hi"},
+            {"input": [{"type": "item_reference", "id": "{0.output.1.id}"}, {"role": "user", "content": "again"}]},
+            turns=_THOUGHT,
+        )
+    },
+    accepts=[{"input": [{"role": "assistant", "id": "msg_never", "content": "x"}, {"role": "user", "content": "hi"}]}],
+    fix="Send the reasoning item before it, or the item without its id.",
+)
+def item_without_reasoning(world: World, transcript: Transcript) -> Iterator[Json]:
+    """An item that followed a stored reasoning item needs it, right before it.
+
+    The link is the item's id: without it, or with an id this key never stored, nothing is asked for.
+    """
+    if not world.reasoning_of:
+        return
+    for before, item in zip([{}, *transcript.items[:-1]], transcript.items, strict=True):
+        needed = world.reasoning_of.get(item.get("id", ""))
+        if needed and before.get("id") != needed:
+            yield {"id": item["id"], "type": item["type"], "reasoning": needed}

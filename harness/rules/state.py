@@ -1,0 +1,173 @@
+"""What a request continues must be there, and may be continued: chains, conversations, prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.errors import ApiError
+from harness.exchange import Json, Request
+from harness.organization import Organization
+from harness.rule import Case, World, after, assumed, recorded, reported, rule
+from harness.rules.ids import BY_ID
+from harness.rules.shape import DAY, PROBE
+
+NEW_CONVERSATION = Case({}, on="POST /conversations")
+
+
+def _conversation(request: Request) -> str | None:
+    named = request.body.get("conversation")
+    named = named.get("id") if isinstance(named, dict) else named
+    return named if isinstance(named, str) else None
+
+
+@rule(
+    error=ApiError(
+        400,
+        "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'pre..._id' or 'conversation'.",
+        code="mutually_exclusive_parameters",
+    ),
+    source=[reported(PROBE, DAY), reported("public report of another origin", "2026")],
+    rejects={
+        "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'pre..._id' or 'conversation'.": {
+            "previous_response_id": "resp_x",
+            "conversation": "conv_x",
+        }
+    },
+    fix="Continue a response or a conversation, not both.",
+)
+def previous_response_and_conversation(request: Request) -> Iterator[Json]:
+    """`previous_response_id` and `conversation` exclude each other; nothing is looked up before that."""
+    if request.body.get("previous_response_id") is not None and request.body.get("conversation") is not None:
+        yield {}
+
+
+@rule(
+    error=ApiError(404, "Conversation with id '{id}' not found."),
+    source=[reported(PROBE, DAY), reported("public report of another origin", "2025-10-27")],
+    rejects={
+        "Conversation with id 'conv_x' not found.": {"conversation": "conv_x"},
+        "Conversation with id 'conv_y' not found.": {"conversation": {"id": "conv_y"}},
+    },
+    accepts=[
+        after(NEW_CONVERSATION, {"conversation": "{0.id}"}),
+        after(NEW_CONVERSATION, {"conversation": {"id": "{0.id}"}, "store": False}),
+    ],
+    fix="Create it first: conversations are never made by naming them.",
+)
+def conversation_not_found(request: Request, world: World) -> Iterator[Json]:
+    """`conversation` must name a conversation of this key."""
+    id = _conversation(request)
+    if id is not None and id not in world.conversations:
+        yield {"id": id}
+
+
+@rule(
+    on=("GET /conversations/{conversation_id}", "DELETE /conversations/{conversation_id}"),
+    error=ApiError(404, "Conversation with id '{id}' not found."),
+    source=assumed("that the endpoint says what create says"),
+    rejects={"Conversation with id 'conv_x' not found.": Case(on="GET /conversations/conv_x")},
+    fix="Use the id the API gave; a deleted conversation is gone.",
+)
+def conversation_path_not_found(request: Request, world: World) -> Iterator[Json]:
+    """The id in the path must name a conversation of this key."""
+    id = request.params["conversation_id"]
+    if id not in world.conversations:
+        yield {"id": id}
+
+
+@rule(
+    error=ApiError(
+        400,
+        "Another process is currently operating on this conversation. Please retry in a few seconds.",
+        "conversation",
+        "conversation_locked",
+    ),
+    source=[reported("public reports of three origins", "2026")],
+    rejects={
+        "Another process is currently operating on this conversation. Please retry in a few seconds.": after(
+            NEW_CONVERSATION,
+            Case({"conversation": "{0.id}"}, given=Organization(locked=frozenset(["{0.id}"]))),
+        )
+    },
+    fix="Wait until the running response of the conversation is done.",
+)
+def conversation_locked(request: Request, world: World) -> Iterator[Json]:
+    """A conversation takes one response at a time."""
+    if (id := _conversation(request)) and id in world.account.locked:
+        yield {}
+
+
+@rule(
+    error=ApiError(404, "Prompt with id '{id}' not found."),
+    source=reported(PROBE, DAY),
+    rejects={"Prompt with id 'pmpt_x' not found.": {"prompt": {"id": "pmpt_x"}}},
+    accepts=[Case({"prompt": {"id": "pmpt_x"}}, given=Organization(prompts=frozenset(["pmpt_x"])))],
+    fix="Use a prompt of this project: `mock.organization(prompts={'pmpt_…'})`.",
+)
+def prompt_not_found(request: Request, world: World) -> Iterator[Json]:
+    """`prompt.id` must name a stored prompt; looked up after the conversation, before the previous response."""
+    prompt = request.body.get("prompt")
+    if prompt and prompt["id"] not in world.account.prompts:
+        yield {"id": prompt["id"]}
+
+
+@rule(
+    error=ApiError(
+        400,
+        "Previous response cannot be used for this organization due to Zero Data Retention.",
+        "previous_response_id",
+        "unsupported_parameter",
+    ),
+    source=reported("public reports of three origins", "2026"),
+    rejects={
+        "Previous response cannot be used for this organization due to Zero Data Retention.": Case(
+            {"previous_response_id": "resp_x"}, given=Organization(zdr=True)
+        )
+    },
+    fix="Send the whole transcript as `input`, with `include: ['reasoning.encrypted_content']`.",
+)
+def previous_response_zdr(request: Request, world: World) -> Iterator[Json]:
+    """An organization with Zero Data Retention stores nothing that could be continued."""
+    if world.account.zdr and request.body.get("previous_response_id"):
+        yield {}
+
+
+@rule(
+    error=ApiError(
+        400, "Previous response with id '{id}' not found.", "previous_response_id", "previous_response_not_found"
+    ),
+    source=[
+        recorded("0xPlaygrounds/rig tests", "2026"),
+        reported(PROBE, DAY),
+        reported("public report of another origin", "2025-10-27"),
+    ],
+    rejects={
+        "Previous response with id 'resp_0' not found.": {"previous_response_id": "resp_0"},
+        "Previous response with id 'resp_1' not found.": {"input": [], "previous_response_id": "resp_1"},
+    },
+    accepts=[after({"input": "hi"}, {"previous_response_id": "{0.id}"})],
+    fix="Chain only to responses made with `store: true` by the same key and not deleted since.",
+)
+def previous_response_not_found(request: Request, world: World) -> Iterator[Json]:
+    """`previous_response_id` must name a response that this key has stored.
+
+    A response made with `store: false` or deleted since is unknown here. The status is 400, not 404.
+    """
+    id = request.body.get("previous_response_id")
+    if id is not None and id not in world.responses:
+        yield {"id": id}
+
+
+@rule(
+    on=BY_ID,
+    error=ApiError(404, "Response with id '{id}' not found."),
+    source=recorded("openai/openai-dotnet session records", "2025-11-10"),
+    rejects={"Response with id 'resp_x' not found.": Case(on="GET /responses/resp_x")},
+    accepts=[after({"input": "hi"}, Case(on="GET /responses/{0.id}"))],
+    fix="Only stored responses can be read; `store: false` keeps none.",
+)
+def response_not_found(request: Request, world: World) -> Iterator[Json]:
+    """The id in the path must name a response that this key has stored."""
+    id = request.params["response_id"]
+    if id not in world.responses:
+        yield {"id": id}

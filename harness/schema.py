@@ -1,0 +1,186 @@
+"""The schemas as they hold: generated from the SDK's types, corrected by sourced overlays, compiled.
+
+    schemas/openai/<Root>.json    one JSON Schema 2020-12 per root, generated, never edited
+    schemas/overlays/*.yaml       what the types do not know, applied in the order of the file names
+    schemas/lock.json             what they were made from
+
+Everything here is cached and shared: callers read it and change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import orjson
+
+from harness.errors import SchemaError
+from harness.exchange import Json
+from harness.overlay import Overlay, parse, stale, unknown
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_HERE = Path(__file__).parent
+
+
+def directory() -> Path:
+    """Where the schemas are: inside an installed package, or beside it in a checkout; SchemaError when nowhere."""
+    places = (_HERE / "schemas", _HERE.parent / "schemas")
+    for place in places:
+        if (place / "openai").is_dir():
+            return place
+    raise SchemaError(f"no schemas in {places[0]} or {places[1]}: reinstall responses-harness, or run `harness sync`")
+
+
+@cache
+def load(root: str) -> Json:
+    """The schema of a root (`CreateResponse`), overlays applied; SchemaError when unknown or an overlay is stale."""
+    return read(directory(), root, _overlays())
+
+
+@cache
+def validator(root: str) -> jsonschema_rs.Validator:
+    """The compiled schema of a root: `is_valid`, `iter_errors`."""
+    return jsonschema_rs.validator_for(load(root))
+
+
+_PARTS: dict[tuple[str, int], jsonschema_rs.Validator] = {}
+
+
+def part_validator(root: str, part: Json) -> jsonschema_rs.Validator:
+    """The compiled form of a part of a loaded root, say of the items of an array; compiled once for each part."""
+    key = (root, id(part))  # a loaded root is cached for good, so the id of a part of it is not used again
+    if key not in _PARTS:
+        schema = with_definitions({"$schema": DRAFT, "allOf": [part]}, load(root).get("$defs", {}))
+        _PARTS[key] = jsonschema_rs.validator_for(schema)
+    return _PARTS[key]
+
+
+@cache
+def branch_validators(root: str, key: str = "type") -> Mapping[str, jsonschema_rs.Validator]:
+    """One validator for each value of `key` in a root that is a union (`ResponseStreamEvent` by `type`).
+
+    Compiled on first use; branches that share a value are tried together. SchemaError when a branch lacks `key`.
+    """
+    schema = load(root)
+    keyed: dict[str, list[Json]] = {}
+    for branch in _branches(schema, schema):
+        values = _constants(_deref(schema, branch).get("properties", {}).get(key, {}))
+        if not values:
+            raise SchemaError(f"{root} is no union keyed by `{key}`: a branch gives it no constant")
+        for value in values:
+            keyed.setdefault(value, []).append(branch)
+    return _Compiled(schema.get("$defs", {}), keyed)
+
+
+class _Compiled(Mapping[str, jsonschema_rs.Validator]):
+    """Validators by key, each compiled when it is first asked for."""
+
+    def __init__(self, definitions: Json, keyed: Mapping[str, list[Json]]) -> None:
+        self._definitions = definitions
+        self._keyed = keyed
+        self._done: dict[str, jsonschema_rs.Validator] = {}
+
+    def __getitem__(self, value: str) -> jsonschema_rs.Validator:
+        if value not in self._done:
+            branches = self._keyed[value]
+            union = branches[0] if len(branches) == 1 else {"anyOf": branches}
+            schema = with_definitions({"$schema": DRAFT, **union}, self._definitions)
+            self._done[value] = jsonschema_rs.validator_for(schema)
+        return self._done[value]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keyed)
+
+    def __len__(self) -> int:
+        return len(self._keyed)
+
+
+def roots(place: Path) -> list[str]:
+    """The names of all roots in a schemas directory, sorted."""
+    return sorted(file.stem for file in (place / "openai").glob("*.json"))
+
+
+def overlays(place: Path) -> list[Overlay]:
+    """All overlays of a schemas directory, in the order they apply; SchemaError for an entry that cannot be used."""
+    known = roots(place)
+    entries = [entry for file in sorted((place / "overlays").glob("*.yaml")) for entry in parse(file.name, _text(file))]
+    for entry in entries:
+        for name in entry.roots if entry.definition else [entry.target]:
+            if name not in known:
+                raise SchemaError(unknown(f"{entry}: no root {name!r}", name, known))
+    return entries
+
+
+def read(place: Path, root: str, entries: Iterable[Overlay]) -> Json:
+    """The schema of a root in a schemas directory, with these overlays applied; SchemaError lists every stale one."""
+    schema = generated(place, root)
+    if problems := list(stale(root, schema, entries)):
+        raise SchemaError("stale overlays:\n" + "\n".join(problems))
+    return schema
+
+
+def generated(place: Path, root: str) -> Json:
+    """The schema of a root as it was generated, without overlays."""
+    file = place / "openai" / f"{root}.json"
+    if not file.is_file():
+        raise SchemaError(unknown(f"no schema {root!r} in {file.parent}", root, roots(place)))
+    try:
+        schema: Json = orjson.loads(file.read_bytes())
+    except orjson.JSONDecodeError as error:
+        raise SchemaError(f"{file}: not JSON: {error}; run `harness sync`") from None
+    return schema
+
+
+def with_definitions(schema: Json, definitions: Json) -> Json:
+    """A schema with exactly those definitions it reaches, in their order."""
+    needed: set[str] = set()
+    queue = [schema]
+    while queue:
+        for name in _references(queue.pop()):
+            if name not in needed:
+                needed.add(name)
+                queue.append(definitions[name])
+    return schema | {"$defs": {name: definitions[name] for name in definitions if name in needed}} if needed else schema
+
+
+def _references(node: Any) -> Iterator[str]:
+    if isinstance(node, list):
+        for part in node:
+            yield from _references(part)
+    elif isinstance(node, dict):
+        if isinstance(node.get("$ref"), str):
+            yield node["$ref"].removeprefix("#/$defs/")
+        for part in node.values():
+            yield from _references(part)
+
+
+def _branches(root: Json, node: Json) -> Iterator[Json]:
+    target = _deref(root, node)
+    if "anyOf" not in target:
+        yield node
+    for branch in target.get("anyOf", []):
+        yield from _branches(root, branch)
+
+
+def _deref(root: Json, node: Json) -> Json:
+    while "$ref" in node:
+        node = root["$defs"][node["$ref"].removeprefix("#/$defs/")]
+    return node
+
+
+def _constants(node: Json) -> list[str]:
+    if "anyOf" in node:
+        return [value for branch in node["anyOf"] for value in _constants(branch)]
+    return [node["const"]] if "const" in node else list(node.get("enum", []))
+
+
+@cache
+def _overlays() -> list[Overlay]:
+    return overlays(directory())
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8")

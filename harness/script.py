@@ -1,0 +1,199 @@
+"""What the model says next: turns, routes that choose among them, and the loud answer to a request no turn fits.
+
+A turn is an item, a list of items, a function of the request that returns one of these, or a generator function whose
+yields are turns. Routes are tried in the order they were added, the unconditional script last; a spent route steps aside.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from re import Pattern
+from typing import Any
+
+from harness.errors import NoTurn, ScriptError
+from harness.exchange import Json, Request
+from harness.item import Item
+from harness.transcript import input_items
+
+Turn = Item | Sequence[Item] | Callable[[Request], Any] | Iterator[Any]
+Matcher = str | Pattern[str] | Callable[[Any], bool] | Sequence[str]
+
+CONDITIONS = ("instructions", "tools", "model", "input", "agent")
+
+
+def said(request: Request, what: str) -> Any:
+    """What a request says under one of the conditions: text for most, a list of names for `tools`."""
+    body: Json = request.body if isinstance(request.body, dict) else {}
+    if what == "tools":
+        return [tool.get("name") or tool.get("server_label") or tool.get("type") for tool in body.get("tools") or []]
+    if what == "instructions":
+        leading = [_text(item) for item in input_items(body) if item.get("role") in ("system", "developer")]
+        return "\n".join(filter(None, [body.get("instructions"), *leading]))
+    if what == "input":
+        return _last_text(input_items(body))
+    if what == "agent":
+        agent = body.get("agent_reference") or body.get("agent") or {}
+        return agent.get("name") or (body.get("metadata") or {}).get("agent") or ""
+    return body.get(what) or ""
+
+
+def _text(item: Json) -> str:
+    content = item.get("content", item.get("output", ""))
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.get("text", "") for part in content if isinstance(part, dict)) if content else ""
+
+
+def _last_text(items: Sequence[Json]) -> str:
+    """The text of the last message or tool output."""
+    return next((text for item in reversed(items) if (text := _text(item))), "")
+
+
+@dataclass(slots=True)
+class Route:
+    """A condition and the turns it leads to, taken one a request."""
+
+    conditions: dict[str, Matcher]
+    turns: deque[Turn] = field(default_factory=deque)
+    taken: int = 0
+
+    def script(self, *turns: Turn) -> Route:
+        """Add turns; what is none of the forms of a turn is a ScriptError here, not in the middle of a test."""
+        for turn in turns:
+            _valid(turn, self)
+        self.turns.extend(turns)
+        return self
+
+    def misses(self, request: Request) -> list[tuple[str, Matcher, Any]]:
+        """The conditions that this request does not meet: name, wanted, said."""
+        found = ((name, wanted, said(request, name)) for name, wanted in self.conditions.items())
+        return [(name, wanted, actual) for name, wanted, actual in found if not fits(name, wanted, actual)]
+
+    def next(self, request: Request) -> list[Item]:
+        """The next turn as items; a generator gives its next yield, and is done when it returns."""
+        turn = self.turns[0]
+        if inspect.isgeneratorfunction(turn):
+            turn = self.turns[0] = turn(request)
+        if isinstance(turn, Iterator):
+            return self._resume(turn, request)
+        self.turns.popleft()
+        self.taken += 1
+        return items_of(turn(request) if callable(turn) else turn, self)
+
+    def _resume(self, turn: Iterator[Any], request: Request) -> list[Item]:
+        try:
+            said = turn.send(request) if isinstance(turn, Generator) and _started(turn) else next(turn)
+        except StopIteration:
+            self.turns.popleft()
+            return []
+        self.taken += 1
+        return items_of(said, self)
+
+    def __str__(self) -> str:
+        named = ", ".join(f"{name}={wanted!r}" for name, wanted in self.conditions.items())
+        return f"when({named})" if named else "script"
+
+
+def _started(turn: Iterator[Any]) -> bool:
+    return inspect.isgenerator(turn) and inspect.getgeneratorstate(turn) == inspect.GEN_SUSPENDED
+
+
+def _valid(turn: Any, route: Route) -> None:
+    if not isinstance(turn, Item | Iterator) and not callable(turn):
+        items_of(turn, route)
+
+
+def items_of(turn: Any, route: Route) -> list[Item]:
+    """A turn as a list of items; anything else is a ScriptError that says what is allowed."""
+    items = list(turn) if isinstance(turn, list | tuple) else [turn]
+    for item in items:
+        if not isinstance(item, Item):
+            raise ScriptError(
+                f"{route}: {item!r} is not a turn. Give an item (message('hi'), function_call('f', {{}})), a list of "
+                "items, a function of the request that returns one of these, or a generator function that yields them."
+            )
+    return items
+
+
+def fits(name: str, wanted: Matcher, actual: Any) -> bool:
+    """Whether what a request says meets a condition.
+
+    A string is looked for without regard to case (`model`: a shell pattern), a compiled pattern is searched for, a
+    function decides by itself; for `tools` every wanted name must be declared.
+    """
+    if callable(wanted):
+        return bool(wanted(actual))
+    if name == "tools":
+        return set([wanted] if isinstance(wanted, str) else wanted) <= set(actual)  # type: ignore[arg-type]
+    if isinstance(wanted, Pattern):
+        return wanted.search(actual) is not None
+    if name == "model":
+        return fnmatchcase(actual, str(wanted))
+    return str(wanted).casefold() in actual.casefold()
+
+
+@dataclass(slots=True)
+class Script:
+    """The routes of one World; `fallback` answers when nothing was scripted at all."""
+
+    fallback: Callable[[Request], Sequence[Item]] | None = None
+    routes: list[Route] = field(default_factory=list)
+    default: Route | None = None
+
+    def when(self, conditions: dict[str, Matcher]) -> Route:
+        """A new route for requests that meet all conditions."""
+        unknown = set(conditions) - set(CONDITIONS)
+        if unknown:
+            raise ScriptError(f"when({', '.join(sorted(unknown))}=…): a route can look at {', '.join(CONDITIONS)}.")
+        self.routes.append(Route(conditions))
+        return self.routes[-1]
+
+    def add(self, turns: Sequence[Turn]) -> Route:
+        """More turns for requests that no other route answers."""
+        self.default = self.default or Route({})
+        return self.default.script(*turns)
+
+    @property
+    def all_routes(self) -> list[Route]:
+        """The routes in the order they are tried."""
+        return [*self.routes, *([self.default] if self.default else [])]
+
+    @property
+    def unused(self) -> list[tuple[Route, Turn]]:
+        """Turns that no request has taken, with their routes."""
+        return [(route, turn) for route in self.all_routes for turn in route.turns if not _started_turn(turn)]
+
+    def next(self, request: Request) -> list[Item]:
+        """The items that answer a request; NoTurn says why none does, with the closest route and a field diff."""
+        for route in self.all_routes:
+            while route.turns and not route.misses(request):
+                if items := route.next(request):
+                    return items
+        if self.fallback and not self.all_routes:
+            return list(self.fallback(request))
+        raise NoTurn(self.explain(request))
+
+    def explain(self, request: Request) -> str:
+        """Why no turn answers this request: the closest route, what it wanted and what was said, and how to fix it."""
+        waiting = [route for route in self.all_routes if route.turns]
+        if not waiting:
+            spent = ", ".join(f"{route} ({route.taken} taken)" for route in self.all_routes) or "nothing was scripted"
+            return f"No turn is left for this request: {spent}. Add one: mock.script(message('…'))."
+        closest = min(waiting, key=lambda route: len(route.misses(request)))
+        lines = [f"No turn answers this request. The closest is {closest}, {len(closest.turns)} turn(s) left:"]
+        for name, wanted, actual in closest.misses(request):
+            lines += [f"  - {name} wanted: {wanted!r}", f"  + {name} was:    {_brief(actual)}"]
+        return "\n".join([*lines, "Loosen that condition, or add a turn that answers every request: mock.script(…)."])
+
+
+def _started_turn(turn: Turn) -> bool:
+    return isinstance(turn, Iterator) and _started(turn)
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:197]}..."

@@ -1,0 +1,142 @@
+"""The mock over HTTP: a lean ASGI app for the API's paths, the FastAPI control plane beside it, uvicorn around both.
+
+A stream goes out in as few writes as it takes: one send per event costs five times as much.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+import orjson
+import uvicorn
+
+from harness.control import PREFIX, control
+from harness.errors import ConfigError
+from harness.exchange import Answer
+from harness.mock import Mock
+from harness.stream import frames
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+WRITE = 64 * 1024
+LARGEST = 512 * 1024 * 1024
+"""Bytes of a body beyond which the rest is not read; the documented limit of a request's payload."""
+
+
+class App:
+    """The ASGI app: paths below `/_harness` go to the control plane, all others to the mock."""
+
+    def __init__(self, mock: Mock) -> None:
+        self.mock = mock
+        self._control = control(mock)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["path"].startswith(PREFIX):
+            await self._control(scope, receive, send)
+        else:
+            await _reply(send, self._answer(scope, await _body(receive)))
+
+    def _answer(self, scope: Scope, body: bytes) -> Answer:
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+        return self.mock.handle(scope["method"], scope["path"], headers, query, body)
+
+
+async def _body(receive: Receive) -> bytes:
+    message = await receive()
+    if not message.get("more_body"):
+        return bytes(message.get("body", b""))
+    chunks = [message["body"]]
+    while message.get("more_body") and sum(map(len, chunks)) <= LARGEST:
+        message = await receive()
+        chunks.append(message.get("body", b""))
+    return b"".join(chunks)
+
+
+async def _reply(send: Send, answer: Answer) -> None:
+    streamed = answer.events is not None
+    body = frames(answer.events or ()) if streamed else orjson.dumps(answer.body)
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers.items()]
+    if not streamed:
+        headers.append((b"content-length", str(len(body)).encode()))
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    for start in range(0, len(body) - WRITE, WRITE):
+        await send({"type": "http.response.body", "body": body[start : start + WRITE], "more_body": True})
+    rest = (len(body) - 1) // WRITE * WRITE if body else 0
+    await send({"type": "http.response.body", "body": body[rest:] if len(body) > WRITE else body})
+
+
+class Server:
+    """A running server in a thread of this process; `base_url` is what clients are given."""
+
+    def __init__(self, mock: Mock, host: str = "127.0.0.1", port: int = 0) -> None:
+        self.mock = mock
+        self._socket = bind(host, port)
+        self.host, self.port = self._socket.getsockname()[:2]
+        self._uvicorn = uvicorn.Server(config(mock))
+        self._thread = threading.Thread(target=self._run, name="responses-harness", daemon=True)
+
+    @property
+    def base_url(self) -> str:
+        """The API's root: `http://127.0.0.1:PORT/v1`."""
+        return f"http://{self.host}:{self.port}/v1"
+
+    def start(self) -> Server:
+        """Start serving; returns when connections are accepted (the socket listens from the start)."""
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """Stop serving and wait until the thread has ended."""
+        self._uvicorn.should_exit = True
+        self._uvicorn.force_exit = True
+        self._thread.join(10)
+
+    def _run(self) -> None:
+        self._uvicorn.run(sockets=[self._socket])
+
+
+def config(mock: Mock) -> uvicorn.Config:
+    """How uvicorn runs the app: nothing logged but its own faults, no lifespan, no WebSockets."""
+    return uvicorn.Config(
+        App(mock),
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        server_header=False,
+        timeout_keep_alive=75,
+    )
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket; port 0 takes a free one. ConfigError when the address cannot be had."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        made = socket.socket(family)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+    except OSError as problem:
+        raise ConfigError(
+            f"cannot listen on {host}:{port}: {problem.strerror}. Choose another --port, or 0 for a free one."
+        ) from problem
+    made.listen(2048)
+    return made
+
+
+@contextlib.contextmanager
+def serving(mock: Mock, host: str = "127.0.0.1", port: int = 0) -> Iterator[Server]:
+    """A server for the time of a `with` block."""
+    server = Server(mock, host, port).start()
+    try:
+        yield server
+    finally:
+        server.stop()

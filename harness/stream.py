@@ -1,0 +1,203 @@
+"""How a response is streamed: `events` tells it, `fold` reads it back and checks it, `frames` puts it on the wire.
+
+An item's own events are its kind's sentence (`harness.item`). This module alone frames items with `output_item.added`
+and `.done`, and stamps `item_id`, `output_index` and `sequence_number`. Members stand in the order of the API's newer
+serialiser: `type`, then by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from itertools import accumulate, chain, zip_longest
+from zlib import crc32
+
+import orjson
+
+from harness.exchange import Json
+from harness.ids import ALPHANUMERIC
+from harness.item import Deltas, Item, blanked, kind
+from harness.reader import TERMINAL, Reader, StreamError
+
+__all__ = ["StreamError", "cut", "events", "fold", "frames"]
+
+TOKEN = re.compile(r" ?[^\W\d_]{1,16}|\d{1,3}| ?(?:[^\w\s]|_){1,16}|\s+")
+"""What a text without exact deltas is cut into; every character belongs to one of the four."""
+
+_NOISE_SIZE = 4096
+_NOISE = b"".join(blake2b(b"%d" % n).digest() for n in range(_NOISE_SIZE // 64 + 1)).translate(ALPHANUMERIC).decode()
+
+_ERROR_TYPES = {"rate_limit_exceeded": "tokens"}
+
+
+def events(
+    response: Json, *, items: Sequence[Item | None] = (), obfuscate: bool = True, background: bool = False
+) -> list[Json]:
+    """All events of a finished response, from `response.created` on, numbered from 0.
+
+    `items` are what its output was made from, in order, for their exact deltas. `obfuscate` pads every text delta to a
+    multiple of 16 characters; a `background` response is queued first and never padded. A response that is not
+    finished is a StreamError.
+    """
+    if response["status"] not in TERMINAL:
+        raise StreamError(
+            0, f"the response is {response['status']!r}; only one that is {_either(TERMINAL)} is streamed"
+        )
+    pen = Writer(obfuscate and not background)
+    pen.opening(response, background)
+    for index, (wire, item) in enumerate(zip_longest(response["output"], items[: len(response["output"])])):
+        pen.item(index, wire, item.deltas if item else {})
+    pen.closing(response)
+    return pen.events
+
+
+def frames(events: Sequence[Json]) -> bytes:
+    """The events as server-sent events, in UTF-8; nothing follows the last one."""
+    return b"".join([b"event: %b\ndata: %b\n\n" % (event["type"].encode(), orjson.dumps(event)) for event in events])
+
+
+def cut(text: str) -> list[str]:
+    """A text in pieces about as long as a model's tokens; joined they are the text."""
+    return TOKEN.findall(text)
+
+
+class Writer:
+    """The pen that writes `events`."""
+
+    def __init__(self, obfuscate: bool) -> None:
+        self.events: list[Json] = []
+        self._obfuscate = obfuscate
+        self._stamp: Json = {}
+        self._deltas: Deltas = {}
+        self._seed = 0
+
+    def opening(self, response: Json, background: bool) -> None:
+        """The response as it was before anything was said."""
+        # The final tier of a request that asked for none is "default"; it starts as "auto".
+        tier = response.get("service_tier")
+        blank: Json = {
+            "completed_at": None,
+            "content_filters": None,
+            "error": None,
+            "incomplete_details": None,
+            "output": [],
+            "service_tier": "auto" if tier == "default" else tier,
+            "usage": None,
+        }
+        states = [("created", "queued"), ("queued", "queued")] if background else [("created", "in_progress")]
+        for name, status in (*states, ("in_progress", "in_progress")):
+            self._append(f"response.{name}", {"response": blanked(response, {**blank, "status": status})})
+
+    def item(self, index: int, wire: Json, deltas: Deltas) -> None:
+        """One item: announced, told by its kind's words, done."""
+        declared = kind(wire["type"])
+        self._append("response.output_item.added", {"item": declared.announced(wire), "output_index": index})
+        self._stamp = {"item_id": wire["id"], "output_index": index}
+        self._deltas = deltas
+        self._seed = crc32(wire["id"].encode())
+        for word in declared.words:
+            word.tell(wire, self, {})
+        self._append("response.output_item.done", {"item": wire, "output_index": index})
+
+    def closing(self, response: Json) -> None:
+        """The error if there is one, then the response as it ended."""
+        if error := response.get("error"):
+            code = error["code"]
+            told = {"type": _ERROR_TYPES.get(code, code), "code": code, "message": error["message"], "param": None}
+            self._append("error", {"error": told})
+        self._append(f"response.{response['status']}", {"response": response})
+
+    def put(self, name: str, members: Json) -> None:
+        """One event of the item at hand."""
+        self._append(f"response.{name}", {**members, **self._stamp})
+
+    def run(self, stem: str, place: Json, text: str) -> None:
+        """The deltas of a text."""
+        self._grow(self._frame(stem, place), self._pieces(stem, place, text))
+
+    def cited(self, stem: str, place: Json, part: Json) -> None:
+        """The deltas of a text, each with its logprobs, and each annotation after the delta that covers its end."""
+        entries, notes, text = part.get("logprobs", ()), part["annotations"], part["text"]
+        pieces = self._pieces(stem, place, text, [entry["token"] for entry in entries])
+        frame = self._frame(stem, {**place, "logprobs": []})
+        if not entries and not notes:
+            return self._grow(frame, pieces)
+        shares = _shares(entries, pieces)
+        waiting = list(enumerate(notes))
+        for piece, end in zip(pieces, accumulate(map(len, pieces)), strict=True):
+            self._grow({**frame, "logprobs": next(shares)}, [piece])
+            while waiting and _end(waiting[0][1], text) <= end:
+                self._annotate(stem, place, *waiting.pop(0))
+        for index, note in waiting:
+            self._annotate(stem, place, index, note)
+        return None
+
+    def _annotate(self, stem: str, place: Json, index: int, note: Json) -> None:
+        self.put(f"{stem}.annotation.added", {**place, "annotation": note, "annotation_index": index})
+
+    def _pieces(self, stem: str, place: Json, text: str, tokens: Sequence[str] = ()) -> Sequence[str]:
+        exact = self._deltas.get((stem, next(iter(place.values()), 0)), tokens)
+        whole = "".join(exact)
+        if whole == text:
+            return exact
+        return _clipped(exact, len(text)) if exact and whole.startswith(text) else cut(text)
+
+    def _frame(self, stem: str, members: Json) -> Json:
+        padding = {"obfuscation": ""} if self._obfuscate else {}
+        own = {**members, **padding, **self._stamp, "delta": "", "sequence_number": 0}
+        return {"type": f"response.{stem}.delta", **dict(sorted(own.items()))}
+
+    def _grow(self, frame: Json, pieces: Sequence[str]) -> None:
+        for number, piece in enumerate(pieces, len(self.events)):
+            event = frame.copy()
+            event["delta"] = piece
+            event["sequence_number"] = number
+            if self._obfuscate:
+                start = (self._seed + number * 61) % _NOISE_SIZE
+                event["obfuscation"] = _NOISE[start : start + -len(piece) % 16]
+            self.events.append(event)
+
+    def _append(self, name: str, members: Json) -> None:
+        members["sequence_number"] = len(self.events)
+        self.events.append({"type": name, **dict(sorted(members.items()))})
+
+
+def _shares(entries: Sequence[Json], pieces: Sequence[str]) -> Iterator[list[Json]]:
+    """The logprobs entries of each piece: those whose token ends in it, the last piece takes the rest."""
+    ends = accumulate(len(entry["token"]) for entry in entries)
+    left = list(zip(ends, entries, strict=True))
+    for number, end in enumerate(accumulate(map(len, pieces)), 1):
+        count = len(left) if number == len(pieces) else sum(1 for own, _ in left if own <= end)
+        yield [entry for _, entry in left[:count]]
+        del left[:count]
+
+
+def _end(note: Json, text: str) -> int:
+    # Recorded: a citation of no text at all (0 to 0) comes last.
+    return note.get("end_index", note.get("index")) or len(text) + 1
+
+
+def _clipped(pieces: Sequence[str], length: int) -> list[str]:
+    starts = chain((0,), accumulate(map(len, pieces)))
+    return [piece[: length - start] for piece, start in zip(pieces, starts, strict=False) if start < length]
+
+
+def fold(events: Sequence[Json]) -> Json:
+    """The response that a whole stream adds up to; its output comes from the items' own events.
+
+    Every event must be the one that its item's kind says next, deltas must add up to what `done` says, numbers rise by
+    one from 0: otherwise a StreamError. Passed over, because recorded streams do so: `keepalive`, what follows the
+    terminal event, ciphertexts that differ from event to event, rounded logprobs or none, deltas of a reasoning summary
+    that `max_output_tokens` cut and that is told anew.
+    """
+    reader = Reader(events)
+    started = reader.opening()
+    output: list[Json] = []
+    while reader.next == "response.output_item.added":
+        output.append(reader.item(len(output)))
+    return reader.closing(started, output)
+
+
+def _either(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"

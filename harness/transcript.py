@@ -1,0 +1,105 @@
+"""The resolved transcript: what the model would read, from the chain or conversation to the last input item.
+
+Every client-executed call in it needs an output, and the reverse; an id may stand in it once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.exchange import Json
+
+CALLS: Mapping[str, str] = {
+    "function_call": "function call",
+    "custom_tool_call": "custom tool call",
+    "local_shell_call": "local shell call",
+    "shell_call": "shell call",
+    "apply_patch_call": "apply patch call",
+    "computer_call": "computer call",
+    "tool_search_call": "tool search call",
+}
+"""The calls a client executes, and how the API names each."""
+
+OUTPUTS: Mapping[str, str] = {
+    "function_call_output": "function_call",
+    "custom_tool_call_output": "custom_tool_call",
+    "local_shell_call_output": "local_shell_call",
+    "shell_call_output": "shell_call",
+    "apply_patch_call_output": "apply_patch_call",
+    "computer_call_output": "computer_call",
+    "tool_search_output": "tool_search_call",
+}
+"""The output items, and the call each answers."""
+
+Call = tuple[str, str]
+"""A call's type and `call_id`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """Items in order; those before `start` are stored, the rest came with the request (references resolved).
+
+    `missing` are the ids of `item_reference`s that name nothing this key has stored.
+    """
+
+    items: Sequence[Json]
+    start: int
+    missing: tuple[str, ...]
+
+    @property
+    def added(self) -> Sequence[Json]:
+        """The items the request itself brought."""
+        return self.items[self.start :]
+
+    def calls(self) -> dict[Call, Json]:
+        """The client-executed calls by kind and `call_id`."""
+        return {
+            (kind, item["call_id"]): item
+            for item in self.items
+            if (kind := item.get("type", "")) in CALLS and item.get("call_id") and item.get("execution") != "server"
+        }
+
+    def outputs(self) -> list[Call]:
+        """The call each output item answers, in order; an output without `call_id` answers none."""
+        return [
+            (OUTPUTS[kind], call_id)
+            for item in self.items
+            if (kind := item.get("type", "")) in OUTPUTS and (call_id := answered(item))
+        ]
+
+
+def answered(output: Json) -> str | None:
+    """The `call_id` an output answers; `local_shell_call_output` carries it as `id`."""
+    call_id = output.get("call_id") or (output.get("id") if output["type"] == "local_shell_call_output" else None)
+    return call_id if isinstance(call_id, str) else None
+
+
+def input_items(body: Json) -> list[Json]:
+    """`input` as items: a string is one user message."""
+    said = body.get("input")
+    if isinstance(said, str):
+        return [{"type": "message", "role": "user", "content": said}]
+    return said if isinstance(said, list) else []
+
+
+def resolve(stored: Sequence[Json], body: Json, items: Mapping[str, Json]) -> Transcript:
+    """The transcript of a request: stored items first, then its own with references replaced by what they name."""
+    missing: list[str] = []
+    added = list(_resolved(input_items(body), items, missing))
+    return Transcript([*stored, *added], len(stored), tuple(missing))
+
+
+def _resolved(added: Sequence[Json], items: Mapping[str, Json], missing: list[str]) -> Iterator[Json]:
+    for item in added:
+        if item.get("type") != "item_reference" and not _is_bare_reference(item):
+            yield item
+        elif (named := items.get(item["id"])) is not None:
+            yield named
+        else:
+            missing.append(item["id"])
+
+
+def _is_bare_reference(item: Mapping[str, Any]) -> bool:
+    return item.get("type") is None and "role" not in item and "id" in item

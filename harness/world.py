@@ -1,0 +1,133 @@
+"""Everything one API key can see: what was stored, what was said, what the model says next, its ids and its clock.
+
+A World is what the `mock` fixture gives to a test. Two Worlds share nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from harness.errors import ConfigError
+from harness.exchange import Exchange, Json, Request
+from harness.ids import Ids
+from harness.item import Item
+from harness.organization import Organization
+from harness.script import Matcher, Route, Script, Turn
+from harness.transcript import Transcript, resolve
+
+EPOCH = 1_790_000_000
+"""Unix seconds at which every World's clock starts (2026-09-21)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A response that can be continued or read back: its object, its own input items, and the transcript so far."""
+
+    response: Json
+    input: Sequence[Json]
+    transcript: Sequence[Json]
+
+
+@dataclass(slots=True)
+class Conversation:
+    """A stored conversation: its object and its items in order."""
+
+    object: Json
+    items: list[Json] = field(default_factory=list)
+
+
+class World:
+    """What one API key sees. `base_url` and `api_key` are what any client needs to reach it."""
+
+    def __init__(
+        self,
+        name: str = "world",
+        *,
+        api_key: str = "",
+        base_url: str = "",
+        organization: Organization | None = None,
+        fallback: Callable[[Request], Sequence[Item]] | None = None,
+    ) -> None:
+        self.name = name
+        self.api_key = api_key
+        self.base_url = base_url
+        self.account = organization or Organization()
+        self.ids = Ids(name)
+        self.now = EPOCH
+        self.turns = Script(fallback)
+        self.responses: dict[str, Stored] = {}
+        self.conversations: dict[str, Conversation] = {}
+        self.items: dict[str, Json] = {}
+        self.reasoning_of: dict[str, str] = {}
+        self.follower_of: dict[str, str] = {}
+        self.exchanges: list[Exchange] = []
+        self.problems: list[tuple[Request, str]] = []
+
+    def script(self, *turns: Turn) -> Route:
+        """What the model says to the next requests that no `when` route answers, one turn a request."""
+        return self.turns.add(turns)
+
+    def when(
+        self,
+        *,
+        instructions: Matcher | None = None,
+        tools: Matcher | None = None,
+        model: Matcher | None = None,
+        input: Matcher | None = None,
+        agent: Matcher | None = None,
+    ) -> Route:
+        """A route: `mock.when(instructions="planner").script(message("…"))`; see `script.fits` for how each matches."""
+        asked = {"instructions": instructions, "tools": tools, "model": model, "input": input, "agent": agent}
+        return self.turns.when({name: wanted for name, wanted in asked.items() if wanted is not None})
+
+    def organization(self, **changes: Any) -> Organization:
+        """Change the account behind the key, say `mock.organization(zdr=True, models={"gpt-4.1"})`; returns it."""
+        if unknown := set(changes) - set(Organization.__dataclass_fields__):
+            known = ", ".join(Organization.__dataclass_fields__)
+            raise ConfigError(f"organization({', '.join(sorted(unknown))}=…): it has {known}.")
+        frozen: dict[str, Any] = {
+            name: frozenset(value) if isinstance(value, list | set | tuple) else value
+            for name, value in changes.items()
+        }
+        self.account = replace(self.account, **frozen)
+        return self.account
+
+    def tick(self) -> int:
+        """The World's time in unix seconds; each call is one second later."""
+        self.now += 1
+        return self.now
+
+    def stored_items(self, body: Json) -> Sequence[Json]:
+        """The items that a request continues: its chain's or its conversation's, none when it names neither."""
+        if (previous := body.get("previous_response_id")) in self.responses:
+            return self.responses[previous].transcript
+        conversation = self.conversations.get(conversation_id(body) or "")
+        return conversation.items if conversation else ()
+
+    def transcript(self, body: Json) -> Transcript:
+        """The resolved transcript of a request."""
+        return resolve(self.stored_items(body), body, self.items)
+
+    def store(self, response: Json, given: Sequence[Json], transcript: Sequence[Json]) -> None:
+        """Remember a response, so that it can be continued, read back, and its items referred to."""
+        output = response["output"]
+        self.responses[response["id"]] = Stored(response, given, [*transcript, *given, *output])
+        self.items.update((item["id"], item) for item in (*given, *output) if item.get("id"))
+        self._link(output)
+
+    def _link(self, output: Sequence[Json]) -> None:
+        for item, follower in zip(output, [*output[1:], None], strict=True):
+            if item["type"] == "reasoning":
+                self.follower_of[item["id"]] = follower["id"] if follower else ""
+                if follower:
+                    self.reasoning_of[follower["id"]] = item["id"]
+
+
+def conversation_id(body: Mapping[str, Any]) -> str | None:
+    """The id of the conversation a request belongs to; it may be given as a string or as `{"id": …}`."""
+    named = body.get("conversation")
+    if isinstance(named, dict):
+        named = named.get("id")
+    return named if isinstance(named, str) else None

@@ -1,0 +1,32 @@
+"""The recorded evidence the contract is measured against, where it is present; it is not part of the project."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+SHARED = Path(__file__).resolve().parents[3] / "shared"
+PRESENT = (SHARED / "contract" / "rejects.json").is_file()
+
+
+@cache
+def rejects() -> list[dict[str, Any]]:
+    """Real errors with the request that caused each."""
+    return json.loads((SHARED / "contract" / "rejects.json").read_text())["examples"] if PRESENT else []
+
+
+@cache
+def accepts() -> list[dict[str, Any]]:
+    """Bodies the API takes."""
+    return json.loads((SHARED / "contract" / "accepts.json").read_text())["accepts"] if PRESENT else []
+
+
+def exchanges() -> Iterator[dict[str, Any]]:
+    """Every recorded exchange, in the order of the files."""
+    for file in sorted((SHARED / "corpus").glob("*.jsonl.gz")):
+        with gzip.open(file, "rt") as lines:
+            yield from map(json.loads, lines)

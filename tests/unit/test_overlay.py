@@ -1,0 +1,220 @@
+"""An overlay entry: what it says, what it does to a schema, and when it is stale."""
+
+import json
+from copy import deepcopy
+
+import pytest
+
+from harness.errors import SchemaError
+from harness.overlay import OPERATIONS, merge_patch, parse, stale
+
+SCHEMA = {
+    "$schema": "draft",
+    "title": "ToolParams",
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "kind": {"enum": ["a", "b"]},
+        "only": {"const": "a"},
+        "tools": {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/Tool"}, {"type": "null"}]}},
+        "a/b~c": {"type": "string"},
+    },
+    "required": ["name"],
+    "$defs": {"Tool": {"type": "object", "properties": {"name": {"type": "string"}}}, "Open": {"type": "object"}},
+}
+
+
+def entry(at="Create", **more):
+    return {"at": at, "source": "https://example.org", "level": "recorded", **more}
+
+
+def applied(*entries, root="Create"):
+    schema = deepcopy(SCHEMA)
+    assert list(stale(root, schema, parse("o.yaml", json.dumps(entries)))) == []
+    return schema
+
+
+def problem(*entries, root="Create"):
+    problems = list(stale(root, deepcopy(SCHEMA), parse("o.yaml", json.dumps(entries))))
+    assert len(problems) == 1
+    return problems[0]
+
+
+def refused(text):
+    with pytest.raises(SchemaError) as error:
+        parse("o.yaml", text if isinstance(text, str) else json.dumps([text]))
+    return str(error.value)
+
+
+class TestOperations:
+    def test_define_adds_definitions_to_the_root(self):
+        assert applied(entry(define={"New": {"type": "null"}}))["$defs"]["New"] == {"type": "null"}
+
+    def test_define_adds_definitions_to_the_root_of_a_definition(self):
+        assert "New" in applied(entry("$defs/Tool#/properties/name", define={"New": {}}))["$defs"]
+
+    def test_replace_replaces_the_whole_schema(self):
+        assert applied(entry("Create#/properties/name", replace={"type": "null"}))["properties"]["name"] == {
+            "type": "null"
+        }
+
+    def test_replace_of_a_root_keeps_its_definitions(self):
+        schema = applied(entry(replace={"type": "array"}))
+        assert schema == {"type": "array", **{name: SCHEMA[name] for name in ("$schema", "title", "$defs")}}
+
+    def test_merge_is_a_json_merge_patch(self):
+        schema = applied(entry("Create#/properties/kind", merge={"enum": None, "type": "string", "x-facts": {"a": 1}}))
+        assert schema["properties"]["kind"] == {"type": "string", "x-facts": {"a": 1}}
+
+    def test_require_comes_after_what_is_required(self):
+        assert applied(entry(require=["tools", "kind"]))["required"] == ["name", "tools", "kind"]
+
+    def test_require_starts_the_list(self):
+        assert applied(entry("$defs/Tool", require=["name"]))["$defs"]["Tool"]["required"] == ["name"]
+
+    def test_optional_takes_a_name_from_required(self):
+        assert applied(entry(optional=["name"]))["required"] == []
+
+    def test_members_adds_properties(self):
+        assert applied(entry("$defs/Open", members={"id": {}}))["$defs"]["Open"]["properties"] == {"id": {}}
+
+    def test_order_puts_these_first_and_the_rest_behind(self):
+        assert list(applied(entry(order=["tools", "kind"]))["properties"]) == ["tools", "kind", "name", "only", "a/b~c"]
+
+    def test_enum_add_adds_values(self):
+        assert applied(entry("Create#/properties/kind", enum_add=["c"]))["properties"]["kind"]["enum"] == [
+            "a",
+            "b",
+            "c",
+        ]
+
+    def test_enum_add_widens_a_constant(self):
+        assert applied(entry("Create#/properties/only", enum_add=["b"]))["properties"]["only"] == {"enum": ["a", "b"]}
+
+    def test_operations_of_an_entry_run_in_their_order_not_as_written(self):
+        schema = applied(entry(order=["id"], require=["id"], members={"id": {}}))
+        assert next(iter(schema["properties"])) == "id"
+        assert list(OPERATIONS) == ["define", "replace", "merge", "members", "require", "optional", "order", "enum_add"]
+
+    def test_entries_build_on_each_other(self):
+        schema = applied(entry(define={"New": {}}), entry("$defs/New", merge={"type": "null"}))
+        assert schema["$defs"]["New"] == {"type": "null"}
+
+    def test_two_roots_never_share_what_an_entry_gave_them(self):
+        entries = parse("o.yaml", json.dumps([entry("$defs/Tool", members={"id": {}})]))
+        one, other = deepcopy(SCHEMA), deepcopy(SCHEMA)
+        assert [*stale("One", one, entries), *stale("Other", other, entries)] == []
+        assert one["$defs"]["Tool"]["properties"]["id"] is not other["$defs"]["Tool"]["properties"]["id"]
+
+
+class TestPlaces:
+    def test_a_root_entry_leaves_other_roots_alone(self):
+        assert applied(entry("Other", merge={"type": "null"})) == SCHEMA
+
+    def test_a_pointer_walks_lists_and_escapes(self):
+        schema = applied(
+            entry("Create#/properties/tools/items/anyOf/1", merge={"type": "string"}),
+            entry("Create#/properties/a~1b~0c", merge={"maxLength": 1}),
+        )
+        assert schema["properties"]["tools"]["items"]["anyOf"][1] == {"type": "string"}
+        assert schema["properties"]["a/b~c"]["maxLength"] == 1
+
+    def test_a_definition_is_changed_wherever_it_occurs(self):
+        assert applied(entry("$defs/Tool#/properties/name", merge={"maxLength": 64}), root="Any") != SCHEMA
+
+    def test_roots_narrow_a_definition(self):
+        narrowed = entry("$defs/Tool", roots=["Create"], merge={"minProperties": 1})
+        assert applied(narrowed, root="Other") == SCHEMA
+        assert applied(narrowed)["$defs"]["Tool"]["minProperties"] == 1
+
+    def test_a_root_made_from_a_definition_is_that_definition(self):
+        assert applied(entry("$defs/ToolParams", require=["tools"]))["required"] == ["name", "tools"]
+
+    def test_a_definition_that_a_root_lacks_is_no_problem_there(self):
+        assert applied(entry("$defs/Elsewhere", merge={"type": "null"})) == SCHEMA
+
+
+class TestStale:
+    @pytest.mark.parametrize(
+        ("given", "says"),
+        [
+            (entry("Create#/properties/nam", merge={"a": 1}), "does not resolve at `nam`; nearest: name"),
+            (entry("Create#/properties/zzz", merge={"a": 1}), "does not resolve at `zzz`"),
+            (entry("Create#/required/x", merge={"a": 1}), "does not resolve at `x`"),
+            (entry("Create#/type/x", merge={"a": 1}), "does not resolve at `x`"),
+            (entry("Create#/required", merge={"a": 1}), "leads to ['name'], which is no schema object"),
+            (entry("Create#/properties/tools/items/anyOf/0/properties", merge={"a": 1}), "start at $defs/Tool"),
+            (entry("$defs/Tol", roots=["Create"], merge={"a": 1}), "Create has no $defs/Tol; nearest: Tool"),
+            (entry(define={"Tool": {}}), "'Tool' is in $defs already"),
+            (entry(members={"name": {}}), "'name' is in members already"),
+            (entry("Create#/properties/name", members={"x": {}}), "not an object schema: type"),
+            (
+                entry("Create#/properties/tools/items/anyOf/0", require=["name"]),
+                "a $ref has no members; start at $defs/Tool",
+            ),
+            (entry(merge={"type": "object"}), "`merge` changes nothing"),
+            (entry(require=["name"]), "'name' is required already"),
+            (entry(require=["nmae"]), "no member 'nmae'; nearest: name"),
+            (entry(optional=["kind"]), "'kind' is not required"),
+            (entry(order=["nmae"]), "no member 'nmae'; nearest: name"),
+            (entry(order=["name"]), "`order` changes nothing"),
+            (entry("Create#/properties/kind", enum_add=["a"]), "'a' is there already"),
+            (entry("Create#/properties/name", enum_add=["a"]), "no enum or const among type"),
+        ],
+    )
+    def test_what_does_not_fit_is_said_with_the_nearest_name(self, given, says):
+        assert says in problem(given)
+
+    def test_a_problem_names_file_entry_place_and_root(self):
+        text = problem(entry(require=["kind"]), entry("Create#/properties/x", merge={"a": 1}))
+        assert text.startswith("o.yaml[1] at Create#/properties/x in Create: ")
+
+
+class TestParse:
+    def test_yaml_with_a_date_and_a_reason(self):
+        text = "- {at: Create, merge: {a: 1}, source: [x, y], level: reported, date: 2026-08-30, why: seen}"
+        (found,) = parse("o.yaml", text)
+        assert (found.date, found.source, found.level, found.why) == ("2026-08-30", ("x", "y"), "reported", "seen")
+
+    @pytest.mark.parametrize("date", ["2026", "2026-08"])
+    def test_a_date_may_be_a_year_or_a_month(self, date):
+        (found,) = parse("o.yaml", f"- {{at: Create, merge: {{a: 1}}, source: x, level: typed, date: {date}}}")
+        assert found.date == date
+
+    @pytest.mark.parametrize(
+        ("given", "says"),
+        [
+            ("- [", "o.yaml: not readable"),
+            ("[", "o.yaml: not readable"),
+            ("a: 1", "a list of entries, got dict"),
+            ("[1]", "o.yaml[0]: an entry is a mapping, got 1"),
+            (entry(mrege={}), "unknown key `mrege`; nearest: merge"),
+            (entry("", merge={"a": 1}), "`at` is missing"),
+            (entry("Create#x", merge={"a": 1}), "the pointer after # starts with /"),
+            (entry(), "no operation; give one of define, replace"),
+            (entry(merge=[]), "`merge` takes a dict, got []"),
+            (entry(require="name"), "`require` takes a list, got 'name'"),
+            (entry(roots=["Create"], merge={"a": 1}), "`roots` narrows `at: $defs/…` only"),
+            (entry("$defs/Tool", roots=[], merge={"a": 1}), "`roots` is a text or a list of texts"),
+            (entry(merge={"a": 1}, source=None), "`source` is a text or a list of texts"),
+            (entry(merge={"a": 1}, level="guess"), "`level` is one of recorded, reported"),
+            (entry(merge={"a": 1}, date="yesterday"), "`date` is YYYY"),
+        ],
+    )
+    def test_an_entry_that_cannot_be_used_is_refused_by_file_and_place(self, given, says):
+        assert says in refused(given)
+
+
+@pytest.mark.parametrize(
+    ("value", "patch", "result"),
+    [
+        ({"a": "b"}, {"a": "c"}, {"a": "c"}),
+        ({"a": "b"}, {"a": None}, {}),
+        ({"a": [1]}, {"a": [2]}, {"a": [2]}),
+        ({"a": {"b": 1, "c": 2}}, {"a": {"b": None}}, {"a": {"c": 2}}),
+        ({"a": 1}, {"a": {"b": None}}, {"a": {}}),
+        ([1], {"a": 1}, {"a": 1}),
+    ],
+)
+def test_merge_patch_follows_rfc_7396(value, patch, result):
+    assert merge_patch(value, patch) == result

@@ -1,0 +1,138 @@
+"""Where the schemas are, and what comes out of loading and compiling them."""
+
+import json
+
+import pytest
+
+from harness import schema
+from harness.errors import SchemaError
+
+ENTRY = {"source": "x", "level": "typed"}
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A schemas directory with one root, `Tool`, and no overlays."""
+    (tmp_path / "openai").mkdir()
+    (tmp_path / "overlays").mkdir()
+    body = {"type": "object", "properties": {"name": {"type": "string"}}}
+    (tmp_path / "openai" / "Tool.json").write_text(json.dumps(body))
+    return tmp_path
+
+
+def lay(place, name, *entries):
+    (place / "overlays" / name).write_text(json.dumps([ENTRY | entry for entry in entries]))
+
+
+def effective(place, root="Tool"):
+    return schema.read(place, root, schema.overlays(place))
+
+
+class TestDirectory:
+    def test_a_checkout_has_it_beside_the_package(self):
+        assert (schema.directory() / "openai" / "CreateResponse.json").is_file()
+
+    def test_a_wheel_has_it_inside_the_package(self, place, monkeypatch):
+        (place / "schemas" / "openai").mkdir(parents=True)
+        monkeypatch.setattr(schema, "_HERE", place)
+        assert schema.directory() == place / "schemas"
+
+    def test_without_schemas_the_error_says_where_it_looked(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(schema, "_HERE", tmp_path / "harness")
+        with pytest.raises(SchemaError, match="no schemas in .*reinstall"):
+            schema.directory()
+
+
+class TestOverlays:
+    def test_files_apply_in_the_order_of_their_names(self, place):
+        lay(place, "20-b.yaml", {"at": "Tool#/properties/name", "merge": {"maxLength": 2}})
+        lay(place, "10-a.yaml", {"at": "Tool#/properties/name", "merge": {"maxLength": 1}})
+        assert effective(place)["properties"]["name"]["maxLength"] == 2
+
+    def test_every_stale_entry_of_a_root_is_listed(self, place):
+        lay(place, "1.yaml", {"at": "Tool#/x", "merge": {"a": 1}}, {"at": "Tool", "require": ["x"]})
+        with pytest.raises(SchemaError, match=r"(?s)1.yaml\[0\] at Tool#/x.*1.yaml\[1\] at Tool"):
+            effective(place)
+
+    @pytest.mark.parametrize("at", [{"at": "Tol"}, {"at": "$defs/X", "roots": ["Tol"]}])
+    def test_an_unknown_root_is_named_with_the_nearest(self, place, at):
+        lay(place, "1.yaml", {**at, "merge": {"a": 1}})
+        with pytest.raises(SchemaError, match="no root 'Tol'; nearest: Tool"):
+            schema.overlays(place)
+
+
+class TestLoad:
+    def test_an_unknown_root_is_named_with_the_nearest(self):
+        with pytest.raises(SchemaError, match="no schema 'CreateRespons' .*nearest: CreateResponse"):
+            schema.load("CreateRespons")
+
+    def test_a_damaged_file_is_named(self, place):
+        (place / "openai" / "Tool.json").write_text("{")
+        with pytest.raises(SchemaError, match=r"Tool.json: not JSON"):
+            schema.generated(place, "Tool")
+
+    def test_a_root_is_loaded_once(self):
+        assert schema.load("Conversation") is schema.load("Conversation")
+
+    @pytest.mark.parametrize("root", schema.roots(schema.directory()))
+    def test_every_root_loads_and_compiles(self, root):
+        assert schema.validator(root)
+
+
+class TestValidator:
+    def test_a_request_is_closed(self):
+        valid = schema.validator("CreateResponse").is_valid
+        assert valid({"model": "gpt-5", "input": "hi"})
+        assert not valid({"model": "gpt-5", "input": "hi", "imput": "hi"})
+
+    def test_items_of_a_request_are_checked_completely(self):
+        item = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
+        valid = schema.validator("CreateResponse").is_valid
+        assert valid({"model": "gpt-5", "input": [item]})
+        assert not valid({"model": "gpt-5", "input": [item | {"call_id": 1}]})
+        assert not valid({"model": "gpt-5", "input": [item | {"extra": 1}]})
+
+    def test_an_answer_is_open(self):
+        deleted = {"id": "conv_1", "object": "conversation.deleted", "deleted": True}
+        assert schema.validator("ConversationDeleted").is_valid(deleted | {"new": 1})
+        assert not schema.validator("ConversationDeleted").is_valid(deleted | {"object": "x"})
+
+
+class TestBranchValidators:
+    def test_an_event_is_checked_by_its_type(self):
+        event = {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "content_index": 0}
+        event |= {"delta": "x", "logprobs": [], "sequence_number": 4}
+        branch = schema.branch_validators("ResponseStreamEvent", "type")["response.output_text.delta"]
+        assert branch.is_valid(event)
+        assert not branch.is_valid(event | {"type": "response.completed"})
+
+    def test_it_knows_every_type_of_the_union(self):
+        branches = schema.branch_validators("ResponseStreamEvent", "type")
+        assert len(branches) == len(list(branches)) > 50
+        assert "response.nothing" not in branches
+
+    def test_branches_that_share_a_type_are_tried_together(self):
+        branch = schema.branch_validators("ResponseInputItem", "type")["message"]
+        assert branch.is_valid({"type": "message", "role": "user", "content": "hi"})
+        assert branch.is_valid({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]})
+        assert not branch.is_valid({"type": "message", "role": "nobody", "content": "hi"})
+
+    def test_a_branch_compiles_once(self):
+        branches = schema.branch_validators("ResponseStreamEvent", "type")
+        assert branches["error"] is branches["error"]
+
+    def test_a_nested_union_and_a_nullable_key_count(self):
+        assert "item_reference" in schema.branch_validators("ResponseInputItem", "type")
+
+    def test_a_root_that_is_no_such_union_says_so(self):
+        with pytest.raises(SchemaError, match="Conversation is no union keyed by `type`"):
+            schema.branch_validators("Conversation", "type")
+
+
+def test_only_reachable_definitions_are_kept_in_order():
+    definitions = {"C": {}, "B": {"items": {"$ref": "#/$defs/C"}}, "A": {}, "D": {"anyOf": [{"$ref": "#/$defs/D"}]}}
+    assert schema.with_definitions({"anyOf": [{"$ref": "#/$defs/B"}]}, definitions)["$defs"] == {
+        "C": {},
+        "B": {"items": {"$ref": "#/$defs/C"}},
+    }
+    assert schema.with_definitions({"type": "null"}, definitions) == {"type": "null"}
