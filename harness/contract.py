@@ -14,8 +14,9 @@ import harness.rules  # noqa: F401  (registers every rule)
 from harness import breach
 from harness.errors import ApiError, RegistrationError
 from harness.exchange import Json, Request
-from harness.rule import RULES, Rule
-from harness.transcript import Transcript
+from harness.rule import RULES, SUBJECTS, Check, Rule
+
+Judge = tuple[Rule, Check]
 
 BEFORE_SHAPE = ("access", "transport")
 
@@ -35,17 +36,17 @@ def check(request: Request, world: Any) -> Refusal | None:
     `world` is None when the key names no World. The body is not changed; null members at the top level count as absent.
     """
     before, after = _plan(request.operation)
-    for rule in before:
-        if refusal := _judge(rule, request, world, None):
-            return refusal
+    for rule, judge in before:
+        for facts in judge(request, world, None):
+            return Refusal(rule, rule.refuse(facts), facts)
     if request.schema and (found := breach.first(request.schema, given(request.body))):
         return _refused(found)
     if not after:
         return None
     transcript = world.transcript(request.body if isinstance(request.body, dict) else {})
-    for rule in after:
-        if refusal := _judge(rule, request, world, transcript):
-            return refusal
+    for rule, judge in after:
+        for facts in judge(request, world, transcript):
+            return Refusal(rule, rule.refuse(facts), facts)
     return None
 
 
@@ -54,14 +55,6 @@ def given(body: Any) -> Any:
     if not isinstance(body, dict) or None not in body.values():
         return body
     return {name: value for name, value in body.items() if value is not None or name in ("model", "input")}
-
-
-def _judge(rule: Rule, request: Request, world: Any, transcript: Transcript | None) -> Refusal | None:
-    subjects = {"request": request, "world": world, "transcript": transcript}
-    assert rule.check
-    for facts in rule.check(*(subjects[name] for name in rule.needs)):
-        return Refusal(rule, rule.refuse(facts), facts)
-    return None
 
 
 def _refused(found: breach.Breach) -> Refusal:
@@ -83,10 +76,25 @@ def _by_keyword() -> Mapping[str, Rule]:
 
 
 @cache
-def _plan(operation: str) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
+def _plan(operation: str) -> tuple[tuple[Judge, ...], tuple[Judge, ...]]:
     checks = [rule for rule in RULES.values() if rule.check and (operation in rule.on or "*" in rule.on)]
-    before = tuple(rule for rule in checks if rule.area in BEFORE_SHAPE)
-    return before, tuple(rule for rule in checks if rule.area not in BEFORE_SHAPE)
+    before = tuple((rule, _judging(rule)) for rule in checks if rule.area in BEFORE_SHAPE)
+    return before, tuple((rule, _judging(rule)) for rule in checks if rule.area not in BEFORE_SHAPE)
+
+
+def _judging(rule: Rule) -> Check:
+    """A rule's function, called with all three subjects whichever it takes."""
+    check: Check = rule.check  # type: ignore[assignment]
+    wants = tuple(name in rule.needs for name in SUBJECTS)
+    calls: dict[tuple[bool, ...], Check] = {
+        (True, False, False): lambda request, world, transcript: check(request),
+        (False, True, False): lambda request, world, transcript: check(world),
+        (False, False, True): lambda request, world, transcript: check(transcript),
+        (True, True, False): lambda request, world, transcript: check(request, world),
+        (True, False, True): lambda request, world, transcript: check(request, transcript),
+        (False, True, True): lambda request, world, transcript: check(world, transcript),
+    }
+    return calls.get(wants, check)
 
 
 def named_rules(schema: Any) -> set[str]:

@@ -41,11 +41,24 @@ FORMATS: Mapping[str, str] = {
 
 SCALARS = ("string", "number", "integer", "boolean", "null")
 _LEAF = frozenset(
-    ["type", "const", "enum", "minLength", "maxLength", "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]
+    [
+        "type",
+        "const",
+        "enum",
+        "minLength",
+        "maxLength",
+        "pattern",
+        "format",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "multipleOf",
+    ]
 )
 
 
-class _Endless(Exception):
+class _EndlessError(Exception):
     """A schema whose instance would contain itself; another branch may still end."""
 
 
@@ -98,7 +111,7 @@ def instance(schema: Any, of: str = "the schema") -> Any:
         if jsonschema_rs.is_valid(schema, found):
             return found
         reason = f"{_written(found)} does not satisfy it"
-    except _Endless:
+    except _EndlessError:
         reason = "every instance would contain itself"
     except (LookupError, TypeError, ValueError) as problem:
         reason = str(problem).partition("\n")[0]
@@ -126,7 +139,7 @@ def _least(schema: Any, root: Any, open_refs: tuple[str, ...]) -> Any:
 def _referred(schema: Json, root: Any, open_refs: tuple[str, ...]) -> Any:
     name = schema["$ref"]
     if name in open_refs:
-        raise _Endless
+        raise _EndlessError
     beside = {key: value for key, value in schema.items() if key != "$ref"}
     return _least(_both(beside, _resolved(name, root)), root, (*open_refs, name))
 
@@ -135,7 +148,7 @@ def _joined(schema: Json, root: Any, open_refs: tuple[str, ...]) -> Any:
     """The least instance of `allOf` and what stands beside it."""
     names = tuple(part["$ref"] for part in schema["allOf"] if "$ref" in part)
     if not set(names).isdisjoint(open_refs):
-        raise _Endless
+        raise _EndlessError
     whole = {name: value for name, value in schema.items() if name != "allOf"}
     for part in schema["allOf"]:
         whole = _both(whole, _resolved(part["$ref"], root) if "$ref" in part else part)
@@ -148,7 +161,7 @@ def _first(make: Callable[[Any], Any], choices: Sequence[Any]) -> Any:
     for choice in choices:
         try:
             return make(choice)
-        except (_Endless, ValueError) as problem:
+        except (_EndlessError, ValueError) as problem:
             failure = problem
     raise failure
 

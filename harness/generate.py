@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Set
+from functools import cache
 from importlib import import_module, metadata
 from typing import Any
 
@@ -62,8 +63,11 @@ ANSWERS: Mapping[str, str] = {
 _DROPPED = ("title", "description", "default", "discriminator")
 
 
-def generate() -> dict[str, Json]:
+@cache
+def generate() -> Mapping[str, Json]:
     """Every root's schema from the installed SDK; ConfigError without `openai`, SchemaError when a type is gone.
+
+    Takes a second; cached, so callers change nothing.
 
     One name in `$defs` means one type in all roots: an answer's type that is named like a request's is `answer__Name`.
     """

@@ -28,6 +28,7 @@ class World(Protocol):
     account: Organization
     responses: Mapping[str, Any]
     conversations: Mapping[str, Any]
+    items: Mapping[str, Json]
     reasoning_of: Mapping[str, str]
     follower_of: Mapping[str, str]
 
@@ -126,7 +127,7 @@ class Rule:
 RULES: dict[str, Rule] = {}
 """Every rule by id; filled by importing `harness.rules`, in order of precedence."""
 
-_SUBJECTS = ("request", "world", "transcript")
+SUBJECTS = ("request", "world", "transcript")
 
 
 def rule(
@@ -145,8 +146,8 @@ def rule(
 
     def register(check: Check) -> Check:
         needs = tuple(inspect.signature(check).parameters)
-        if not inspect.isgeneratorfunction(check) or not set(needs) <= set(_SUBJECTS):
-            raise RegistrationError(f"rule {check.__name__}: write a generator taking some of {', '.join(_SUBJECTS)}")
+        if not inspect.isgeneratorfunction(check) or needs != tuple(name for name in SUBJECTS if name in needs):
+            raise RegistrationError(f"rule {check.__name__}: write a generator taking some of {', '.join(SUBJECTS)}, in this order")
         _add(check.__name__, check.__module__, inspect.getdoc(check), error, source, rejects, accepts, on, fix, check)
         return check
 

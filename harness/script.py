@@ -9,12 +9,13 @@ from __future__ import annotations
 import inspect
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from re import Pattern
 from typing import Any
 
-from harness.errors import NoTurn, ScriptError
+from harness.errors import HarnessError, NoTurn, ScriptError
 from harness.exchange import Json, Request
 from harness.item import Item
 from harness.transcript import input_items
@@ -82,11 +83,14 @@ class Route:
             return self._resume(turn, request)
         self.turns.popleft()
         self.taken += 1
-        return items_of(turn(request) if callable(turn) else turn, self)
+        with _blaming(self):
+            said = turn(request) if callable(turn) else turn
+        return items_of(said, self)
 
     def _resume(self, turn: Iterator[Any], request: Request) -> list[Item]:
         try:
-            said = turn.send(request) if isinstance(turn, Generator) and _started(turn) else next(turn)
+            with _blaming(self):
+                said = turn.send(request) if isinstance(turn, Generator) and _started(turn) else next(turn)
         except StopIteration:
             self.turns.popleft()
             return []
@@ -96,6 +100,17 @@ class Route:
     def __str__(self) -> str:
         named = ", ".join(f"{name}={wanted!r}" for name, wanted in self.conditions.items())
         return f"when({named})" if named else "script"
+
+
+@contextmanager
+def _blaming(route: Route) -> Iterator[None]:
+    """What a function or generator of the user raises becomes a ScriptError, so that the test fails with it."""
+    try:
+        yield
+    except (HarnessError, StopIteration):
+        raise
+    except Exception as problem:
+        raise ScriptError(f"{route}: a turn raised {type(problem).__name__}: {problem}") from problem
 
 
 def _started(turn: Iterator[Any]) -> bool:

@@ -8,34 +8,35 @@ from typing import Any
 from harness.exchange import Json
 
 CHARACTERS_A_TOKEN = 4
+TOKENS_A_TOOL = 40  # its name, description and schema
 TOKENS_AN_ITEM = 4  # role and separators
 
-_TEXTS = ("content", "text", "output", "arguments", "input", "code", "summary", "refusal", "name")
+_TEXTS = ("content", "text", "output", "arguments", "input", "code", "summary", "refusal")
 
 
 def tokens(items: Iterable[Json]) -> int:
     """The estimated tokens of items; text members count, ids and types do not."""
-    return sum(TOKENS_AN_ITEM + -(-_characters(item) // CHARACTERS_A_TOKEN) for item in items)
+    return sum([TOKENS_AN_ITEM + -(-_characters(item) // CHARACTERS_A_TOKEN) for item in items])
 
 
-def _characters(value: Any) -> int:
-    if isinstance(value, str):
-        return len(value)
-    if isinstance(value, list):
-        return sum(map(_characters, value))
-    if isinstance(value, dict):
-        return sum(_characters(value[name]) for name in _TEXTS if name in value)
-    return 0
+def _characters(thing: Any) -> int:
+    count = 0
+    for name in _TEXTS:
+        if value := thing.get(name):
+            if isinstance(value, str):
+                count += len(value)
+            elif isinstance(value, list):
+                count += sum([_characters(part) for part in value if isinstance(part, dict)])
+    return count
 
 
 def usage(input_tokens: int, output: Sequence[Json]) -> Json:
     """The `usage` object of a response."""
-    reasoning = tokens(item for item in output if item["type"] == "reasoning")
     output_tokens = tokens(output)
     return {
         "input_tokens": input_tokens,
         "input_tokens_details": {"cache_write_tokens": 0, "cached_tokens": 0},
         "output_tokens": output_tokens,
-        "output_tokens_details": {"reasoning_tokens": reasoning},
+        "output_tokens_details": {"reasoning_tokens": tokens([item for item in output if item["type"] == "reasoning"])},
         "total_tokens": input_tokens + output_tokens,
     }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Any
 
 from harness.errors import ConfigError
@@ -118,7 +119,7 @@ class World:
         self._link(output)
 
     def _link(self, output: Sequence[Json]) -> None:
-        for item, follower in zip(output, [*output[1:], None], strict=True):
+        for item, follower in zip_longest(output, output[1:]):
             if item["type"] == "reasoning":
                 self.follower_of[item["id"]] = follower["id"] if follower else ""
                 if follower:

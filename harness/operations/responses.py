@@ -11,7 +11,7 @@ from harness.operation import operation
 from harness.paging import page
 from harness.response import finished, listed_input, skeleton
 from harness.stream import events
-from harness.usage import tokens, usage
+from harness.usage import TOKENS_A_TOOL, tokens, usage
 from harness.world import World, conversation_id
 
 PREFIXES = {"message": "msg", "reasoning": "rs", "function_call": "fc", "function_call_output": "fc"}
@@ -47,7 +47,9 @@ def _answer(response: Json, body: Json, turn: Sequence[Item]) -> Answer:
 
 
 def _input_tokens(body: Json, items: Sequence[Json]) -> int:
-    return tokens(items) + tokens([{"text": body.get("instructions") or ""}]) + tokens(body.get("tools") or ())
+    instructions, tools = body.get("instructions"), body.get("tools") or ()
+    own = tokens([{"text": instructions}]) if instructions else 0
+    return own + tokens(items) + TOKENS_A_TOOL * len(tools)
 
 
 def _with_ids(items: list[Json], world: World, response_id: str, now: int) -> list[Json]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.errors import ApiError
 from harness.exchange import Json
 from harness.items import function_call, message
-from harness.rule import Case, after, documented, recorded, reported, rule
+from harness.rule import Case, World, after, documented, recorded, reported, rule
 from harness.transcript import CALLS, Transcript
 
 HI: Json = {"role": "user", "content": "hi"}
@@ -40,13 +40,16 @@ _EXAMPLES: dict[str, Json] = {
         400, "Duplicate item found with id {id}. Remove duplicate items from your input and try again.", "input"
     ),
     source=[
-        recorded("vercel/ai packages/openai fixtures", "2026-08-07"),
+        recorded("vercel/ai packages/openai fixtures; posit-dev/chatlas for what is taken", "2026-08-07"),
         reported("https://github.com/openai/openai-agents-python/issues/1789", "2025-09-05"),
         reported("https://github.com/vercel/ai/issues/7883", "2025"),
     ],
     rejects={
-        "Duplicate item found with id msg_1. Remove duplicate items from your input and try again.": {
-            "input": [{"role": "assistant", "id": "msg_1", "content": text} for text in "ab"]
+        "Duplicate item found with id fc_1. Remove duplicate items from your input and try again.": {
+            "input": [{**CALL, "id": "fc_1"}, OUTPUT, {**CALL, "id": "fc_1"}, OUTPUT]
+        },
+        "Duplicate item found with id rs_1. Remove duplicate items from your input and try again.": {
+            "input": [{"type": "reasoning", "id": "rs_1", "summary": []}, {"type": "reasoning", "id": "rs_1", "summary": []}]
         },
         "Duplicate item found with id {0.output.0.id}. Remove duplicate items from your input and try again.": after(
             {"input": "hi"},
@@ -55,19 +58,21 @@ _EXAMPLES: dict[str, Json] = {
     },
     accepts=[
         {"input": [CALL, OUTPUT, {**CALL}, {**OUTPUT}]},
+        {"input": [{"role": "assistant", "id": "msg_made_up", "content": text} for text in "ab"]},
         {"input": [HI, HI, {"role": "assistant", "content": "x"}, {"role": "assistant", "content": "x"}]},
     ],
     fix="With `previous_response_id` or `conversation`, send only what is new.",
 )
-def duplicate_item(transcript: Transcript) -> Iterator[Json]:
+def duplicate_item(world: World, transcript: Transcript) -> Iterator[Json]:
     """An item id may stand once in the transcript, whether inlined, referred to, or part of what is continued.
 
-    Items without id are never duplicates; a `call_id` that stands twice is no fault.
+    Items without id are never duplicates, nor are messages under an id this key never stored (recorded: the API took two
+    with the same made-up id); a `call_id` that stands twice is no fault.
     """
     seen = {item.get("id") for item in transcript.items[: transcript.start]}
     for item in transcript.added:
         id = item.get("id")
-        if id and id in seen and item.get("type") != "function_call_output":
+        if id and id in seen and item.get("type") != "function_call_output" and ("role" not in item or id in world.items):
             yield {"id": id}
         seen.add(id)
 

@@ -91,10 +91,17 @@ class TestOperations:
     def test_enum_add_widens_a_constant(self):
         assert applied(entry("Create#/properties/only", enum_add=["b"]))["properties"]["only"] == {"enum": ["a", "b"]}
 
+    def test_branches_adds_to_a_union(self):
+        union = applied(entry("Create#/properties/tools/items", branches=[{"type": "string"}]))["properties"]["tools"][
+            "items"
+        ]
+        assert union["anyOf"][2:] == [{"type": "string"}]
+
     def test_operations_of_an_entry_run_in_their_order_not_as_written(self):
         schema = applied(entry(order=["id"], require=["id"], members={"id": {}}))
         assert next(iter(schema["properties"])) == "id"
-        assert list(OPERATIONS) == ["define", "replace", "merge", "members", "require", "optional", "order", "enum_add"]
+        documented = ["define", "replace", "merge", "members", "require", "optional", "order", "enum_add", "branches"]
+        assert list(OPERATIONS) == documented
 
     def test_entries_build_on_each_other(self):
         schema = applied(entry(define={"New": {}}), entry("$defs/New", merge={"type": "null"}))
@@ -159,6 +166,8 @@ class TestStale:
             (entry(order=["nmae"]), "no member 'nmae'; nearest: name"),
             (entry(order=["name"]), "`order` changes nothing"),
             (entry("Create#/properties/kind", enum_add=["a"]), "'a' is there already"),
+            (entry(branches=[{}]), "`branches`: no union among"),
+            (entry("Create#/properties/tools/items", branches=[{"type": "null"}]), "{'type': 'null'} is there already"),
             (entry("Create#/properties/name", enum_add=["a"]), "no enum or const among type"),
         ],
     )

@@ -1,0 +1,230 @@
+"""The documents are run: every Python block, every console command, every file they show; their lists are complete."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import openai
+import pytest
+import yaml
+
+from harness.control import turns
+from harness.item import ITEMS
+from harness.operation import OPERATIONS
+from harness.organization import Organization
+from harness.rule import LEVELS
+from harness.script import CONDITIONS
+
+ROOT = Path(__file__).parent.parent
+README, ARCHITECTURE = (ROOT / "README.md", ROOT / "ARCHITECTURE.md")
+HARNESS = (sys.executable, "-m", "harness")
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """A fenced block: where it begins, its language, its text."""
+
+    file: Path
+    line: int
+    language: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file.stem}_{self.line}"
+
+
+def blocks(language: str) -> list[Block]:
+    return [block for file in (README, ARCHITECTURE) for block in fenced(file) if block.language == language]
+
+
+def fenced(file: Path) -> Iterator[Block]:
+    page = file.read_text(encoding="utf-8")
+    for found in re.finditer(r"^```(\w+)\n(.*?)^```$", page, re.S | re.M):
+        yield Block(file, page.count("\n", 0, found.start()) + 1, *found.groups())
+
+
+def section(title: str) -> str:
+    """The text below a heading of the README, up to the next."""
+    found = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", README.read_text(encoding="utf-8"), re.S | re.M)
+    assert found, f"README.md has lost its section {title!r}"
+    return found.group(1)
+
+
+def ticked(text: str) -> set[str]:
+    return set(re.findall(r"`([^`]+)`", text))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    """A directory with the files that the README shows; their first line is a comment with their name."""
+    for block in blocks("yaml"):
+        name = block.text.splitlines()[0].removeprefix("# ")
+        (tmp_path / name).write_text(block.text, encoding="utf-8")
+    return tmp_path
+
+
+def test_python_blocks_run(desk):
+    for block in blocks("python"):
+        assert "def test_" in block.text, f"{block}: write it as a test, so that it is one"
+        (desk / f"test_{block}.py").write_text(block.text, encoding="utf-8")
+    run = subprocess.run([sys.executable, "-m", "pytest", "-q", str(desk)], cwd=desk, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout
+    assert f"{sum(block.text.count('def test_') for block in blocks('python'))} passed" in run.stdout
+
+
+def commands() -> list[tuple[str, list[str]]]:
+    """Each command of the console blocks, with the lines that it must print in this order."""
+    found = []
+    for block in blocks("console"):
+        for part in re.split(r"^\$ ", block.text, flags=re.M)[1:]:
+            command, *shown = part.splitlines()
+            found.append((command, [line.strip() for line in shown if line.strip() not in ("", "…")]))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"), [s for s in commands() if " serve" not in s[0]], ids=lambda s: str(s)[:40]
+)
+def test_console_commands_print_what_is_shown(command, shown, desk):
+    run = subprocess.run([*HARNESS, *command.split()[1:]], cwd=desk, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    in_order(shown, run.stdout)
+
+
+def in_order(shown: list[str], output: str) -> None:
+    for line in shown:
+        _, found, output = output.partition(line)
+        assert found, f"{line!r} is not printed, or not in this order"
+
+
+@pytest.mark.parametrize(("command", "shown"), [s for s in commands() if " serve" in s[0]], ids=lambda s: str(s)[:40])
+def test_served_commands_print_what_is_shown_and_answer(command, shown, desk):
+    serve = [*HARNESS, *command.split()[1:], "--port", "0"]
+    server = subprocess.Popen(serve, cwd=desk, stdout=subprocess.PIPE, text=True)
+    assert server.stdout
+    try:
+        printed = [next(said for said in server.stdout if anywhere(said) == anywhere(line)) for line in shown]
+        base_url = re.search(r"http://\S+", printed[0])
+        assert base_url
+        with openai.OpenAI(base_url=base_url.group(), api_key="sk-anything", max_retries=0) as client:
+            assert client.responses.create(model="gpt-4.1", input="hi").output_text == "Hello."
+    finally:
+        server.terminate()
+        server.communicate(timeout=20)
+    assert server.returncode == 0
+
+
+def anywhere(line: str) -> str:
+    """A line without the number of its port."""
+    return re.sub(r"(127\.0\.0\.1):\d+", r"\1:PORT", line.strip())
+
+
+@pytest.mark.parametrize("block", blocks("json"), ids=str)
+def test_json_blocks_script_a_world(block):
+    said = json.loads(block.text)
+    assert turns(said["turns"])
+    assert set(said["when"]) <= set(CONDITIONS)
+
+
+def test_two_commands_do_all_set_up():
+    assert len(blocks("sh")) == 2
+    demo, suite = (block.text.strip() for block in blocks("sh"))
+    prepare = 'python3 -m venv .venv && .venv/bin/pip install -q -e ".[dev]" && '
+    assert demo == f"{prepare}.venv/bin/harness demo"
+    assert suite.startswith(f"{prepare}.venv/bin/python -m pytest")
+
+
+def test_ci_runs_the_test_command_of_the_readme():
+    assert blocks("sh")[1].text.strip() in [line.strip() for line in (ROOT / ".ci/run").read_text().splitlines()]
+
+
+def test_make_runs_the_same_commands():
+    page = (ROOT / "Makefile").read_text(encoding="utf-8")
+    setup = re.search(r"^SETUP = (.*)$", page, re.M)
+    assert setup
+    made = {line.strip().replace("$(SETUP)", setup.group(1)) for line in page.splitlines()}
+    assert {block.text.strip() for block in blocks("sh")} <= made
+
+
+def test_the_first_test_is_ten_lines():
+    first = next(block for block in blocks("python"))
+    assert len([line for line in first.text.splitlines() if line]) <= 10
+
+
+def test_every_endpoint_is_listed():
+    listed = {name for name in ticked(section("What is there, and what is not")) if re.match(r"[A-Z]+ /", name)}
+    assert listed == set(OPERATIONS)
+
+
+def test_every_item_kind_is_listed():
+    said = re.search(r"The model can say: (.*?)\.\n\n", section("What is there, and what is not"), re.S)
+    assert said
+    assert ticked(said.group(1)) == set(ITEMS)
+
+
+def test_every_condition_of_a_route_is_listed():
+    said = re.search(r"`when` looks at (.*?)\. A text", section("Scripts"), re.S)
+    assert said
+    assert ticked(said.group(1)) == set(CONDITIONS)
+
+
+def test_every_member_of_the_account_is_listed():
+    said = re.search(r"is scripted as well: (.*?)\.\n\n", section("Scripts"), re.S)
+    assert said
+    assert ticked(said.group(1)) == {field.name for field in dataclasses.fields(Organization)}
+
+
+def test_every_level_is_explained():
+    assert tuple(re.findall(r"^\| (\w+) \| (?!how)", section("Rules"), re.M)) == LEVELS
+
+
+def test_every_control_path_is_served():
+    from harness.control import PREFIX, control
+    from harness.mock import Mock
+
+    served = {route.path for route in control(Mock()).routes}
+    named = {name.split()[-1] for name in ticked(section("A server for other languages")) if PREFIX in name}
+    assert named <= served
+
+
+def test_every_command_and_option_is_there():
+    said = {
+        tuple(name.split()[:2]) for name in ticked(README.read_text(encoding="utf-8")) if name.startswith("harness ")
+    }
+    for command in sorted({name for _, name in said}):
+        shown = subprocess.run([*HARNESS, command, "--help"], capture_output=True, text=True)
+        assert shown.returncode == 0, f"`harness {command}`: {shown.stderr}"
+
+
+def test_every_file_that_is_named_is_there():
+    pages = (README, ARCHITECTURE, ROOT / "cassettes/README.md", ROOT / "bench/README.md")
+    named = {
+        name for page in pages for name in re.findall(r"`([\w./-]+\.(?:md|toml))`", page.read_text(encoding="utf-8"))
+    }
+    assert not [name for name in named if not (ROOT / name).exists()]
+
+
+def test_the_changelog_has_the_version_of_the_package():
+    version = re.search(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M)
+    headings = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    assert version
+    assert headings[:2] == ["Unreleased", version.group(1)]
+
+
+def test_hooks_run_what_ci_runs():
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"][0]["hooks"]
+    ci = (ROOT / ".ci/run").read_text(encoding="utf-8")
+    assert [hook["entry"] for hook in hooks if " ".join(hook["entry"].split()[:2]) not in ci] == []
+
+
+def test_links_are_addresses():
+    pages = [ROOT / name for name in ("README.md", "CHANGELOG.md", "cassettes/README.md")]
+    links = [link for page in pages for link in re.findall(r"\]\((\S+?)\)", page.read_text(encoding="utf-8"))]
+    assert all(urlsplit(link).scheme == "https" for link in links)

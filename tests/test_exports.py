@@ -1,0 +1,80 @@
+"""What users import is there, is all there is, and is cheap."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import harness.errors
+import harness.items
+from harness.errors import HarnessError
+from harness.item import ITEMS, kind
+
+HARNESS = Path(harness.errors.__file__).parent
+PARTS = {"output_text", "refusal", "url_citation", "file_citation", "container_file_citation", "file_path"}
+"""Builders of what stands inside an item."""
+
+
+def modules() -> list[str]:
+    files = (file.relative_to(HARNESS.parent).with_suffix("") for file in sorted(HARNESS.rglob("*.py")))
+    return [".".join(file.parts).removesuffix(".__init__") for file in files if file.name != "__main__"]
+
+
+def declared() -> list[str]:
+    """The modules that say in `__all__` what they offer."""
+    return [name for name in modules() if "__all__ = " in source(name)]
+
+
+def source(name: str) -> str:
+    base = HARNESS.parent.joinpath(*name.split("."))
+    file = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+    return file.read_text(encoding="utf-8")
+
+
+def test_every_kind_of_item_is_a_builder_of_harness_items():
+    assert set(harness.items.__all__) - PARTS == set(ITEMS)
+
+
+@pytest.mark.parametrize("name", sorted(ITEMS))
+def test_a_builder_is_named_by_its_wire_type(name):
+    assert getattr(harness.items, name) is kind(name).builder
+
+
+@pytest.mark.parametrize("name", declared())
+def test_all_is_sorted_and_true(name):
+    offered = importlib.import_module(name).__all__
+    assert list(offered) == sorted(set(offered))
+    assert not [member for member in offered if not hasattr(importlib.import_module(name), member)]
+
+
+@pytest.mark.parametrize("name", declared())
+def test_nobody_takes_what_a_module_does_not_offer(name):
+    taken = {
+        alias.name
+        for user in modules()
+        for node in ast.walk(ast.parse(source(user)))
+        if isinstance(node, ast.ImportFrom) and node.module == name
+        for alias in node.names
+    }
+    assert taken <= set(importlib.import_module(name).__all__)
+
+
+def test_the_drawn_tree_of_errors_is_complete():
+    drawn = re.findall(r"(\w+) {2,}\S", harness.errors.__doc__ or "")
+    declared = [name for name, value in vars(harness.errors).items() if isinstance(value, type) and name != "Any"]
+    assert set(drawn) == {
+        "ApiError",
+        *(name for name in declared if issubclass(vars(harness.errors)[name], HarnessError)),
+    }
+
+
+def test_importing_the_package_costs_nothing():
+    code = "import sys; before = set(sys.modules); import harness; print(sorted(set(sys.modules) - before))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "['harness']"

@@ -1,0 +1,176 @@
+"""What becomes of an OpenAPI document: bounds for an overlay, and a work list of the rest."""
+
+import functools
+import http.server
+import json
+import threading
+
+import pytest
+
+from harness.errors import SchemaError
+from harness.openapi import Change, Document, differences, overlay, read
+
+TEXT = {"type": "string"}
+
+
+def document(**schemas):
+    return Document({"components": {"schemas": schemas}}, "2.3.0", "0123456789abcdef")
+
+
+def entries(schemas, given):
+    return {(entry["at"], *entry.get("roots", ())): entry["merge"] for entry in json.loads(overlay(schemas, given))}
+
+
+def sdk(body, **definitions):
+    return {"$schema": "draft", "type": "object", **body, "$defs": definitions} if definitions else body
+
+
+class TestRead:
+    @pytest.mark.parametrize("text", ['{"info": {"version": "1.2"}}', "info: {version: '1.2'}"])
+    def test_a_path_to_json_or_yaml(self, tmp_path, text):
+        (tmp_path / "openapi").write_text(text)
+        found = read(str(tmp_path / "openapi"))
+        assert (found.tree, found.version, len(found.sha256)) == ({"info": {"version": "1.2"}}, "1.2", 64)
+
+    def test_a_url(self, tmp_path):
+        (tmp_path / "openapi.json").write_text('{"info": {"version": "3"}}')
+        handler = functools.partial(_Quiet, directory=tmp_path)
+        with http.server.HTTPServer(("127.0.0.1", 0), handler) as server:
+            thread = threading.Thread(target=server.serve_forever)
+            thread.start()
+            try:
+                assert read(f"http://127.0.0.1:{server.server_port}/openapi.json").version == "3"
+            finally:
+                server.shutdown()
+                thread.join()
+
+    @pytest.mark.parametrize("text", ["{", "- [", "{}", '{"info": 1}', "[]"])
+    def test_what_is_no_document_is_refused(self, tmp_path, text):
+        (tmp_path / "openapi").write_text(text)
+        with pytest.raises(SchemaError, match="openapi is no OpenAPI document"):
+            read(str(tmp_path / "openapi"))
+
+    def test_a_missing_file_is_refused(self, tmp_path):
+        with pytest.raises(SchemaError, match="FileNotFoundError"):
+            read(str(tmp_path / "openapi.json"))
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+class TestOverlay:
+    def test_a_bound_of_a_member_becomes_an_entry_with_its_source(self):
+        schemas = {"CreateResponse": {"properties": {"temperature": {"anyOf": [{"type": "number"}, {"type": "null"}]}}}}
+        given = document(CreateResponse={"properties": {"temperature": {"type": "number", "minimum": 0, "maximum": 2}}})
+        assert json.loads(overlay(schemas, given)) == [
+            {
+                "at": "CreateResponse#/properties/temperature/anyOf/0",
+                "merge": {"minimum": 0, "maximum": 2},
+                "source": ["openapi 2.3.0 01234567#/components/schemas/CreateResponse/properties/temperature"],
+                "level": "documented",
+            }
+        ]
+
+    def test_without_bounds_it_is_an_empty_list(self):
+        assert (
+            json.loads(overlay({"CreateResponse": {"type": "object"}}, document(CreateResponse={"type": "object"})))
+            == []
+        )
+
+    def test_a_definition_that_roots_share_is_one_entry(self):
+        body = sdk({"properties": {"a": {"$ref": "#/$defs/A"}}}, A={"properties": {"n": TEXT}})
+        given = {"properties": {"a": {"properties": {"n": {**TEXT, "maxLength": 5}}}}}
+        assert entries({"Thread": body, "Run": body}, document(ThreadObject=given, RunObject=given)) == {
+            ("$defs/A#/properties/n",): {"maxLength": 5}
+        }
+
+    def test_a_root_made_from_a_shared_definition_is_addressed_by_it(self):
+        definition = {"properties": {"n": TEXT}}
+        schemas = {
+            "Run": {"title": "Run", **definition},
+            "RunStep": sdk({"properties": {"r": {"$ref": "#/$defs/Run"}}}, Run=definition),
+        }
+        bounded = {"properties": {"n": {**TEXT, "minLength": 1}}}
+        assert entries(schemas, document(RunObject=bounded, RunStepObject={"properties": {"r": bounded}})) == {
+            ("$defs/Run#/properties/n",): {"minLength": 1}
+        }
+
+    def test_paths_that_disagree_give_no_bound(self):
+        body = sdk(
+            {"properties": {"a": {"$ref": "#/$defs/A"}, "b": {"$ref": "#/$defs/A"}}}, A={"properties": {"n": TEXT}}
+        )
+        loose, tight = {"properties": {"n": TEXT}}, {"properties": {"n": {**TEXT, "maxLength": 5}}}
+        assert entries({"Run": body}, document(RunObject={"properties": {"a": loose, "b": tight}})) == {}
+
+    def test_roots_that_disagree_narrow_the_entry(self):
+        body = sdk({"properties": {"a": {"$ref": "#/$defs/A"}}}, A={"properties": {"n": TEXT}})
+        loose, tight = ({"properties": {"a": {"properties": {"n": n}}}} for n in (TEXT, {**TEXT, "maxLength": 5}))
+        assert entries({"Run": body, "Thread": body}, document(RunObject=loose, ThreadObject=tight)) == {
+            ("$defs/A#/properties/n", "Thread"): {"maxLength": 5}
+        }
+
+    def test_a_definition_with_another_body_is_left_alone(self):
+        one = sdk({"properties": {"a": {"$ref": "#/$defs/A"}}}, A={"properties": {"n": TEXT}})
+        other = sdk({"properties": {"a": {"$ref": "#/$defs/A"}}}, A={"properties": {"m": TEXT}})
+        given = {"properties": {"a": {"properties": {"n": {**TEXT, "maxLength": 5}}}}}
+        assert entries({"Run": one, "Thread": other}, document(RunObject=given)) == {
+            ("$defs/A#/properties/n", "Run"): {"maxLength": 5}
+        }
+
+    def test_the_parameters_of_a_query_are_its_members(self):
+        parameters = [{"in": "query", "name": "limit", "schema": {"type": "integer", "maximum": 100}}]
+        parameters.append({"in": "path", "name": "response_id", "schema": TEXT})
+        given = Document({"paths": {"/responses/{response_id}": {"get": {"parameters": parameters}}}}, "1", "ab")
+        assert entries({"RetrieveResponse": {"properties": {"limit": {"type": "integer"}}}}, given) == {
+            ("RetrieveResponse#/properties/limit",): {"maximum": 100}
+        }
+
+
+class TestDifferences:
+    def only(self, ours, theirs):
+        (change,) = differences({"Run": ours}, document(RunObject=theirs))
+        return change.pointer, change.kind, change.text
+
+    def test_a_branch_only_the_document_has(self):
+        ours, theirs = ({"anyOf": [{"properties": {"type": {"const": tag}}} for tag in tags]} for tags in ("a", "ab"))
+        assert self.only(ours, theirs) == ("Run", "added", "branch b (#/components/schemas/RunObject/anyOf/1)")
+
+    def test_a_place_that_takes_anything_has_every_branch(self):
+        assert differences({"Run": {}}, document(RunObject={"type": "object"})) == []
+
+    def test_a_value_only_the_document_has(self):
+        ours = {"properties": {"s": {"type": "string", "enum": ["a"]}}}
+        theirs = {"properties": {"s": {"type": "string", "enum": ["a", "b"]}}}
+        assert self.only(ours, theirs) == ("Run#/properties/s", "added", "value 'b'")
+
+    def test_an_open_name_has_every_value(self):
+        ours = {"properties": {"s": {"anyOf": [TEXT, {"type": "string", "enum": ["a"]}]}}}
+        theirs = {"properties": {"s": {"type": "string", "enum": ["a", "b"]}}}
+        assert differences({"Run": ours}, document(RunObject=theirs)) == []
+
+    def test_a_member_only_the_document_has(self):
+        ours, theirs = ({"properties": dict.fromkeys(names, TEXT)} for names in ("a", "ab"))
+        assert self.only(ours, theirs) == ("Run", "added", "member 'b'")
+
+    def test_a_member_only_the_document_requires(self):
+        ours = {"properties": {"a": TEXT}}
+        assert self.only(ours, {**ours, "required": ["a"]}) == ("Run", "added", "required 'a'")
+
+    def test_a_member_only_the_schemas_require(self):
+        theirs = {"properties": {"a": TEXT}}
+        assert self.only({**theirs, "required": ["a"]}, theirs) == ("Run", "removed", "required 'a'")
+
+    def test_a_root_the_document_lacks(self):
+        assert differences({"Run": {}, "New": {}}, document()) == [
+            Change("New", "", "removed", "the document does not have this root"),
+            Change("Run", "#/components/schemas/RunObject", "removed", "the document does not have this root"),
+        ]
+
+    def test_what_roots_share_is_told_once(self):
+        body = sdk({"properties": {"a": {"$ref": "#/$defs/A"}}}, A={"properties": {"n": TEXT}})
+        given = {"properties": {"a": {"properties": {"n": TEXT, "m": TEXT}}}}
+        assert differences({"Run": body, "Thread": body}, document(RunObject=given, ThreadObject=given)) == [
+            Change("Run, Thread", "$defs/A", "added", "member 'm'")
+        ]

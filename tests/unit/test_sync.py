@@ -1,0 +1,200 @@
+"""Making the schemas directory, finding out what is wrong with it, and what has moved since."""
+
+import json
+import shutil
+import sys
+
+import pytest
+
+from harness import schema
+from harness.generate import generate, sdk
+from harness.openapi import Change
+from harness.sync import OPENAPI, check, diff, pretty, sync
+
+TEMPERATURE = {"properties": {"temperature": {"type": "number", "maximum": 2}, "new": {"type": "string"}}}
+DOCUMENT = {"info": {"version": "2.3.0"}, "components": {"schemas": {"CreateResponse": TEMPERATURE}}}
+ENTRY = {"source": "x", "level": "typed"}
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory):
+    file = tmp_path_factory.mktemp("openapi") / "openapi.json"
+    file.write_text(json.dumps(DOCUMENT))
+    return str(file)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, document):
+    place = tmp_path_factory.mktemp("made")
+    sync(place, document)
+    return place
+
+
+@pytest.fixture
+def place(made, tmp_path):
+    """A schemas directory, just made."""
+    return shutil.copytree(made, tmp_path / "schemas")
+
+
+def lay(place, *entries):
+    (place / "overlays" / "20-test.yaml").write_text(json.dumps([ENTRY | entry for entry in entries]))
+    sync(place)
+
+
+def edit(place, root, change):
+    file = place / "openai" / f"{root}.json"
+    body = json.loads(file.read_text())
+    change(body)
+    file.write_text(pretty(body))
+
+
+class TestSync:
+    def test_it_writes_a_file_a_root_the_overlay_and_the_lock(self, place):
+        assert schema.roots(place) == sorted(generate())
+        assert {file.name for file in place.iterdir()} == {"openai", "overlays", "lock.json"}
+        assert schema.generated(place, "Thread") == generate()["Thread"]
+
+    def test_the_bounds_of_the_document_hold(self, place):
+        temperature = schema.read(place, "CreateResponse", schema.overlays(place))["properties"]["temperature"]
+        assert temperature["anyOf"][0] == {"type": "number", "maximum": 2}
+
+    def test_the_lock_tells_what_it_was_made_from(self, place):
+        lock = json.loads((place / "lock.json").read_text())
+        assert (lock["openai"], lock["openapi"]["version"]) == (sdk(), "2.3.0")
+        assert set(lock["overlays"]) == {f"overlays/{OPENAPI}"}
+        assert len(lock["generated"]) == len(generate())
+
+    def test_a_second_time_nothing_changes(self, place, document):
+        assert sync(place, document) == []
+
+    def test_without_a_document_its_overlay_and_origin_stay(self, place):
+        before = (place / "lock.json").read_text(), (place / "overlays" / OPENAPI).read_text()
+        assert sync(place) == []
+        assert ((place / "lock.json").read_text(), (place / "overlays" / OPENAPI).read_text()) == before
+
+    def test_it_tells_what_it_changed_and_removed(self, place):
+        (place / "openai" / "Gone.json").write_text("{}")
+        (place / "openai" / "Thread.json").unlink()
+        assert [file.name for file in sync(place)] == ["Gone.json", "Thread.json"]
+        assert not (place / "openai" / "Gone.json").exists()
+
+    def test_a_new_overlay_is_locked(self, place):
+        (place / "overlays" / "20-test.yaml").write_text("[]")
+        assert [file.name for file in sync(place)] == ["lock.json"]
+
+    def test_without_a_document_a_new_directory_has_no_origin(self, tmp_path):
+        sync(tmp_path)
+        assert json.loads((tmp_path / "lock.json").read_text())["openapi"] is None
+
+
+class TestCheck:
+    def test_the_committed_schemas_are_sound(self):
+        assert [line for line in check(schema.directory()) if "is installed" not in line] == []
+
+    def test_a_directory_just_made_is_sound(self, place):
+        assert check(place) == []
+
+    def test_an_edited_schema_is_found_twice(self, place):
+        edit(place, "Thread", lambda body: body.pop("required"))
+        assert check(place) == [
+            "openai/Thread.json is not what lock.json says; run `harness sync`",
+            f"openai/Thread.json is not what openai {sdk()} generates; run `harness sync`",
+        ]
+
+    def test_a_missing_schema_is_found(self, place):
+        (place / "openai" / "Thread.json").unlink()
+        assert check(place)[0] == "openai/Thread.json is missing; run `harness sync`"
+
+    def test_an_overlay_that_is_not_locked_is_found(self, place):
+        (place / "overlays" / "20-test.yaml").write_text("[]")
+        assert check(place) == ["overlays/20-test.yaml is not what lock.json says; run `harness sync`"]
+
+    def test_another_sdk_is_told_instead_of_compared(self, place):
+        lock = json.loads((place / "lock.json").read_text()) | {"openai": "0.1"}
+        (place / "lock.json").write_text(json.dumps(lock))
+        assert check(place) == [f"openai {sdk()} is installed, the schemas are from 0.1; see `harness sync --diff`"]
+
+    def test_without_the_sdk_only_the_files_are_checked(self, place, monkeypatch):
+        monkeypatch.setitem(sys.modules, "openai", None)
+        assert check(place) == []
+
+    def test_a_directory_that_was_never_made_has_no_lock(self, tmp_path):
+        assert (
+            check(tmp_path)[0] == f"openai {sdk()} is installed, the schemas are from None; see `harness sync --diff`"
+        )
+
+    def test_a_stale_overlay_is_found_in_each_root(self, place):
+        lay(place, {"at": "$defs/McpCall", "require": ["nmae"]})
+        problems = check(place)
+        assert len(problems) == sum("McpCall" in body.get("$defs", {}) for body in generate().values())
+        assert all("no member 'nmae'; nearest: name" in line for line in problems)
+
+    def test_an_overlay_that_lands_nowhere_is_found(self, place):
+        lay(place, {"at": "$defs/McpCal", "merge": {"a": 1}})
+        assert check(place) == ["20-test.yaml[0] at $defs/McpCal: no root has it; nearest: McpCall"]
+
+    def test_an_overlay_that_cannot_be_read_is_found(self, place):
+        lay(place, {"at": "Threed", "merge": {"a": 1}})
+        assert check(place) == ["20-test.yaml[0] at Threed: no root 'Threed'; nearest: Thread"]
+
+    def test_overlays_on_roots_and_on_narrowed_definitions_are_sound(self, place):
+        narrowed = {"at": "$defs/McpCall", "roots": ["CreateResponse"], "merge": {"minProperties": 1}}
+        lay(place, {"at": "Thread", "merge": {"minProperties": 1}}, narrowed)
+        assert check(place) == []
+
+
+class TestDiff:
+    def test_nothing_moved(self, place):
+        assert diff(place) == []
+
+    @pytest.mark.parametrize(
+        ("change", "pointer", "kind", "text"),
+        [
+            (lambda body: body["properties"].pop("id"), "/properties/id", "added", '{"type": "string"}'),
+            (lambda body: body["properties"].update({"a/b": True}), "/properties/a~1b", "removed", "true"),
+            (lambda body: body["required"].remove("id"), "/required", "added", '"id"'),
+            (lambda body: body["required"].append("x"), "/required", "removed", '"x"'),
+            (lambda body: body["required"].reverse(), "/required", "changed", "the order"),
+            (lambda body: body.update(type="array"), "/type", "changed", '"array" -> "object"'),
+        ],
+    )
+    def test_what_the_installed_sdk_would_change(self, place, change, pointer, kind, text):
+        edit(place, "ThreadDeleted", change)
+        assert diff(place) == [Change("ThreadDeleted", pointer, kind, text)]
+
+    def test_roots_that_come_and_go(self, place):
+        (place / "openai" / "Thread.json").rename(place / "openai" / "Old.json")
+        assert diff(place) == [Change("Old", "", "removed", "the root"), Change("Thread", "", "added", "the root")]
+
+    def test_what_roots_share_is_told_once(self, place):
+        roots = [root for root in generate() if "McpCall" in generate()[root].get("$defs", {})]
+        for root in roots:
+            edit(place, root, lambda body: body["$defs"]["McpCall"].pop("additionalProperties"))
+        assert diff(place) == [
+            Change(", ".join(sorted(roots)), "/$defs/McpCall/additionalProperties", "added", "false")
+        ]
+
+    def test_a_long_text_is_cut(self, place):
+        edit(place, "Run", lambda body: body["properties"].pop("status"))
+        edit(place, "Run", lambda body: body["$defs"].pop("RunStatus", None))
+        assert all(len(change.text) <= 110 for change in diff(place))
+
+    def test_with_a_document_also_what_only_that_knows(self, place, document):
+        assert Change("CreateResponse", "CreateResponse", "added", "member 'new'") in diff(place, document)
+
+    def test_an_overlay_that_adds_it_settles_it(self, place, document):
+        lay(place, {"at": "CreateResponse", "members": {"new": {"type": "string"}}})
+        assert not any(change.text == "member 'new'" for change in diff(place, document))
+
+
+class TestPretty:
+    def test_what_fits_is_one_line(self):
+        assert pretty({"a": [1, {"b": None}]}) == '{"a": [1, {"b": null}]}\n'
+
+    def test_what_does_not_fit_is_one_member_a_line(self):
+        assert pretty({"a": ["x" * 60, "ü" * 60], "b": {}}) == (
+            '{\n "a": [\n  "' + "x" * 60 + '",\n  "' + "ü" * 60 + '"\n ],\n "b": {}\n}\n'
+        )
+
+    def test_a_long_text_stays_whole(self):
+        assert pretty(["x" * 200]) == '[\n "' + "x" * 200 + '"\n]\n'
