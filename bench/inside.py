@@ -10,13 +10,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from bench.servers import ROOT, SkipError
 from bench.wire import HEADERS
+from harness.contract import check
+from harness.exchange import Request
+from harness.world import World
 
 SIZES = (10, 100, 1000)
 STEEPEST = 1.2
@@ -72,14 +74,12 @@ def conversation(count: int) -> list[dict[str, Any]]:
 
 def checker(items: list[dict[str, Any]]) -> Callable[[], object]:
     """The check of a request with these input items; the place to adapt to the contract's interface."""
-    check = importlib.import_module("harness.contract").check
-    found, params, _ = importlib.import_module("harness.operation").find("POST", "/responses")
-    if found is None:
-        raise SkipError("there is no operation POST /responses")
     body = {"model": "gpt-4.1", "input": items}
-    request = importlib.import_module("harness.exchange").Request("POST", "/responses", HEADERS, body=body)
-    request = replace(request, raw=json.dumps(body).encode()).at(found.id, params, found.body)
-    world = importlib.import_module("harness.world").World(api_key=HEADERS["authorization"].removeprefix("Bearer "))
+    raw = json.dumps(body).encode()
+    request = Request(
+        "POST", "/responses", HEADERS, body=body, raw=raw, operation="POST /responses", schema="CreateResponse"
+    )
+    world = World(api_key=HEADERS["authorization"].removeprefix("Bearer "))
     return lambda: check(request, world)
 
 
@@ -102,7 +102,6 @@ def best(call: Callable[[], object], seconds: float = 0.7) -> float:
 
 def check_costs() -> dict[int, float]:
     """Microseconds of one `harness.contract.check` by number of input items."""
-    need("harness.contract", "harness.operations", "harness.world")
     verify(conversation(SIZES[0]))
     return {size: best(checker(conversation(size))) for size in SIZES}
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from harness.mock import Mock
     from harness.rule import Rule
 
+JOURNAL = 1000
+"""Exchanges a served World keeps, so that a server can run for days."""
 ANY_KEY = "sk-anything"
 PIPED = 1000
 """Columns when the output is no terminal: nothing wraps, so that a line can be searched for."""
@@ -87,10 +90,10 @@ def _mock(script: Path | None, keys: Sequence[str], models: Sequence[str]) -> Mo
 
     organization = Organization(models=frozenset(models) if models else None)
     if script is None:
-        return Mock(keys or None, organization=organization, fallback=small_talk)
+        return Mock(keys or None, organization=organization, fallback=small_talk, journal=JOURNAL)
     from harness.scriptfile import load
 
-    return Mock(keys or None, organization=organization, prepare=load(script).apply)
+    return Mock(keys or None, organization=organization, prepare=load(script).apply, journal=JOURNAL)
 
 
 def _names(listed: str) -> list[str]:
@@ -115,24 +118,108 @@ def _ended_by_signals(server: Any) -> Iterator[None]:
 
 @app.command()
 def rules(
-    id: Annotated[str, typer.Argument(help="The rule to explain; without it all are listed.", show_default=False)] = "",
+    name: Annotated[str, typer.Argument(metavar="[ID]", help="The rule to explain; without it all are listed.")] = "",
     area: Annotated[str, typer.Option(help="Only the rules of this area.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     assumed: Annotated[bool, typer.Option("--assumed", help="Only what is assumed, not known.")] = False,
 ) -> None:
     """List why the API refuses requests, in order of precedence, or explain one rule."""
-    import harness.rules  # noqa: F401  (registers every rule)
-    from harness.catalogue import explained, told
+    from harness.catalogue import row, told
     from harness.rule import RULES
 
-    if id:
-        rule = RULES[_known("rule", id, RULES)]
-        _print_json(told(rule)) if as_json else _print_lines(explained(rule))
+    if name:
+        rule = RULES[_known("rule", name, RULES)]
+        _print_json(told(rule)) if as_json else _print_rule(rule)
         return
     if area:
         _known("area", area, {rule.area: None for rule in RULES.values()})
-    chosen = [r for r in RULES.values() if r.area == (area or r.area) and (r.level == "assumed" or not assumed)]
+    chosen = [r for r in RULES.values() if area in ("", r.area) and (r.level == "assumed" or not assumed)]
     if as_json:
-        _print_json([{"id": r.id, "area": r.area, "level": r.level, "summary": r.summary} for r in chosen])
+        _print_json([row(rule) for rule in chosen])
     else:
         _print_table(chosen)
+
+
+def _known(what: str, name: str, known: Iterable[str]) -> str:
+    names = list(dict.fromkeys(known))
+    if name not in names:
+        near = get_close_matches(name, names, 1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(names)}."
+        raise ConfigError(f"no {what} {name!r}. {hint}")
+    return name
+
+
+def _print_json(value: Any) -> None:
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else PIPED, highlight=False, markup=False, emoji=False)
+
+
+def _print_table(chosen: Sequence[Rule]) -> None:
+    from rich.table import Table
+
+    from harness.catalogue import row
+
+    table = Table("id", "area", "level", "summary", box=None, pad_edge=False)
+    for rule in chosen:
+        table.add_row(*row(rule).values())
+    _console().print(table)
+
+
+def _print_rule(rule: Rule) -> None:
+    """A rule as a page: what it says, the API's words, examples, evidence, what to do about it."""
+    from rich.padding import Padding
+
+    from harness.catalogue import sections
+
+    console = _console()
+    console.print(f"{rule.id}  ({rule.area}, {rule.level})\n\n{rule.doc}")
+    for title, lines in sections(rule):
+        console.print(f"\n{title}", style="bold")
+        for text in lines:
+            console.print(Padding(text, (0, 0, 0, 2), expand=False))
+
+
+@app.command()
+def schemas(
+    sync: Annotated[bool, typer.Option("--sync", help="Write the schemas from the installed openai SDK.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Are the files what the SDK, the lock and overlays say?")
+    ] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="What the installed SDK or the document would change.")] = False,
+    openapi: Annotated[str, typer.Option(help="The official OpenAPI document, a path or URL.")] = "",
+) -> None:
+    """Make, check or compare the schemas."""
+    if sync + check + diff != 1:
+        raise typer.BadParameter("give exactly one of --sync, --check, --diff.")
+    if check and openapi:
+        raise typer.BadParameter("--openapi goes with --sync or --diff.")
+    from harness import sync as schemas_of
+    from harness.schema import directory
+
+    document = openapi or None
+    if check:
+        problems = schemas_of.check(directory())
+        typer.echo("\n".join(problems or ["ok"]))
+        raise typer.Exit(1 if problems else 0)
+    told = schemas_of.sync(directory(), document) if sync else schemas_of.diff(directory(), document)
+    typer.echo("\n".join(map(str, told)) or "nothing changes")
+
+
+@app.command()
+def demo() -> None:
+    """Two agents against the mock, then a request that the API refuses, and its repair; needs no network and no key."""
+    from harness.demo import NotRefusedError, story
+    from harness.mock import Mock
+
+    console = _console()
+    try:
+        for text in story(Mock()):
+            console.print(text)
+    except NotRefusedError as problem:
+        typer.echo(f"harness: {problem}", err=True)
+        raise typer.Exit(1) from problem

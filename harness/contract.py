@@ -13,7 +13,7 @@ from typing import Any
 import harness.rules  # noqa: F401  (registers every rule)
 from harness import breach
 from harness.errors import ApiError, RegistrationError
-from harness.exchange import Json, Request
+from harness.exchange import Finding, Json, Request
 from harness.rule import RULES, SUBJECTS, Check, Rule
 
 Judge = tuple[Rule, Check]
@@ -48,6 +48,14 @@ def check(request: Request, world: Any) -> Refusal | None:
         for facts in judge(request, world, transcript):
             return Refusal(rule, rule.refuse(facts), facts)
     return None
+
+
+def conform(root: str, body: Any) -> Finding | None:
+    """Where an answer departs from the schema `root`; None when it conforms. Members no schema knows are no fault."""
+    if (found := breach.first(root, body)) is None:
+        return None
+    refusal = _refused(found)
+    return Finding(found.path, refusal.error.message, refusal.rule.id)
 
 
 def given(body: Any) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +81,9 @@ def _refusal(world: World, client: OpenAI) -> Iterator[Text]:
         yield line(world.exchanges[-1])
         yield from _explained(world.exchanges[-1])
     else:
-        raise NotRefusedError(f"the mock accepted an assistant turn with an input_file; rule {REFUSAL_RULE} is not held.")
+        raise NotRefusedError(
+            f"the mock accepted an assistant turn with an input_file; rule {REFUSAL_RULE} is not held."
+        )
     yield Text("The same, repaired: the words as output_text, the file in the user's turn:", "bold")
     client.responses.create(model=MODEL, input=REPAIRED)
     yield line(world.exchanges[-1])
@@ -93,7 +95,7 @@ def line(exchange: Exchange) -> Text:
     agent = {PLANNER: "planner", OPS: "ops"}.get(said(request, "instructions").strip(), "client")
     text = Text(f"{exchange.number:>3}  ")
     text.append(str(exchange.status), "red" if refused else "green")
-    text.append(f"  {agent:<8}{said(request, 'input')} → {_answered(exchange.answer.body)}")
+    text.append(f"  {agent:<8}{said(request, 'input').strip()} → {_answered(exchange.answer.body)}")
     return text
 
 
@@ -154,18 +156,24 @@ async def _with_agents(world: World) -> str:
 
 def _with_openai(world: World) -> str:
     """The same hand-over as a loop of one's own."""
-    tools = {"transfer_to_ops": lambda: '{"assistant": "ops"}', "deploy": lambda ref: f"{ref} is live"}
-    instructions, said = PLANNER, [{"role": "user", "content": TASK}]
+    tools: dict[str, Callable[..., str]] = {
+        "transfer_to_ops": lambda: '{"assistant": "ops"}',
+        "deploy": lambda ref: f"{ref} is live",
+    }
+    instructions = PLANNER
+    told: list[Any] = [{"role": "user", "content": TASK}]
     with _client(world) as client:
         while True:
-            declared: list[Any] = [_declared("transfer_to_ops") if instructions is PLANNER else _declared("deploy", "ref")]
-            response = client.responses.create(model=MODEL, instructions=instructions, input=said, tools=declared)
+            declared: list[Any] = [
+                _declared("transfer_to_ops") if instructions is PLANNER else _declared("deploy", "ref")
+            ]
+            response = client.responses.create(model=MODEL, instructions=instructions, input=told, tools=declared)
             calls = [item for item in response.output if item.type == "function_call"]
             if not calls:
                 return response.output_text
             for call in calls:
                 output = tools[call.name](**json.loads(call.arguments))
-                said += [call.to_dict(), {"type": "function_call_output", "call_id": call.call_id, "output": output}]
+                told += [call.to_dict(), {"type": "function_call_output", "call_id": call.call_id, "output": output}]
                 instructions = OPS
 
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import harness.operations  # noqa: F401  (registers every operation)
 from harness.body import parse
-from harness.contract import Refusal, check
-from harness.errors import HarnessError
-from harness.exchange import Answer, Exchange, Request
+from harness.contract import Refusal, check, conform
+from harness.errors import HarnessError, ScriptError
+from harness.exchange import Answer, Request
 from harness.item import Item
 from harness.operation import OPERATIONS, find
 from harness.organization import Organization
@@ -28,6 +28,8 @@ class Mock:
     """All Worlds of one server, by API key.
 
     With `keys` None any key that starts with `sk-` opens a World of its own; otherwise only the named keys are known.
+    `fallback` answers what was never scripted, `prepare` is called with each new World, `journal` bounds how many
+    exchanges a World keeps (None: all).
     """
 
     def __init__(
@@ -37,12 +39,14 @@ class Mock:
         organization: Organization | None = None,
         fallback: Callable[[Request], Sequence[Item]] | None = None,
         prepare: Callable[[World], None] = lambda world: None,
+        journal: int | None = None,
     ) -> None:
         self.worlds: dict[str, World] = {}
         self._keys = None if keys is None else frozenset(keys)
         self._organization = organization
         self._fallback = fallback
         self._prepare = prepare
+        self._journal = journal
 
     def open(self, key: str, name: str = "", base_url: str = "") -> World:
         """The World of a key, made when it is new."""
@@ -79,7 +83,7 @@ class Mock:
         if world is None:
             return _with_headers(answer, "req_" + "0" * 32)
         answer = _with_headers(answer, world.ids.request())
-        world.exchanges.append(Exchange(len(world.exchanges) + 1, request, answer))
+        world.note(request, answer, self._journal)
         return answer
 
 
@@ -108,11 +112,15 @@ def _refused(refusal: Refusal) -> Answer:
 
 def _answered(request: Request, world: World | None) -> Answer:
     assert world is not None  # the contract has refused a request without a World
+    operation = OPERATIONS[request.operation]
     try:
-        return OPERATIONS[request.operation].handler(request, world)
+        answer = operation.handler(request, world)
+        if operation.answer and (finding := conform(operation.answer, answer.body)):
+            raise ScriptError(f"the scripted answer is not one the API could give: {finding.message} (at {finding.at})")
     except HarnessError as problem:
         world.problems.append((request, str(problem)))
         return teapot(problem)
+    return answer
 
 
 def teapot(problem: HarnessError) -> Answer:

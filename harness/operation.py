@@ -21,6 +21,7 @@ class Operation:
     template: str
     body: str | None
     query: str | None
+    answer: str | None
     handler: Handler
     pattern: re.Pattern[str]
 
@@ -37,13 +38,13 @@ _PATHS: dict[str, dict[str, Operation]] = {}
 
 
 def operation(
-    method: str, template: str, *, body: str | None = None, query: str | None = None
+    method: str, template: str, *, body: str | None = None, query: str | None = None, answer: str | None = None
 ) -> Callable[[Handler], Handler]:
-    """Register a function `(request, world) -> Answer`; `body` and `query` name the schemas of what it takes."""
+    """Register a function `(request, world) -> Answer`; `body`, `query` and `answer` name the schemas."""
 
     def register(handler: Handler) -> Handler:
         pattern = re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", template))
-        made = Operation(method, template, body, query, handler, pattern)
+        made = Operation(method, template, body, query, answer, handler, pattern)
         if made.id in OPERATIONS or not handler.__doc__:
             raise RegistrationError(f"operation {made.id}: {'declared twice' if handler.__doc__ else 'no docstring'}")
         OPERATIONS[made.id] = _PATHS.setdefault(template, {})[method] = made

@@ -10,8 +10,14 @@ An overlay file is a YAML or JSON list of entries:
       level: recorded                                 one of LEVELS
       why: …                                          optional
 
-An operation that does not fit the schema, or changes nothing, is stale, which is an error:
-the API or the SDK has moved.
+A name in `$defs` means one type in all roots; an answer's type named like a request's is `answer__Name`. Operations:
+
+    define: {Name: schema}       new definitions in the root        members: {name: schema}    new properties
+    replace: schema              instead of the whole schema        require, optional: [name]  in, out of `required`
+    merge: patch                 an RFC 7396 merge patch            order: [name]              these properties first
+    enum_add: [value]            more values of an enum or const    branches: [schema]         more branches of a union
+
+One that does not fit the schema, or changes nothing, is stale, which is an error: the API or the SDK has moved.
 """
 
 from __future__ import annotations

@@ -193,5 +193,8 @@ def _names(directory: Path, pattern: str) -> list[str]:
 
 def _lock(directory: Path) -> Json:
     file = directory / "lock.json"
-    lock: Json = orjson.loads(file.read_bytes()) if file.is_file() else {}
+    try:
+        lock: Json = orjson.loads(file.read_bytes()) if file.is_file() else {}
+    except orjson.JSONDecodeError as error:
+        raise SchemaError(f"{file}: not JSON: {error}; delete it and run `harness sync` with the document") from None
     return lock

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from typing import Any
 
 from harness.errors import ConfigError
-from harness.exchange import Exchange, Json, Request
+from harness.exchange import Answer, Exchange, Json, Request
 from harness.ids import Ids
 from harness.item import Item
 from harness.organization import Organization
@@ -64,6 +64,7 @@ class World:
         self.reasoning_of: dict[str, str] = {}
         self.follower_of: dict[str, str] = {}
         self.exchanges: list[Exchange] = []
+        self.seen = 0
         self.problems: list[tuple[Request, str]] = []
 
     def script(self, *turns: Turn) -> Route:
@@ -94,6 +95,13 @@ class World:
         }
         self.account = replace(self.account, **frozen)
         return self.account
+
+    def note(self, request: Request, answer: Answer, keep: int | None = None) -> None:
+        """Write an exchange to the journal; with `keep` only about that many of the latest stay in it."""
+        self.seen += 1
+        self.exchanges.append(Exchange(self.seen, request, answer))
+        if keep is not None and len(self.exchanges) > 2 * keep:
+            del self.exchanges[:-keep]
 
     def tick(self) -> int:
         """The World's time in unix seconds; each call is one second later."""

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
+from collections.abc import Callable, Iterable
 from importlib import metadata
 from pathlib import Path
 from zipfile import ZipFile
@@ -96,26 +97,42 @@ def test_a_checkout_finds_its_own_schemas(tmp_path):
     assert Path(done.stdout.strip()) == ROOT / "schemas"
 
 
-def test_every_package_it_imports_is_declared():
+def test_what_a_module_imports_at_once_is_a_dependency():
+    assert distributions(at_once) <= declared("dependencies") | PROMISED
+
+
+def test_what_a_function_imports_late_is_an_extra_at_least():
+    assert distributions(ast.walk) <= declared("dependencies", "openai", "dev") | PROMISED
+
+
+PROMISED = {"pydantic", "starlette"}
+"""What FastAPI says it brings."""
+
+
+def at_once(tree: ast.Module) -> list[ast.stmt]:
+    """The statements of a module that run when it is imported; those below `if TYPE_CHECKING` do not."""
+    return tree.body
+
+
+def distributions(statements: Callable[[ast.Module], Iterable[ast.AST]]) -> set[str]:
+    """The distributions of others whose packages the harness imports in these statements."""
     provided = metadata.packages_distributions()
-    imported = {name for file in (ROOT / "harness").rglob("*.py") for name in packages(file)}
-    needed = {canonical(name) for package in imported for name in provided.get(package, [package])[:1]}
-    assert needed <= declared()
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in (ROOT / "harness").rglob("*.py")]
+    names = {name.partition(".")[0] for tree in trees for node in statements(tree) for name in imported(node)}
+    return {canonical(provided.get(name, [name])[0]) for name in names - {"harness"} - set(sys.stdlib_module_names)}
 
 
-def packages(file: Path) -> set[str]:
-    """The packages of others that a file imports anywhere."""
-    nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
-    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
-    return {name.partition(".")[0] for name in names} - {"harness"} - set(sys.stdlib_module_names)
+def imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or ""]
+    return [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
 
 
-def declared() -> set[str]:
-    """What the project depends on, with its extra `openai`, and what FastAPI and the SDK promise to bring."""
+def declared(*lists: str) -> set[str]:
+    """The distributions that pyproject.toml lists as dependencies or in these extras."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lines = [*project["dependencies"], *project["optional-dependencies"]["openai"], "pydantic", "starlette"]
-    return {canonical(re.split(r"[^\w.-]", line)[0]) for line in lines}
+    known = {"dependencies": project["dependencies"], **project["optional-dependencies"]}
+    return {canonical(re.split(r"[^\w.-]", line)[0]) for name in lists for line in known[name]}
 
 
 def canonical(name: str) -> str:

@@ -9,7 +9,7 @@ from harness.response import listed_input
 from harness.world import Conversation, World
 
 
-@operation("POST", "/conversations", body="CreateConversation")
+@operation("POST", "/conversations", body="CreateConversation", answer="Conversation")
 def create(request: Request, world: World) -> Answer:
     """A new conversation, with the items it starts with."""
     body = given(request.body) or {}
@@ -21,13 +21,13 @@ def create(request: Request, world: World) -> Answer:
     return Answer(200, made)
 
 
-@operation("GET", "/conversations/{conversation_id}")
+@operation("GET", "/conversations/{conversation_id}", answer="Conversation")
 def retrieve(request: Request, world: World) -> Answer:
     """A stored conversation."""
     return Answer(200, world.conversations[request.params["conversation_id"]].object)
 
 
-@operation("DELETE", "/conversations/{conversation_id}")
+@operation("DELETE", "/conversations/{conversation_id}", answer="ConversationDeleted")
 def delete(request: Request, world: World) -> Answer:
     """Forget a conversation and its items."""
     id = request.params["conversation_id"]

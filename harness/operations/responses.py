@@ -17,7 +17,7 @@ from harness.world import World, conversation_id
 PREFIXES = {"message": "msg", "reasoning": "rs", "function_call": "fc", "function_call_output": "fc"}
 
 
-@operation("POST", "/responses", body="CreateResponse")
+@operation("POST", "/responses", body="CreateResponse", answer="Response")
 def create(request: Request, world: World) -> Answer:
     """Run the model once: the next turn of the script, as one JSON object or as a stream of events."""
     body = given(request.body)
@@ -61,7 +61,7 @@ def _with_ids(items: list[Json], world: World, response_id: str, now: int) -> li
     ]
 
 
-@operation("GET", "/responses/{response_id}", query="RetrieveResponse")
+@operation("GET", "/responses/{response_id}", query="RetrieveResponse", answer="Response")
 def retrieve(request: Request, world: World) -> Answer:
     """A stored response as it stands."""
     return Answer(200, world.responses[request.params["response_id"]].response)
@@ -75,7 +75,7 @@ def delete(request: Request, world: World) -> Answer:
     return Answer(200, {"id": id, "object": "response.deleted", "deleted": True})
 
 
-@operation("GET", "/responses/{response_id}/input_items", query="ListInputItems")
+@operation("GET", "/responses/{response_id}/input_items", query="ListInputItems", answer="ResponseItemList")
 def input_items(request: Request, world: World) -> Answer:
     """The items that were the input of a stored response, newest first unless `order=asc`."""
     stored = world.responses[request.params["response_id"]]

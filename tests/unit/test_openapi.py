@@ -36,7 +36,7 @@ class TestRead:
         (tmp_path / "openapi.json").write_text('{"info": {"version": "3"}}')
         handler = functools.partial(_Quiet, directory=tmp_path)
         with http.server.HTTPServer(("127.0.0.1", 0), handler) as server:
-            thread = threading.Thread(target=server.serve_forever)
+            thread = threading.Thread(target=server.serve_forever, args=(0.01,))
             thread.start()
             try:
                 assert read(f"http://127.0.0.1:{server.server_port}/openapi.json").version == "3"

@@ -39,7 +39,7 @@ class TestDirectory:
 
     def test_without_schemas_the_error_says_where_it_looked(self, tmp_path, monkeypatch):
         monkeypatch.setattr(schema, "_HERE", tmp_path / "harness")
-        with pytest.raises(SchemaError, match="no schemas in .*reinstall"):
+        with pytest.raises(SchemaError, match=r"no schemas in .*reinstall"):
             schema.directory()
 
 
@@ -63,7 +63,7 @@ class TestOverlays:
 
 class TestLoad:
     def test_an_unknown_root_is_named_with_the_nearest(self):
-        with pytest.raises(SchemaError, match="no schema 'CreateRespons' .*nearest: CreateResponse"):
+        with pytest.raises(SchemaError, match=r"no schema 'CreateRespons' .*nearest: CreateResponse"):
             schema.load("CreateRespons")
 
     def test_a_damaged_file_is_named(self, place):

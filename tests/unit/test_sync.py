@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from harness import schema
+from harness.errors import SchemaError
 from harness.generate import generate, sdk
 from harness.openapi import Change
 from harness.sync import OPENAPI, check, diff, pretty, sync
@@ -122,6 +123,11 @@ class TestCheck:
         assert (
             check(tmp_path)[0] == f"openai {sdk()} is installed, the schemas are from None; see `harness sync --diff`"
         )
+
+    def test_a_damaged_lock_is_refused(self, place):
+        (place / "lock.json").write_text("{")
+        with pytest.raises(SchemaError, match=r"lock.json: not JSON"):
+            check(place)
 
     def test_a_stale_overlay_is_found_in_each_root(self, place):
         lay(place, {"at": "$defs/McpCall", "require": ["nmae"]})

@@ -1,0 +1,79 @@
+"""Rules told to people and programs: a row, a page, JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields, is_dataclass
+from typing import Any
+
+import harness.rules  # noqa: F401  (registers every rule)
+from harness.exchange import Json
+from harness.item import Item
+from harness.rule import Case, Rule
+
+
+def row(rule: Rule) -> dict[str, str]:
+    """A rule in one line: id, area, evidence level, summary."""
+    return {"id": rule.id, "area": rule.area, "level": rule.level, "summary": rule.summary}
+
+
+def sections(rule: Rule) -> Iterator[tuple[str, list[str]]]:
+    """What there is to say about a rule: title and lines, in the order a reader asks for them."""
+    error = rule.error
+    yield "Asked of", ["every request" if on == "*" else on for on in rule.on]
+    yield (
+        "Error",
+        [f"{error.status} {error.message}", f"type {error.type}, param {error.param}, code {error.code}"],
+    )
+    yield "Refused", [text for words, case in rule.rejects.items() for text in (_case(case), f"  {words}")]
+    yield "Accepted", [_case(case) for case in rule.accepts] or ["no example"]
+    yield "Evidence", [" ".join(filter(None, (each.level, each.where, each.date))) for each in rule.sources]
+    yield "Fix", [rule.fix or "no advice yet"]
+
+
+def _case(case: Case) -> str:
+    return json.dumps(_sent(case), ensure_ascii=False)
+
+
+def told(rule: Rule) -> Json:
+    """A whole rule as JSON."""
+    error = rule.error
+    return {
+        **row(rule),
+        "doc": rule.doc,
+        "on": list(rule.on),
+        "error": {"status": error.status, **error.body()["error"]},
+        "rejects": [{"message": words, "request": _sent(case)} for words, case in rule.rejects.items()],
+        "accepts": [_sent(case) for case in rule.accepts],
+        "sources": [asdict(source) for source in rule.sources],
+        "fix": rule.fix,
+    }
+
+
+def _sent(case: Case) -> Any:
+    """An example as JSON: its body alone, or all that makes it special."""
+    special = {each.name: getattr(case, each.name) for each in fields(case)}
+    special = {name: _plain(value) for name, value in special.items() if value not in (None, ())}
+    return special["body"] if set(special) == {"body"} else special
+
+
+def _plain(value: Any) -> Any:
+    """Any part of an example as JSON values; of dataclasses only what is not their default."""
+    if isinstance(value, Mapping):
+        return {name: _plain(member) for name, member in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(part) for part in (value if isinstance(value, list | tuple) else sorted(value))]
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, Case):
+        return _sent(value)
+    if isinstance(value, Item):
+        return {"type": value.type, **value.members}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {
+            each.name: _plain(own)
+            for each in fields(value)
+            if (own := getattr(value, each.name)) != each.default and own
+        }
+    return value if isinstance(value, str | int | float | None) else str(value)

@@ -1,0 +1,49 @@
+"""How these tests run pytest inside pytest: with every warning an error, and a script's builders at hand."""
+
+from collections.abc import Callable
+
+import openai
+import pytest
+
+from harness.items import message
+from harness.mock import Mock
+from harness.server import serving
+
+INI = """
+[pytest]
+filterwarnings =
+    error
+    ignore:Module already imported:pytest.PytestAssertRewriteWarning
+asyncio_default_fixture_loop_scope = function
+"""
+HEAD = """
+import asyncio, os
+import openai, pytest
+from harness.items import function_call, message
+"""
+
+Run = Callable[..., pytest.RunResult]
+
+
+@pytest.fixture(scope="session")
+def _loaded() -> None:
+    """Everything a run inside needs is imported before it: it forgets what it imports, which costs seconds each time."""
+    mock = Mock(keys=())
+    with serving(mock) as server, openai.OpenAI(base_url=server.base_url, api_key="sk-warm") as client:
+        mock.open("sk-warm").script(message("hi"), message("hi"))
+        client.responses.create(model="gpt-4.1", input="hi")
+        with client.responses.stream(model="gpt-4.1", input="hi") as stream:
+            stream.until_done()
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, _loaded: None) -> Run:
+    """Run tests given as source in this process; the lines of output are the result's."""
+
+    def run(source: str, *args: str, apart: bool = False) -> pytest.RunResult:
+        pytester.makeini(INI)
+        pytester.makepyfile(HEAD + source)
+        start = pytester.runpytest_subprocess if apart else pytester.runpytest_inprocess
+        return start("-p", "no:cacheprovider", *args)
+
+    return run

@@ -1,0 +1,154 @@
+"""What a test gets: a World of its own, a way there for any client, and the environment back as it was."""
+
+import os
+
+import pytest
+
+ONE = """
+def test_one(mock, client):
+    mock.script(message("hi"))
+    answer = client.responses.create(model="gpt-4.1", input="x")
+    print(answer.id, answer.created_at, answer._request_id, mock.api_key)
+    assert answer.output_text == "hi"
+"""
+
+
+def test_an_unmodified_app_finds_the_mock_by_its_environment(run, monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://example.invalid/v1")
+    result = run("""
+def test_app(mock):
+    mock.script(message("hi"))
+    assert openai.OpenAI().responses.create(model="gpt-4.1", input="x").output_text == "hi"
+    assert (os.environ["OPENAI_BASE_URL"], os.environ["OPENAI_API_KEY"]) == (mock.base_url, mock.api_key)
+    assert [exchange.status for exchange in mock.exchanges] == [200]
+""")
+    result.assert_outcomes(passed=1)
+
+
+def test_a_proxy_of_the_environment_is_not_asked(run, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "example.com")
+    run("""
+def test_app(mock):
+    mock.script(message("hi"))
+    assert openai.OpenAI(max_retries=0).responses.create(model="gpt-4.1", input="x").output_text == "hi"
+    assert os.environ["NO_PROXY"] == "127.0.0.1,example.com"
+""").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    "variable", ["OPENAI_ORG_ID", "OPENAI_PROJECT", "OPENAI_PROJECT_ID", "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY"]
+)
+def test_no_variable_of_the_developer_leaks_in(run, monkeypatch, variable):
+    monkeypatch.setenv(variable, "mine")
+    run(f"def test_app(mock): assert '{variable}' not in os.environ").assert_outcomes(passed=1)
+    assert os.environ[variable] == "mine"
+
+
+def test_the_environment_is_restored_even_when_the_test_changes_it(run, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-mine")
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    run("""
+def test_first(monkeypatch, mock):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-other")
+
+def test_second():
+    assert os.environ["OPENAI_API_KEY"] == "sk-mine"
+    assert "OPENAI_BASE_URL" not in os.environ
+""").assert_outcomes(passed=2)
+
+
+def test_the_clients_send_each_request_once(run):
+    run("""
+def test_sync(mock, client):
+    mock.organization(failing=True)
+    with pytest.raises(openai.InternalServerError):
+        client.responses.create(model="gpt-4.1", input="x")
+    assert len(mock.exchanges) == 1
+
+@pytest.mark.asyncio
+async def test_async(mock, async_client):
+    mock.organization(failing=True)
+    with pytest.raises(openai.InternalServerError):
+        await async_client.responses.create(model="gpt-4.1", input="x")
+    assert len(mock.exchanges) == 1
+""").assert_outcomes(passed=2)
+
+
+def test_two_tests_share_nothing(run):
+    run("""
+seen = {}
+
+def test_first(mock, client):
+    mock.script(message("hi"))
+    seen["id"] = client.responses.create(model="gpt-4.1", input="x").id
+    seen["world"] = mock
+
+def test_second(mock, client):
+    assert (mock.exchanges, mock.problems, mock.turns.unused) == ([], [], [])
+    assert mock.base_url == seen["world"].base_url and mock.api_key != seen["world"].api_key
+    with pytest.raises(openai.NotFoundError):
+        client.responses.retrieve(seen["id"])
+""").assert_outcomes(passed=2)
+
+
+def test_two_keys_share_nothing(run):
+    run("""
+def test_two(mock, client, mock_server):
+    other = mock_server.mock.open("sk-other", "other", mock_server.base_url)
+    mock.script(message("one"))
+    other.script(message("two"))
+    second = openai.OpenAI(api_key="sk-other")
+    one = client.responses.create(model="gpt-4.1", input="x")
+    assert second.responses.create(model="gpt-4.1", input="x").output_text == "two"
+    with pytest.raises(openai.NotFoundError):
+        second.responses.retrieve(one.id)
+    assert (len(mock.exchanges), len(other.exchanges)) == (1, 2)
+""").assert_outcomes(passed=1)
+
+
+def test_the_key_of_a_test_that_has_ended_is_refused(run):
+    run("""
+keys = []
+
+def test_first(mock):
+    keys.append(mock.api_key)
+
+def test_second(mock):
+    with pytest.raises(openai.AuthenticationError):
+        openai.OpenAI(api_key=keys[0]).responses.create(model="gpt-4.1", input="x")
+""").assert_outcomes(passed=2)
+
+
+def test_the_same_test_gives_the_same_bytes_wherever_it_runs(run):
+    alone = printed(run(ONE, "-s"))
+    among = printed(run("def test_before(mock): pass\n" + ONE + "def test_after(mock): pass", "-s"))
+    grouped = printed(run("pytestmark = pytest.mark.xdist_group('a')\n" + ONE, "-rP", "-n1", "--dist=loadgroup", apart=True))
+    assert alone == among == grouped
+
+
+def printed(result):
+    result.assert_outcomes(passed=result.parseoutcomes()["passed"])
+    return [line[line.index("resp_") :] for line in result.outlines if "resp_" in line]
+
+
+def test_another_test_gives_other_ids(run):
+    first, second = printed(run(ONE + ONE.replace("test_one", "test_two"), "-s"))
+    assert first.split()[0] != second.split()[0]
+    assert first.split()[3] != second.split()[3]
+
+
+def test_a_client_without_the_sdk_says_what_to_install(run):
+    result = run("""
+import sys
+
+@pytest.fixture
+def without(monkeypatch):
+    monkeypatch.setitem(sys.modules, "openai", None)
+
+def test_sync(without, client): ...
+def test_async(without, async_client): ...
+def test_other(without, mock): ...
+""")
+    result.assert_outcomes(errors=2, passed=1)
+    result.stdout.fnmatch_lines(['*pip install "responses-harness[[]openai]"*'])

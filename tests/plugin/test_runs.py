@@ -1,0 +1,105 @@
+"""Every way pytest runs: apart, in parallel, with event loops, only collecting."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+TWO = """
+@pytest.mark.parametrize("n", range(8))
+def test_parallel(mock, client, n):
+    mock.script(*(message(str(n)) for _ in range(5)))
+    said = [client.responses.create(model="gpt-4.1", input="x").output_text for _ in range(5)]
+    assert said == [str(n)] * 5
+
+def test_failing(mock, client):
+    mock.script(message("left"))
+    with pytest.raises(openai.BadRequestError):
+        client.responses.create(model="gpt-4.1", input=[{"role": "user", "content": "x", "bogus": 1}])
+"""
+ASYNC = """
+async def test_async({fixtures}async_client, mock):
+    mock.script(message("hi"), message("one two three"))
+    answer = await async_client.responses.create(model="gpt-4.1", input="x")
+    async with async_client.responses.stream(model="gpt-4.1", input="y") as stream:
+        events = [event.type async for event in stream]
+    assert answer.output_text == "hi" and events[-1] == "response.completed"
+
+async def test_at_once({fixtures}async_client, mock):
+    mock.script(*(message("hi") for _ in range(10)))
+    calls = [async_client.responses.create(model="gpt-4.1", input="x") for _ in range(10)]
+    assert {{answer.output_text for answer in await asyncio.gather(*calls)}} == {{"hi"}}
+
+async def test_abandoned({fixtures}async_client, mock):
+    mock.script(message("word " * 500))
+    stream = await async_client.responses.create(model="gpt-4.1", input="x", stream=True)
+    async for event in stream:
+        break
+    await stream.close()
+"""
+COLLECT = 'import gc\nimport gc as _gc\n\n@pytest.fixture(autouse=True)\ndef collected():\n    yield\n    gc.collect()\n'
+
+
+@pytest.mark.parametrize("fixtures", ["", "anyio_backend, "], ids=["strict", "anyio"])
+def test_the_async_client_leaves_nothing_open(run, fixtures):
+    mark = "anyio" if fixtures else "asyncio"
+    backend = '@pytest.fixture\ndef anyio_backend(): return "asyncio"\n'
+    run(f"pytestmark = pytest.mark.{mark}\n{backend}{COLLECT}{ASYNC.format(fixtures=fixtures)}").assert_outcomes(passed=3)
+
+
+def test_the_async_client_under_the_auto_mode_of_pytest_asyncio(run):
+    run(COLLECT + ASYNC.format(fixtures=""), "-o", "asyncio_mode=auto").assert_outcomes(passed=3)
+
+
+def test_the_async_client_under_trio(run):
+    pytest.importorskip("trio")
+    backend = 'pytestmark = pytest.mark.anyio\n@pytest.fixture\ndef anyio_backend(): return "trio"\n'
+    one = ASYNC.format(fixtures="anyio_backend, ").partition("async def test_at_once")[0]
+    run(backend + COLLECT + one).assert_outcomes(passed=1)
+
+
+def test_in_parallel_processes(run):
+    result = run(TWO, "-n", "2", apart=True)
+    result.assert_outcomes(passed=8, failed=1)
+    result.stdout.fnmatch_lines(
+        ["1 turn of the script no request took:", "*- responses-harness -*", "Request 1 was refused (400) by unknown_parameter:"]
+    )
+
+
+def test_without_other_plugins(run):
+    others = ["-p", "no:randomly", "-p", "no:asyncio", "-p", "no:anyio", "-p", "no:xdist"]
+    run(TWO, *others, "-W", "ignore::pytest.PytestConfigWarning").assert_outcomes(passed=8, failed=1)
+
+
+def test_collecting_starts_no_server(run, pytester):
+    pytester.makeconftest("""
+import sys
+
+def pytest_sessionfinish():
+    print("loaded:", sorted(name for name in ("harness.server", "harness.mock", "fastapi", "openai") if name in sys.modules))
+""")
+    source = "def test_it(mock): ..."
+    pytester.makepyfile(source)
+    result = pytester.runpytest_subprocess("--collect-only", "-p", "no:cacheprovider")
+    result.stdout.fnmatch_lines(["*<Function test_it>", "*loaded: []"])
+
+
+def test_the_marker_is_declared(run):
+    result = run("", "--markers")
+    result.stdout.fnmatch_lines(['@pytest.mark.harness(unused="fail"): *'])
+
+
+def test_the_plugin_is_cheap_to_import():
+    code = "import pytest, time; start = time.perf_counter(); import harness.plugin; print(time.perf_counter() - start)"
+    seconds = min(float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(3))
+    assert seconds < 0.06
+
+
+def test_a_world_is_cheap(run):
+    result = run(
+        '@pytest.mark.parametrize("n", range(21))\ndef test_it(mock, n): ...', "--durations=0", "-vv", "--durations-min=0"
+    )
+    setups = sorted(float(found[1]) for line in result.outlines if (found := re.search(r"([\d.]+)s setup", line)))
+    assert len(setups) == 21
+    assert setups[10] <= 0.01

@@ -1,0 +1,222 @@
+"""When a test fails although its own assertions held."""
+
+import pytest
+
+UNUSED = """
+def test_it(mock, client):
+    mock.script(message("hi"), [message("there"), function_call("f", {"a": 1})])
+    mock.when(instructions="ops").script(lambda request: message("x"))
+    client.responses.create(model="gpt-4.1", input="x")
+"""
+UNANSWERED = """
+def test_it(mock):
+    mock.when(instructions="planner").script(message("hi"))
+    with pytest.raises(openai.APIStatusError):
+        openai.OpenAI().responses.create(model="gpt-4.1", input="x", instructions="You build.")
+"""
+
+
+def test_a_turn_that_no_request_took_fails_the_test(run):
+    result = run(UNUSED)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "2 turns of the script no request took:",
+            "  when(instructions='ops'): the function <lambda>",
+            '  script: message "there" + function_call f {"a":1}',
+            '*@pytest.mark.harness(unused="allow")*',
+            "*- responses-harness -*",
+            '  1  POST /responses  gpt-4.1  "x"  200',
+        ]
+    )
+    result.stdout.no_fnmatch_line("*INTERNALERROR*")
+
+
+def test_only_the_first_unused_turns_are_named(run):
+    result = run("def test_it(mock): mock.script(*map(message, 'abcdefghijkl'))")
+    result.stdout.fnmatch_lines(["12 turns of the script no request took:", '  script: message "j"', "  … 2 more"])
+    result.stdout.no_fnmatch_line('*message "k"*')
+
+
+def test_unused_turns_can_be_allowed(run):
+    run('@pytest.mark.harness(unused="allow")' + UNUSED).assert_outcomes(passed=1)
+
+
+def test_the_closest_marker_wins(run):
+    result = run(f"""
+pytestmark = pytest.mark.harness(unused="allow")
+
+{UNUSED}
+
+@pytest.mark.harness(unused="fail")
+{UNUSED.replace("test_it", "test_strict").strip()}
+""")
+    result.assert_outcomes(passed=1, failed=1)
+
+
+def test_an_unused_turn_is_no_second_failure(run):
+    result = run("""
+def test_it(mock):
+    mock.script(message("hi"))
+    assert 1 == 2
+""")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E*assert 1 == 2", "*- responses-harness -*", "1 turn of the script no request took:"])
+
+
+def test_an_allowed_unused_turn_is_not_mentioned(run):
+    result = run("""
+@pytest.mark.harness(unused="allow")
+def test_it(mock):
+    mock.script(message("hi"))
+    assert 1 == 2
+""")
+    result.assert_outcomes(failed=1)
+    result.stdout.no_fnmatch_line("*no request took*")
+
+
+def test_a_skipped_test_is_not_judged(run):
+    run("""
+def test_it(mock):
+    mock.script(message("hi"))
+    pytest.skip("not today")
+""").assert_outcomes(skipped=1)
+
+
+def test_an_expected_failure_covers_the_verdict(run):
+    run("@pytest.mark.xfail(strict=True)" + UNUSED).assert_outcomes(xfailed=1)
+
+
+def test_a_request_no_turn_answers_fails_the_test_even_when_the_app_swallows_it(run):
+    result = run(UNANSWERED, "--tb=short")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "Request 1, POST /responses, could not be answered: No turn answers this request. The closest is "
+            "when(instructions='planner')*",
+            "*- responses-harness -*",
+            '  1  POST /responses  gpt-4.1  "x"  418  NoTurn',
+            "Request 1, POST /responses, could not be answered:",
+            "    - instructions wanted: 'planner'",
+            "    + instructions was:    'You build.'",
+        ]
+    )
+
+
+def test_the_sdk_sends_an_unanswered_request_once(run):
+    run("""
+def test_it(mock):
+    with pytest.raises(openai.APIStatusError) as caught:
+        openai.OpenAI(max_retries=5).responses.create(model="gpt-4.1", input="x")
+    assert caught.value.status_code == 418
+    assert len(mock.exchanges) == len(mock.problems) == 1
+    mock.problems.clear()
+""").assert_outcomes(passed=1)
+
+
+def test_several_unanswered_requests_are_counted(run):
+    result = run("""
+def test_it(mock):
+    for _ in range(3):
+        with pytest.raises(openai.APIStatusError):
+            openai.OpenAI().responses.create(model="gpt-4.1", input="x")
+""")
+    result.stdout.fnmatch_lines(["Request 1, POST /responses, could not be answered (and 2 more): No turn is left*"])
+
+
+def test_a_turn_that_raises_fails_the_test_with_its_words(run):
+    result = run("""
+def reply(request):
+    assert request.body["input"] == "y", "the app must say y"
+
+def turns(request):
+    raise KeyError("city")
+    yield
+
+@pytest.mark.parametrize("turn", [reply, turns])
+def test_it(mock, turn):
+    mock.script(turn)
+    with pytest.raises(openai.APIStatusError):
+        openai.OpenAI().responses.create(model="gpt-4.1", input="x")
+""")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*AssertionError: the app must say y*", "*a turn raised KeyError: 'city'*"])
+
+
+def test_a_request_that_fails_after_the_body_is_reported_too(run):
+    result = run("""
+@pytest.fixture
+def app(mock):
+    yield
+    with pytest.raises(openai.APIStatusError):
+        openai.OpenAI().responses.create(model="gpt-4.1", input="bye")
+
+def test_it(app): ...
+""")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["Request 1, POST /responses, could not be answered*", '*POST /responses*"bye"*418*'])
+
+
+def test_a_setup_that_fails_shows_the_journal(run):
+    result = run("""
+@pytest.fixture
+def app(mock):
+    mock.script(message("hi"))
+    openai.OpenAI().responses.create(model="gpt-4.1", input="warm up")
+    raise OSError("no disk")
+
+def test_it(app): ...
+""")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*OSError: no disk", "*- responses-harness -*", '*"warm up"*200'])
+
+
+def test_a_unittest_case_fails_once(run):
+    result = run("""
+import unittest
+
+@pytest.mark.usefixtures("mock")
+class TestApp(unittest.TestCase):
+    def test_unanswered(self):
+        with self.assertRaises(openai.APIStatusError):
+            openai.OpenAI().responses.create(model="gpt-4.1", input="x")
+
+    def test_own(self):
+        self.assertEqual(1, 2)
+""")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["Request 1, POST /responses, could not be answered*"])
+
+
+@pytest.mark.parametrize(
+    ("marker", "words"),
+    [
+        ('unusd="allow"', "@pytest.mark.harness(unusd=…): it knows unused, as in unused='allow'."),
+        ('"allow"', "@pytest.mark.harness('allow'): it knows unused, as in unused='allow'."),
+        ("unused=True", "@pytest.mark.harness(unused=True): give one of 'fail', 'allow'."),
+    ],
+)
+def test_a_marker_that_does_not_fit_is_a_config_error(run, marker, words):
+    result = run(f"@pytest.mark.harness({marker})\ndef test_it(mock): ...")
+    result.assert_outcomes(errors=1)
+    assert f"E       harness.errors.ConfigError: {words}" in [line.replace("E   h", "E       h") for line in result.outlines]
+
+
+def test_a_mock_that_refuses_less_fails_the_test_that_relies_on_the_refusal(run):
+    """The same test passes on the mock and fails when the rule it relies on is taken out."""
+    relying = """
+def test_it(mock, client):
+    mock.script(function_call("f", {}))
+    first = client.responses.create(model="gpt-4.1", input="x")
+    with pytest.raises(openai.BadRequestError, match="No tool output found"):
+        client.responses.create(model="gpt-4.1", input="y", previous_response_id=first.id)
+"""
+    loosened = """
+@pytest.fixture(autouse=True)
+def loosened(monkeypatch):
+    from harness import contract
+    monkeypatch.setattr(contract, "check", lambda request, world: None)
+    monkeypatch.setattr("harness.mock.check", lambda request, world: None)
+"""
+    run(relying).assert_outcomes(passed=1)
+    run(loosened + relying).assert_outcomes(failed=1)
