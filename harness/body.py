@@ -1,4 +1,4 @@
-"""From the bytes of a request to JSON, with the faults of the transport the API names.
+"""From the bytes of a body and the texts of a query to JSON, with the faults of the transport the API names.
 
 Duplicate names, invalid UTF-8 and anything that is not JSON (NaN included) are errors of the body as a whole.
 """
@@ -6,14 +6,21 @@ Duplicate names, invalid UTF-8 and anything that is not JSON (NaN included) are 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
-from harness.exchange import Fault
+from harness.exchange import Fault, Json
 
 DEEPEST = 200
 """Nesting beyond which a body counts as unparseable; the API's own limit is not known."""
+
+_INTEGER = re.compile(r"-?[0-9]{1,300}")
+_BOOLEANS = {"true": True, "false": False}
+_UNUSUAL = (b'\\\\":', b" :", b"\t:", b"\n:", b"\r:")
+"""What makes a count of `":` no count of names: a name that ends in a backslash, white space before a colon."""
 
 
 def parse(raw: bytes) -> tuple[Any, Fault | None]:
@@ -64,9 +71,11 @@ def members(value: Any) -> int:
 
 
 def duplicate(raw: bytes, value: Any) -> Fault | None:
-    """The first duplicate name of a body, found by a second, slower parse only when a cheap count says there is one."""
+    """The first duplicate name of a body; a second, slower parse looks for it when a count cannot rule one out."""
     names = raw.count(b'":') - raw.count(b'\\":')
-    return None if names == members(value) else _search(json.loads(raw, object_pairs_hook=tuple), ())
+    if names == members(value) and not any(unusual in raw for unusual in _UNUSUAL):
+        return None
+    return _search(json.loads(raw, object_pairs_hook=tuple, parse_int=len), ())
 
 
 def _search(value: Any, path: tuple[str, ...]) -> Fault | None:
@@ -83,3 +92,19 @@ def _search(value: Any, path: tuple[str, ...]) -> Fault | None:
         if found := _search(inner, (*path, name)):
             return found
     return None
+
+
+def typed(query: Mapping[str, Any], schema: Json) -> Json:
+    """A query as JSON: its texts become integers, booleans and arrays where `schema` wants one and the text is one."""
+    members = schema.get("properties", {})
+    return {name: _typed(said, members.get(name, {}).get("type")) for name, said in query.items()}
+
+
+def _typed(said: Any, wanted: str | None) -> Any:
+    if wanted == "array":
+        return said if isinstance(said, list) else [said]
+    if not isinstance(said, str):
+        return said
+    if wanted == "boolean":
+        return _BOOLEANS.get(said, said)
+    return int(said) if wanted == "integer" and _INTEGER.fullmatch(said) else said

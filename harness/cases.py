@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import parse_qsl
 
 import orjson
 
@@ -53,9 +54,11 @@ def play(case: Case) -> Played:
 
 def _send(mock: Mock, case: Case, before: list[Answer]) -> Answer:
     method, _, path = filled(case.on or CREATE, before).partition(" ")
+    path, _, query = path.partition("?")
     target = path.removeprefix("!") if path.startswith("!") else f"{ROOT}{path}"
     headers = HEADERS if case.headers is None else case.headers
-    return mock.handle(method, target, headers, {}, body_of(case, before) if method in ("POST", "PUT") else b"")
+    body = body_of(case, before) if method in ("POST", "PUT") else b""
+    return mock.handle(method, target, headers, dict(parse_qsl(query)), body)
 
 
 def body_of(case: Case, before: list[Answer]) -> bytes:

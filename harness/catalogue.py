@@ -71,9 +71,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Item):
         return {"type": value.type, **value.members}
     if is_dataclass(value) and not isinstance(value, type):
-        return {
-            each.name: _plain(own)
-            for each in fields(value)
-            if (own := getattr(value, each.name)) != each.default and own
-        }
+        return {each.name: _plain(own) for each in fields(value) if (own := getattr(value, each.name)) != each.default}
     return value if isinstance(value, str | int | float | None) else str(value)

@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 the check or the demo failed, 2 a mistake in what was aske
 
 from __future__ import annotations
 
+import gc
 import json
 import signal
 import sys
@@ -61,7 +62,7 @@ def main() -> None:
 @app.command()
 def serve(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.")] = 8765,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 8765,
     script: Annotated[Path | None, typer.Option(help="What the model says: a .py or .yaml file.")] = None,
     keys: Annotated[str, typer.Option(help="The only API keys that are known, by commas.")] = "",
     models: Annotated[str, typer.Option(help="The only models that are known, by commas.")] = "",
@@ -76,6 +77,9 @@ def serve(
     server = uvicorn.Server(config(mock))
     url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/v1"
     key = next(iter(_names(keys)), ANY_KEY)
+    # What a World stores only grows: collecting it over and over would cost a tenth of the time of an answer.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
     with _ended_by_signals(server):
         typer.echo(f"Serving {url}\nexport OPENAI_BASE_URL={url}\nexport OPENAI_API_KEY={key}")
         sys.stdout.flush()

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import harness.rules  # noqa: F401  (registers every rule)
 from harness import breach
 from harness.errors import ApiError, RegistrationError
 from harness.exchange import Finding, Json, Request
 from harness.rule import RULES, SUBJECTS, Check, Rule
+from harness.rules import AREAS
 
 Judge = tuple[Rule, Check]
 
@@ -39,7 +39,8 @@ def check(request: Request, world: Any) -> Refusal | None:
     for rule, judge in before:
         for facts in judge(request, world, None):
             return Refusal(rule, rule.refuse(facts), facts)
-    if request.schema and (found := breach.first(request.schema, given(request.body))):
+    said = request.query if request.body is None else given(request.body)
+    if request.schema and (found := breach.first(request.schema, said)):
         return _refused(found)
     if not after:
         return None
@@ -86,6 +87,7 @@ def _by_keyword() -> Mapping[str, Rule]:
 @cache
 def _plan(operation: str) -> tuple[tuple[Judge, ...], tuple[Judge, ...]]:
     checks = [rule for rule in RULES.values() if rule.check and (operation in rule.on or "*" in rule.on)]
+    checks.sort(key=lambda rule: AREAS.index(rule.area) if rule.area in AREAS else len(AREAS))
     before = tuple((rule, _judging(rule)) for rule in checks if rule.area in BEFORE_SHAPE)
     return before, tuple((rule, _judging(rule)) for rule in checks if rule.area not in BEFORE_SHAPE)
 

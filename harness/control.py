@@ -48,9 +48,8 @@ def control(mock: Mock) -> App:
         """Add turns: `{"when": {"instructions": "planner"}, "turns": [[{"type": "message", …}], …]}`."""
         world = world_of(request)
         said = await _object(request)
-        conditions: dict[str, Matcher] = said.get("when") or {}
-        route = world.turns.when(conditions) if conditions else world.script()
-        route.script(*turns(said.get("turns")))
+        conditions, added = when(said.get("when")), turns(said.get("turns"))
+        route = world.turns.when(conditions).script(*added) if conditions else world.script(*added)
         return {"turns": len(route.turns)}
 
     @app.get(f"{PREFIX}/exchanges")
@@ -103,11 +102,23 @@ def control(mock: Mock) -> App:
 async def _object(request: Request) -> Json:
     try:
         said = await request.json()
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise HarnessError(f"the body is not JSON: {problem}") from problem
     if not isinstance(said, dict):
         raise HarnessError('the body must be an object: {"turns": [[{"type": "message", …}]]}')
     return said
+
+
+def when(said: Any) -> dict[str, Matcher]:
+    """The conditions of a route from JSON: texts by name, for `tools` a list of them too; none for null."""
+    conditions = {} if said is None else said
+    if not isinstance(conditions, dict) or not all(map(_is_wanted, conditions.values())):
+        raise HarnessError('`when` must be an object of texts: {"instructions": "planner", "tools": ["deploy"]}.')
+    return conditions
+
+
+def _is_wanted(said: Any) -> bool:
+    return isinstance(said, str) or (isinstance(said, list) and all(isinstance(one, str) for one in said))
 
 
 def turns(said: Any) -> list[list[Item]]:

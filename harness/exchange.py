@@ -27,15 +27,16 @@ class Request:
     """What a client sent.
 
     `path` is the path below the API's root (`/responses/resp_1`), `params` what the operation's template took from it
-    (`{"response_id": "resp_1"}`), `body` the parsed JSON (None when there is none), `raw` the bytes as they came.
-    `operation` is the operation's id (`POST /responses`), `schema` names the schema of its body, `fault` says why the
-    bytes are no JSON.
+    (`{"response_id": "resp_1"}`), `query` the parameters of the query, typed where the operation has a schema for them,
+    `body` the parsed JSON (None when there is none), `raw` the bytes as they came.
+    `operation` is the operation's id (`POST /responses`), `schema` names the schema of its body, else of its query;
+    `fault` says why the bytes are no JSON.
     """
 
     method: str
     path: str
     headers: Mapping[str, str] = field(default_factory=dict)
-    query: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, Any] = field(default_factory=dict)
     body: Any = None
     raw: bytes = b""
     params: Mapping[str, str] = field(default_factory=dict)

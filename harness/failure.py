@@ -64,7 +64,7 @@ def refusal(exchange: Exchange, rule: Rule) -> str:
     details = [
         ("sent", sent(exchange.request, error["param"])),
         ("where", error["param"] or ""),
-        ("why", "\n".join([_wrapped(error["message"]), *filter(None, rule.doc.splitlines())])),
+        ("why", "\n".join([_wrapped(_cut(error["message"], 400)), *filter(None, rule.doc.splitlines())])),
         ("fix", _wrapped(rule.fix)),
         ("source", "\n".join(_evidence(rule.sources))),
     ]
@@ -77,7 +77,7 @@ def sent(request: Request, param: str | None) -> str:
     if request.fault:
         return _cut(request.raw.decode("utf-8", "replace"))
     if not isinstance(request.body, dict):
-        return f"{request.method} {request.path}" if request.body is None else brief(request.body)
+        return _cut(f"{request.method} {request.path}") if request.body is None else brief(request.body)
     found, value, missing = at(request.body, param or "")
     if not missing:
         return f"{found} = {brief(value)}" if found else brief(value)
@@ -107,11 +107,10 @@ def gist(item: Any) -> str:
     """An item in a few words: its role or type, its name or `call_id`, the beginning of its text."""
     if not isinstance(item, dict):
         return brief(item, 1)
-    kind = item.get("role") or item.get("type") or "item"
-    named = item.get("name") or item.get("call_id")
+    named = [item.get("role") or item.get("type") or "item", item.get("name") or item.get("call_id")]
     text = _text(item)
-    words = [kind, named, _cut(text, 40) if text.startswith(("{", "[")) else _quoted(text)]
-    return " ".join(str(word) for word in words if word)
+    said = _cut(text, 40) if text.startswith(("{", "[")) else _quoted(text) if text else ""
+    return " ".join([*(_cut(str(word), 40) for word in named if word), *([said] if said else [])])
 
 
 def _row(exchange: Exchange) -> tuple[str, ...]:
@@ -230,7 +229,7 @@ def _listed(shown: Sequence[str], total: int) -> str:
 
 
 def _quoted(text: str, width: int = 40) -> str:
-    return json.dumps(_cut(text, width), ensure_ascii=False) if text else ""
+    return json.dumps(_cut(text, width), ensure_ascii=False)
 
 
 def _cut(text: str, width: int = WIDTH) -> str:

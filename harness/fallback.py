@@ -157,13 +157,13 @@ def _joined(schema: Json, root: Any, open_refs: tuple[str, ...]) -> Any:
 
 def _first(make: Callable[[Any], Any], choices: Sequence[Any]) -> Any:
     """What the first choice that has an instance makes."""
-    failure: Exception = ValueError("a union without branches")
-    for choice in choices:
-        try:
-            return make(choice)
-        except (_EndlessError, ValueError) as problem:
-            failure = problem
-    raise failure
+    choice, *others = choices
+    try:
+        return make(choice)
+    except (_EndlessError, ValueError):
+        if not others:
+            raise
+    return _first(make, others)
 
 
 def _implied(schema: Json) -> str:

@@ -7,9 +7,12 @@ operation answer. What a user of the harness has to fix comes back as a 418 that
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from traceback import extract_tb
+from typing import Any
 
 import harness.operations  # noqa: F401  (registers every operation)
-from harness.body import parse
+from harness import schema
+from harness.body import parse, typed
 from harness.contract import Refusal, check, conform
 from harness.errors import HarnessError, ScriptError
 from harness.exchange import Answer, Request
@@ -69,17 +72,19 @@ class Mock:
             return None
         if world := self.worlds.get(key):
             return world
-        known = key.startswith(OWN_KEY) if self._keys is None else key in self._keys
-        return self.open(key) if known and len(key) > len(OWN_KEY) else None
+        known = key.startswith(OWN_KEY) and key != OWN_KEY if self._keys is None else key in self._keys
+        return self.open(key) if known else None
 
     def handle(
-        self, method: str, path: str, headers: Mapping[str, str], query: Mapping[str, str], raw: bytes
+        self, method: str, path: str, headers: Mapping[str, str], query: Mapping[str, Any], raw: bytes
     ) -> Answer:
-        """The answer to a request; `path` begins with `/v1`, header names are lower case. Never raises."""
+        """The answer to a request; `path` begins with `/v1`, header names are lower case. Never raises.
+
+        `query` holds texts, for a name sent as `name[]` a list of them.
+        """
         world = self.world_of(headers)
         request = _request(method, path, headers, query, raw)
-        refusal = check(request, world)
-        answer = _refused(refusal) if refusal else _answered(request, world)
+        answer = _judged(request, world)
         if world is None:
             return _with_headers(answer, "req_" + "0" * 32)
         answer = _with_headers(answer, world.ids.request())
@@ -93,7 +98,7 @@ def bearer(headers: Mapping[str, str]) -> str | None:
     return key.strip() or None if scheme.lower() == "bearer" else None
 
 
-def _request(method: str, path: str, headers: Mapping[str, str], query: Mapping[str, str], raw: bytes) -> Request:
+def _request(method: str, path: str, headers: Mapping[str, str], query: Mapping[str, Any], raw: bytes) -> Request:
     inside = path.startswith(f"{ROOT}/")
     below = path[len(ROOT) :] if inside else path
     operation, params, known = find(method, below) if inside else (None, {}, False)
@@ -101,9 +106,29 @@ def _request(method: str, path: str, headers: Mapping[str, str], query: Mapping[
         reason = "wrong method" if known else "unknown URL" if inside else "outside the API"
         return Request(method, below, headers, query, raw=raw, operation=reason)
     body, fault = parse(raw) if operation.body else (None, None)
-    return Request(
-        method, below, headers, query, body, raw, params, operation.id, None if fault else operation.body, fault
-    )
+    asked = typed(query, schema.load(operation.query)) if operation.query else query
+    judged_by = None if fault else operation.body or operation.query
+    return Request(method, below, headers, asked, body, raw, params, operation.id, judged_by, fault)
+
+
+def _judged(request: Request, world: World | None) -> Answer:
+    """The contract's refusal, else the operation's answer; what a rule or an operation raises is told as its fault."""
+    try:
+        refusal = check(request, world)
+        return _refused(refusal) if refusal else _answered(request, world)
+    except HarnessError as problem:
+        return _told(problem, request, world)
+    except Exception as problem:
+        *_, last = extract_tb(problem.__traceback__)
+        where = f"{last.name} ({last.filename}:{last.lineno})"
+        raised = HarnessError(f"{request.operation}: {where} raised {type(problem).__name__}: {problem}")
+        return _told(raised, request, world)
+
+
+def _told(problem: HarnessError, request: Request, world: World | None) -> Answer:
+    if world is not None:
+        world.problems.append((request, str(problem)))
+    return teapot(problem)
 
 
 def _refused(refusal: Refusal) -> Answer:
@@ -113,13 +138,9 @@ def _refused(refusal: Refusal) -> Answer:
 def _answered(request: Request, world: World | None) -> Answer:
     assert world is not None  # the contract has refused a request without a World
     operation = OPERATIONS[request.operation]
-    try:
-        answer = operation.handler(request, world)
-        if operation.answer and (finding := conform(operation.answer, answer.body)):
-            raise ScriptError(f"the scripted answer is not one the API could give: {finding.message} (at {finding.at})")
-    except HarnessError as problem:
-        world.problems.append((request, str(problem)))
-        return teapot(problem)
+    answer = operation.handler(request, world)
+    if operation.answer and (finding := conform(operation.answer, answer.body)):
+        raise ScriptError(f"the scripted answer is not one the API could give: {finding.message} (at {finding.at})")
     return answer
 
 

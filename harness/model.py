@@ -7,13 +7,16 @@ common prefix, and answers under its own name.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One family: `effort` is the default reasoning effort, None for a model that does not reason."""
+    """One family: `effort` is the default reasoning effort, None for a model that does not reason.
+
+    `efforts` are the ones it takes, `verbosities` the values of `text.verbosity` it takes.
+    """
 
     name: str
     snapshot: str
@@ -21,6 +24,8 @@ class Model:
     top_p: float = 1.0
     retention: str = "in_memory"
     turns: str | None = None
+    efforts: tuple[str, ...] = ()
+    verbosities: tuple[str, ...] = ("low", "medium", "high")
 
     @property
     def reasons(self) -> bool:
@@ -28,12 +33,31 @@ class Model:
         return self.turns is not None
 
 
+CLASSIC = ("low", "medium", "high")
+FIVE = ("minimal", *CLASSIC)
+FIVE_ONE = ("none", *CLASSIC)
+FIVE_TWO = (*FIVE_ONE, "xhigh")
+FIVE_SIX = (*FIVE_TWO, "max")
+CODEX = (*CLASSIC, "xhigh")
+
+
 def _plain(name: str, date: str) -> Model:
-    return Model(name, f"{name}-{date}")
+    return Model(name, f"{name}-{date}", verbosities=("medium",))
 
 
-def _reasoning(name: str, date: str, effort: str, top_p: float = 1.0, retention: str = "in_memory") -> Model:
-    return Model(name, f"{name}-{date}" if date else name, effort, top_p, retention, "current_turn")
+def _reasoning(
+    name: str,
+    date: str,
+    effort: str,
+    efforts: tuple[str, ...],
+    *,
+    top_p: float = 1.0,
+    retention: str = "in_memory",
+    turns: str = "current_turn",
+    verbosities: tuple[str, ...] = ("low", "medium", "high"),
+) -> Model:
+    snapshot = f"{name}-{date}" if date[:1].isdigit() else date or name
+    return Model(name, snapshot, effort, top_p, retention, turns, efforts, verbosities)
 
 
 MODELS = {
@@ -45,34 +69,39 @@ MODELS = {
         _plain("gpt-4.1", "2025-04-14"),
         _plain("gpt-4.1-mini", "2025-04-14"),
         _plain("gpt-4.1-nano", "2025-04-14"),
-        _reasoning("computer-use-preview", "2025-03-11", "medium"),
-        _reasoning("o1", "2024-12-17", "medium"),
-        _reasoning("o3", "2025-04-16", "medium"),
-        _reasoning("o3-mini", "2025-01-31", "medium"),
-        _reasoning("o3-deep-research", "2025-06-26", "medium"),
-        _reasoning("o4-mini", "2025-04-16", "medium"),
-        _reasoning("o4-mini-deep-research", "2025-06-26", "medium"),
-        _reasoning("gpt-5", "2025-08-07", "medium"),
-        _reasoning("gpt-5-mini", "2025-08-07", "medium"),
-        _reasoning("gpt-5-nano", "2025-08-07", "medium"),
-        _reasoning("gpt-5-codex", "", "medium"),
-        _reasoning("gpt-5.1", "2025-11-13", "none"),
-        _reasoning("gpt-5.2", "2025-12-11", "none", 0.98),
-        _reasoning("gpt-5.2-codex", "", "medium", 0.98),
-        _reasoning("gpt-5.2-pro", "2025-12-11", "medium", 0.98),
-        Model("gpt-5.2-chat-latest", "gpt-5.2-chat-latest", "medium", 0.85, "in_memory", "current_turn"),
-        _reasoning("gpt-5.3-codex", "", "medium", 0.98),
-        _reasoning("gpt-5.3-codex-spark", "", "medium", 0.98),
-        _reasoning("gpt-5.4", "2026-03-05", "none", 0.98, "24h"),
-        _reasoning("gpt-5.4-mini", "2026-03-17", "none", 0.98, "24h"),
-        _reasoning("gpt-5.4-nano", "2026-03-17", "none", 0.98, "24h"),
-        _reasoning("gpt-5.5", "2026-04-23", "medium", 0.98, "24h"),
-        Model("gpt-5.6", "gpt-5.6-sol", "medium", 0.98, "24h", "all_turns"),
-        Model("gpt-5.6-sol", "gpt-5.6-sol", "medium", 0.98, "24h", "all_turns"),
-        Model("gpt-5.6-luna", "gpt-5.6-luna", "medium", 0.98, "24h", "all_turns"),
-        Model("gpt-5.6-terra", "gpt-5.6-terra", "medium", 0.98, "24h", "all_turns"),
-        Model("gpt-6-luna", "gpt-6-luna", "medium", 0.98, "24h", "all_turns"),
-        Model("gpt-6-astra", "gpt-6-astra", "medium", 0.98, "24h", "all_turns"),
+        _reasoning("computer-use-preview", "2025-03-11", "medium", CLASSIC),
+        _reasoning("o1", "2024-12-17", "medium", CLASSIC),
+        _reasoning("o3", "2025-04-16", "medium", CLASSIC),
+        _reasoning("o3-mini", "2025-01-31", "medium", CLASSIC),
+        _reasoning("o3-deep-research", "2025-06-26", "medium", CLASSIC),
+        _reasoning("o4-mini", "2025-04-16", "medium", CLASSIC),
+        _reasoning("o4-mini-deep-research", "2025-06-26", "medium", CLASSIC),
+        _reasoning("gpt-5", "2025-08-07", "medium", FIVE),
+        _reasoning("gpt-5-mini", "2025-08-07", "medium", FIVE),
+        _reasoning("gpt-5-nano", "2025-08-07", "medium", FIVE),
+        _reasoning("gpt-5-codex", "", "medium", CLASSIC, verbosities=("medium",)),
+        _reasoning("gpt-5.1", "2025-11-13", "none", FIVE_ONE),
+        _reasoning("gpt-5.2", "2025-12-11", "none", FIVE_TWO, top_p=0.98),
+        _reasoning("gpt-5.2-codex", "", "medium", CODEX, top_p=0.98),
+        _reasoning("gpt-5.2-pro", "2025-12-11", "medium", CODEX, top_p=0.98),
+        _reasoning("gpt-5.2-chat-latest", "", "medium", ("medium",), top_p=0.85),
+        _reasoning("gpt-5.3-codex", "", "medium", CODEX, top_p=0.98),
+        _reasoning("gpt-5.3-codex-spark", "", "medium", CODEX, top_p=0.98),
+        _reasoning("gpt-5.4", "2026-03-05", "none", FIVE_TWO, top_p=0.98, retention="24h"),
+        _reasoning("gpt-5.4-mini", "2026-03-17", "none", FIVE_TWO, top_p=0.98, retention="24h"),
+        _reasoning("gpt-5.4-nano", "2026-03-17", "none", FIVE_TWO, top_p=0.98, retention="24h"),
+        _reasoning("gpt-5.5", "2026-04-23", "medium", FIVE_TWO, top_p=0.98, retention="24h"),
+        *(
+            _reasoning(name, snapshot, "medium", efforts, top_p=0.98, retention="24h", turns="all_turns")
+            for name, snapshot, efforts in (
+                ("gpt-5.6", "gpt-5.6-sol", FIVE_SIX),
+                ("gpt-5.6-sol", "", FIVE_SIX),
+                ("gpt-5.6-luna", "", FIVE_SIX),
+                ("gpt-5.6-terra", "", FIVE_SIX),
+                ("gpt-6-luna", "", FIVE_SIX),
+                ("gpt-6-astra", "", FIVE_SIX[1:]),
+            )
+        ),
     )
 }
 
@@ -85,7 +114,7 @@ def model(name: str) -> Model:
     if known := MODELS.get(name):
         return known
     family = MODELS.get(_DATED.sub("", name)) or _nearest(name)
-    return Model(name, name, family.effort, family.top_p, family.retention, family.turns)
+    return replace(family, name=name, snapshot=name)
 
 
 def _nearest(name: str) -> Model:

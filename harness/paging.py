@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from harness.exchange import Json
 
 LIMIT = 20
 
 
-def page(items: Sequence[Json], query: Mapping[str, str]) -> Json:
+def page(items: Sequence[Json], query: Mapping[str, Any]) -> Json:
     """A list object over `items` (oldest first); `after` is the id of the last item of the page before."""
     ordered = list(items) if query.get("order") == "asc" else list(reversed(items))
     after = query.get("after")
     start = next((index + 1 for index, item in enumerate(ordered) if item["id"] == after), 0)
     rest = ordered[start:]
-    shown = rest[: int(query.get("limit") or LIMIT)]
+    shown = rest[: query.get("limit", LIMIT)]
     return {
         "object": "list",
         "data": shown,

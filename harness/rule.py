@@ -147,7 +147,9 @@ def rule(
     def register(check: Check) -> Check:
         needs = tuple(inspect.signature(check).parameters)
         if not inspect.isgeneratorfunction(check) or needs != tuple(name for name in SUBJECTS if name in needs):
-            raise RegistrationError(f"rule {check.__name__}: write a generator taking some of {', '.join(SUBJECTS)}, in this order")
+            raise RegistrationError(
+                f"rule {check.__name__}: write a generator taking some of {', '.join(SUBJECTS)}, in this order"
+            )
         _add(check.__name__, check.__module__, inspect.getdoc(check), error, source, rejects, accepts, on, fix, check)
         return check
 

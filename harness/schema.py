@@ -31,7 +31,9 @@ def directory() -> Path:
     for place in places:
         if (place / "openai").is_dir():
             return place
-    raise SchemaError(f"no schemas in {places[0]} or {places[1]}: reinstall responses-harness, or run `harness sync`")
+    raise SchemaError(
+        f"no schemas in {places[0]} or {places[1]}: reinstall responses-harness, or run `harness schemas --sync`"
+    )
 
 
 @cache
@@ -130,7 +132,7 @@ def generated(place: Path, root: str) -> Json:
     try:
         schema: Json = orjson.loads(file.read_bytes())
     except orjson.JSONDecodeError as error:
-        raise SchemaError(f"{file}: not JSON: {error}; run `harness sync`") from None
+        raise SchemaError(f"{file}: not JSON: {error}; run `harness schemas --sync`") from None
     return schema
 
 

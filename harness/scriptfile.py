@@ -194,6 +194,8 @@ def _guarded(at: str, turn: Any, path: Path) -> Any:
         return _guarded_generator(turn, path)
     if callable(turn):
         return _guarded_function(at, turn, path)
+    if turn in ([], ()):
+        raise ScriptError(f"{at} holds an empty turn. Give items: [message('…')].")
     try:
         Route({}).script(turn)
     except ScriptError as problem:
@@ -316,10 +318,10 @@ class _Document:
         return [self.item(entry) for entry in ([node] if alone else self.listed(node, "a turn"))]
 
     def item(self, node: yaml.Node) -> Item:
-        members = self.members(node, "item", ITEMS) if len(node.value) == 1 else {}
-        if not members:
-            raise self.wrong(node, "an item is one name with its arguments: `message: {text: …, phase: …}`.")
-        ((name, said),) = members.items()
+        if not isinstance(node, yaml.MappingNode) or len(node.value) != 1:
+            form = "An item is one name with its arguments: `message: {text: …}`."
+            raise self.wrong(node, f"{self.value(node)!r} is no item. {form}")
+        ((name, said),) = self.members(node, "item", ITEMS).items()
         return self.built(name, said)
 
     def built(self, name: str, node: yaml.Node) -> Item:
@@ -331,9 +333,10 @@ class _Document:
         said = self.value(node)
         named, alone = (said, ()) if isinstance(said, dict) else ({}, () if said is None else (said,))
         try:
-            signature.bind(*alone, **named)
-            return builder(*alone, **named)
+            bound = signature.bind(*alone, **named)
+        except TypeError as problem:
+            raise self.wrong(node, f"{name}: {problem}. Its arguments: {', '.join(known)}.") from problem
+        try:
+            return builder(*bound.args, **bound.kwargs)
         except ScriptError as problem:
             raise self.wrong(node, str(problem)) from problem
-        except Exception as problem:
-            raise self.wrong(node, f"{name}: {problem}. Its arguments: {', '.join(known)}.") from problem

@@ -39,25 +39,37 @@ class App:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["path"].startswith(PREFIX):
+        if f"{scope['path']}/".startswith(f"{PREFIX}/"):
             await self._control(scope, receive, send)
         else:
-            await _reply(send, self._answer(scope, await _body(receive)))
+            body = await _body(receive)
+            if body is not None:
+                await _reply(send, self._answer(scope, body))
 
     def _answer(self, scope: Scope, body: bytes) -> Answer:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
-        return self.mock.handle(scope["method"], scope["path"], headers, query, body)
+        return self.mock.handle(scope["method"], scope["path"], headers, asked(scope["query_string"]), body)
 
 
-async def _body(receive: Receive) -> bytes:
-    message = await receive()
-    if not message.get("more_body"):
-        return bytes(message.get("body", b""))
-    chunks = [message["body"]]
-    while message.get("more_body") and sum(map(len, chunks)) <= LARGEST:
+def asked(query: bytes) -> dict[str, str | list[str]]:
+    """The parameters of a query string: of a repeated one the last, all of those whose names end in `[]`."""
+    pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+    lists: dict[str, list[str]] = {name[:-2]: [] for name, _ in pairs if name.endswith("[]")}
+    for name, value in pairs:
+        lists.get(name.removesuffix("[]"), []).append(value)
+    return {**dict(pair for pair in pairs if not pair[0].endswith("[]")), **lists}
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """The bytes of a body; None when the client leaves before it has sent all of it."""
+    chunks, size, more = [], 0, True
+    while more and size <= LARGEST:
         message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
         chunks.append(message.get("body", b""))
+        size += len(chunks[-1])
+        more = message.get("more_body", False)
     return b"".join(chunks)
 
 
@@ -87,7 +99,8 @@ class Server:
     @property
     def base_url(self) -> str:
         """The API's root: `http://127.0.0.1:PORT/v1`."""
-        return f"http://{self.host}:{self.port}/v1"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}/v1"
 
     def start(self) -> Server:
         """Start serving; returns when connections are accepted (the socket listens from the start)."""
@@ -112,6 +125,7 @@ def config(mock: Mock) -> uvicorn.Config:
         access_log=False,
         lifespan="off",
         ws="none",
+        proxy_headers=False,
         server_header=False,
         timeout_keep_alive=75,
     )
@@ -121,12 +135,15 @@ def bind(host: str, port: int) -> socket.socket:
     """A listening socket; port 0 takes a free one. ConfigError when the address cannot be had."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        made = socket.socket(family)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((host, port))
-    except OSError as problem:
+        with contextlib.ExitStack() as unless_bound:
+            made = unless_bound.enter_context(socket.socket(family))
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            made.bind((host, port))
+            unless_bound.pop_all()
+    except (OSError, OverflowError) as problem:
+        why = getattr(problem, "strerror", None) or problem
         raise ConfigError(
-            f"cannot listen on {host}:{port}: {problem.strerror}. Choose another --port, or 0 for a free one."
+            f"cannot listen on {host}:{port}: {why}. Choose another --port, or 0 for a free one."
         ) from problem
     made.listen(2048)
     return made

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import accumulate, chain, zip_longest
+from itertools import accumulate, chain, count, zip_longest
+from json.encoder import encode_basestring as quoted
+from typing import overload
 from zlib import crc32
 
 import orjson
@@ -33,7 +36,7 @@ _ERROR_TYPES = {"rate_limit_exceeded": "tokens"}
 
 def events(
     response: Json, *, items: Sequence[Item | None] = (), obfuscate: bool = True, background: bool = False
-) -> list[Json]:
+) -> Events:
     """All events of a finished response, from `response.created` on, numbered from 0.
 
     `items` are what its output was made from, in order, for their exact deltas. `obfuscate` pads every text delta to a
@@ -54,7 +57,12 @@ def events(
 
 def frames(events: Sequence[Json]) -> bytes:
     """The events as server-sent events, in UTF-8; nothing follows the last one."""
-    return b"".join([b"event: %b\ndata: %b\n\n" % (event["type"].encode(), orjson.dumps(event)) for event in events])
+    parts = events.parts if isinstance(events, Events) else events
+    return b"".join([part.wire() if isinstance(part, Run) else _frame(part) for part in parts])
+
+
+def _frame(event: Json) -> bytes:
+    return b"event: %b\ndata: %b\n\n" % (event["type"].encode(), orjson.dumps(event))
 
 
 def cut(text: str) -> list[str]:
@@ -62,11 +70,85 @@ def cut(text: str) -> list[str]:
     return TOKEN.findall(text)
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Deltas that differ in nothing but their text, padding and number: `frame` is the event they share.
+
+    Kept as it is until somebody looks, because a stream is mostly deltas: as bytes it costs a third of its events.
+    """
+
+    frame: Json
+    pieces: Sequence[str]
+    start: int
+    seed: int
+
+    def __iter__(self) -> Iterator[Json]:
+        padded = "obfuscation" in self.frame
+        for number, piece in enumerate(self.pieces, self.start):
+            event = {**self.frame, "delta": piece, "sequence_number": number}
+            if padded:
+                event["obfuscation"] = self._padding(number, piece)
+            yield event
+
+    def wire(self) -> bytes:
+        """The run as server-sent events."""
+        padded = "obfuscation" in self.frame
+        marks = {"delta": "\0delta", "sequence_number": "\0number"} | ({"obfuscation": "\0padding"} if padded else {})
+        before, rest = _frame({**self.frame, **marks}).decode().split('"\\u0000delta"')
+        between, rest = rest.split("\\u0000padding") if padded else ("", rest)
+        inner, after = rest.split('"\\u0000number"')
+        told = zip(self.pieces, count(self.start), strict=False)
+        if not padded:
+            return "".join([f"{before}{quoted(piece)}{inner}{number}{after}" for piece, number in told]).encode()
+        padding = self._padding
+        return "".join(
+            [
+                f"{before}{quoted(piece)}{between}{padding(number, piece)}{inner}{number}{after}"
+                for piece, number in told
+            ]
+        ).encode()
+
+    def _padding(self, number: int, piece: str) -> str:
+        start = (self.seed + number * 61) % _NOISE_SIZE
+        return _NOISE[start : start + -len(piece) % 16]
+
+
+class Events(Sequence[Json]):
+    """The events of a stream, in order; `parts` are single events and runs of deltas."""
+
+    def __init__(self) -> None:
+        self.parts: list[Json | Run] = []
+        self._count = 0
+
+    def add(self, part: Json | Run, number: int = 1) -> None:
+        """One more event, or a run of `number`."""
+        self.parts.append(part)
+        self._count += number
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Json]:
+        return chain.from_iterable(part if isinstance(part, Run) else (part,) for part in self.parts)
+
+    @overload
+    def __getitem__(self, index: int) -> Json: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Json]: ...
+    def __getitem__(self, index: int | slice) -> Json | list[Json]:
+        return list(self)[index]
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == (list(other) if isinstance(other, Events) else other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 class Writer:
     """The pen that writes `events`."""
 
     def __init__(self, obfuscate: bool) -> None:
-        self.events: list[Json] = []
+        self.events = Events()
         self._obfuscate = obfuscate
         self._stamp: Json = {}
         self._deltas: Deltas = {}
@@ -149,18 +231,11 @@ class Writer:
         return {"type": f"response.{stem}.delta", **dict(sorted(own.items()))}
 
     def _grow(self, frame: Json, pieces: Sequence[str]) -> None:
-        for number, piece in enumerate(pieces, len(self.events)):
-            event = frame.copy()
-            event["delta"] = piece
-            event["sequence_number"] = number
-            if self._obfuscate:
-                start = (self._seed + number * 61) % _NOISE_SIZE
-                event["obfuscation"] = _NOISE[start : start + -len(piece) % 16]
-            self.events.append(event)
+        self.events.add(Run(frame, pieces, len(self.events), self._seed), len(pieces))
 
     def _append(self, name: str, members: Json) -> None:
         members["sequence_number"] = len(self.events)
-        self.events.append({"type": name, **dict(sorted(members.items()))})
+        self.events.add({"type": name, **dict(sorted(members.items()))})
 
 
 def _shares(entries: Sequence[Json], pieces: Sequence[str]) -> Iterator[list[Json]]:

@@ -90,9 +90,9 @@ def _against_lock(directory: Path) -> Iterator[str]:
         locked = lock.get(key, {})
         for name in sorted({*locked, *found}):
             if name not in found:
-                yield f"{name} is missing; run `harness sync`"
+                yield f"{name} is missing; run `harness schemas --sync`"
             elif locked.get(name) != found[name]:
-                yield f"{name} is not what lock.json says; run `harness sync`"
+                yield f"{name} is not what lock.json says; run `harness schemas --sync`"
 
 
 def _against_sdk(directory: Path) -> Iterator[str]:
@@ -100,12 +100,12 @@ def _against_sdk(directory: Path) -> Iterator[str]:
         return
     locked = _lock(directory).get("openai")
     if locked != sdk():
-        yield f"openai {sdk()} is installed, the schemas are from {locked}; see `harness sync --diff`"
+        yield f"openai {sdk()} is installed, the schemas are from {locked}; see `harness schemas --diff`"
         return
     for root, body in generate().items():
         file = directory / "openai" / f"{root}.json"
         if not file.is_file() or file.read_text(encoding="utf-8") != pretty(body):
-            yield f"openai/{file.name} is not what openai {locked} generates; run `harness sync`"
+            yield f"openai/{file.name} is not what openai {locked} generates; run `harness schemas --sync`"
 
 
 def _against_overlays(directory: Path) -> Iterator[str]:
@@ -196,5 +196,7 @@ def _lock(directory: Path) -> Json:
     try:
         lock: Json = orjson.loads(file.read_bytes()) if file.is_file() else {}
     except orjson.JSONDecodeError as error:
-        raise SchemaError(f"{file}: not JSON: {error}; delete it and run `harness sync` with the document") from None
+        raise SchemaError(
+            f"{file}: not JSON: {error}; delete it and run `harness schemas --sync` with the document"
+        ) from None
     return lock

@@ -29,9 +29,9 @@ def create(request: Request, world: World) -> Answer:
     started = skeleton(body, id, now, conversation=conversation)
     output = [finish(item, world.ids, id, now) for item in turn]
     response = finished(started, output, usage(_input_tokens(body, transcript.items), output), now + 1)
-    own = _with_ids(listed_input(body), world, id, now)
+    own = _with_ids(listed_input({"input": transcript.added}), world, id, now)
     if response["store"] is not False and not world.account.zdr:
-        world.store(response, own, transcript.items)
+        world.store(response, own, transcript.items[: transcript.start])
     if conversation:
         world.conversations[conversation].items += [*own, *output]
     return _answer(response, body, turn)
@@ -57,7 +57,6 @@ def _with_ids(items: list[Json], world: World, response_id: str, now: int) -> li
     return [
         item if item.get("id") else {"id": world.ids.item(PREFIXES.get(item["type"], "item"), response_id, now), **item}
         for item in items
-        if item.get("type") != "item_reference"
     ]
 
 

@@ -1,15 +1,26 @@
-"""Every rule, in order of precedence: the API reports one error, the first, so the order of these imports is contract.
+"""Every rule, in order of precedence: the API reports one error, the first, so the order of AREAS is contract.
 
 Measured with pairs of faults (public probe, 2026-08-30): the key, the transport, the schema of the body field by field,
-then stored state, then the transcript.
+stored state, the transcript, an empty input, what the model can do. Within a module, source order is precedence.
 """
 
-import harness.rules.access
-import harness.rules.content
-import harness.rules.ids
-import harness.rules.input
-import harness.rules.pairing
-import harness.rules.reasoning
-import harness.rules.shape
-import harness.rules.state
-import harness.rules.transport
+from importlib import import_module
+
+AREAS = (
+    "access",
+    "transport",
+    "shape",
+    "content",
+    "ids",
+    "model",
+    "tools",
+    "text",
+    "state",
+    "reasoning",
+    "pairing",
+    "input",
+    "capability",
+)
+
+for _area in AREAS:
+    import_module(f"harness.rules.{_area}")

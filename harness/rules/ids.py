@@ -8,7 +8,10 @@ from harness.errors import ApiError
 from harness.exchange import Json, Request
 from harness.rule import Case, assumed, reported, rule, shape
 
-_CHARACTERS = "Expected an ID that contains letters, numbers, underscores, or dashes, but this value contained additional characters."
+_CHARACTERS = (
+    "Expected an ID that contains letters, numbers, underscores, or dashes, "
+    "but this value contained additional characters."
+)
 BY_ID = ("GET /responses/{response_id}", "DELETE /responses/{response_id}", "GET /responses/{response_id}/input_items")
 
 

@@ -49,7 +49,10 @@ _EXAMPLES: dict[str, Json] = {
             "input": [{**CALL, "id": "fc_1"}, OUTPUT, {**CALL, "id": "fc_1"}, OUTPUT]
         },
         "Duplicate item found with id rs_1. Remove duplicate items from your input and try again.": {
-            "input": [{"type": "reasoning", "id": "rs_1", "summary": []}, {"type": "reasoning", "id": "rs_1", "summary": []}]
+            "input": [
+                {"type": "reasoning", "id": "rs_1", "summary": []},
+                {"type": "reasoning", "id": "rs_1", "summary": []},
+            ]
         },
         "Duplicate item found with id {0.output.0.id}. Remove duplicate items from your input and try again.": after(
             {"input": "hi"},
@@ -72,7 +75,12 @@ def duplicate_item(world: World, transcript: Transcript) -> Iterator[Json]:
     seen = {item.get("id") for item in transcript.items[: transcript.start]}
     for item in transcript.added:
         id = item.get("id")
-        if id and id in seen and item.get("type") != "function_call_output" and ("role" not in item or id in world.items):
+        if (
+            id
+            and id in seen
+            and item.get("type") != "function_call_output"
+            and ("role" not in item or id in world.items)
+        ):
             yield {"id": id}
         seen.add(id)
 

@@ -100,7 +100,10 @@ shape(
 
 shape(
     "null_parameter",
-    """`model` and `input` cannot be null, which the API calls an object; every other null at the top level counts as absent.""",
+    """`model` and `input` cannot be null.
+
+    The API calls it an object. Every other null at the top level counts as absent.
+    """,
     keyword="null",
     error=_bad("Invalid type for '{path}': expected a string, but got an object instead.", "invalid_type"),
     source=probed,

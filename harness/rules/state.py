@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.errors import ApiError
 from harness.exchange import Json, Request
 from harness.organization import Organization
-from harness.rule import Case, World, after, assumed, recorded, reported, rule
+from harness.rule import Case, World, after, assumed, documented, recorded, reported, rule
 from harness.rules.ids import BY_ID
 from harness.rules.shape import DAY, PROBE
 
@@ -171,3 +171,26 @@ def response_not_found(request: Request, world: World) -> Iterator[Json]:
     id = request.params["response_id"]
     if id not in world.responses:
         yield {"id": id}
+
+
+@rule(
+    on="GET /responses/{response_id}",
+    error=ApiError(
+        400, "This response cannot be streamed because it was not created with background=true.", param="stream"
+    ),
+    source=[
+        reported("public reports of two origins", "2026"),
+        documented("Microsoft Foundry: server text for the same path", "2026"),
+    ],
+    rejects={
+        "This response cannot be streamed because it was not created with background=true.": after(
+            {"input": "hi"}, Case(on="GET /responses/{0.id}?stream=true")
+        )
+    },
+    accepts=[after({"input": "hi"}, Case(on="GET /responses/{0.id}?stream=false"))],
+    fix="Only a response made with `background: true` can be streamed again; read this one without `stream`.",
+)
+def stream_needs_background(request: Request, world: World) -> Iterator[Json]:
+    """Only a background response can be streamed after it was made."""
+    if request.query.get("stream") and not world.responses[request.params["response_id"]].response.get("background"):
+        yield {}

@@ -27,7 +27,7 @@ Run = Callable[..., pytest.RunResult]
 
 @pytest.fixture(scope="session")
 def _loaded() -> None:
-    """Everything a run inside needs is imported before it: it forgets what it imports, which costs seconds each time."""
+    """What a run inside needs is imported before it: it forgets its own imports, which would cost seconds each."""
     mock = Mock(keys=())
     with serving(mock) as server, openai.OpenAI(base_url=server.base_url, api_key="sk-warm") as client:
         mock.open("sk-warm").script(message("hi"), message("hi"))
@@ -44,6 +44,6 @@ def run(pytester: pytest.Pytester, _loaded: None) -> Run:
         pytester.makeini(INI)
         pytester.makepyfile(HEAD + source)
         start = pytester.runpytest_subprocess if apart else pytester.runpytest_inprocess
-        return start("-p", "no:cacheprovider", *args)
+        return start("-p", "no:cacheprovider", "-p", "no:hypothesispytest", *args)  # hypothesis costs seconds each time
 
     return run

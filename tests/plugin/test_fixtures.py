@@ -37,7 +37,8 @@ def test_app(mock):
 
 
 @pytest.mark.parametrize(
-    "variable", ["OPENAI_ORG_ID", "OPENAI_PROJECT", "OPENAI_PROJECT_ID", "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY"]
+    "variable",
+    ["OPENAI_ORG_ID", "OPENAI_PROJECT", "OPENAI_PROJECT_ID", "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY"],
 )
 def test_no_variable_of_the_developer_leaks_in(run, monkeypatch, variable):
     monkeypatch.setenv(variable, "mine")
@@ -123,7 +124,9 @@ def test_second(mock):
 def test_the_same_test_gives_the_same_bytes_wherever_it_runs(run):
     alone = printed(run(ONE, "-s"))
     among = printed(run("def test_before(mock): pass\n" + ONE + "def test_after(mock): pass", "-s"))
-    grouped = printed(run("pytestmark = pytest.mark.xdist_group('a')\n" + ONE, "-rP", "-n1", "--dist=loadgroup", apart=True))
+    grouped = printed(
+        run("pytestmark = pytest.mark.xdist_group('a')\n" + ONE, "-rP", "-n1", "--dist=loadgroup", apart=True)
+    )
     assert alone == among == grouped
 
 

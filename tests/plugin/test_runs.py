@@ -38,14 +38,23 @@ async def test_abandoned({fixtures}async_client, mock):
         break
     await stream.close()
 """
-COLLECT = 'import gc\nimport gc as _gc\n\n@pytest.fixture(autouse=True)\ndef collected():\n    yield\n    gc.collect()\n'
+COLLECT = """
+import gc
+
+@pytest.fixture(autouse=True)
+def collected():
+    yield
+    gc.collect()
+"""
 
 
 @pytest.mark.parametrize("fixtures", ["", "anyio_backend, "], ids=["strict", "anyio"])
 def test_the_async_client_leaves_nothing_open(run, fixtures):
     mark = "anyio" if fixtures else "asyncio"
     backend = '@pytest.fixture\ndef anyio_backend(): return "asyncio"\n'
-    run(f"pytestmark = pytest.mark.{mark}\n{backend}{COLLECT}{ASYNC.format(fixtures=fixtures)}").assert_outcomes(passed=3)
+    run(f"pytestmark = pytest.mark.{mark}\n{backend}{COLLECT}{ASYNC.format(fixtures=fixtures)}").assert_outcomes(
+        passed=3
+    )
 
 
 def test_the_async_client_under_the_auto_mode_of_pytest_asyncio(run):
@@ -63,7 +72,11 @@ def test_in_parallel_processes(run):
     result = run(TWO, "-n", "2", apart=True)
     result.assert_outcomes(passed=8, failed=1)
     result.stdout.fnmatch_lines(
-        ["1 turn of the script no request took:", "*- responses-harness -*", "Request 1 was refused (400) by unknown_parameter:"]
+        [
+            "1 turn of the script no request took:",
+            "*- responses-harness -*",
+            "Request 1 was refused (400) by unknown_parameter:",
+        ]
     )
 
 
@@ -72,15 +85,14 @@ def test_without_other_plugins(run):
     run(TWO, *others, "-W", "ignore::pytest.PytestConfigWarning").assert_outcomes(passed=8, failed=1)
 
 
-def test_collecting_starts_no_server(run, pytester):
+def test_collecting_starts_no_server(pytester):
     pytester.makeconftest("""
 import sys
 
 def pytest_sessionfinish():
-    print("loaded:", sorted(name for name in ("harness.server", "harness.mock", "fastapi", "openai") if name in sys.modules))
+    print("loaded:", sorted({"harness.server", "harness.mock", "fastapi", "openai"} & set(sys.modules)))
 """)
-    source = "def test_it(mock): ..."
-    pytester.makepyfile(source)
+    pytester.makepyfile("def test_it(mock): ...")
     result = pytester.runpytest_subprocess("--collect-only", "-p", "no:cacheprovider")
     result.stdout.fnmatch_lines(["*<Function test_it>", "*loaded: []"])
 
@@ -98,7 +110,10 @@ def test_the_plugin_is_cheap_to_import():
 
 def test_a_world_is_cheap(run):
     result = run(
-        '@pytest.mark.parametrize("n", range(21))\ndef test_it(mock, n): ...', "--durations=0", "-vv", "--durations-min=0"
+        '@pytest.mark.parametrize("n", range(21))\ndef test_it(mock, n): ...',
+        "--durations=0",
+        "-vv",
+        "--durations-min=0",
     )
     setups = sorted(float(found[1]) for line in result.outlines if (found := re.search(r"([\d.]+)s setup", line)))
     assert len(setups) == 21

@@ -59,7 +59,7 @@ def types(stream):
 
 
 def streamed(*items, **options):
-    return events(response(*items), items=items, **options)
+    return list(events(response(*items), items=items, **options))
 
 
 def deltas(stream, stem):
@@ -445,6 +445,7 @@ def test_fold_reads_what_events_tells(items, ending, exact, obfuscate, backgroun
 def test_fold_passes_over_what_recorded_streams_also_hold():
     said = response(message("Hi"), reasoning(encrypted_content="first"))
     stream = events(said)
+    stream = list(stream)
     stream.insert(2, {"type": "keepalive"})
     stream.append({"type": "response.rate_limits.updated", "rate_limits": []})
     added = next(event for event in stream if event.get("item", {}).get("type") == "reasoning")
@@ -466,14 +467,14 @@ def test_fold_accepts_rounded_logprobs_or_none():
 
 
 def test_fold_accepts_a_summary_that_is_told_anew_when_it_is_cut():
-    stream = events(response(reasoning("Compare both"), status="incomplete"))
+    stream = list(events(response(reasoning("Compare both"), status="incomplete")))
     del stream[5]
     assert fold(renumbered(stream)) == stream[-1]["response"]
 
 
 def test_fold_takes_an_item_that_a_failure_left_open_from_the_end():
     said = response(reasoning("Compare"), message("Hi"), status="failed", error={"code": "server_error", "message": ""})
-    stream = events(said)
+    stream = list(events(said))
     last = max(n for n, event in enumerate(stream) if event["type"] == "response.output_item.done")
     del stream[last]
     assert fold(renumbered(stream)) == said

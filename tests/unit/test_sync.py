@@ -98,22 +98,22 @@ class TestCheck:
     def test_an_edited_schema_is_found_twice(self, place):
         edit(place, "Thread", lambda body: body.pop("required"))
         assert check(place) == [
-            "openai/Thread.json is not what lock.json says; run `harness sync`",
-            f"openai/Thread.json is not what openai {sdk()} generates; run `harness sync`",
+            "openai/Thread.json is not what lock.json says; run `harness schemas --sync`",
+            f"openai/Thread.json is not what openai {sdk()} generates; run `harness schemas --sync`",
         ]
 
     def test_a_missing_schema_is_found(self, place):
         (place / "openai" / "Thread.json").unlink()
-        assert check(place)[0] == "openai/Thread.json is missing; run `harness sync`"
+        assert check(place)[0] == "openai/Thread.json is missing; run `harness schemas --sync`"
 
     def test_an_overlay_that_is_not_locked_is_found(self, place):
         (place / "overlays" / "20-test.yaml").write_text("[]")
-        assert check(place) == ["overlays/20-test.yaml is not what lock.json says; run `harness sync`"]
+        assert check(place) == ["overlays/20-test.yaml is not what lock.json says; run `harness schemas --sync`"]
 
     def test_another_sdk_is_told_instead_of_compared(self, place):
         lock = json.loads((place / "lock.json").read_text()) | {"openai": "0.1"}
         (place / "lock.json").write_text(json.dumps(lock))
-        assert check(place) == [f"openai {sdk()} is installed, the schemas are from 0.1; see `harness sync --diff`"]
+        assert check(place) == [f"openai {sdk()} is installed, the schemas are from 0.1; see `harness schemas --diff`"]
 
     def test_without_the_sdk_only_the_files_are_checked(self, place, monkeypatch):
         monkeypatch.setitem(sys.modules, "openai", None)
@@ -121,7 +121,8 @@ class TestCheck:
 
     def test_a_directory_that_was_never_made_has_no_lock(self, tmp_path):
         assert (
-            check(tmp_path)[0] == f"openai {sdk()} is installed, the schemas are from None; see `harness sync --diff`"
+            check(tmp_path)[0]
+            == f"openai {sdk()} is installed, the schemas are from None; see `harness schemas --diff`"
         )
 
     def test_a_damaged_lock_is_refused(self, place):

@@ -1,0 +1,130 @@
+"""`text.format` and what goes with streaming: strict response schemas, JSON mode, stream options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from harness.errors import ApiError
+from harness.exchange import Json, Request
+from harness.rule import after, reported, rule
+from harness.strict import closed
+from harness.transcript import Transcript
+
+
+def _format(request: Request) -> Json:
+    asked: Json = (request.body.get("text") or {}).get("format") or {}
+    return asked
+
+
+@rule(
+    error=ApiError(
+        400, "Invalid schema for response_format '{name}': {problem}", "text.format.schema", "invalid_json_schema"
+    ),
+    source=reported("public reports of three origins", "2026"),
+    rejects={
+        "Invalid schema for response_format 'out': In context=(), 'additionalProperties' is required to be supplied and "
+        "to be false.": {
+            "text": {
+                "format": {
+                    "type": "json_schema",
+                    "name": "out",
+                    "strict": True,
+                    "schema": {"type": "object", "properties": {}},
+                }
+            }
+        }
+    },
+    accepts=[
+        {"text": {"format": {"type": "json_schema", "name": "out", "schema": {"type": "object", "properties": {}}}}},
+        {
+            "text": {
+                "format": {
+                    "type": "json_schema",
+                    "name": "out",
+                    "strict": True,
+                    "schema": {"type": "object", "properties": {}, "additionalProperties": False},
+                }
+            }
+        },
+    ],
+    fix="Close every object and require all its properties, or leave `strict` out.",
+)
+def response_schema(request: Request) -> Iterator[Json]:
+    """With `strict: true` the schema of the answer must be closed, and all its properties required."""
+    format = _format(request)
+    if format.get("type") == "json_schema" and format.get("strict") is True:
+        yield from ({"name": format["name"], "problem": problem} for problem in closed(format["schema"], ()))
+
+
+@rule(
+    error=ApiError(
+        400,
+        "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.",
+        "input",
+    ),
+    source=reported("public reports of three origins", "2026"),
+    rejects={
+        "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.": {
+            "instructions": "Answer in JSON.",
+            "text": {"format": {"type": "json_object"}},
+        }
+    },
+    accepts=[
+        {"input": "As JSON, please.", "text": {"format": {"type": "json_object"}}},
+        after(
+            {"input": "As JSON, please."},
+            {"previous_response_id": "{0.id}", "text": {"format": {"type": "json_object"}}},
+        ),
+    ],
+    fix="Say `JSON` in a message; instructions do not count.",
+)
+def json_word(request: Request, transcript: Transcript) -> Iterator[Json]:
+    """JSON mode needs the word in some input message; `instructions` do not count."""
+    if _format(request).get("type") == "json_object" and not any(map(_says_json, transcript.items)):
+        yield {}
+
+
+def _says_json(value: Any) -> bool:
+    if isinstance(value, str):
+        return "json" in value.casefold()
+    if isinstance(value, dict):
+        return any(_says_json(value[name]) for name in ("content", "text", "output") if name in value)
+    return isinstance(value, list) and any(map(_says_json, value))
+
+
+@rule(
+    error=ApiError(400, "Web Search cannot be used with JSON mode."),
+    source=reported("public reports of two origins", "2026-06"),
+    rejects={
+        "Web Search cannot be used with JSON mode.": {
+            "input": "json",
+            "tools": [{"type": "web_search_preview"}],
+            "text": {"format": {"type": "json_object"}},
+        }
+    },
+    accepts=[{"input": "json", "text": {"format": {"type": "json_object"}}}],
+    fix="Use a JSON schema, or leave the search out.",
+)
+def web_search_json_mode(request: Request) -> Iterator[Json]:
+    """JSON mode and web search exclude each other."""
+    searches = any(tool["type"].startswith("web_search") for tool in request.body.get("tools") or ())
+    if searches and _format(request).get("type") == "json_object":
+        yield {}
+
+
+@rule(
+    error=ApiError(400, "The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options"),
+    source=reported("public reports of two origins", "2026"),
+    rejects={
+        "The 'stream_options' parameter is only allowed when 'stream' is enabled.": {
+            "stream_options": {"include_obfuscation": False}
+        }
+    },
+    accepts=[{"stream": True, "stream_options": {"include_obfuscation": False}}],
+    fix="Set `stream: true` or leave the options out.",
+)
+def stream_options_without_stream(request: Request) -> Iterator[Json]:
+    """`stream_options` needs `stream: true`."""
+    if request.body.get("stream_options") is not None and not request.body.get("stream"):
+        yield {}

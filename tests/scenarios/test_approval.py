@@ -1,0 +1,154 @@
+"""The story of a deployment that waits for a human: the run stops, is put away as JSON, and goes on or not."""
+
+from __future__ import annotations
+
+import json
+
+import openai
+import pytest
+from agents import Agent, OpenAIResponsesModel, RunConfig, Runner, RunState, function_tool
+
+from harness.items import function_call, message
+from tests.clients import broken
+from tests.clients.broken import BrokenAsyncOpenAI
+
+pytestmark = pytest.mark.asyncio
+
+QUIET = RunConfig(tracing_disabled=True)
+LIVE = "v2 is live"
+
+
+class Ops:
+    """An agent whose only tool needs approval, and the record of what it really deployed."""
+
+    def __init__(self, client):
+        self.deployed = []
+
+        @function_tool(needs_approval=True)
+        async def deploy(ref: str) -> str:
+            """Put a version into production."""
+            self.deployed.append(ref)
+            return f"{ref} is live"
+
+        model = OpenAIResponsesModel("gpt-4.1", client)
+        self.agent = Agent("Ops", instructions="You are ops.", model=model, tools=[deploy])
+
+    async def run(self, given, **options):
+        return await Runner.run(self.agent, given, run_config=QUIET, **options)
+
+    async def put_away(self, result):
+        """The state of a stopped run, to JSON text and back."""
+        text = json.dumps(result.to_state().to_json())
+        return await RunState.from_json(self.agent, json.loads(text))
+
+
+@pytest.fixture
+def ops(async_client):
+    return Ops(async_client)
+
+
+def deploy(ref, call_id):
+    return function_call("deploy", {"ref": ref}, call_id=call_id)
+
+
+def outputs(mock):
+    """The outputs of the last request, by `call_id`."""
+    sent = mock.exchanges[-1].request.body["input"]
+    return {item["call_id"]: item["output"] for item in sent if item.get("type") == "function_call_output"}
+
+
+async def test_the_run_stops_before_the_tool_and_asks_nothing_more(mock, ops):
+    mock.script(deploy("v2", "call_1"))
+    result = await ops.run("Ship v2.")
+    assert [(item.name, item.arguments) for item in result.interruptions] == [("deploy", '{"ref":"v2"}')]
+    assert (result.final_output, ops.deployed, len(mock.exchanges)) == (None, [], 1)
+
+
+async def test_approved_it_goes_on_and_deploys_once(mock, ops):
+    mock.script(deploy("v2", "call_1"), message("Done."))
+    state = await ops.put_away(await ops.run("Ship v2."))
+    state.approve(state.get_interruptions()[0])
+    result = await ops.run(state)
+    assert (result.final_output, ops.deployed) == ("Done.", ["v2"])
+    assert outputs(mock) == {"call_1": LIVE}
+    assert [exchange.status for exchange in mock.exchanges] == [200, 200]
+
+
+async def test_rejected_it_goes_on_without_deploying(mock, ops):
+    mock.script(deploy("v2", "call_1"), message("Not shipped."))
+    state = await ops.put_away(await ops.run("Ship v2."))
+    state.reject(state.get_interruptions()[0])
+    result = await ops.run(state)
+    assert (result.final_output, ops.deployed) == ("Not shipped.", [])
+    assert list(outputs(mock)) == ["call_1"]
+    assert LIVE not in outputs(mock)["call_1"]
+
+
+async def test_of_two_deployments_one_is_approved(mock, ops):
+    mock.script([deploy("v2", "call_1"), deploy("v3", "call_2")], message("v2 only."))
+    state = await ops.put_away(await ops.run("Ship both."))
+    first, second = state.get_interruptions()
+    state.approve(first)
+    state.reject(second)
+    assert (await ops.run(state)).final_output == "v2 only."
+    assert ops.deployed == ["v2"]
+    assert (outputs(mock)["call_1"], set(outputs(mock))) == (LIVE, {"call_1", "call_2"})
+
+
+async def test_a_decision_that_is_missing_stops_the_run_again(mock, ops):
+    mock.script([deploy("v2", "call_1"), deploy("v3", "call_2")], message("Both."))
+    state = await ops.put_away(await ops.run("Ship both."))
+    state.approve(state.get_interruptions()[0])
+    result = await ops.run(state)
+    assert [item.call_id for item in result.interruptions] == ["call_2"]
+    assert len(mock.exchanges) == 1
+    state = await ops.put_away(result)
+    state.approve(state.get_interruptions()[0])
+    assert (await ops.run(state)).final_output == "Both."
+    assert (sorted(ops.deployed), outputs(mock)) == (["v2", "v3"], {"call_1": LIVE, "call_2": "v3 is live"})
+
+
+async def test_a_chain_goes_on_where_it_stopped(mock, ops):
+    mock.script(deploy("v2", "call_1"), message("Done."))
+    state = await ops.put_away(await ops.run("Ship v2.", auto_previous_response_id=True))
+    state.approve(state.get_interruptions()[0])
+    assert (await ops.run(state)).final_output == "Done."
+    second = mock.exchanges[1].request.body
+    assert second["previous_response_id"] == mock.exchanges[0].answer.body["id"]
+    assert [item["type"] for item in second["input"]] == ["function_call_output"]
+
+
+async def test_a_streamed_run_stops_and_goes_on_too(mock, ops):
+    mock.script(deploy("v2", "call_1"), message(["Do", "ne."]))
+    run = Runner.run_streamed(ops.agent, "Ship v2.", run_config=QUIET)
+    assert [event async for event in run.stream_events()][-1].type == "run_item_stream_event"
+    state = await ops.put_away(run)
+    state.approve(state.get_interruptions()[0])
+    run = Runner.run_streamed(ops.agent, state, run_config=QUIET)
+    deltas = [
+        event.data.delta
+        async for event in run.stream_events()
+        if event.type == "raw_response_event" and event.data.type == "response.output_text.delta"
+    ]
+    assert (deltas, run.final_output, ops.deployed) == (["Do", "ne."], "Done.", ["v2"])
+
+
+async def test_a_new_question_over_an_open_call_is_refused(mock, ops, async_client):
+    mock.script(deploy("v2", "call_1"))
+    result = await ops.run("Ship v2.")
+    with pytest.raises(openai.BadRequestError, match=r"No tool output found for function call call_1\."):
+        await ops.run("Well?", previous_response_id=result.last_response_id)
+    assert (ops.deployed, [exchange.status for exchange in mock.exchanges]) == ([], [200, 400])
+
+
+async def test_a_client_that_loses_an_approved_output_is_refused(mock):
+    mock.script([deploy("v2", "call_1"), deploy("v3", "call_2")])
+    client = BrokenAsyncOpenAI(broken.drops_a_tool_output, base_url=mock.base_url, api_key=mock.api_key, max_retries=0)
+    async with client:
+        ops = Ops(client)
+        state = await ops.put_away(await ops.run("Ship both."))
+        for item in state.get_interruptions():
+            state.approve(item)
+        with pytest.raises(openai.BadRequestError, match=r"No tool output found for function call call_2\."):
+            await ops.run(state)
+    assert [exchange.status for exchange in mock.exchanges] == [200, 400]

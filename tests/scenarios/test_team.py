@@ -1,0 +1,131 @@
+"""The story of a planner who hands over to ops, with the unmodified `openai-agents`, right and wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import openai
+import pytest
+from agents import (
+    Agent,
+    HandoffInputData,
+    OpenAIResponsesModel,
+    RunConfig,
+    Runner,
+    function_tool,
+    handoff,
+)
+from agents.extensions import handoff_filters
+from agents.run import CallModelData, ModelInputData
+
+from harness.items import function_call, message, reasoning
+
+pytestmark = pytest.mark.asyncio
+
+QUIET = RunConfig(tracing_disabled=True)
+
+
+@function_tool
+async def deploy(ref: str) -> str:
+    """Put a version into production."""
+    return f"{ref} is live"
+
+
+def team(client, input_filter=None, model="gpt-4.1"):
+    """A planner who can hand over to ops; the filter decides what ops sees of the talk."""
+    made = OpenAIResponsesModel(model, client)
+    ops = Agent("Ops", instructions="You are ops.", model=made, tools=[deploy])
+    transfer = handoff(ops, input_filter=input_filter)
+    return Agent("Planner", instructions="You are the planner.", model=made, handoffs=[transfer])
+
+
+def script(mock):
+    mock.when(instructions="the planner", tools="transfer_to_ops").script(function_call("transfer_to_ops", {}))
+    mock.when(instructions="are ops", tools="deploy").script(
+        function_call("deploy", {"ref": "v2"}), message("v2 is live.")
+    )
+
+
+def spoken(mock):
+    """Who spoke to the API, and how it ended."""
+    return [(exchange.request.body["instructions"], exchange.status) for exchange in mock.exchanges]
+
+
+STORY = [("You are the planner.", 200), ("You are ops.", 200), ("You are ops.", 200)]
+
+
+async def test_the_planner_hands_over_and_ops_deploys(mock, async_client):
+    script(mock)
+    result = await Runner.run(team(async_client), "Ship v2.", run_config=QUIET)
+    assert (result.final_output, result.last_agent.name) == ("v2 is live.", "Ops")
+    assert spoken(mock) == STORY
+    calls = [item["name"] for item in mock.exchanges[2].request.body["input"] if item.get("type") == "function_call"]
+    assert calls == ["transfer_to_ops", "deploy"]
+
+
+async def test_the_same_story_as_a_stream(mock, async_client):
+    script(mock)
+    run = Runner.run_streamed(team(async_client), "Ship v2.", run_config=QUIET)
+    events = [event async for event in run.stream_events()]
+    named = [event.name for event in events if event.type == "run_item_stream_event"]
+    agents = [event.new_agent.name for event in events if event.type == "agent_updated_stream_event"]
+    assert named == ["handoff_requested", "handoff_occured", "tool_called", "tool_output", "message_output_created"]
+    assert agents == ["Planner", "Ops"]
+    assert (run.final_output, spoken(mock)) == ("v2 is live.", STORY)
+
+
+async def test_the_same_story_as_a_chain(mock, async_client):
+    script(mock)
+    result = await Runner.run(team(async_client), "Ship v2.", auto_previous_response_id=True, run_config=QUIET)
+    assert (result.final_output, spoken(mock)) == ("v2 is live.", STORY)
+    assert [len(exchange.request.body["input"]) for exchange in mock.exchanges] == [1, 1, 1]
+
+
+async def test_a_reasoning_planner_keeps_its_thoughts_with_its_call(mock, async_client):
+    mock.when(instructions="the planner").script([reasoning("**Delegating**"), function_call("transfer_to_ops", {})])
+    mock.when(instructions="are ops").script(message("Nothing to do."))
+    result = await Runner.run(team(async_client, model="gpt-5"), "Ship v2.", run_config=QUIET)
+    assert result.final_output == "Nothing to do."
+    types = [item.get("type", item.get("role")) for item in mock.exchanges[1].request.body["input"]]
+    assert types == ["user", "reasoning", "function_call", "function_call_output"]
+
+
+async def test_a_filter_that_takes_all_of_the_hand_off_away_is_fine(mock, async_client):
+    script(mock)
+    result = await Runner.run(team(async_client, handoff_filters.remove_all_tools), "Ship v2.", run_config=QUIET)
+    assert (result.final_output, spoken(mock)) == ("v2 is live.", STORY)
+
+
+def without_calls(data: HandoffInputData) -> HandoffInputData:
+    """A filter with the classic bug: the call of the hand-off goes, its output stays."""
+    return replace(data, new_items=tuple(item for item in data.new_items if item.type != "handoff_call_item"))
+
+
+@pytest.mark.harness(unused="allow")
+async def test_a_filter_that_takes_half_of_the_hand_off_away_is_refused(mock, async_client):
+    script(mock)
+    with pytest.raises(openai.BadRequestError) as caught:
+        await Runner.run(team(async_client, without_calls), "Ship v2.", run_config=QUIET)
+    call_id = mock.exchanges[0].answer.body["output"][0]["call_id"]
+    words = f"No tool call found for function call output with call_id {call_id}."
+    assert caught.value.body["message"] == words
+    assert spoken(mock) == [STORY[0], ("You are ops.", 400)]
+
+
+@pytest.mark.harness(unused="allow")
+async def test_a_history_cut_to_its_last_items_is_refused(mock, async_client):
+    def newest(data: CallModelData) -> ModelInputData:
+        return ModelInputData(data.model_data.input[-1:], data.model_data.instructions)
+
+    script(mock)
+    config = replace(QUIET, call_model_input_filter=newest)
+    with pytest.raises(openai.BadRequestError, match="No tool call found for function call output with call_id"):
+        await Runner.run(team(async_client), "Ship v2.", run_config=config)
+    assert spoken(mock) == [STORY[0], ("You are ops.", 400)]
+
+
+async def test_two_runs_of_a_team_share_nothing_but_their_script(mock, async_client):
+    mock.when(instructions="the planner").script(message("First."), message("Second."))
+    answers = [(await Runner.run(team(async_client), "Ship v2.", run_config=QUIET)).final_output for _ in range(2)]
+    assert answers == ["First.", "Second."]
+    assert [len(exchange.request.body["input"]) for exchange in mock.exchanges] == [1, 1]

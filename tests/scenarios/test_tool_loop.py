@@ -1,0 +1,131 @@
+"""The story of one question that takes two tools, told in every way the `openai` SDK can tell it."""
+
+from __future__ import annotations
+
+import openai
+import pytest
+from openai.lib.responses_tool_runner import RegisteredFunction, ResponsesToolRunner
+
+from harness.items import function_call, message, reasoning
+from tests.clients.programs import (
+    MODEL,
+    SCRIPTS,
+    TEMPERATURES,
+    WEATHER,
+    chained_loop,
+    inline_loop,
+    outputs,
+    second_thought,
+    sent_back,
+)
+
+ANSWER = "18 and 4 degrees."
+
+
+def statuses(mock):
+    return [exchange.status for exchange in mock.exchanges]
+
+
+def test_the_transcript_travels_and_nothing_is_stored(mock, client):
+    mock.script(*SCRIPTS[inline_loop])
+    assert inline_loop(client) == ANSWER
+    first, second = (exchange.request.body["input"] for exchange in mock.exchanges)
+    assert second[: len(first)] == first
+    assert [item.get("call_id") for item in second[1:]] == ["call_paris", "call_oslo"] * 2
+    assert mock.responses == {}
+
+
+def test_the_api_keeps_the_transcript_and_only_outputs_travel(mock, client):
+    mock.script(*SCRIPTS[chained_loop])
+    assert chained_loop(client) == ANSWER
+    second = mock.exchanges[1].request.body
+    assert {item["type"] for item in second["input"]} == {"function_call_output"}
+    kept = [item["type"] for item in mock.responses[mock.exchanges[1].answer.body["id"]].transcript]
+    assert kept == ["message", *["function_call"] * 2, *["function_call_output"] * 2, "message"]
+
+
+def test_reasoning_is_sent_back_with_what_followed_it(mock, client):
+    mock.script(*SCRIPTS[second_thought])
+    assert second_thought(client) == "Yes: 7 times 13."
+    types = [item.get("type", item.get("role")) for item in mock.exchanges[1].request.body["input"]]
+    assert types == ["user", "reasoning", "message", "user"]
+
+
+def test_the_loop_is_streamed(mock, client):
+    mock.script(*SCRIPTS[chained_loop])
+    asked, previous, told = "Weather in Paris and Oslo?", None, ""
+    while asked:
+        given = {} if previous is None else {"previous_response_id": previous}
+        with client.responses.stream(model=MODEL, input=asked, tools=[WEATHER], **given) as stream:
+            told += "".join(event.delta for event in stream if event.type == "response.output_text.delta")
+            final = stream.get_final_response()
+        asked, previous = outputs(final), final.id
+    assert told == ANSWER
+    assert [exchange.answer.events[-1]["type"] for exchange in mock.exchanges] == ["response.completed"] * 2
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["json", "stream"])
+def test_the_tool_runner_of_the_sdk_drives_the_loop(mock, client, stream):
+    mock.script(*SCRIPTS[inline_loop])
+    ran = []
+
+    def weather(arguments):
+        ran.append(arguments["city"])
+        return str(TEMPERATURES[arguments["city"]])
+
+    runner = ResponsesToolRunner(functions=[RegisteredFunction(WEATHER, weather)])
+    asked = {"model": "gpt-5", "input": "Weather in Paris and Oslo?"}
+    assert runner.run(client, asked, stream=stream).output_text == ANSWER
+    assert (ran, statuses(mock)) == (["Paris", "Oslo"], [200, 200])
+
+
+def test_a_question_must_wait_for_the_outputs(mock, client):
+    mock.script(*SCRIPTS[chained_loop])
+    first = client.responses.create(model=MODEL, input="Weather in Paris and Oslo?", tools=[WEATHER])
+    hurry = [{"role": "user", "content": "Well?"}]
+    for early in (hurry, [*outputs(first)[:1], *hurry]):
+        with pytest.raises(openai.BadRequestError, match="No tool output found for function call call_"):
+            client.responses.create(model=MODEL, input=early, previous_response_id=first.id)
+    late = [*outputs(first), *hurry]
+    assert client.responses.create(model=MODEL, input=late, previous_response_id=first.id).output_text == ANSWER
+    assert statuses(mock) == [200, 400, 400, 200]
+
+
+def test_a_branch_continues_an_earlier_response(mock, client):
+    mock.script(function_call("get_weather", {"city": "Oslo"}), message("4."), message("Still 4."))
+    first = client.responses.create(model=MODEL, input="Weather in Oslo?", tools=[WEATHER])
+    said = [
+        client.responses.create(model=MODEL, input=outputs(first), previous_response_id=first.id).output_text
+        for _ in range(2)
+    ]
+    assert said == ["4.", "Still 4."]
+
+
+def test_a_deleted_response_cannot_be_continued(mock, client):
+    mock.script(message("Hello."))
+    first = client.responses.create(model=MODEL, input="hi")
+    client.responses.delete(first.id)
+    with pytest.raises(openai.BadRequestError, match=f"Previous response with id '{first.id}' not found"):
+        client.responses.create(model=MODEL, input="again", previous_response_id=first.id)
+    assert statuses(mock) == [200, 200, 400]
+
+
+def test_items_are_referred_to_in_place_of_being_sent(mock, client):
+    mock.script([reasoning("**Greeting**"), message("Hello.")], message("Again."))
+    first = client.responses.create(model=MODEL, input="hi")
+    references = [{"type": "item_reference", "id": item.id} for item in first.output]
+    with pytest.raises(openai.BadRequestError, match="without its required 'reasoning' item"):
+        client.responses.create(model=MODEL, input=[references[1], {"role": "user", "content": "again"}])
+    whole = [*references, {"role": "user", "content": "again"}]
+    assert client.responses.create(model=MODEL, input=whole).output_text == "Again."
+
+
+def test_a_conversation_collects_the_loop(mock, client):
+    mock.script(*SCRIPTS[chained_loop])
+    conversation = client.conversations.create()
+    named = {"model": MODEL, "tools": [WEATHER], "conversation": conversation.id}
+    first = client.responses.create(**named, input="Weather in Paris and Oslo?")
+    with pytest.raises(openai.BadRequestError, match="Duplicate item found with id fc_"):
+        client.responses.create(**named, input=[*sent_back(first), *outputs(first)])
+    assert client.responses.create(**named, input=outputs(first)).output_text == ANSWER
+    assert statuses(mock) == [200, 200, 400, 200]

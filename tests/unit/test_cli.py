@@ -1,0 +1,400 @@
+"""The command line: what it prints, how it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib.util
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import openai
+import pytest
+from typer.testing import CliRunner, Result
+
+from harness import schema, sync
+from harness.cli import app, main
+from harness.demo import REFUSAL_RULE, story
+from harness.mock import Mock
+from harness.rule import RULES
+
+ROOT = Path(__file__).parents[2]
+Serve = Callable[..., str]
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments)
+
+
+def python(*arguments: str, **options: Any) -> subprocess.Popen[str]:
+    """`python -m harness …` as a child process."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error::ResourceWarning"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, "-m", "harness", *arguments], env=env, **pipes, **options)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def client(base_url: str, api_key: str = "sk-test") -> openai.OpenAI:
+    direct = openai.DefaultHttpxClient(trust_env=False)
+    return openai.OpenAI(base_url=base_url, api_key=api_key, max_retries=0, http_client=direct)
+
+
+def says(base_url: str, api_key: str = "sk-test", model: str = "gpt-4.1") -> str:
+    """What the model says to a plain request."""
+    with client(base_url, api_key) as each:
+        return each.responses.create(model=model, input="hi").output_text
+
+
+class TestRules:
+    def test_all_are_listed_in_order_of_precedence(self) -> None:
+        result = run("rules")
+        assert result.exit_code == 0
+        header, *lines = result.stdout.splitlines()
+        assert header.split() == ["id", "area", "level", "summary"]
+        assert [line.split()[0] for line in lines] == list(RULES)
+
+    def test_an_area_alone(self) -> None:
+        listed = json.loads(run("rules", "--area", "pairing", "--json").stdout)
+        assert [rule["id"] for rule in listed] == [rule.id for rule in RULES.values() if rule.area == "pairing"]
+
+    def test_assumptions_alone(self) -> None:
+        listed = json.loads(run("rules", "--assumed", "--json").stdout)
+        assert {rule["level"] for rule in listed} == {"assumed"}
+        assert len(listed) < len(RULES)
+
+    def test_a_rule_is_explained(self) -> None:
+        rule = RULES["assistant_content"]
+        said = run("rules", "assistant_content").stdout
+        assert said.startswith("assistant_content  (content, ")
+        for part in (rule.doc, rule.error.message, rule.fix, *rule.rejects, *(source.where for source in rule.sources)):
+            assert part in said
+        assert '{"input": [{"role": "assistant", "content": [{"type": "input_file"}]}, ' in said
+
+    @pytest.mark.parametrize("name", list(RULES))
+    def test_every_rule_can_be_explained_to_people_and_programs(self, name: str) -> None:
+        said = run("rules", name)
+        assert said.exit_code == 0
+        told = json.loads(run("rules", name, "--json").stdout)
+        assert (told["id"], told["error"]["message"]) == (name, RULES[name].error.message)
+        assert [case["message"] for case in told["rejects"]] == list(RULES[name].rejects)
+        assert len(told["accepts"]) == len(RULES[name].accepts)
+
+    def test_an_example_shows_all_that_makes_it_special(self) -> None:
+        def first(name: str) -> Any:
+            return json.loads(run("rules", name, "--json").stdout)["rejects"][0]["request"]
+
+        assert first("auth_missing") == {"body": {}, "headers": {}}
+        assert first("auth_missing_scope") == {"given": {"scopes": []}}
+        assert first("body_unicode")["raw"].isascii()
+        assert first("rate_limit")["given"]["rate_limit"]["limit"] > 0
+        told = first("reasoning_without_follower")
+        assert told["before"] == [{"input": "hi"}]
+        assert told["turns"][0][0]["type"] == "reasoning"
+
+    def test_a_rule_without_examples_or_advice_says_so(self) -> None:
+        said = run("rules", "string_below_min_length").stdout
+        assert "Accepted\n  no example\n" in said
+
+    @pytest.mark.parametrize(
+        ("arguments", "problem"),
+        [
+            (["asistant_content"], "harness: no rule 'asistant_content'. Did you mean 'assistant_content'?\n"),
+            (["--area", "pairng"], "harness: no area 'pairng'. Did you mean 'pairing'?\n"),
+        ],
+    )
+    def test_an_unknown_name_gets_the_nearest(self, arguments: list[str], problem: str) -> None:
+        result = run("rules", *arguments)
+        assert (result.exit_code, result.stdout, result.stderr) == (2, "", problem)
+
+    def test_without_a_near_name_all_are_known(self) -> None:
+        assert "no area 'zzz'. Known: access, " in run("rules", "--area", "zzz").stderr
+
+
+class TestSchemas:
+    def test_check_is_ok(self) -> None:
+        result = run("schemas", "--check")
+        assert (result.exit_code, result.stdout) == (0, "ok\n")
+
+    def test_check_fails_with_the_problems(self, schemas: Path) -> None:
+        (schemas / "openai" / "Thread.json").write_text("{}")
+        result = run("schemas", "--check")
+        assert result.exit_code == 1
+        assert "openai/Thread.json is not what lock.json says" in result.stdout
+
+    def test_diff_is_a_work_list(self, schemas: Path) -> None:
+        assert run("schemas", "--diff").stdout == "nothing changes\n"
+        (schemas / "openai" / "Thread.json").unlink()
+        result = run("schemas", "--diff")
+        assert result.exit_code == 0
+        assert "Thread" in result.stdout
+
+    def test_sync_writes_what_has_changed(self, schemas: Path) -> None:
+        changed = schemas / "openai" / "Thread.json"
+        before = changed.read_text()
+        changed.write_text("{}")
+        assert f"{changed}\n" in run("schemas", "--sync").stdout
+        assert changed.read_text() == before
+        assert sync.check(schemas) == []
+
+    @pytest.mark.parametrize(
+        ("arguments", "problem"),
+        [
+            ([], "give exactly one of --sync, --check, --diff."),
+            (["--check", "--diff"], "give exactly one of --sync, --check, --diff."),
+            (["--check", "--openapi", "x"], "--openapi goes with --sync or --diff."),
+        ],
+    )
+    def test_what_does_not_go_together(self, arguments: list[str], problem: str) -> None:
+        result = run("schemas", *arguments)
+        assert result.exit_code == 2
+        assert problem in result.stderr
+
+    def test_a_document_that_is_not_there(self) -> None:
+        result = run("schemas", "--diff", "--openapi", "/nowhere.json")
+        assert result.exit_code == 2
+        assert result.stderr.startswith("harness: ")
+        assert "/nowhere.json" in result.stderr
+
+    @pytest.fixture
+    def schemas(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """A copy of the schemas that commands work on."""
+        copy = tmp_path / "schemas"
+        copytree(schema.directory(), copy)
+        monkeypatch.setattr(schema, "directory", lambda: copy)
+        return copy
+
+
+class TestDemo:
+    def check(self, said: str, sdk: str) -> None:
+        lines = said.splitlines()
+        assert lines[:5] == [
+            f"Two agents, run by {sdk}: Ship v2.",
+            "  1  200  planner Ship v2. → function_call transfer_to_ops {}",
+            '  2  200  ops     {"assistant": "ops"} → function_call deploy {"ref":"v2"}',
+            "  3  200  ops     v2 is live → Deployed v2.",
+            "The answer: Deployed v2.",
+        ]
+        assert "  4  400  client  Is it ready? → invalid_request_error" in lines
+        assert "       says   Invalid value: 'input_file'. Supported values are: 'output_text' and 'refusal'." in lines
+        assert "       where  input[1].content[0]" in lines
+        assert f"       fix    {RULES[REFUSAL_RULE].fix}" in lines
+        assert lines[-1] == "  5  200  client  Is it ready? → Yes, the plan is ready."
+
+    def test_it_runs_as_a_command_and_needs_no_environment(self) -> None:
+        child = python("demo")
+        said, problems = child.communicate(timeout=60)
+        assert (child.returncode, problems) == (0, "")
+        self.check(said, "openai-agents")
+
+    def test_it_says_the_same_every_time(self) -> None:
+        assert run("demo").stdout == run("demo").stdout
+
+    def test_without_openai_agents_it_runs_with_openai(self, absent: Callable[[str], None]) -> None:
+        absent("agents")
+        result = run("demo")
+        assert result.exit_code == 0
+        self.check(result.stdout, "openai")
+
+    def test_without_any_sdk_it_says_what_to_install(self, absent: Callable[[str], None]) -> None:
+        absent("openai")
+        result = run("demo")
+        assert result.exit_code == 2
+        assert 'pip install "responses-harness[openai]"' in result.stderr
+
+    def test_a_mock_that_is_too_kind_fails_it(
+        self, absent: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        absent("agents")
+        monkeypatch.setattr("harness.mock.check", lambda request, world: None)
+        result = run("demo")
+        assert result.exit_code == 1
+        assert result.stderr == (
+            "harness: the mock accepted an assistant turn with an input_file; rule assistant_content is not held.\n"
+        )
+
+    def test_it_reaches_no_host_but_its_own(
+        self, absent: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+        monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9")
+        connected: list[Any] = []
+        connect = socket.socket.connect
+        monkeypatch.setattr(
+            socket.socket, "connect", lambda self, address: (connected.append(address), connect(self, address))[1]
+        )
+        absent("agents")
+        assert [text.plain for text in story(Mock())][-1].endswith("Yes, the plan is ready.")
+        assert {address[0] for address in connected} == {"127.0.0.1"}
+
+    @pytest.fixture
+    def absent(self, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+        """Makes a distribution look as if it were not installed."""
+        find = importlib.util.find_spec
+
+        def hide(name: str) -> None:
+            monkeypatch.setattr("harness.demo.find_spec", lambda asked: None if asked == name else find(asked))
+
+        return hide
+
+
+class TestServe:
+    def test_it_prints_how_to_reach_it(self) -> None:
+        port = free_port()
+        child = python("serve", "--port", str(port))
+        try:
+            assert child.stdout
+            url = f"http://127.0.0.1:{port}/v1"
+            assert [child.stdout.readline() for _ in range(3)] == [
+                f"Serving {url}\n",
+                f"export OPENAI_BASE_URL={url}\n",
+                "export OPENAI_API_KEY=sk-anything\n",
+            ]
+            assert says(url, "sk-anything").startswith("Hello.")
+        finally:
+            child.terminate()
+            _, problems = child.communicate(timeout=20)
+        assert (child.returncode, problems) == (0, "")
+
+    @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+    def test_a_signal_ends_it_cleanly_however_early(self, end: signal.Signals) -> None:
+        child = python("serve", "--port", "0")
+        assert child.stdout
+        child.stdout.readline()
+        child.send_signal(end)
+        _, problems = child.communicate(timeout=20)
+        assert (child.returncode, problems) == (0, "")
+
+    def test_a_key_opens_a_world_of_its_own(self, serve: Serve, tmp_path: Path) -> None:
+        script = tmp_path / "script.yaml"
+        script.write_text("script: [ {message: once} ]")
+        url = serve("--script", str(script))
+        assert says(url, "sk-a") == says(url, "sk-b") == "once"
+        with pytest.raises(openai.APIStatusError, match="No turn is left") as caught:
+            says(url, "sk-a")
+        assert caught.value.status_code == 418
+
+    def test_only_named_keys_are_known(self, serve: Serve) -> None:
+        url = serve("--keys", "sk-a, sk-b")
+        assert says(url, "sk-a") == says(url, "sk-b")
+        with pytest.raises(openai.AuthenticationError, match="Incorrect API key provided: sk-c"):
+            says(url, "sk-c")
+
+    def test_only_named_models_are_known(self, serve: Serve) -> None:
+        url = serve("--models", "gpt-4.1,o3")
+        assert says(url, model="gpt-4.1") == says(url, model="o3")
+        with pytest.raises(openai.BadRequestError, match="The requested model 'gpt-5' does not exist"):
+            says(url, model="gpt-5")
+
+    @pytest.mark.usefixtures("collected_as_before")
+    def test_it_ends_inside_a_process_and_gives_its_signals_back(self, tmp_path: Path) -> None:
+        script, port, handlers = tmp_path / "script.py", free_port(), handled()
+        script.write_text("from harness.items import message\ndef script(request):\n    return message('Hi.')\n")
+        heard: list[str] = []
+        ended = threading.Event()
+
+        def visit() -> None:
+            with contextlib.suppress(openai.APIConnectionError):
+                heard.extend(eventually(lambda: says(f"http://127.0.0.1:{port}/v1", "sk-b")) for _ in range(2))
+            if not ended.is_set():
+                os.kill(os.getpid(), signal.SIGTERM)
+
+        visitor = threading.Thread(target=visit)
+        visitor.start()
+        result = run("serve", "--port", str(port), "--keys", "sk-a,sk-b", "--script", str(script))
+        ended.set()
+        visitor.join()
+        assert (result.exit_code, result.stderr, heard) == (0, "", ["Hi.", "Hi."])
+        assert result.stdout.endswith("export OPENAI_API_KEY=sk-a\n")
+        assert handled() == handlers
+
+    def test_a_script_that_cannot_be_read(self, tmp_path: Path) -> None:
+        script = tmp_path / "script.yaml"
+        script.write_text("script: [ {mesage: hi} ]")
+        result = run("serve", "--script", str(script))
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr == f"harness: {script}:1: no item 'mesage'. Did you mean 'message'?\n"
+
+    def test_a_port_that_is_taken(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            result = run("serve", "--port", str(taken.getsockname()[1]))
+        assert result.exit_code == 2
+        assert "cannot listen on 127.0.0.1:" in result.stderr
+
+    @pytest.fixture
+    def collected_as_before(self) -> Iterator[None]:
+        """A server tunes the garbage collector for itself; this process outlives it."""
+        before = gc.get_threshold()
+        yield
+        gc.unfreeze()
+        gc.set_threshold(*before)
+
+    @pytest.fixture
+    def serve(self) -> Iterator[Serve]:
+        """Starts servers as child processes; returns their base URL."""
+        children: list[subprocess.Popen[str]] = []
+
+        def started(*arguments: str) -> str:
+            children.append(child := python("serve", "--port", "0", *arguments))
+            assert child.stdout
+            return child.stdout.readline().removeprefix("Serving ").strip()
+
+        yield started
+        for child in children:
+            child.terminate()
+            child.communicate(timeout=20)
+
+
+class TestItself:
+    def test_help_is_quick_because_nothing_slow_is_imported(self) -> None:
+        code = (
+            "import sys, harness.cli; print({'fastapi', 'uvicorn', 'openai', 'jsonschema', 'yaml'} & set(sys.modules))"
+        )
+        child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+        assert child.stdout == "set()\n"
+
+    def test_without_a_command_it_says_what_there_is(self) -> None:
+        said = run().output
+        assert all(command in said for command in ("serve", "rules", "schemas", "demo"))
+
+    def test_python_m_is_the_same_command(self) -> None:
+        child = python("rules", "--json")
+        said, _ = child.communicate(timeout=20)
+        assert child.returncode == 0
+        assert said == run("rules", "--json").stdout
+
+    def test_the_console_script_takes_its_arguments_from_the_command_line(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(sys, "argv", ["harness", "rules", "nothing_like_it"])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 2
+        assert capsys.readouterr().err.startswith("harness: no rule 'nothing_like_it'.")
+
+
+def handled() -> list[Any]:
+    return [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+
+
+def eventually(ask: Callable[[], str]) -> str:
+    """What `ask` returns once the server is up; it has ten seconds."""
+    for _ in range(100):
+        with contextlib.suppress(openai.APIConnectionError):
+            return ask()
+        time.sleep(0.1)
+    return ask()
