@@ -3,8 +3,7 @@
 ApiError                what the real API would say: data for the client under test, never raised past the mock
 HarnessError            our user's problem: what, where, how to fix
 ├── ScriptError         a script that cannot be read, or a turn that is none
-│   ├── NoTurn          a request that no turn answers
-│   └── UnusedTurns     turns that no request took
+│   └── NoTurn          a request that no turn answers
 ├── RegistrationError   a rule, item or operation that is declared wrongly
 ├── SchemaError         schemas missing, stale or not what an overlay expects
 └── ConfigError         an option, key or marker that does not fit
@@ -53,10 +52,6 @@ class ScriptError(HarnessError):
 
 class NoTurn(ScriptError):
     """A request that no turn of the script answers."""
-
-
-class UnusedTurns(ScriptError):
-    """Turns of the script that no request took."""
 
 
 class RegistrationError(HarnessError):

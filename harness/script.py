@@ -125,6 +125,8 @@ def _valid(turn: Any, route: Route) -> None:
 def items_of(turn: Any, route: Route) -> list[Item]:
     """A turn as a list of items; anything else is a ScriptError that says what is allowed."""
     items = list(turn) if isinstance(turn, list | tuple) else [turn]
+    if not items:
+        raise ScriptError(f"{route}: {turn!r} is an empty turn. Give at least one item: a model always says something.")
     for item in items:
         if not isinstance(item, Item):
             raise ScriptError(

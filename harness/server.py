@@ -9,13 +9,13 @@ import contextlib
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qsl
 
 import orjson
 import uvicorn
 
-from harness.control import PREFIX, control
 from harness.errors import ConfigError
 from harness.exchange import Answer
 from harness.mock import Mock
@@ -24,7 +24,9 @@ from harness.stream import frames
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+CONTROL = "/_harness"
 WRITE = 64 * 1024
 LARGEST = 512 * 1024 * 1024
 """Bytes of a body beyond which the rest is not read; the documented limit of a request's payload."""
@@ -35,11 +37,17 @@ class App:
 
     def __init__(self, mock: Mock) -> None:
         self.mock = mock
-        self._control = control(mock)
+
+    @cached_property
+    def _control(self) -> Asgi:
+        # FastAPI takes longer to import than all the rest, and most test runs never ask for it.
+        from harness.control import control
+
+        return control(self.mock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if f"{scope['path']}/".startswith(f"{PREFIX}/"):
+        if f"{scope['path']}/".startswith(f"{CONTROL}/"):
             await self._control(scope, receive, send)
         else:
             body = await _body(receive)

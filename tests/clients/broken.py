@@ -90,5 +90,5 @@ class BrokenAsyncOpenAI(AsyncOpenAI):
         return answer
 
 
-def _output(answer: Any) -> Items:
-    return [item.model_dump(exclude_none=True) for item in answer.output] if isinstance(answer, Response) else []
+def _output(answer: Response) -> Items:
+    return [item.model_dump(exclude_none=True) for item in answer.output]

@@ -1,6 +1,5 @@
 """Every way pytest runs: apart, in parallel, with event loops, only collecting."""
 
-import re
 import subprocess
 import sys
 
@@ -102,19 +101,7 @@ def test_the_marker_is_declared(run):
     result.stdout.fnmatch_lines(['@pytest.mark.harness(unused="fail"): *'])
 
 
-def test_the_plugin_is_cheap_to_import():
-    code = "import pytest, time; start = time.perf_counter(); import harness.plugin; print(time.perf_counter() - start)"
-    seconds = min(float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(3))
-    assert seconds < 0.06
-
-
-def test_a_world_is_cheap(run):
-    result = run(
-        '@pytest.mark.parametrize("n", range(21))\ndef test_it(mock, n): ...',
-        "--durations=0",
-        "-vv",
-        "--durations-min=0",
-    )
-    setups = sorted(float(found[1]) for line in result.outlines if (found := re.search(r"([\d.]+)s setup", line)))
-    assert len(setups) == 21
-    assert setups[10] <= 0.01
+def test_the_plugin_imports_nothing_slow():
+    slow = {"fastapi", "openai", "uvicorn", "jsonschema"}
+    code = f"import pytest, sys; import harness.plugin; print({slow} & set(sys.modules))"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"

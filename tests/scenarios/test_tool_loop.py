@@ -44,6 +44,13 @@ def test_the_api_keeps_the_transcript_and_only_outputs_travel(mock, client):
     assert kept == ["message", *["function_call"] * 2, *["function_call_output"] * 2, "message"]
 
 
+def test_a_chain_costs_what_its_transcript_costs(mock, client):
+    mock.script(*SCRIPTS[inline_loop], *SCRIPTS[chained_loop])
+    assert inline_loop(client) == chained_loop(client)
+    usages = [exchange.answer.body["usage"] for exchange in mock.exchanges]
+    assert usages[:2] == usages[2:]
+
+
 def test_reasoning_is_sent_back_with_what_followed_it(mock, client):
     mock.script(*SCRIPTS[second_thought])
     assert second_thought(client) == "Yes: 7 times 13."
@@ -117,7 +124,10 @@ def test_items_are_referred_to_in_place_of_being_sent(mock, client):
     with pytest.raises(openai.BadRequestError, match="without its required 'reasoning' item"):
         client.responses.create(model=MODEL, input=[references[1], {"role": "user", "content": "again"}])
     whole = [*references, {"role": "user", "content": "again"}]
-    assert client.responses.create(model=MODEL, input=whole).output_text == "Again."
+    second = client.responses.create(model=MODEL, input=whole)
+    assert second.output_text == "Again."
+    listed = list(client.responses.input_items.list(second.id, order="asc"))
+    assert [item.id for item in listed[:2]] == [item.id for item in first.output]
 
 
 def test_a_conversation_collects_the_loop(mock, client):
