@@ -11,7 +11,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Required, TypedDict, Unpack
 
 from harness.errors import ApiError, RegistrationError
 from harness.exchange import Json
@@ -130,19 +130,23 @@ RULES: dict[str, Rule] = {}
 SUBJECTS = ("request", "world", "transcript")
 
 
-def rule(
-    *,
-    error: ApiError,
-    source: Source | Sequence[Source],
-    rejects: Mapping[str, Json | Case],
-    accepts: Sequence[Json | Case] = (),
-    on: str | Sequence[str] = CREATE,
-    fix: str = "",
-) -> Callable[[Check], Check]:
-    """Register a generator `(request, world, transcript)` (any of them) that yields the facts of each breach.
+class Words(TypedDict, total=False):
+    """What every rule declares beside its function.
 
-    `rejects` maps the exact words of the API to the request that earns them; `accepts` must not be refused by anything.
+    `rejects` maps the exact words of the API to the request that earns them; what is in `accepts` no rule may refuse.
+    `on` names operations (`POST /responses` by default, `*` for all), `fix` says what a client should do instead.
     """
+
+    error: Required[ApiError]
+    source: Required[Source | Sequence[Source]]
+    rejects: Required[Mapping[str, Json | Case]]
+    accepts: Sequence[Json | Case]
+    on: str | Sequence[str]
+    fix: str
+
+
+def rule(**words: Unpack[Words]) -> Callable[[Check], Check]:
+    """Register a generator `(request, world, transcript)`, any of them in this order, that yields facts of breaches."""
 
     def register(check: Check) -> Check:
         needs = tuple(inspect.signature(check).parameters)
@@ -150,69 +154,59 @@ def rule(
             raise RegistrationError(
                 f"rule {check.__name__}: write a generator taking some of {', '.join(SUBJECTS)}, in this order"
             )
-        _add(check.__name__, check.__module__, inspect.getdoc(check), error, source, rejects, accepts, on, fix, check)
+        _add(check.__name__, check.__module__, inspect.getdoc(check) or "", words, check=check, needs=needs)
         return check
 
     return register
 
 
-def shape(
-    id: str,
-    doc: str,
-    *,
-    error: ApiError,
-    source: Source | Sequence[Source],
-    rejects: Mapping[str, Json | Case],
-    accepts: Sequence[Json | Case] = (),
-    on: str | Sequence[str] = CREATE,
-    keyword: str | None = None,
-    fix: str = "",
-) -> None:
+def shape(id: str, doc: str, *, keyword: str = "x-rule", **words: Unpack[Words]) -> None:
     """Register the words for a breach of the schema.
 
     `keyword` makes it the rule for that JSON Schema keyword everywhere; without it, the schema names the rule (`x-rule`).
     """
-    module = sys._getframe(1).f_globals["__name__"]
-    _add(id, module, inspect.cleandoc(doc), error, source, rejects, accepts, on, fix, None, keyword or "x-rule")
+    _add(id, sys._getframe(1).f_globals["__name__"], inspect.cleandoc(doc), words, keyword=keyword)
 
 
 def _add(
     id: str,
     module: str,
-    doc: str | None,
-    error: ApiError,
-    source: Source | Sequence[Source],
-    rejects: Mapping[str, Json | Case],
-    accepts: Sequence[Json | Case],
-    on: str | Sequence[str],
-    fix: str,
-    check: Check | None,
+    doc: str,
+    words: Words,
+    check: Check | None = None,
+    needs: tuple[str, ...] = (),
     keyword: str | None = None,
 ) -> None:
-    sources = (source,) if isinstance(source, Source) else tuple(source)
-    for wrong, why in (
-        (id in RULES, "is declared twice"),
-        (not doc, "has no docstring"),
-        (not sources, "has no source"),
-    ):
-        if wrong:
-            raise RegistrationError(f"rule {id} in {module} {why}")
-    if not rejects and any(source.level != "assumed" for source in sources):
-        raise RegistrationError(f"rule {id} in {module} has no example: add rejects={{'the exact words': {{...}}}}")
-    RULES[id] = Rule(
+    source, on = words["source"], words.get("on", CREATE)
+    made = Rule(
         id=id,
         area=module.rpartition(".")[2],
-        doc=doc or "",
-        error=error,
-        sources=sources,
-        rejects={words: _case(case) for words, case in rejects.items()},
-        accepts=tuple(map(_case, accepts)),
+        doc=doc,
+        error=words["error"],
+        sources=(source,) if isinstance(source, Source) else tuple(source),
+        rejects={said: _case(case) for said, case in words["rejects"].items()},
+        accepts=tuple(map(_case, words.get("accepts", ()))),
         on=(on,) if isinstance(on, str) else tuple(on),
         check=check,
-        needs=tuple(inspect.signature(check).parameters) if check else (),
+        needs=needs,
         keyword=keyword,
-        fix=fix,
+        fix=words.get("fix", ""),
     )
+    if problem := _problem(made):
+        raise RegistrationError(f"rule {id} in {module} {problem}")
+    RULES[id] = made
+
+
+def _problem(made: Rule) -> str | None:
+    if made.id in RULES:
+        return "is declared twice"
+    if not made.doc:
+        return "has no docstring"
+    if not made.sources:
+        return "has no source: add source=reported('https://…', '2026-01-31'), or assumed('why')"
+    if not made.rejects and made.level != "assumed":
+        return "has no example: add rejects={'the exact words': {…}}"
+    return None
 
 
 def _case(case: Json | Case) -> Case:

@@ -136,6 +136,11 @@ def test_every_path_that_the_page_names_is_there():
     assert not missing
 
 
+def test_every_folder_of_tests_is_named():
+    folders = {f"{file.parent.name}/" for file in (ROOT / "tests").glob("*/test_*.py")}
+    assert not [folder for folder in folders if folder not in PAGE]
+
+
 def exists(name: str) -> bool:
     return name == "harness/schemas" or any((base / name).exists() for base in (ROOT, HARNESS))
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import pytest
 
 import harness.mock  # noqa: F401  (registers the rules)
+from harness import schema
 from harness.cases import play
-from harness.rule import RULES, Case, Rule
+from harness.contract import _plan, verify_names
+from harness.errors import ApiError, RegistrationError
+from harness.rule import RULES, Case, Rule, assumed, reported, rule
+from harness.rules import AREAS
 
 REJECTS = [
     pytest.param(r, words, case, id=f"{r.id}: {words[:60]}")
@@ -31,3 +37,77 @@ def test_an_example_is_refused_by_its_own_rule_in_the_words_of_the_api(expected:
 def test_what_the_api_takes_is_taken(case: Case) -> None:
     played = play(case)
     assert played.answer.status == 200, played.answer.body
+
+
+def test_every_rule_says_how_it_is_known_and_how_to_fix_it() -> None:
+    for one in RULES.values():
+        assert one.sources, one.id
+        assert one.fix, f"{one.id} has no fix"
+        assert one.rejects or one.level == "assumed", one.id
+
+
+def test_precedence_is_the_order_of_areas_then_of_the_source() -> None:
+    order = [AREAS.index(one.area) for one, _ in chain(*_plan("POST /responses"))]
+    assert order == sorted(order)
+    assert [one.id for one, _ in _plan("POST /responses")[1] if one.area == "state"] == [
+        "previous_response_and_conversation",
+        "conversation_not_found",
+        "conversation_locked",
+        "prompt_not_found",
+        "previous_response_zdr",
+        "previous_response_not_found",
+    ]
+
+
+@pytest.mark.parametrize("root", schema.roots(schema.directory()))
+def test_schemas_name_only_rules_that_exist(root: str) -> None:
+    verify_names(schema.load(root))
+
+
+def test_a_schema_that_names_an_unknown_rule_is_an_error() -> None:
+    with pytest.raises(RegistrationError, match="unknown rules: no_such_rule"):
+        verify_names({"properties": {"a": {"enum": [1], "x-rule": "no_such_rule"}}})
+
+
+WORDS = {"error": ApiError(400, "No."), "source": assumed("a test"), "rejects": {"No.": {}}}
+
+
+@pytest.mark.parametrize(
+    ("name", "doc", "words", "problem"),
+    [
+        ("call_needs_output", "Twice.", {}, "is declared twice"),
+        ("rule_without_doc", None, {}, "has no docstring"),
+        ("rule_without_source", "Doc.", {"source": ()}, "has no source"),
+        ("rule_without_example", "Doc.", {"source": reported("somebody"), "rejects": {}}, "has no example"),
+    ],
+)
+def test_a_rule_declared_wrongly_fails_when_it_is_registered(name: str, doc: str, words: dict, problem: str) -> None:
+    def check(request):
+        yield {}
+
+    check.__name__, check.__doc__ = name, doc
+    with pytest.raises(RegistrationError, match=problem):
+        rule(**{**WORDS, **words})(check)
+
+
+def test_a_rule_is_a_generator_over_the_request_the_world_and_the_transcript() -> None:
+    with pytest.raises(RegistrationError, match="write a generator taking some of request, world, transcript"):
+        rule(**WORDS)(lambda body: ())
+
+
+def test_a_rule_of_ones_own_refuses_like_any_other() -> None:
+    def no_shouting(request):
+        """An input is not shouted."""
+        if request.body["input"].isupper():
+            yield {"input": request.body["input"]}
+
+    rule(error=ApiError(400, "Do not shout: '{input}'."), source=assumed("house rule"), rejects={}, fix="Whisper.")(
+        no_shouting
+    )
+    _plan.cache_clear()
+    try:
+        assert play(Case({"input": "HI"})).answer.body["error"]["message"] == "Do not shout: 'HI'."
+        assert play(Case({"input": "hi"})).answer.status == 200
+    finally:
+        del RULES["no_shouting"]
+        _plan.cache_clear()
