@@ -33,9 +33,10 @@ class ApiError:
     def fill(self, facts: Mapping[str, Any]) -> ApiError:
         """This error with its fields replaced by facts; a field without a fact is a KeyError."""
         param, code = (text and text.format_map(facts) for text in (self.param, self.code))
-        return ApiError(
-            self.status, self.message.format_map(facts), param, code, self.type.format_map(facts), self.headers
-        )
+        headers = self.headers and {
+            name.format_map(facts): value.format_map(facts) for name, value in self.headers.items()
+        }
+        return ApiError(self.status, self.message.format_map(facts), param, code, self.type.format_map(facts), headers)
 
     def body(self) -> dict[str, Any]:
         """The JSON body the API sends."""

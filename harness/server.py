@@ -88,10 +88,10 @@ async def _reply(send: Send, answer: Answer) -> None:
     if not streamed:
         headers.append((b"content-length", str(len(body)).encode()))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    for start in range(0, len(body) - WRITE, WRITE):
+    last = max(0, len(body) - 1) // WRITE * WRITE
+    for start in range(0, last, WRITE):
         await send({"type": "http.response.body", "body": body[start : start + WRITE], "more_body": True})
-    rest = (len(body) - 1) // WRITE * WRITE if body else 0
-    await send({"type": "http.response.body", "body": body[rest:] if len(body) > WRITE else body})
+    await send({"type": "http.response.body", "body": body[last:]})
 
 
 class Server:

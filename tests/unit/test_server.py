@@ -1,0 +1,260 @@
+"""The server: what goes over the wire is what the mock says, however many clients ask and however they leave."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import http.client
+import json
+import os
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import server as module
+from harness.errors import ConfigError
+from harness.items import message
+from harness.mock import Mock
+from harness.server import App, Server, asked, bind, serving
+
+GOOD = b'{"model": "gpt-4.1", "input": "hi"}'
+STREAM = b'{"model": "gpt-4.1", "input": "hi", "stream": true}'
+LONG = "word " * 12_000
+"""Streamed, some 3 MB: more than the buffers between the server and a client that does not read."""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving(Mock(fallback=lambda _: [message(LONG)], journal=1)) as running:
+        yield running
+
+
+def head(body: bytes, key: str = "sk-server") -> bytes:
+    lines = ["POST /v1/responses HTTP/1.1", "Host: x", f"Authorization: Bearer {key}", f"Content-Length: {len(body)}"]
+    return "\r\n".join([*lines, "Connection: close", "", ""]).encode()
+
+
+def read_events(text: str) -> list[dict[str, Any]]:
+    """The data of every event of a stream, whose names must agree with it."""
+    frames = [frame.split("\n") for frame in text.strip().split("\n\n")]
+    events = [json.loads(data.removeprefix("data: ")) for _, data in frames]
+    assert [name.removeprefix("event: ") for name, _ in frames] == [event["type"] for event in events]
+    return events
+
+
+def body_of(answer: bytes) -> str:
+    """The body of a chunked HTTP answer."""
+    _, _, rest = answer.partition(b"\r\n\r\n")
+    whole = b""
+    while (size := int(rest[: rest.index(b"\r\n")], 16)) > 0:
+        start = rest.index(b"\r\n") + 2
+        whole += rest[start : start + size]
+        rest = rest[start + size + 2 :]
+    return whole.decode()
+
+
+def settled(condition: Callable[[], bool]) -> bool:
+    """Whether a condition comes true within ten seconds."""
+    end = time.monotonic() + 10
+    while not (met := condition()) and time.monotonic() < end:
+        time.sleep(0.01)
+    return met
+
+
+class TestAStream:
+    async def one(self, server: Server, key: str) -> str:
+        reader, writer = await asyncio.open_connection(server.host, server.port)
+        writer.write(head(STREAM, key) + STREAM)
+        answer = await reader.read(-1)
+        writer.close()
+        await writer.wait_closed()
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        return body_of(answer)
+
+    def test_is_the_same_for_200_clients_at_once(self) -> None:
+        async def all_of(server: Server) -> list[str]:
+            return await asyncio.gather(*(self.one(server, f"sk-{number}") for number in range(200)))
+
+        with serving(Mock(fallback=lambda _: [message("one two three four")])) as own:
+            streams = [read_events(text) for text in asyncio.run(all_of(own))]
+        assert len({stream[0]["response"]["id"] for stream in streams}) == 200
+        told = [[(event["type"], event["sequence_number"], event.get("delta")) for event in one] for one in streams]
+        assert all(one == told[0] for one in told)
+        assert [number for _, number, _ in told[0]] == list(range(len(told[0])))
+        assert {stream[-1]["type"] for stream in streams} == {"response.completed"}
+
+    def test_longer_than_one_write_arrives_whole(self, server: Server) -> None:
+        events = read_events(asyncio.run(self.one(server, "sk-long")))
+        assert "".join(event.get("delta", "") for event in events) == LONG
+
+    @pytest.mark.parametrize("size", [0, 1, module.WRITE, module.WRITE + 1, 3 * module.WRITE])
+    def test_is_cut_into_writes_without_loss(self, size: int) -> None:
+        sent: list[Any] = []
+
+        async def send(said: Any) -> None:
+            sent.append(said)
+
+        answer = module.Answer(200, "x" * size)
+        asyncio.run(module._reply(send, answer))
+        start, *writes = sent
+        assert b"".join(write["body"] for write in writes) == json.dumps("x" * size).encode()
+        assert (b"content-length", str(size + 2).encode()) in start["headers"]
+        assert [write.get("more_body", False) for write in writes] == [True] * (len(writes) - 1) + [False]
+        assert max(len(write["body"]) for write in writes) <= module.WRITE
+
+
+class TestAClientThatLeaves:
+    def leave(self, server: Server) -> None:
+        """Read the first bytes of a stream that the server cannot finish writing, then reset the connection."""
+        with socket.socket() as wire:
+            wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            wire.connect((server.host, server.port))
+            wire.sendall(head(STREAM) + STREAM)
+            assert wire.recv(1000).startswith(b"HTTP/1.1 200 ")
+
+    def open_files(self) -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    def memory(self) -> int:
+        """Resident megabytes."""
+        gc.collect()
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 2**20
+
+    @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads what Linux knows of a process")
+    def test_in_the_middle_of_a_stream_leaves_nothing_behind(self, server: Server) -> None:
+        state = server._uvicorn.server_state
+        self.leave(server)
+        assert settled(lambda: not state.connections and not state.tasks)
+        files, before = self.open_files(), self.memory()
+        for _ in range(50):
+            self.leave(server)
+        assert settled(lambda: not state.connections and not state.tasks)
+        assert self.open_files() <= files
+        assert self.memory() - before < 60, "50 streams of 3 MB were kept"
+        assert server.mock.worlds["sk-server"].problems == []
+
+    def test_before_the_body_is_whole_is_not_answered_nor_written_down(self, server: Server) -> None:
+        with socket.create_connection((server.host, server.port), 10) as wire:
+            wire.sendall(head(GOOD, "sk-half") + GOOD[:-1])
+        assert settled(lambda: not server._uvicorn.server_state.connections)
+        assert "sk-half" not in server.mock.worlds
+
+
+class TestABody:
+    def answer(self, *messages: dict[str, Any]) -> list[Any]:
+        """What the app sends for a body that comes in these ASGI messages."""
+        waiting, sent = list(messages), []
+
+        async def receive() -> Any:
+            return waiting.pop(0)
+
+        async def send(said: Any) -> None:
+            sent.append(said)
+
+        scope = {
+            "path": "/v1/responses",
+            "method": "POST",
+            "query_string": b"",
+            "headers": [(b"authorization", b"Bearer sk-1")],
+        }
+        asyncio.run(App(Mock(fallback=lambda _: [message("ok")]))(scope, receive, send))
+        return [*sent, len(waiting)]
+
+    def part(self, body: bytes, more: bool) -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": more}
+
+    def test_may_come_in_parts(self) -> None:
+        start, _, left = self.answer(self.part(GOOD[:9], True), self.part(GOOD[9:], False))
+        assert (start["status"], left) == (200, 0)
+
+    def test_may_be_absent(self) -> None:
+        assert self.answer({"type": "http.request"})[0]["status"] == 400
+
+    def test_beyond_the_limit_is_not_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(module, "LARGEST", 20)
+        parts = [self.part(b" " * 10, True) for _ in range(9)]
+        start, _, left = self.answer(*parts)
+        assert (start["status"], left) == (400, 6)
+
+    def test_that_never_ends_gets_no_answer(self) -> None:
+        assert self.answer(self.part(GOOD, True), {"type": "http.disconnect"}) == [0]
+
+
+class TestAQuery:
+    @pytest.mark.parametrize(
+        ("query", "read"),
+        [
+            (b"", {}),
+            (b"a=1&b=2", {"a": "1", "b": "2"}),
+            (b"a=1&a=2", {"a": "2"}),
+            (b"a[]=1&a[]=2", {"a": ["1", "2"]}),
+            (b"a%5B%5D=1", {"a": ["1"]}),
+            (b"a=1&a[]=2", {"a": ["1", "2"]}),
+            (b"a=&b", {"a": "", "b": ""}),
+            (b"a=%C3%A9+x&b=%FF", {"a": "é x", "b": "\ufffd"}),
+            (b"[]=1", {"": ["1"]}),
+        ],
+    )
+    def test_is_read_as_names_and_texts(self, query: bytes, read: dict[str, Any]) -> None:
+        assert asked(query) == read
+
+
+class TestAServer:
+    def test_says_where_its_api_begins(self, server: Server) -> None:
+        assert server.base_url == f"http://127.0.0.1:{server.port}/v1"
+
+    def test_puts_an_ipv6_address_in_brackets(self) -> None:
+        try:
+            with serving(Mock(), "::1") as own:
+                assert own.base_url == f"http://[::1]:{own.port}/v1"
+        except ConfigError:
+            pytest.skip("this machine has no IPv6")
+
+    def test_ends_with_its_block(self) -> None:
+        with serving(Mock()) as own:
+            pass
+        with pytest.raises(OSError):
+            socket.create_connection((own.host, own.port), 1)
+
+    def test_ends_although_a_client_is_still_connected(self) -> None:
+        with serving(Mock()) as own:
+            wire = socket.create_connection((own.host, own.port), 5)
+            wire.sendall(b"POST /v1/responses HTTP/1.1\r\n")
+        with wire:
+            assert not own._thread.is_alive()
+
+    def test_shares_nothing_with_another(self) -> None:
+        with serving(Mock()) as one, serving(Mock()) as other:
+            assert one.port != other.port
+            assert one.mock.worlds is not other.mock.worlds
+
+    def test_lets_the_control_plane_speak_for_itself(self, server: Server) -> None:
+        connection = http.client.HTTPConnection(server.host, server.port, timeout=10)
+        connection.request("GET", "/_harness/health")
+        said = json.loads(connection.getresponse().read())
+        connection.close()
+        assert said["status"] == "ok"
+
+    @pytest.mark.parametrize(
+        ("host", "port", "why"),
+        [
+            ("127.0.0.1", 70_000, "port must be 0-65535"),
+            ("no-such-host.invalid", 0, "cannot listen on no-such-host.invalid:0: "),
+            ("203.0.113.1", 0, "cannot listen on 203.0.113.1:0: "),
+        ],
+    )
+    def test_that_cannot_listen_says_why_and_what_to_do(self, host: str, port: int, why: str) -> None:
+        with pytest.raises(ConfigError) as told:
+            bind(host, port)
+        assert why in str(told.value)
+        assert "Choose another --port" in str(told.value)
+
+    def test_on_a_port_that_is_taken_says_so(self, server: Server) -> None:
+        with pytest.raises(ConfigError, match=f"cannot listen on 127.0.0.1:{server.port}: Address already in use"):
+            bind("127.0.0.1", server.port)
