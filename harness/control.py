@@ -123,6 +123,6 @@ def _is_wanted(said: Any) -> bool:
 
 def turns(said: Any) -> list[list[Item]]:
     """Turns from JSON: a list of turns, each an item or a list of items in their wire form."""
-    if not isinstance(said, list) or not said:
-        raise HarnessError("`turns` must be a list with at least one turn, each an item or a list of items.")
+    if not isinstance(said, list) or not said or [] in said:
+        raise HarnessError("`turns` must be a list with at least one turn, each an item or a list of at least one.")
     return [[from_wire(one) for one in (turn if isinstance(turn, list) else [turn])] for turn in said]

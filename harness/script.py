@@ -171,8 +171,8 @@ class Script:
 
     def add(self, turns: Sequence[Turn]) -> Route:
         """More turns for requests that no other route answers."""
-        self.default = self.default or Route({})
-        return self.default.script(*turns)
+        self.default = (self.default or Route({})).script(*turns)
+        return self.default
 
     @property
     def all_routes(self) -> list[Route]:

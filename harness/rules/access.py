@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import ceil
 
 from harness.errors import ApiError
 from harness.exchange import Json, Request
@@ -10,7 +11,7 @@ from harness.organization import Organization, RateLimit
 from harness.rule import Case, World, documented, recorded, reported, rule
 
 KEYS_PAGE = "https://platform.openai.com/account/api-keys"
-ORDINARY = "Bearer sk-harness-example"
+CHALLENGE = {"www-authenticate": 'Bearer realm="OpenAI API"'}
 
 
 def masked(key: str) -> str:
@@ -22,7 +23,7 @@ def masked(key: str) -> str:
 
 @rule(
     on="*",
-    error=ApiError(401, "Missing bearer or basic authentication in header"),
+    error=ApiError(401, "Missing bearer or basic authentication in header", headers=CHALLENGE),
     source=[
         reported("https://github.com/openai/openai-cookbook/issues/2347", "2026-01-04"),
         reported("https://github.com/openclaw/openclaw/issues/150825", "2026-09-17"),
@@ -43,7 +44,10 @@ def auth_missing(request: Request) -> Iterator[Json]:
 @rule(
     on="*",
     error=ApiError(
-        401, f"Incorrect API key provided: {{key}}. You can find your API key at {KEYS_PAGE}.", code="invalid_api_key"
+        401,
+        f"Incorrect API key provided: {{key}}. You can find your API key at {KEYS_PAGE}.",
+        code="invalid_api_key",
+        headers=CHALLENGE,
     ),
     source=[
         recorded("crmne/ruby_llm spec/fixtures", "2026-08-19"),
@@ -151,6 +155,13 @@ def insufficient_quota(world: World) -> Iterator[Json]:
         "{requested}. Please try again in {seconds}s. Visit https://platform.openai.com/account/rate-limits to learn more.",
         code="rate_limit_exceeded",
         type="{kind}",
+        headers={
+            "retry-after": "{wait}",
+            "retry-after-ms": "{wait_ms}",
+            "x-ratelimit-limit-{kind}": "{limit}",
+            "x-ratelimit-remaining-{kind}": "{remaining}",
+            "x-ratelimit-reset-{kind}": "{seconds}s",
+        },
     ),
     source=[documented("https://platform.openai.com/docs/guides/rate-limits"), reported("many public issues", "2026")],
     rejects={
@@ -175,4 +186,7 @@ def rate_limit(request: Request, world: World) -> Iterator[Json]:
             "requested": limit.requested,
             "seconds": limit.seconds,
             "kind": limit.kind,
+            "remaining": max(0, limit.limit - limit.used),
+            "wait": ceil(limit.seconds),
+            "wait_ms": ceil(limit.seconds * 1000),
         }

@@ -96,7 +96,7 @@ class TestAScript:
             ({}, "`turns` must be a list with at least one turn"),
             ({"turns": []}, "`turns` must be a list with at least one turn"),
             ({"turns": {}}, "`turns` must be a list with at least one turn"),
-            ({"turns": [[]]}, "is an empty turn"),
+            ({"turns": [[]], "when": {"input": "hi"}}, "each an item or a list of at least one"),
             ({"turns": ["hi"]}, "'hi' is no item"),
             ({"turns": [{"type": "nothing"}]}, "type is 'nothing'. An item's type is one of: "),
             ({"turns": [{"type": "message", "content": [{"type": "bogus"}]}]}, "message: content[0] is "),
