@@ -8,6 +8,7 @@ a type), `x-known` and `x-values` (lists as the API prints them), `x-default` (a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -141,6 +142,7 @@ def _walker(root: str) -> Validator:
         "required": _required,
         "additionalProperties": _additional,
         "propertyNames": _property_names,
+        "pattern": _pattern,
         "items": partial(_items, root),
     }
     kind = validators.create(
@@ -234,6 +236,17 @@ def _property_names(validator: Validator, names: Json, value: Any, schema: Json)
     for name in value if isinstance(value, dict) else ():
         if len(name) > limit:
             yield ValidationError("", validator="propertyNames", validator_value=limit, instance=name, schema=names)
+
+
+def _pattern(validator: Validator, pattern: str, value: Any, schema: Json) -> Errors:
+    if isinstance(value, str) and not _searched(pattern).search(value):
+        yield ValidationError("", validator="pattern", validator_value=pattern, instance=value, schema=schema)
+
+
+@cache
+def _searched(pattern: str) -> re.Pattern[str]:
+    """JSON Schema's `$` is the very end; Python's also stands before a last line break."""
+    return re.compile(f"{pattern[:-1]}\\Z" if pattern.endswith("$") else pattern)
 
 
 def _items(root: str, validator: Validator, items: Json, value: Any, schema: Json) -> Errors:

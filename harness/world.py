@@ -13,10 +13,10 @@ from typing import Any
 from harness.errors import ConfigError
 from harness.exchange import Answer, Exchange, Json, Request
 from harness.ids import Ids
-from harness.item import Item
+from harness.item import ITEMS, Item
 from harness.organization import Organization
 from harness.script import Matcher, Route, Script, Turn
-from harness.transcript import Transcript, resolve
+from harness.transcript import OUTPUTS, Transcript, resolve
 
 EPOCH = 1_790_000_000
 """Unix seconds at which every World's clock starts (2026-09-21)."""
@@ -108,6 +108,13 @@ class World:
         self.now += 1
         return self.now
 
+    def identified(self, items: Sequence[Json], owner: str, now: int) -> list[Json]:
+        """Items as they are stored: each has an id, the client's own where it gave one; `owner` is a response's id."""
+        return [
+            item if item.get("id") else {"id": self.ids.item(prefix_of(item["type"]), owner, now), **item}
+            for item in items
+        ]
+
     def stored_items(self, body: Json) -> Sequence[Json]:
         """The items that a request continues: its chain's or its conversation's, none when it names neither."""
         if (previous := body.get("previous_response_id")) in self.responses:
@@ -140,3 +147,9 @@ def conversation_id(body: Mapping[str, Any]) -> str | None:
     if isinstance(named, dict):
         named = named.get("id")
     return named if isinstance(named, str) else None
+
+
+def prefix_of(type: str) -> str:
+    """The prefix of an item's id; an output has that of its call, as the API asks for."""
+    declared = ITEMS.get(OUTPUTS.get(type, type))
+    return declared.prefix if declared else "item"

@@ -16,7 +16,7 @@ def create(request: Request, world: World) -> Answer:
     now = world.tick()
     id = world.ids.conversation()
     made = {"id": id, "object": "conversation", "created_at": now, "metadata": body.get("metadata") or {}}
-    items = listed_input({"input": body.get("items") or []})
+    items = world.identified(listed_input({"input": body.get("items") or []}), id, now)
     world.conversations[id] = Conversation(made, items)
     return Answer(200, made)
 

@@ -14,8 +14,6 @@ from harness.stream import events
 from harness.usage import TOKENS_A_TOOL, tokens, usage
 from harness.world import World, conversation_id
 
-PREFIXES = {"message": "msg", "reasoning": "rs", "function_call": "fc", "function_call_output": "fc"}
-
 
 @operation("POST", "/responses", body="CreateResponse", answer="Response")
 def create(request: Request, world: World) -> Answer:
@@ -29,7 +27,7 @@ def create(request: Request, world: World) -> Answer:
     started = skeleton(body, id, now, conversation=conversation)
     output = [finish(item, world.ids, id, now) for item in turn]
     response = finished(started, output, usage(_input_tokens(body, transcript.items), output), now + 1)
-    own = _with_ids(listed_input({"input": transcript.added}), world, id, now)
+    own = world.identified(listed_input({"input": transcript.added}), id, now)
     if response["store"] is not False and not world.account.zdr:
         world.store(response, own, transcript.items[: transcript.start])
     if conversation:
@@ -50,14 +48,6 @@ def _input_tokens(body: Json, items: Sequence[Json]) -> int:
     instructions, tools = body.get("instructions"), body.get("tools") or ()
     own = tokens([{"text": instructions}]) if instructions else 0
     return own + tokens(items) + TOKENS_A_TOOL * len(tools)
-
-
-def _with_ids(items: list[Json], world: World, response_id: str, now: int) -> list[Json]:
-    """Items as they are stored: each has an id, the client's own where it gave one."""
-    return [
-        item if item.get("id") else {"id": world.ids.item(PREFIXES.get(item["type"], "item"), response_id, now), **item}
-        for item in items
-    ]
 
 
 @operation("GET", "/responses/{response_id}", query="RetrieveResponse", answer="Response")
