@@ -6,10 +6,9 @@ from typing import Any
 from bench.sample import TEXT
 from harness.items import message
 
+SAID = message(TEXT)
 
-def forever(_request: object) -> Iterator[Any]:
+
+def script(_request: object) -> Iterator[Any]:
     while True:
-        yield message(TEXT)
-
-
-script = forever  # the place to adapt: it must answer any number of requests with the same message
+        yield SAID

@@ -281,9 +281,19 @@ def _keyed(root: Json, validator: Validator, branches: list[Json], value: Json, 
     elif isinstance(said, str) and said in table:
         yield from validator.descend(value, table[said])
     elif key not in value and "x-at" not in schema:
-        yield ValidationError("", validator="required", validator_value=key, path=[key], schema={})
+        if without := next((branch for branch in branches if not _requires(root, branch, key)), None):
+            yield from validator.descend(value, without)
+        else:
+            yield ValidationError("", validator="required", validator_value=key, path=[key], schema={})
     else:
         yield _unknown_key(schema, key, said, list(table))
+
+
+def _requires(root: Json, schema: Json, name: str) -> bool:
+    schema = deref(root, schema)
+    if "anyOf" in schema:
+        return all(_requires(root, branch, name) for branch in schema["anyOf"])
+    return name in schema.get("required", ())
 
 
 def _unknown_key(schema: Json, key: str, said: Any, names: list[str]) -> ValidationError:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from harness.exchange import Json
-from harness.model import model
+from harness.model import Model, model
 from harness.transcript import input_items
 
 TOOL_USAGE: Json = {
@@ -23,52 +24,58 @@ TOOL_USAGE: Json = {
 
 def skeleton(body: Json, id: str, created_at: int, *, conversation: str | None = None) -> Json:
     """A response as `response.created` carries it: in progress, nothing said yet; times are unix seconds."""
-    family = model(body.get("model") or "")
-
-    def asked(name: str, default: Any) -> Any:
-        value = body.get(name)
-        return default if value is None else value
-
-    made: Json = {
-        "id": id,
-        "object": "response",
-        "created_at": created_at,
-        "status": "in_progress",
-        "background": bool(asked("background", False)),
-        "completed_at": None,
-        "error": None,
-        "frequency_penalty": float(asked("frequency_penalty", 0.0)),
-        "incomplete_details": None,
-        "instructions": asked("instructions", None),
-        "max_output_tokens": asked("max_output_tokens", None),
-        "max_tool_calls": asked("max_tool_calls", None),
-        "model": family.snapshot,
-        "moderation": None,
-        "output": [],
-        "parallel_tool_calls": asked("parallel_tool_calls", True),
-        "presence_penalty": float(asked("presence_penalty", 0.0)),
-        "previous_response_id": asked("previous_response_id", None),
-        "prompt_cache_key": asked("prompt_cache_key", None),
-        "prompt_cache_retention": asked("prompt_cache_retention", family.retention),
-        "reasoning": _reasoning(family.effort, family.turns, asked("reasoning", {})),
-        "safety_identifier": asked("safety_identifier", None),
-        "service_tier": asked("service_tier", "auto"),
-        "store": asked("store", True),
-        "temperature": float(asked("temperature", 1.0)),
-        "text": _text(asked("text", {})),
-        "tool_choice": asked("tool_choice", "auto"),
-        "tool_usage": TOOL_USAGE,
-        "tools": [_tool(tool) for tool in asked("tools", ())],
-        "top_logprobs": asked("top_logprobs", 0),
-        "top_p": float(asked("top_p", family.top_p)),
-        "truncation": asked("truncation", "disabled"),
-        "usage": None,
-        "user": asked("user", None),
-        "metadata": asked("metadata", {}),
-    }
+    made = {**_blank(body.get("model") or ""), "id": id, "created_at": created_at}
+    for name, value in body.items():
+        if value is not None and (echo := _ECHOES.get(name)):
+            made[name] = echo(value)
+    if asked := body.get("reasoning"):
+        made["reasoning"] = _reasoning(model(body.get("model") or ""), asked)
     if conversation:
         made["conversation"] = {"id": conversation}
     return made
+
+
+@lru_cache(maxsize=64)
+def _blank(name: str) -> Json:
+    """What a response of a model says of everything that was not asked for; shared, so never changed."""
+    family = model(name)
+    return {
+        "id": "",
+        "object": "response",
+        "created_at": 0,
+        "status": "in_progress",
+        "background": False,
+        "completed_at": None,
+        "error": None,
+        "frequency_penalty": 0.0,
+        "incomplete_details": None,
+        "instructions": None,
+        "max_output_tokens": None,
+        "max_tool_calls": None,
+        "model": family.snapshot,
+        "moderation": None,
+        "output": [],
+        "parallel_tool_calls": True,
+        "presence_penalty": 0.0,
+        "previous_response_id": None,
+        "prompt_cache_key": None,
+        "prompt_cache_retention": family.retention,
+        "reasoning": _reasoning(family, {}),
+        "safety_identifier": None,
+        "service_tier": "auto",
+        "store": True,
+        "temperature": 1.0,
+        "text": _text({}),
+        "tool_choice": "auto",
+        "tool_usage": TOOL_USAGE,
+        "tools": [],
+        "top_logprobs": 0,
+        "top_p": family.top_p,
+        "truncation": "disabled",
+        "usage": None,
+        "user": None,
+        "metadata": {},
+    }
 
 
 def finished(started: Json, output: Sequence[Json], usage: Json, now: int, status: str = "completed") -> Json:
@@ -84,12 +91,16 @@ def finished(started: Json, output: Sequence[Json], usage: Json, now: int, statu
     }
 
 
-def _reasoning(effort: str | None, turns: str | None, asked: Json) -> Json:
+def _reasoning(family: Model, asked: Json) -> Json:
     summary = asked.get("summary")
-    if turns is None:
+    if family.turns is None:
         return {"effort": asked.get("effort"), "summary": summary}
-    context = asked.get("context") or turns
-    return {"context": context, "effort": asked.get("effort") or effort, "mode": "standard", "summary": summary}
+    return {
+        "context": asked.get("context") or family.turns,
+        "effort": asked.get("effort") or family.effort,
+        "mode": asked.get("mode") or "standard",
+        "summary": summary,
+    }
 
 
 def _text(asked: Json) -> Json:
@@ -152,6 +163,39 @@ _NORMAL: Mapping[str, Callable[[Json], Json]] = {
 def _tool(tool: Json) -> Json:
     """A tool as the response echoes it, with the defaults the API fills in."""
     return _NORMAL.get(tool["type"], dict)(tool)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_ECHOES: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("frequency_penalty", "presence_penalty", "temperature", "top_p"), float),
+    **dict.fromkeys(
+        (
+            "background",
+            "instructions",
+            "max_output_tokens",
+            "max_tool_calls",
+            "metadata",
+            "parallel_tool_calls",
+            "previous_response_id",
+            "prompt_cache_key",
+            "prompt_cache_retention",
+            "safety_identifier",
+            "service_tier",
+            "store",
+            "tool_choice",
+            "top_logprobs",
+            "truncation",
+            "user",
+        ),
+        _same,
+    ),
+    "text": _text,
+    "tools": lambda tools: list(map(_tool, tools)),
+}
+"""The members of a request that its response repeats, and how."""
 
 
 def listed_input(body: Json) -> list[Json]:

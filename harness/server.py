@@ -56,7 +56,8 @@ class App:
 
     def _answer(self, scope: Scope, body: bytes) -> Answer:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        return self.mock.handle(scope["method"], scope["path"], headers, asked(scope["query_string"]), body)
+        query = asked(scope["query_string"]) if scope["query_string"] else {}
+        return self.mock.handle(scope["method"], scope["path"], headers, query, body)
 
 
 def asked(query: bytes) -> dict[str, str | list[str]]:

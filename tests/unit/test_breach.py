@@ -1,0 +1,311 @@
+"""From a refusal of the schema to the one fact the API would name: which keyword, where, with which limits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from copy import deepcopy
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness import breach, schema
+from harness.breach import Breach, deref, dotted, key_values, types_of
+
+CREATE = "CreateResponse"
+MINIMAL = {"model": "gpt-4.1", "input": "hi"}
+
+
+def first(**members: Any) -> Breach | None:
+    return breach.first(CREATE, {**MINIMAL, **members})
+
+
+def found(**members: Any) -> tuple[str, str]:
+    said = first(**members)
+    assert said is not None, "the schema took it"
+    return said.keyword, said.path
+
+
+def with_item(**item: Any) -> tuple[str, str]:
+    return found(input=[item])
+
+
+class TestTheKeyword:
+    @pytest.mark.parametrize(
+        ("members", "keyword", "path"),
+        [
+            ({"temperature": "hot"}, "type", "temperature"),
+            ({"store": 1}, "type", "store"),
+            ({"max_output_tokens": True}, "type", "max_output_tokens"),
+            ({"max_output_tokens": 16.5}, "type", "max_output_tokens"),
+            ({"truncation": "x"}, "enum", "truncation"),
+            ({"truncation": 1}, "type", "truncation"),
+            ({"seed": 1}, "additionalProperties", "seed"),
+            ({"messages": []}, "not", "messages"),
+            ({"model": None}, "null", "model"),
+            ({"reasoning": {"effort": 1}}, "type", "reasoning.effort"),
+            ({"metadata": {"a": 1}}, "type", "metadata.a"),
+            ({"metadata": {"a": "x" * 513}}, "maxLength", "metadata.a"),
+            ({"metadata": {"a" * 65: "x"}}, "propertyNames", "metadata"),
+            ({"metadata": {str(number): "x" for number in range(17)}}, "maxProperties", "metadata"),
+            ({"temperature": 3}, "maximum", "temperature"),
+            ({"max_output_tokens": 15}, "minimum", "max_output_tokens"),
+            ({"prompt_cache_key": "x" * 65}, "maxLength", "prompt_cache_key"),
+            ({"tools": [{"type": "function", "name": "a b"}]}, "pattern", "tools[0].name"),
+            ({"tools": [{"type": "function", "name": "a\n"}]}, "pattern", "tools[0].name"),
+            ({"tools": [{"name": "f"}]}, "required", "tools[0].type"),
+            ({"tools": [5]}, "type", "tools[0]"),
+            ({"tools": {}}, "type", "tools"),
+            ({"tool_choice": 5}, "type", "tool_choice"),
+            ({"tool_choice": "x"}, "enum", "tool_choice"),
+            ({"include": ["x"]}, "enum", "include[0]"),
+            ({"input": 5}, "type", "input"),
+            ({"input": [5]}, "type", "input[0]"),
+            ({"input": [{}]}, "enum", "input[0]"),
+            ({"input": [{"type": "x"}]}, "enum", "input[0]"),
+            ({"input": [{"type": 5}]}, "enum", "input[0]"),
+            ({"input": [{"role": "x", "content": ""}]}, "enum", "input[0]"),
+        ],
+    )
+    def test_and_the_place_are_those_of_the_first_fault(self, members: dict[str, Any], keyword: str, path: str) -> None:
+        assert found(**members) == (keyword, path)
+
+    @pytest.mark.parametrize(
+        ("item", "keyword", "path"),
+        [
+            ({"type": "function_call"}, "required", "input[0].arguments"),
+            (
+                {"type": "function_call", "call_id": "", "name": "f", "arguments": ""},
+                "minLength:empty",
+                "input[0].call_id",
+            ),
+            ({"role": "user"}, "required", "input[0].content"),
+            ({"role": "user", "content": [{"type": "input_text"}]}, "required", "input[0].content[0].text"),
+            ({"role": "user", "content": [{"type": "output_text", "text": ""}]}, "enum", "input[0].content[0]"),
+            ({"role": "user", "content": [{"type": "bogus"}]}, "enum", "input[0].content[0].type"),
+            ({"role": "user", "content": [[]]}, "type", "input[0].content[0]"),
+            (
+                {"type": "message", "role": "assistant", "content": "x", "bogus": 1},
+                "additionalProperties",
+                "input[0].bogus",
+            ),
+        ],
+    )
+    def test_of_an_item_is_that_of_its_kind(self, item: dict[str, Any], keyword: str, path: str) -> None:
+        assert with_item(**item) == (keyword, path)
+
+    @pytest.mark.parametrize(
+        ("root", "body", "path"),
+        [
+            (CREATE, {"model": "m", "input": [{"role": "user", "content": 5}]}, "input[0].content"),
+            ("CompactResponse", {"model": "m", "input": [{"role": "user", "content": 5}]}, "input[0].content"),
+            ("CreateConversation", {"items": [{"role": "user", "content": 5}]}, "items[0].content"),
+        ],
+    )
+    def test_of_an_item_without_type_is_that_of_a_message(self, root: str, body: Any, path: str) -> None:
+        said = breach.first(root, body)
+        assert said is not None
+        assert (said.keyword, said.path) == ("type", path)
+
+    def test_is_found_behind_a_thousand_good_items(self) -> None:
+        good = {"role": "user", "content": "x"}
+        assert found(input=[good] * 1000 + [{"role": "user", "content": 5}, {"type": "x"}]) == (
+            "type",
+            "input[1000].content",
+        )
+
+    def test_is_none_for_a_body_the_schema_takes(self) -> None:
+        assert first() is None
+        assert first(max_output_tokens=16.0, temperature=1, metadata={}, tools=[]) is None
+
+    def test_is_the_last_resort_where_the_walk_sees_no_fault(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(breach, "_walker", lambda root: breach.Draft202012Validator({}))
+        said = first(tools=[{"type": "function"}])
+        assert said == Breach("unexplained", None, {"path": "tools[0]", "value": "", "values": "", "name": 0})
+        whole = breach.first(CREATE, [])
+        assert whole is not None
+        assert (whole.keyword, whole.path) == ("unexplained", "")
+
+
+class TestTheFacts:
+    def facts(self, **members: Any) -> dict[str, Any]:
+        said = first(**members)
+        assert said is not None
+        return dict(said.facts)
+
+    @pytest.mark.parametrize(
+        ("members", "facts"),
+        [
+            ({"temperature": "hot"}, {"expected": "a decimal", "kind": "a string"}),
+            ({"truncation": "x"}, {"value": "x", "values": "'auto' and 'disabled'"}),
+            ({"prompt_cache_key": "x" * 70}, {"limit": 64, "length": 70}),
+            ({"max_output_tokens": 3}, {"limit": 16, "numeric": "integer", "value": 3}),
+            ({"temperature": 3}, {"limit": 2, "numeric": "decimal", "value": 3}),
+            ({"metadata": {"k" * 65: ""}}, {"limit": 64, "length": 65, "name": "kkk...kkk", "key": "k" * 65}),
+            ({"tools": [{"type": "function", "name": "a b"}]}, {"value": "a b", "pattern": "^[a-zA-Z0-9_-]+$"}),
+            ({"response_format": {}}, {"name": "response_format", "new": "text.format"}),
+            ({"strem": True}, {"hint": " Did you mean 'stream' or 'store'?"}),
+            ({"strem": True, "stream": True}, {"hint": " Did you mean 'store'?"}),
+            ({"text": {"verbosty": "low"}}, {"hint": ""}),
+        ],
+    )
+    def test_are_what_the_words_need(self, members: dict[str, Any], facts: dict[str, Any]) -> None:
+        assert facts.items() <= self.facts(**members).items()
+
+    def test_name_the_rule_that_the_schema_names(self) -> None:
+        said = first(input=[{"type": "x"}])
+        assert said is not None
+        assert said.rule == "input_item_type"
+
+    def test_name_no_rule_where_the_keyword_speaks_for_itself(self) -> None:
+        said = first(temperature="hot")
+        assert said is not None
+        assert said.rule is None
+
+
+class TestThePath:
+    @pytest.mark.parametrize(
+        ("steps", "path"),
+        [
+            ([], ""),
+            (["input"], "input"),
+            (["input", 0, "content", 1, "type"], "input[0].content[1].type"),
+            ([0, "a"], "[0].a"),
+        ],
+    )
+    def test_is_written_as_the_api_writes_it(self, steps: list[str | int], path: str) -> None:
+        assert dotted(steps) == path
+
+
+ROOT: dict[str, Any] = {
+    "$defs": {
+        "A": {"type": "object", "properties": {"type": {"const": "a"}}},
+        "B": {"type": "object", "properties": {"type": {"anyOf": [{"type": "null"}, {"enum": ["b", "c"]}]}}},
+        "Both": {"anyOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/$defs/B"}]},
+        "Alias": {"$ref": "#/$defs/A"},
+    }
+}
+
+
+class TestASchema:
+    def test_is_found_behind_references(self) -> None:
+        assert deref(ROOT, {"$ref": "#/$defs/Alias"}) is ROOT["$defs"]["A"]
+
+    @pytest.mark.parametrize(
+        ("node", "types"),
+        [
+            ({"$ref": "#/$defs/Both"}, {"object"}),
+            ({"type": ["string", "null"]}, {"string", "null"}),
+            ({"anyOf": [{"type": "integer"}, {"const": "x"}]}, {"integer", "string"}),
+            ({"enum": ["x", 1, None, 1.5, True]}, {"string", "integer", "null", "number", "boolean"}),
+            ({}, {"string", "boolean", "integer", "number", "array", "object", "null"}),
+        ],
+    )
+    def test_says_which_types_it_lets_through(self, node: dict[str, Any], types: set[str]) -> None:
+        assert types_of(ROOT, node) == types
+
+    @pytest.mark.parametrize(
+        ("name", "values"), [("A", ["a"]), ("B", ["b", "c"]), ("Both", ["a", "b", "c"]), ("Alias", ["a"])]
+    )
+    def test_says_which_values_choose_it(self, name: str, values: list[str]) -> None:
+        assert key_values(ROOT, {"$ref": f"#/$defs/{name}"}, "type") == values
+        assert key_values(ROOT, {"$ref": f"#/$defs/{name}"}, "role") == []
+
+
+def instance(root: dict[str, Any], node: dict[str, Any], chance: Random, depth: int = 0) -> Any:
+    """Something a schema lets through, nearly always."""
+    node = deref(root, node)
+    if "anyOf" in node:
+        return instance(root, chance.choice(node["anyOf"]), chance, depth)
+    if values := node.get("enum", [node["const"]] if "const" in node else []):
+        return chance.choice(values)
+    if node.get("type") == "array":
+        return [
+            instance(root, node.get("items", {}), chance, depth + 1)
+            for _ in range(node.get("minItems", 1) if depth < 6 else 0)
+        ]
+    if node.get("type") == "object":
+        required, members = node.get("required", ()), node.get("properties", {}).items()
+        wanted = [(name, one) for name, one in members if name in required or (depth < 4 and chance.random() < 0.3)]
+        return {name: instance(root, one, chance, depth + 1) for name, one in wanted if "not" not in one}
+    prefix = "".join(re.findall(r"\^(\w+)$", " ".join([node.get("pattern", ""), *map(str, node.get("allOf", ()))])))
+    plain = {"string": f"{prefix}x", "integer": 1, "number": 1, "boolean": True}
+    return node.get("minimum", plain.get(node.get("type", "")))
+
+
+WRONG: tuple[Any, ...] = (
+    *(None, True, 0, -1, 1.5, 10**30, 1e300, "", "x", "x\n", "é", "x" * 600, "auto", [], [[]], [None], {}, [{}]),
+    *({"type": "x"}, {"type": 1}, {"type": None}, {"type": ["x"]}, {"type": {}}, {"role": "x"}, {"role": ["user"]}),
+    *({"type": "message"}, {"type": "function"}, {"type": "input_text"}, {"id": "x"}, {"role": "user", "type": "x"}),
+)
+NAMES = ("x", "typ", "type", "role", "id", "status", "content")
+Step = str | int
+
+
+def places(value: Any, path: tuple[Step, ...] = ()) -> Iterator[tuple[Step, ...]]:
+    """The path of every value inside, the whole excepted."""
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, inner in members:
+        yield (*path, step)
+        yield from places(inner, (*path, step))
+
+
+def mutated(body: Any, chance: Random) -> tuple[tuple[Step, ...], Any]:
+    """A body with one member dropped, added or replaced, and the path of that member."""
+    body = deepcopy(body)
+    *above, step = path = chance.choice([*places(body), (chance.choice(NAMES),)])
+    inside = body
+    for one in above:
+        inside = inside[one]
+    wrong = deepcopy(chance.choice(WRONG))
+    how = chance.random()
+    if how < 0.2 and (isinstance(step, int) or step in inside):
+        del inside[step]
+    elif how < 0.4 and isinstance(inside, dict):
+        path = (*above, chance.choice(NAMES))
+        inside[path[-1]] = wrong
+    else:
+        inside[step] = wrong
+    return tuple(path), body
+
+
+def related(found: str, mutated: tuple[Step, ...]) -> bool:
+    """Whether a breach lies at, above or below a mutation, or beside it: what is missing or unknown besides a new type."""
+    return found.startswith(dotted(mutated[:-1])) or dotted(mutated).startswith(found)
+
+
+REQUESTS = [
+    name
+    for name in schema.roots(schema.directory())
+    if name.startswith(("Create", "CompactR")) or name == "InputTokenCount"
+]
+
+
+class TestTheTwoEngines:
+    """`jsonschema-rs` decides, the walk explains: they must not disagree."""
+
+    @pytest.mark.parametrize("root", REQUESTS)
+    @settings(max_examples=60, deadline=None)
+    @given(seed=st.integers(0, 2**32))
+    def test_agree_on_requests_with_one_member_wrong(self, root: str, seed: int) -> None:
+        whole, chance = schema.load(root), Random(seed)
+        good = {**(MINIMAL if root == CREATE else {}), **instance(whole, whole, chance)}
+        path, body = mutated(good, chance)
+        said = breach.first(root, body)
+        assert (said is None) == schema.validator(root).is_valid(body)
+        walked = next(iter(breach._walker(root).iter_errors(body)), None)
+        assert (walked is None) == (said is None)
+        if said is not None and schema.validator(root).is_valid(good):
+            assert said.keyword != "unexplained"
+            assert related(said.path, path)
+
+    @pytest.mark.parametrize("root", schema.roots(schema.directory()))
+    def test_agree_that_a_made_up_instance_is_right(self, root: str) -> None:
+        whole = schema.load(root)
+        made = [instance(whole, whole, Random(seed)) for seed in range(20)]
+        right = [one for one in made if schema.validator(root).is_valid(one)]
+        assert right, "no instance of this root could be made up"
+        assert all(next(iter(breach._walker(root).iter_errors(one)), None) is None for one in right)

@@ -1,0 +1,278 @@
+"""What the model says next: the forms of a turn, the routes that choose among them, and what happens without one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from harness.errors import NoTurn, ScriptError
+from harness.exchange import Request
+from harness.item import Item
+from harness.items import function_call, message
+from harness.script import Route, Script, fits, said
+
+
+def ask(input: Any = "hi", **members: Any) -> Request:
+    return Request("POST", "/responses", body={"model": "gpt-4.1", "input": input, **members})
+
+
+def texts(items: list[Item]) -> list[str]:
+    return [item.members["content"][0]["text"] for item in items]
+
+
+def answer(script: Script, input: Any = "hi", **members: Any) -> str:
+    (text,) = texts(script.next(ask(input, **members)))
+    return text
+
+
+class TestATurn:
+    def test_may_be_an_item_a_list_or_a_tuple(self) -> None:
+        script = Script()
+        script.add([message("one"), [message("two"), message("three")], (message("four"),)])
+        assert [texts(script.next(ask())) for _ in range(3)] == [["one"], ["two", "three"], ["four"]]
+
+    def test_may_be_a_function_of_the_request(self) -> None:
+        script = Script()
+        script.add([lambda request: message(f"you said {request.body['input']}")])
+        assert answer(script, "hello") == "you said hello"
+
+    def test_may_be_a_generator_function_that_is_sent_each_next_request(self) -> None:
+        def talk(first: Request) -> Iterator[Item]:
+            second = yield message(f"1: {first.body['input']}")
+            third = yield [message(f"2: {second.body['input']}")]
+            yield message(f"3: {third.body['input']}")
+
+        script = Script()
+        script.add([talk, message("after")])
+        assert [answer(script, word) for word in ("a", "b", "c", "d")] == ["1: a", "2: b", "3: c", "after"]
+
+    def test_may_be_an_iterator(self) -> None:
+        script = Script()
+        script.add([iter([message("one"), message("two")]), message("three")])
+        assert [answer(script) for _ in range(3)] == ["one", "two", "three"]
+
+    def test_may_be_a_generator_that_was_started_nowhere_yet(self) -> None:
+        script = Script()
+        script.add([message(word) for word in ("one", "two")])
+        script.add([(message(word) for word in ("three",))])
+        assert [answer(script) for _ in range(3)] == ["one", "two", "three"]
+
+    @pytest.mark.parametrize("turn", ["hi", 5, None, {"type": "message"}, ["hi"], [message("x"), 5], [[message("x")]]])
+    def test_of_another_form_is_refused_when_it_is_scripted(self, turn: Any) -> None:
+        with pytest.raises(ScriptError, match=r"^script: .* is not a turn\. Give an item"):
+            Script().add([turn])
+
+    def test_that_is_empty_is_refused_when_it_is_scripted(self) -> None:
+        with pytest.raises(ScriptError, match=r"script: \[\] is an empty turn"):
+            Script().add([[]])
+
+    def test_that_is_refused_leaves_the_script_as_it_was(self) -> None:
+        script = Script(lambda request: [message("fallback")])
+        with pytest.raises(ScriptError):
+            script.add([message("x"), "hi"])
+        assert answer(script) == "fallback"
+
+    def test_that_returns_none_of_the_forms_is_refused_when_it_is_taken(self) -> None:
+        script = Script()
+        script.add([lambda request: "hi"])
+        with pytest.raises(ScriptError, match="script: 'hi' is not a turn"):
+            script.next(ask())
+
+    def test_that_raises_is_named_with_what_it_raised(self) -> None:
+        def broken(request: Request) -> Iterator[Item]:
+            yield message("fine")
+            raise ValueError("out of ideas")
+
+        script = Script()
+        script.when({"input": "x"}).script(lambda request: request.body["no"], broken)
+        with pytest.raises(ScriptError, match=r"when\(input='x'\): a turn raised KeyError: 'no'"):
+            script.next(ask("x"))
+        assert answer(script, "x") == "fine"
+        with pytest.raises(ScriptError, match="a turn raised ValueError: out of ideas"):
+            script.next(ask("x"))
+
+    def test_may_say_itself_that_the_script_is_wrong(self) -> None:
+        def strict(request: Request) -> Item:
+            raise ScriptError("asked too early")
+
+        script = Script()
+        script.add([strict])
+        with pytest.raises(ScriptError, match="^asked too early$"):
+            script.next(ask())
+
+
+class TestARoute:
+    def test_is_tried_in_the_order_of_adding_the_bare_script_last(self) -> None:
+        script = Script()
+        script.add([message("else")])
+        script.when({"input": "deploy"}).script(message("first"))
+        script.when({"input": "deploy now"}).script(message("second"))
+        assert [answer(script, "Deploy now") for _ in range(3)] == ["first", "second", "else"]
+
+    def test_that_is_spent_steps_aside(self) -> None:
+        script = Script()
+        script.when({"input": "x"}).script(message("once"))
+        script.add([message("else")])
+        assert [answer(script, "x"), answer(script, "x")] == ["once", "else"]
+
+    def test_needs_all_its_conditions(self) -> None:
+        script = Script()
+        script.when({"input": "x", "model": "gpt-5*"}).script(message("both"))
+        script.add([message("else")])
+        assert answer(script, "x") == "else"
+        assert answer(script, "x", model="gpt-5-mini") == "both"
+
+    def test_on_something_else_is_refused(self) -> None:
+        with pytest.raises(ScriptError, match=r"when\(mood, size=…\): a route can look at instructions, tools, model"):
+            Script().when({"size": "x", "mood": "x"})
+
+    def test_is_named_by_its_conditions(self) -> None:
+        assert str(Route({"input": "x", "tools": ["f"]})) == "when(input='x', tools=['f'])"
+        assert str(Route({})) == "script"
+
+
+class TestACondition:
+    @pytest.mark.parametrize(
+        ("what", "body", "heard"),
+        [
+            ("instructions", {"instructions": "Be brief."}, "Be brief."),
+            (
+                "instructions",
+                {
+                    "instructions": "A",
+                    "input": [{"role": "developer", "content": "B"}, {"role": "system", "content": "C"}],
+                },
+                "A\nB\nC",
+            ),
+            ("instructions", {}, ""),
+            ("input", {"input": "hello"}, "hello"),
+            ("input", {"input": [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]}, "b"),
+            (
+                "input",
+                {"input": [{"role": "user", "content": [{"type": "input_text", "text": t} for t in "ab"]}]},
+                "a\nb",
+            ),
+            ("input", {"input": [{"type": "function_call_output", "output": "18 C"}]}, "18 C"),
+            ("input", {"input": [{"role": "user", "content": "a"}, {"type": "item_reference", "id": "x"}]}, "a"),
+            ("input", {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}]}, ""),
+            ("input", {}, ""),
+            ("model", {"model": "gpt-5"}, "gpt-5"),
+            ("model", {}, ""),
+            ("agent", {"agent_reference": {"name": "ops"}}, "ops"),
+            ("agent", {"agent": {"name": "ops"}}, "ops"),
+            ("agent", {"metadata": {"agent": "ops"}}, "ops"),
+            ("agent", {"metadata": None}, ""),
+            (
+                "tools",
+                {
+                    "tools": [
+                        {"type": "function", "name": "f"},
+                        {"type": "mcp", "server_label": "s"},
+                        {"type": "web_search"},
+                    ]
+                },
+                ["f", "s", "web_search"],
+            ),
+            ("tools", {"tools": None}, []),
+        ],
+    )
+    def test_looks_at_one_side_of_a_request(self, what: str, body: dict[str, Any], heard: Any) -> None:
+        assert said(Request("POST", "/responses", body=body), what) == heard
+
+    def test_sees_nothing_in_a_request_without_an_object(self) -> None:
+        request = Request("GET", "/responses/resp_1")
+        assert [said(request, what) for what in ("instructions", "tools", "input", "agent")] == ["", [], "", ""]
+
+    @pytest.mark.parametrize(
+        ("name", "wanted", "actual", "met"),
+        [
+            ("input", "WEATHER", "the weather in Paris", True),
+            ("input", "rain", "the weather in Paris", False),
+            ("input", re.compile(r"in \w+$"), "the weather in Paris", True),
+            ("input", re.compile("^in"), "the weather in Paris", False),
+            ("input", lambda text: len(text) > 3, "long", True),
+            ("model", "gpt-5*", "gpt-5-mini", True),
+            ("model", "gpt-5", "gpt-5-mini", False),
+            ("model", re.compile("mini"), "gpt-5-mini", True),
+            ("tools", "f", ["f", "g"], True),
+            ("tools", ["f", "g"], ["g", "f", "h"], True),
+            ("tools", ["f", "x"], ["f"], False),
+            ("tools", lambda names: not names, [], True),
+        ],
+    )
+    def test_is_met_by_kind(self, name: str, wanted: Any, actual: Any, met: bool) -> None:
+        assert fits(name, wanted, actual) is met
+
+
+class TestWithoutATurn:
+    def test_the_fallback_answers_when_nothing_was_scripted(self) -> None:
+        script = Script(lambda request: [message(f"echo {request.body['input']}")])
+        assert answer(script, "x") == "echo x"
+
+    def test_the_fallback_is_silent_once_something_was(self) -> None:
+        script = Script(lambda request: [message("echo")])
+        script.add([message("one")])
+        script.next(ask())
+        with pytest.raises(NoTurn):
+            script.next(ask())
+
+    def test_the_problem_says_that_nothing_was_scripted(self) -> None:
+        with pytest.raises(NoTurn) as told:
+            Script().next(ask())
+        assert str(told.value) == (
+            "No turn is left for this request: nothing was scripted. Add one: mock.script(message('…'))."
+        )
+
+    def test_the_problem_says_what_was_taken(self) -> None:
+        script = Script()
+        script.when({"input": "x"}).script(message("one"))
+        script.next(ask("x"))
+        with pytest.raises(NoTurn, match=r"No turn is left for this request: when\(input='x'\) \(1 taken\)\. Add one"):
+            script.next(ask("x"))
+
+    def test_the_problem_shows_the_closest_route_and_what_differs(self) -> None:
+        script = Script()
+        script.when({"input": "a", "model": "o*", "instructions": "planner"}).script(message("far"))
+        script.when({"input": "weather", "model": "gpt-*"}).script(message("near"), message("near"))
+        with pytest.raises(NoTurn) as told:
+            script.next(ask("x" * 300))
+        assert str(told.value).splitlines() == [
+            "No turn answers this request. The closest is when(input='weather', model='gpt-*'), 2 turn(s) left:",
+            "  - input wanted: 'weather'",
+            f"  + input was:    '{'x' * 196}...",
+            "Loosen that condition, or add a turn that answers every request: mock.script(…).",
+        ]
+
+
+class TestWhatIsUnused:
+    def test_are_the_turns_nobody_took_with_their_routes(self) -> None:
+        script = Script()
+        route = script.when({"input": "x"}).script(message("one"))
+        taken, left = message("two"), message("three")
+        default = script.add([taken, left])
+        script.next(ask("y"))
+        assert script.unused == [(route, route.turns[0]), (default, left)]
+
+    def test_is_no_generator_that_has_begun(self) -> None:
+        def talk(request: Request) -> Iterator[Item]:
+            yield message("one")
+            yield message("two")
+
+        script = Script()
+        script.add([talk])
+        assert len(script.unused) == 1
+        script.next(ask())
+        assert script.unused == []
+
+    def test_is_nothing_before_anything_was_scripted(self) -> None:
+        assert Script().unused == []
+
+
+def test_a_turn_of_calls_is_told_as_it_was_scripted() -> None:
+    script = Script()
+    calls = [function_call("f", {}), function_call("g", {})]
+    script.add([calls])
+    assert script.next(ask()) == calls

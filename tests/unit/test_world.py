@@ -1,0 +1,193 @@
+"""Everything one key can see: what it stored, its account, its journal, its clock; two Worlds share nothing."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pytest
+
+from harness.errors import ConfigError, ScriptError
+from harness.exchange import Answer, Request
+from harness.items import message
+from harness.organization import Organization, RateLimit
+from harness.paging import page
+from harness.world import EPOCH, Conversation, World, conversation_id
+
+USER = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}], "id": "msg_user"}
+THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": []}
+CALL = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": "{}"}
+SAID = {"type": "message", "id": "msg_1", "role": "assistant", "content": []}
+
+
+def response(id: str, *output: dict[str, Any]) -> dict[str, Any]:
+    return {"id": id, "output": list(output)}
+
+
+def ask(**members: Any) -> Request:
+    return Request("POST", "/responses", body={"model": "gpt-4.1", "input": "hi", **members})
+
+
+class TestWhatIsStored:
+    def test_can_be_continued(self) -> None:
+        world = World()
+        world.store(response("resp_1", SAID), [USER], [])
+        world.store(response("resp_2", CALL), [], world.stored_items({"previous_response_id": "resp_1"}))
+        assert world.stored_items({"previous_response_id": "resp_2"}) == [USER, SAID, CALL]
+        assert world.responses["resp_1"].input == [USER]
+
+    def test_is_resolved_with_what_a_request_adds(self) -> None:
+        world = World()
+        world.store(response("resp_1", SAID), [USER], [])
+        body = {
+            "previous_response_id": "resp_1",
+            "input": [{"type": "item_reference", "id": "msg_user"}, {"id": "msg_x"}],
+        }
+        transcript = world.transcript(body)
+        assert (transcript.items, transcript.start, transcript.missing) == ([USER, SAID, USER], 2, ("msg_x",))
+        assert transcript.added == [USER]
+
+    def test_can_be_referred_to_by_the_ids_of_its_items(self) -> None:
+        world = World()
+        world.store(response("resp_1", SAID), [USER, {"type": "message", "role": "user", "content": "no id"}], [])
+        assert set(world.items) == {"msg_user", "msg_1"}
+
+    @pytest.mark.parametrize("named", ["conv_1", {"id": "conv_1"}])
+    def test_may_be_a_conversation(self, named: Any) -> None:
+        world = World()
+        world.conversations["conv_1"] = Conversation({"id": "conv_1"}, [USER])
+        assert world.stored_items({"conversation": named}) == [USER]
+
+    @pytest.mark.parametrize(
+        "body", [{}, {"previous_response_id": "resp_0"}, {"conversation": "conv_0"}, {"conversation": 5}]
+    )
+    def test_is_nothing_for_a_request_that_continues_nothing(self, body: dict[str, Any]) -> None:
+        assert list(World().stored_items(body)) == []
+
+    def test_links_reasoning_with_the_item_that_follows(self) -> None:
+        world = World()
+        world.store(response("resp_1", THOUGHT, CALL, SAID), [], [])
+        assert world.reasoning_of == {"fc_1": "rs_1"}
+        assert world.follower_of == {"rs_1": "fc_1"}
+
+    def test_remembers_reasoning_that_nothing_followed(self) -> None:
+        world = World()
+        world.store(response("resp_1", THOUGHT), [], [])
+        assert (world.reasoning_of, world.follower_of) == ({}, {"rs_1": ""})
+
+    @pytest.mark.parametrize(
+        ("body", "id"), [({"conversation": {"id": 5}}, None), ({}, None), ({"conversation": "c"}, "c")]
+    )
+    def test_is_found_by_the_id_of_a_conversation(self, body: dict[str, Any], id: str | None) -> None:
+        assert conversation_id(body) == id
+
+
+class TestItsItems:
+    def test_are_given_ids_of_their_kind_where_they_have_none(self) -> None:
+        items = [{"type": "message"}, {"type": "function_call_output"}, {"type": "reasoning"}, {"type": "odd"}, USER]
+        given = World().identified([*items, {"type": "item_reference", "id": "x"}], "resp_1", EPOCH)
+        assert [item["id"].partition("_")[0] for item in given] == ["msg", "fc", "rs", "item", "msg"]
+        assert given[-1] == USER
+
+
+class TestItsAccount:
+    def test_is_what_the_server_was_given(self) -> None:
+        assert World(organization=Organization(zdr=True)).account.zdr
+        assert World().account == Organization()
+
+    def test_is_changed_by_name(self) -> None:
+        world = World()
+        assert world.organization(models=["gpt-4.1"], zdr=True) is world.account
+        assert world.organization(prompts={"pmpt_1"}).models == frozenset({"gpt-4.1"})
+        assert world.account.prompts == frozenset({"pmpt_1"})
+        assert world.account.zdr
+
+    def test_has_only_what_it_has(self) -> None:
+        with pytest.raises(ConfigError, match=r"organization\(colour, size=…\): it has name, models, scopes"):
+            World().organization(size=1, colour=2)
+
+    def test_cannot_be_changed_in_place(self) -> None:
+        with pytest.raises(FrozenInstanceError):
+            World().account.zdr = True  # type: ignore[misc]
+
+    @pytest.mark.parametrize(
+        ("what", "kind"), [("requests per min (RPM)", "requests"), ("tokens per min (TPM)", "tokens")]
+    )
+    def test_names_the_kind_of_a_limit(self, what: str, kind: str) -> None:
+        assert RateLimit(1, 1, 1, what).kind == kind
+
+
+class TestItsScript:
+    def test_answers_by_route_and_else_in_order(self) -> None:
+        world = World()
+        world.script(message("else"))
+        world.when(model="o*").script(message("o"))
+        world.when(instructions="plan", tools="f", input="x", agent="ops").script(message("all"))
+        wide = ask(instructions="plan", tools=[{"name": "f"}], input="x", metadata={"agent": "ops"})
+        said = [world.turns.next(one)[0].members["content"][0]["text"] for one in (ask(model="o3"), wide, ask())]
+        assert said == ["o", "all", "else"]
+
+    def test_may_be_extended_on_its_route(self) -> None:
+        world = World()
+        assert len(world.script(message("one")).script(message("two")).turns) == 2
+
+    def test_without_conditions_would_be_a_route_for_everything(self) -> None:
+        world = World()
+        world.when().script(message("any"))
+        assert world.turns.next(ask())[0].members["content"][0]["text"] == "any"
+
+    def test_refuses_what_is_no_turn(self) -> None:
+        with pytest.raises(ScriptError):
+            World().script("hi")  # type: ignore[arg-type]
+
+
+class TestItsJournal:
+    def test_counts_from_one(self) -> None:
+        world = World()
+        for status in (200, 400):
+            world.note(ask(), Answer(status))
+        assert [(one.number, one.status) for one in world.exchanges] == [(1, 200), (2, 400)]
+
+    @pytest.mark.parametrize("keep", [1, 5])
+    def test_keeps_the_latest_when_it_is_bounded(self, keep: int) -> None:
+        world = World()
+        for _ in range(100):
+            world.note(ask(), Answer(200), keep)
+            assert min(world.seen, keep) <= len(world.exchanges) <= 2 * keep
+        assert world.exchanges[-1].number == world.seen == 100
+
+
+class TestTwoWorlds:
+    def test_have_their_own_clocks_and_ids(self) -> None:
+        one, other = World("one"), World("other")
+        assert [one.tick(), one.tick(), other.tick()] == [EPOCH + 1, EPOCH + 2, EPOCH + 1]
+        assert one.ids.request() != other.ids.request()
+
+    def test_of_one_name_say_the_same(self) -> None:
+        assert World("one").ids.request() == World("one").ids.request()
+
+
+class TestAPage:
+    ITEMS = tuple({"id": f"msg_{number}"} for number in range(30))
+
+    def ids(self, **query: Any) -> tuple[list[int], bool]:
+        shown = page(self.ITEMS, query)
+        numbers = [int(item["id"].partition("_")[2]) for item in shown["data"]]
+        ends = (shown["first_id"], shown["last_id"])
+        assert ends == ((f"msg_{numbers[0]}", f"msg_{numbers[-1]}") if numbers else (None, None))
+        return numbers, shown["has_more"]
+
+    def test_is_the_newest_twenty_first(self) -> None:
+        assert self.ids() == (list(range(29, 9, -1)), True)
+
+    def test_goes_on_after_the_last_of_the_page_before(self) -> None:
+        assert self.ids(after="msg_10", limit=5) == ([9, 8, 7, 6, 5], True)
+        assert self.ids(after="msg_5", limit=5) == ([4, 3, 2, 1, 0], False)
+        assert self.ids(after="msg_0") == ([], False)
+
+    def test_may_begin_with_the_oldest(self) -> None:
+        assert self.ids(order="asc", limit=2) == ([0, 1], True)
+        assert self.ids(order="asc", after="msg_27", limit=100) == ([28, 29], False)
+
+    def test_after_an_unknown_item_is_the_first(self) -> None:
+        assert self.ids(after="msg_x", limit=1) == ([29], True)
