@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from harness import breach
@@ -35,7 +35,7 @@ def check(request: Request, world: Any) -> Refusal | None:
 
     `world` is None when the key names no World. The body is not changed; null members at the top level count as absent.
     """
-    before, after = _plan(request.operation)
+    before, after = _plan(request.operation, _members(request.body))
     for rule, judge in before:
         for facts in judge(request, world, None):
             return Refusal(rule, rule.refuse(facts), facts)
@@ -84,9 +84,23 @@ def _by_keyword() -> Mapping[str, Rule]:
     return {rule.keyword: rule for rule in RULES.values() if rule.keyword and rule.keyword != "x-rule"}
 
 
-@cache
-def _plan(operation: str) -> tuple[tuple[Judge, ...], tuple[Judge, ...]]:
-    checks = [rule for rule in RULES.values() if rule.check and (operation in rule.on or "*" in rule.on)]
+def _members(body: Any) -> frozenset[str]:
+    """What rules may ask for by `when`: the members of a body, and `input[]` when its input is an array."""
+    if not isinstance(body, dict):
+        return frozenset()
+    return frozenset(body) if not isinstance(body.get("input"), list) else frozenset([*body, "input[]"])
+
+
+@lru_cache(maxsize=4096)
+def _plan(operation: str, members: frozenset[str]) -> tuple[tuple[Judge, ...], tuple[Judge, ...]]:
+    """The rules to ask about a request with these members: those before the schema, and those after it."""
+    checks = [
+        rule
+        for rule in RULES.values()
+        if rule.check
+        and (operation in rule.on or "*" in rule.on)
+        and (not rule.when or not members.isdisjoint(rule.when))
+    ]
     checks.sort(key=lambda rule: AREAS.index(rule.area) if rule.area in AREAS else len(AREAS))
     before = tuple((rule, _judging(rule)) for rule in checks if rule.area in BEFORE_SHAPE)
     return before, tuple((rule, _judging(rule)) for rule in checks if rule.area not in BEFORE_SHAPE)

@@ -20,6 +20,8 @@ from harness.organization import Organization
 Level = Literal["recorded", "reported", "documented", "typed", "assumed"]
 LEVELS: tuple[Level, ...] = ("recorded", "reported", "documented", "typed", "assumed")
 CREATE = "POST /responses"
+TRANSCRIPT = ("input[]", "previous_response_id", "conversation")
+"""The `when` of rules about items: one message alone, given as a string, breaks none of them."""
 
 
 class World(Protocol):
@@ -108,6 +110,7 @@ class Rule:
     needs: tuple[str, ...] = ()
     keyword: str | None = None
     fix: str = ""
+    when: tuple[str, ...] = ()
 
     @property
     def summary(self) -> str:
@@ -135,6 +138,8 @@ class Words(TypedDict, total=False):
 
     `rejects` maps the exact words of the API to the request that earns them; what is in `accepts` no rule may refuse.
     `on` names operations (`POST /responses` by default, `*` for all), `fix` says what a client should do instead.
+    `when` names members of the body, one of which a request must have to break the rule (`input[]`: an array as input);
+    others are not asked.
     """
 
     error: Required[ApiError]
@@ -142,6 +147,7 @@ class Words(TypedDict, total=False):
     rejects: Required[Mapping[str, Json | Case]]
     accepts: Sequence[Json | Case]
     on: str | Sequence[str]
+    when: str | Sequence[str]
     fix: str
 
 
@@ -177,7 +183,7 @@ def _add(
     needs: tuple[str, ...] = (),
     keyword: str | None = None,
 ) -> None:
-    source, on = words["source"], words.get("on", CREATE)
+    source = words["source"]
     made = Rule(
         id=id,
         area=module.rpartition(".")[2],
@@ -186,7 +192,8 @@ def _add(
         sources=(source,) if isinstance(source, Source) else tuple(source),
         rejects={said: _case(case) for said, case in words["rejects"].items()},
         accepts=tuple(map(_case, words.get("accepts", ()))),
-        on=(on,) if isinstance(on, str) else tuple(on),
+        on=_several(words.get("on", CREATE)),
+        when=_several(words.get("when", ())),
         check=check,
         needs=needs,
         keyword=keyword,
@@ -207,6 +214,10 @@ def _problem(made: Rule) -> str | None:
     if not made.rejects and made.level != "assumed":
         return "has no example: add rejects={'the exact words': {…}}"
     return None
+
+
+def _several(named: str | Sequence[str]) -> tuple[str, ...]:
+    return (named,) if isinstance(named, str) else tuple(named)
 
 
 def _case(case: Json | Case) -> Case:

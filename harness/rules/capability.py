@@ -26,6 +26,7 @@ def _reasons(request: Request) -> bool:
 
 
 @rule(
+    when=("temperature", "top_p", "presence_penalty", "frequency_penalty"),
     error=ApiError(400, "Unsupported parameter: '{name}' is not supported with this model.", "{name}"),
     source=[recorded("vercel/ai packages/openai fixtures", "2025"), reported(PROBE, DAY)],
     rejects={
@@ -56,6 +57,7 @@ def sampling_unsupported(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    when=("include", "top_logprobs"),
     error=ApiError(400, "logprobs are not supported with reasoning models.", "{name}", "unsupported_parameter"),
     source=[recorded("maruel/genai", "2025-12"), reported(PROBE, DAY)],
     rejects={"logprobs are not supported with reasoning models.": {"model": TERRA, "top_logprobs": 1}},
@@ -72,6 +74,7 @@ def logprobs_unsupported(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    when="reasoning",
     error=ApiError(
         400,
         "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
@@ -95,6 +98,7 @@ def effort_unsupported(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    when="reasoning",
     error=ApiError(
         400,
         "Unsupported parameter: 'reasoning.effort' is not supported with this model.",
@@ -119,6 +123,7 @@ def effort_without_reasoning(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    when="reasoning",
     error=ApiError(
         400,
         "Unsupported parameter: 'reasoning.summary' is not supported with the '{model}' model.",
@@ -142,6 +147,7 @@ def summary_unsupported(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    when="include",
     error=ApiError(400, "Encrypted content is not supported with this model.", "include"),
     source=reported("public reports of three origins", "2026-08"),
     rejects={
@@ -161,6 +167,7 @@ def encrypted_content_unsupported(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    when="text",
     error=ApiError(
         400,
         "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
@@ -186,6 +193,7 @@ def verbosity_unsupported(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    when="prompt_cache_retention",
     error=ApiError(
         400,
         "This model is compatible only with 24h extended prompt caching",
@@ -213,6 +221,7 @@ _NO_MINIMAL = {"web_search": "web_search", "web_search_preview": "web_search", "
 
 
 @rule(
+    when="reasoning",
     error=ApiError(400, "The following tools cannot be used with reasoning.effort 'minimal': {names}.", "tools"),
     source=reported("public reports of two origins", "2026"),
     rejects={

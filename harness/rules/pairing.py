@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.errors import ApiError
 from harness.exchange import Json
 from harness.items import function_call, message
-from harness.rule import Case, World, after, documented, recorded, reported, rule
+from harness.rule import TRANSCRIPT, Case, World, after, documented, recorded, reported, rule
 from harness.transcript import CALLS, Transcript
 
 HI: Json = {"role": "user", "content": "hi"}
@@ -36,6 +36,7 @@ _EXAMPLES: dict[str, Json] = {
 
 
 @rule(
+    when=TRANSCRIPT,
     error=ApiError(
         400, "Duplicate item found with id {id}. Remove duplicate items from your input and try again.", "input"
     ),
@@ -86,6 +87,7 @@ def duplicate_item(world: World, transcript: Transcript) -> Iterator[Json]:
 
 
 @rule(
+    when=TRANSCRIPT,
     error=ApiError(400, "No tool output found for {kind} {call_id}.", "input"),
     source=[
         reported("https://github.com/router-for-me/CLIProxyAPI/issues/2368", "2026-03-27"),
@@ -137,6 +139,7 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
 
 
 @rule(
+    when=TRANSCRIPT,
     error=ApiError(400, "No tool call found for {kind} with call_id {call_id}.", "input"),
     source=[
         recorded("vercel/ai packages/openai fixtures", "2026-08"),
@@ -175,6 +178,7 @@ def output_needs_call(transcript: Transcript) -> Iterator[Json]:
 
 
 @rule(
+    when=TRANSCRIPT,
     error=ApiError(400, "The following MCP approval requests do not have an approval: {ids}", "input"),
     source=reported("eight independent public programs that handle it, of OpenAI and of Foundry", "2026"),
     rejects={

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.errors import ApiError
 from harness.exchange import Json, Request
 from harness.items import message, reasoning
-from harness.rule import World, after, recorded, reported, rule
+from harness.rule import TRANSCRIPT, World, after, recorded, reported, rule
 from harness.transcript import Transcript
 
 _HINT = (
@@ -18,6 +18,7 @@ _THOUGHT = ([reasoning("**Planning**"), message("Hi.")],)
 
 
 @rule(
+    when=TRANSCRIPT,
     error=ApiError(404, "Item with id '{id}' not found.{hint}", "input"),
     source=[
         reported("https://github.com/Wei-Shaw/claude-relay-service/issues/323", "2025-09-03"),
@@ -41,6 +42,7 @@ def item_not_found(request: Request, transcript: Transcript) -> Iterator[Json]:
 
 
 @rule(
+    when=TRANSCRIPT,
     error=ApiError(400, "Item '{id}' of type 'reasoning' was provided without its required following item.", "input"),
     source=[
         recorded("pydantic/pydantic-ai tests/models/cassettes", "2025-09"),
@@ -91,6 +93,7 @@ def reasoning_without_follower(world: World, transcript: Transcript) -> Iterator
 
 
 @rule(
+    when=TRANSCRIPT,
     error=ApiError(
         400, "Item '{id}' of type '{type}' was provided without its required 'reasoning' item: '{reasoning}'.", "input"
     ),

@@ -21,6 +21,7 @@ def _conversation(request: Request) -> str | None:
 
 
 @rule(
+    when="previous_response_id",
     error=ApiError(
         400,
         "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'pre..._id' or 'conversation'.",
@@ -42,6 +43,7 @@ def previous_response_and_conversation(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    when="conversation",
     error=ApiError(404, "Conversation with id '{id}' not found."),
     source=[reported(PROBE, DAY), reported("public report of another origin", "2025-10-27")],
     rejects={
@@ -76,6 +78,7 @@ def conversation_path_not_found(request: Request, world: World) -> Iterator[Json
 
 
 @rule(
+    when="conversation",
     error=ApiError(
         400,
         "Another process is currently operating on this conversation. Please retry in a few seconds.",
@@ -98,6 +101,7 @@ def conversation_locked(request: Request, world: World) -> Iterator[Json]:
 
 
 @rule(
+    when="prompt",
     error=ApiError(404, "Prompt with id '{id}' not found."),
     source=reported(PROBE, DAY),
     rejects={"Prompt with id 'pmpt_x' not found.": {"prompt": {"id": "pmpt_x"}}},
@@ -112,6 +116,7 @@ def prompt_not_found(request: Request, world: World) -> Iterator[Json]:
 
 
 @rule(
+    when="previous_response_id",
     error=ApiError(
         400,
         "Previous response cannot be used for this organization due to Zero Data Retention.",
@@ -133,6 +138,7 @@ def previous_response_zdr(request: Request, world: World) -> Iterator[Json]:
 
 
 @rule(
+    when="previous_response_id",
     error=ApiError(
         400, "Previous response with id '{id}' not found.", "previous_response_id", "previous_response_not_found"
     ),

@@ -18,6 +18,7 @@ def _format(request: Request) -> Json:
 
 
 @rule(
+    when="text",
     error=ApiError(
         400, "Invalid schema for response_format '{name}': {problem}", "text.format.schema", "invalid_json_schema"
     ),
@@ -58,6 +59,7 @@ def response_schema(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    when="text",
     error=ApiError(
         400,
         "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.",
@@ -94,6 +96,7 @@ def _says_json(value: Any) -> bool:
 
 
 @rule(
+    when="text",
     error=ApiError(400, "Web Search cannot be used with JSON mode."),
     source=reported("public reports of two origins", "2026-06"),
     rejects={
@@ -114,6 +117,7 @@ def web_search_json_mode(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    when="stream_options",
     error=ApiError(400, "The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options"),
     source=reported("public reports of two origins", "2026"),
     rejects={

@@ -17,6 +17,7 @@ def _function(**parameters: object) -> Json:
 
 
 @rule(
+    when="tools",
     error=ApiError(
         400,
         "Invalid schema for function '{name}': {problem}",
@@ -69,6 +70,7 @@ def _chosen(choice: object) -> str | None:
 
 
 @rule(
+    when="tool_choice",
     error=ApiError(400, "Tool choice '{name}' must be specified with 'tools' parameter.", "tool_choice"),
     source=reported("public reports of three origins", "2026-10-07"),
     rejects={
@@ -91,6 +93,7 @@ def _continues(request: Request) -> bool:
 
 
 @rule(
+    when="tool_choice",
     error=ApiError(400, "Tool choice '{name}' not found in 'tools' parameter.", "tool_choice"),
     source=reported("public reports of two origins", "2026"),
     rejects={

@@ -100,7 +100,7 @@ class TestATurn:
 
         script = Script()
         script.add([strict])
-        with pytest.raises(ScriptError, match="^asked too early$"):
+        with pytest.raises(ScriptError, match=r"^asked too early$"):
             script.next(ask())
 
 

@@ -85,7 +85,7 @@ class TestWhatIsStored:
 class TestItsItems:
     def test_are_given_ids_of_their_kind_where_they_have_none(self) -> None:
         items = [{"type": "message"}, {"type": "function_call_output"}, {"type": "reasoning"}, {"type": "odd"}, USER]
-        given = World().identified([*items, {"type": "item_reference", "id": "x"}], "resp_1", EPOCH)
+        given = World().identified(items, "resp_1", EPOCH)
         assert [item["id"].partition("_")[0] for item in given] == ["msg", "fc", "rs", "item", "msg"]
         assert given[-1] == USER
 

@@ -1,0 +1,207 @@
+"""The whole pipeline without a network: key, path, contract, operation, journal, and what only our user can fix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pytest
+
+from harness.errors import ApiError, HarnessError
+from harness.exchange import Answer, Request
+from harness.items import message
+from harness.mock import Mock, bearer, teapot
+from harness.operation import OPERATIONS
+from harness.organization import Organization
+from harness.rule import RULES, assumed, rule
+
+AUTH = {"authorization": "Bearer sk-mock"}
+GOOD = {"model": "gpt-4.1", "input": "hi"}
+
+
+def post(mock: Mock, body: Any = GOOD, headers: dict[str, str] = AUTH, path: str = "/v1/responses") -> Answer:
+    return mock.handle("POST", path, headers, {}, orjson.dumps(body))
+
+
+def scripted() -> Mock:
+    return Mock(fallback=lambda request: [message("ok")])
+
+
+class TestAKey:
+    @pytest.mark.parametrize(
+        ("header", "key"),
+        [
+            ("Bearer sk-1", "sk-1"),
+            ("bearer  sk-1 ", "sk-1"),
+            ("Bearer a b", "a b"),
+            ("Bearer ", None),
+            ("Bearer", None),
+            ("Basic sk-1", None),
+            ("", None),
+        ],
+    )
+    def test_is_read_from_the_authorization(self, header: str, key: str | None) -> None:
+        assert bearer({"authorization": header}) == key
+
+    def test_has_a_world_of_its_own(self) -> None:
+        mock = scripted()
+        id = post(mock).body["id"]
+        others = {"authorization": "Bearer sk-other"}
+        assert mock.handle("GET", f"/v1/responses/{id}", AUTH, {}, b"").status == 200
+        assert mock.handle("GET", f"/v1/responses/{id}", others, {}, b"").status == 404
+        assert list(mock.worlds) == ["sk-mock", "sk-other"]
+
+    def test_opens_its_world_once(self) -> None:
+        made: list[str] = []
+        mock = Mock(prepare=lambda world: made.append(world.name), organization=Organization(zdr=True))
+        assert mock.open("sk-1", "a name", "http://x/v1") is mock.open("sk-1")
+        assert made == ["a name"]
+        assert (mock.open("sk-1").base_url, mock.open("sk-1").api_key, mock.open("sk-2").name) == (
+            "http://x/v1",
+            "sk-1",
+            "sk-2",
+        )
+        assert mock.open("sk-1").account.zdr
+
+    def test_is_forgotten_when_it_is_closed(self) -> None:
+        mock = scripted()
+        post(mock)
+        mock.close("sk-mock")
+        mock.close("sk-mock")
+        assert mock.worlds == {}
+
+    def test_that_was_opened_need_not_begin_with_sk(self) -> None:
+        mock = scripted()
+        mock.open("any key")
+        assert post(mock, headers={"authorization": "Bearer any key"}).status == 200
+
+    def test_that_is_unknown_leaves_no_world(self) -> None:
+        mock = scripted()
+        answer = post(mock, headers={"authorization": "Bearer nobody"})
+        assert (answer.status, answer.headers["x-request-id"], mock.worlds) == (401, "req_" + "0" * 32, {})
+
+
+class TestAnAnswer:
+    def test_carries_the_headers_of_the_api(self) -> None:
+        headers = post(scripted()).headers
+        assert headers["content-type"] == "application/json"
+        assert headers["openai-version"] == "2020-10-01"
+        assert headers["x-request-id"].startswith("req_")
+        assert headers["openai-processing-ms"].isdecimal()
+
+    def test_is_a_stream_when_asked_for(self) -> None:
+        answer = post(scripted(), {**GOOD, "stream": True})
+        assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
+        assert answer.events is not None
+        assert [answer.events[0]["type"], answer.events[-1]["type"]] == ["response.created", "response.completed"]
+
+    def test_is_the_same_for_the_same_requests(self) -> None:
+        assert post(scripted()) == post(scripted())
+
+    def test_of_a_refusal_names_the_rule(self) -> None:
+        answer = post(scripted(), {**GOOD, "seed": 1})
+        assert (answer.status, answer.rule) == (400, "unknown_parameter")
+        assert list(answer.body["error"]) == ["message", "type", "param", "code"]
+
+    def test_is_written_down_with_its_request(self) -> None:
+        mock = scripted()
+        mock.handle("GET", "/v1/responses/resp_1", AUTH, {"starting_after": "3", "include": ["x"]}, b"")
+        post(mock, path="/v1/nowhere")
+        one, other = mock.worlds["sk-mock"].exchanges
+        assert (one.request.operation, one.request.params) == (
+            "GET /responses/{response_id}",
+            {"response_id": "resp_1"},
+        )
+        assert one.request.query == {"starting_after": 3, "include": ["x"]}
+        assert (other.number, other.request.operation, other.request.path) == (2, "unknown URL", "/nowhere")
+
+    def test_is_kept_for_a_while_where_the_journal_is_bounded(self) -> None:
+        mock = Mock(fallback=lambda request: [message("ok")], journal=2)
+        for _ in range(9):
+            post(mock)
+        exchanges = mock.worlds["sk-mock"].exchanges
+        assert len(exchanges) <= 4
+        assert exchanges[-1].number == 9
+
+
+class TestWhatOnlyTheUserCanFix:
+    def test_is_a_teapot_that_no_client_retries(self) -> None:
+        answer = teapot(HarnessError("do this"))
+        assert (answer.status, answer.headers) == (418, {"x-should-retry": "false"})
+        assert answer.body == {
+            "error": {"message": "do this", "type": "harness_error", "param": None, "code": "HarnessError"}
+        }
+
+    def test_is_a_request_without_a_turn(self) -> None:
+        mock = Mock()
+        answer = post(mock)
+        assert (answer.status, answer.body["error"]["code"]) == (418, "NoTurn")
+        ((request, problem),) = mock.worlds["sk-mock"].problems
+        assert request.body == GOOD
+        assert problem == answer.body["error"]["message"]
+        assert mock.worlds["sk-mock"].exchanges[0].status == 418
+
+    def test_is_a_turn_the_api_could_not_have_given(self) -> None:
+        mock = Mock()
+        broken = message("hi")
+        broken.members["content"] = "hi"
+        mock.open("sk-mock").script(broken)
+        said = post(mock).body["error"]
+        assert said["code"] == "ScriptError"
+        assert said["message"].startswith(
+            "the scripted answer is not one the API could give: Invalid type for 'output[0].con"
+        )
+
+    def test_is_a_fallback_that_raises(self) -> None:
+        def fallback(request: Request) -> list[Any]:
+            raise LookupError("nothing left to say")
+
+        mock = Mock(fallback=fallback)
+        said = post(mock).body["error"]["message"]
+        assert said.startswith("POST /responses: fallback (")
+        assert said.endswith("raised LookupError: nothing left to say")
+        assert "test_mock.py:" in said
+        assert mock.worlds["sk-mock"].problems[0][1] == said
+
+    @pytest.mark.parametrize(("headers", "noted"), [(AUTH, 1), ({}, 0)])
+    def test_is_a_rule_of_theirs_that_raises(self, headers: dict[str, str], noted: int) -> None:
+        def clumsy(request: Request) -> Iterator[dict[str, Any]]:
+            """A rule that trips over a header it did not expect to be absent."""
+            yield {"value": request.headers["x-value"]}
+
+        operation = "POST /test_mock"
+        with operation_and_rule(operation, clumsy):
+            mock = Mock()
+            answer = mock.handle("POST", "/v1/test_mock", headers, {}, b"")
+        if headers:
+            assert answer.status == 418
+            assert answer.body["error"]["message"].endswith("raised KeyError: 'x-value'")
+        else:
+            assert answer.status == 401
+        assert sum(len(world.problems) for world in mock.worlds.values()) == noted
+
+
+class operation_and_rule:  # noqa: N801  (reads as a phrase)
+    """An endpoint and a rule on it, for the time of a block."""
+
+    def __init__(self, id: str, check: Any) -> None:
+        self.id, self.check = id, check
+
+    def __enter__(self) -> None:
+        from harness import operation as module
+
+        method, _, template = self.id.partition(" ")
+
+        def handler(request: Request, world: Any) -> Answer:
+            """Nothing."""
+            return Answer(200, {})
+
+        module.operation(method, template)(handler)
+        rule(on=self.id, error=ApiError(400, "{value}"), source=assumed("a test"), rejects={})(self.check)
+
+    def __exit__(self, *_: object) -> None:
+        from harness import operation as module
+
+        del OPERATIONS[self.id], RULES[self.check.__name__]
+        del module._PATHS[self.id.partition(" ")[2]]
