@@ -198,6 +198,20 @@ _ECHOES: Mapping[str, Callable[[Any], Any]] = {
 """The members of a request that its response repeats, and how."""
 
 
+_PARTS: Mapping[str, Json] = {
+    "output_text": {"annotations": [], "logprobs": []},
+    "input_image": {"detail": "auto", "file_id": None, "image_url": None},
+}
+"""The members a part has in a list although the client may leave them out."""
+
+_WITH_STATUS = frozenset(
+    f"{name}{end}"
+    for name in ("apply_patch", "computer", "custom_tool", "function", "shell", "tool_search")
+    for end in ("_call", "_call_output", "_output")
+) | {"code_interpreter_call", "file_search_call", "image_generation_call", "local_shell_call", "web_search_call"}
+"""The kinds of items that have a status in a list although the client may leave it out."""
+
+
 def listed_input(body: Json) -> list[Json]:
     """The request's own input as `GET …/input_items` shows it: typed items, strings as parts; ids are given later."""
     return [_listed(item) for item in input_items(body)]
@@ -205,10 +219,25 @@ def listed_input(body: Json) -> list[Json]:
 
 def _listed(item: Json) -> Json:
     if item.get("role") is None or item.get("type", "message") != "message":
-        return dict(item)
+        return _listed_other(item)
     content = item["content"]
     kind = "output_text" if item["role"] == "assistant" else "input_text"
-    parts = [{"type": kind, "text": content}] if isinstance(content, str) else content
+    parts = _parts([{"type": kind, "text": content}] if isinstance(content, str) else content)
     phase = {"phase": item["phase"]} if item.get("phase") else {}
     base: Json = {"type": "message", "status": "completed", "content": parts, "role": item["role"], **phase}
     return {"id": item["id"], **base} if item.get("id") else base
+
+
+def _listed_other(item: Json) -> Json:
+    listed = {**item, "status": item.get("status") or "completed"} if item.get("type") in _WITH_STATUS else dict(item)
+    if isinstance(item.get("output"), list):
+        listed["output"] = _parts(item["output"])
+    return listed
+
+
+def _parts(parts: Sequence[Json]) -> list[Json]:
+    """Parts with the members that a list always shows; what the client gave as null is one it left out."""
+    return [
+        {**_PARTS.get(part.get("type", ""), {}), **{name: said for name, said in part.items() if said is not None}}
+        for part in parts
+    ]

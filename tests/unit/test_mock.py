@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import orjson
 import pytest
 
+from harness import operation
 from harness.errors import ApiError, HarnessError
 from harness.exchange import Answer, Request
 from harness.items import message
 from harness.mock import Mock, bearer, teapot
-from harness.operation import OPERATIONS
 from harness.organization import Organization
 from harness.rule import RULES, assumed, rule
 
@@ -26,6 +27,20 @@ def post(mock: Mock, body: Any = GOOD, headers: dict[str, str] = AUTH, path: str
 
 def scripted() -> Mock:
     return Mock(fallback=lambda request: [message("ok")])
+
+
+@contextmanager
+def added(method: str, template: str, check: Any) -> Iterator[None]:
+    """An endpoint and a rule on it, for the time of a block."""
+
+    def handler(request: Request, world: Any) -> Answer:
+        """Nothing."""
+        return Answer(200, {})
+
+    operation.operation(method, template)(handler)
+    rule(on=f"{method} {template}", error=ApiError(400, "{value}"), source=assumed("a test"), rejects={})(check)
+    yield
+    del RULES[check.__name__], operation.OPERATIONS[f"{method} {template}"], operation._PATHS[template]
 
 
 class TestAKey:
@@ -170,8 +185,7 @@ class TestWhatOnlyTheUserCanFix:
             """A rule that trips over a header it did not expect to be absent."""
             yield {"value": request.headers["x-value"]}
 
-        operation = "POST /test_mock"
-        with operation_and_rule(operation, clumsy):
+        with added("POST", "/test_mock", clumsy):
             mock = Mock()
             answer = mock.handle("POST", "/v1/test_mock", headers, {}, b"")
         if headers:
@@ -180,28 +194,3 @@ class TestWhatOnlyTheUserCanFix:
         else:
             assert answer.status == 401
         assert sum(len(world.problems) for world in mock.worlds.values()) == noted
-
-
-class operation_and_rule:  # noqa: N801  (reads as a phrase)
-    """An endpoint and a rule on it, for the time of a block."""
-
-    def __init__(self, id: str, check: Any) -> None:
-        self.id, self.check = id, check
-
-    def __enter__(self) -> None:
-        from harness import operation as module
-
-        method, _, template = self.id.partition(" ")
-
-        def handler(request: Request, world: Any) -> Answer:
-            """Nothing."""
-            return Answer(200, {})
-
-        module.operation(method, template)(handler)
-        rule(on=self.id, error=ApiError(400, "{value}"), source=assumed("a test"), rejects={})(self.check)
-
-    def __exit__(self, *_: object) -> None:
-        from harness import operation as module
-
-        del OPERATIONS[self.id], RULES[self.check.__name__]
-        del module._PATHS[self.id.partition(" ")[2]]

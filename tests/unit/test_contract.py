@@ -1,0 +1,258 @@
+"""The contract: which rule speaks, in which order, about what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from harness import contract
+from harness.body import DEEPEST, duplicate, members, parse, typed
+from harness.contract import check, conform, given, named_rules, verify_names, words_for
+from harness.errors import ApiError, RegistrationError
+from harness.exchange import Fault, Finding, Request
+from harness.rule import RULES, assumed, rule
+from harness.schema import directory, load, roots
+from harness.world import World
+
+AUTH = {"authorization": "Bearer sk-contract"}
+
+
+def request(body: Any = None, **members: Any) -> Request:
+    whole = {"model": "gpt-4.1", "input": "hi", **(body or {})}
+    return Request(
+        "POST", "/responses", AUTH, {}, whole, operation="POST /responses", schema="CreateResponse", **members
+    )
+
+
+def refused(asked: Request, world: World | None = None) -> str | None:
+    refusal = check(asked, world or World())
+    return refusal.rule.id if refusal else None
+
+
+class TestTheOrder:
+    def test_begins_with_the_key(self) -> None:
+        asked = Request("POST", "/responses", {}, fault=Fault("syntax"), operation="POST /responses")
+        assert refused(asked) == "auth_missing"
+
+    def test_goes_on_with_what_came_over_the_wire(self) -> None:
+        asked = Request("POST", "/responses", AUTH, fault=Fault("syntax"), operation="POST /responses")
+        assert refused(asked) == "body_syntax"
+
+    def test_then_the_schema_then_the_state(self) -> None:
+        unknown = {"previous_response_id": "resp_0"}
+        assert refused(request({**unknown, "seed": 1})) == "unknown_parameter"
+        assert refused(request(unknown)) == "previous_response_not_found"
+        assert refused(request()) is None
+
+    def test_ends_with_the_first_refusal(self) -> None:
+        refusal = check(request({"temperature": "hot", "seed": 1}), World())
+        assert refusal is not None
+        assert refusal.error == ApiError(400, "Unknown parameter: 'seed'.", "seed", "unknown_parameter")
+        assert refusal.facts["path"] == "seed"
+
+    def test_takes_no_notice_of_the_schema_where_there_is_none(self) -> None:
+        asked = Request(
+            "GET",
+            "/conversations/conv_x",
+            AUTH,
+            params={"conversation_id": "conv_x"},
+            operation="GET /conversations/{conversation_id}",
+        )
+        assert refused(asked) == "conversation_path_not_found"
+
+    def test_judges_the_query_of_a_request_without_body(self) -> None:
+        asked = Request(
+            "GET",
+            "/responses/resp_0",
+            AUTH,
+            {"stream": "x"},
+            params={"response_id": "resp_0"},
+            operation="GET /responses/{response_id}",
+            schema="RetrieveResponse",
+        )
+        assert refused(asked) == "invalid_type"
+
+    def test_changes_nothing_in_the_body(self) -> None:
+        asked = request({"temperature": None, "input": [{"role": "user", "content": "x"}]})
+        before = str(asked.body)
+        assert refused(asked) is None
+        assert str(asked.body) == before
+
+
+def subjects(*names: str) -> Any:
+    """A rule that takes these subjects and yields what they are."""
+    scope: dict[str, Any] = {}
+    takes = ", ".join(names)
+    exec(
+        f'def judge({takes}):\n    """A rule."""\n    yield {{"seen": " ".join(type(one).__name__ for one in ({takes},))}}',
+        scope,
+    )
+    return scope["judge"]
+
+
+@pytest.fixture
+def registered() -> Iterator[Any]:
+    """Registers a rule on an operation of its own; both are gone after the test."""
+    before = dict(RULES)
+
+    def register(judge: Any, on: str) -> None:
+        judge.__module__ = "mine"
+        rule(on=on, error=ApiError(400, "{seen}"), source=assumed("a test"), rejects={})(judge)
+
+    yield register
+    RULES.clear()
+    RULES.update(before)
+    contract._plan.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("request",),
+        ("world",),
+        ("transcript",),
+        ("request", "world"),
+        ("request", "transcript"),
+        ("world", "transcript"),
+        ("request", "world", "transcript"),
+    ],
+)
+def test_a_rule_is_given_the_subjects_it_takes(registered: Any, names: tuple[str, ...]) -> None:
+    registered(subjects(*names), "POST /mine")
+    refusal = check(Request("POST", "/mine", AUTH, body={}, operation="POST /mine"), World())
+    assert refusal is not None
+    assert refusal.error.message == " ".join(name.capitalize() for name in names)
+
+
+class TestTheWords:
+    def test_are_those_of_the_rule_the_schema_names(self) -> None:
+        assert words_for("enum", "input_item_type").id == "input_item_type"
+
+    def test_are_those_of_the_keyword_where_it_names_none(self) -> None:
+        assert words_for("type", None).id == "invalid_type"
+        assert words_for("type", "no_such_rule").id == "invalid_type"
+
+    def test_are_the_last_resort_for_a_keyword_without_words(self) -> None:
+        assert words_for("contains", None).id == "unexplained"
+
+    def test_that_schemas_name_all_exist(self) -> None:
+        for root in roots(directory()):
+            verify_names(load(root))
+
+    def test_that_do_not_exist_are_an_error(self) -> None:
+        schema = {
+            "anyOf": [{"x-rule": "b_x"}, {"properties": {"a": {"x-known-rule": "a_x", "x-rule": "input_item_type"}}}],
+            "x-rule": 5,
+        }
+        assert named_rules(schema) == {"a_x", "b_x", "input_item_type"}
+        with pytest.raises(RegistrationError, match="schemas name unknown rules: a_x, b_x"):
+            verify_names(schema)
+
+
+class TestAnAnswer:
+    def test_that_conforms_has_no_finding(self) -> None:
+        assert conform("ConversationDeleted", {"id": "c", "object": "conversation.deleted", "deleted": True}) is None
+
+    def test_that_does_not_is_found_with_its_place(self) -> None:
+        found = conform("ConversationDeleted", {"id": 5, "object": "conversation.deleted", "deleted": True})
+        assert found == Finding(
+            "id", "Invalid type for 'id': expected a string, but got an integer instead.", "invalid_type"
+        )
+
+
+@pytest.mark.parametrize(
+    ("body", "left"),
+    [
+        (
+            {"model": None, "input": None, "tools": None, "text": {"format": None}},
+            {"model": None, "input": None, "text": {"format": None}},
+        ),
+        ({"a": 1}, {"a": 1}),
+        ([None], [None]),
+        (None, None),
+    ],
+)
+def test_null_is_absence_at_the_top_level_alone(body: Any, left: Any) -> None:
+    assert given(body) == left
+
+
+class TestABody:
+    @pytest.mark.parametrize(
+        ("raw", "value"),
+        [(b"", {}), (b"null", {}), (b"{}", {}), (b"[1, 1.5]", [1, 1.5]), (b'"x"', "x"), (b"0", 0), (b"false", False)],
+    )
+    def test_is_parsed(self, raw: bytes, value: Any) -> None:
+        assert parse(raw) == (value, None)
+
+    @pytest.mark.parametrize(
+        ("raw", "fault"),
+        [
+            (b"{", Fault("syntax")),
+            (b"\xff", Fault("unicode")),
+            (b'{"a":{"b":1,"b":2}}', Fault("duplicate", "b", "a.b")),
+            (b'[{"a":[{"b":1},{"b":1,"b":2}]}]', Fault("duplicate", "b", "a.b")),
+            (b'[[1, "x", {}], {"" : 1, "":2}]', Fault("duplicate", "", "")),
+        ],
+    )
+    def test_has_at_most_one_fault(self, raw: bytes, fault: Fault) -> None:
+        assert parse(raw) == (None, fault)
+
+    @pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
+    def test_may_be_so_deep_and_no_deeper(self, opening: bytes, closing: bytes) -> None:
+        def deep(levels: int) -> tuple[Any, Fault | None]:
+            return parse(opening * levels + b"1" + closing * levels)
+
+        assert deep(DEEPEST)[1] is None
+        assert deep(DEEPEST + 1) == (None, Fault("syntax"))
+        assert deep(100_000) == (None, Fault("syntax"))
+
+    def test_may_be_wide_without_being_deep(self) -> None:
+        assert parse(b"[" + b"[]," * 1000 + b"[]]")[1] is None
+
+    def test_counts_its_members_at_all_depths(self) -> None:
+        assert members({"a": [{"b": 1}, {"c": {"d": []}}], "e": "f"}) == 5
+
+    @pytest.mark.parametrize(
+        ("raw", "slow"),
+        [
+            (b'{"a":"x: y","b":{"c":[1,"2"]}}', False),
+            (b'{"a": "x", "b": "\\":"}', False),
+            (b'{"a" : 1}', True),
+            (b'{"a":":"}', True),
+            (b'{"a\\\\":1}', True),
+        ],
+    )
+    def test_is_parsed_again_only_when_a_count_of_names_leaves_it_open(
+        self, monkeypatch: pytest.MonkeyPatch, raw: bytes, slow: bool
+    ) -> None:
+        searched: list[Any] = []
+        monkeypatch.setattr("harness.body._search", lambda value, path: searched.append(value))
+        assert duplicate(raw, parse(raw)[0]) is None
+        assert bool(searched) is slow
+
+
+PARAMETERS = {
+    "properties": {"n": {"type": "integer"}, "b": {"type": "boolean"}, "a": {"type": "array"}, "s": {"type": "string"}}
+}
+
+
+class TestAQuery:
+    @pytest.mark.parametrize(
+        ("query", "value"),
+        [
+            ({"n": "3", "b": "true", "a": "x", "s": "3"}, {"n": 3, "b": True, "a": ["x"], "s": "3"}),
+            ({"n": "-3", "b": "false", "a": ["x", "y"]}, {"n": -3, "b": False, "a": ["x", "y"]}),
+            ({"n": "3.0", "b": "1", "x": "true"}, {"n": "3.0", "b": "1", "x": "true"}),
+            ({"n": "", "b": "", "a": ""}, {"n": "", "b": "", "a": [""]}),
+            ({"n": ["3"], "b": ["true"], "s": ["x"]}, {"n": ["3"], "b": ["true"], "s": ["x"]}),
+            ({"n": "9" * 301}, {"n": "9" * 301}),
+            ({"n": "\u0663"}, {"n": "\u0663"}),
+        ],
+    )
+    def test_becomes_what_its_schema_wants_where_it_can(self, query: dict[str, Any], value: dict[str, Any]) -> None:
+        assert typed(query, PARAMETERS) == value
+
+    def test_stays_text_without_a_schema(self) -> None:
+        assert typed({"n": "3"}, {}) == {"n": "3"}

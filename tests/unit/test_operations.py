@@ -1,0 +1,299 @@
+"""The endpoints: how they are declared and found, and what each does to a World."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pytest
+
+from harness import operation as module
+from harness.errors import RegistrationError
+from harness.exchange import Answer, Request
+from harness.items import function_call, message
+from harness.mock import Mock
+from harness.operation import OPERATIONS, find, operation
+from harness.organization import Organization
+from harness.response import listed_input
+from harness.schema import directory, roots
+
+AUTH = {"authorization": "Bearer sk-operations"}
+STRICT = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+
+
+class TestADeclaration:
+    @pytest.fixture(autouse=True)
+    def registry(self) -> Iterator[None]:
+        yield
+        for id in [id for id in OPERATIONS if "/cheeses" in id]:
+            del OPERATIONS[id]
+            module._PATHS.pop(id.partition(" ")[2], None)
+
+    def handler(self, request: Request, world: Any) -> Answer:
+        """Cheese."""
+        return Answer(200)
+
+    def test_has_method_path_and_schemas(self) -> None:
+        operation("POST", "/cheeses/{cheese_id}", body="CreateResponse", answer="Response")(self.handler)
+        made = OPERATIONS["POST /cheeses/{cheese_id}"]
+        assert (made.id, made.body, made.query, made.answer) == (
+            "POST /cheeses/{cheese_id}",
+            "CreateResponse",
+            None,
+            "Response",
+        )
+
+    def test_cannot_be_made_twice(self) -> None:
+        operation("GET", "/cheeses")(self.handler)
+        with pytest.raises(RegistrationError, match="operation GET /cheeses: declared twice"):
+            operation("GET", "/cheeses")(self.handler)
+
+    def test_needs_a_docstring(self) -> None:
+        with pytest.raises(RegistrationError, match="operation GET /cheeses: no docstring"):
+            operation("GET", "/cheeses")(lambda request, world: Answer(200))
+
+    def test_names_schemas_that_exist(self) -> None:
+        named = {name for one in OPERATIONS.values() for name in (one.body, one.query, one.answer) if name}
+        assert named <= set(roots(directory()))
+
+
+class TestAPath:
+    @pytest.mark.parametrize(
+        ("method", "path", "id", "params"),
+        [
+            ("POST", "/responses", "POST /responses", {}),
+            ("GET", "/responses/resp_1", "GET /responses/{response_id}", {"response_id": "resp_1"}),
+            ("DELETE", "/responses/a b\n", "DELETE /responses/{response_id}", {"response_id": "a b\n"}),
+            ("GET", "/responses/r/input_items", "GET /responses/{response_id}/input_items", {"response_id": "r"}),
+        ],
+    )
+    def test_leads_to_an_operation(self, method: str, path: str, id: str, params: dict[str, str]) -> None:
+        found, read, known = find(method, path)
+        assert found is OPERATIONS[id]
+        assert (read, known) == (params, True)
+
+    @pytest.mark.parametrize(
+        ("method", "path", "known"),
+        [
+            ("PUT", "/responses", True),
+            ("PATCH", "/responses/x", True),
+            ("GET", "/response", False),
+            ("GET", "/responses/", False),
+        ],
+    )
+    def test_leads_to_none(self, method: str, path: str, known: bool) -> None:
+        found, _, exists = find(method, path)
+        assert (found, exists) == (None, known)
+
+
+class Client:
+    def __init__(self, **account: Any) -> None:
+        self.mock = Mock(organization=Organization(**account), fallback=lambda request: [message("ok")])
+        self.world = self.mock.open("sk-operations")
+
+    def send(self, call: str, body: Any = None, **query: str) -> Answer:
+        method, _, path = call.partition(" ")
+        return self.mock.handle(method, f"/v1{path}", AUTH, query, orjson.dumps(body) if body is not None else b"")
+
+    def ask(self, input: Any = "hi", **members: Any) -> Answer:
+        return self.send("POST /responses", {"model": "gpt-4.1", "input": input, **members})
+
+    def texts(self, id: str, **query: str) -> list[str]:
+        data = self.send(f"GET /responses/{id}/input_items", **query).body["data"]
+        return [item["content"][0]["text"] for item in data]
+
+
+class TestAResponse:
+    def test_can_be_read_back_until_it_is_deleted(self) -> None:
+        client = Client()
+        made = client.ask().body
+        read = client.send(f"GET /responses/{made['id']}")
+        assert (read.status, read.body["output"], read.body["id"]) == (200, made["output"], made["id"])
+        gone = client.send(f"DELETE /responses/{made['id']}")
+        assert (gone.status, gone.body) == (200, {"id": made["id"], "object": "response.deleted", "deleted": True})
+        assert client.send(f"GET /responses/{made['id']}").status == 404
+        assert client.send(f"DELETE /responses/{made['id']}").status == 404
+        assert client.ask(previous_response_id=made["id"]).status == 400
+
+    @pytest.mark.parametrize(("members", "account"), [({"store": False}, {}), ({}, {"zdr": True})])
+    def test_that_is_not_stored_cannot_be_read(self, members: dict[str, Any], account: dict[str, Any]) -> None:
+        client = Client(**account)
+        made = client.ask(**members).body
+        assert client.send(f"GET /responses/{made['id']}").status == 404
+
+    def test_lists_its_own_input_and_not_what_it_continues(self) -> None:
+        client = Client()
+        first = client.ask([{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]).body["id"]
+        second = client.ask("c", previous_response_id=first).body["id"]
+        assert client.texts(first) == ["b", "a"]
+        assert client.texts(first, order="asc", limit="1") == ["a"]
+        assert client.texts(second) == ["c"]
+
+    def test_gives_its_input_items_ids_to_page_by(self) -> None:
+        client = Client()
+        id = client.ask([{"role": "user", "content": text} for text in "abc"]).body["id"]
+        page = client.send(f"GET /responses/{id}/input_items", limit="2").body
+        assert (page["has_more"], page["last_id"]) == (True, page["data"][1]["id"])
+        assert client.texts(id, after=page["last_id"]) == ["a"]
+
+    def test_has_an_empty_page_after_the_last_item(self) -> None:
+        client = Client()
+        id = client.ask().body["id"]
+        last = client.send(f"GET /responses/{id}/input_items").body["last_id"]
+        page = client.send(f"GET /responses/{id}/input_items", after=last).body
+        assert page == {"object": "list", "data": [], "first_id": None, "last_id": None, "has_more": False}
+
+    def test_counts_what_it_read_and_said(self) -> None:
+        client = Client()
+        small = client.ask("hi").body["usage"]
+        tools = [{"type": "function", "name": "f", "parameters": {}, "strict": False}]
+        large = client.ask("hi " * 100, instructions="Be brief.", tools=tools).body["usage"]
+        assert large["input_tokens"] > small["input_tokens"] + 40
+        assert large["total_tokens"] == large["input_tokens"] + large["output_tokens"]
+
+    def test_is_billed_when_it_is_no_stream(self) -> None:
+        assert Client().ask().body["billing"] == {"payer": "developer"}
+
+    @pytest.mark.parametrize(
+        ("options", "padded"), [({}, True), ({"stream_options": {"include_obfuscation": False}}, False)]
+    )
+    def test_may_be_streamed_with_or_without_padding(self, options: dict[str, Any], padded: bool) -> None:
+        events = Client().ask(stream=True, **options).events or ()
+        deltas = [event for event in events if event["type"].endswith(".delta")]
+        assert deltas
+        assert all(("obfuscation" in event) is padded for event in deltas)
+
+    def test_is_chained_to_the_call_it_answers(self) -> None:
+        client = Client()
+        client.world.script(function_call("f", {}, call_id="call_1"), message("done"))
+        first = client.ask().body["id"]
+        output = {"type": "function_call_output", "call_id": "call_1", "output": "18"}
+        assert client.ask(previous_response_id=first).status == 400
+        assert client.ask([output], previous_response_id=first).body["output"][0]["content"][0]["text"] == "done"
+
+
+class TestWhatAResponseEchoes:
+    @pytest.mark.parametrize(
+        ("tool", "echo"),
+        [
+            (
+                {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}},
+                {"strict": True, "parameters": {"additionalProperties": False, "type": "object", "properties": {}}},
+            ),
+            (
+                {"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": False},
+                {"strict": False, "parameters": {"type": "object"}, "description": None},
+            ),
+            (
+                {"type": "file_search", "vector_store_ids": ["vs_1"], "ranking_options": {"score_threshold": 0.5}},
+                {"max_num_results": 20, "ranking_options": {"ranker": "auto", "score_threshold": 0.5}},
+            ),
+            ({"type": "web_search"}, {"search_context_size": "medium", "filters": None}),
+            (
+                {"type": "mcp", "server_label": "s", "server_url": "http://x", "headers": {"authorization": "secret"}},
+                {"headers": {"authorization": "<redacted>"}, "require_approval": "always"},
+            ),
+            ({"type": "mcp", "server_label": "s", "server_url": "http://x"}, {"headers": None}),
+            ({"type": "custom", "name": "c"}, {"type": "custom", "name": "c"}),
+        ],
+    )
+    def test_is_a_tool_with_the_defaults_of_its_kind(self, tool: dict[str, Any], echo: dict[str, Any]) -> None:
+        (said,) = Client().ask(tools=[tool]).body["tools"]
+        assert echo.items() <= said.items()
+
+    def test_is_the_format_with_strict_by_default(self) -> None:
+        asked = {"type": "json_schema", "name": "n", "schema": STRICT}
+        assert Client().ask(text={"format": asked}).body["text"] == {
+            "format": {**asked, "description": None, "strict": True},
+            "verbosity": "medium",
+        }
+
+    def test_is_reasoning_as_the_family_does_it(self) -> None:
+        said = Client().ask(model="gpt-5", reasoning={"effort": "low"}).body["reasoning"]
+        assert (said["effort"], said["summary"]) == ("low", None)
+        assert Client().ask().body["reasoning"] == {"effort": None, "summary": None}
+
+    def test_is_the_tier_that_was_used(self) -> None:
+        assert Client().ask().body["service_tier"] == "default"
+        assert Client().ask(service_tier="flex").body["service_tier"] == "flex"
+
+
+class TestWhatAnItemBecomes:
+    def test_in_the_list_is_typed_and_in_parts(self) -> None:
+        client = Client()
+        said = [
+            {"role": "user", "content": "a", "id": "msg_mine"},
+            {"role": "assistant", "content": "b", "phase": "commentary"},
+            {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c", "output": "d"},
+        ]
+        id = client.ask(said).body["id"]
+        user, assistant, call, output = client.send(f"GET /responses/{id}/input_items", order="asc").body["data"]
+        assert (user["id"], user["type"], user["content"][0]["type"]) == ("msg_mine", "message", "input_text")
+        assert (assistant["phase"], assistant["content"][0]["type"]) == ("commentary", "output_text")
+        assert (call["name"], output["output"]) == ("f", "d")
+
+    @pytest.mark.parametrize(
+        ("item", "listed"),
+        [
+            ({"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}, {"status": "completed"}),
+            ({"type": "function_call_output", "call_id": "c", "output": "", "status": None}, {"status": "completed"}),
+            (
+                {"type": "function_call_output", "call_id": "c", "output": "", "status": "incomplete"},
+                {"status": "incomplete"},
+            ),
+            ({"type": "item_reference", "id": "rs_0"}, {"type": "item_reference", "id": "rs_0"}),
+            ({"type": "reasoning", "id": "rs_1", "summary": []}, {"type": "reasoning", "id": "rs_1", "summary": []}),
+            (
+                {"role": "assistant", "content": "x"},
+                {"content": [{"type": "output_text", "text": "x", "annotations": [], "logprobs": []}]},
+            ),
+            (
+                {"role": "assistant", "content": [{"type": "output_text", "text": "x", "logprobs": None}]},
+                {"content": [{"type": "output_text", "text": "x", "annotations": [], "logprobs": []}]},
+            ),
+            (
+                {"role": "user", "content": [{"type": "input_image", "file_id": "file_1"}]},
+                {"content": [{"type": "input_image", "file_id": "file_1", "image_url": None, "detail": "auto"}]},
+            ),
+            (
+                {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_image", "image_url": "u"}]},
+                {"output": [{"type": "input_image", "file_id": None, "image_url": "u", "detail": "auto"}]},
+            ),
+            (
+                {"type": "shell_call_output", "call_id": "c", "output": [{"stdout": "x"}]},
+                {"output": [{"stdout": "x"}], "status": "completed"},
+            ),
+        ],
+    )
+    def test_has_what_a_list_always_shows(self, item: dict[str, Any], listed: dict[str, Any]) -> None:
+        (said,) = listed_input({"input": [item]})
+        assert listed.items() <= said.items()
+
+
+class TestAConversation:
+    def test_can_be_made_read_and_deleted(self) -> None:
+        client = Client()
+        made = client.send("POST /conversations", {"metadata": {"a": "b"}}).body
+        assert (made["object"], made["metadata"]) == ("conversation", {"a": "b"})
+        assert client.send(f"GET /conversations/{made['id']}").body == made
+        gone = client.send(f"DELETE /conversations/{made['id']}").body
+        assert gone == {"id": made["id"], "object": "conversation.deleted", "deleted": True}
+        assert client.send(f"GET /conversations/{made['id']}").status == 404
+
+    @pytest.mark.parametrize("body", [None, {}, {"items": None, "metadata": None}])
+    def test_may_begin_empty(self, body: Any) -> None:
+        client = Client()
+        id = client.send("POST /conversations", body).body["id"]
+        assert client.world.conversations[id].items == []
+
+    def test_grows_with_each_response(self) -> None:
+        client = Client()
+        id = client.send("POST /conversations", {"items": [{"role": "user", "content": "a"}]}).body["id"]
+        answer = client.ask("b", conversation=id).body
+        assert answer["conversation"] == {"id": id}
+        client.ask("c", conversation={"id": id}, store=False)
+        items = client.world.conversations[id].items
+        assert [item["content"][0]["text"] for item in items] == ["a", "b", "ok", "c", "ok"]
+        assert len({item["id"] for item in items}) == 5

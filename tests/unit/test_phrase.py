@@ -1,0 +1,132 @@
+"""The API's turns of phrase: what it expected, what it got, what was perhaps meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.phrase import describe, distance, in_quotes, kind_of, listed, short, suggestion
+
+ROOT: dict[str, Any] = {
+    "$defs": {
+        "Tool": {"type": "object"},
+        "Named": {"type": "object", "x-expected": "a tool"},
+        "Alias": {"$ref": "#/$defs/Tool"},
+        "Open": {"properties": {}},
+        "Effort": {"type": "string", "enum": ["low", "high"]},
+        "Union": {"anyOf": [{"$ref": "#/$defs/Tool"}, {"type": "string"}]},
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (None, "null"),
+        (True, "a boolean"),
+        (1, "an integer"),
+        (1.5, "a decimal number"),
+        ("x", "a string"),
+        ([], "an array"),
+        ({}, "an object"),
+    ],
+)
+def test_what_came_is_named_by_its_json_type(value: Any, kind: str) -> None:
+    assert kind_of(value) == kind
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"), [([], ""), (["a"], "a"), (["a", "b"], "a or b"), (["a", "b", "c"], "a, b, or c")]
+)
+def test_a_list_ends_with_a_comma_and_the_word_from_three_on(parts: list[str], text: str) -> None:
+    assert listed(parts, "or") == text
+
+
+def test_values_are_listed_in_quotes() -> None:
+    assert in_quotes(["auto", 1, "x"], "and") == "'auto', '1', and 'x'"
+
+
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [
+        ("in_memory", "in_memory"),
+        ("a" * 16, "a" * 16),
+        ("previous_response_id", "pre..._id"),
+        ("file_search_call.results", "fil...lts"),
+    ],
+)
+def test_a_name_over_16_characters_is_abbreviated(name: str, printed: str) -> None:
+    assert short(name) == printed
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"type": "string"}, "a string"),
+        ({"type": "integer"}, "an integer"),
+        ({"type": "number"}, "a decimal"),
+        ({"type": "boolean"}, "a boolean"),
+        ({"type": "object"}, "an object"),
+        ({"type": "null"}, "null"),
+        ({}, "an object"),
+        ({"$ref": "#/$defs/Tool"}, "an object"),
+        ({"$ref": "#/$defs/Alias"}, "an object"),
+        ({"$ref": "#/$defs/Named"}, "a tool"),
+        ({"$ref": "#/$defs/Tool", "x-expected": "a thing"}, "a thing"),
+        ({"enum": ["auto", "disabled"]}, "one of 'auto' or 'disabled'"),
+        ({"const": "auto"}, "one of 'auto'"),
+        ({"enum": ["reasoning.encrypted_content"]}, "one of 'rea...ent'"),
+        ({"type": "array", "items": {"type": "string"}}, "an array of strings"),
+        ({"type": "array", "items": {"type": "integer"}}, "an array of integers"),
+        ({"type": "array", "items": {"type": "number"}}, "an array of decimals"),
+        ({"type": "array", "items": {"type": "boolean"}}, "an array of booleans"),
+        ({"type": "array"}, "an array of objects"),
+        ({"type": "array", "items": {"$ref": "#/$defs/Open"}}, "an array of objects"),
+        ({"type": "array", "items": {"$ref": "#/$defs/Union"}}, "an array of objects"),
+        ({"type": "array", "items": {"$ref": "#/$defs/Effort"}}, "an array of one of 'low' or 'high'"),
+        ({"type": "array", "items": {"type": "array", "items": {"type": "string"}}}, "an array of an array of strings"),
+        ({"type": "array", "items": {"x-expected": "tools"}}, "an array of tools"),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "a string"),
+        ({"anyOf": [{"type": "string"}, {"$ref": "#/$defs/Tool"}]}, "one of a string or object"),
+        ({"anyOf": [{"type": "string"}, {"type": "string"}]}, "a string"),
+        (
+            {"anyOf": [{"type": "integer"}, {"type": "array", "items": {}}, {"type": "boolean"}, {"type": "null"}]},
+            "one of an integer, array of objects, or boolean",
+        ),
+    ],
+)
+def test_what_was_expected_is_read_from_the_schema(schema: dict[str, Any], expected: str) -> None:
+    assert describe(ROOT, schema) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "hint"),
+    [
+        ("modl", {}, " Did you mean 'model'?"),
+        ("strem", {}, " Did you mean 'stream' or 'store'?"),
+        ("strem", {"stream": True}, " Did you mean 'store'?"),
+        ("modl", {"model": "x"}, ""),
+        ("temperatur_e__", {}, ""),
+        ("", {}, ""),
+    ],
+)
+def test_known_names_within_two_edits_are_suggested(name: str, body: dict[str, Any], hint: str) -> None:
+    assert suggestion(name, ["model", "store", "stream", "temperature"], body) == hint
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "edits"),
+    [("", "", 0), ("a", "", 1), ("", "abc", 3), ("kitten", "sitting", 3), ("stroe", "store", 2), ("flaw", "lawn", 2)],
+)
+def test_the_distance_counts_edits(one: str, other: str, edits: int) -> None:
+    assert distance(one, other) == edits
+
+
+@given(st.text(max_size=8), st.text(max_size=8), st.text(max_size=8))
+def test_the_distance_is_a_metric(one: str, other: str, third: str) -> None:
+    assert distance(one, other) == distance(other, one)
+    assert (distance(one, other) == 0) is (one == other)
+    assert distance(one, third) <= distance(one, other) + distance(other, third)

@@ -1,0 +1,144 @@
+"""What a rule is: declared once, with words, evidence and examples, or refused when it is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from harness.errors import ApiError, RegistrationError
+from harness.rule import RULES, Case, Rule, after, assumed, documented, recorded, reported, rule, shape
+
+ERROR = ApiError(400, "No {thing}.", "{place}", "none_{thing}")
+EXAMPLE = {"No cheese.": {"input": "cheese?"}}
+SEEN = reported("https://example.com/1", "2026-01-31")
+
+
+@pytest.fixture(autouse=True)
+def registry() -> Iterator[None]:
+    """Whatever a test registers is gone after it."""
+    before = dict(RULES)
+    yield
+    RULES.clear()
+    RULES.update(before)
+
+
+def cheese(request: Any, world: Any) -> Iterator[dict[str, Any]]:
+    """There must be cheese.
+
+    The last of it counts.
+    """
+    yield {"thing": "cheese", "place": "input[0]"}
+
+
+def declared(**words: Any) -> Rule:
+    rule(**{"error": ERROR, "source": SEEN, "rejects": EXAMPLE, **words})(cheese)
+    return RULES["cheese"]
+
+
+class TestADeclaration:
+    def test_takes_its_name_area_and_documentation_from_the_function(self) -> None:
+        made = declared()
+        assert (made.id, made.area, made.summary) == ("cheese", "test_rule", "There must be cheese.")
+        assert made.doc == "There must be cheese.\n\nThe last of it counts."
+        assert (made.needs, made.check, made.keyword) == (("request", "world"), cheese, None)
+
+    def test_is_about_create_unless_it_says_otherwise(self) -> None:
+        assert declared().on == ("POST /responses",)
+        RULES.pop("cheese")
+        assert declared(on="*").on == ("*",)
+        RULES.pop("cheese")
+        assert declared(on=["GET /a", "GET /b"]).on == ("GET /a", "GET /b")
+
+    def test_gives_the_function_back(self) -> None:
+        assert rule(error=ERROR, source=SEEN, rejects=EXAMPLE)(cheese) is cheese
+
+    def test_makes_cases_of_its_examples(self) -> None:
+        whole = Case({}, headers={})
+        made = declared(rejects={**EXAMPLE, "No ham.": whole}, accepts=[{"input": "ham"}])
+        assert made.rejects == {"No cheese.": Case({"input": "cheese?"}), "No ham.": whole}
+        assert made.accepts == (Case({"input": "ham"}),)
+
+    def test_of_words_for_a_keyword_has_no_function(self) -> None:
+        shape("holes", "  Cheese has holes.\n\n  Many.", keyword="holes", error=ERROR, source=SEEN, rejects=EXAMPLE)
+        made = RULES["holes"]
+        assert (made.check, made.keyword, made.area, made.doc) == (
+            None,
+            "holes",
+            "test_rule",
+            "Cheese has holes.\n\nMany.",
+        )
+
+    def test_of_words_a_schema_names_has_no_keyword_of_its_own(self) -> None:
+        shape("rind", "Cheese has a rind.", error=ERROR, source=SEEN, rejects=EXAMPLE)
+        assert RULES["rind"].keyword == "x-rule"
+
+
+class TestARefusal:
+    def test_is_the_error_with_its_facts(self) -> None:
+        assert declared().refuse({"thing": "ham", "place": "tools[1]"}) == ApiError(
+            400, "No ham.", "tools[1]", "none_ham"
+        )
+
+    def test_may_have_facts_that_look_like_fields(self) -> None:
+        assert declared().refuse({"thing": "{x}", "place": "{"}).message == "No {x}."
+
+    def test_without_its_facts_is_an_error(self) -> None:
+        with pytest.raises(KeyError):
+            declared().refuse({"place": "x"})
+
+
+class TestEvidence:
+    def test_counts_at_its_best_level(self) -> None:
+        sources = [assumed("a guess"), documented("a page"), recorded("a cassette"), SEEN]
+        assert declared(source=sources).level == "recorded"
+        assert [source.level for source in sources] == ["assumed", "documented", "recorded", "reported"]
+
+    def test_that_is_a_guess_needs_no_example(self) -> None:
+        assert declared(source=assumed("a guess"), rejects={}).rejects == {}
+
+
+class TestAnExample:
+    def test_after_others_is_the_last_of_them(self) -> None:
+        case = after({"input": "a"}, Case({"input": "b"}, absent=("model",)), {"input": "c"}, turns=["x", "y"])
+        assert case.body == {"input": "c"}
+        assert case.before == (Case({"input": "a"}), Case({"input": "b"}, absent=("model",)))
+        assert case.turns == ("x", "y")
+
+
+class TestAWrongDeclaration:
+    def refused(self, problem: str, check: Any = cheese, **words: Any) -> None:
+        with pytest.raises(RegistrationError, match=problem):
+            rule(**{"error": ERROR, "source": SEEN, "rejects": EXAMPLE, **words})(check)
+
+    def test_is_a_second_one_of_the_same_name(self) -> None:
+        declared()
+        self.refused("rule cheese in .*test_rule is declared twice")
+
+    def test_has_no_docstring(self) -> None:
+        def bare(request: Any) -> Iterator[dict[str, Any]]:
+            yield {}
+
+        self.refused("rule bare in .* has no docstring", bare)
+
+    def test_has_no_source(self) -> None:
+        self.refused("has no source", source=[])
+
+    def test_has_no_example_although_it_is_no_guess(self) -> None:
+        self.refused("has no example: add rejects=", rejects={})
+
+    @pytest.mark.parametrize(
+        "check",
+        [
+            lambda request: [],
+            lambda world, request: (yield {}),
+            lambda request, other: (yield {}),
+        ],
+    )
+    def test_is_no_generator_of_the_subjects_in_their_order(self, check: Any) -> None:
+        self.refused("write a generator taking some of request, world, transcript, in this order", check)
+
+    def test_leaves_nothing_behind(self) -> None:
+        self.refused("has no source", source=[])
+        assert "cheese" not in RULES

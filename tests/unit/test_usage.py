@@ -1,0 +1,83 @@
+"""Token counts, and what is known of each model family."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.model import MODELS, model
+from harness.usage import TOKENS_AN_ITEM, tokens, usage
+
+
+@pytest.mark.parametrize(
+    ("item", "count"),
+    [
+        ({}, 0),
+        ({"content": ""}, 0),
+        ({"content": "abcd"}, 1),
+        ({"content": "abcde"}, 2),
+        ({"content": [{"type": "input_text", "text": "abcd"}, {"type": "input_text", "text": "abcd"}]}, 2),
+        ({"content": ["not an object", {"text": "abcd"}]}, 1),
+        ({"summary": [{"text": "abcd"}], "id": "rs_" + "x" * 50}, 1),
+        ({"arguments": "abcd", "output": "abcd", "code": "abcd"}, 3),
+        ({"output": {"type": "computer_screenshot"}}, 0),
+    ],
+)
+def test_four_characters_of_text_are_a_token(item: dict[str, Any], count: int) -> None:
+    assert tokens([item]) == TOKENS_AN_ITEM + count
+
+
+def test_no_items_are_no_tokens() -> None:
+    assert tokens([]) == 0
+
+
+def test_usage_adds_up_and_tells_reasoning_apart() -> None:
+    thought = {"type": "reasoning", "summary": [{"text": "x" * 40}]}
+    said = usage(7, [thought, {"type": "message", "content": [{"text": "abcd"}]}])
+    assert said["output_tokens_details"] == {"reasoning_tokens": TOKENS_AN_ITEM + 10}
+    assert said["output_tokens"] == 2 * TOKENS_AN_ITEM + 11
+    assert said["total_tokens"] == 7 + said["output_tokens"]
+    assert said["input_tokens_details"] == {"cache_write_tokens": 0, "cached_tokens": 0}
+
+
+class TestAModel:
+    @pytest.mark.parametrize(
+        ("name", "snapshot", "effort"),
+        [
+            ("gpt-4.1", "gpt-4.1-2025-04-14", None),
+            ("o3", "o3-2025-04-16", "medium"),
+            ("gpt-5.1", "gpt-5.1-2025-11-13", "none"),
+            ("gpt-5-codex", "gpt-5-codex", "medium"),
+        ],
+    )
+    def test_answers_under_its_snapshot(self, name: str, snapshot: str, effort: str | None) -> None:
+        assert (model(name).snapshot, model(name).effort) == (snapshot, effort)
+
+    def test_with_a_date_is_its_own_snapshot(self) -> None:
+        dated = model("gpt-5-mini-2026-01-01")
+        assert (dated.snapshot, dated.effort, dated.reasons) == ("gpt-5-mini-2026-01-01", "medium", True)
+
+    @pytest.mark.parametrize(
+        ("name", "like"),
+        [
+            ("gpt-5.6-sol-x", "gpt-5.6-sol"),
+            ("o3-ultra", "o3"),
+            ("mistral-large", "gpt-4.1"),
+            ("", "gpt-4.1"),
+            ("g", "gpt-4.1"),
+        ],
+    )
+    def test_that_is_unknown_borrows_from_the_nearest(self, name: str, like: str) -> None:
+        borrowed, known = model(name), MODELS[like]
+        assert (borrowed.name, borrowed.snapshot) == (name, name)
+        assert (borrowed.effort, borrowed.top_p, borrowed.retention, borrowed.turns) == (
+            known.effort,
+            known.top_p,
+            known.retention,
+            known.turns,
+        )
+
+    def test_reasons_or_not(self) -> None:
+        assert not model("gpt-4.1").reasons
+        assert all(model(name).reasons for name in ("o1", "gpt-5", "gpt-5.2-chat-latest", "gpt-6-astra"))
