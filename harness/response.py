@@ -6,7 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from harness.exchange import Json
+from harness.contract import conform
+from harness.exchange import Finding, Json
+from harness.ids import Ids
+from harness.item import Item, finish
 from harness.model import Model, model
 from harness.transcript import input_items
 
@@ -78,17 +81,21 @@ def _blank(name: str) -> Json:
     }
 
 
-def finished(started: Json, output: Sequence[Json], usage: Json, now: int, status: str = "completed") -> Json:
-    """The response at its end."""
+def finish_with(started: Json, output: Sequence[Json], usage: Json, now: int, status: str = "completed") -> Json:
+    """The response at its end: `started` itself, which nobody else holds, with what was said."""
     tier = started["service_tier"]
-    return {
-        **started,
-        "status": status,
-        "completed_at": now if status == "completed" else None,
-        "output": list(output),
-        "service_tier": {"auto": "default", "fast": "priority"}.get(tier, tier),
-        "usage": usage,
-    }
+    started["status"] = status
+    started["completed_at"] = now if status == "completed" else None
+    started["output"] = list(output)
+    started["service_tier"] = {"auto": "default", "fast": "priority"}.get(tier, tier)
+    started["usage"] = usage
+    return started
+
+
+def departure(item: Item) -> Finding | None:
+    """Where an item is none the API could give, judged inside an otherwise plain response; None when it could."""
+    said = finish(item, Ids("departure"), "resp_0", 0)
+    return conform("Response", {**_blank("gpt-4.1"), "id": "resp_0", "output": [said]})
 
 
 def _reasoning(family: Model, asked: Json) -> Json:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from re import Pattern
@@ -18,11 +17,14 @@ from typing import Any
 from harness.errors import HarnessError, NoTurn, ScriptError
 from harness.exchange import Json, Request
 from harness.item import Item
+from harness.response import departure
 from harness.transcript import input_items
 
 Turn = Item | Sequence[Item] | Callable[[Request], Any] | Iterator[Any]
 Matcher = str | Pattern[str] | Callable[[Any], bool] | Sequence[str]
 
+KNOWN = 1000
+"""Items a route remembers as judged; a function of the request may make a new one each time."""
 CONDITIONS = ("instructions", "tools", "model", "input", "agent")
 
 
@@ -61,6 +63,7 @@ class Route:
     conditions: dict[str, Matcher]
     turns: deque[Turn] = field(default_factory=deque)
     taken: int = 0
+    known: dict[int, Item] = field(default_factory=dict)
 
     def script(self, *turns: Turn) -> Route:
         """Add turns; what is none of the forms of a turn is a ScriptError here, not in the middle of a test."""
@@ -71,46 +74,48 @@ class Route:
 
     def misses(self, request: Request) -> list[tuple[str, Matcher, Any]]:
         """The conditions that this request does not meet: name, wanted, said."""
+        if not self.conditions:
+            return []
         found = ((name, wanted, said(request, name)) for name, wanted in self.conditions.items())
         return [(name, wanted, actual) for name, wanted, actual in found if not fits(name, wanted, actual)]
 
     def next(self, request: Request) -> list[Item]:
-        """The next turn as items; a generator gives its next yield, and is done when it returns."""
+        """The next turn as items; a generator gives its next yield, and none when it returns: then it is done."""
         turn = self.turns[0]
-        if inspect.isgeneratorfunction(turn):
+        if callable(turn) and inspect.isgeneratorfunction(turn):
             turn = self.turns[0] = turn(request)
         if isinstance(turn, Iterator):
-            return self._resume(turn, request)
-        self.turns.popleft()
+            if (said := self._asked(_resume, turn, request)) is _DONE:
+                self.turns.popleft()
+                return []
+        else:
+            self.turns.popleft()
+            said = self._asked(turn, request) if callable(turn) else turn
         self.taken += 1
-        with _blaming(self):
-            said = turn(request) if callable(turn) else turn
         return items_of(said, self)
 
-    def _resume(self, turn: Iterator[Any], request: Request) -> list[Item]:
+    def _asked(self, ask: Callable[..., Any], *args: Any) -> Any:
+        """What a function or generator of the user says; what it raises becomes a ScriptError, so that the test fails."""
         try:
-            with _blaming(self):
-                said = turn.send(request) if isinstance(turn, Generator) and _started(turn) else next(turn)
-        except StopIteration:
-            self.turns.popleft()
-            return []
-        self.taken += 1
-        return items_of(said, self)
+            return ask(*args)
+        except HarnessError:
+            raise
+        except Exception as problem:
+            raise ScriptError(f"{self}: a turn raised {type(problem).__name__}: {problem}") from problem
 
     def __str__(self) -> str:
         named = ", ".join(f"{name}={wanted!r}" for name, wanted in self.conditions.items())
         return f"when({named})" if named else "script"
 
 
-@contextmanager
-def _blaming(route: Route) -> Iterator[None]:
-    """What a function or generator of the user raises becomes a ScriptError, so that the test fails with it."""
+_DONE = object()
+
+
+def _resume(turn: Iterator[Any], request: Request) -> Any:
     try:
-        yield
-    except (HarnessError, StopIteration):
-        raise
-    except Exception as problem:
-        raise ScriptError(f"{route}: a turn raised {type(problem).__name__}: {problem}") from problem
+        return turn.send(request) if isinstance(turn, Generator) and _started(turn) else next(turn)
+    except StopIteration:
+        return _DONE
 
 
 def _started(turn: Iterator[Any]) -> bool:
@@ -118,7 +123,7 @@ def _started(turn: Iterator[Any]) -> bool:
 
 
 def _valid(turn: Any, route: Route) -> None:
-    if not isinstance(turn, Item | Iterator) and not callable(turn):
+    if not isinstance(turn, Iterator) and not callable(turn):
         items_of(turn, route)
 
 
@@ -133,7 +138,18 @@ def items_of(turn: Any, route: Route) -> list[Item]:
                 f"{route}: {item!r} is not a turn. Give an item (message('hi'), function_call('f', {{}})), a list of "
                 "items, a function of the request that returns one of these, or a generator function that yields them."
             )
+        if route.known.get(id(item)) is not item:
+            _judge(item, route)
     return items
+
+
+def _judge(item: Item, route: Route) -> None:
+    """What leaves the mock passes the schemas of the API: an item is judged once, when it is first scripted."""
+    if finding := departure(item):
+        raise ScriptError(f"{route}: {item.type} is not what the API could say: {finding.message} (at {finding.at})")
+    if len(route.known) >= KNOWN:
+        route.known.clear()
+    route.known[id(item)] = item
 
 
 def fits(name: str, wanted: Matcher, actual: Any) -> bool:
@@ -186,11 +202,12 @@ class Script:
 
     def next(self, request: Request) -> list[Item]:
         """The items that answer a request; NoTurn says why none does, with the closest route and a field diff."""
-        for route in self.all_routes:
+        routes = self.all_routes
+        for route in routes:
             while route.turns and not route.misses(request):
                 if items := route.next(request):
                     return items
-        if self.fallback and not self.all_routes:
+        if self.fallback and not routes:
             return list(self.fallback(request))
         raise NoTurn(self.explain(request))
 

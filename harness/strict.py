@@ -26,10 +26,10 @@ def closed(schema: Any, context: tuple[str, ...]) -> Iterator[str]:
     if schema.get("type") == "object" or "properties" in schema:
         yield from _object(schema, context)
     for name in _INSIDE_NAMES:
-        for key, inner in (schema.get(name) or {}).items():
+        for key, inner in _object_at(schema, name).items():
             yield from closed(inner, (*context, name, key))
     for name in _INSIDE_LISTS:
-        for index, inner in enumerate(schema.get(name) or ()):
+        for index, inner in enumerate(_array_at(schema, name)):
             yield from closed(inner, (*context, name, str(index)))
     yield from closed(schema.get("items"), (*context, "items"))
 
@@ -38,10 +38,21 @@ def _object(schema: Json, context: tuple[str, ...]) -> Iterator[str]:
     where = f"In context={context!r}"
     if schema.get("additionalProperties") is not False:
         yield f"{where}, 'additionalProperties' is required to be supplied and to be false."
-    required = schema.get("required") or []
-    for name in schema.get("properties") or {}:
+    required = _array_at(schema, "required")
+    for name in _object_at(schema, "properties"):
         if name not in required:
             yield (
                 f"{where}, 'required' is required to be supplied and to be an array including every key in properties. "
                 f"Missing '{name}'."
             )
+
+
+def _object_at(schema: Json, name: str) -> Json:
+    """The member of a schema that a client may have filled with anything; nothing where it is no object."""
+    said = schema.get(name)
+    return said if isinstance(said, dict) else {}
+
+
+def _array_at(schema: Json, name: str) -> list[Any]:
+    said = schema.get(name)
+    return said if isinstance(said, list) else []

@@ -32,11 +32,15 @@ def _characters(thing: Any) -> int:
 
 def usage(input_tokens: int, output: Sequence[Json]) -> Json:
     """The `usage` object of a response."""
-    output_tokens = tokens(output)
+    said = reasoned = 0
+    for item in output:
+        count = tokens((item,))
+        said += count
+        reasoned += count if item["type"] == "reasoning" else 0
     return {
         "input_tokens": input_tokens,
         "input_tokens_details": {"cache_write_tokens": 0, "cached_tokens": 0},
-        "output_tokens": output_tokens,
-        "output_tokens_details": {"reasoning_tokens": tokens([item for item in output if item["type"] == "reasoning"])},
-        "total_tokens": input_tokens + output_tokens,
+        "output_tokens": said,
+        "output_tokens_details": {"reasoning_tokens": reasoned},
+        "total_tokens": input_tokens + said,
     }

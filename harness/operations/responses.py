@@ -9,7 +9,7 @@ from harness.exchange import Answer, Json, Request
 from harness.item import Item, finish
 from harness.operation import operation
 from harness.paging import page
-from harness.response import finished, listed_input, skeleton
+from harness.response import finish_with, listed_input, skeleton
 from harness.stream import events
 from harness.usage import TOKENS_A_TOOL, tokens, usage
 from harness.world import World, conversation_id
@@ -26,7 +26,9 @@ def create(request: Request, world: World) -> Answer:
     id = world.ids.response(now, body.get("previous_response_id"))
     started = skeleton(body, id, now, conversation=conversation)
     output = [finish(item, world.ids, id, now) for item in turn]
-    response = finished(started, output, usage(_input_tokens(body, transcript.items), output), now + 1)
+    response = finish_with(started, output, usage(_input_tokens(body, transcript.items), output), now + 1)
+    if not body.get("stream"):
+        response["billing"] = {"payer": "developer"}  # recorded: in JSON only, never in a stream
     own = world.identified(listed_input({"input": transcript.added}), id, now)
     if response["store"] is not False and not world.account.zdr:
         world.store(response, own, transcript.items[: transcript.start])
@@ -37,7 +39,7 @@ def create(request: Request, world: World) -> Answer:
 
 def _answer(response: Json, body: Json, turn: Sequence[Item]) -> Answer:
     if not body.get("stream"):
-        return Answer(200, {**response, "billing": {"payer": "developer"}})
+        return Answer(200, response)
     options = body.get("stream_options") or {}
     return Answer(
         200, response, events=events(response, items=turn, obfuscate=options.get("include_obfuscation", True))

@@ -498,6 +498,21 @@ class TestAnything:
         assert is_answered("POST", "/v1/responses", {}, json.dumps(body).encode())
 
     @settings(max_examples=200, deadline=None)
+    @given(
+        st.sampled_from(["properties", "required", "anyOf", "items", "$defs", "type", "$ref"]), VALUES, st.booleans()
+    )
+    def test_json_schemas_of_any_kind_earn_a_response_or_an_error_of_the_api(
+        self, name: str, said: Any, strict: bool
+    ) -> None:
+        closed = {"type": "object", "additionalProperties": False, "required": ["a"]}
+        wrong = {**closed, "properties": {"a": {**closed, name: said}}, name: said}
+        tool = {"type": "function", "name": "f", "parameters": wrong, "strict": strict}
+        format = {"type": "json_schema", "name": "n", "schema": wrong, "strict": strict}
+        for members in ({"tools": [tool]}, {"text": {"format": format}}):
+            body = {"model": "gpt-4.1", "input": "hi", **members}
+            assert is_answered("POST", "/v1/responses", {}, json.dumps(body).encode())
+
+    @settings(max_examples=200, deadline=None)
     @given(st.binary(max_size=60))
     def test_bytes_earn_a_response_or_an_error_of_the_api(self, raw: bytes) -> None:
         assert is_answered("POST", "/v1/responses", {}, raw)

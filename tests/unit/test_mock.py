@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from harness import operation
-from harness.errors import ApiError, HarnessError
+from harness.errors import ApiError, HarnessError, ScriptError
 from harness.exchange import Answer, Request
 from harness.items import message
 from harness.mock import Mock, bearer, teapot
@@ -158,15 +158,20 @@ class TestWhatOnlyTheUserCanFix:
         assert mock.worlds["sk-mock"].exchanges[0].status == 418
 
     def test_is_a_turn_the_api_could_not_have_given(self) -> None:
+        broken = message("hi")
+        broken.members["content"] = "hi"
+        wanted = r"^script: message is not what the API could say: Invalid type for 'output\[0\]\.content'"
+        with pytest.raises(ScriptError, match=wanted):
+            Mock().open("sk-mock").script(broken)
+
+    def test_is_a_function_that_says_what_the_api_could_not(self) -> None:
         mock = Mock()
         broken = message("hi")
         broken.members["content"] = "hi"
-        mock.open("sk-mock").script(broken)
+        mock.open("sk-mock").script(lambda _: broken)
         said = post(mock).body["error"]
         assert said["code"] == "ScriptError"
-        assert said["message"].startswith(
-            "the scripted answer is not one the API could give: Invalid type for 'output[0].con"
-        )
+        assert "(at output[0].content)" in said["message"]
 
     def test_is_a_fallback_that_raises(self) -> None:
         def fallback(request: Request) -> list[Any]:
