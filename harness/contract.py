@@ -15,6 +15,7 @@ from harness.errors import ApiError, RegistrationError
 from harness.exchange import Finding, Json, Request
 from harness.rule import RULES, SUBJECTS, Check, Rule
 from harness.rules import AREAS
+from harness.transcript import Transcript
 
 Judge = tuple[Rule, Check]
 
@@ -35,20 +36,25 @@ def check(request: Request, world: Any) -> Refusal | None:
 
     `world` is None when the key names no World. The body is not changed; null members at the top level count as absent.
     """
-    before, after = _plan(request.operation, _members(request.body))
-    for rule, judge in before:
-        for facts in judge(request, world, None):
-            return Refusal(rule, rule.refuse(facts), facts)
-    said = request.query if request.body is None else given(request.body)
-    if request.schema and (found := breach.first(request.schema, said)):
-        return _refused(found)
-    if not after:
-        return None
-    transcript = world.transcript(request.body if isinstance(request.body, dict) else {})
-    for rule, judge in after:
+    plan = _plan(request.operation, _members(request.body))
+    refusal = _first(plan.before, request, world, None) or _misshapen(request)
+    if refusal or not plan.after:
+        return refusal
+    transcript = world.transcript(request.body or {}) if plan.reads_transcript else None
+    return _first(plan.after, request, world, transcript)
+
+
+def _first(judges: tuple[Judge, ...], request: Request, world: Any, transcript: Transcript | None) -> Refusal | None:
+    for rule, judge in judges:
         for facts in judge(request, world, transcript):
             return Refusal(rule, rule.refuse(facts), facts)
     return None
+
+
+def _misshapen(request: Request) -> Refusal | None:
+    said = request.query if request.body is None else given(request.body)
+    found = breach.first(request.schema, said) if request.schema else None
+    return _refused(found) if found else None
 
 
 def conform(root: str, body: Any) -> Finding | None:
@@ -91,19 +97,28 @@ def _members(body: Any) -> frozenset[str]:
     return frozenset(body) if not isinstance(body.get("input"), list) else frozenset([*body, "input[]"])
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The rules to ask about a request, in order: those before the schema, and those after it."""
+
+    before: tuple[Judge, ...]
+    after: tuple[Judge, ...]
+    reads_transcript: bool
+
+
 @lru_cache(maxsize=4096)
-def _plan(operation: str, members: frozenset[str]) -> tuple[tuple[Judge, ...], tuple[Judge, ...]]:
-    """The rules to ask about a request with these members: those before the schema, and those after it."""
-    checks = [
+def _plan(operation: str, members: frozenset[str]) -> Plan:
+    asked = [
         rule
         for rule in RULES.values()
         if rule.check
         and (operation in rule.on or "*" in rule.on)
         and (not rule.when or not members.isdisjoint(rule.when))
     ]
-    checks.sort(key=lambda rule: AREAS.index(rule.area) if rule.area in AREAS else len(AREAS))
-    before = tuple((rule, _judging(rule)) for rule in checks if rule.area in BEFORE_SHAPE)
-    return before, tuple((rule, _judging(rule)) for rule in checks if rule.area not in BEFORE_SHAPE)
+    asked.sort(key=lambda rule: AREAS.index(rule.area) if rule.area in AREAS else len(AREAS))
+    before = tuple((rule, _judging(rule)) for rule in asked if rule.area in BEFORE_SHAPE)
+    after = tuple((rule, _judging(rule)) for rule in asked if rule.area not in BEFORE_SHAPE)
+    return Plan(before, after, any("transcript" in rule.needs for rule, _ in after))
 
 
 def _judging(rule: Rule) -> Check:

@@ -14,19 +14,17 @@ from fastapi.responses import JSONResponse
 from harness.errors import HarnessError
 from harness.exchange import Json
 from harness.item import Item, from_wire
-from harness.mock import Mock
+from harness.mock import CONTROL, Mock
 from harness.rule import RULES
 from harness.script import Matcher
 from harness.world import World
-
-PREFIX = "/_harness"
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 def control(mock: Mock) -> App:
     """The FastAPI app of a mock's control plane."""
-    app = FastAPI(title="responses-harness", docs_url=f"{PREFIX}/docs", openapi_url=f"{PREFIX}/openapi.json")
+    app = FastAPI(title="responses-harness", docs_url=f"{CONTROL}/docs", openapi_url=f"{CONTROL}/openapi.json")
 
     def world_of(request: Request) -> World:
         world = mock.world_of({name.lower(): value for name, value in request.headers.items()})
@@ -38,12 +36,12 @@ def control(mock: Mock) -> App:
     async def explain(_: Request, problem: HarnessError) -> JSONResponse:
         return JSONResponse({"error": {"message": str(problem), "type": "harness_error"}}, 400)
 
-    @app.get(f"{PREFIX}/health")
+    @app.get(f"{CONTROL}/health")
     async def health() -> Json:
         """Whether the server is up, and how many Worlds are open."""
         return {"status": "ok", "worlds": len(mock.worlds)}
 
-    @app.post(f"{PREFIX}/script")
+    @app.post(f"{CONTROL}/script")
     async def script(request: Request) -> Json:
         """Add turns: `{"when": {"instructions": "planner"}, "turns": [[{"type": "message", …}], …]}`."""
         world = world_of(request)
@@ -52,7 +50,7 @@ def control(mock: Mock) -> App:
         route = world.turns.when(conditions).script(*added) if conditions else world.script(*added)
         return {"turns": len(route.turns)}
 
-    @app.get(f"{PREFIX}/exchanges")
+    @app.get(f"{CONTROL}/exchanges")
     async def exchanges(request: Request) -> list[Json]:
         """The journal of a World, oldest first."""
         return [
@@ -70,19 +68,19 @@ def control(mock: Mock) -> App:
             for exchange in world_of(request).exchanges
         ]
 
-    @app.get(f"{PREFIX}/unused")
+    @app.get(f"{CONTROL}/unused")
     async def unused(request: Request) -> Json:
         """Turns that no request took, and requests that no turn answered."""
         world = world_of(request)
         return {"unused": len(world.turns.unused), "problems": [problem for _, problem in world.problems]}
 
-    @app.delete(f"{PREFIX}/world")
+    @app.delete(f"{CONTROL}/world")
     async def forget(request: Request) -> Json:
         """Forget everything about a key."""
         mock.close(world_of(request).api_key)
         return {"deleted": True}
 
-    @app.get(f"{PREFIX}/rules")
+    @app.get(f"{CONTROL}/rules")
     async def rules() -> list[Json]:
         """Every rule: id, area, summary, evidence level, words."""
         return [

@@ -24,6 +24,8 @@ from harness.world import World
 VERSION = "2020-10-01"
 TEAPOT = 418
 ROOT = "/v1"
+CONTROL = "/_harness"
+"""Paths below it are the control plane's, not the API's."""
 OWN_KEY = "sk-"
 
 

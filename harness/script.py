@@ -156,14 +156,14 @@ def fits(name: str, wanted: Matcher, actual: Any) -> bool:
     """Whether what a request says meets a condition.
 
     A string is looked for without regard to case (`model`: a shell pattern), a compiled pattern is searched for, a
-    function decides by itself; for `tools` every wanted name must be declared.
+    function decides by itself; for `tools` every wanted name must be declared, a pattern must match one.
     """
     if callable(wanted):
         return bool(wanted(actual))
-    if name == "tools":
-        return set([wanted] if isinstance(wanted, str) else wanted) <= set(actual)  # type: ignore[arg-type]
     if isinstance(wanted, Pattern):
-        return wanted.search(actual) is not None
+        return any(wanted.search(text) for text in ([actual] if isinstance(actual, str) else actual))
+    if name == "tools":
+        return set([wanted] if isinstance(wanted, str) else wanted) <= set(actual)
     if name == "model":
         return fnmatchcase(actual, str(wanted))
     return str(wanted).casefold() in actual.casefold()

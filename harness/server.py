@@ -18,7 +18,7 @@ import uvicorn
 
 from harness.errors import ConfigError
 from harness.exchange import Answer
-from harness.mock import Mock
+from harness.mock import CONTROL, Mock
 from harness.stream import frames
 
 Scope = MutableMapping[str, Any]
@@ -26,7 +26,6 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-CONTROL = "/_harness"
 WRITE = 64 * 1024
 LARGEST = 512 * 1024 * 1024
 """Bytes of a body beyond which the rest is not read; the documented limit of a request's payload."""

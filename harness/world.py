@@ -101,7 +101,7 @@ class World:
         self.seen += 1
         self.exchanges.append(Exchange(self.seen, request, answer))
         if keep is not None and len(self.exchanges) > 2 * keep:
-            del self.exchanges[:-keep]
+            del self.exchanges[: len(self.exchanges) - keep]
 
     def tick(self) -> int:
         """The World's time in unix seconds; each call is one second later."""

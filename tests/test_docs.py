@@ -186,11 +186,11 @@ def test_every_level_is_explained():
 
 
 def test_every_control_path_is_served():
-    from harness.control import PREFIX, control
-    from harness.mock import Mock
+    from harness.control import control
+    from harness.mock import CONTROL, Mock
 
     served = {route.path for route in control(Mock()).routes}
-    named = {name.split()[-1] for name in ticked(section("A server for other languages")) if PREFIX in name}
+    named = {name.split()[-1] for name in ticked(section("A server for other languages")) if CONTROL in name}
     assert named <= served
 
 

@@ -71,5 +71,7 @@ def input_empty(request: Request) -> Iterator[Json]:
     Judged after the schema and after the look-ups of stored state.
     """
     body = request.body
-    if body["input"] == [] and not any(body.get(name) for name in ("previous_response_id", "prompt", "conversation")):
+    if body.get("input") == [] and not any(
+        body.get(name) for name in ("previous_response_id", "prompt", "conversation")
+    ):
         yield {}

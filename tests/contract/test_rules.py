@@ -51,9 +51,9 @@ PLAN = _plan("POST /responses", EVERYTHING)
 
 
 def test_precedence_is_the_order_of_areas_then_of_the_source() -> None:
-    order = [AREAS.index(one.area) for one, _ in chain(*PLAN)]
+    order = [AREAS.index(one.area) for one, _ in chain(PLAN.before, PLAN.after)]
     assert order == sorted(order)
-    assert [one.id for one, _ in PLAN[1] if one.area == "state"] == [
+    assert [one.id for one, _ in PLAN.after if one.area == "state"] == [
         "previous_response_and_conversation",
         "conversation_not_found",
         "conversation_locked",

@@ -12,6 +12,8 @@ from harness.body import DEEPEST, duplicate, members, parse, typed
 from harness.contract import check, conform, given, named_rules, verify_names, words_for
 from harness.errors import ApiError, RegistrationError
 from harness.exchange import Fault, Finding, Request
+from harness.items import message
+from harness.mock import Mock
 from harness.rule import RULES, assumed, rule
 from harness.schema import directory, load, roots
 from harness.world import World
@@ -256,3 +258,12 @@ class TestAQuery:
 
     def test_stays_text_without_a_schema(self) -> None:
         assert typed({"n": "3"}, {}) == {"n": "3"}
+
+
+class TestAPromptTemplate:
+    def test_may_stand_for_the_input(self) -> None:
+        mock = Mock(fallback=lambda _: [message("ok")])
+        mock.open("sk-prompt").organization(prompts=["pmpt_1"])
+        headers = {"authorization": "Bearer sk-prompt", "content-type": "application/json"}
+        answer = mock.handle("POST", "/v1/responses", headers, {}, b'{"prompt": {"id": "pmpt_1"}}')
+        assert answer.status == 200

@@ -276,3 +276,9 @@ def test_a_turn_of_calls_is_told_as_it_was_scripted() -> None:
     calls = [function_call("f", {}), function_call("g", {})]
     script.add([calls])
     assert script.next(ask()) == calls
+
+
+class TestATool:
+    @pytest.mark.parametrize(("pattern", "met"), [("^get_", True), ("^set_", False)])
+    def test_is_found_by_a_pattern(self, pattern: str, met: bool) -> None:
+        assert fits("tools", re.compile(pattern), ["web_search", "get_weather"]) is met
