@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl
 import orjson
 import uvicorn
 
+from harness.cork import Protocol
 from harness.errors import ConfigError
 from harness.exchange import Answer
 from harness.mock import CONTROL, Mock
@@ -129,6 +130,7 @@ def config(mock: Mock) -> uvicorn.Config:
     """How uvicorn runs the app: nothing logged but its own faults, no lifespan, no WebSockets."""
     return uvicorn.Config(
         App(mock),
+        http=Protocol,
         log_level="warning",
         access_log=False,
         lifespan="off",

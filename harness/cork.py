@@ -1,0 +1,54 @@
+"""One write for the head and the body of an answer.
+
+uvicorn writes them apart, which costs a system call more and wakes the client twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+FULL = 64 * 1024
+"""Bytes beyond which what has gathered is written at once, so that a slow reader is felt."""
+
+
+class Cork:
+    """A transport whose writes of one turn of the event loop go out together; all else is the transport's own."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def write(self, data: bytes) -> None:
+        """Keep the bytes until the event loop's next turn, or until enough have gathered."""
+        if not self._parts:
+            self._loop.call_soon(self._flush)
+        self._parts.append(data)
+        self._size += len(data)
+        if self._size > FULL:
+            self._flush()
+
+    def close(self) -> None:
+        """Write what has gathered, then close."""
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        parts, self._parts, self._size = self._parts, [], 0
+        if parts:
+            self._transport.write(b"".join(parts))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
+class Protocol(HttpToolsProtocol):
+    """uvicorn's HTTP protocol on a corked transport."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Cork the transport of a new connection."""
+        super().connection_made(cast("asyncio.Transport", Cork(transport, self.loop)))

@@ -1,0 +1,71 @@
+"""Head and body of an answer leave in one write, in order, and nothing is held back for long."""
+
+import asyncio
+
+import pytest
+
+from harness.cork import FULL, Cork
+
+
+class Wire:
+    """A transport that notes what it is told."""
+
+    def __init__(self):
+        self.told = []
+
+    def write(self, data):
+        self.told.append(data)
+
+    def close(self):
+        self.told.append("closed")
+
+    def is_closing(self):
+        return "closed" in self.told
+
+
+@pytest.fixture
+def loop():
+    loop = asyncio.new_event_loop()
+    yield loop
+    loop.close()
+
+
+@pytest.fixture
+def wire():
+    return Wire()
+
+
+def turn(loop):
+    loop.run_until_complete(asyncio.sleep(0))
+
+
+def test_writes_of_one_turn_go_out_together(loop, wire):
+    cork = Cork(wire, loop)
+    cork.write(b"head")
+    cork.write(b"body")
+    assert wire.told == []
+    turn(loop)
+    cork.write(b"next")
+    turn(loop)
+    assert wire.told == [b"headbody", b"next"]
+
+
+def test_much_is_written_at_once(loop, wire):
+    cork = Cork(wire, loop)
+    cork.write(b"head")
+    cork.write(b"x" * FULL)
+    assert [len(part) for part in wire.told] == [FULL + 4]
+    turn(loop)
+    assert len(wire.told) == 1
+
+
+def test_what_has_gathered_goes_out_before_the_end(loop, wire):
+    cork = Cork(wire, loop)
+    cork.write(b"last words")
+    cork.close()
+    turn(loop)
+    assert wire.told == [b"last words", "closed"]
+
+
+def test_all_else_is_the_transports_own(loop, wire):
+    assert Cork(wire, loop).is_closing() is False
