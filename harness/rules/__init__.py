@@ -12,6 +12,7 @@ AREAS = (
     "shape",
     "content",
     "ids",
+    "media",
     "model",
     "tools",
     "text",

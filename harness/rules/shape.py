@@ -56,46 +56,26 @@ shape(
     fix="Remove the member; SDK sugar such as `parsed` must be stripped before items are sent back.",
 )
 
-shape(
-    "moved_parameter",
-    """Members of Chat Completions that live elsewhere here are refused with a pointer to their new place.""",
-    error=ApiError(
-        400,
-        "Unsupported parameter: '{name}'. In the Responses API, this parameter has moved to '{new}'. Try again with the new "
-        "parameter. See the API documentation for more information: "
-        "https://platform.openai.com/docs/api-reference/responses/create.",
-        "{path}",
-        "unsupported_parameter",
-    ),
-    source=[recorded("crmne/ruby_llm, maruel/genai", "2026"), probed],
-    rejects={
-        "Unsupported parameter: 'response_format'. In the Responses API, this parameter has moved to 'text.format'. Try "
-        "again with the new parameter. See the API documentation for more information: "
-        "https://platform.openai.com/docs/api-reference/responses/create.": {
-            "response_format": {"type": "json_object"}
-        },
-    },
-    fix="Use the member the message names.",
+MOVED = (
+    "Unsupported parameter: '{name}'. In the Responses API, this parameter has moved to '{new}'. Try again with the new "
+    "parameter. See the API documentation for more information: "
+    "https://platform.openai.com/docs/api-reference/responses/create."
 )
 
 shape(
-    "moved_messages",
-    """`messages` is `input` here; the error has no `param`.""",
-    error=ApiError(
-        400,
-        "Unsupported parameter: 'messages'. In the Responses API, this parameter has moved to 'input'. Try again with the "
-        "new parameter. See the API documentation for more information: "
-        "https://platform.openai.com/docs/api-reference/responses/create.",
-        None,
-        "unsupported_parameter",
-    ),
-    source=probed,
+    "moved_parameter",
+    """Members of Chat Completions that live elsewhere here are refused with a pointer to their new place.
+
+    The error has no `param`: recorded for `response_format`, probed for `messages`.
+    """,
+    error=ApiError(400, MOVED, None, "unsupported_parameter"),
+    source=[recorded("maruel/genai", "2025-12"), probed],
     rejects={
-        "Unsupported parameter: 'messages'. In the Responses API, this parameter has moved to 'input'. Try again with the "
-        "new parameter. See the API documentation for more information: "
-        "https://platform.openai.com/docs/api-reference/responses/create.": {"messages": []},
+        MOVED.format(name="response_format", new="text.format"): {"response_format": {"type": "json_object"}},
+        MOVED.format(name="messages", new="input"): {"messages": []},
+        MOVED.format(name="reasoning_effort", new="reasoning.effort"): {"reasoning_effort": "low"},
     },
-    fix="Send `input`.",
+    fix="Use the member the message names.",
 )
 
 shape(
