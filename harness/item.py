@@ -158,7 +158,7 @@ class Parts:
 
 def blanked(thing: Json, blank: Json) -> Json:
     """`thing` with those of its members that `blank` has replaced, in the same order."""
-    return {name: blank.get(name, value) for name, value in thing.items()}
+    return {**thing, **{name: value for name, value in blank.items() if name in thing}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import accumulate, chain, count, zip_longest
 from json.encoder import encode_basestring as quoted
@@ -65,9 +66,10 @@ def _frame(event: Json) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (event["type"].encode(), orjson.dumps(event))
 
 
-def cut(text: str) -> list[str]:
+@lru_cache(maxsize=256)
+def cut(text: str) -> tuple[str, ...]:
     """A text in pieces about as long as a model's tokens; joined they are the text."""
-    return TOKEN.findall(text)
+    return tuple(TOKEN.findall(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +169,11 @@ class Writer:
             "service_tier": "auto" if tier == "default" else tier,
             "usage": None,
         }
-        states = [("created", "queued"), ("queued", "queued")] if background else [("created", "in_progress")]
-        for name, status in (*states, ("in_progress", "in_progress")):
-            self._append(f"response.{name}", {"response": blanked(response, {**blank, "status": status})})
+        running = blanked(response, {**blank, "status": "in_progress"})
+        queued = {**running, "status": "queued"}
+        states = [("created", queued), ("queued", queued)] if background else [("created", running)]
+        for name, known in (*states, ("in_progress", running)):
+            self._append(f"response.{name}", {"response": known})
 
     def item(self, index: int, wire: Json, deltas: Deltas) -> None:
         """One item: announced, told by its kind's words, done."""
@@ -235,7 +239,12 @@ class Writer:
 
     def _append(self, name: str, members: Json) -> None:
         members["sequence_number"] = len(self.events)
-        self.events.add({"type": name, **dict(sorted(members.items()))})
+        self.events.add({"type": name, **{key: members[key] for key in _by_name(tuple(members))}})
+
+
+@lru_cache(maxsize=256)
+def _by_name(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(names))
 
 
 def _shares(entries: Sequence[Json], pieces: Sequence[str]) -> Iterator[list[Json]]:
