@@ -92,7 +92,7 @@ def _mock(script: Path | None, keys: Sequence[str], models: Sequence[str]) -> Mo
     from harness.mock import Mock
     from harness.organization import Organization
 
-    organization = Organization(models=frozenset(models) if models else None)
+    organization = Organization(models=frozenset(models)) if models else None
     if script is None:
         return Mock(keys or None, organization=organization, fallback=small_talk, journal=JOURNAL)
     from harness.scriptfile import load

@@ -13,7 +13,8 @@ from typing import Any
 from harness import breach
 from harness.errors import ApiError, RegistrationError
 from harness.exchange import Finding, Json, Request
-from harness.rule import RULES, SUBJECTS, Check, Rule
+from harness.organization import ORDINARY
+from harness.rule import LIMITED, RULES, SUBJECTS, UNREAD, Check, Rule
 from harness.rules import AREAS
 from harness.transcript import Transcript
 
@@ -36,7 +37,7 @@ def check(request: Request, world: Any) -> Refusal | None:
 
     `world` is None when the key names no World. The body is not changed; null members at the top level count as absent.
     """
-    plan = _plan(request.operation, _members(request.body))
+    plan = _plan(request.operation, _members(request, world))
     refusal = _first(plan.before, request, world, None) or _misshapen(request)
     if refusal or not plan.after:
         return refusal
@@ -90,11 +91,16 @@ def _by_keyword() -> Mapping[str, Rule]:
     return {rule.keyword: rule for rule in RULES.values() if rule.keyword and rule.keyword != "x-rule"}
 
 
-def _members(body: Any) -> frozenset[str]:
-    """What rules may ask for by `when`: the members of a body, and `input[]` when its input is an array."""
-    if not isinstance(body, dict):
-        return frozenset()
-    return frozenset(body) if not isinstance(body.get("input"), list) else frozenset([*body, "input[]"])
+def _members(request: Request, world: Any) -> frozenset[str]:
+    """What rules may ask for by `when`: the members of the body, an array as input, and what is out of the ordinary."""
+    body, names = request.body, []
+    if isinstance(body, dict):
+        names = [*body, "input[]"] if isinstance(body.get("input"), list) else list(body)
+    elif request.fault or request.raw:
+        names = [UNREAD]
+    if world is not None and world.account is not ORDINARY:
+        names.append(LIMITED)
+    return frozenset(names)
 
 
 @dataclass(frozen=True, slots=True)

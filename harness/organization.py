@@ -38,3 +38,7 @@ class Organization:
     out_of_quota: bool = False
     failing: bool = False
     rate_limit: RateLimit | None = None
+
+
+ORDINARY = Organization()
+"""An account that limits nothing."""

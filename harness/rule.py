@@ -20,6 +20,10 @@ from harness.organization import Organization
 Level = Literal["recorded", "reported", "documented", "typed", "assumed"]
 LEVELS: tuple[Level, ...] = ("recorded", "reported", "documented", "typed", "assumed")
 CREATE = "POST /responses"
+UNREAD = "(unread)"
+"""The `when` of rules about a body that is no JSON object."""
+LIMITED = "(limited)"
+"""The `when` of rules about an account that limits something."""
 TRANSCRIPT = ("input[]", "previous_response_id", "conversation")
 """The `when` of rules about items: one message alone, given as a string, breaks none of them."""
 

@@ -14,7 +14,7 @@ from harness.errors import ConfigError
 from harness.exchange import Answer, Exchange, Json, Request
 from harness.ids import Ids
 from harness.item import ITEMS, Item
-from harness.organization import Organization
+from harness.organization import ORDINARY, Organization
 from harness.script import Matcher, Route, Script, Turn
 from harness.transcript import OUTPUTS, Transcript, resolve
 
@@ -54,7 +54,7 @@ class World:
         self.name = name
         self.api_key = api_key
         self.base_url = base_url
-        self.account = organization or Organization()
+        self.account = organization or ORDINARY
         self.ids = Ids(name)
         self.now = EPOCH
         self.turns = Script(fallback)

@@ -8,7 +8,7 @@ from math import ceil
 from harness.errors import ApiError
 from harness.exchange import Json, Request
 from harness.organization import Organization, RateLimit
-from harness.rule import Case, World, documented, recorded, reported, rule
+from harness.rule import LIMITED, Case, World, documented, recorded, reported, rule
 
 KEYS_PAGE = "https://platform.openai.com/account/api-keys"
 CHALLENGE = {"www-authenticate": 'Bearer realm="OpenAI API"'}
@@ -73,6 +73,7 @@ def auth_invalid_key(request: Request, world: World | None) -> Iterator[Json]:
 
 
 @rule(
+    when=LIMITED,
     on="*",
     error=ApiError(
         401,
@@ -99,6 +100,7 @@ def auth_missing_scope(request: Request, world: World) -> Iterator[Json]:
 
 
 @rule(
+    when=LIMITED,
     on="*",
     error=ApiError(
         500, "The server had an error while processing your request. Sorry about that!", type="server_error"
@@ -121,6 +123,7 @@ def server_error(world: World) -> Iterator[Json]:
 
 
 @rule(
+    when=LIMITED,
     on="*",
     error=ApiError(
         429,
@@ -148,6 +151,7 @@ def insufficient_quota(world: World) -> Iterator[Json]:
 
 
 @rule(
+    when=LIMITED,
     on="*",
     error=ApiError(
         429,

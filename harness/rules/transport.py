@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.errors import ApiError
 from harness.exchange import Json, Request
 from harness.phrase import kind_of
-from harness.rule import CREATE, Case, assumed, reported, rule
+from harness.rule import CREATE, UNREAD, Case, assumed, reported, rule
 
 AUTH = {"authorization": "Bearer sk-harness-example"}
 PARSER = "public probe of the platform's JSON parser"
@@ -93,6 +93,7 @@ def unsupported_content_type(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    when=UNREAD,
     on=WRITES,
     error=ApiError(
         400,
@@ -117,6 +118,7 @@ def body_unicode(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    when=UNREAD,
     on=WRITES,
     error=ApiError(
         400,
@@ -141,6 +143,7 @@ def body_syntax(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    when=UNREAD,
     on=WRITES,
     error=ApiError(
         400,
@@ -162,6 +165,7 @@ def body_duplicate_key(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    when=UNREAD,
     on=WRITES,
     error=ApiError(400, "Invalid type: expected an object, but got {kind} instead."),
     source=[reported(PARSER, "2026-09"), assumed("that this endpoint says it as the platform's other endpoints do")],
