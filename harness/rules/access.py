@@ -50,8 +50,8 @@ def auth_missing(request: Request) -> Iterator[Json]:
         headers=CHALLENGE,
     ),
     source=[
-        recorded("crmne/ruby_llm spec/fixtures", "2026-08-19"),
-        recorded("0xPlaygrounds/rig tests", "2026-08"),
+        recorded("crmne/ruby_llm", "2026-08-19"),
+        recorded("posit-dev/chatlas, open-telemetry/opentelemetry-python-contrib", "2026-02-12"),
     ],
     rejects={
         f"Incorrect API key provided: test-con****-key. You can find your API key at {KEYS_PAGE}.": Case(
@@ -133,7 +133,7 @@ def server_error(world: World) -> Iterator[Json]:
         type="insufficient_quota",
     ),
     source=[
-        recorded("vercel/ai packages/openai fixtures"),
+        recorded("vercel/ai: in a stream"),
         documented("https://platform.openai.com/docs/guides/error-codes"),
     ],
     rejects={
@@ -167,7 +167,10 @@ def insufficient_quota(world: World) -> Iterator[Json]:
             "x-ratelimit-reset-{kind}": "{seconds}s",
         },
     ),
-    source=[documented("https://platform.openai.com/docs/guides/rate-limits"), reported("many public issues", "2026")],
+    source=[
+        documented("https://platform.openai.com/docs/guides/rate-limits"),
+        reported("public reports of three origins", "2026"),
+    ],
     rejects={
         "Rate limit reached for gpt-4.1 in organization org-harness on requests per min (RPM): Limit 3, Used 3, Requested "
         "1. Please try again in 20.0s. Visit https://platform.openai.com/account/rate-limits to learn more.": Case(

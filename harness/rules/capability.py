@@ -28,7 +28,7 @@ def _reasons(request: Request) -> bool:
 @rule(
     when=("temperature", "top_p", "presence_penalty", "frequency_penalty"),
     error=ApiError(400, "Unsupported parameter: '{name}' is not supported with this model.", "{name}"),
-    source=[recorded("vercel/ai packages/openai fixtures", "2025"), reported(PROBE, DAY)],
+    source=[recorded("vercel/ai"), reported(PROBE, DAY)],
     rejects={
         "Unsupported parameter: 'temperature' is not supported with this model.": {"model": TERRA, "temperature": 0.5},
         "Unsupported parameter: 'top_p' is not supported with this model.": {"model": TERRA, "top_p": 1},
@@ -59,7 +59,7 @@ def sampling_unsupported(request: Request) -> Iterator[Json]:
 @rule(
     when=("include", "top_logprobs"),
     error=ApiError(400, "logprobs are not supported with reasoning models.", "{name}", "unsupported_parameter"),
-    source=[recorded("maruel/genai", "2025-12"), reported(PROBE, DAY)],
+    source=[recorded("maruel/genai"), reported(PROBE, DAY)],
     rejects={"logprobs are not supported with reasoning models.": {"model": TERRA, "top_logprobs": 1}},
     accepts=[{"model": "gpt-4.1", "top_logprobs": 1, "include": [LOGPROBS]}],
     fix="Ask for logprobs of models that do not reason.",
@@ -149,7 +149,7 @@ def summary_unsupported(request: Request) -> Iterator[Json]:
 @rule(
     when="include",
     error=ApiError(400, "Encrypted content is not supported with this model.", "include"),
-    source=reported("public reports of three origins", "2026-08"),
+    source=reported("https://github.com/microsoft/agent-framework/issues/7483", "2026-08"),
     rejects={
         "Encrypted content is not supported with this model.": {
             "store": False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.errors import ApiError
-from harness.rule import recorded, reported, shape
+from harness.rule import reported, shape
 from harness.rules.shape import probed
 
 _VALUE = ApiError(400, "Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value")
@@ -43,7 +43,7 @@ shape(
     A part that is known but belongs elsewhere (`input_file`, `input_text` …) is reported at the part, without `.type`.
     """,
     error=_VALUE,
-    source=[probed, reported("https://github.com/microsoft/agent-framework/issues/5556", "2026-06-07")],
+    source=[probed, reported("public reports of three more origins", "2026-08-01")],
     rejects={
         f"Invalid value: '{type}'. Supported values are: 'output_text' and 'refusal'.": {
             "input": [{"role": "assistant", "content": [_part(type)]}, {"role": "user", "content": "hi"}]
@@ -114,7 +114,7 @@ shape(
     "web_search_action",
     """A web search action is a search, an opened page or a find in a page.""",
     error=_VALUE,
-    source=[reported("https://github.com/openai/codex/issues", "2025-11-21"), recorded("vercel/ai fixtures", "2025")],
+    source=reported("https://github.com/openai/codex/issues/7085", "2025-11-21"),
     rejects={
         "Invalid value: 'other'. Supported values are: 'search', 'open_page', and 'find_in_page'.": {
             "input": [{"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "other"}}]

@@ -56,8 +56,8 @@ shape(
         400, "Invalid '{path}': '{value}'. Expected an ID that begins with '{prefix}'.", "{path}", "invalid_value"
     ),
     source=[
-        reported("https://github.com/openai/openai-agents-python/issues/972", "2026-06"),
-        reported("public reports of six more origins", "2026-10"),
+        reported("https://github.com/earendil-works/pi/issues/10257", "2026-10"),
+        reported("public reports of six more origins", "2026-08"),
     ],
     rejects={
         "Invalid 'input[0].id': 'call_x'. Expected an ID that begins with 'fc'.": _call("call_x"),

@@ -25,7 +25,7 @@ def _file(data: str) -> Json:
         "{path}",
         "invalid_value",
     ),
-    source=recorded("maruel/genai", "2025-12"),
+    source=recorded("maruel/genai"),
     rejects={
         "Invalid file data: 'input[0].content[1].file_data'. Expected a base64-encoded data URL with a valid file MIME "
         "type (e.g. 'data:text/plain;base64,SGVsbG8sIFdvcmxkIQ=='), but got unsupported MIME type 'audio/mpeg'. Please "

@@ -13,7 +13,8 @@ from harness.rule import Case, World, recorded, reported, rule
 @rule(
     error=ApiError(400, "The requested model '{model}' does not exist.", "model", "model_not_found"),
     source=[
-        recorded("open-telemetry/opentelemetry-python-contrib, 0xPlaygrounds/rig, newrelic", "2026"),
+        recorded("newrelic/newrelic-python-agent", "2026-07-21"),
+        recorded("open-telemetry/opentelemetry-python-contrib", "2026-04-18"),
         reported("https://github.com/kangminlee-maker/local-OAuth-CLI-API-adapter", "2026-08-30"),
     ],
     rejects={

@@ -41,9 +41,11 @@ _EXAMPLES: dict[str, Json] = {
         400, "Duplicate item found with id {id}. Remove duplicate items from your input and try again.", "input"
     ),
     source=[
-        recorded("vercel/ai packages/openai fixtures; posit-dev/chatlas for what is taken", "2026-08-07"),
-        reported("https://github.com/openai/openai-agents-python/issues/1789", "2025-09-05"),
-        reported("https://github.com/vercel/ai/issues/7883", "2025"),
+        recorded(
+            "vercel/ai: an approval request in the chain; posit-dev/chatlas: messages that are taken", "2026-08-07"
+        ),
+        reported("https://github.com/vercel/ai/issues/18605", "2026-08-07"),
+        reported("https://github.com/github/copilot-cli/issues/3560", "2026-06"),
     ],
     rejects={
         "Duplicate item found with id fc_1. Remove duplicate items from your input and try again.": {
@@ -92,7 +94,6 @@ def duplicate_item(world: World, transcript: Transcript) -> Iterator[Json]:
     source=[
         reported("https://github.com/router-for-me/CLIProxyAPI/issues/2368", "2026-03-27"),
         reported("https://github.com/microsoft/agent-framework/issues/8663", "2026-09"),
-        reported("https://github.com/openai/openai-agents-python/issues/673", "2025"),
         documented(ASYNC_GUIDE, "2026"),
     ],
     rejects={
@@ -142,7 +143,7 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
     when=TRANSCRIPT,
     error=ApiError(400, "No tool call found for {kind} with call_id {call_id}.", "input"),
     source=[
-        recorded("vercel/ai packages/openai fixtures", "2026-08"),
+        recorded("vercel/ai", "2026"),
         reported("https://github.com/continuedev/continue/issues/10092", "2026-02-01"),
         reported("https://github.com/microsoft/vscode/issues/320060", "2026-06-05"),
     ],

@@ -45,8 +45,9 @@ def item_not_found(request: Request, transcript: Transcript) -> Iterator[Json]:
     when=TRANSCRIPT,
     error=ApiError(400, "Item '{id}' of type 'reasoning' was provided without its required following item.", "input"),
     source=[
-        recorded("pydantic/pydantic-ai tests/models/cassettes", "2025-09"),
-        reported("https://github.com/openai/openai-agents-python/issues/1611", "2025"),
+        recorded("pydantic/pydantic-ai"),
+        reported("https://github.com/openai/openai-agents-python/issues/1611", "2025-08-29"),
+        reported("https://github.com/continuedev/continue/issues/10428", "2026-02-11"),
     ],
     rejects={
         "Item '{0.output.0.id}' of type 'reasoning' was provided without its required following item.": after(
@@ -98,7 +99,7 @@ def reasoning_without_follower(world: World, transcript: Transcript) -> Iterator
         400, "Item '{id}' of type '{type}' was provided without its required 'reasoning' item: '{reasoning}'.", "input"
     ),
     source=[
-        reported("https://github.com/openai/openai-agents-js/issues/326", "2025-09-24"),
+        reported("https://github.com/VRSEN/agency-swarm/issues/367", "2025-09-24"),
         reported("public reports of three more origins", "2026-09"),
     ],
     rejects={

@@ -22,7 +22,7 @@ shape(
     """,
     keyword="required",
     error=_bad("Missing required parameter: '{path}'.", "missing_required_parameter"),
-    source=[probed, recorded("maruel/genai", "2025-12")],
+    source=[probed, recorded("maruel/genai")],
     rejects={
         "Missing required parameter: 'model'.": Case({}, absent=("model", "input")),
         "Missing required parameter: 'input'.": Case({"previous_response_id": "resp_x"}, absent=("input",)),
@@ -69,7 +69,7 @@ shape(
     The error has no `param`: recorded for `response_format`, probed for `messages`.
     """,
     error=ApiError(400, MOVED, None, "unsupported_parameter"),
-    source=[recorded("maruel/genai", "2025-12"), probed],
+    source=[recorded("crmne/ruby_llm", "2025-08-06"), probed],
     rejects={
         MOVED.format(name="response_format", new="text.format"): {"response_format": {"type": "json_object"}},
         MOVED.format(name="messages", new="input"): {"messages": []},
@@ -139,7 +139,7 @@ shape(
         "{length} instead.",
         "string_above_max_length",
     ),
-    source=reported("public reports of two origins", "2026-02"),
+    source=reported("https://github.com/openclaw/openclaw/issues/10640", "2026-02"),
     rejects={
         "Invalid 'prompt_cache_key': string too long. Expected a string with maximum length 64, but got a string with "
         "length 70 instead.": {"prompt_cache_key": "k" * 70},
@@ -251,7 +251,7 @@ for _word, _sign, _keyword, _side in (
             f"Invalid '{{path}}': {{numeric}} {_word} value. Expected a value {_sign} {{limit}}, but got {{value}} instead.",
             f"{{numeric}}_{_word.split()[0]}_{_side}_value",
         ),
-        source=[recorded("openai/openai-dotnet, pydantic-ai", "2026"), probed],
+        source=[recorded("maruel/genai"), probed],
         rejects=(
             {
                 "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 8 instead.": {

@@ -143,7 +143,7 @@ def previous_response_zdr(request: Request, world: World) -> Iterator[Json]:
         400, "Previous response with id '{id}' not found.", "previous_response_id", "previous_response_not_found"
     ),
     source=[
-        recorded("0xPlaygrounds/rig tests", "2026"),
+        recorded("0xPlaygrounds/rig"),
         reported(PROBE, DAY),
         reported("public report of another origin", "2025-10-27"),
     ],
@@ -167,7 +167,7 @@ def previous_response_not_found(request: Request, world: World) -> Iterator[Json
 @rule(
     on=BY_ID,
     error=ApiError(404, "Response with id '{id}' not found."),
-    source=recorded("openai/openai-dotnet session records", "2025-11-10"),
+    source=recorded("openai/openai-dotnet", "2025-11-10"),
     rejects={"Response with id 'resp_x' not found.": Case(on="GET /responses/resp_x")},
     accepts=[after({"input": "hi"}, Case(on="GET /responses/{0.id}"))],
     fix="Only stored responses can be read; `store: false` keeps none.",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.errors import ApiError
 from harness.exchange import Json, Request
-from harness.rule import recorded, reported, rule
+from harness.rule import reported, rule
 from harness.strict import faults
 
 F: Json = {"type": "function", "name": "f"}
@@ -24,7 +24,7 @@ def _function(**parameters: object) -> Json:
         "tools[{index}].parameters",
         "invalid_function_parameters",
     ),
-    source=[reported("public reports of three origins", "2026"), recorded("maruel/genai", "2025")],
+    source=reported("public reports of three origins", "2026"),
     rejects={
         "Invalid schema for function 'f': In context=(), 'additionalProperties' is required to be supplied and to be "
         "false.": _function(type="object", properties={}),
