@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from harness.exchange import Exchange, Json
@@ -13,7 +11,7 @@ from tests.clients.strict import faults
 
 
 def with_answer(exchange: Exchange, **changes: object) -> Exchange:
-    return replace(exchange, answer=replace(exchange.answer, **changes))
+    return exchange._replace(answer=exchange.answer._replace(**changes))
 
 
 @pytest.mark.parametrize("name", ["id", "created_at", "model", "output", "parallel_tool_calls", "tool_choice", "tools"])
