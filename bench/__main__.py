@@ -98,8 +98,8 @@ def machine() -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--write", action="store_true", help="put the table into bench/README.md")
-    parser.add_argument("--rounds", type=int, default=9, help="rounds per workload (5)")
-    parser.add_argument("--seconds", type=float, default=1.2, help="seconds per server and round (1.5)")
+    parser.add_argument("--rounds", type=int, default=9, help="rounds per workload (9)")
+    parser.add_argument("--seconds", type=float, default=1.2, help="seconds per server and round (1.2)")
     parser.add_argument("--connections", type=int, default=16, help="connections of the client (16)")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
