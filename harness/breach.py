@@ -19,7 +19,7 @@ from jsonschema.validators import Draft202012Validator
 
 from harness import schema as schemas
 from harness.exchange import Json
-from harness.phrase import describe, in_quotes, kind_of, suggestion
+from harness.phrase import describe, in_quotes, kind_of, short, suggestion
 
 ORDER = ("type", "enum", "const", "required", "if", "additionalProperties")
 SPOKEN = ("enum", "pattern", "not")
@@ -115,8 +115,7 @@ def _of_text(error: ValidationError, schema: Json) -> tuple[str, Json]:
 
 def _of_name(error: ValidationError, schema: Json) -> tuple[str, Json]:
     name = str(error.instance)
-    short = name if len(name) <= 16 else f"{name[:3]}...{name[-3:]}"
-    return "propertyNames", {"name": short, "key": name, "length": len(name)}
+    return "propertyNames", {"name": short(name), "key": name, "length": len(name)}
 
 
 _FACTS: dict[str, Callable[[ValidationError, Json], tuple[str, Json]]] = {
