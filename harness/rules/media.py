@@ -1,18 +1,47 @@
-"""Files and images that come inside the request."""
+"""Files and images that come inside the request; of their data only the beginning is looked at."""
 
 from __future__ import annotations
 
+import re
+from base64 import b64decode
 from collections.abc import Iterator
 
 from harness.errors import ApiError
 from harness.exchange import Json, Request
-from harness.rule import recorded, rule
+from harness.rule import recorded, reported, rule
 from harness.transcript import input_items
+
+LOOKED_AT = 64
+"""Characters of base64 that are looked at: enough for the signature of a picture."""
+_BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
+_PICTURE = re.compile(rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a|RIFF....WEBP", re.DOTALL)
+
+
+def _with(part: Json) -> Json:
+    return {"input": [{"role": "user", "content": [{"type": "input_text", "text": "What is it?"}, part]}]}
 
 
 def _file(data: str) -> Json:
-    part = {"type": "input_file", "filename": "sound.mp3", "file_data": data}
-    return {"input": [{"role": "user", "content": [{"type": "input_text", "text": "What is it?"}, part]}]}
+    return _with({"type": "input_file", "filename": "sound.mp3", "file_data": data})
+
+
+def _image(url: str) -> Json:
+    return _with({"type": "input_image", "image_url": url})
+
+
+def _parts(request: Request, member: str) -> Iterator[tuple[str, str]]:
+    """The data URLs under a member of the parts of `input`, each with its place."""
+    for index, item in enumerate(input_items(request.body)):
+        for holder in ("content", "output"):
+            parts = item.get(holder)
+            for number, part in enumerate(parts if isinstance(parts, list) else ()):
+                url = part.get(member) if isinstance(part, dict) else None
+                if isinstance(url, str) and url.startswith("data:"):
+                    yield f"input[{index}].{holder}[{number}].{member}", url
+
+
+def _mime(url: str) -> str:
+    return url[len("data:") :].partition(",")[0].partition(";")[0].strip()
 
 
 @rule(
@@ -37,17 +66,81 @@ def _file(data: str) -> Json:
 )
 def file_mime_type(request: Request) -> Iterator[Json]:
     """A file that comes as a data URL must not be sound or video; which other types are refused is not known."""
-    for index, item in enumerate(input_items(request.body)):
-        for member in ("content", "output"):
-            parts = item.get(member)
-            for number, part in enumerate(parts if isinstance(parts, list) else ()):
-                mime = _mime(part.get("file_data")) if isinstance(part, dict) else ""
-                if mime.startswith(("audio/", "video/")):
-                    yield {"path": f"input[{index}].{member}[{number}].file_data", "mime": mime}
+    for path, url in _parts(request, "file_data"):
+        if _mime(url).startswith(("audio/", "video/")):
+            yield {"path": path, "mime": _mime(url)}
 
 
-def _mime(url: object) -> str:
-    """The MIME type of a data URL, empty for anything else."""
-    if not isinstance(url, str) or not url.startswith("data:"):
-        return ""
-    return url[5 : url.find(",", 5)].partition(";")[0].strip()
+_EXPECTED = (
+    "Expected a base64-encoded data URL with an image MIME type (e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), "
+    "but got"
+)
+PNG = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
+
+
+@rule(
+    when="input[]",
+    error=ApiError(400, f"Invalid '{{path}}'. {_EXPECTED} {{what}}.", "{path}", "invalid_value"),
+    source=reported("public reports of four origins", "2026"),
+    rejects={
+        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED} an invalid base64-encoded value.": _image(
+            "data:image/png;base64,@@"
+        ),
+        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED} empty base64-encoded bytes.": _image(
+            "data:image/png;base64,"
+        ),
+        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED} unsupported MIME type 'text/plain'.": _image(
+            "data:text/plain;base64,SGVsbG8="
+        ),
+        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED} a value without the ';base64' separator.": _image(
+            "data:image/png,iVBORw0KGgo="
+        ),
+    },
+    accepts=[_image(PNG), _image("https://example.org/cat.png")],
+    fix="Encode the picture as `data:image/png;base64,…`, or give an address.",
+)
+def image_data_url(request: Request) -> Iterator[Json]:
+    """A picture that comes as a data URL must be declared as a picture, in base64, and not be empty."""
+    for path, url in _parts(request, "image_url"):
+        head, _, data = url.partition(",")
+        if not _mime(url).startswith("image/"):
+            yield {"path": path, "what": f"unsupported MIME type '{_mime(url)}'"}
+        elif not head.endswith(";base64"):
+            yield {"path": path, "what": "a value without the ';base64' separator"}
+        elif not data:
+            yield {"path": path, "what": "empty base64-encoded bytes"}
+        elif not _BASE64.fullmatch(data[:LOOKED_AT]):
+            yield {"path": path, "what": "an invalid base64-encoded value"}
+
+
+@rule(
+    when="input[]",
+    error=ApiError(
+        400,
+        "The image data you provided does not represent a valid image. Please check your input and try again with one of "
+        "the supported image formats: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'].",
+        "input",
+        "invalid_image",
+    ),
+    source=reported("public reports of three origins", "2026"),
+    rejects={
+        "The image data you provided does not represent a valid image. Please check your input and try again with one of "
+        "the supported image formats: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'].": _image(
+            "data:image/png;base64,aGVsbG8="
+        )
+    },
+    accepts=[_image(PNG), _image("data:image/jpeg;base64,/9j/4AAQSkZJRgABAQ==")],
+    fix="Send the bytes of a JPEG, PNG, GIF or WebP file.",
+)
+def image_not_valid(request: Request) -> Iterator[Json]:
+    """A picture's data must begin as a JPEG, PNG, GIF or WebP file does."""
+    for _, url in _parts(request, "image_url"):
+        data = url.partition(",")[2][:LOOKED_AT].rstrip("=")
+        if not _PICTURE.match(b64decode(data[: len(data) // 4 * 4] + _padded(data))):
+            yield {}
+
+
+def _padded(data: str) -> str:
+    """The last group of base64, filled up; a single left-over character says nothing."""
+    rest = data[len(data) // 4 * 4 :]
+    return rest.ljust(4, "=") if len(rest) > 1 else ""
