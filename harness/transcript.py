@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from harness.exchange import Json
@@ -37,7 +38,7 @@ Call = tuple[str, str]
 """A call's type and `call_id`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Transcript:
     """Items in order; those before `start` are stored, the rest came with the request (references resolved).
 
@@ -53,6 +54,7 @@ class Transcript:
         """The items the request itself brought."""
         return self.items[self.start :]
 
+    @cached_property
     def calls(self) -> dict[Call, Json]:
         """The client-executed calls by kind and `call_id`."""
         return {
@@ -61,6 +63,7 @@ class Transcript:
             if (kind := item.get("type", "")) in CALLS and item.get("call_id") and item.get("execution") != "server"
         }
 
+    @cached_property
     def outputs(self) -> list[Call]:
         """The call each output item answers, in order; an output without `call_id` answers none."""
         return [

@@ -133,8 +133,8 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
     Order does not matter, and other items may stand between. A call with `async: true` may stay unanswered; calls the
     API executes itself need no output.
     """
-    answered = set(transcript.outputs())
-    for (kind, call_id), item in transcript.calls().items():
+    answered = set(transcript.outputs)
+    for (kind, call_id), item in transcript.calls.items():
         if (kind, call_id) not in answered and not item.get("async"):
             yield {"kind": CALLS[kind], "call_id": call_id}
 
@@ -171,8 +171,8 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
 )
 def output_needs_call(transcript: Transcript) -> Iterator[Json]:
     """Every output needs a call of its own kind with the same `call_id`; an output without `call_id` is let through."""
-    calls = transcript.calls()
-    for kind, call_id in transcript.outputs():
+    calls = transcript.calls
+    for kind, call_id in transcript.outputs:
         if (kind, call_id) not in calls:
             suffix = "" if kind == "computer_call" else " output"
             yield {"kind": f"{CALLS[kind]}{suffix}", "call_id": call_id}
