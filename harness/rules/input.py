@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.errors import ApiError
 from harness.exchange import Json, Request
-from harness.rule import after, reported, rule, shape
+from harness.rule import after, assumed, reported, rule, shape
 from harness.rules.shape import DAY, PROBE, probed
 
 TYPES = (
@@ -75,3 +75,25 @@ def input_empty(request: Request) -> Iterator[Json]:
         body.get(name) for name in ("previous_response_id", "prompt", "conversation")
     ):
         yield {}
+
+
+@rule(
+    when="input[]",
+    error=ApiError(
+        400, "Invalid value: 'compaction_trigger'. It must be the final input item.", "input[{index}]", "invalid_value"
+    ),
+    source=assumed("the condition is the openai SDK's (3.54: must be the final input item), the words are not known"),
+    rejects={
+        "Invalid value: 'compaction_trigger'. It must be the final input item.": {
+            "input": [{"type": "compaction_trigger"}, {"role": "user", "content": "hi"}]
+        }
+    },
+    accepts=[{"input": [{"role": "user", "content": "hi"}, {"type": "compaction_trigger"}]}],
+    fix="Put the trigger last.",
+)
+def compaction_trigger_last(request: Request) -> Iterator[Json]:
+    """A `compaction_trigger` must be the last item of `input`."""
+    items = request.body["input"]
+    for index, item in enumerate(items[:-1]):
+        if item.get("type") == "compaction_trigger":
+            yield {"index": index}

@@ -149,7 +149,7 @@ shape(
 
 shape(
     "empty_string",
-    """A string that must not be empty is not.""",
+    """A string must not be empty where its limit asks for a character.""",
     keyword="minLength:empty",
     error=_bad(
         "Invalid '{path}': empty string. Expected a string with minimum length {limit}, but got an empty string instead.",
@@ -214,7 +214,7 @@ shape(
 
 shape(
     "empty_array",
-    """An array that must not be empty is not.""",
+    """An array must not be empty where its limit asks for a member.""",
     keyword="minItems:empty",
     error=_bad(
         "Invalid '{path}': empty array. Expected an array with minimum length {limit}, but got an empty array instead.",
@@ -245,7 +245,7 @@ for _word, _sign, _keyword, _side in (
 ):
     shape(
         f"number_{_word.replace(' ', '_')}",
-        f"""A number must not be {_word}; the code names its kind, integer or decimal.""",
+        f"""A number must not be {_word} value; the code names its kind, integer or decimal.""",
         keyword=_keyword,
         error=_bad(
             f"Invalid '{{path}}': {{numeric}} {_word} value. Expected a value {_sign} {{limit}}, but got {{value}} instead.",
