@@ -11,8 +11,8 @@ from functools import cache, lru_cache
 from typing import Any
 
 from harness import breach
-from harness.errors import ApiError, RegistrationError
-from harness.exchange import Finding, Json, Request
+from harness.errors import ApiError
+from harness.exchange import Finding, Request
 from harness.organization import ORDINARY
 from harness.rule import LIMITED, RULES, SUBJECTS, UNREAD, Check, Rule
 from harness.rules import AREAS
@@ -150,9 +150,3 @@ def named_rules(schema: Any) -> set[str]:
         return set()
     own = {value for key in ("x-rule", "x-known-rule") if isinstance(value := schema.get(key), str)}
     return own.union(*map(named_rules, schema.values()))
-
-
-def verify_names(schema: Json) -> None:
-    """A RegistrationError when a schema names a rule that does not exist."""
-    if unknown := named_rules(schema) - set(RULES):
-        raise RegistrationError(f"schemas name unknown rules: {', '.join(sorted(unknown))}")

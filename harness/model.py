@@ -15,7 +15,7 @@ from functools import lru_cache
 class Model:
     """One family: `effort` is the default reasoning effort, None for a model that does not reason.
 
-    `efforts` are the ones it takes, `verbosities` the values of `text.verbosity` it takes.
+    `efforts` are the ones it takes, empty where that is not known; `verbosities` the values of `text.verbosity` it takes.
     """
 
     name: str
@@ -38,7 +38,7 @@ FIVE = ("minimal", *CLASSIC)
 FIVE_ONE = ("none", *CLASSIC)
 FIVE_TWO = (*FIVE_ONE, "xhigh")
 FIVE_SIX = (*FIVE_TWO, "max")
-CODEX = (*CLASSIC, "xhigh")
+UNKNOWN: tuple[str, ...] = ()
 
 
 def _plain(name: str, date: str) -> Model:
@@ -69,24 +69,24 @@ MODELS = {
         _plain("gpt-4.1", "2025-04-14"),
         _plain("gpt-4.1-mini", "2025-04-14"),
         _plain("gpt-4.1-nano", "2025-04-14"),
-        _reasoning("computer-use-preview", "2025-03-11", "medium", CLASSIC),
-        _reasoning("o1", "2024-12-17", "medium", CLASSIC),
+        _reasoning("computer-use-preview", "2025-03-11", "medium", UNKNOWN),
+        _reasoning("o1", "2024-12-17", "medium", UNKNOWN),
         _reasoning("o3", "2025-04-16", "medium", CLASSIC),
         _reasoning("o3-mini", "2025-01-31", "medium", CLASSIC),
-        _reasoning("o3-deep-research", "2025-06-26", "medium", CLASSIC),
+        _reasoning("o3-deep-research", "2025-06-26", "medium", UNKNOWN),
         _reasoning("o4-mini", "2025-04-16", "medium", CLASSIC),
-        _reasoning("o4-mini-deep-research", "2025-06-26", "medium", CLASSIC),
+        _reasoning("o4-mini-deep-research", "2025-06-26", "medium", UNKNOWN),
         _reasoning("gpt-5", "2025-08-07", "medium", FIVE),
         _reasoning("gpt-5-mini", "2025-08-07", "medium", FIVE),
         _reasoning("gpt-5-nano", "2025-08-07", "medium", FIVE),
         _reasoning("gpt-5-codex", "", "medium", CLASSIC, verbosities=("medium",)),
         _reasoning("gpt-5.1", "2025-11-13", "none", FIVE_ONE),
         _reasoning("gpt-5.2", "2025-12-11", "none", FIVE_TWO, top_p=0.98),
-        _reasoning("gpt-5.2-codex", "", "medium", CODEX, top_p=0.98),
-        _reasoning("gpt-5.2-pro", "2025-12-11", "medium", CODEX, top_p=0.98),
-        _reasoning("gpt-5.2-chat-latest", "", "medium", ("medium",), top_p=0.85),
-        _reasoning("gpt-5.3-codex", "", "medium", CODEX, top_p=0.98),
-        _reasoning("gpt-5.3-codex-spark", "", "medium", CODEX, top_p=0.98),
+        _reasoning("gpt-5.2-codex", "", "medium", UNKNOWN, top_p=0.98),
+        _reasoning("gpt-5.2-pro", "2025-12-11", "medium", UNKNOWN, top_p=0.98),
+        _reasoning("gpt-5.2-chat-latest", "", "medium", UNKNOWN, top_p=0.85),
+        _reasoning("gpt-5.3-codex", "", "medium", UNKNOWN, top_p=0.98),
+        _reasoning("gpt-5.3-codex-spark", "", "medium", UNKNOWN, top_p=0.98),
         _reasoning("gpt-5.4", "2026-03-05", "none", FIVE_TWO, top_p=0.98, retention="24h"),
         _reasoning("gpt-5.4-mini", "2026-03-17", "none", FIVE_TWO, top_p=0.98, retention="24h"),
         _reasoning("gpt-5.4-nano", "2026-03-17", "none", FIVE_TWO, top_p=0.98, retention="24h"),
@@ -98,8 +98,8 @@ MODELS = {
                 ("gpt-5.6-sol", "", FIVE_SIX),
                 ("gpt-5.6-luna", "", FIVE_SIX),
                 ("gpt-5.6-terra", "", FIVE_SIX),
-                ("gpt-6-luna", "", FIVE_SIX),
-                ("gpt-6-astra", "", FIVE_SIX[1:]),
+                ("gpt-6-luna", "", UNKNOWN),
+                ("gpt-6-astra", "", UNKNOWN),
             )
         ),
     )
@@ -109,12 +109,17 @@ _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
 @lru_cache(maxsize=512)
+def known(name: str) -> Model | None:
+    """The family of a listed model, by its name or dated; None for any other: nothing is known of its abilities."""
+    return MODELS.get(name) or MODELS.get(_DATED.sub("", name))
+
+
+@lru_cache(maxsize=512)
 def model(name: str) -> Model:
-    """The family of a model name; a dated name is its own snapshot, an unknown one borrows the nearest family's defaults."""
-    if known := MODELS.get(name):
-        return known
-    family = MODELS.get(_DATED.sub("", name)) or _nearest(name)
-    return replace(family, name=name, snapshot=name)
+    """The defaults a response echoes: a dated name is its own snapshot, an unlisted one borrows the nearest family's."""
+    if name in MODELS:
+        return MODELS[name]
+    return replace(known(name) or _nearest(name), name=name, snapshot=name)
 
 
 def _nearest(name: str) -> Model:

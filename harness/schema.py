@@ -9,7 +9,7 @@ Everything here is cached and shared: callers read it and change nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -58,46 +58,6 @@ def part_validator(root: str, part: Json) -> jsonschema_rs.Validator:
         schema = with_definitions({"$schema": DRAFT, "allOf": [part]}, load(root).get("$defs", {}))
         _PARTS[key] = jsonschema_rs.validator_for(schema)
     return _PARTS[key]
-
-
-@cache
-def branch_validators(root: str, key: str = "type") -> Mapping[str, jsonschema_rs.Validator]:
-    """One validator for each value of `key` in a root that is a union (`ResponseStreamEvent` by `type`).
-
-    Compiled on first use; branches that share a value are tried together. SchemaError when a branch lacks `key`.
-    """
-    schema = load(root)
-    keyed: dict[str, list[Json]] = {}
-    for branch in _branches(schema, schema):
-        values = _constants(_deref(schema, branch).get("properties", {}).get(key, {}))
-        if not values:
-            raise SchemaError(f"{root} is no union keyed by `{key}`: a branch gives it no constant")
-        for value in values:
-            keyed.setdefault(value, []).append(branch)
-    return _Compiled(schema.get("$defs", {}), keyed)
-
-
-class _Compiled(Mapping[str, jsonschema_rs.Validator]):
-    """Validators by key, each compiled when it is first asked for."""
-
-    def __init__(self, definitions: Json, keyed: Mapping[str, list[Json]]) -> None:
-        self._definitions = definitions
-        self._keyed = keyed
-        self._done: dict[str, jsonschema_rs.Validator] = {}
-
-    def __getitem__(self, value: str) -> jsonschema_rs.Validator:
-        if value not in self._done:
-            branches = self._keyed[value]
-            union = branches[0] if len(branches) == 1 else {"anyOf": branches}
-            schema = with_definitions({"$schema": DRAFT, **union}, self._definitions)
-            self._done[value] = jsonschema_rs.validator_for(schema)
-        return self._done[value]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._keyed)
-
-    def __len__(self) -> int:
-        return len(self._keyed)
 
 
 def roots(place: Path) -> list[str]:
@@ -157,26 +117,6 @@ def _references(node: Any) -> Iterator[str]:
             yield node["$ref"].removeprefix("#/$defs/")
         for part in node.values():
             yield from _references(part)
-
-
-def _branches(root: Json, node: Json) -> Iterator[Json]:
-    target = _deref(root, node)
-    if "anyOf" not in target:
-        yield node
-    for branch in target.get("anyOf", []):
-        yield from _branches(root, branch)
-
-
-def _deref(root: Json, node: Json) -> Json:
-    while "$ref" in node:
-        node = root["$defs"][node["$ref"].removeprefix("#/$defs/")]
-    return node
-
-
-def _constants(node: Json) -> list[str]:
-    if "anyOf" in node:
-        return [value for branch in node["anyOf"] for value in _constants(branch)]
-    return [node["const"]] if "const" in node else list(node.get("enum", []))
 
 
 @cache

@@ -17,11 +17,13 @@ from typing import Any
 import orjson
 
 from harness import openapi, schema
+from harness.contract import named_rules
 from harness.errors import SchemaError
 from harness.exchange import Json
 from harness.generate import generate, sdk
 from harness.openapi import Change
 from harness.overlay import Overlay, stale, unknown
+from harness.rule import RULES
 
 __all__ = ["Change", "check", "diff", "generate", "pretty", "sync"]
 
@@ -117,6 +119,8 @@ def _against_overlays(directory: Path) -> Iterator[str]:
         return
     for root, body in schemas.items():
         yield from stale(root, body, entries)
+        if strangers := named_rules(body) - set(RULES):
+            yield f"{root} names rules that do not exist: {', '.join(sorted(strangers))}"
     yield from (_homeless(entry, schemas) for entry in entries if not _lands(entry, schemas))
 
 

@@ -106,3 +106,11 @@ def _resolved(added: Sequence[Json], items: Mapping[str, Json], missing: list[st
 
 def _is_bare_reference(item: Mapping[str, Any]) -> bool:
     return item.get("type") is None and "role" not in item and "id" in item
+
+
+def conversation_id(body: Mapping[str, Any]) -> str | None:
+    """The id of the conversation a request belongs to; it may be given as a string or as `{"id": …}`."""
+    named = body.get("conversation")
+    if isinstance(named, dict):
+        named = named.get("id")
+    return named if isinstance(named, str) else None

@@ -5,7 +5,7 @@ A World is what the `mock` fixture gives to a test. Two Worlds share nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any
@@ -16,7 +16,7 @@ from harness.ids import Ids
 from harness.item import ITEMS, Item
 from harness.organization import ORDINARY, Organization
 from harness.script import Matcher, Route, Script, Turn
-from harness.transcript import OUTPUTS, Transcript, resolve
+from harness.transcript import OUTPUTS, Transcript, conversation_id, resolve
 
 EPOCH = 1_790_000_000
 """Unix seconds at which every World's clock starts (2026-09-21)."""
@@ -139,14 +139,6 @@ class World:
                 self.follower_of[item["id"]] = follower["id"] if follower else ""
                 if follower:
                     self.reasoning_of[follower["id"]] = item["id"]
-
-
-def conversation_id(body: Mapping[str, Any]) -> str | None:
-    """The id of the conversation a request belongs to; it may be given as a string or as `{"id": …}`."""
-    named = body.get("conversation")
-    if isinstance(named, dict):
-        named = named.get("id")
-    return named if isinstance(named, str) else None
 
 
 def prefix_of(type: str) -> str:

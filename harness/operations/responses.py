@@ -11,8 +11,9 @@ from harness.operation import operation
 from harness.paging import page
 from harness.response import finish_with, listed_input, skeleton
 from harness.stream import events
+from harness.transcript import conversation_id
 from harness.usage import TOKENS_A_TOOL, tokens, usage
-from harness.world import World, conversation_id
+from harness.world import World
 
 
 @operation("POST", "/responses", body="CreateResponse", answer="Response")

@@ -6,23 +6,29 @@ from collections.abc import Iterator
 
 from harness.errors import ApiError
 from harness.exchange import Json, Request
-from harness.model import model
+from harness.model import Model, known
+from harness.organization import Organization
 from harness.phrase import in_quotes
-from harness.rule import recorded, reported, rule
+from harness.rule import Case, recorded, reported, rule
 from harness.rules.shape import DAY, PROBE, probed
 
 TERRA = "gpt-5.6-terra"
 LOGPROBS = "message.output_text.logprobs"
 
 
-def _effort(request: Request) -> str | None:
-    """The reasoning effort a request runs with: what it asks for, else the family's default."""
-    asked = request.body.get("reasoning") or {}
-    return asked.get("effort") or model(request.body.get("model") or "").effort
+def _family(request: Request) -> Model | None:
+    """The model's family; None when it is not listed or a prompt template names it: then nothing is held against it."""
+    return known(request.body.get("model") or "")
+
+
+def _reasoning(request: Request) -> Json:
+    return request.body.get("reasoning") or {}
 
 
 def _reasons(request: Request) -> bool:
-    return _effort(request) not in (None, "none") and model(request.body.get("model") or "").reasons
+    """Whether the request makes a model reason: it can, and its effort is not `none`."""
+    family = _family(request)
+    return bool(family and family.reasons and (_reasoning(request).get("effort") or family.effort) != "none")
 
 
 @rule(
@@ -41,6 +47,14 @@ def _reasons(request: Request) -> bool:
         {"model": TERRA, "temperature": 1},
         {"model": "gpt-4.1", "temperature": 0.5, "top_p": 0.5, "presence_penalty": 0.5},
         {"model": "gpt-5.4", "temperature": 0.5},
+        {"model": "my-deployment", "temperature": 0.5, "reasoning": {"effort": "low"}, "text": {"verbosity": "low"}},
+        {"model": "gpt-5-chat-latest", "temperature": 0.5},
+        {"model": "gpt-9", "reasoning": {"effort": "max"}, "include": ["reasoning.encrypted_content"]},
+        Case(
+            {"prompt": {"id": "pmpt_1"}, "reasoning": {"effort": "low"}, "text": {"verbosity": "low"}},
+            absent=("model",),
+            given=Organization(prompts=frozenset(["pmpt_1"])),
+        ),
     ],
     fix="Leave sampling parameters out for a model that reasons; `temperature: 1` is taken.",
 )
@@ -91,9 +105,8 @@ def logprobs_unsupported(request: Request) -> Iterator[Json]:
 )
 def effort_unsupported(request: Request) -> Iterator[Json]:
     """`reasoning.effort` must be one that the model's family takes."""
-    asked = (request.body.get("reasoning") or {}).get("effort")
-    family = model(request.body.get("model") or "")
-    if asked and family.efforts and asked not in family.efforts:
+    asked, family = _reasoning(request).get("effort"), _family(request)
+    if asked and family and family.efforts and asked not in family.efforts:
         yield {"value": asked, "model": request.body["model"], "values": in_quotes(family.efforts, "and")}
 
 
@@ -117,8 +130,8 @@ def effort_unsupported(request: Request) -> Iterator[Json]:
 )
 def effort_without_reasoning(request: Request) -> Iterator[Json]:
     """A model that does not reason takes no effort."""
-    asked = (request.body.get("reasoning") or {}).get("effort")
-    if asked and not model(request.body.get("model") or "").reasons:
+    family = _family(request)
+    if _reasoning(request).get("effort") and family and not family.reasons:
         yield {}
 
 
@@ -142,7 +155,7 @@ def effort_without_reasoning(request: Request) -> Iterator[Json]:
 def summary_unsupported(request: Request) -> Iterator[Json]:
     """Some models give no summaries."""
     named = request.body.get("model") or ""
-    if named.startswith("gpt-5.3-codex-spark") and (request.body.get("reasoning") or {}).get("summary"):
+    if named.startswith("gpt-5.3-codex-spark") and _reasoning(request).get("summary"):
         yield {"model": named}
 
 
@@ -161,8 +174,8 @@ def summary_unsupported(request: Request) -> Iterator[Json]:
 )
 def encrypted_content_unsupported(request: Request) -> Iterator[Json]:
     """A model that does not reason has nothing to encrypt."""
-    wanted = "reasoning.encrypted_content" in (request.body.get("include") or ())
-    if wanted and not model(request.body.get("model") or "").reasons:
+    family = _family(request)
+    if "reasoning.encrypted_content" in (request.body.get("include") or ()) and family and not family.reasons:
         yield {}
 
 
@@ -186,9 +199,8 @@ def encrypted_content_unsupported(request: Request) -> Iterator[Json]:
 )
 def verbosity_unsupported(request: Request) -> Iterator[Json]:
     """`text.verbosity` must be one that the model's family takes."""
-    asked = (request.body.get("text") or {}).get("verbosity")
-    family = model(request.body.get("model") or "")
-    if asked and asked not in family.verbosities:
+    asked, family = (request.body.get("text") or {}).get("verbosity"), _family(request)
+    if asked and family and asked not in family.verbosities:
         yield {"value": asked, "model": request.body["model"], "values": in_quotes(family.verbosities, "and")}
 
 
@@ -212,8 +224,8 @@ def verbosity_unsupported(request: Request) -> Iterator[Json]:
 )
 def retention_unsupported(request: Request) -> Iterator[Json]:
     """The newest families cache for 24 hours only."""
-    asked = request.body.get("prompt_cache_retention")
-    if asked == "in_memory" and model(request.body.get("model") or "").turns == "all_turns":
+    family = _family(request)
+    if request.body.get("prompt_cache_retention") == "in_memory" and family and family.turns == "all_turns":
         yield {}
 
 
@@ -236,7 +248,7 @@ _NO_MINIMAL = {"web_search": "web_search", "web_search_preview": "web_search", "
 )
 def tools_with_minimal_effort(request: Request) -> Iterator[Json]:
     """With effort `minimal` some hosted tools cannot be used."""
-    if (request.body.get("reasoning") or {}).get("effort") == "minimal":
+    if _reasoning(request).get("effort") == "minimal":
         types = (tool["type"] for tool in request.body.get("tools") or ())
         if names := sorted({_NO_MINIMAL[type] for type in types if type in _NO_MINIMAL}):
             yield {"names": ", ".join(names)}

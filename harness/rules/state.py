@@ -10,14 +10,9 @@ from harness.organization import Organization
 from harness.rule import Case, World, after, assumed, documented, recorded, reported, rule
 from harness.rules.ids import BY_ID
 from harness.rules.shape import DAY, PROBE
+from harness.transcript import conversation_id
 
 NEW_CONVERSATION = Case({}, on="POST /conversations")
-
-
-def _conversation(request: Request) -> str | None:
-    named = request.body.get("conversation")
-    named = named.get("id") if isinstance(named, dict) else named
-    return named if isinstance(named, str) else None
 
 
 @rule(
@@ -58,7 +53,7 @@ def previous_response_and_conversation(request: Request) -> Iterator[Json]:
 )
 def conversation_not_found(request: Request, world: World) -> Iterator[Json]:
     """`conversation` must name a conversation of this key."""
-    id = _conversation(request)
+    id = conversation_id(request.body)
     if id is not None and id not in world.conversations:
         yield {"id": id}
 
@@ -96,7 +91,7 @@ def conversation_path_not_found(request: Request, world: World) -> Iterator[Json
 )
 def conversation_locked(request: Request, world: World) -> Iterator[Json]:
     """A conversation takes one response at a time."""
-    if (id := _conversation(request)) and id in world.account.locked:
+    if (id := conversation_id(request.body)) and id in world.account.locked:
         yield {}
 
 

@@ -12,7 +12,8 @@ import pytest
 from harness.contract import check, given
 from harness.exchange import Request
 from harness.response import listed_input
-from harness.world import Conversation, World, conversation_id
+from harness.transcript import conversation_id
+from harness.world import Conversation, World
 from tests.contract.shared import PRESENT, exchanges
 
 pytestmark = pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")

@@ -98,37 +98,6 @@ class TestValidator:
         assert not schema.validator("ConversationDeleted").is_valid(deleted | {"object": "x"})
 
 
-class TestBranchValidators:
-    def test_an_event_is_checked_by_its_type(self):
-        event = {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "content_index": 0}
-        event |= {"delta": "x", "logprobs": [], "sequence_number": 4}
-        branch = schema.branch_validators("ResponseStreamEvent", "type")["response.output_text.delta"]
-        assert branch.is_valid(event)
-        assert not branch.is_valid(event | {"type": "response.completed"})
-
-    def test_it_knows_every_type_of_the_union(self):
-        branches = schema.branch_validators("ResponseStreamEvent", "type")
-        assert len(branches) == len(list(branches)) > 50
-        assert "response.nothing" not in branches
-
-    def test_branches_that_share_a_type_are_tried_together(self):
-        branch = schema.branch_validators("ResponseInputItem", "type")["message"]
-        assert branch.is_valid({"type": "message", "role": "user", "content": "hi"})
-        assert branch.is_valid({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]})
-        assert not branch.is_valid({"type": "message", "role": "nobody", "content": "hi"})
-
-    def test_a_branch_compiles_once(self):
-        branches = schema.branch_validators("ResponseStreamEvent", "type")
-        assert branches["error"] is branches["error"]
-
-    def test_a_nested_union_and_a_nullable_key_count(self):
-        assert "item_reference" in schema.branch_validators("ResponseInputItem", "type")
-
-    def test_a_root_that_is_no_such_union_says_so(self):
-        with pytest.raises(SchemaError, match="Conversation is no union keyed by `type`"):
-            schema.branch_validators("Conversation", "type")
-
-
 def test_a_part_of_a_root_is_compiled_once_with_what_it_refers_to():
     items = schema.load("ConversationItemList")["properties"]["data"]["items"]
     part = schema.part_validator("ConversationItemList", items)

@@ -140,6 +140,10 @@ class TestCheck:
         lay(place, {"at": "$defs/McpCal", "merge": {"a": 1}})
         assert check(place) == ["20-test.yaml[0] at $defs/McpCal: no root has it; nearest: McpCall"]
 
+    def test_a_rule_that_does_not_exist_is_found(self, place):
+        lay(place, {"at": "Thread", "merge": {"x-rule": "no_such_rule"}})
+        assert check(place) == ["Thread names rules that do not exist: no_such_rule"]
+
     def test_an_overlay_that_cannot_be_read_is_found(self, place):
         lay(place, {"at": "Threed", "merge": {"a": 1}})
         assert check(place) == ["20-test.yaml[0] at Threed: no root 'Threed'; nearest: Thread"]

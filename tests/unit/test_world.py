@@ -12,7 +12,8 @@ from harness.exchange import Answer, Request
 from harness.items import message
 from harness.organization import Organization, RateLimit
 from harness.paging import page
-from harness.world import EPOCH, Conversation, World, conversation_id
+from harness.transcript import conversation_id
+from harness.world import EPOCH, Conversation, World
 
 USER = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}], "id": "msg_user"}
 THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": []}
