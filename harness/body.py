@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import parse_qsl
 
 import orjson
 
@@ -95,6 +96,15 @@ def _search(value: Any, path: tuple[str, ...]) -> Fault | None:
         if found := _search(inner, (*path, name)):
             return found
     return None
+
+
+def asked(query: bytes) -> dict[str, str | list[str]]:
+    """The parameters of a query string: of a repeated one the last, all of those whose names end in `[]`."""
+    pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+    lists: dict[str, list[str]] = {name[:-2]: [] for name, _ in pairs if name.endswith("[]")}
+    for name, value in pairs:
+        lists.get(name.removesuffix("[]"), []).append(value)
+    return {**dict(pair for pair in pairs if not pair[0].endswith("[]")), **lists}
 
 
 def typed(query: Mapping[str, Any], schema: Json) -> Json:

@@ -131,7 +131,11 @@ _FACTS: dict[str, Callable[[ValidationError, Json], tuple[str, Json]]] = {
 
 @cache
 def _walker(root: str) -> Validator:
-    schema = schemas.load(root)
+    return walker(schemas.load(root))
+
+
+def walker(schema: Json) -> Validator:
+    """A validator whose `iter_errors` walks a root's schema in the API's order; the schema must be kept for good."""
     keywords: dict[str, Any] = {
         "anyOf": partial(_any_of, schema),
         "oneOf": partial(_any_of, schema),
@@ -142,14 +146,13 @@ def _walker(root: str) -> Validator:
         "additionalProperties": _additional,
         "propertyNames": _property_names,
         "pattern": _pattern,
-        "items": partial(_items, root),
+        "items": partial(_items, schema),
     }
     kind = validators.create(
         meta_schema=Draft202012Validator.META_SCHEMA,
         validators={**Draft202012Validator.VALIDATORS, **keywords},
         type_checker=Draft202012Validator.TYPE_CHECKER,
         applicable_validators=_in_order,
-        version="responses-harness",
     )
     return kind(schema)
 
@@ -248,7 +251,7 @@ def _searched(pattern: str) -> re.Pattern[str]:
     return re.compile(f"{pattern[:-1]}\\Z" if pattern.endswith("$") else pattern)
 
 
-def _items(root: str, validator: Validator, items: Json, value: Any, schema: Json) -> Errors:
+def _items(root: Json, validator: Validator, items: Json, value: Any, schema: Json) -> Errors:
     if not isinstance(value, list):
         return
     decide = schemas.part_validator(root, items).is_valid if len(value) > 8 else None
@@ -270,9 +273,10 @@ def _any_of(root: Json, validator: Validator, branches: Any, value: Any, schema:
 
 
 def _keyed(root: Json, validator: Validator, branches: list[Json], value: Json, schema: Json) -> Errors:
-    if any(validator.evolve(schema=branch).is_valid(value) for branch in branches):
-        return
     key = "role" if schema.get("x-key") == "role" else "type"
+    likely = (branch for branch in branches if _may_say(root, branch, key, value.get(key)))
+    if any(validator.evolve(schema=branch).is_valid(value) for branch in likely):
+        return
     table = {name: branch for branch in reversed(branches) for name in key_values(root, branch, key)}
     said = value.get(key, schema.get("x-default"))
     if len(branches) == 1 or not table:
@@ -286,6 +290,14 @@ def _keyed(root: Json, validator: Validator, branches: list[Json], value: Json, 
             yield ValidationError("", validator="required", validator_value=key, path=[key], schema={})
     else:
         yield _unknown_key(schema, key, said, list(table))
+
+
+def _may_say(root: Json, schema: Json, key: str, said: Any) -> bool:
+    schema = deref(root, schema)
+    if "anyOf" in schema:
+        return any(_may_say(root, branch, key, said) for branch in schema["anyOf"])
+    values = key_values(root, schema, key)
+    return not values or not isinstance(said, str) or said in values
 
 
 def _requires(root: Json, schema: Json, name: str) -> bool:

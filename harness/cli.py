@@ -1,6 +1,6 @@
-"""The `harness` command: serve, rules, schemas, demo.
+"""The `harness` command: serve, rules, verify, schemas, demo.
 
-Exit codes: 0 done, 1 the check or the demo failed, 2 a mistake in what was asked, said in one message on stderr.
+Exit codes: 0 done, 1 something was found or the check failed, 2 a mistake in what was asked, said in one message on stderr.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from harness.mock import Mock
+    from harness.organization import Organization
     from harness.rule import Rule
+    from harness.verify import Tally
 
 JOURNAL = 1000
 """Exchanges a served World keeps, so that a server can run for days."""
@@ -66,13 +68,14 @@ def serve(
     script: Annotated[Path | None, typer.Option(help="What the model says: a .py or .yaml file.")] = None,
     keys: Annotated[str, typer.Option(help="The only API keys that are known, by commas.")] = "",
     models: Annotated[str, typer.Option(help="The only models that are known, by commas.")] = "",
+    zdr: Annotated[bool, typer.Option("--zdr", help="Zero Data Retention: nothing is stored for any key.")] = False,
 ) -> None:
     """Serve the mock until it is interrupted; every key that starts with `sk-` sees a world of its own."""
     import uvicorn
 
     from harness.server import bind, config
 
-    mock = _mock(script, _names(keys), _names(models))
+    mock = _mock(script, _names(keys), _account(_names(models), zdr))
     listening = bind(host, port)
     server = uvicorn.Server(config(mock))
     url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/v1"
@@ -87,17 +90,21 @@ def serve(
     listening.close()
 
 
-def _mock(script: Path | None, keys: Sequence[str], models: Sequence[str]) -> Mock:
+def _mock(script: Path | None, keys: Sequence[str], account: Organization | None) -> Mock:
     from harness.fallback import small_talk
     from harness.mock import Mock
-    from harness.organization import Organization
 
-    organization = Organization(models=frozenset(models)) if models else None
     if script is None:
-        return Mock(keys or None, organization=organization, fallback=small_talk, journal=JOURNAL)
+        return Mock(keys or None, organization=account, fallback=small_talk, journal=JOURNAL)
     from harness.scriptfile import load
 
-    return Mock(keys or None, organization=organization, prepare=load(script).apply, journal=JOURNAL)
+    return Mock(keys or None, organization=account, prepare=load(script).apply, journal=JOURNAL)
+
+
+def _account(models: Sequence[str], zdr: bool) -> Organization | None:
+    from harness.organization import Organization
+
+    return Organization(models=frozenset(models) or None, zdr=zdr) if models or zdr else None
 
 
 def _names(listed: str) -> list[str]:
@@ -126,11 +133,19 @@ def rules(
     area: Annotated[str, typer.Option(help="Only the rules of this area.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     assumed: Annotated[bool, typer.Option("--assumed", help="Only what is assumed, not known.")] = False,
+    coverage: Annotated[
+        bool, typer.Option("--coverage", help="How well each area is known, and what proves it.")
+    ] = False,
 ) -> None:
     """List why the API refuses requests, in order of precedence, or explain one rule."""
     from harness.catalogue import row, told
     from harness.rule import RULES
 
+    if coverage:
+        if name or area or assumed:
+            raise typer.BadParameter("--coverage is of all rules; give it alone, or with --json.")
+        _print_coverage(as_json)
+        return
     if name:
         rule = RULES[_known("rule", name, RULES)]
         _print_json(told(rule)) if as_json else _print_rule(rule)
@@ -142,6 +157,24 @@ def rules(
         _print_json([row(rule) for rule in chosen])
     else:
         _print_table(chosen)
+
+
+def _print_coverage(as_json: bool) -> None:
+    """Rules by area and evidence level, then every rule that claims evidence no cassette shows, with the reason."""
+    from dataclasses import asdict
+
+    from harness import evidence
+    from harness.rule import RULES
+
+    cassettes = evidence.load()
+    rows, gaps = evidence.rows(RULES, cassettes), evidence.gaps(RULES, cassettes)
+    if as_json:
+        _print_json({"areas": rows, "gaps": [asdict(gap) for gap in gaps]})
+        return
+    console = _console()
+    console.print(evidence.table(rows))
+    for gap in gaps:
+        console.print(f"no cassette  {gap.rule}  ({gap.level}): {gap.reason}")
 
 
 def _known(what: str, name: str, known: Iterable[str]) -> str:
@@ -186,6 +219,56 @@ def _print_rule(rule: Rule) -> None:
         console.print(f"\n{title}", style="bold")
         for text in lines:
             console.print(Padding(text, (0, 0, 0, 2), expand=False))
+
+
+@app.command()
+def verify(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Recordings, or folders of them.")],
+    as_json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the whole report; - is stdout.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Files judged side by side.")] = 1,
+) -> None:
+    """Judge recorded exchanges: vcrpy and other cassettes, HAR, JSON lines.
+
+    Would the mock take what the API took, and refuse in the same words what it refused? Do the answers and streams conform?
+    """
+    from tempfile import TemporaryDirectory
+
+    from harness.verify import verify as judged
+
+    with TemporaryDirectory(prefix="harness-verify-") as folder:
+        tally = judged(paths, Path(folder), jobs)
+        _report(tally, as_json)
+    if not tally.counts["exchanges"] and not tally.counts["unreadable"]:
+        raise ConfigError(
+            f"no recording in {', '.join(map(str, paths))}: give cassettes (YAML, JSON), HAR or JSON lines."
+        )
+    raise typer.Exit(0 if tally.clean else 1)
+
+
+def _report(tally: Tally, as_json: Path | None) -> None:
+    from harness import report
+
+    if as_json == Path("-"):
+        report.write(tally, sys.stdout.buffer)
+        return
+    if as_json is not None:
+        with _writing(as_json) as out:
+            report.write(tally, out)
+    console = _console()
+    console.print(report.table(tally))
+    for text in report.lines(tally):
+        console.print(text)
+
+
+@contextmanager
+def _writing(file: Path) -> Iterator[IO[bytes]]:
+    try:
+        with file.open("wb") as out:
+            yield out
+    except OSError as problem:
+        raise ConfigError(f"{file}: cannot be written: {problem.strerror}. Give another file to --json.") from problem
 
 
 @app.command()

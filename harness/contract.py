@@ -6,7 +6,7 @@ The order is source order: rules of `access` and `transport`, the schema of the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -14,13 +14,15 @@ from harness import breach
 from harness.errors import ApiError
 from harness.exchange import Finding, Request
 from harness.organization import ORDINARY
-from harness.rule import LIMITED, RULES, SUBJECTS, UNREAD, Check, Rule
-from harness.rules import AREAS
+from harness.rule import CREATE, LIMITED, RULES, SUBJECTS, UNREAD, Check, Rule
+from harness.rules import AREAS, HELD_IN, SHARED
 from harness.transcript import Transcript
 
 Judge = tuple[Rule, Check]
 
 BEFORE_SHAPE = ("access", "transport")
+NULL_COUNTS = ("model", "input", "metadata")
+"""Members whose null is something said: an update of a conversation may set its metadata to null."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,20 @@ def check(request: Request, world: Any) -> Refusal | None:
     refusal = _first(plan.before, request, world, None) or _misshapen(request)
     if refusal or not plan.after:
         return refusal
+    if holder := HELD_IN.get(request.operation):
+        request = request._replace(body={"input": request.body.get(holder) or []})
     transcript = world.transcript(request.body or {}) if plan.reads_transcript else None
-    return _first(plan.after, request, world, transcript)
+    refusal = _first(plan.after, request, world, transcript)
+    return _placed(refusal, holder) if refusal and holder else refusal
+
+
+def _placed(refusal: Refusal, holder: str) -> Refusal:
+    """A refusal about `input` as one about the member that holds the items of this operation."""
+    place = str(refusal.facts.get("path", ""))
+    path = f"{holder}{place[len('input') :]}" if place.startswith("input") else place
+    facts = {**refusal.facts, "path": path}
+    error = refusal.rule.refuse(facts)
+    return Refusal(refusal.rule, replace(error, param=holder) if error.param == "input" else error, facts)
 
 
 def _first(judges: tuple[Judge, ...], request: Request, world: Any, transcript: Transcript | None) -> Refusal | None:
@@ -67,10 +81,10 @@ def conform(root: str, body: Any) -> Finding | None:
 
 
 def given(body: Any) -> Any:
-    """A body without its null members at the top level, which the API takes as absent (`model` and `input` excepted)."""
+    """A body without its null members at the top level, which the API takes as absent, those in NULL_COUNTS excepted."""
     if not isinstance(body, dict) or None not in body.values():
         return body
-    return {name: value for name, value in body.items() if value is not None or name in ("model", "input")}
+    return {name: value for name, value in body.items() if value is not None or name in NULL_COUNTS}
 
 
 def _refused(found: breach.Breach) -> Refusal:
@@ -95,7 +109,8 @@ def _members(request: Request, world: Any) -> frozenset[str]:
     """What rules may ask for by `when`: the members of the body, an array as input, and what is out of the ordinary."""
     body, names = request.body, []
     if isinstance(body, dict):
-        names = [*body, "input[]"] if isinstance(body.get("input"), list) else list(body)
+        items = body.get(HELD_IN.get(request.operation, "input"))
+        names = [*body, "input[]"] if isinstance(items, list) else list(body)
     elif request.fault or request.raw:
         names = [UNREAD]
     if world is not None and world.account is not ORDINARY:
@@ -117,14 +132,17 @@ def _plan(operation: str, members: frozenset[str]) -> Plan:
     asked = [
         rule
         for rule in RULES.values()
-        if rule.check
-        and (operation in rule.on or "*" in rule.on)
-        and (not rule.when or not members.isdisjoint(rule.when))
+        if rule.check and _concerns(rule, operation) and (not rule.when or not members.isdisjoint(rule.when))
     ]
     asked.sort(key=lambda rule: AREAS.index(rule.area) if rule.area in AREAS else len(AREAS))
     before = tuple((rule, _judging(rule)) for rule in asked if rule.area in BEFORE_SHAPE)
     after = tuple((rule, _judging(rule)) for rule in asked if rule.area not in BEFORE_SHAPE)
     return Plan(before, after, any("transcript" in rule.needs for rule, _ in after))
+
+
+def _concerns(rule: Rule, operation: str) -> bool:
+    shared = SHARED.get(operation, ()) if CREATE in rule.on else ()
+    return operation in rule.on or "*" in rule.on or rule.area in shared or rule.id in shared
 
 
 def _judging(rule: Rule) -> Check:

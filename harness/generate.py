@@ -37,6 +37,7 @@ REQUESTS: Mapping[str, str] = {
 
 ANSWERS: Mapping[str, str] = {
     "Response": "responses:Response",
+    "ResponseDeleted": "conversations:ConversationDeletedResource",
     "ResponseStreamEvent": "responses:ResponseStreamEvent",
     "ResponseItem": "responses:ResponseItem",
     "ResponseInputItem": "responses:ResponseInputItem",
@@ -47,6 +48,8 @@ ANSWERS: Mapping[str, str] = {
     "ConversationDeleted": "conversations:ConversationDeletedResource",
     "ConversationItem": "conversations:ConversationItem",
     "ConversationItemList": "conversations:ConversationItemList",
+    "ConversationItemDeleted": "conversations:Conversation",
+    "Error": "shared:ErrorObject",
     "Thread": "beta:Thread",
     "ThreadDeleted": "beta:ThreadDeleted",
     "Message": "beta.threads:Message",
@@ -58,7 +61,7 @@ ANSWERS: Mapping[str, str] = {
     "AssistantStreamEvent": "beta:AssistantStreamEvent",
     "ResponsesServerEvent": "responses:ResponsesServerEvent",
 }
-"""Roots that stay open: the API adds members at any time."""
+"""Roots that stay open: the API adds members at any time. The SDK has no `ResponseDeleted`; overlays say what it is."""
 
 _DROPPED = ("title", "description", "default", "discriminator")
 

@@ -54,6 +54,8 @@ ROOTS: Mapping[str, str] = {
     "ConversationDeleted": f"{SCHEMAS}DeletedConversationResource",
     "ConversationItem": f"{SCHEMAS}ConversationItem",
     "ConversationItemList": f"{SCHEMAS}ConversationItemList",
+    "ConversationItemDeleted": f"{SCHEMAS}ConversationResource",
+    "Error": f"{SCHEMAS}ErrorResponse",
     "Thread": f"{SCHEMAS}ThreadObject",
     "ThreadDeleted": f"{SCHEMAS}DeleteThreadResponse",
     "Message": f"{SCHEMAS}MessageObject",

@@ -54,11 +54,18 @@ def operation(
 
 
 def find(method: str, path: str) -> tuple[Operation | None, Mapping[str, str], bool]:
-    """The operation for a method and path, the path's parameters, and whether the path exists at all."""
-    if exact := _PATHS.get(path):
-        return exact.get(method), {}, True
+    """The operation for a method and path, the path's parameters, and whether the path exists at all.
+
+    A literal path goes before a template, but only for the methods it has: `GET /responses/compact` asks for a response.
+    """
+    exact = {} if "{" in path else _PATHS.get(path, {})
+    if method in exact:
+        return exact[method], {}, True
+    known = bool(exact)
     for methods in _PATHS.values():
         one = next(iter(methods.values()))
         if "{" in one.template and (match := one.pattern.fullmatch(path)):
-            return methods.get(method), match.groupdict(), True
-    return None, {}, False
+            if method in methods:
+                return methods[method], match.groupdict(), True
+            known = True
+    return None, {}, known

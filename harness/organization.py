@@ -26,7 +26,8 @@ class Organization:
     """The account behind a World's key.
 
     `models` None accepts every model name; `scopes` None grants all; `locked` are conversations another process holds;
-    `prompts` are the ids of its stored prompt templates.
+    `prompts` are the ids of its stored prompt templates; `unreachable` are addresses that answer the API with 404.
+    Without being `verified` it is not given streams or reasoning summaries of models that reason.
     """
 
     name: str = "org-harness"
@@ -34,6 +35,8 @@ class Organization:
     scopes: frozenset[str] | None = None
     locked: frozenset[str] = frozenset()
     prompts: frozenset[str] = frozenset()
+    unreachable: frozenset[str] = frozenset()
+    verified: bool = True
     zdr: bool = False
     out_of_quota: bool = False
     failing: bool = False

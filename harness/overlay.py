@@ -3,6 +3,7 @@
 An overlay file is a YAML or JSON list of entries:
 
     - at: $defs/FunctionToolParam#/properties/name    a root, or a definition wherever it occurs; then a JSON pointer
+                                                      (or a list of such places, for what is so in all of them)
       roots: [CreateResponse]                         narrows `$defs/…` to these roots, which must all have it
       merge: {maxLength: 64}                          one operation or more, carried out in the order of OPERATIONS
       source: https://…                               how we know it: one text or a list
@@ -97,7 +98,15 @@ def parse(file: str, text: str) -> list[Overlay]:
         raise SchemaError(f"{file}: not readable: {error}") from None
     if not isinstance(entries, list):
         raise SchemaError(f"{file}: an overlay file is a list of entries, got {type(entries).__name__}")
-    return [_entry(file, index, entry) for index, entry in enumerate(entries)]
+    return [one for index, entry in enumerate(entries) for one in _entries(file, index, entry)]
+
+
+def _entries(file: str, index: int, entry: Any) -> Iterator[Overlay]:
+    several = entry.get("at") if isinstance(entry, dict) else None
+    for at in several if isinstance(several, list) else ():
+        yield _entry(file, index, {**entry, "at": at})
+    if not isinstance(several, list) or not several:
+        yield _entry(file, index, entry)
 
 
 def _entry(file: str, index: int, entry: Any) -> Overlay:

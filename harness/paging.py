@@ -1,4 +1,4 @@
-"""One page of a list, as the API cuts it: `after`, `limit` (20), `order` (newest first)."""
+"""One page of a list, as the API cuts it: `after`, `before`, `limit` (20), `order` (newest first)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,23 @@ LIMIT = 20
 
 
 def page(items: Sequence[Json], query: Mapping[str, Any]) -> Json:
-    """A list object over `items` (oldest first); `after` is the id of the last item of the page before."""
+    """A list object over `items` (oldest first); `after` and `before` are ids of items that end other pages.
+
+    An id that is none of the list's counts as absent: what the API says to one is not known.
+    """
     ordered = list(items) if query.get("order") == "asc" else list(reversed(items))
-    after = query.get("after")
-    start = next((index + 1 for index, item in enumerate(ordered) if item["id"] == after), 0)
-    rest = ordered[start:]
+    places = {item["id"]: index for index, item in enumerate(ordered)}
+    rest = ordered[places.get(query.get("after"), -1) + 1 : places.get(query.get("before"))]
     shown = rest[: query.get("limit", LIMIT)]
+    return listed(shown, more=len(rest) > len(shown))
+
+
+def listed(items: Sequence[Json], *, more: bool = False) -> Json:
+    """A list object that holds these items in this order; `more` says whether others follow."""
     return {
         "object": "list",
-        "data": shown,
-        "first_id": shown[0]["id"] if shown else None,
-        "has_more": len(rest) > len(shown),
-        "last_id": shown[-1]["id"] if shown else None,
+        "data": items,
+        "first_id": items[0]["id"] if items else None,
+        "has_more": more,
+        "last_id": items[-1]["id"] if items else None,
     }

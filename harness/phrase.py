@@ -94,7 +94,8 @@ def _one_of(root: Json, branches: Sequence[Json]) -> str:
 
 def suggestion(name: str, known: Iterable[str], body: Any) -> str:
     """` Did you mean 'stream' or 'store'?` for known names within two edits that the body lacks, nearest first."""
-    near = sorted((edits, other) for other in known if other not in body and (edits := distance(name, other)) <= 2)
+    like = (other for other in known if other not in body and abs(len(other) - len(name)) <= 2)  # a name can be long
+    near = sorted((edits, other) for other in like if (edits := distance(name, other)) <= 2)
     return f" Did you mean {in_quotes((other for _, other in near), 'or')}?" if near else ""
 
 

@@ -27,7 +27,7 @@ TOOL_USAGE: Json = {
 
 def skeleton(body: Json, id: str, created_at: int, *, conversation: str | None = None) -> Json:
     """A response as `response.created` carries it: in progress, nothing said yet; times are unix seconds."""
-    made = {**_blank(body.get("model") or ""), "id": id, "created_at": created_at}
+    made = {**_blank(model(body.get("model") or "")), "id": id, "created_at": created_at}
     for name, value in body.items():
         if value is not None and (echo := _ECHOES.get(name)):
             made[name] = echo(value)
@@ -39,9 +39,8 @@ def skeleton(body: Json, id: str, created_at: int, *, conversation: str | None =
 
 
 @lru_cache(maxsize=64)
-def _blank(name: str) -> Json:
+def _blank(family: Model) -> Json:
     """What a response of a model says of everything that was not asked for; shared, so never changed."""
-    family = model(name)
     return {
         "id": "",
         "object": "response",
@@ -92,10 +91,15 @@ def finish_with(started: Json, output: Sequence[Json], usage: Json, now: int, st
     return started
 
 
+def billed(response: Json) -> Json:
+    """A response as JSON shows it at its end: with who pays. Recorded: never in a stream, nor while it is under way."""
+    return {**response, "billing": {"payer": "developer"}} if response["status"] == "completed" else response
+
+
 def departure(item: Item) -> Finding | None:
     """Where an item is none the API could give, judged inside an otherwise plain response; None when it could."""
     said = finish(item, Ids("departure"), "resp_0", 0)
-    return conform("Response", {**_blank("gpt-4.1"), "id": "resp_0", "output": [said]})
+    return conform("Response", {**_blank(model("gpt-4.1")), "id": "resp_0", "output": [said]})
 
 
 def _reasoning(family: Model, asked: Json) -> Json:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, Required, TypedDict, Unpack
 
@@ -33,10 +33,12 @@ class World(Protocol):
 
     account: Organization
     responses: Mapping[str, Any]
+    pending: Mapping[str, Any]
     conversations: Mapping[str, Any]
     items: Mapping[str, Json]
     reasoning_of: Mapping[str, str]
     follower_of: Mapping[str, str]
+    ciphertexts: Set[str]
 
 
 Facts = Mapping[str, Any]

@@ -48,14 +48,14 @@ def validator(root: str) -> jsonschema_rs.Validator:
     return jsonschema_rs.validator_for(load(root))
 
 
-_PARTS: dict[tuple[str, int], jsonschema_rs.Validator] = {}
+_PARTS: dict[tuple[int, int], jsonschema_rs.Validator] = {}
 
 
-def part_validator(root: str, part: Json) -> jsonschema_rs.Validator:
-    """The compiled form of a part of a loaded root, say of the items of an array; compiled once for each part."""
-    key = (root, id(part))  # a loaded root is cached for good, so the id of a part of it is not used again
+def part_validator(root: Json, part: Json) -> jsonschema_rs.Validator:
+    """The compiled form of a part of a root's schema that is kept for good, say of the items of an array."""
+    key = (id(root), id(part))  # what is kept for good keeps its id
     if key not in _PARTS:
-        schema = with_definitions({"$schema": DRAFT, "allOf": [part]}, load(root).get("$defs", {}))
+        schema = with_definitions({"$schema": DRAFT, "allOf": [part]}, root.get("$defs", {}))
         _PARTS[key] = jsonschema_rs.validator_for(schema)
     return _PARTS[key]
 

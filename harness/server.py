@@ -11,11 +11,11 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from functools import cached_property
 from typing import Any
-from urllib.parse import parse_qsl
 
 import orjson
 import uvicorn
 
+from harness.body import asked
 from harness.cork import Protocol
 from harness.errors import ConfigError
 from harness.exchange import Answer
@@ -58,15 +58,6 @@ class App:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         query = asked(scope["query_string"]) if scope["query_string"] else {}
         return self.mock.handle(scope["method"], scope["path"], headers, query, body)
-
-
-def asked(query: bytes) -> dict[str, str | list[str]]:
-    """The parameters of a query string: of a repeated one the last, all of those whose names end in `[]`."""
-    pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
-    lists: dict[str, list[str]] = {name[:-2]: [] for name, _ in pairs if name.endswith("[]")}
-    for name, value in pairs:
-        lists.get(name.removesuffix("[]"), []).append(value)
-    return {**dict(pair for pair in pairs if not pair[0].endswith("[]")), **lists}
 
 
 async def _body(receive: Receive) -> bytes | None:

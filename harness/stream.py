@@ -1,38 +1,21 @@
 """How a response is streamed: `events` tells it, `fold` reads it back and checks it, `frames` puts it on the wire.
 
-An item's own events are its kind's sentence (`harness.item`). This module alone frames items with `output_item.added`
-and `.done`, and stamps `item_id`, `output_index` and `sequence_number`. Members stand in the order of the API's newer
-serialiser: `type`, then by name.
+An item's own events are its kind's sentence (`harness.word`). The pens that write it and read it, `harness.writer` and
+`harness.reader`, alone frame items with `output_item.added` and `.done`, and stamp `item_id`, `output_index` and
+`sequence_number`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from hashlib import blake2b
-from itertools import accumulate, chain, count, zip_longest
-from json.encoder import encode_basestring as quoted
-from typing import overload
-from zlib import crc32
+from collections.abc import Sequence
+from itertools import zip_longest
 
-import orjson
-
-from harness.exchange import Json
-from harness.ids import ALPHANUMERIC
-from harness.item import Deltas, Item, blanked, kind
+from harness.exchange import Finding, Json
+from harness.item import Item
 from harness.reader import TERMINAL, Reader, StreamError
+from harness.writer import Events, Run, Writer, cut, frame
 
-__all__ = ["StreamError", "cut", "events", "fold", "frames"]
-
-TOKEN = re.compile(r" ?[^\W\d_]{1,16}|\d{1,3}| ?(?:[^\w\s]|_){1,16}|\s+")
-"""What a text without exact deltas is cut into; every character belongs to one of the four."""
-
-_NOISE_SIZE = 4096
-_NOISE = b"".join(blake2b(b"%d" % n).digest() for n in range(_NOISE_SIZE // 64 + 1)).translate(ALPHANUMERIC).decode()
-
-_ERROR_TYPES = {"rate_limit_exceeded": "tokens"}
+__all__ = ["StreamError", "cut", "events", "fold", "frames", "read"]
 
 
 def events(
@@ -59,212 +42,7 @@ def events(
 def frames(events: Sequence[Json]) -> bytes:
     """The events as server-sent events, in UTF-8; nothing follows the last one."""
     parts = events.parts if isinstance(events, Events) else events
-    return b"".join([part.wire() if isinstance(part, Run) else _frame(part) for part in parts])
-
-
-def _frame(event: Json) -> bytes:
-    return b"event: %b\ndata: %b\n\n" % (event["type"].encode(), orjson.dumps(event))
-
-
-@lru_cache(maxsize=256)
-def cut(text: str) -> tuple[str, ...]:
-    """A text in pieces about as long as a model's tokens; joined they are the text."""
-    return tuple(TOKEN.findall(text))
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Deltas that differ in nothing but their text, padding and number: `frame` is the event they share.
-
-    Kept as it is until somebody looks, because a stream is mostly deltas: as bytes it costs a third of its events.
-    """
-
-    frame: Json
-    pieces: Sequence[str]
-    start: int
-    seed: int
-
-    def __iter__(self) -> Iterator[Json]:
-        padded = "obfuscation" in self.frame
-        for number, piece in enumerate(self.pieces, self.start):
-            event = {**self.frame, "delta": piece, "sequence_number": number}
-            if padded:
-                event["obfuscation"] = self._padding(number, piece)
-            yield event
-
-    def wire(self) -> bytes:
-        """The run as server-sent events."""
-        padded = "obfuscation" in self.frame
-        marks = {"delta": "\0delta", "sequence_number": "\0number"} | ({"obfuscation": "\0padding"} if padded else {})
-        before, rest = _frame({**self.frame, **marks}).decode().split('"\\u0000delta"')
-        between, rest = rest.split("\\u0000padding") if padded else ("", rest)
-        inner, after = rest.split('"\\u0000number"')
-        told = zip(self.pieces, count(self.start), strict=False)
-        if not padded:
-            return "".join([f"{before}{quoted(piece)}{inner}{number}{after}" for piece, number in told]).encode()
-        padding = self._padding
-        return "".join(
-            [
-                f"{before}{quoted(piece)}{between}{padding(number, piece)}{inner}{number}{after}"
-                for piece, number in told
-            ]
-        ).encode()
-
-    def _padding(self, number: int, piece: str) -> str:
-        start = (self.seed + number * 61) % _NOISE_SIZE
-        return _NOISE[start : start + -len(piece) % 16]
-
-
-class Events(Sequence[Json]):
-    """The events of a stream, in order; `parts` are single events and runs of deltas."""
-
-    def __init__(self) -> None:
-        self.parts: list[Json | Run] = []
-        self._count = 0
-
-    def add(self, part: Json | Run, number: int = 1) -> None:
-        """One more event, or a run of `number`."""
-        self.parts.append(part)
-        self._count += number
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __iter__(self) -> Iterator[Json]:
-        return chain.from_iterable(part if isinstance(part, Run) else (part,) for part in self.parts)
-
-    @overload
-    def __getitem__(self, index: int) -> Json: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Json]: ...
-    def __getitem__(self, index: int | slice) -> Json | list[Json]:
-        return list(self)[index]
-
-    def __eq__(self, other: object) -> bool:
-        return list(self) == (list(other) if isinstance(other, Events) else other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-class Writer:
-    """The pen that writes `events`."""
-
-    def __init__(self, obfuscate: bool) -> None:
-        self.events = Events()
-        self._obfuscate = obfuscate
-        self._stamp: Json = {}
-        self._deltas: Deltas = {}
-        self._seed = 0
-
-    def opening(self, response: Json, background: bool) -> None:
-        """The response as it was before anything was said."""
-        # The final tier of a request that asked for none is "default"; it starts as "auto".
-        tier = response.get("service_tier")
-        blank: Json = {
-            "completed_at": None,
-            "content_filters": None,
-            "error": None,
-            "incomplete_details": None,
-            "output": [],
-            "service_tier": "auto" if tier == "default" else tier,
-            "usage": None,
-        }
-        running = blanked(response, {**blank, "status": "in_progress"})
-        queued = {**running, "status": "queued"}
-        states = [("created", queued), ("queued", queued)] if background else [("created", running)]
-        for name, known in (*states, ("in_progress", running)):
-            self._append(f"response.{name}", {"response": known})
-
-    def item(self, index: int, wire: Json, deltas: Deltas) -> None:
-        """One item: announced, told by its kind's words, done."""
-        declared = kind(wire["type"])
-        self._append("response.output_item.added", {"item": declared.announced(wire), "output_index": index})
-        self._stamp = {"item_id": wire["id"], "output_index": index}
-        self._deltas = deltas
-        self._seed = crc32(wire["id"].encode())
-        for word in declared.words:
-            word.tell(wire, self, {})
-        self._append("response.output_item.done", {"item": wire, "output_index": index})
-
-    def closing(self, response: Json) -> None:
-        """The error if there is one, then the response as it ended."""
-        if error := response.get("error"):
-            code = error["code"]
-            told = {"type": _ERROR_TYPES.get(code, code), "code": code, "message": error["message"], "param": None}
-            self._append("error", {"error": told})
-        self._append(f"response.{response['status']}", {"response": response})
-
-    def put(self, name: str, members: Json) -> None:
-        """One event of the item at hand."""
-        self._append(f"response.{name}", {**members, **self._stamp})
-
-    def run(self, stem: str, place: Json, text: str) -> None:
-        """The deltas of a text."""
-        self._grow(self._frame(stem, place), self._pieces(stem, place, text))
-
-    def cited(self, stem: str, place: Json, part: Json) -> None:
-        """The deltas of a text, each with its logprobs, and each annotation after the delta that covers its end."""
-        entries, notes, text = part.get("logprobs", ()), part["annotations"], part["text"]
-        pieces = self._pieces(stem, place, text, [entry["token"] for entry in entries])
-        frame = self._frame(stem, {**place, "logprobs": []})
-        if not entries and not notes:
-            return self._grow(frame, pieces)
-        shares = _shares(entries, pieces)
-        waiting = list(enumerate(notes))
-        for piece, end in zip(pieces, accumulate(map(len, pieces)), strict=True):
-            self._grow({**frame, "logprobs": next(shares)}, [piece])
-            while waiting and _end(waiting[0][1], text) <= end:
-                self._annotate(stem, place, *waiting.pop(0))
-        for index, note in waiting:
-            self._annotate(stem, place, index, note)
-        return None
-
-    def _annotate(self, stem: str, place: Json, index: int, note: Json) -> None:
-        self.put(f"{stem}.annotation.added", {**place, "annotation": note, "annotation_index": index})
-
-    def _pieces(self, stem: str, place: Json, text: str, tokens: Sequence[str] = ()) -> Sequence[str]:
-        exact = self._deltas.get((stem, next(iter(place.values()), 0)), tokens)
-        whole = "".join(exact)
-        if whole == text:
-            return exact
-        return _clipped(exact, len(text)) if exact and whole.startswith(text) else cut(text)
-
-    def _frame(self, stem: str, members: Json) -> Json:
-        padding = {"obfuscation": ""} if self._obfuscate else {}
-        own = {**members, **padding, **self._stamp, "delta": "", "sequence_number": 0}
-        return {"type": f"response.{stem}.delta", **dict(sorted(own.items()))}
-
-    def _grow(self, frame: Json, pieces: Sequence[str]) -> None:
-        self.events.add(Run(frame, pieces, len(self.events), self._seed), len(pieces))
-
-    def _append(self, name: str, members: Json) -> None:
-        members["sequence_number"] = len(self.events)
-        self.events.add({"type": name, **{key: members[key] for key in _by_name(tuple(members))}})
-
-
-@lru_cache(maxsize=256)
-def _by_name(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(sorted(names))
-
-
-def _shares(entries: Sequence[Json], pieces: Sequence[str]) -> Iterator[list[Json]]:
-    """The logprobs entries of each piece: those whose token ends in it, the last piece takes the rest."""
-    ends = accumulate(len(entry["token"]) for entry in entries)
-    left = list(zip(ends, entries, strict=True))
-    for number, end in enumerate(accumulate(map(len, pieces)), 1):
-        count = len(left) if number == len(pieces) else sum(1 for own, _ in left if own <= end)
-        yield [entry for _, entry in left[:count]]
-        del left[:count]
-
-
-def _end(note: Json, text: str) -> int:
-    # Recorded: a citation of no text at all (0 to 0) comes last.
-    return note.get("end_index", note.get("index")) or len(text) + 1
-
-
-def _clipped(pieces: Sequence[str], length: int) -> list[str]:
-    starts = chain((0,), accumulate(map(len, pieces)))
-    return [piece[: length - start] for piece, start in zip(pieces, starts, strict=False) if start < length]
+    return b"".join([part.wire() if isinstance(part, Run) else frame(part) for part in parts])
 
 
 def fold(events: Sequence[Json]) -> Json:
@@ -272,15 +50,33 @@ def fold(events: Sequence[Json]) -> Json:
 
     Every event must be the one that its item's kind says next, deltas must add up to what `done` says, numbers rise by
     one from 0: otherwise a StreamError. Passed over, because recorded streams do so: `keepalive`, what follows the
-    terminal event, ciphertexts that differ from event to event, rounded logprobs or none, deltas of a reasoning summary
-    that `max_output_tokens` cut and that is told anew.
+    terminal event, ciphertexts that differ from event to event, rounded logprobs or none, a reasoning summary that
+    `max_output_tokens` cut and that is told anew or not at all.
     """
+    response, drift = _read(events)
+    for index, _, message in drift:
+        raise StreamError(index, message)
+    return response
+
+
+def read(events: Sequence[Json]) -> tuple[Json, list[Finding]]:
+    """Like `fold`, for recorded streams: the response, and what in its stream is new or left out.
+
+    Found, each with its place (`events[4]`), and no StreamError: an item of a kind that nobody knows (`unknown_kind`),
+    which is taken as its `done` says; a stream without numbers (`unnumbered`); a terminal event without the output
+    (`output_left_out`).
+    """
+    response, drift = _read(events)
+    return response, [Finding(f"events[{index}]", message, rule) for index, rule, message in drift]
+
+
+def _read(events: Sequence[Json]) -> tuple[Json, list[tuple[int, str, str]]]:
     reader = Reader(events)
     started = reader.opening()
     output: list[Json] = []
     while reader.next == "response.output_item.added":
         output.append(reader.item(len(output)))
-    return reader.closing(started, output)
+    return reader.closing(started, output), reader.drift
 
 
 def _either(names: Sequence[str]) -> str:

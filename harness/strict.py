@@ -1,50 +1,76 @@
-"""What strict mode asks of a JSON Schema, in the API's words: closed objects, every property required."""
+"""What the API asks of a JSON Schema, in its words: an object at the top, arrays with items, in strict mode all closed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from harness.exchange import Json
 
 _INSIDE_NAMES = ("properties", "$defs", "definitions")
 _INSIDE_LISTS = ("anyOf", "allOf", "oneOf", "prefixItems")
+_NOT_AT_THE_TOP = ("oneOf", "anyOf", "allOf", "enum", "const", "not")
+_NOT_STRICT = ("oneOf", "allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "uniqueItems")
+
+Path = tuple[str, ...]
+Faults = Callable[[Json, Path], Iterator[str]]
 
 
-def faults(schema: Json, *, strict: bool) -> Iterator[str]:
-    """The problems of a function's parameters or of a response format, outermost first."""
+def of_function(schema: Json, *, strict: bool | None) -> Iterator[str]:
+    """The problems of a function's parameters, outermost first.
+
+    Without `strict` the API closes a schema itself where it can and takes it as it is where it cannot.
+    """
+    yield from _root(schema)
+    if strict is False and any(name in schema for name in _NOT_AT_THE_TOP):
+        yield f"schema must have type 'object' and not have {'/'.join(map(repr, _NOT_AT_THE_TOP))} at the top level."
+    if strict is not None:
+        yield from _everywhere(schema, (), _strict if strict else _lenient)
+
+
+def of_format(schema: Json) -> Iterator[str]:
+    """The problems of a strict response format, outermost first."""
+    yield from _root(schema)
+    yield from _everywhere(schema, (), _strict)
+
+
+def _root(schema: Json) -> Iterator[str]:
     if schema.get("type") != "object" and "$ref" not in schema and schema:
         yield f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{schema.get('type')}\"'."
-    if strict:
-        yield from closed(schema, ())
 
 
-def closed(schema: Any, context: tuple[str, ...]) -> Iterator[str]:
-    """Where a schema is not strict: each object that is open, each property that is not required."""
+def _everywhere(schema: Any, path: Path, look: Faults) -> Iterator[str]:
     if not isinstance(schema, dict):
         return
-    if schema.get("type") == "object" or "properties" in schema:
-        yield from _object(schema, context)
+    yield from look(schema, path)
     for name in _INSIDE_NAMES:
         for key, inner in _object_at(schema, name).items():
-            yield from closed(inner, (*context, name, key))
+            yield from _everywhere(inner, (*path, name, key), look)
     for name in _INSIDE_LISTS:
         for index, inner in enumerate(_array_at(schema, name)):
-            yield from closed(inner, (*context, name, str(index)))
-    yield from closed(schema.get("items"), (*context, "items"))
+            yield from _everywhere(inner, (*path, name, str(index)), look)
+    yield from _everywhere(schema.get("items"), (*path, "items"), look)
 
 
-def _object(schema: Json, context: tuple[str, ...]) -> Iterator[str]:
-    where = f"In context={context!r}"
+def _lenient(schema: Json, path: Path) -> Iterator[str]:
+    if schema.get("type") == "array" and not {"items", "prefixItems"} & schema.keys():
+        yield f"In context={path!r}, array schema missing items."
+
+
+def _strict(schema: Json, path: Path) -> Iterator[str]:
+    yield from (f"In context={path!r}, '{name}' is not permitted." for name in _NOT_STRICT if name in schema)
+    yield from _lenient(schema, path)
+    if schema.get("type") == "object" or "properties" in schema:
+        yield from _closed(schema, f"In context={path!r}")
+
+
+def _closed(schema: Json, where: str) -> Iterator[str]:
     if schema.get("additionalProperties") is not False:
         yield f"{where}, 'additionalProperties' is required to be supplied and to be false."
-    required = _array_at(schema, "required")
-    for name in _object_at(schema, "properties"):
-        if name not in required:
-            yield (
-                f"{where}, 'required' is required to be supplied and to be an array including every key in properties. "
-                f"Missing '{name}'."
-            )
+    required, properties = _array_at(schema, "required"), _object_at(schema, "properties")
+    every = f"{where}, 'required' is required to be supplied and to be an array including every key in properties."
+    yield from (f"{every} Missing '{name}'." for name in properties if name not in required)
+    yield from (f"{every} Extra required key '{name}' supplied." for name in required if name not in list(properties))
 
 
 def _object_at(schema: Json, name: str) -> Json:

@@ -55,6 +55,14 @@ class Transcript:
         return self.items[self.start :]
 
     @cached_property
+    def added_by_type(self) -> Mapping[str, Sequence[Json]]:
+        """The items the request itself brought, by type, each in order; a message without type stands under ''."""
+        found: dict[str, list[Json]] = {}
+        for item in self.added:
+            found.setdefault(item.get("type") or "", []).append(item)
+        return found
+
+    @cached_property
     def calls(self) -> dict[Call, Json]:
         """The client-executed calls by kind and `call_id`."""
         return {

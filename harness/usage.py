@@ -19,6 +19,19 @@ def tokens(items: Iterable[Json]) -> int:
     return sum([TOKENS_AN_ITEM + -(-_characters(item) // CHARACTERS_A_TOKEN) for item in items])
 
 
+def words(items: Iterable[Json]) -> int:
+    """The words of items; no tokenizer makes fewer tokens, for none joins words across white space."""
+    return sum([_words(item) for item in items])
+
+
+def _words(thing: Any) -> int:
+    said = [value for name in _TEXTS if (value := thing.get(name))]
+    own = sum([len(value.split()) for value in said if isinstance(value, str)])
+    return own + sum(
+        [_words(part) for value in said if isinstance(value, list) for part in value if isinstance(part, dict)]
+    )
+
+
 def _characters(thing: Any) -> int:
     count = 0
     for name in _TEXTS:

@@ -17,7 +17,10 @@ from harness.errors import HarnessError
 from harness.item import ITEMS, kind
 
 HARNESS = Path(harness.errors.__file__).parent
-PARTS = {"output_text", "refusal", "url_citation", "file_citation", "container_file_citation", "file_path"}
+PARTS = {
+    *("output_text", "refusal", "url_citation", "file_citation", "container_file_citation", "file_path"),
+    *("search", "open_page", "find_in_page", "create_file", "update_file", "delete_file", "shell_output"),
+}
 """Builders of what stands inside an item."""
 
 

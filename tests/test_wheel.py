@@ -57,11 +57,12 @@ def borrow(scripts: Path, cwd: Path) -> None:
     Path(fresh, "borrowed.pth").write_text("\n".join(places), encoding="utf-8")
 
 
-def test_the_wheel_holds_every_module_and_every_schema(wheel):
+def test_the_wheel_holds_every_module_schema_and_piece_of_evidence(wheel):
     held = set(ZipFile(wheel).namelist())
     modules = {str(file.relative_to(ROOT)) for file in (ROOT / "harness").rglob("*.py")}
     schemas = {f"harness/{file.relative_to(ROOT)}" for file in (ROOT / "schemas").rglob("*") if file.is_file()}
-    assert modules | schemas <= held
+    evidence = {f"harness/{file.relative_to(ROOT)}" for file in (ROOT / "cassettes").rglob("*.yaml")}
+    assert modules | schemas | evidence <= held
     assert not [name for name in held if not name.startswith(("harness/", "responses_harness-"))]
 
 
@@ -74,6 +75,16 @@ def test_the_installed_wheel_is_what_runs(installed, tmp_path):
 
 def test_the_installed_wheel_lists_its_rules(installed, tmp_path):
     assert "No tool output found" in run(installed / "harness", "rules", "call_needs_output", cwd=tmp_path)
+
+
+def test_the_installed_wheel_knows_its_evidence(installed, tmp_path):
+    assert "cassettes" in run(installed / "harness", "rules", "--coverage", cwd=tmp_path)
+
+
+def test_the_installed_wheel_judges_cassettes_without_the_sdk(installed, tmp_path):
+    code = "import sys; sys.modules.update(openai=None, agents=None); from harness.cli import main; main()"
+    judged = ("verify", ROOT / "tests/cassettes/test_weather.yaml")
+    assert "requests" in run(installed / "python", "-c", code, *judged, cwd=tmp_path)
 
 
 def test_rules_need_no_sdk(installed, tmp_path):

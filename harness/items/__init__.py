@@ -1,6 +1,19 @@
 """Every kind of item, as the builder that makes it; importing this registers all of them."""
 
-from harness.items.calls import function_call
+from harness.items.calls import custom_tool_call, function_call
+from harness.items.code import code_interpreter_call, program, program_output
+from harness.items.compaction import compaction
+from harness.items.computer import (
+    apply_patch_call,
+    apply_patch_call_output,
+    computer_call,
+    create_file,
+    delete_file,
+    local_shell_call,
+    update_file,
+)
+from harness.items.image import image_generation_call
+from harness.items.mcp import mcp_approval_request, mcp_call, mcp_list_tools
 from harness.items.message import (
     container_file_citation,
     file_citation,
@@ -11,15 +24,51 @@ from harness.items.message import (
     url_citation,
 )
 from harness.items.reasoning import reasoning
+from harness.items.search import (
+    file_search_call,
+    find_in_page,
+    open_page,
+    search,
+    tool_search_call,
+    tool_search_output,
+    web_search_call,
+)
+from harness.items.shell import shell_call, shell_call_output, shell_output
 
 __all__ = [
+    "apply_patch_call",
+    "apply_patch_call_output",
+    "code_interpreter_call",
+    "compaction",
+    "computer_call",
     "container_file_citation",
+    "create_file",
+    "custom_tool_call",
+    "delete_file",
     "file_citation",
     "file_path",
+    "file_search_call",
+    "find_in_page",
     "function_call",
+    "image_generation_call",
+    "local_shell_call",
+    "mcp_approval_request",
+    "mcp_call",
+    "mcp_list_tools",
     "message",
+    "open_page",
     "output_text",
+    "program",
+    "program_output",
     "reasoning",
     "refusal",
+    "search",
+    "shell_call",
+    "shell_call_output",
+    "shell_output",
+    "tool_search_call",
+    "tool_search_output",
+    "update_file",
     "url_citation",
+    "web_search_call",
 ]

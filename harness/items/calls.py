@@ -8,7 +8,8 @@ from typing import Any
 
 from harness.errors import ScriptError
 from harness.exchange import Json
-from harness.item import Grow, Text, item
+from harness.item import item, named
+from harness.word import Grow, Text
 
 
 @item("fc", Grow("arguments", "function_call_arguments"), fills={"call_id": None})
@@ -18,19 +19,52 @@ def function_call(
     *,
     call_id: str | None = None,
     namespace: str | None = None,
+    async_: bool | None = None,
+    caller: Json | None = None,
 ) -> Json:
     """The model calls a function of the client.
 
     `arguments` is an object, written as compact JSON, or a str that is passed as it is: models do emit broken JSON; a
-    list of str is the exact deltas. Without `call_id` the World gives one out.
+    list of str is the exact deltas. Without `call_id` the World gives one out. `caller` is who calls, say
+    `{"type": "program", "caller_id": "call_1"}`: such a call stays `in_progress`, as recorded.
     """
-    if not isinstance(name, str) or not name:
-        raise ScriptError(f"name is {name!r}. Give the name of the function the model calls.")
-    members: Json = {"arguments": _written(arguments), "call_id": call_id, "name": name}
-    return members if namespace is None else {**members, "namespace": namespace}
+    return {
+        "arguments": written(arguments),
+        "call_id": call_id,
+        "name": named("name", name),
+        **_circumstances(namespace, async_, caller),
+    }
 
 
-def _written(arguments: Mapping[str, Any] | Text) -> Text:
+@item("ctc", Grow("input", "custom_tool_call_input"), fills={"call_id": None})
+def custom_tool_call(
+    name: str,
+    input: Text = "",
+    *,
+    call_id: str | None = None,
+    namespace: str | None = None,
+    async_: bool | None = None,
+    caller: Json | None = None,
+) -> Json:
+    """The model calls a custom tool of the client with free text; a list of str is the exact deltas of it."""
+    return {
+        "call_id": call_id,
+        "input": input,
+        "name": named("name", name),
+        **_circumstances(namespace, async_, caller),
+    }
+
+
+def _circumstances(namespace: str | None, async_: bool | None, caller: Json | None) -> Json:
+    if caller is not None and not isinstance(caller, dict):
+        raise ScriptError(f"caller is {caller!r}. Give an object, say {{'type': 'program', 'caller_id': 'call_1'}}.")
+    known: Json = {"namespace": namespace, "async": async_, "caller": caller}
+    known["status"] = "in_progress" if caller and caller.get("type") == "program" else None
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def written(arguments: Mapping[str, Any] | Text) -> Text:
+    """Arguments as a model writes them: an object as compact JSON, a text as it is; ScriptError when it is no JSON."""
     if not isinstance(arguments, Mapping):
         return arguments
     try:

@@ -7,7 +7,8 @@ from typing import Any
 
 from harness.errors import ScriptError
 from harness.exchange import Json
-from harness.item import Grow, Notes, Parts, Text, item
+from harness.item import item
+from harness.word import Grow, Notes, Parts, Text
 
 CONTENT = Parts(
     "content",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.exchange import Json
-from harness.item import Grow, Parts, Text, item
+from harness.item import item
+from harness.word import Grow, Parts, Text
 
 SUMMARY = Parts(
     "summary",

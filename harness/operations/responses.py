@@ -1,50 +1,63 @@
-"""`/responses`: create, retrieve, delete, and list the input items."""
+"""`/responses`: create, retrieve, cancel, delete, list the input items, compact and count."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from harness.ciphertext import Bond, seal
 from harness.contract import given
 from harness.exchange import Answer, Json, Request
 from harness.item import Item, finish
 from harness.operation import operation
 from harness.paging import page
-from harness.response import finish_with, listed_input, skeleton
+from harness.response import billed, listed_input, skeleton
 from harness.stream import events
 from harness.transcript import conversation_id
 from harness.usage import TOKENS_A_TOOL, tokens, usage
-from harness.world import World
+from harness.world import Run, World
 
 
 @operation("POST", "/responses", body="CreateResponse", answer="Response")
 def create(request: Request, world: World) -> Answer:
-    """Run the model once: the next turn of the script, as one JSON object or as a stream of events."""
+    """Run the model once: the next turn of the script, as one JSON object or as a stream of events.
+
+    In the background the object is queued; as a stream it is told to its end at once, background or not.
+    """
     body = given(request.body)
     turn = world.turns.next(request)
+    run = _run(body, turn, world)
+    if body.get("background") and not body.get("stream"):
+        return Answer(200, world.enqueue(run))
+    response = world.finish(run)
+    return _streamed(response, body, turn, world) if body.get("stream") else Answer(200, billed(response))
+
+
+def _run(body: Json, turn: Sequence[Item], world: World) -> Run:
     transcript = world.transcript(body)
     conversation = conversation_id(body)
     now = world.tick()
     id = world.ids.response(now, body.get("previous_response_id"))
     started = skeleton(body, id, now, conversation=conversation)
-    output = [finish(item, world.ids, id, now) for item in turn]
-    response = finish_with(started, output, usage(_input_tokens(body, transcript.items), output), now + 1)
-    if not body.get("stream"):
-        response["billing"] = {"payer": "developer"}  # recorded: in JSON only, never in a stream
-    own = world.identified(listed_input({"input": transcript.added}), id, now)
-    if response["store"] is not False and not world.account.zdr:
-        world.store(response, own, transcript.items[: transcript.start])
-    if conversation:
-        world.conversations[conversation].items += [*own, *output]
-    return _answer(response, body, turn)
-
-
-def _answer(response: Json, body: Json, turn: Sequence[Item]) -> Answer:
-    if not body.get("stream"):
-        return Answer(200, response)
-    options = body.get("stream_options") or {}
-    return Answer(
-        200, response, events=events(response, items=turn, obfuscate=options.get("include_obfuscation", True))
+    asked = "reasoning.encrypted_content" in (body.get("include") or ())
+    output = world.sealed([finish(item, world.ids, id, now) for item in turn], asked, now)
+    kept = started["background"] or not (started["store"] is False or world.account.zdr)
+    return Run(
+        started,
+        output,
+        usage(_input_tokens(body, transcript.items), output),
+        world.identified(listed_input({"input": transcript.added}), id, now),
+        transcript.items[: transcript.start],
+        conversation,
+        kept,
     )
+
+
+def _streamed(response: Json, body: Json, turn: Sequence[Item], world: World) -> Answer:
+    padded = (body.get("stream_options") or {}).get("include_obfuscation", True)
+    told = events(response, items=turn, obfuscate=padded, background=response["background"])
+    if response["background"]:
+        world.record(response["id"], told)
+    return Answer(200, response, events=told)
 
 
 def _input_tokens(body: Json, items: Sequence[Json]) -> int:
@@ -55,11 +68,28 @@ def _input_tokens(body: Json, items: Sequence[Json]) -> int:
 
 @operation("GET", "/responses/{response_id}", query="RetrieveResponse", answer="Response")
 def retrieve(request: Request, world: World) -> Answer:
-    """A stored response as it stands."""
-    return Answer(200, world.responses[request.params["response_id"]].response)
+    """A stored response as it stands, or its stream again: the events after the number `starting_after`.
+
+    Reading a background response moves it on by one step first, unless the World is not `automatic`. A stream asked for
+    past its end is empty.
+    """
+    id = request.params["response_id"]
+    stored = world.responses[id]
+    if request.query.get("stream"):
+        told = stored.events or ()
+        return Answer(200, stored.response, events=told[max(0, request.query.get("starting_after", -1) + 1) :])
+    if world.automatic and id in world.pending:
+        world.advance(id)
+    return Answer(200, billed(world.responses[id].response))
 
 
-@operation("DELETE", "/responses/{response_id}")
+@operation("POST", "/responses/{response_id}/cancel", answer="Response")
+def cancel(request: Request, world: World) -> Answer:
+    """End a background response that is under way."""
+    return Answer(200, world.cancel(request.params["response_id"]))
+
+
+@operation("DELETE", "/responses/{response_id}", answer="ResponseDeleted")
 def delete(request: Request, world: World) -> Answer:
     """Forget a response; nothing can be chained to it any more."""
     id = request.params["response_id"]
@@ -72,3 +102,34 @@ def input_items(request: Request, world: World) -> Answer:
     """The items that were the input of a stored response, newest first unless `order=asc`."""
     stored = world.responses[request.params["response_id"]]
     return Answer(200, page(stored.input, request.query))
+
+
+@operation("POST", "/responses/compact", body="CompactResponse", answer="CompactedResponse")
+def compact(request: Request, world: World) -> Answer:
+    """A transcript made short: its user messages as they are, and all the rest in one item that nobody can read.
+
+    The result is not stored: it is sent back as `input`, never named as `previous_response_id`.
+    """
+    body = given(request.body)
+    transcript = world.transcript(body)
+    now = world.tick()
+    id = world.ids.response(now, body.get("previous_response_id"))
+    users = [item for item in listed_input({"input": transcript.items}) if item.get("role") == "user"]
+    cmp_id = world.ids.item("cmp", id, now)
+    rest = {"id": cmp_id, "type": "compaction", "encrypted_content": seal(Bond(world.account.name, cmp_id), now)}
+    made = {
+        "id": id,
+        "object": "response.compaction",
+        "created_at": now,
+        "output": [*world.identified(users, id, now), rest],
+        "usage": usage(_input_tokens(body, transcript.items), [rest]),
+    }
+    return Answer(200, made)
+
+
+@operation("POST", "/responses/input_tokens", body="InputTokenCount", answer="InputTokenCountResponse")
+def input_tokens(request: Request, world: World) -> Answer:
+    """How many tokens the model would read, as the same estimate that `usage` gives."""
+    body = given(request.body)
+    count = _input_tokens(body, world.transcript(body).items)
+    return Answer(200, {"object": "response.input_tokens", "input_tokens": count})

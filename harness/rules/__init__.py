@@ -4,6 +4,7 @@ Measured with pairs of faults (public probe, 2026-08-30): the key, the transport
 stored state, the transcript, an empty input, what the model can do. Within a module, source order is precedence.
 """
 
+from collections.abc import Mapping
 from importlib import import_module
 
 AREAS = (
@@ -17,11 +18,45 @@ AREAS = (
     "tools",
     "text",
     "state",
+    "lifecycle",
+    "references",
     "reasoning",
     "pairing",
     "input",
     "capability",
+    "hosted",
+    "limits",
 )
+
+CONTINUED = (
+    "previous_response_and_conversation",
+    "conversation_not_found",
+    "previous_response_zdr",
+    "previous_response_not_found",
+    "previous_response_in_progress",
+)
+"""The rules of `state` about what a request only reads: they hold where nothing is answered, too."""
+
+SHARED: Mapping[str, tuple[str, ...]] = {
+    # An unanswered call fails to compact: https://github.com/openai/openai-agents-python/issues/2317 (2026-01-16), and so
+    # does a response that is not stored: https://github.com/openai/openai-agents-python/issues/2333 (2026-01-19).
+    "POST /responses/compact": ("media", "model", *CONTINUED, "references", "reasoning", "pairing"),
+    # Assumed: what cannot become a prompt cannot be counted.
+    "POST /responses/input_tokens": (
+        *("media", "model", "tools", "text"),
+        *(*CONTINUED, "references", "reasoning", "pairing"),
+    ),
+    # Assumed: a call may be stored before its output; only what cannot be stored at all is refused.
+    "POST /conversations": ("media", "item_not_found"),
+    "POST /conversations/{conversation_id}/items": ("media", "item_not_found"),
+}
+"""The rules of `POST /responses`, by area or by id, that hold for other operations too."""
+
+HELD_IN: Mapping[str, str] = {
+    "POST /conversations": "items",
+    "POST /conversations/{conversation_id}/items": "items",
+}
+"""Where operations that share rules about `input` have their items, unless it is `input`."""
 
 for _area in AREAS:
     import_module(f"harness.rules.{_area}")

@@ -16,7 +16,7 @@ TERRA = "gpt-5.6-terra"
 LOGPROBS = "message.output_text.logprobs"
 
 
-def _family(request: Request) -> Model | None:
+def family_of(request: Request) -> Model | None:
     """The model's family; None when it is not listed or a prompt template names it: then nothing is held against it."""
     return known(request.body.get("model") or "")
 
@@ -27,7 +27,7 @@ def _reasoning(request: Request) -> Json:
 
 def _reasons(request: Request) -> bool:
     """Whether the request makes a model reason: it can, and its effort is not `none`."""
-    family = _family(request)
+    family = family_of(request)
     return bool(family and family.reasons and (_reasoning(request).get("effort") or family.effort) != "none")
 
 
@@ -105,7 +105,7 @@ def logprobs_unsupported(request: Request) -> Iterator[Json]:
 )
 def effort_unsupported(request: Request) -> Iterator[Json]:
     """`reasoning.effort` must be one that the model's family takes."""
-    asked, family = _reasoning(request).get("effort"), _family(request)
+    asked, family = _reasoning(request).get("effort"), family_of(request)
     if asked and family and family.efforts and asked not in family.efforts:
         yield {"value": asked, "model": request.body["model"], "values": in_quotes(family.efforts, "and")}
 
@@ -130,7 +130,7 @@ def effort_unsupported(request: Request) -> Iterator[Json]:
 )
 def effort_without_reasoning(request: Request) -> Iterator[Json]:
     """A model that does not reason takes no effort."""
-    family = _family(request)
+    family = family_of(request)
     if _reasoning(request).get("effort") and family and not family.reasons:
         yield {}
 
@@ -143,7 +143,7 @@ def effort_without_reasoning(request: Request) -> Iterator[Json]:
         "reasoning.summary",
         "unsupported_parameter",
     ),
-    source=reported("public report", "2026"),
+    source=reported("public reports of two origins", "2026"),
     rejects={
         "Unsupported parameter: 'reasoning.summary' is not supported with the 'gpt-5.3-codex-spark' model.": {
             "model": "gpt-5.3-codex-spark",
@@ -154,9 +154,9 @@ def effort_without_reasoning(request: Request) -> Iterator[Json]:
 )
 def summary_unsupported(request: Request) -> Iterator[Json]:
     """Some models give no summaries."""
-    named = request.body.get("model") or ""
-    if named.startswith("gpt-5.3-codex-spark") and _reasoning(request).get("summary"):
-        yield {"model": named}
+    family = family_of(request)
+    if _reasoning(request).get("summary") and family and not family.summaries:
+        yield {"model": request.body["model"]}
 
 
 @rule(
@@ -174,7 +174,7 @@ def summary_unsupported(request: Request) -> Iterator[Json]:
 )
 def encrypted_content_unsupported(request: Request) -> Iterator[Json]:
     """A model that does not reason has nothing to encrypt."""
-    family = _family(request)
+    family = family_of(request)
     if "reasoning.encrypted_content" in (request.body.get("include") or ()) and family and not family.reasons:
         yield {}
 
@@ -199,7 +199,7 @@ def encrypted_content_unsupported(request: Request) -> Iterator[Json]:
 )
 def verbosity_unsupported(request: Request) -> Iterator[Json]:
     """`text.verbosity` must be one that the model's family takes."""
-    asked, family = (request.body.get("text") or {}).get("verbosity"), _family(request)
+    asked, family = (request.body.get("text") or {}).get("verbosity"), family_of(request)
     if asked and family and asked not in family.verbosities:
         yield {"value": asked, "model": request.body["model"], "values": in_quotes(family.verbosities, "and")}
 
@@ -224,56 +224,33 @@ def verbosity_unsupported(request: Request) -> Iterator[Json]:
 )
 def retention_unsupported(request: Request) -> Iterator[Json]:
     """The newest families cache for 24 hours only."""
-    family = _family(request)
+    family = family_of(request)
     if request.body.get("prompt_cache_retention") == "in_memory" and family and family.turns == "all_turns":
         yield {}
 
 
-_NO_MINIMAL = {"web_search": "web_search", "web_search_preview": "web_search", "image_generation": "image_gen"}
-
-
 @rule(
-    when="reasoning",
-    error=ApiError(400, "The following tools cannot be used with reasoning.effort 'minimal': {names}.", "tools"),
-    source=reported("public reports of two origins", "2026"),
-    rejects={
-        "The following tools cannot be used with reasoning.effort 'minimal': image_gen, web_search.": {
-            "model": "gpt-5",
-            "reasoning": {"effort": "minimal"},
-            "tools": [{"type": "image_generation"}, {"type": "web_search"}],
-        }
-    },
-    accepts=[{"model": "gpt-5", "reasoning": {"effort": "low"}, "tools": [{"type": "web_search"}]}],
-    fix="Raise the effort or leave these tools out.",
-)
-def tools_with_minimal_effort(request: Request) -> Iterator[Json]:
-    """With effort `minimal` some hosted tools cannot be used."""
-    if _reasoning(request).get("effort") == "minimal":
-        types = (tool["type"] for tool in request.body.get("tools") or ())
-        if names := sorted({_NO_MINIMAL[type] for type in types if type in _NO_MINIMAL}):
-            yield {"names": ", ".join(names)}
-
-
-DEEP_TOOLS = ("web_search_preview", "web_search", "mcp", "file_search")
-
-
-@rule(
+    when="text",
     error=ApiError(
         400,
-        "Deep research models require at least one of 'web_search_preview', 'mcp', or 'file_search' tools.",
-        "tools",
+        "Invalid parameter: 'text.format' of type 'json_schema' is not supported with model version `{model}`.",
+        "text.format",
     ),
-    source=reported("public reports of three origins", "2025"),
+    source=[
+        recorded("maruel/genai: gpt-4-turbo", "2025"),
+        reported("public reports of three more origins: gpt-3.5-turbo, the deep research models", "2026"),
+    ],
     rejects={
-        "Deep research models require at least one of 'web_search_preview', 'mcp', or 'file_search' tools.": {
-            "model": "o3-deep-research"
+        "Invalid parameter: 'text.format' of type 'json_schema' is not supported with model version `gpt-4-turbo`.": {
+            "model": "gpt-4-turbo",
+            "text": {"format": {"type": "json_schema", "name": "out", "schema": {"type": "object", "properties": {}}}},
         }
     },
-    accepts=[{"model": "o3-deep-research", "tools": [{"type": "web_search_preview"}]}],
-    fix="Declare one of these tools.",
+    accepts=[{"model": "gpt-4-turbo", "input": "JSON!", "text": {"format": {"type": "json_object"}}}],
+    fix="Use `json_object` or a newer model.",
 )
-def deep_research_tools(request: Request) -> Iterator[Json]:
-    """A deep research model needs something to search with."""
-    types = {tool["type"].partition("_2025")[0] for tool in request.body.get("tools") or ()}
-    if "deep-research" in (request.body.get("model") or "") and not types.intersection(DEEP_TOOLS):
-        yield {}
+def schema_unsupported(request: Request) -> Iterator[Json]:
+    """Old models and those for deep research take no schema for their answer; JSON mode they do."""
+    format, family = (request.body.get("text") or {}).get("format") or {}, family_of(request)
+    if format.get("type") == "json_schema" and family and not family.schemas:
+        yield {"model": request.body["model"]}

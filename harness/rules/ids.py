@@ -12,7 +12,25 @@ _CHARACTERS = (
     "Expected an ID that contains letters, numbers, underscores, or dashes, "
     "but this value contained additional characters."
 )
-BY_ID = ("GET /responses/{response_id}", "DELETE /responses/{response_id}", "GET /responses/{response_id}/input_items")
+BY_ID = (
+    "GET /responses/{response_id}",
+    "DELETE /responses/{response_id}",
+    "GET /responses/{response_id}/input_items",
+    "POST /responses/{response_id}/cancel",
+)
+"""The operations on a response."""
+OF_CONVERSATION = (
+    "GET /conversations/{conversation_id}",
+    "POST /conversations/{conversation_id}",
+    "DELETE /conversations/{conversation_id}",
+    "GET /conversations/{conversation_id}/items",
+    "POST /conversations/{conversation_id}/items",
+    "GET /conversations/{conversation_id}/items/{item_id}",
+    "DELETE /conversations/{conversation_id}/items/{item_id}",
+)
+"""The operations on a conversation."""
+OF_ITEM = tuple(operation for operation in OF_CONVERSATION if "{item_id}" in operation)
+"""The operations on an item of a conversation."""
 
 
 def _reasoning(id: str) -> Json:
@@ -86,6 +104,8 @@ shape(
     ],
     rejects={
         "Invalid 'response_id': 'abc'. Expected an ID that begins with 'resp'.": Case(on="GET /responses/abc"),
+        "Invalid 'response_id': 'compact'. Expected an ID that begins with 'resp'.": Case(on="GET /responses/compact"),
+        "Invalid 'response_id': 'abd'. Expected an ID that begins with 'resp'.": Case(on="POST /responses/abd/cancel"),
     },
     fix="Pass the id of a response; a wrong base URL can put another word there.",
 )
@@ -93,4 +113,25 @@ def path_response_id(request: Request) -> Iterator[Json]:
     """The id in the path must begin with `resp`."""
     id = request.params["response_id"]
     if not id.startswith("resp"):
+        yield {"id": id}
+
+
+@rule(
+    on=OF_CONVERSATION,
+    error=ApiError(
+        400,
+        "Invalid 'conversation_id': '{id}'. Expected an ID that begins with 'conv_'.",
+        "conversation_id",
+        "invalid_value",
+    ),
+    source=assumed("what the member `conversation` of a body is told, said of the path as for a response"),
+    rejects={
+        "Invalid 'conversation_id': 'abc'. Expected an ID that begins with 'conv_'.": Case(on="GET /conversations/abc"),
+    },
+    fix="Pass the id of a conversation.",
+)
+def path_conversation_id(request: Request) -> Iterator[Json]:
+    """The id in the path must begin with `conv_`."""
+    id = request.params["conversation_id"]
+    if not id.startswith("conv_"):
         yield {"id": id}

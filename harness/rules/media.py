@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from harness.errors import ApiError
 from harness.exchange import Json, Request
-from harness.rule import recorded, reported, rule
+from harness.organization import Organization
+from harness.rule import LIMITED, Case, World, recorded, reported, rule
 from harness.transcript import input_items
 
 LOOKED_AT = 64
@@ -30,16 +31,22 @@ def _image(url: str) -> Json:
 
 
 def _parts(request: Request, member: str) -> Iterator[tuple[str, str]]:
-    """The data URLs under a member of the parts of `input`, each with its place."""
-    if request.raw and b"data:" not in request.raw:
+    """The texts under a member of the parts of `input`, each with its place; a screenshot is a part by itself."""
+    if request.raw and member.encode() not in request.raw:
         return  # most histories hold none, and they can be long
     for index, item in enumerate(input_items(request.body)):
         for holder in ("content", "output"):
-            parts = item.get(holder)
-            for number, part in enumerate(parts if isinstance(parts, list) else ()):
-                url = part.get(member) if isinstance(part, dict) else None
-                if isinstance(url, str) and url.startswith("data:"):
-                    yield f"input[{index}].{holder}[{number}].{member}", url
+            held = item.get(holder)
+            if isinstance(held, dict) and isinstance(text := held.get(member), str):
+                yield f"input[{index}].{holder}.{member}", text
+            for number, part in enumerate(held if isinstance(held, list) else ()):
+                if isinstance(part, dict) and isinstance(text := part.get(member), str):
+                    yield f"input[{index}].{holder}[{number}].{member}", text
+
+
+def _data(request: Request, member: str) -> Iterator[tuple[str, str]]:
+    """Those of them that are data URLs."""
+    return ((path, text) for path, text in _parts(request, member) if text.startswith("data:"))
 
 
 def _mime(url: str) -> str:
@@ -68,7 +75,7 @@ def _mime(url: str) -> str:
 )
 def file_mime_type(request: Request) -> Iterator[Json]:
     """A file that comes as a data URL must not be sound or video; which other types are refused is not known."""
-    for path, url in _parts(request, "file_data"):
+    for path, url in _data(request, "file_data"):
         if _mime(url).startswith(("audio/", "video/")):
             yield {"path": path, "mime": _mime(url)}
 
@@ -103,7 +110,7 @@ PNG = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
 )
 def image_data_url(request: Request) -> Iterator[Json]:
     """A picture that comes as a data URL must be declared as a picture, in base64, and not be empty."""
-    for path, url in _parts(request, "image_url"):
+    for path, url in _data(request, "image_url"):
         head, _, data = url.partition(",")
         if not _mime(url).startswith("image/"):
             yield {"path": path, "what": f"unsupported MIME type '{_mime(url)}'"}
@@ -136,7 +143,7 @@ def image_data_url(request: Request) -> Iterator[Json]:
 )
 def image_not_valid(request: Request) -> Iterator[Json]:
     """A picture's data must begin as a JPEG, PNG, GIF or WebP file does."""
-    for _, url in _parts(request, "image_url"):
+    for _, url in _data(request, "image_url"):
         data = url.partition(",")[2][:LOOKED_AT].rstrip("=")
         if not _PICTURE.match(b64decode(data[: len(data) // 4 * 4] + _padded(data))):
             yield {}
@@ -146,3 +153,65 @@ def _padded(data: str) -> str:
     """The last group of base64, filled up; a single left-over character says nothing."""
     rest = data[len(data) // 4 * 4 :]
     return rest.ljust(4, "=") if len(rest) > 1 else ""
+
+
+@rule(
+    when="input[]",
+    error=ApiError(
+        400,
+        "Invalid '{path}'. Expected a valid URL, but got a value with an invalid format.",
+        "{path}",
+        "invalid_value",
+    ),
+    source=reported("public reports of eight origins, one with the whole error", "2026"),
+    rejects={
+        "Invalid 'input[0].content[1].image_url'. Expected a valid URL, but got a value with an invalid format.": _image(
+            "file:///tmp/cat.png"
+        ),
+        "Invalid 'input[0].output.image_url'. Expected a valid URL, but got a value with an invalid format.": {
+            "input": [
+                {
+                    "type": "computer_call_output",
+                    "call_id": "call_1",
+                    "output": {"type": "computer_screenshot", "image_url": ""},
+                }
+            ]
+        },
+    },
+    accepts=[_image("http://example.org/cat")],
+    fix="Give an `http` or `https` address, or the picture itself as `data:image/png;base64,…`.",
+)
+def image_url_format(request: Request) -> Iterator[Json]:
+    """A picture's address begins with `http` or `https`, or is a data URL."""
+    yield from ({"path": path} for path, url in _parts(request, "image_url") if not _ADDRESS.match(url))
+
+
+_ADDRESS = re.compile(r"https?://|data:", re.IGNORECASE)
+
+
+@rule(
+    when=LIMITED,
+    error=ApiError(400, "Error while downloading {url}. Upstream status code: 404.", "url", "invalid_value"),
+    source=reported("public report, of a file and of an address", "2026"),
+    rejects={
+        "Error while downloading https://example.org/cat.png. Upstream status code: 404.": Case(
+            _image("https://example.org/cat.png"),
+            given=Organization(unreachable=frozenset(["https://example.org/cat.png"])),
+        ),
+        "Error while downloading https://example.org/a.pdf. Upstream status code: 404.": Case(
+            _with({"type": "input_file", "file_url": "https://example.org/a.pdf"}),
+            given=Organization(unreachable=frozenset(["https://example.org/a.pdf"])),
+        ),
+    },
+    accepts=[
+        Case(
+            _image("https://example.org/dog.png"),
+            given=Organization(unreachable=frozenset(["https://example.org/cat.png"])),
+        )
+    ],
+    fix="Scripted: `mock.organization(unreachable=…)`. The real API must be able to fetch the address itself.",
+)
+def download_failed(request: Request, world: World) -> Iterator[Json]:
+    """The API fetches pictures and files itself; the mock fetches nothing, and fails where it is told to."""
+    for member in ("image_url", "file_url"):
+        yield from ({"url": url} for _, url in _parts(request, member) if url in world.account.unreachable)

@@ -7,12 +7,18 @@ from collections.abc import Iterator
 from harness.errors import ApiError
 from harness.exchange import Json
 from harness.items import function_call, message
-from harness.rule import TRANSCRIPT, Case, World, after, documented, recorded, reported, rule
+from harness.rule import TRANSCRIPT, Case, after, assumed, documented, recorded, reported, rule
+from harness.rules.references import CALL, HI, OUTPUT
 from harness.transcript import CALLS, Transcript
 
-HI: Json = {"role": "user", "content": "hi"}
-CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
-OUTPUT: Json = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
+APPROVAL_REQUEST: Json = {
+    "type": "mcp_approval_request",
+    "id": "mcpr_1",
+    "server_label": "s",
+    "name": "n",
+    "arguments": "{}",
+}
+APPROVED: Json = {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True}
 ASYNC_GUIDE = "https://developers.openai.com/api/docs/guides/async-tool-calling.md"
 _CALLED = (function_call("f", "{}", call_id="call_1"),)
 _TWO_CALLED = ([function_call("f", "{}", call_id="call_1"), function_call("g", "{}", call_id="call_2")],)
@@ -33,59 +39,6 @@ _EXAMPLES: dict[str, Json] = {
     },
     "tool_search_call": {"execution": "client", "arguments": {}},
 }
-
-
-@rule(
-    when=TRANSCRIPT,
-    error=ApiError(
-        400, "Duplicate item found with id {id}. Remove duplicate items from your input and try again.", "input"
-    ),
-    source=[
-        recorded(
-            "vercel/ai: an approval request in the chain; posit-dev/chatlas: messages that are taken", "2026-08-07"
-        ),
-        reported("https://github.com/vercel/ai/issues/18605", "2026-08-07"),
-        reported("https://github.com/github/copilot-cli/issues/3560", "2026-06"),
-    ],
-    rejects={
-        "Duplicate item found with id fc_1. Remove duplicate items from your input and try again.": {
-            "input": [{**CALL, "id": "fc_1"}, OUTPUT, {**CALL, "id": "fc_1"}, OUTPUT]
-        },
-        "Duplicate item found with id rs_1. Remove duplicate items from your input and try again.": {
-            "input": [
-                {"type": "reasoning", "id": "rs_1", "summary": []},
-                {"type": "reasoning", "id": "rs_1", "summary": []},
-            ]
-        },
-        "Duplicate item found with id {0.output.0.id}. Remove duplicate items from your input and try again.": after(
-            {"input": "hi"},
-            {"previous_response_id": "{0.id}", "input": [{"type": "item_reference", "id": "{0.output.0.id}"}, HI]},
-        ),
-    },
-    accepts=[
-        {"input": [CALL, OUTPUT, {**CALL}, {**OUTPUT}]},
-        {"input": [{"role": "assistant", "id": "msg_made_up", "content": text} for text in "ab"]},
-        {"input": [HI, HI, {"role": "assistant", "content": "x"}, {"role": "assistant", "content": "x"}]},
-    ],
-    fix="With `previous_response_id` or `conversation`, send only what is new.",
-)
-def duplicate_item(world: World, transcript: Transcript) -> Iterator[Json]:
-    """An item id may stand once in the transcript, whether inlined, referred to, or part of what is continued.
-
-    Items without id are never duplicates, nor are messages under an id this key never stored (recorded: the API took two
-    with the same made-up id); a `call_id` that stands twice is no fault.
-    """
-    seen = {item.get("id") for item in transcript.items[: transcript.start]}
-    for item in transcript.added:
-        id = item.get("id")
-        if (
-            id
-            and id in seen
-            and item.get("type") != "function_call_output"
-            and ("role" not in item or id in world.items)
-        ):
-            yield {"id": id}
-        seen.add(id)
 
 
 @rule(
@@ -183,22 +136,12 @@ def output_needs_call(transcript: Transcript) -> Iterator[Json]:
     error=ApiError(400, "The following MCP approval requests do not have an approval: {ids}", "input"),
     source=reported("eight independent public programs that handle it, of OpenAI and of Foundry", "2026"),
     rejects={
-        "The following MCP approval requests do not have an approval: mcpr_1": {
-            "input": [
-                HI,
-                {"type": "mcp_approval_request", "id": "mcpr_1", "server_label": "s", "name": "n", "arguments": "{}"},
-            ]
-        }
+        "The following MCP approval requests do not have an approval: mcpr_1": {"input": [HI, APPROVAL_REQUEST]},
+        "The following MCP approval requests do not have an approval: mcpr_1, mcpr_2": {
+            "input": [APPROVAL_REQUEST, {**APPROVAL_REQUEST, "id": "mcpr_2"}]
+        },
     },
-    accepts=[
-        {
-            "input": [
-                HI,
-                {"type": "mcp_approval_request", "id": "mcpr_1", "server_label": "s", "name": "n", "arguments": "{}"},
-                {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True},
-            ]
-        }
-    ],
+    accepts=[{"input": [HI, APPROVAL_REQUEST, APPROVED]}],
     fix="Send one `mcp_approval_response` for each of them before anything else.",
 )
 def approval_request_unanswered(transcript: Transcript) -> Iterator[Json]:
@@ -207,3 +150,24 @@ def approval_request_unanswered(transcript: Transcript) -> Iterator[Json]:
     settled = {item.get("approval_request_id") for item in transcript.items} if asked else set()
     if open_requests := [id for id in asked if id not in settled]:
         yield {"ids": ", ".join(open_requests)}
+
+
+@rule(
+    when=TRANSCRIPT,
+    error=ApiError(400, "No MCP approval request found with id {id}.", "input"),
+    source=assumed(
+        "https://github.com/microsoft/agent-framework/issues/7452 (2026-08) reports the refusal, its words are not known"
+    ),
+    rejects={
+        "No MCP approval request found with id mcpr_2.": {
+            "input": [HI, {"type": "mcp_approval_response", "approval_request_id": "mcpr_2", "approve": True}]
+        }
+    },
+    accepts=[{"input": [HI, APPROVAL_REQUEST, {**APPROVED, "approve": False, "reason": "too dear"}]}],
+    fix="Continue the response that asked (`previous_response_id`), or send its `mcp_approval_request` too.",
+)
+def approval_without_request(transcript: Transcript) -> Iterator[Json]:
+    """An MCP approval must answer a request of the same transcript; a request that is answered twice is no fault."""
+    answers = transcript.added_by_type.get("mcp_approval_response", ())
+    asked = {item.get("id") for item in transcript.items} if answers else set()
+    yield from ({"id": id} for item in answers if (id := item["approval_request_id"]) not in asked)

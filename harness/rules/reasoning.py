@@ -5,40 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.errors import ApiError
-from harness.exchange import Json, Request
+from harness.exchange import Json
 from harness.items import message, reasoning
-from harness.rule import TRANSCRIPT, World, after, recorded, reported, rule
+from harness.rule import TRANSCRIPT, World, after, recorded, reported, rule, shape
+from harness.rules.shape import probed
 from harness.transcript import Transcript
 
-_HINT = (
-    " Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from "
-    "your input."
-)
-_THOUGHT = ([reasoning("**Planning**"), message("Hi.")],)
-
-
-@rule(
-    when=TRANSCRIPT,
-    error=ApiError(404, "Item with id '{id}' not found.{hint}", "input"),
-    source=[
-        reported("https://github.com/Wei-Shaw/claude-relay-service/issues/323", "2025-09-03"),
-        reported("public probe, status 404", "2026-08"),
-    ],
+shape(
+    "effort_number",
+    """`reasoning.effort` is a word; a number is refused with the list of the first models.""",
+    error=ApiError(
+        400,
+        "Invalid type for '{path}': expected one of 'minimal', 'low', 'medium', or 'high', but got an integer instead.",
+        "{path}",
+        "invalid_type",
+    ),
+    source=probed,
     rejects={
-        "Item with id 'msg_x' not found.": {"input": [{"type": "item_reference", "id": "msg_x"}]},
-        "Item with id 'rs_x' not found. Items are not persisted when `store` is set to false. Try again with `store` set "
-        "to true, or remove this item from your input.": {
-            "store": False,
-            "input": [{"type": "item_reference", "id": "rs_x"}, {"role": "user", "content": "hi"}],
-        },
+        "Invalid type for 'reasoning.effort': expected one of 'minimal', 'low', 'medium', or 'high', but got an integer "
+        "instead.": {"reasoning": {"effort": 5}}
     },
-    accepts=[after({"input": "hi"}, {"input": [{"type": "item_reference", "id": "{0.output.0.id}"}]})],
-    fix="Refer only to items of stored responses; with `store: false` send the items themselves.",
+    accepts=[{"model": "gpt-5", "reasoning": {"effort": "low"}}],
+    fix="Use one of the words.",
 )
-def item_not_found(request: Request, transcript: Transcript) -> Iterator[Json]:
-    """An `item_reference` must name an item that this key has stored."""
-    for id in transcript.missing:
-        yield {"id": id, "hint": _HINT if request.body.get("store") is False else ""}
+
+_THOUGHT = ([reasoning("**Planning**"), message("Hi.")],)
 
 
 @rule(
@@ -63,7 +54,6 @@ def item_not_found(request: Request, transcript: Transcript) -> Iterator[Json]:
         ),
     },
     accepts=[
-        {"input": [{"type": "reasoning", "id": "rs_never", "summary": []}, {"role": "user", "content": "hi"}]},
         {"input": [{"type": "reasoning", "summary": []}, {"role": "user", "content": "hi"}]},
         after(
             {"input": "hi"},
@@ -87,7 +77,7 @@ def reasoning_without_follower(world: World, transcript: Transcript) -> Iterator
     """
     if not world.follower_of:
         return
-    for item, next_item in zip(transcript.items, [*transcript.items[1:], {}], strict=True):
+    for item, next_item in zip(transcript.items, [*transcript.items[1:], {}], strict=False):
         follower = world.follower_of.get(item.get("id", ""))
         if follower is not None and (follower == "" or next_item.get("id") != follower):
             yield {"id": item["id"]}
@@ -120,7 +110,7 @@ def item_without_reasoning(world: World, transcript: Transcript) -> Iterator[Jso
     """
     if not world.reasoning_of:
         return
-    for before, item in zip([{}, *transcript.items[:-1]], transcript.items, strict=True):
+    for before, item in zip([{}, *transcript.items[:-1]], transcript.items, strict=False):
         needed = world.reasoning_of.get(item.get("id", ""))
         if needed and before.get("id") != needed:
             yield {"id": item["id"], "type": item["type"], "reasoning": needed}

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from harness.errors import ApiError
 from harness.exchange import Json, Request
+from harness.model import is_none_of_the_api
 from harness.organization import Organization
-from harness.rule import Case, World, after, assumed, documented, recorded, reported, rule
-from harness.rules.ids import BY_ID
+from harness.rule import Case, World, after, assumed, recorded, reported, rule
+from harness.rules.ids import BY_ID, OF_CONVERSATION, OF_ITEM
 from harness.rules.shape import DAY, PROBE
 from harness.transcript import conversation_id
 
@@ -59,16 +60,63 @@ def conversation_not_found(request: Request, world: World) -> Iterator[Json]:
 
 
 @rule(
-    on=("GET /conversations/{conversation_id}", "DELETE /conversations/{conversation_id}"),
+    on=OF_CONVERSATION,
     error=ApiError(404, "Conversation with id '{id}' not found."),
-    source=assumed("that the endpoint says what create says"),
-    rejects={"Conversation with id 'conv_x' not found.": Case(on="GET /conversations/conv_x")},
+    source=[
+        recorded("microsoft/agent-framework: read before it was made, deleted twice; without the status", "2025-10"),
+        assumed("that the status is the one that create answers with"),
+    ],
+    rejects={
+        "Conversation with id 'conv_x' not found.": Case(on="GET /conversations/conv_x"),
+        "Conversation with id 'conv_y' not found.": Case({"items": []}, on="POST /conversations/conv_y/items"),
+        "Conversation with id '{0.id}' not found.": after(
+            NEW_CONVERSATION, Case(on="DELETE /conversations/{0.id}"), Case(on="DELETE /conversations/{0.id}")
+        ),
+    },
+    accepts=[
+        after(NEW_CONVERSATION, Case(on="GET /conversations/{0.id}")),
+        after(NEW_CONVERSATION, Case(on="GET /conversations/{0.id}/items")),
+    ],
     fix="Use the id the API gave; a deleted conversation is gone.",
 )
 def conversation_path_not_found(request: Request, world: World) -> Iterator[Json]:
     """The id in the path must name a conversation of this key."""
     id = request.params["conversation_id"]
     if id not in world.conversations:
+        yield {"id": id}
+
+
+@rule(
+    on=OF_ITEM,
+    error=ApiError(404, "Item with id '{id}' not found in conversation."),
+    source=[
+        recorded("microsoft/agent-framework: the id doubled by whoever recorded it, without the status", "2025-10"),
+        assumed("that the status is the one of a conversation that is not found"),
+    ],
+    rejects={
+        "Item with id 'msg_x' not found in conversation.": after(
+            NEW_CONVERSATION, Case(on="GET /conversations/{0.id}/items/msg_x")
+        ),
+        "Item with id '{1.data.0.id}' not found in conversation.": after(
+            NEW_CONVERSATION,
+            Case({"items": [{"role": "user", "content": "hi"}]}, on="POST /conversations/{0.id}/items"),
+            Case(on="DELETE /conversations/{0.id}/items/{1.data.0.id}"),
+            Case(on="DELETE /conversations/{0.id}/items/{1.data.0.id}"),
+        ),
+    },
+    accepts=[
+        after(
+            NEW_CONVERSATION,
+            Case({"items": [{"role": "user", "content": "hi"}]}, on="POST /conversations/{0.id}/items"),
+            Case(on="GET /conversations/{0.id}/items/{1.data.0.id}"),
+        )
+    ],
+    fix="Use an id from the list of the conversation's items.",
+)
+def conversation_item_not_found(request: Request, world: World) -> Iterator[Json]:
+    """The item must be in the conversation; being stored elsewhere is not enough."""
+    id = request.params["item_id"]
+    if all(item["id"] != id for item in world.conversations[request.params["conversation_id"]].items):
         yield {"id": id}
 
 
@@ -87,11 +135,21 @@ def conversation_path_not_found(request: Request, world: World) -> Iterator[Json
             Case({"conversation": "{0.id}"}, given=Organization(locked=frozenset(["{0.id}"]))),
         )
     },
+    accepts=[
+        after(
+            NEW_CONVERSATION,
+            {"conversation": "{0.id}", "background": True},
+            Case(on="POST /responses/{1.id}/cancel"),
+            {"conversation": "{0.id}"},
+        )
+    ],
     fix="Wait until the running response of the conversation is done.",
 )
 def conversation_locked(request: Request, world: World) -> Iterator[Json]:
-    """A conversation takes one response at a time."""
-    if (id := conversation_id(request.body)) and id in world.account.locked:
+    """A conversation takes one response at a time; one in the background holds it until it has ended."""
+    if (id := conversation_id(request.body)) and (
+        id in world.account.locked or any(run.conversation == id for run in world.pending.values())
+    ):
         yield {}
 
 
@@ -162,8 +220,12 @@ def previous_response_not_found(request: Request, world: World) -> Iterator[Json
 @rule(
     on=BY_ID,
     error=ApiError(404, "Response with id '{id}' not found."),
-    source=recorded("openai/openai-dotnet", "2025-11-10"),
-    rejects={"Response with id 'resp_x' not found.": Case(on="GET /responses/resp_x")},
+    source=recorded("openai/openai-dotnet: deleted, or made with store false", "2025-11-10"),
+    rejects={
+        "Response with id 'resp_x' not found.": Case(on="GET /responses/resp_x"),
+        "Response with id 'resp_y' not found.": Case(on="POST /responses/resp_y/cancel"),
+        "Response with id '{0.id}' not found.": after({"store": False}, Case(on="GET /responses/{0.id}")),
+    },
     accepts=[after({"input": "hi"}, Case(on="GET /responses/{0.id}"))],
     fix="Only stored responses can be read; `store: false` keeps none.",
 )
@@ -175,23 +237,20 @@ def response_not_found(request: Request, world: World) -> Iterator[Json]:
 
 
 @rule(
-    on="GET /responses/{response_id}",
-    error=ApiError(
-        400, "This response cannot be streamed because it was not created with background=true.", param="stream"
-    ),
-    source=[
-        reported("public reports of two origins", "2026"),
-        documented("Microsoft Foundry: server text for the same path", "2026"),
-    ],
+    on="GET /models/{model}",
+    error=ApiError(404, "The model '{model}' does not exist", "model", "model_not_found"),
+    source=reported("public fixtures and error tables of three origins, for this path", "2026"),
     rejects={
-        "This response cannot be streamed because it was not created with background=true.": after(
-            {"input": "hi"}, Case(on="GET /responses/{0.id}?stream=true")
-        )
+        "The model 'gpt-9' does not exist": Case(
+            on="GET /models/gpt-9", given=Organization(models=frozenset(["gpt-4.1"]))
+        ),
+        "The model 'gpt-nonexistent' does not exist": Case(on="GET /models/gpt-nonexistent"),
     },
-    accepts=[after({"input": "hi"}, Case(on="GET /responses/{0.id}?stream=false"))],
-    fix="Only a response made with `background: true` can be streamed again; read this one without `stream`.",
+    accepts=[Case(on="GET /models/gpt-4.1"), Case(on="GET /models/ft:gpt-4.1-mini:acme::9aBc"), Case(on="GET /models")],
+    fix="Use a name of `GET /models`, or say which there are: `mock.organization(models={…})`.",
 )
-def stream_needs_background(request: Request, world: World) -> Iterator[Json]:
-    """Only a background response can be streamed after it was made."""
-    if request.query.get("stream") and not world.responses[request.params["response_id"]].response.get("background"):
-        yield {}
+def model_path_not_found(request: Request, world: World) -> Iterator[Json]:
+    """The name in the path must be that of a model this key may use; here the status is 404, and no full stop follows."""
+    name, listed = request.params["model"], world.account.models
+    if is_none_of_the_api(name) if listed is None else name not in listed:
+        yield {"model": name}

@@ -1,4 +1,4 @@
-"""`text.format` and what goes with streaming: strict response schemas, JSON mode, stream options."""
+"""What is said of the answer as a whole: strict response schemas, JSON mode, stream options, background."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from harness.errors import ApiError
 from harness.exchange import Json, Request
 from harness.rule import after, reported, rule
-from harness.strict import closed
+from harness.strict import of_format
 from harness.transcript import Transcript
 
 
@@ -17,45 +17,49 @@ def _format(request: Request) -> Json:
     return asked
 
 
+_CLOSED: Json = {"type": "object", "properties": {}, "additionalProperties": False}
+_PROBLEMS: dict[str, Json] = {
+    "In context=(), 'additionalProperties' is required to be supplied and to be false.": {"additionalProperties": True},
+    "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"array\"'.": {"type": "array"},
+    "In context=(), 'oneOf' is not permitted.": {"oneOf": []},
+    "In context=('properties', 'a'), 'uniqueItems' is not permitted.": {
+        "properties": {"a": {"type": "array", "items": {}, "uniqueItems": True}},
+        "required": ["a"],
+    },
+    "In context=('properties', 'a'), array schema missing items.": {
+        "properties": {"a": {"type": "array"}},
+        "required": ["a"],
+    },
+    "In context=(), 'required' is required to be supplied and to be an array including every key in properties. Extra "
+    "required key 'b' supplied.": {"required": ["b"]},
+}
+
+
+def _answer(schema: Json, **members: Any) -> Json:
+    return {"text": {"format": {"type": "json_schema", "name": "out", "schema": schema, **members}}}
+
+
 @rule(
     when="text",
     error=ApiError(
         400, "Invalid schema for response_format '{name}': {problem}", "text.format.schema", "invalid_json_schema"
     ),
-    source=reported("public reports of three origins", "2026"),
-    rejects={
-        "Invalid schema for response_format 'out': In context=(), 'additionalProperties' is required to be supplied and "
-        "to be false.": {
-            "text": {
-                "format": {
-                    "type": "json_schema",
-                    "name": "out",
-                    "strict": True,
-                    "schema": {"type": "object", "properties": {}},
-                }
-            }
-        }
-    },
-    accepts=[
-        {"text": {"format": {"type": "json_schema", "name": "out", "schema": {"type": "object", "properties": {}}}}},
-        {
-            "text": {
-                "format": {
-                    "type": "json_schema",
-                    "name": "out",
-                    "strict": True,
-                    "schema": {"type": "object", "properties": {}, "additionalProperties": False},
-                }
-            }
-        },
+    source=[
+        reported("public reports of three origins", "2026"),
+        reported("public reports of eight more origins: keywords that are not permitted", "2026-08"),
     ],
-    fix="Close every object and require all its properties, or leave `strict` out.",
+    rejects={
+        f"Invalid schema for response_format 'out': {problem}": _answer({**_CLOSED, **members}, strict=True)
+        for problem, members in _PROBLEMS.items()
+    },
+    accepts=[_answer({"type": "object", "properties": {}}), _answer(_CLOSED, strict=True)],
+    fix="Close every object, require all its properties, avoid the keywords it names; or leave `strict` out.",
 )
 def response_schema(request: Request) -> Iterator[Json]:
     """With `strict: true` the schema of the answer must be closed, and all its properties required."""
     format = _format(request)
     if format.get("type") == "json_schema" and format.get("strict") is True:
-        yield from ({"name": format["name"], "problem": problem} for problem in closed(format["schema"], ()))
+        yield from ({"name": format["name"], "problem": problem} for problem in of_format(format["schema"]))
 
 
 @rule(

@@ -7,11 +7,19 @@ from collections.abc import Iterator
 from harness.errors import ApiError
 from harness.exchange import Json, Request
 from harness.phrase import kind_of
-from harness.rule import CREATE, UNREAD, Case, assumed, reported, rule
+from harness.rule import CREATE, UNREAD, Case, assumed, recorded, reported, rule
 
 AUTH = {"authorization": "Bearer sk-harness-example"}
 PARSER = "public probe of the platform's JSON parser"
-WRITES = (CREATE, "POST /conversations")
+WRITES = (
+    CREATE,
+    "POST /responses/compact",
+    "POST /responses/input_tokens",
+    "POST /conversations",
+    "POST /conversations/{conversation_id}",
+    "POST /conversations/{conversation_id}/items",
+)
+"""The operations that read a body."""
 
 
 @rule(
@@ -129,6 +137,7 @@ def body_unicode(request: Request) -> Iterator[Json]:
     source=[
         reported(PARSER, "2026-09-23"),
         reported("public code that handles it, three of different origin", "2026-07"),
+        recorded("microsoft/agent-framework: on /v1/conversations", "2025-10"),
     ],
     rejects={
         "Invalid body: failed to parse JSON value. Please check the value to ensure it is valid JSON. (Common errors "

@@ -4,7 +4,41 @@ from hypothesis import strategies as st
 
 from harness.ids import Ids
 from harness.item import finish
-from harness.items import file_path, function_call, message, output_text, reasoning, refusal, url_citation
+from harness.items import (
+    apply_patch_call,
+    apply_patch_call_output,
+    code_interpreter_call,
+    compaction,
+    computer_call,
+    create_file,
+    custom_tool_call,
+    delete_file,
+    file_path,
+    file_search_call,
+    find_in_page,
+    function_call,
+    image_generation_call,
+    local_shell_call,
+    mcp_approval_request,
+    mcp_call,
+    mcp_list_tools,
+    message,
+    open_page,
+    output_text,
+    program,
+    program_output,
+    reasoning,
+    refusal,
+    search,
+    shell_call,
+    shell_call_output,
+    shell_output,
+    tool_search_call,
+    tool_search_output,
+    update_file,
+    url_citation,
+    web_search_call,
+)
 from harness.stream import events
 
 NOW = 1788812320
@@ -27,11 +61,14 @@ def response(*items, status="completed", **members):
         "model": "gpt-4.1-2025-04-14",
         "output": [finish(one, ids, name, NOW, **cut_off) for one in items],
         "parallel_tool_calls": True,
+        "reasoning": {"effort": None, "summary": None},
         "service_tier": "default",
         "temperature": 1.0,
+        "text": {"format": {"type": "text"}},
         "tool_choice": "auto",
         "tools": [],
         "top_p": 1.0,
+        "truncation": "disabled",
         "usage": {
             "input_tokens": 9,
             "input_tokens_details": {"cache_write_tokens": 0, "cached_tokens": 0},
@@ -101,6 +138,59 @@ THOUGHTS = st.builds(
     encrypted_content=st.none() | st.just("gAAAAAB"),
     content=st.none() | st.lists(DELTAS, max_size=2),
 )
+NAMES = st.sampled_from(["get_weather", "f"])
+WORDS = st.text(min_size=1, max_size=9)
+ACTIONS = st.one_of(
+    st.none(),
+    WORDS,
+    st.builds(search, WORDS, WORDS, sources=st.none() | st.lists(WORDS, max_size=2)),
+    st.builds(open_page, WORDS),
+    st.builds(find_in_page, WORDS, WORDS),
+)
+OPERATIONS = st.one_of(
+    st.builds(create_file, WORDS, DELTAS), st.builds(update_file, WORDS, DELTAS), st.builds(delete_file, WORDS)
+)
+PRINTED = st.text(max_size=9)
+MCP = st.one_of(
+    st.builds(mcp_list_tools, NAMES, st.lists(NAMES, max_size=2), error=st.none() | WORDS),
+    st.builds(
+        mcp_call, NAMES, NAMES, DELTAS, output=PRINTED, error=st.none() | WORDS, approval_request_id=st.none() | WORDS
+    ),
+    st.builds(mcp_approval_request, NAMES, NAMES, TEXTS),
+)
+HOSTED = st.one_of(
+    st.builds(file_search_call, WORDS, results=st.none() | st.just([{"file_id": "file-1", "text": "a"}])),
+    st.builds(web_search_call, ACTIONS),
+    st.builds(code_interpreter_call, DELTAS | st.none(), outputs=st.none() | st.lists(PRINTED, max_size=2)),
+    st.builds(
+        image_generation_call,
+        st.none() | WORDS | st.lists(WORDS, min_size=1, max_size=3),
+        error=st.none() | st.just({"type": "image_generation_user_error", "message": "No."}),
+    ),
+    st.builds(tool_search_call, st.just({"paths": ["f"]}), execution=st.sampled_from(["server", "client"])),
+    st.builds(tool_search_output, st.just([{"type": "web_search"}])),
+    st.builds(program, WORDS),
+    st.builds(program_output, WORDS, PRINTED),
+    st.builds(compaction, WORDS),
+)
+CLIENT = st.one_of(
+    st.builds(custom_tool_call, NAMES, DELTAS),
+    st.builds(computer_call, st.sampled_from([{"type": "screenshot"}, [{"type": "wait"}]])),
+    st.builds(local_shell_call, st.lists(WORDS, max_size=2), env=st.dictionaries(WORDS, WORDS, max_size=1)),
+    st.builds(
+        shell_call,
+        st.lists(DELTAS, max_size=3),
+        max_output_length=st.none() | st.just(9),
+        container_id=st.none() | st.just("cntr_1"),
+    ),
+    st.builds(
+        lambda output: shell_call_output("call_1", *output),
+        st.lists(PRINTED | st.builds(shell_output, PRINTED, PRINTED, exit_code=st.none() | st.just(1)), max_size=3),
+    ),
+    st.builds(apply_patch_call, OPERATIONS),
+    st.builds(apply_patch_call_output, WORDS, st.none() | PRINTED, status=st.sampled_from(["completed", "failed"])),
+)
+ITEMS = st.one_of(MESSAGES, CALLS, THOUGHTS, MCP, HOSTED, CLIENT)
 ENDINGS = st.sampled_from(
     [
         {},

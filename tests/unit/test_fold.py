@@ -8,13 +8,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import HarnessError
-from harness.items import message, reasoning, url_citation
-from harness.stream import StreamError, events, fold
-from tests.unit.streams import CALLS, ENDINGS, MESSAGES, THOUGHTS, response, streamed, tokens
+from harness.items import (
+    compaction,
+    image_generation_call,
+    message,
+    program,
+    reasoning,
+    shell_call_output,
+    tool_search_call,
+    url_citation,
+    web_search_call,
+)
+from harness.stream import StreamError, events, fold, read
+from tests.unit.streams import ENDINGS, ITEMS, response, streamed, tokens
 
 
 @settings(deadline=None)
-@given(st.lists(MESSAGES | CALLS | THOUGHTS, max_size=4), ENDINGS, st.booleans(), st.booleans(), st.booleans())
+@given(st.lists(ITEMS, max_size=4), ENDINGS, st.booleans(), st.booleans(), st.booleans())
 def test_fold_reads_what_events_tells(items, ending, exact, obfuscate, background):
     said = response(*items, **ending)
     stream = events(said, items=items if exact else (), obfuscate=obfuscate, background=background)
@@ -47,6 +57,15 @@ def test_fold_accepts_rounded_logprobs_or_none():
     assert fold(stream) == stream[-1]["response"]
 
 
+def test_fold_accepts_a_summary_that_is_cut_and_left_out():
+    stream = list(events(response(reasoning("Compare both"), status="incomplete")))
+    assert [event["type"].rpartition("_")[2] for event in stream[7:9]] == ["part.done", "item.done"]
+    del stream[6:8]
+    stream[6]["item"] = {**stream[6]["item"], "summary": []}
+    stream[7]["response"] = {**stream[7]["response"], "output": [stream[6]["item"]]}
+    assert fold(renumbered(stream)) == stream[7]["response"]
+
+
 def test_fold_accepts_a_summary_that_is_told_anew_when_it_is_cut():
     stream = list(events(response(reasoning("Compare both"), status="incomplete")))
     del stream[5]
@@ -59,6 +78,102 @@ def test_fold_takes_an_item_that_a_failure_left_open_from_the_end():
     last = max(n for n, event in enumerate(stream) if event["type"] == "response.output_item.done")
     del stream[last]
     assert fold(renumbered(stream)) == said
+
+
+def test_fold_accepts_a_search_that_is_announced_with_the_type_of_its_action():
+    stream = streamed(web_search_call("rain"))
+    stream[2]["item"]["action"] = {"type": "search"}
+    assert fold(stream) == stream[-1]["response"]
+
+
+def test_fold_accepts_a_search_for_tools_that_changes_its_call_id():
+    stream = streamed(tool_search_call({"goal": "rain"}, execution="client"))
+    stream[2]["item"] = {**stream[2]["item"], "call_id": "call_other"}
+    assert fold(stream) == stream[-1]["response"]
+
+
+def test_fold_accepts_fingerprints_that_differ():
+    stream = streamed(program("text(1)"))
+    stream[2]["item"] = {**stream[2]["item"], "fingerprint": "other"}
+    assert fold(stream) == stream[-1]["response"]
+
+
+def test_fold_accepts_images_that_do_not_say_what_they_are_like():
+    stream = streamed(image_generation_call(["YQ==", "Yg=="]))
+    for event in stream[5:7]:
+        del event["size"], event["quality"], event["background"], event["output_format"]
+    assert fold(stream) == stream[-1]["response"]
+
+
+def test_fold_accepts_an_event_that_only_the_types_know():
+    stream = streamed(compaction("gAAAAAB"))
+    item = {"item_id": stream[2]["item"]["id"], "output_index": 0}
+    stream.insert(3, {"type": "response.compaction.compacting", **item})
+    assert fold(renumbered(stream)) == stream[-1]["response"]
+
+
+def test_fold_adds_up_what_a_command_printed():
+    stream = streamed(shell_call_output("call_1", "one two"))
+    whole = stream[3]
+    assert whole["delta"] == {"stdout": "one two"}
+    stream[3:4] = [{**whole, "delta": {"stdout": "one "}}, {**whole, "delta": {"stdout": "two", "stderr": ""}}]
+    assert fold(renumbered(stream)) == stream[-1]["response"]
+    stream[4]["delta"] = {"stdout": "two", "stderr": "!"}
+    with pytest.raises(StreamError, match=r"shell_call_output_content \(stderr\) add up to '!', but the item says ''"):
+        fold(renumbered(stream))
+
+
+# What is new is read, and found
+
+
+def test_an_unknown_kind_is_taken_as_it_is_done():
+    stream = [*streamed(message("Hi"))]
+    thought = {"id": "dr_1", "type": "daydream", "status": "completed", "text": "Sheep."}
+    own = [
+        {"type": "response.output_item.added", "item": {**thought, "text": ""}, "output_index": 1},
+        {"type": "response.daydream.drifting", "item_id": "dr_1", "output_index": 1},
+        {"type": "response.output_item.done", "item": thought, "output_index": 1},
+    ]
+    stream[-1:-1] = own
+    last = stream[-1]["response"] = {**stream[-1]["response"], "output": [*stream[-1]["response"]["output"], thought]}
+    said, (found,) = read(renumbered(stream))
+    assert said == last
+    assert found == ("events[8]", "item 1 is an item of the unknown kind 'daydream'", "unknown_kind")
+    with pytest.raises(StreamError, match=r"^event 8: item 1 is an item of the unknown kind 'daydream'$"):
+        fold(renumbered(stream))
+
+
+def test_the_events_of_an_unknown_kind_are_its_own():
+    stream = streamed(message("Hi"))
+    stream = item_changed(type="daydream")(stream)
+    stream[4] = {**stream[4], "output_index": 1}
+    with pytest.raises(
+        StreamError, match="event 4: expected an event of item 0, an item of the unknown kind 'daydream'"
+    ):
+        read(stream)
+
+
+def test_a_stream_without_numbers_is_read():
+    stream = [{name: event[name] for name in event if name != "sequence_number"} for event in streamed(message("Hi"))]
+    said, (found,) = read(stream)
+    assert said == stream[-1]["response"]
+    assert found == ("events[0]", "no event has a sequence_number", "unnumbered")
+    stream[4]["delta"] = None
+    with pytest.raises(StreamError, match=r"^event 4: "):
+        read(stream)
+
+
+@pytest.mark.parametrize("left", [{"output": []}, {"output": None}])
+def test_an_output_that_is_left_out_at_the_end_is_read_from_the_items(left):
+    stream = streamed(message("Hi"))
+    whole = stream[-1]["response"]
+    said, (found,) = read(response_changed("completed", **left)(stream))
+    assert said == whole
+    assert found == ("events[8]", "response.completed: response.output is left out", "output_left_out")
+
+
+def test_a_stream_of_the_api_as_it_is_known_has_no_findings():
+    assert read(streamed(message("Hi"), web_search_call("rain")))[1] == []
 
 
 # What fold refuses
@@ -155,8 +270,8 @@ def note_added(stream):
         (changed("output_text.delta", delta=None), 4, "response.output_text.delta: delta is None, expected a str"),
         (changed("output_text.done", text="Rain"), 8, "text is 'Rain', expected 'Rain is likely'"),
         (changed("content_part.done", part={}), 9, "response.content_part.done: part is {}"),
+        (changed("output_item.added", item=None), 2, "response.output_item.added: item is None, expected {'id': 'msg_"),
         (changed("output_item.done", item=None), 10, "item is None, expected an object"),
-        (item_changed(type="mesage"), 2, "No item kind 'mesage'. Did you mean 'message'?"),
         (done_changed(content=[{"type": "input_text"}]), 3, "the done message is malformed (KeyError('input_text')"),
         (item_changed(role="user"), 11, "response.completed: response.output is [{'id': 'msg_"),
         (response_changed("created", status="queued"), 0, "response.status is 'queued', expected 'in_progress'"),
@@ -197,6 +312,25 @@ def test_fold_compares_the_logprobs_of_deltas():
     stream[4]["logprobs"] = tokens("Ho")
     with pytest.raises(StreamError, match=r"event 5: the deltas' logprobs are .*Ho.*, but the item says .*Hi"):
         fold(stream)
+
+
+def test_fold_refuses_an_image_that_is_none():
+    stream = streamed(image_generation_call())
+    stream[5]["partial_image_b64"] = None
+    with pytest.raises(StreamError, match="event 5: partial_image_b64 is None, expected a str"):
+        fold(stream)
+
+
+def test_fold_counts_the_images():
+    stream = streamed(image_generation_call(["YQ==", "Yg=="]))
+    stream[6]["partial_image_index"] = 0
+    with pytest.raises(StreamError, match=r"event 6: .* partial_image_index is 0, expected 1"):
+        fold(stream)
+
+
+def test_fold_misses_a_phase():
+    with pytest.raises(StreamError, match=r"event 4: expected response.web_search_call.searching, found .*completed"):
+        fold(dropped("web_search_call.searching")(streamed(web_search_call("rain"))))
 
 
 def test_long_values_are_shortened_in_messages():

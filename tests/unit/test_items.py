@@ -5,7 +5,7 @@ import pytest
 import harness.items as items
 from harness.errors import RegistrationError, ScriptError
 from harness.ids import Ids
-from harness.item import ITEMS, Grow, Item, finish, from_wire, item, kind
+from harness.item import ITEMS, Item, finish, from_wire, item, kind
 from harness.items import (
     container_file_citation,
     file_citation,
@@ -17,6 +17,7 @@ from harness.items import (
     refusal,
     url_citation,
 )
+from harness.word import Grow
 
 NOW = 1788812320
 

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
 import pytest
 
 from harness import operation as module
 from harness.errors import RegistrationError
 from harness.exchange import Answer, Request
 from harness.items import function_call, message
-from harness.mock import Mock
 from harness.operation import OPERATIONS, find, operation
-from harness.organization import Organization
 from harness.response import listed_input
 from harness.schema import directory, roots
+from tests.unit.client import Client
 
-AUTH = {"authorization": "Bearer sk-operations"}
 STRICT = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
 
 
@@ -66,6 +63,8 @@ class TestAPath:
             ("GET", "/responses/resp_1", "GET /responses/{response_id}", {"response_id": "resp_1"}),
             ("DELETE", "/responses/a b\n", "DELETE /responses/{response_id}", {"response_id": "a b\n"}),
             ("GET", "/responses/r/input_items", "GET /responses/{response_id}/input_items", {"response_id": "r"}),
+            ("POST", "/responses/compact", "POST /responses/compact", {}),
+            ("GET", "/responses/compact", "GET /responses/{response_id}", {"response_id": "compact"}),
         ],
     )
     def test_leads_to_an_operation(self, method: str, path: str, id: str, params: dict[str, str]) -> None:
@@ -87,21 +86,9 @@ class TestAPath:
         assert (found, exists) == (None, known)
 
 
-class Client:
-    def __init__(self, **account: Any) -> None:
-        self.mock = Mock(organization=Organization(**account), fallback=lambda request: [message("ok")])
-        self.world = self.mock.open("sk-operations")
-
-    def send(self, call: str, body: Any = None, **query: str) -> Answer:
-        method, _, path = call.partition(" ")
-        return self.mock.handle(method, f"/v1{path}", AUTH, query, orjson.dumps(body) if body is not None else b"")
-
-    def ask(self, input: Any = "hi", **members: Any) -> Answer:
-        return self.send("POST /responses", {"model": "gpt-4.1", "input": input, **members})
-
-    def texts(self, id: str, **query: str) -> list[str]:
-        data = self.send(f"GET /responses/{id}/input_items", **query).body["data"]
-        return [item["content"][0]["text"] for item in data]
+def texts(client: Client, id: str, **query: str) -> list[str]:
+    data = client.send(f"GET /responses/{id}/input_items", **query).body["data"]
+    return [item["content"][0]["text"] for item in data]
 
 
 class TestAResponse:
@@ -126,16 +113,16 @@ class TestAResponse:
         client = Client()
         first = client.ask([{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]).body["id"]
         second = client.ask("c", previous_response_id=first).body["id"]
-        assert client.texts(first) == ["b", "a"]
-        assert client.texts(first, order="asc", limit="1") == ["a"]
-        assert client.texts(second) == ["c"]
+        assert texts(client, first) == ["b", "a"]
+        assert texts(client, first, order="asc", limit="1") == ["a"]
+        assert texts(client, second) == ["c"]
 
     def test_gives_its_input_items_ids_to_page_by(self) -> None:
         client = Client()
         id = client.ask([{"role": "user", "content": text} for text in "abc"]).body["id"]
         page = client.send(f"GET /responses/{id}/input_items", limit="2").body
         assert (page["has_more"], page["last_id"]) == (True, page["data"][1]["id"])
-        assert client.texts(id, after=page["last_id"]) == ["a"]
+        assert texts(client, id, after=page["last_id"]) == ["a"]
 
     def test_has_an_empty_page_after_the_last_item(self) -> None:
         client = Client()

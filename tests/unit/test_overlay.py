@@ -140,6 +140,15 @@ class TestPlaces:
     def test_a_definition_that_a_root_lacks_is_no_problem_there(self):
         assert applied(entry("$defs/Elsewhere", merge={"type": "null"})) == SCHEMA
 
+    def test_a_list_of_places_is_an_entry_for_each(self):
+        both = {"at": ["$defs/Tool", "Create#/properties/kind"], "merge": {"x": 1}, "source": "s", "level": "typed"}
+        assert [str(one) for one in parse("o.yaml", json.dumps([both]))] == [
+            "o.yaml[0] at $defs/Tool",
+            "o.yaml[0] at Create#/properties/kind",
+        ]
+        schema = applied(both)
+        assert (schema["$defs"]["Tool"]["x"], schema["properties"]["kind"]["x"]) == (1, 1)
+
 
 class TestStale:
     @pytest.mark.parametrize(
@@ -199,6 +208,8 @@ class TestParse:
             ("[1]", "o.yaml[0]: an entry is a mapping, got 1"),
             (entry(mrege={}), "unknown key `mrege`; nearest: merge"),
             (entry("", merge={"a": 1}), "`at` is missing"),
+            (entry([], merge={"a": 1}), "`at` is missing"),
+            (entry(["Create", 5], merge={"a": 1}), "`at` is missing"),
             (entry("Create#x", merge={"a": 1}), "the pointer after # starts with /"),
             (entry(), "no operation; give one of define, replace"),
             (entry(merge=[]), "`merge` takes a dict, got []"),

@@ -117,6 +117,11 @@ def test_known_names_within_two_edits_are_suggested(name: str, body: dict[str, A
     assert suggestion(name, ["model", "store", "stream", "temperature"], body) == hint
 
 
+def test_nothing_is_near_a_name_of_another_length_however_long() -> None:
+    assert suggestion("long_name" * 1_000_000, ["model", "long_name"], {}) == ""
+    assert suggestion("stor", ["store", "stores", "storage"], {}) == " Did you mean 'store' or 'stores'?"
+
+
 @pytest.mark.parametrize(
     ("one", "other", "edits"),
     [("", "", 0), ("a", "", 1), ("", "abc", 3), ("kitten", "sitting", 3), ("stroe", "store", 2), ("flaw", "lawn", 2)],

@@ -99,13 +99,14 @@ class TestValidator:
 
 
 def test_a_part_of_a_root_is_compiled_once_with_what_it_refers_to():
-    items = schema.load("ConversationItemList")["properties"]["data"]["items"]
-    part = schema.part_validator("ConversationItemList", items)
+    root = schema.load("ConversationItemList")
+    items = root["properties"]["data"]["items"]
+    part = schema.part_validator(root, items)
     assert part.is_valid(
         {"type": "function_call", "id": "fc_1", "call_id": "c", "name": "f", "arguments": "", "status": "completed"}
     )
     assert not part.is_valid({"type": "function_call"})
-    assert schema.part_validator("ConversationItemList", items) is part
+    assert schema.part_validator(root, items) is part
 
 
 def test_only_reachable_definitions_are_kept_in_order():

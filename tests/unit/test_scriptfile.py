@@ -133,7 +133,7 @@ script:
             (
                 "script:\n  - function_call: {arguments: {}}",
                 "script.yaml:2: function_call: missing a required argument: 'name'. "
-                "Its arguments: name, arguments, call_id, namespace.",
+                "Its arguments: name, arguments, call_id, namespace, async_, caller.",
             ),
             (
                 "when:\n  - instruction: planner\n    script: [ {message: a} ]",

@@ -17,10 +17,11 @@ from typing import Any
 import pytest
 
 from harness import server as module
+from harness.body import asked
 from harness.errors import ConfigError
 from harness.items import message
 from harness.mock import Mock
-from harness.server import App, Server, asked, bind, serving
+from harness.server import App, Server, bind, serving
 
 GOOD = b'{"model": "gpt-4.1", "input": "hi"}'
 STREAM = b'{"model": "gpt-4.1", "input": "hi", "stream": true}'

@@ -1,0 +1,76 @@
+"""Encrypted content: what a World hands out for reasoning, and what it can tell of one that comes back.
+
+The API's ciphertexts are Fernet tokens bound to an organization and an item. These have the same form and the same
+bonds, readable instead of encrypted, so that no World has to remember what another one gave out.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from hashlib import blake2b
+from typing import NamedTuple
+
+UNREADABLE = "Encrypted content could not be decrypted or parsed."
+OTHER_ITEM = "Encrypted content item_id did not match the target item id."
+OTHER_ORGANIZATION = "Encrypted content organization_id did not match the target organization."
+
+_VERSION = b"\x80"  # Fernet's: with the time behind it every token begins with gAAAAA
+_SEAL = 15
+_HEAD = len(_VERSION) + 8 + _SEAL  # a multiple of 3, so that the mark is the same text in all
+_MARK = b"harness:\0"
+_OURS = urlsafe_b64encode(_MARK).decode()
+_OURS_AT = _HEAD // 3 * 4
+_FERNET = re.compile(r"gAAAA[A-Za-z0-9_\-=+/]*")
+_LOOKED_AT = 64
+"""Characters of a foreign ciphertext that are looked at: histories can hold many, and long ones."""
+_STAND_IN = re.compile(r"redact|encrypt|scrub|saniti[sz]ed|…|\.\.\.|\*\*\*|\[.*\]|<.*>|\{.*\}", re.IGNORECASE)
+
+
+class Bond(NamedTuple):
+    """To whom a ciphertext belongs."""
+
+    organization: str
+    item: str
+
+
+def seal(bond: Bond, now: int) -> str:
+    """A ciphertext for an item of an organization, made at `now` unix seconds."""
+    head, said = _VERSION + now.to_bytes(8, "big"), _MARK + "\0".join(bond).encode("utf-8", "surrogatepass")
+    return urlsafe_b64encode(head + _digest(head + said) + said).decode()
+
+
+def bond_of(text: str) -> Bond | None:
+    """The bond of a ciphertext that `seal` made and nobody changed; None for any other text."""
+    if not _is_ours(text):
+        return None
+    try:
+        raw = urlsafe_b64decode(text)
+    except ValueError:
+        return None
+    head, digest, said = raw[: _HEAD - _SEAL], raw[_HEAD - _SEAL : _HEAD], raw[_HEAD:]
+    if digest != _digest(head + said):
+        return None
+    return Bond(*said.removeprefix(_MARK).decode("utf-8", "surrogatepass").split("\0", 1))
+
+
+def flaw(text: str, item: str | None, organization: str) -> str | None:
+    """The API's reason for not taking a ciphertext back under this item's id; None when nothing speaks against it.
+
+    A foreign token that has the form is taken, for nothing can be told of it, and so is what a recorder put in the place
+    of one (`REDACTED`, `<…>`). An item without id is not compared.
+    """
+    if bond := bond_of(text):
+        if bond.organization != organization:
+            return OTHER_ORGANIZATION
+        return OTHER_ITEM if item and item != bond.item else None
+    foreign = not _is_ours(text) and _FERNET.fullmatch(text[:_LOOKED_AT])
+    return None if foreign or _STAND_IN.search(text) else UNREADABLE
+
+
+def _is_ours(text: str) -> bool:
+    return text.startswith(_OURS, _OURS_AT)
+
+
+def _digest(said: bytes) -> bytes:
+    return blake2b(said, digest_size=_SEAL, person=b"harness seal").digest()

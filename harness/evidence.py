@@ -1,0 +1,255 @@
+"""The evidence that rules name: exchanges somebody published, one cassette a rule, in its name.
+
+`cassettes/README.md` says what a cassette holds. A cassette whose name is no rule's, or whose origin says too little, is
+an EvidenceError. Coverage is what `harness rules --coverage` shows: how well each area is known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlsplit
+
+import yaml
+
+from harness.errors import HarnessError
+from harness.organization import Organization
+from harness.rule import LEVELS, Level, Rule
+from harness.rules import AREAS
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+PROVING: tuple[Level, ...] = ("recorded", "reported")
+"""The levels that an exchange stands behind."""
+MEMBERS = ("status", "message", "type", "param", "code")
+"""What a report can publish of an error."""
+_HERE = Path(__file__).parent
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_DATE = re.compile(r"\d{4}(-\d\d){0,2}")
+_ADDRESS = re.compile(r"https?://\S+")
+_KINDS = ("published", "reconstructed")
+
+
+class EvidenceError(HarnessError):
+    """A cassette that cannot be used as evidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an exchange is known from.
+
+    `request` says whether the request itself was published or rebuilt from the report; `published` lists what was
+    published of the error, `begins` how the message begins when the rest was cut; `organization` is what the account
+    behind the key was, `key` what was sent as key when that is the point (`""`: none). An exchange of level `assumed`
+    was not published: it stands for what was stored before.
+    """
+
+    level: Level
+    where: str
+    date: str = ""
+    project: str = ""
+    request: str = "published"
+    published: tuple[str, ...] = MEMBERS
+    begins: str = ""
+    organization: Mapping[str, Any] = field(default_factory=dict)
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Interaction:
+    """A request and its answer; `path` is the whole path of the URL, a `body` that is a text is sent as it stands."""
+
+    origin: Origin
+    method: str
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: Any
+    status: int
+    answer: Any
+
+    @property
+    def refused(self) -> bool:
+        """Is this a refusal, and not what was stored before?"""
+        return self.status >= 400
+
+
+@dataclass(frozen=True, slots=True)
+class Cassette:
+    """The exchanges of one rule, in order, as one key saw them."""
+
+    rule: str
+    file: Path
+    interactions: tuple[Interaction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A rule that claims to be recorded or reported and has no cassette, and why."""
+
+    rule: str
+    level: Level
+    reason: str
+
+
+def directory() -> Path:
+    """Where the cassettes are: inside an installed package, or beside it in a checkout; EvidenceError when nowhere."""
+    places = (_HERE / "cassettes", _HERE.parent / "cassettes")
+    for place in places:
+        if (place / "openai").is_dir():
+            return place
+    raise EvidenceError(f"no cassettes in {places[0]} or {places[1]}: reinstall responses-harness")
+
+
+def load(place: Path | None = None) -> dict[str, Cassette]:
+    """All cassettes of rules by the rule's id; EvidenceError names the file and the entry that cannot be used."""
+    files = sorted(((place or directory()) / "openai" / "rules").glob("*.yaml"))
+    return {file.stem: read(file) for file in files}
+
+
+def read(file: Path) -> Cassette:
+    """One cassette; EvidenceError when it is none, or an origin is missing or says too little."""
+    try:
+        tape = yaml.load(file.read_text(encoding="utf-8"), _LOADER)
+    except (yaml.YAMLError, UnicodeDecodeError) as problem:
+        raise EvidenceError(f"{file}: not YAML: {str(problem).splitlines()[0]}") from None
+    entries = tape.get("interactions") if isinstance(tape, dict) else None
+    if not isinstance(entries, list) or not entries:
+        raise EvidenceError(f"{file}: no interactions; cassettes/README.md shows the format")
+    found = tuple(_interaction(entry, f"{file}: interaction {number}") for number, entry in enumerate(entries, 1))
+    if not found[-1].refused:
+        raise EvidenceError(f"{file}: its last interaction must be a refusal")
+    return Cassette(file.stem, file, found)
+
+
+def _interaction(entry: Any, place: str) -> Interaction:
+    try:
+        request, response = entry["request"], entry["response"]
+        method, uri, status = request["method"], urlsplit(request["uri"]), int(response["status"]["code"])
+        headers = {name.lower(): _text(value) for name, value in (request.get("headers") or {}).items()}
+        body, answer = request.get("body"), response.get("body")
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError):
+        raise EvidenceError(
+            f"{place}: needs request.method, request.uri and response.status.code, and headers as a mapping"
+        ) from None
+    origin = _origin(entry.get("origin"), f"{place}: origin")
+    made = Interaction(origin, method, uri.path, dict(parse_qsl(uri.query)), headers, body, status, answer)
+    if problem := _problem(made):
+        raise EvidenceError(f"{place}: {problem}")
+    return made
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else str(value[0])
+
+
+def _origin(said: Any, place: str) -> Origin:
+    known = {each.name for each in fields(Origin)}
+    if not isinstance(said, dict) or not {"level", "where"} <= set(said) <= known:
+        raise EvidenceError(f"{place} must have level and where, and may have {', '.join(sorted(known))}")
+    account, published = said.get("organization", {}), said.get("published", MEMBERS)
+    if not isinstance(account, dict):
+        raise EvidenceError(f"{place}.organization must be a mapping, as in mock.organization(…)")
+    if unknown := set(map(str, account)) - set(Organization.__dataclass_fields__):
+        raise EvidenceError(f"{place}.organization: there is no {', '.join(sorted(unknown))}")
+    if not isinstance(published, list | tuple):
+        raise EvidenceError(f"{place}.published must be a list, of some of {', '.join(MEMBERS)}")
+    texts = {name: str(said.get(name, "")).strip() for name in ("where", "date")}
+    return Origin(**{**said, **texts, "published": tuple(map(str, published))})
+
+
+def _problem(made: Interaction) -> str:
+    """What keeps an interaction from being evidence; empty when nothing does."""
+    origin = made.origin
+    if origin.level not in (PROVING if made.refused else ("assumed",)):
+        return f"origin.level must be {' or '.join(PROVING)} for a refusal, assumed for what was stored before it"
+    if not origin.where:
+        return "origin.where must say where it is known from"
+    if made.refused and not _DATE.fullmatch(origin.date):
+        return "origin.date must be YYYY, YYYY-MM or YYYY-MM-DD"
+    if origin.request not in _KINDS:
+        return f"origin.request must be {' or '.join(_KINDS)}"
+    return _unlike_what_is_published(made) if made.refused else ""
+
+
+def _unlike_what_is_published(made: Interaction) -> str:
+    error = made.answer.get("error") if isinstance(made.answer, dict) else None
+    if not isinstance(error, dict) or not error:
+        return "response.body.error must hold what was published of the error"
+    published = set(made.origin.published)
+    if published - {"status"} != set(error):
+        return f"origin.published must list what response.body.error holds: {', '.join(error)}"
+    if "message" not in published and not made.origin.begins:
+        return "origin.begins must say how the message begins, where it was not published whole"
+    return ""
+
+
+def orphans(rules: Mapping[str, Rule], cassettes: Iterable[str]) -> list[str]:
+    """The names of cassettes that belong to no rule."""
+    return [name for name in cassettes if name not in rules]
+
+
+def gaps(rules: Mapping[str, Rule], cassettes: Mapping[str, Cassette]) -> list[Gap]:
+    """Every rule that claims to be recorded or reported and has no cassette, in order of precedence."""
+    return [
+        Gap(rule.id, rule.level, _reason(rule))
+        for rule in rules.values()
+        if rule.level in PROVING and rule.id not in cassettes
+    ]
+
+
+def _reason(rule: Rule) -> str:
+    assumptions = [source.where for source in rule.sources if source.level == "assumed"]
+    proving = [source for source in rule.sources if source.level in PROVING]
+    if assumptions:
+        return f"assumed {assumptions[0]}"
+    if not any(source.date for source in proving):
+        return "no source has a date"
+    if not any(source.date and _ADDRESS.search(source.where) for source in proving):
+        return "no dated source has an address"
+    return NOT_TRANSCRIBED
+
+
+NOT_TRANSCRIBED = "not transcribed yet"
+"""The one reason for a gap that is work left to do."""
+
+
+def rows(rules: Mapping[str, Rule], cassettes: Mapping[str, Cassette]) -> list[dict[str, Any]]:
+    """How well each area is known: its rules by level, in all, with a cassette, and the refusals those hold.
+
+    One row an area, in order of precedence, and a last one, `all`. EvidenceError when a cassette belongs to no rule.
+    """
+    if strays := orphans(rules, cassettes):
+        raise EvidenceError(f"no rule is named like these cassettes: {', '.join(strays)}; rename or delete them")
+    areas = dict.fromkeys((*AREAS, *(rule.area for rule in rules.values())))
+    parts = {area: [rule for rule in rules.values() if rule.area == area] for area in areas}
+    listed = [_row(area, part, cassettes) for area, part in parts.items() if part]
+    return [*listed, _row("all", list(rules.values()), cassettes)]
+
+
+def _row(area: str, rules: list[Rule], cassettes: Mapping[str, Cassette]) -> dict[str, Any]:
+    proved = [cassettes[rule.id] for rule in rules if rule.id in cassettes]
+    levels = [rule.level for rule in rules]
+    return {
+        "area": area,
+        "rules": len(rules),
+        **{level: levels.count(level) for level in LEVELS},
+        "cassettes": len(proved),
+        "refusals": sum(one.refused for cassette in proved for one in cassette.interactions),
+    }
+
+
+def table(listed: Sequence[Mapping[str, Any]]) -> Table:
+    """The rows as a table for a terminal; zeros are left blank."""
+    from rich.table import Table
+
+    made = Table(box=None, pad_edge=False)
+    for name in listed[0]:
+        made.add_column(name, justify="left" if name == "area" else "right")
+    for row in listed:
+        made.add_row(*(str(value or "") for value in row.values()))
+    return made

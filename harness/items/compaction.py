@@ -1,0 +1,14 @@
+"""What remains of a conversation that has become too long."""
+
+from __future__ import annotations
+
+from harness.exchange import Json
+from harness.item import item, named
+from harness.word import Phase
+
+
+# The SDK's types know an event that no recorded stream has.
+@item("cmp", Phase("compacting", told=False), status=False)
+def compaction(encrypted_content: str) -> Json:
+    """The API puts all that was said before into a ciphertext, which stands for it from now on."""
+    return {"encrypted_content": named("encrypted_content", encrypted_content)}

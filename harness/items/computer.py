@@ -1,0 +1,82 @@
+"""What the model does on a computer of the client: its screen, its shell, its files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from harness.errors import ScriptError
+from harness.exchange import Json
+from harness.item import item, named
+from harness.word import Grow, Inside, Later
+
+PATCHES = ("create_file", "update_file", "delete_file")
+
+
+@item("cu", fills={"call_id": None, "pending_safety_checks": []})
+def computer_call(
+    action: Json | Sequence[Json], *, call_id: str | None = None, pending_safety_checks: Sequence[Json] = ()
+) -> Json:
+    """The model uses a screen: `{"type": "click", "button": "left", "x": 1, "y": 2}`.
+
+    One action is `action`, a list of them is `actions`, as the tools of the two generations have it.
+    """
+    doing = [action] if isinstance(action, dict) else list(action)
+    for number, each in enumerate(doing):
+        if not isinstance(each, dict) or not each.get("type"):
+            raise ScriptError(f"action {number} is {each!r}. Give an object with a type, say {{'type': 'screenshot'}}.")
+    what: Json = {"action": action} if isinstance(action, dict) else {"actions": doing}
+    return {**what, "call_id": call_id, "pending_safety_checks": list(pending_safety_checks)}
+
+
+@item("lsh", Inside("action", (Later("command", []), Later("env", {}))), fills={"call_id": None})
+def local_shell_call(
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    working_directory: str | None = None,
+    timeout_ms: int | None = None,
+    user: str | None = None,
+    call_id: str | None = None,
+) -> Json:
+    """The model runs a command, a list of words, on the client's machine."""
+    if isinstance(command, str) or not all(isinstance(word, str) for word in command):
+        raise ScriptError(f"command is {command!r}. Give its words: ['ls', '-a'].")
+    action = {"type": "exec", "command": list(command), "env": dict(env or {})}
+    known = {"timeout_ms": timeout_ms, "user": user, "working_directory": working_directory}
+    return {"action": action | {name: value for name, value in known.items() if value is not None}, "call_id": call_id}
+
+
+@item(
+    "apc",
+    Inside("operation", (Grow("diff", "apply_patch_call_operation_diff", needed=False),)),
+    fills={"call_id": None},
+)
+def apply_patch_call(operation: Json, *, call_id: str | None = None) -> Json:
+    """The model changes a file of the client: `create_file(…)`, `update_file(…)` or `delete_file(…)`."""
+    if not isinstance(operation, dict) or operation.get("type") not in PATCHES:
+        raise ScriptError(f"operation is {operation!r}. Give one of: {', '.join(PATCHES)}.")
+    return {"call_id": call_id, "operation": operation}
+
+
+def create_file(path: str, diff: str | Sequence[str]) -> Json:
+    """An operation: to write a new file, its lines each after a plus; a list of str is the exact deltas."""
+    return {"type": "create_file", "diff": diff, "path": named("path", path)}
+
+
+def update_file(path: str, diff: str | Sequence[str]) -> Json:
+    """An operation: to change a file, as a diff in the V4A format; a list of str is the exact deltas."""
+    return {"type": "update_file", "diff": diff, "path": named("path", path)}
+
+
+def delete_file(path: str) -> Json:
+    """An operation: to delete a file."""
+    return {"type": "delete_file", "path": named("path", path)}
+
+
+@item("apo", Later("status", "completed"))
+def apply_patch_call_output(call_id: str, output: str | None = None, *, status: str = "completed") -> Json:
+    """What came of a patch that the API applied itself; `status` is completed or failed."""
+    if status not in ("completed", "failed"):
+        raise ScriptError(f"status is {status!r}. It is one of: completed, failed.")
+    members: Json = {"call_id": named("call_id", call_id), "output": output}
+    return members if status == "completed" else {**members, "status": status}

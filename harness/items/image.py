@@ -1,0 +1,66 @@
+"""Images the model makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.errors import ScriptError
+from harness.exchange import Json
+from harness.item import item
+from harness.word import Deltas, Later, Pen, Phase
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg=="
+"""A white PNG of one pixel."""
+
+PARTIAL = "image_generation_call.partial_image"
+
+
+class Picture(Later):
+    """An image with those that were to be seen before it; the last one shown is the image itself."""
+
+    __slots__ = ()
+
+    def settle(self, thing: Json) -> Deltas:
+        """One image, or a sequence of those shown, the last one being the result."""
+        shown = thing.get(self.member)
+        if shown is None or isinstance(shown, str):
+            return {}
+        if not isinstance(shown, list) or not shown or not all(isinstance(image, str) for image in shown):
+            raise ScriptError(f"{self.member} is {shown!r}. Give base64, or a list of it: each image shown, the last.")
+        thing[self.member] = shown[-1]
+        return {(PARTIAL, 0): tuple(shown)}
+
+    def tell(self, thing: Json, pen: Pen, place: Json) -> None:
+        """Each image, with what it is like."""
+        like = ("background", "output_format", "quality", "size")
+        pen.shown(PARTIAL, {**place, **{name: thing[name] for name in like if name in thing}}, thing.get(self.member))
+
+
+@item(
+    "ig",
+    *map(Later, ("action", "background", "error", "output_format", "quality", "revised_prompt", "size")),
+    Phase("in_progress"),
+    Phase("generating"),
+    Picture("result"),
+    Phase("completed"),
+)
+def image_generation_call(
+    result: str | Sequence[str] | None = PIXEL,
+    *,
+    revised_prompt: str = "An image.",
+    action: str | None = None,
+    size: str = "1024x1024",
+    quality: str = "high",
+    background: str = "opaque",
+    output_format: str = "png",
+    error: Json | None = None,
+) -> Json:
+    """The model makes an image: base64, or a list of it, the images that its stream shows, the last being the result.
+
+    A stream shows the finished image at least. With `error` there is none and the call has failed.
+    """
+    like = {"background": background, "output_format": output_format, "quality": quality, "size": size}
+    if error is not None:
+        return {"error": error, "result": None, "status": "failed"}
+    made = {**like, "result": result, "revised_prompt": revised_prompt}
+    return made if action is None else {**made, "action": action}

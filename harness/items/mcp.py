@@ -1,0 +1,102 @@
+"""What the model does with remote MCP servers that the API calls: their tools, the calls, and leave to call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.errors import ScriptError
+from harness.exchange import Json
+from harness.item import item, named
+from harness.items.calls import written
+from harness.word import Deltas, Grow, Later, Pen, Phase, Text
+
+STARTED, COMPLETED, FAILED = map(Phase, ("in_progress", "completed", "failed"))
+
+
+class Arguments(Grow):
+    """The arguments of a call that the API makes: one delta holds all of them, and an error makes the call fail."""
+
+    __slots__ = ()
+
+    def settle(self, thing: Json) -> Deltas:
+        """One text, or a sequence of deltas."""
+        if thing.get("error"):
+            thing.setdefault("status", "failed")
+        exact = Grow.settle(self, thing)
+        return exact or ({(self.stem, 0): (thing[self.member],)} if thing[self.member] else {})
+
+    def tell(self, thing: Json, pen: Pen, place: Json) -> None:
+        """The delta, then the whole."""
+        pen.run(self.stem, place, thing[self.member])
+        # Recorded: a call that was approved starts again when its arguments are known.
+        if thing.get("approval_request_id"):
+            STARTED.tell(thing, pen, place)
+        pen.put(f"{self.stem}.done", {**place, self.member: thing[self.member]})
+
+
+@item("mcpl", Later("tools", []), Later("error"), STARTED, COMPLETED, FAILED, status=False, fills={"tools": []})
+def mcp_list_tools(server_label: str, tools: Sequence[str | Json] = (), *, error: str | None = None) -> Json:
+    """The tools of a server, which the API reads before the model can call them.
+
+    A tool is a name, or an object with `name`, `input_schema`, `description` and `annotations`. `error` says why the
+    list could not be read.
+    """
+    listed = [_tool(f"tools[{number}]", tool) for number, tool in enumerate(tools)]
+    members: Json = {"server_label": named("server_label", server_label), "tools": listed}
+    return members if error is None else {**members, "error": error}
+
+
+def _tool(at: str, tool: str | Json) -> Json:
+    own = {"name": tool} if isinstance(tool, str) else tool
+    if not isinstance(own, dict) or not own.get("name"):
+        raise ScriptError(f"{at} is {tool!r}. Give a name, or an object with a name.")
+    blank = {"annotations": {"read_only": False}, "description": None, "input_schema": {"type": "object"}}
+    return {**blank, **own}
+
+
+@item(
+    "mcp",
+    Later("error", None),
+    Later("output", None),
+    STARTED,
+    Arguments("arguments", "mcp_call_arguments"),
+    COMPLETED,
+    FAILED,
+    fills={"approval_request_id": None, "error": None, "output": None},
+)
+def mcp_call(
+    server_label: str,
+    name: str,
+    arguments: Mapping[str, Any] | Text = "{}",
+    *,
+    output: str | None = None,
+    error: str | Json | None = None,
+    approval_request_id: str | None = None,
+) -> Json:
+    """The API calls a tool of a server; `output` is what it returned.
+
+    `error` is the object of the wire, or a text: the server's answer over HTTP; the call has then failed.
+    `approval_request_id` names the request that the client approved.
+    """
+    reason = {"type": "http_error", "code": 424, "message": error} if isinstance(error, str) else error
+    return {
+        "approval_request_id": approval_request_id,
+        "error": reason,
+        "output": output,
+        **_called(server_label, name, arguments),
+    }
+
+
+@item("mcpr", status=False)
+def mcp_approval_request(server_label: str, name: str, arguments: Mapping[str, Any] | Text = "{}") -> Json:
+    """The model asks for leave to call a tool of a server; the client answers with an `mcp_approval_response`."""
+    return _called(server_label, name, arguments)
+
+
+def _called(server_label: str, name: str, arguments: Mapping[str, Any] | Text) -> Json:
+    return {
+        "arguments": written(arguments),
+        "name": named("name", name),
+        "server_label": named("server_label", server_label),
+    }

@@ -1,0 +1,83 @@
+"""What the model looks up with tools that the API runs: files, the web, tools it does not know yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.errors import ScriptError
+from harness.exchange import Json
+from harness.item import item, named
+from harness.word import Later, Phase
+
+SEARCHING = (Phase("in_progress"), Phase("searching"), Phase("completed"))
+
+ACTIONS = ("search", "open_page", "find_in_page")
+EXECUTIONS = ("server", "client")
+
+
+@item("fs", Later("queries", []), Later("results", None), *SEARCHING, fills={"results": None})
+def file_search_call(queries: str | Sequence[str], *, results: Sequence[Json] | None = None) -> Json:
+    """The model searches vector stores.
+
+    `results` are objects with `attributes`, `file_id`, `filename`, `score` and `text`; on the wire they are null unless
+    the request includes `file_search_call.results`.
+    """
+    asked = [queries] if isinstance(queries, str) else list(queries)
+    return {
+        "queries": [named(f"queries[{number}]", query) for number, query in enumerate(asked)],
+        "results": None if results is None else list(results),
+    }
+
+
+@item("ws", Later("action"), *SEARCHING)
+def web_search_call(action: str | Json | None = None) -> Json:
+    """The model searches the web: for a text, or does what `search`, `open_page` or `find_in_page` say.
+
+    Without an action it is one of the calls that recorded answers show without any.
+    """
+    if action is None:
+        return {}
+    does = search(action) if isinstance(action, str) else action
+    if not isinstance(does, dict) or does.get("type") not in ACTIONS:
+        raise ScriptError(f"action is {action!r}. Give the text searched for, or one of: {', '.join(ACTIONS)}.")
+    return {"action": does}
+
+
+def search(query: str, *more: str, sources: Sequence[str | Json] | None = None) -> Json:
+    """An action: to search for one text or several; `sources` are the addresses found, if the request includes them."""
+    queries = [named("query", each) for each in (query, *more)]
+    found = {"type": "search", "queries": queries, "query": query}
+    if sources is None:
+        return found
+    return {**found, "sources": [{"type": "url", "url": each} if isinstance(each, str) else each for each in sources]}
+
+
+def open_page(url: str) -> Json:
+    """An action: to read a page."""
+    return {"type": "open_page", "url": named("url", url)}
+
+
+def find_in_page(url: str, pattern: str) -> Json:
+    """An action: to look for a text in a page."""
+    return {"type": "find_in_page", "pattern": named("pattern", pattern), "url": named("url", url)}
+
+
+@item("tsc", Later("arguments", {}), fills={"call_id": None, "execution": "server"})
+def tool_search_call(arguments: Json, *, execution: str = "server", call_id: str | None = None) -> Json:
+    """The model searches for tools that were deferred: `{"paths": ["crm"]}`, or what the client's own search takes.
+
+    With `execution="client"` the client answers with a `tool_search_output`; the API's own search has no `call_id`.
+    """
+    return {"arguments": arguments, **_executed(execution, call_id)}
+
+
+@item("tso", fills={"call_id": None, "execution": "server"})
+def tool_search_output(tools: Sequence[Json], *, execution: str = "server", call_id: str | None = None) -> Json:
+    """The tools that the API's own search found, as they were declared; the model may call them from now on."""
+    return {"tools": list(tools), **_executed(execution, call_id)}
+
+
+def _executed(execution: str, call_id: str | None) -> Json:
+    if execution not in EXECUTIONS:
+        raise ScriptError(f"execution is {execution!r}. It is one of: {', '.join(EXECUTIONS)}.")
+    return {"call_id": call_id, "execution": execution}

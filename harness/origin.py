@@ -1,0 +1,87 @@
+"""Who answered a recorded request, and which path of the API it was: OpenAI, Azure OpenAI, Azure AI Foundry.
+
+The hosts and the forms of their paths are those of the clients and of recorded traffic, 2025-03 to 2026-09.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+PROVIDERS = ("openai", "azure", "foundry")
+HOSTS = {
+    "api.openai.com": "openai",
+    "openai.azure.com": "azure",
+    "openai.azure.us": "azure",
+    "cognitiveservices.azure.com": "azure",
+    "cognitiveservices.azure.us": "azure",
+    "services.ai.azure.com": "azure",
+}
+"""A host and all below it, by its provider; the paths of Foundry's projects make an Azure host foundry."""
+HEADERS = {
+    "openai-version": "openai",
+    "openai-processing-ms": "openai",
+    "apim-request-id": "azure",
+    "x-ms-region": "azure",
+}
+"""Headers of answers that tell the provider where a recording hides the host."""
+
+_PROJECT = r"/api/projects/[^/]+"
+_ROOT = re.compile(
+    rf"/v1(?=/)|(?:{_PROJECT}(?:/agents/[^/]+/endpoint/protocols)?)?/openai(?:/v1|/deployments/[^/]+)?(?=/)"
+    rf"|{_PROJECT}(?=/(?:assistants|threads)(?:/|$))"
+)
+_MODEL = re.compile(r"(?:ft:)?(?:gpt-(?!oss)|chatgpt-|o[0-9]|codex-|computer-use-)")
+_HIDDEN = re.compile(r"[<{*\[%]|^\w*(?:sanitized|redacted|placeholder)|(?:^|\.)example\.(?:com|org|net)$", re.I)
+
+
+def place(path: str) -> str | None:
+    """The path below the API's root as OpenAI has it (`/responses/resp_1`); None for a path of no known form."""
+    found = _ROOT.match(path)
+    return (path[found.end() :].rstrip("/") or None) if found else None
+
+
+def provider(host: str, path: str) -> str:
+    """Who answers at this host: openai, azure, foundry, or `""` for anybody else."""
+    labels = host.lower().split(".")
+    parents = (".".join(labels[index:]) for index in range(len(labels)))
+    return _at(next((HOSTS[name] for name in parents if name in HOSTS), ""), path)
+
+
+def hidden(host: str) -> bool:
+    """Whether a recording says nothing of the host, or something in its place."""
+    return not host or bool(_HIDDEN.search(host))
+
+
+def evident(path: str, headers: Mapping[str, str]) -> str:
+    """Who answered, judged by the headers of the answer; `""` when they do not tell."""
+    return _at(next((HEADERS[name] for name in HEADERS if name in headers), ""), path)
+
+
+def likely(path: str, request: Any, answer: Any) -> str:
+    """Who probably answered: the model is one of OpenAI's, the path one of the API's."""
+    models = [each.get("model") for each in (answer, request) if isinstance(each, dict)]
+    if place(path) is None or not any(isinstance(model, str) and _MODEL.match(model) for model in models):
+        return ""
+    filtered = isinstance(answer, dict) and "content_filters" in answer
+    return _at("openai" if path.startswith("/v1/") and not filtered else "azure", path)
+
+
+def _at(provider: str, path: str) -> str:
+    return "foundry" if provider == "azure" and path.startswith("/api/projects/") else provider
+
+
+def split(url: str) -> tuple[str, str, str]:
+    """Host, path and query of a recorded URL, which may lack the host or have a placeholder in its place."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return "", "", ""
+    path = parts.path
+    if not parts.netloc and not path.startswith("/"):
+        before, slash, below = path.partition("/")
+        host, path = (before if "." in before and not hidden(before) else ""), slash + below
+    return host, path, parts.query

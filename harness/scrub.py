@@ -1,0 +1,50 @@
+"""Secrets kept out of what is printed or written: known ones by their value, others by their form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+SECRET_HEADERS = frozenset(
+    {
+        "authorization",
+        "proxy-authorization",
+        "api-key",
+        "x-api-key",
+        "ocp-apim-subscription-key",
+        "cookie",
+        "set-cookie",
+    }
+)
+"""Headers whose values are secrets, in lower case."""
+HIDDEN = "[hidden]"
+
+_SHORTEST = 8
+"""A shorter value may stand anywhere by chance; hiding it would hide ordinary words."""
+_FORMS = re.compile(
+    r"\b(?:sk|rk|pk|sess|ek)-[A-Za-z0-9_\-]{12,}"  # OpenAI's keys
+    r"|\bBearer\s+[A-Za-z0-9._~+/=\-]{8,}"
+    r"|\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]*)?"  # JSON Web Tokens
+    r"|\b(?:ghp|gho|ghs|github_pat|xox[abprs]|AKIA|AIza)[A-Za-z0-9_\-]{12,}"
+)
+
+
+def secrets_of(headers: Mapping[str, str]) -> frozenset[str]:
+    """The secret values among headers with lower-case names, without their scheme."""
+    values = (headers[name].strip() for name in headers if name in SECRET_HEADERS)
+    words = (word for value in values for word in (value, value.rpartition(" ")[2]))
+    return frozenset(word for word in words if len(word) >= _SHORTEST)
+
+
+def hide(value: Any, secrets: Iterable[str] = ()) -> Any:
+    """A JSON value without secrets: `secrets` wherever they stand in a text, and whatever has the form of a key."""
+    if isinstance(value, str):
+        for secret in sorted(secrets, key=len, reverse=True):
+            value = value.replace(secret, HIDDEN)
+        return _FORMS.sub(HIDDEN, value)
+    if isinstance(value, list | tuple):
+        return [hide(one, secrets) for one in value]
+    if isinstance(value, Mapping):
+        return {hide(name, secrets): hide(one, secrets) for name, one in value.items()}
+    return value

@@ -1,0 +1,322 @@
+"""Answers and events: every recorded one conforms, a broken one never does, what no schema knows is told beside it."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import harness.operations  # noqa: F401  (registers every operation)
+from harness import schema
+from harness.contract import conform
+from harness.drift import drift
+from harness.exchange import Answer
+from harness.items import function_call, message, reasoning
+from harness.mock import Mock
+from harness.operation import find
+from tests.contract.shared import PRESENT, exchanges
+
+EVENT = "ResponseStreamEvent"
+recorded = pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")
+
+EDITED = {
+    "instrumentation-openai/test/mock-responses/": "written by hand",
+    "openai_resp/tools_completed_no_output_field": "the output of the last event was taken out",
+    "openai-image-generation-tool.1.chunks.txt@3a2f4649": "a long event was cut",
+    "test_openai_test_responses_async_api.yaml@cfbd2c35#8": "a 503 of a proxy, no JSON",
+}
+"""Recordings that are not as the API sent them."""
+
+
+def root_of(one: dict[str, Any]) -> str | None:
+    """The schema of the answer of an exchange; None for an endpoint that is not here."""
+    below = re.search(r"/(responses|conversations)(/.*)?$", (one["url_path"] or "").rstrip("/"))
+    operation = find(one["method"], below[0])[0] if below else None
+    answer = one.get("response")
+    refused = "id" not in answer and "error" in answer if isinstance(answer, dict) and not one["status"] else False
+    return ("Error" if refused or (one["status"] or 0) >= 400 else operation.answer) if operation else None
+
+
+def told() -> Iterator[tuple[str, str, Any]]:
+    """Every recorded answer and event: the id of its exchange, the schema, the body."""
+    for one in exchanges():
+        root = root_of(one)
+        if root and "events" in one:
+            yield from ((one["id"], EVENT, event["data"]) for event in one["events"])
+        elif root:
+            yield one["id"], root, one["response"]
+
+
+@recorded
+def test_every_recorded_answer_and_event_conforms(capsys: pytest.CaptureFixture[str]) -> None:
+    bodies = list(told())
+    for root in {root for _, root, _ in bodies}:
+        conform(root, {})
+    start = time.perf_counter()
+    found = [(id, root, conform(root, body)) for id, root, body in bodies]
+    took = time.perf_counter() - start
+    every, fit = Counter(root for _, root, _ in bodies), Counter(root for _, root, finding in found if not finding)
+    with capsys.disabled():
+        print(
+            "\nconform:", ", ".join(f"{root} {fit[root]}/{every[root]}" for root in sorted(every)), f"in {took:.1f} s"
+        )
+    assert every["Response"] > 2700
+    assert every[EVENT] > 78_000
+    assert sum(fit.values()) / len(bodies) > 0.999
+    assert [(id, finding) for id, _, finding in found if finding and not edited(id)] == []
+    assert len(bodies) / took > 5000, "conform() must be fast enough for large recordings"
+
+
+def edited(id: str) -> bool:
+    return any(part in id for part in EDITED)
+
+
+@recorded
+def test_no_recorded_answer_holds_what_no_schema_knows(capsys: pytest.CaptureFixture[str]) -> None:
+    count: Counter[str] = Counter()
+    for id, root, body in told():
+        if not edited(id):
+            count.update(f"{root} {re.sub(r'[0-9]+', '', finding.at)}" for finding in drift(root, body))
+    with capsys.disabled():
+        print(f"\ndrift by member: {dict(count)}")
+    assert count == {}
+
+
+HEADERS = {"authorization": "Bearer sk-answers"}
+
+
+def asked(**body: Any) -> Answer:
+    """The mock's answer to a plain request, with an item of each of the common kinds."""
+    mock = Mock()
+    mock.open("sk-answers").script(
+        [reasoning("**Thought**"), message("Hi."), function_call("f", '{"a":1}', call_id="call_1")]
+    )
+    tools = [{"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}]
+    sent = {"model": "gpt-5", "input": "hi", "tools": tools, "metadata": {"a": "b"}, **body}
+    return mock.handle("POST", "/v1/responses", HEADERS, {}, orjson.dumps(sent))
+
+
+WHOLE: dict[str, Any] = orjson.loads(orjson.dumps(asked().body))
+EVENTS: list[dict[str, Any]] = orjson.loads(orjson.dumps(list(asked(stream=True).events or ())))
+
+
+def changed(body: Any, path: tuple[str | int, ...], value: Any = ...) -> Any:
+    """A body with another value at a path, or with nothing there."""
+    body = deepcopy(body)
+    *above, last = path
+    inside = body
+    for step in above:
+        inside = inside[step]
+    if value is ...:
+        del inside[last]
+    else:
+        inside[last] = value
+    return body
+
+
+def test_an_answer_of_the_mock_is_whole() -> None:
+    assert conform("Response", WHOLE) is None
+    assert [conform(EVENT, event) for event in EVENTS] == [None] * len(EVENTS)
+    assert [*drift("Response", WHOLE), *(each for event in EVENTS for each in drift(EVENT, event))] == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *[(name,) for name in ("id", "object", "created_at", "status", "model", "output", "usage", "tools", "text")],
+        *[(name,) for name in ("error", "incomplete_details", "instructions", "metadata", "parallel_tool_calls")],
+        *[(name,) for name in ("reasoning", "temperature", "tool_choice", "top_p", "truncation")],
+        *[("usage", name) for name in ("input_tokens", "output_tokens", "total_tokens", "input_tokens_details")],
+        ("usage", "input_tokens_details", "cached_tokens"),
+        ("text", "format"),
+        *[("output", 0, name) for name in ("id", "summary", "type")],
+        *[("output", 1, name) for name in ("id", "content", "role", "status", "type")],
+        *[("output", 1, "content", 0, name) for name in ("annotations", "text", "type")],
+        *[("output", 2, name) for name in ("id", "arguments", "call_id", "name", "type")],
+    ],
+)
+def test_a_response_without_what_every_one_has_is_a_finding(path: tuple[str | int, ...]) -> None:
+    found = conform("Response", changed(WHOLE, path))
+    assert found is not None
+    assert found.at.endswith(str(path[-1]))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("object",), "thing"),
+        (("status",), "done"),
+        (("status",), None),
+        (("id",), None),
+        (("output",), None),
+        (("output",), {}),
+        (("output", 0), "text"),
+        (("output", 1, "type"), "mesage"),
+        (("output", 1, "role"), "user"),
+        (("output", 1, "status"), "finished"),
+        (("output", 1, "content"), "Hi."),
+        (("output", 1, "content", 0, "type"), "text"),
+        (("output", 1, "content", 0, "annotations"), None),
+        (("output", 2, "status"), "called"),
+        (("output", 2, "arguments"), {"a": 1}),
+        (("usage", "total_tokens"), "7"),
+        (("created_at",), "now"),
+        (("incomplete_details",), {}),
+        (("incomplete_details",), {"reason": "bored"}),
+        (("error",), {"code": "server_error"}),
+        (("error",), "server_error"),
+        (("tool_choice",), "maybe"),
+        (("tools", 0, "type"), "functon"),
+        (("metadata",), {"a": 1}),
+        (("truncation",), "some"),
+    ],
+)
+def test_a_response_with_what_none_has_is_a_finding(path: tuple[str | int, ...], value: Any) -> None:
+    assert conform("Response", changed(WHOLE, path, value)) is not None
+
+
+OTHER_TYPE = {str: 5, bool: "true", int: "7", float: "1.0", list: {}, dict: [], type(None): [[]]}
+FREE = {"parameters", "metadata", "billing"}
+
+
+def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    if path:
+        yield path, value
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, inner in members:
+        if step not in FREE:
+            yield from places(inner, (*path, step))
+
+
+@given(st.sampled_from([*places(WHOLE)]))
+def test_a_response_with_a_value_of_another_type_is_a_finding(place: tuple[tuple[str | int, ...], Any]) -> None:
+    path, value = place
+    assert conform("Response", changed(WHOLE, path, OTHER_TYPE[type(value)])) is not None
+
+
+MAY_MISS = {"logprobs", "obfuscation", "sequence_number"}
+"""Members of events that came later: the oldest streams have none."""
+OF_EVENTS = [(event, name) for event in {event["type"]: event for event in EVENTS}.values() for name in event]
+
+
+@pytest.mark.parametrize(("event", "name"), [pytest.param(*one, id=f"{one[0]['type']} {one[1]}") for one in OF_EVENTS])
+def test_an_event_needs_its_members(event: dict[str, Any], name: str) -> None:
+    missing = conform(EVENT, changed(event, (name,)))
+    assert missing is None if name in MAY_MISS else missing is not None and missing.at == name
+    assert conform(EVENT, changed(event, (name,), [[]])) is not None
+
+
+@pytest.mark.parametrize("event", [{}, [], "x", None, {"type": "response.output_text.dleta"}, {"type": "error"}])
+def test_what_is_no_event_is_a_finding(event: Any) -> None:
+    assert conform(EVENT, event) is not None
+
+
+SAID = {"message": "No.", "type": "invalid_request_error", "param": None, "code": None}
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        "body",
+        [
+            {"error": SAID},
+            {"error": SAID, "status": 401},
+            {"error": {"code": "401", "message": "Access denied."}},
+            {"error": {**SAID, "innererror": {"code": "x", "content_filter_result": {}}}},
+            {"error": {**SAID, "details": [], "additionalInfo": {"request_id": "1"}}},
+            {"statusCode": 401, "message": "Unauthorized."},
+            {"type": "https://tools.ietf.org/html/rfc9110", "title": "Not Found", "status": 404, "traceId": "0"},
+        ],
+    )
+    def test_of_every_provider_conform(self, body: Any) -> None:
+        assert conform("Error", body) is None
+        assert list(drift("Error", body)) == []
+
+    @pytest.mark.parametrize(
+        ("body", "at"),
+        [
+            ({}, "error"),
+            ({"error": None}, "error"),
+            ({"error": "No."}, "error"),
+            ({"error": {**SAID, "message": None}}, "error.message"),
+            ({"error": changed(SAID, ("message",))}, "error.message"),
+            ({"error": {**SAID, "code": ["x"]}}, "error.code"),
+            (WHOLE, "error"),
+        ],
+    )
+    def test_that_are_broken_are_findings(self, body: Any, at: str) -> None:
+        found = conform("Error", body)
+        assert found is not None
+        assert found.at == at
+
+    @pytest.mark.parametrize(
+        "event",
+        [
+            {"type": "error", "sequence_number": 2, "error": {**SAID, "code": "server_error"}},
+            {"type": "error", "sequence_number": 2, "code": None, "message": "No.", "param": None},
+        ],
+    )
+    def test_in_a_stream_are_nested_or_flat(self, event: Any) -> None:
+        assert conform(EVENT, event) is None
+        assert list(drift(EVENT, event)) == []
+
+
+ITEM = {"id": "x_1", "status": "completed"}
+
+
+class TestItems:
+    @pytest.mark.parametrize(
+        "item",
+        [
+            {**ITEM, "type": "web_search_call"},
+            {**ITEM, "type": "web_search_call", "action": {"type": "open_page", "url": None}},
+            {
+                **ITEM,
+                "type": "web_search_call",
+                "action": {"type": "search", "sources": [{"type": "api", "name": "x"}]},
+            },
+            {**ITEM, "type": "tool_search_call", "arguments": {}, "call_id": None},
+            {**ITEM, "type": "azure_ai_search_call", "call_id": "call_1", "arguments": "{}", "agent_reference": {}},
+            {**ITEM, "type": "workflow_action", "kind": "x", "action_id": "y"},
+            {"id": "amsg_1", "type": "agent_message", "author": "/root", "recipient": "/root/a", "content": []},
+            {"id": "mcpl_1", "type": "mcp_list_tools", "server_label": "x", "tools": [], "error": {"code": 424}},
+        ],
+    )
+    def test_known_from_traffic_alone_conform(self, item: Any) -> None:
+        assert conform("Response", changed(WHOLE, ("output", 0), item)) is None
+        assert list(drift("Response", changed(WHOLE, ("output", 0), item))) == []
+
+    @pytest.mark.parametrize(
+        "item",
+        [
+            {**ITEM, "type": "web_search_cal"},
+            {**ITEM, "type": "web_search_call", "action": {"type": "serch"}},
+            {**ITEM, "type": "web_search_call", "action": {"type": "search", "sources": [{"type": "url"}]}},
+            {"type": "azure_ai_search_call"},
+            {"id": "amsg_1", "type": "agent_message", "content": []},
+        ],
+    )
+    def test_that_are_broken_are_findings(self, item: Any) -> None:
+        assert conform("Response", changed(WHOLE, ("output", 0), item)) is not None
+
+    def test_of_a_list_are_read_by_their_role(self) -> None:
+        told = {"id": "msg_1", "type": "message", "status": "completed", "role": "assistant", "content": []}
+        said = {"object": "list", "data": [told], "first_id": "msg_1", "last_id": "msg_1", "has_more": False}
+        assert conform("ResponseItemList", said) is None
+        found = conform(
+            "ResponseItemList", changed(said, ("data", 0, "content"), [{"type": "input_text", "text": "x"}])
+        )
+        assert found is not None
+        assert found.at == "data[0].content[0].type"
+
+
+def test_a_request_knows_nothing_of_what_only_answers_hold() -> None:
+    for root in ("CreateResponse", "CreateConversationItems", "CompactResponse", "InputTokenCount"):
+        assert not {"FoundryItem", "FoundryTool", "AgentItem", "InputMessage"} & schema.load(root)["$defs"].keys()

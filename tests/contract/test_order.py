@@ -1,0 +1,138 @@
+"""Which of two faults the API names: every earlier one of this list beats every later one, whatever the body's order.
+
+Measured with pairs of faults by a public probe (2026-08-30) on gpt-5.6-terra.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import orjson
+import pytest
+
+from harness.items import message
+from harness.mock import Mock
+
+ABSENT = object()
+BODY = {"model": "gpt-5.6-terra", "input": "ping"}
+LOGPROBS = ["message.output_text.logprobs"]
+
+PRESENCE = {"model": {"model": ABSENT}, "input": {"input": ABSENT}, "zzz": {"zzz": 1}}
+WRONG: dict[str, Any] = {
+    "input": 7,
+    "previous_response_id": 7,
+    "prompt": 7,
+    "moderation": 7,
+    "include": 7,
+    "tools": 7,
+    "tool_choice": 7,
+    "metadata": 7,
+    "text": 7,
+    "temperature": "x",
+    "top_p": "x",
+    "presence_penalty": "x",
+    "frequency_penalty": "x",
+    "parallel_tool_calls": 7,
+    "stream": 7,
+    "stream_options": 7,
+    "background": 7,
+    "max_output_tokens": "x",
+    "max_tool_calls": "x",
+    "reasoning": 7,
+    "user": 7,
+    "safety_identifier": 7,
+    "prompt_cache_options": 7,
+    "prompt_cache_key": 7,
+    "prompt_cache_retention": 7,
+    "truncation": 7,
+    "instructions": 7,
+    "store": 7,
+    "service_tier": 7,
+    "top_logprobs": "x",
+    "context_management": 7,
+}
+"""A value of the wrong type for each field, in the order in which the API looks at them."""
+STATE = {
+    "both": {"previous_response_id": "resp_x", "conversation": "conv_x"},
+    "conversation": {"conversation": "conv_x"},
+    "prompt": {"prompt": {"id": "pmpt_x"}},
+    "previous": {"previous_response_id": "resp_x"},
+}
+NOTHING_SAID = {"nothing": {"input": []}}
+CAPABILITY = {
+    "temperature unsupported": {"temperature": 0.5},
+    "top_p unsupported": {"top_p": 0.5},
+    "presence_penalty unsupported": {"presence_penalty": 0.5},
+    "frequency_penalty unsupported": {"frequency_penalty": 0.5},
+    "logprobs included": {"include": LOGPROBS},
+    "logprobs counted": {"top_logprobs": 1},
+}
+FAULTS: dict[str, dict[str, Any]] = {
+    **{f"{name} absent or unknown": fault for name, fault in PRESENCE.items()},
+    **{f"{name} mistyped": {name: value} for name, value in WRONG.items()},
+    **STATE,
+    **NOTHING_SAID,
+    **CAPABILITY,
+}
+NO_PAIR = {
+    ("conversation", "previous"),
+    *((f"{name} absent or unknown", later) for name in ("model", "input") for later in ("prompt", "prompt mistyped")),
+}
+"""Together the first two are the fault `both`; a prompt template can stand for the model and the input."""
+
+ITEMS: dict[str, Any] = {
+    "no object": 7,
+    "no such type": {"type": "bogus"},
+    "no such role": {"role": "tool", "content": "x"},
+    "unknown member": {"role": "user", "content": "x", "bogus": 1},
+    "member absent": {"type": "function_call", "name": "f", "arguments": "{}"},
+    "bad id": {"type": "reasoning", "id": "x_1", "summary": []},
+    "no such part": {"role": "user", "content": [{"type": "text", "text": "x"}]},
+    "part of another role": {"role": "assistant", "content": [{"type": "input_text", "text": "x"}]},
+}
+
+
+def refusal(*faults: dict[str, Any]) -> dict[str, Any]:
+    """What the API says to a body with these faults, the first of which stands last in it."""
+    body = dict(BODY)
+    for fault in reversed(faults):
+        body = {name: value for name, value in body.items() if name not in fault} | fault
+    bytes_ = orjson.dumps({name: value for name, value in body.items() if value is not ABSENT})
+    mock = Mock(fallback=lambda _: [message("ok")])
+    answer = mock.handle("POST", "/v1/responses", {"authorization": "Bearer sk-order"}, {}, bytes_)
+    assert answer.status >= 400, "the mock took it"
+    return answer.body["error"]
+
+
+ALONE = {name: refusal(fault) for name, fault in FAULTS.items()}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_field_is_named_by_its_own_fault(name: str) -> None:
+    assert (ALONE[f"{name} mistyped"]["param"], ALONE[f"{name} mistyped"]["code"]) == (name, "invalid_type")
+
+
+def test_all_faults_are_told_apart() -> None:
+    assert len({(error["message"], error["param"]) for error in ALONE.values()}) == len(FAULTS)
+
+
+@pytest.mark.parametrize("first", FAULTS)
+def test_a_fault_beats_every_later_one(first: str) -> None:
+    pairs = [pair for pair in combinations(FAULTS, 2) if pair[0] == first and pair not in NO_PAIR]
+    for pair in pairs:
+        assert refusal(*map(FAULTS.get, pair)) == ALONE[first], pair
+
+
+@pytest.mark.parametrize("first", ITEMS)
+def test_among_items_the_first_fault_wins(first: str) -> None:
+    alone = refusal({"input": [ITEMS[first]]})
+    for second in ITEMS.values():
+        assert refusal({"input": [ITEMS[first], second]}) == alone
+
+
+@pytest.mark.parametrize("item", ITEMS)
+def test_a_faulty_item_beats_the_fields_after_the_input(item: str) -> None:
+    fault = {"input": [ITEMS[item]]}
+    assert refusal(fault, {"tools": 7}) == refusal(fault)
+    assert refusal({"zzz": 1}, fault) == ALONE["zzz absent or unknown"]

@@ -1,0 +1,49 @@
+"""A client of a mock of its own, without a network: every answer it gets conforms to its schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from harness.contract import conform
+from harness.exchange import Answer
+from harness.items import message
+from harness.mock import Mock
+from harness.operation import find
+from harness.organization import Organization
+
+KEY = "sk-unit"
+
+
+class Client:
+    """Sends requests as `POST /responses`; what no script answers is answered with `ok`."""
+
+    def __init__(self, **account: Any) -> None:
+        self.mock = Mock(organization=Organization(**account), fallback=lambda request: [message(["o", "k"])])
+        self.world = self.mock.open(KEY)
+
+    def send(self, call: str, body: Any = None, **query: Any) -> Answer:
+        """The answer to one request; texts in `query` are its parameters."""
+        method, _, path = call.partition(" ")
+        raw = orjson.dumps(body) if body is not None else b""
+        answer = self.mock.handle(method, f"/v1{path}", {"authorization": f"Bearer {KEY}"}, query, raw)
+        operation, _, _ = find(method, path)
+        if answer.status == 200 and operation and operation.answer:
+            assert conform(operation.answer, answer.body) is None
+        return answer
+
+    def ask(self, input: Any = "hi", **members: Any) -> Answer:
+        """The answer to a `POST /responses`."""
+        return self.send("POST /responses", {"model": "gpt-4.1", "input": input, **members})
+
+
+def user(text: str) -> dict[str, Any]:
+    """A message of a user."""
+    return {"role": "user", "content": text}
+
+
+def error(answer: Answer) -> tuple[Any, ...]:
+    """The status, message, param and code of a refusal."""
+    said = answer.body["error"]
+    return answer.status, said["message"], said["param"], said["code"]

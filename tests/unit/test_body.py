@@ -1,0 +1,112 @@
+"""From bytes to JSON: what a body says, that a name may stand once, and what the texts of a query mean."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.body import DEEPEST, members, parse, typed
+from harness.exchange import Fault
+
+TEXTS = st.text(st.sampled_from('ab":\\ {}[],\n\t\u20ac\U0001f600'), max_size=6) | st.text(
+    st.characters(codec="utf-8"), max_size=4
+)
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=12,
+)
+SPACES = st.sampled_from(["", " ", "\n", "\t", "\r", "  "])
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(JSON, SPACES, SPACES, st.booleans())
+def test_any_json_is_read_as_it_is(value: Any, before: str, after: str, escaped: bool) -> None:
+    raw = json.dumps(value, separators=(f"{after},{before}", f"{before}:{after}"), ensure_ascii=escaped).encode()
+    assert parse(raw) == ({} if value is None else value, None)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.dictionaries(TEXTS, JSON, min_size=1, max_size=4), JSON, SPACES, SPACES, st.data())
+def test_a_name_that_stands_twice_is_found(
+    value: dict[str, Any], again: Any, before: str, after: str, data: st.DataObject
+) -> None:
+    name = data.draw(st.sampled_from(sorted(value)))
+    pair = f"{json.dumps(name)}{before}:{after}{json.dumps(again)}"
+    twice = f"{json.dumps(value)[:-1]},{pair}}}"
+    assert parse(twice.encode()) == (None, Fault("duplicate", name, name))
+    assert parse(f'{{"in": [1, {{"x": {twice}}}]}}'.encode()) == (None, Fault("duplicate", name, f"in.x.{name}"))
+
+
+def test_the_outer_of_two_names_that_stand_twice_is_told_if_it_comes_first() -> None:
+    assert parse(b'{"a": 1, "a": {"b": 1, "b": 2}}') == (None, Fault("duplicate", "a", "a"))
+    assert parse(b'{"a": {"b": 1, "b": 2}, "a": 1}') == (None, Fault("duplicate", "b", "a.b"))
+
+
+@pytest.mark.parametrize("raw", [b"", b"null", b"{}"])
+def test_nothing_is_an_empty_object(raw: bytes) -> None:
+    assert parse(raw) == ({}, None)
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind"),
+    [
+        (b"{", "syntax"),
+        (b"NaN", "syntax"),
+        (b'"\\ud800"', "syntax"),
+        (b'"\xff"', "unicode"),
+        (b"[" * (DEEPEST + 2) + b"]" * (DEEPEST + 2), "syntax"),
+        (b'{"a":' * (DEEPEST + 2) + b"1" + b"}" * (DEEPEST + 2), "syntax"),
+    ],
+)
+def test_what_is_no_json_is_told_by_its_kind(raw: bytes, kind: str) -> None:
+    assert parse(raw) == (None, Fault(kind))
+
+
+def test_many_brackets_are_no_depth() -> None:
+    many = b"[" + b",".join([b"[]"] * 2 * DEEPEST) + b"]"
+    assert parse(many) == ([[]] * 2 * DEEPEST, None)
+    assert parse(b"[" * DEEPEST + b"]" * DEEPEST)[1] is None
+
+
+def test_members_are_counted_at_all_depths() -> None:
+    assert members({"a": [{"b": {}}, {"c": 1, "d": "e"}], "f": None}) == 5
+    assert members([1, "a"]) == 0
+
+
+QUERY = {
+    "properties": {
+        "limit": {"type": "integer"},
+        "stream": {"type": "boolean"},
+        "include": {"type": "array"},
+        "order": {"type": "string"},
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "meant"),
+    [
+        ("limit", "10", 10),
+        ("limit", "-1", -1),
+        ("limit", "1.5", "1.5"),
+        ("limit", "9" * 301, "9" * 301),
+        ("limit", ["1"], ["1"]),
+        ("stream", "true", True),
+        ("stream", "yes", "yes"),
+        ("include", "a", ["a"]),
+        ("include", ["a", "b"], ["a", "b"]),
+        ("order", "1", "1"),
+        ("unknown", "1", "1"),
+    ],
+)
+def test_a_text_of_a_query_has_the_type_its_schema_asks_for_if_it_can(name: str, said: Any, meant: Any) -> None:
+    assert typed({name: said}, QUERY) == {name: meant}

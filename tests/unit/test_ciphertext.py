@@ -1,0 +1,72 @@
+"""Encrypted content: bound to an organization and an item, and whoever changes it is found out."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.ciphertext import OTHER_ITEM, OTHER_ORGANIZATION, UNREADABLE, Bond, bond_of, flaw, seal
+
+MINE = Bond("org-mine", "rs_1")
+SEALED = seal(MINE, 1_790_000_000)
+
+names = st.text(st.characters(exclude_characters="\0"), max_size=20)
+
+
+@given(st.builds(Bond, names, names), st.integers(0, 2**63))
+def test_a_ciphertext_says_to_whom_it_belongs(bond: Bond, now: int) -> None:
+    assert bond_of(seal(bond, now)) == bond
+
+
+def test_it_has_the_form_of_the_api_s() -> None:
+    assert re.fullmatch(r"gAAAAA[A-Za-z0-9_\-=]+", SEALED)
+
+
+@given(st.data())
+def test_a_change_of_one_character_makes_it_unreadable(data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(SEALED.rstrip("=")) - 2))
+    other = data.draw(st.sampled_from([c for c in "ABab01-_" if c != SEALED[at]]))
+    changed = SEALED[:at] + other + SEALED[at + 1 :]
+    assert bond_of(changed) is None
+
+
+@pytest.mark.parametrize("text", [SEALED[:-1], SEALED[:-8], SEALED[:50], SEALED[:-2] + "é="])
+def test_what_is_cut_or_spoilt_is_unreadable(text: str) -> None:
+    assert flaw(text, "rs_1", "org-mine") == UNREADABLE
+
+
+@pytest.mark.parametrize(
+    ("item", "organization", "reason"),
+    [
+        ("rs_1", "org-mine", None),
+        (None, "org-mine", None),
+        ("rs_2", "org-mine", OTHER_ITEM),
+        ("rs_1", "org-other", OTHER_ORGANIZATION),
+        ("rs_2", "org-other", OTHER_ORGANIZATION),
+    ],
+)
+def test_it_is_taken_back_for_its_item_by_its_organization(
+    item: str | None, organization: str, reason: str | None
+) -> None:
+    assert flaw(SEALED, item, organization) == reason
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("gAAAAABpZm9yZWlnbg==", None),
+        ("gAAAAA+/", None),
+        ("gAAAAAB" + "x" * 64 + " a space far behind", None),
+        ("gAAAAAB with a space", UNREADABLE),
+        ("garbage", UNREADABLE),
+        ("sig_from_another_vendor", UNREADABLE),
+        ("encrypted_content_REDACTED_1", None),
+        ("<ciphertext>", None),
+        ("gAAAAABo…[cut 2048 chars]", None),
+    ],
+)
+def test_of_a_foreign_one_only_its_form_is_judged(text: str, reason: str | None) -> None:
+    assert flaw(text, "rs_1", "org-mine") == reason

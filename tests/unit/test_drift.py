@@ -1,0 +1,125 @@
+"""Drift: the members of an answer that its schema does not list, and where any member is right."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from harness.drift import closed, drift
+from harness.errors import SchemaError
+from harness.response import finish_with, skeleton
+
+REQUEST: dict[str, Any] = {
+    "model": "gpt-5",
+    "metadata": {"any": "name"},
+    "text": {"format": {"type": "json_schema", "name": "x", "schema": {"type": "object", "x-mine": 1}}},
+    "tools": [
+        {"type": "function", "name": "f", "parameters": {"type": "object", "x-mine": 1}},
+        {"type": "mcp", "server_label": "x", "server_url": "https://x", "headers": {"X-Mine": "1"}},
+    ],
+}
+USAGE: dict[str, Any] = {
+    "input_tokens": 1,
+    "input_tokens_details": {"cached_tokens": 0},
+    "output_tokens": 1,
+    "output_tokens_details": {"reasoning_tokens": 0},
+    "total_tokens": 2,
+}
+
+
+def said(**members: Any) -> dict[str, Any]:
+    """A finished response with one message, and these members besides."""
+    part = {"type": "output_text", "text": "Hi", "annotations": [], "logprobs": []}
+    item = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
+    whole = finish_with(skeleton(REQUEST, "resp_1", 0), [item], USAGE, 1)
+    return deepcopy({**whole, **members})
+
+
+def found(body: Any, root: str = "Response") -> list[tuple[str, str]]:
+    return [(each.at, each.message) for each in drift(root, body)]
+
+
+def test_a_known_answer_has_none() -> None:
+    assert found(said()) == []
+
+
+def test_each_unknown_member_is_named_once_by_its_path() -> None:
+    body = said(brand_new=1)
+    body["usage"]["images"] = {"many": 1, "more": 2}
+    body["output"][0]["content"][0]["mood"] = "good"
+    assert sorted(found(body)) == [
+        ("brand_new", "unknown member 'brand_new'"),
+        ("output[0].content[0].mood", "unknown member 'mood'"),
+        ("usage.images", "unknown member 'images'"),
+    ]
+
+
+def test_it_is_no_finding_of_a_rule() -> None:
+    assert [each.rule for each in drift("Response", said(brand_new=1))] == [None]
+
+
+def test_what_is_the_users_own_is_never_drift() -> None:
+    body = said(metadata={"mine": "1"}, agent={"name": "x"}, billing={"payer": "x"})
+    assert found(body) == []
+
+
+def test_a_broken_answer_has_the_drift_it_has() -> None:
+    body = said(brand_new=1, status="done")
+    del body["usage"]["total_tokens"]
+    assert found(body) == [("brand_new", "unknown member 'brand_new'")]
+
+
+def test_nothing_is_looked_for_below_an_item_of_no_known_type() -> None:
+    body = said()
+    body["output"][0] |= {"type": "mesage", "mood": "good"}
+    assert found(body) == []
+
+
+def test_items_and_events_are_known_by_their_type() -> None:
+    call = {"id": "fc_1", "type": "function_call", "call_id": "c", "name": "f", "arguments": "", "results": []}
+    event = {"type": "response.output_item.added", "item": call, "output_index": 0, "sequence_number": 2, "x": None}
+    assert sorted(found(event, "ResponseStreamEvent")) == [
+        ("item.results", "unknown member 'results'"),
+        ("x", "unknown member 'x'"),
+    ]
+
+
+@pytest.mark.parametrize("body", [None, "text", 5, [], {}])
+def test_what_is_no_answer_has_none(body: Any) -> None:
+    assert found(body) == []
+
+
+def test_an_unknown_root_is_said() -> None:
+    with pytest.raises(SchemaError, match="no schema 'Respnse'"):
+        found({}, "Respnse")
+
+
+@pytest.mark.parametrize(
+    ("open_", "shut"),
+    [
+        ({"type": "object"}, {"type": "object"}),
+        ({"properties": {}}, {"properties": {}}),
+        ({"properties": {"a": {}}}, {"additionalProperties": False, "properties": {"a": {}}}),
+        (
+            {"properties": {"a": {}}, "additionalProperties": True},
+            {"properties": {"a": {}}, "additionalProperties": True},
+        ),
+        (
+            {"anyOf": [{"properties": {"properties": {"properties": {"a": True}}}}]},
+            {
+                "anyOf": [
+                    {
+                        "additionalProperties": False,
+                        "properties": {"properties": {"additionalProperties": False, "properties": {"a": True}}},
+                    }
+                ]
+            },
+        ),
+    ],
+)
+def test_a_schema_is_closed_where_it_lists_members(open_: Any, shut: Any) -> None:
+    before = deepcopy(open_)
+    assert closed(open_) == shut
+    assert open_ == before

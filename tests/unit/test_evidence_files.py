@@ -1,0 +1,231 @@
+"""Which cassettes count as evidence, which do not, and what they say about how well the rules are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from harness import evidence
+from harness.errors import ApiError, HarnessError
+from harness.evidence import EvidenceError, Gap
+from harness.rule import Case, Rule, Source, assumed, documented, recorded, reported
+
+
+def exchange(status: Any = 400, **origin: Any) -> dict[str, Any]:
+    said = {"level": "reported", "where": "https://example.org/1", "date": "2026-03-27", **origin}
+    error = {"message": "No.", "type": "invalid_request_error", "param": None, "code": None}
+    return {
+        "origin": {name: value for name, value in said.items() if value is not None},
+        "request": {
+            "method": "POST",
+            "uri": "https://api.openai.com/v1/responses?stream=true",
+            "headers": {"Content-Type": ["application/json"]},
+            "body": {"model": "m"},
+        },
+        "response": {"status": {"code": status, "message": "Bad Request"}, "headers": {}, "body": {"error": error}},
+    }
+
+
+def before() -> dict[str, Any]:
+    made = exchange(200, level="assumed", where="not published", date=None)
+    made["response"]["body"] = {"id": "resp_1"}
+    return made
+
+
+def write(place: Path, *entries: Any, name: str = "call_needs_output") -> Path:
+    file = place / "openai" / "rules" / f"{name}.yaml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(yaml.safe_dump({"version": 1, "interactions": list(entries)}, sort_keys=False), encoding="utf-8")
+    return file
+
+
+def test_a_cassette_is_read_with_its_origins(tmp_path: Path) -> None:
+    file = write(tmp_path, before(), exchange(request="reconstructed", project="a/b", organization={"zdr": True}))
+    cassette = evidence.load(tmp_path)["call_needs_output"]
+    stored, refusal = cassette.interactions
+    assert (cassette.rule, cassette.file) == ("call_needs_output", file)
+    assert (stored.refused, refusal.refused) == (False, True)
+    assert (refusal.method, refusal.path, refusal.query) == ("POST", "/v1/responses", {"stream": "true"})
+    assert refusal.headers == {"content-type": "application/json"}
+    assert (refusal.body, refusal.status, refusal.answer["error"]["message"]) == ({"model": "m"}, 400, "No.")
+    assert refusal.origin == evidence.Origin(
+        "reported", "https://example.org/1", "2026-03-27", "a/b", "reconstructed", organization={"zdr": True}
+    )
+
+
+@pytest.mark.parametrize(("written", "date"), [("2026", "2026"), ("2026-03", "2026-03"), ("2026-03-27", "2026-03-27")])
+def test_a_date_may_be_written_without_quotes(tmp_path: Path, written: str, date: str) -> None:
+    file = write(tmp_path, exchange(date="DATE"))
+    file.write_text(file.read_text().replace("DATE", written))
+    assert evidence.read(file).interactions[0].origin.date == date
+
+
+def test_a_member_that_was_not_published_is_not_in_the_error(tmp_path: Path) -> None:
+    made = exchange(published=["status", "type"], begins="No")
+    made["response"]["body"]["error"] = {"type": "invalid_request_error"}
+    assert evidence.read(write(tmp_path, made)).interactions[0].origin.begins == "No"
+
+
+def without(*path: str) -> dict[str, Any]:
+    made = exchange()
+    *to, last = path
+    inside = made
+    for name in to:
+        inside = inside[name]
+    del inside[last]
+    return made
+
+
+def with_request(**changes: Any) -> dict[str, Any]:
+    made = exchange()
+    made["request"] |= changes
+    return made
+
+
+def test_a_header_may_be_a_text_or_a_list(tmp_path: Path) -> None:
+    made = with_request(headers={"Content-Type": "text/plain"})
+    assert evidence.read(write(tmp_path, made)).interactions[0].headers == {"content-type": "text/plain"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ("text", "needs request.method"),
+        (without("request"), "needs request.method"),
+        (without("request", "uri"), "needs request.method"),
+        (without("response", "status", "code"), "needs request.method"),
+        (with_request(uri="https://[v1"), "needs request.method"),
+        (with_request(headers=["a"]), "needs request.method"),
+        (with_request(headers={"a": []}), "needs request.method"),
+        (exchange("Bad"), "needs request.method"),
+        (without("origin"), "origin must have level and where"),
+        (without("origin", "where"), "origin must have level and where"),
+        (exchange(wheres="x"), "may have begins, date"),
+        (exchange(level="rumoured"), "origin.level must be recorded or reported for a refusal"),
+        (exchange(level="assumed"), "origin.level must be recorded or reported for a refusal"),
+        (exchange(200), "assumed for what was stored before"),
+        (exchange(200, level="documented"), "assumed for what was stored before"),
+        (exchange(organization={1: True}), "organization: there is no 1"),
+        (exchange(published=[{}]), "must list what response.body.error holds"),
+        (exchange(where=" "), "origin.where must say"),
+        (exchange(date="March"), "origin.date must be YYYY"),
+        (exchange(date=None), "origin.date must be YYYY"),
+        (exchange(request="guessed"), "origin.request must be published or reconstructed"),
+        (exchange(organization={"zrd": True}), "organization: there is no zrd"),
+        (exchange(organization=["zdr"]), "origin.organization must be a mapping"),
+        (exchange(published="all"), "origin.published must be a list"),
+        (exchange(published=["status", "message"]), "must list what response.body.error holds: message, type"),
+        (without("response", "body", "error", "code"), "must list what response.body.error holds: message, type"),
+        (without("response", "body", "error"), "error must hold what was published"),
+        (without("response", "body"), "error must hold what was published"),
+    ],
+)
+def test_an_interaction_that_says_too_little_is_named(tmp_path: Path, entry: Any, problem: str) -> None:
+    file = write(tmp_path, before(), entry)
+    with pytest.raises(EvidenceError, match=problem) as raised:
+        evidence.load(tmp_path)
+    assert f"{file}: interaction 2" in str(raised.value)
+
+
+def test_a_message_that_is_not_whole_needs_its_beginning(tmp_path: Path) -> None:
+    made = exchange(published=["status", "type"])
+    made["response"]["body"]["error"] = {"type": "x"}
+    with pytest.raises(EvidenceError, match="begins must say how the message begins"):
+        evidence.read(write(tmp_path, made))
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"a: [", "not YAML"),
+        (b"\xff\xfe", "not YAML"),
+        (b"", "no interactions"),
+        (b"- 1", "no interactions"),
+        (b"interactions: []", "no interactions"),
+        (b"interactions: {a: 1}", "no interactions"),
+    ],
+)
+def test_a_file_that_is_no_cassette_is_named(tmp_path: Path, content: bytes, problem: str) -> None:
+    file = write(tmp_path, exchange())
+    file.write_bytes(content)
+    with pytest.raises(HarnessError, match=problem) as raised:
+        evidence.read(file)
+    assert str(file) in str(raised.value)
+
+
+def test_the_last_interaction_is_a_refusal(tmp_path: Path) -> None:
+    with pytest.raises(EvidenceError, match="last interaction must be a refusal"):
+        evidence.read(write(tmp_path, exchange(), before()))
+
+
+def test_the_cassettes_of_a_checkout_are_found() -> None:
+    assert evidence.directory() == Path(__file__).resolve().parents[2] / "cassettes"
+
+
+def test_an_installation_without_cassettes_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evidence, "_HERE", tmp_path / "harness")
+    with pytest.raises(EvidenceError, match=r"no cassettes in .* reinstall"):
+        evidence.load()
+
+
+def rule(id: str, *sources: Source, area: str = "pairing") -> Rule:
+    return Rule(id, area, "Doc.", ApiError(400, "No."), sources, {"No.": Case({})}, ())
+
+
+RULES = {
+    one.id: one
+    for one in (
+        rule("first", reported("https://example.org/1", "2026"), area="state"),
+        rule("second", recorded("a/b"), documented("https://example.org/2", "2026")),
+        rule("third", reported("public reports of two origins", "2026")),
+        rule("fourth", documented("https://example.org/4", "2026"), area="access"),
+        rule("half", reported("https://example.org/5", "2026"), assumed("its param")),
+        rule("fifth", assumed("nobody knows"), area="of_a_plugin"),
+    )
+}
+
+
+def cassettes(place: Path, *names: str) -> dict[str, evidence.Cassette]:
+    for name in names:
+        write(place, exchange(), before(), exchange(), name=name)
+    return evidence.load(place) if names else {}
+
+
+def test_every_claim_without_a_cassette_is_a_gap_with_its_reason(tmp_path: Path) -> None:
+    assert evidence.gaps(RULES, cassettes(tmp_path)) == [
+        Gap("first", "reported", "not transcribed yet"),
+        Gap("second", "recorded", "no source has a date"),
+        Gap("third", "reported", "no dated source has an address"),
+        Gap("half", "reported", "assumed its param"),
+    ]
+    assert [gap.rule for gap in evidence.gaps(RULES, cassettes(tmp_path, "first"))] == ["second", "third", "half"]
+
+
+def test_coverage_counts_rules_by_area_and_level_in_order_of_precedence(tmp_path: Path) -> None:
+    zero = dict.fromkeys(("recorded", "reported", "documented", "typed", "assumed"), 0)
+    assert evidence.rows(RULES, cassettes(tmp_path, "first", "third")) == [
+        {"area": "access", "rules": 1, **zero, "documented": 1, "cassettes": 0, "refusals": 0},
+        {"area": "state", "rules": 1, **zero, "reported": 1, "cassettes": 1, "refusals": 2},
+        {"area": "pairing", "rules": 3, **zero, "recorded": 1, "reported": 2, "cassettes": 1, "refusals": 2},
+        {"area": "of_a_plugin", "rules": 1, **zero, "assumed": 1, "cassettes": 0, "refusals": 0},
+        {"area": "all", "rules": 6, **zero, "recorded": 1, "reported": 3, "documented": 1, "assumed": 1}
+        | {"cassettes": 2, "refusals": 4},
+    ]
+
+
+def test_a_cassette_of_no_rule_is_an_orphan_and_stops_the_count(tmp_path: Path) -> None:
+    found = cassettes(tmp_path, "first", "frist")
+    assert evidence.orphans(RULES, found) == ["frist"]
+    with pytest.raises(EvidenceError, match="no rule is named like these cassettes: frist"):
+        evidence.rows(RULES, found)
+
+
+def test_the_table_has_a_title_for_each_column_and_leaves_zeros_blank(tmp_path: Path) -> None:
+    table = evidence.table(evidence.rows(RULES, cassettes(tmp_path, "first")))
+    cells = [list(column.cells) for column in table.columns]
+    assert [column.header for column in table.columns][:3] == ["area", "rules", "recorded"]
+    assert cells[0] == ["access", "state", "pairing", "of_a_plugin", "all"]
+    assert cells[2] == ["", "", "1", "", "1"]

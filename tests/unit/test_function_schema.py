@@ -1,0 +1,76 @@
+"""What the API asks of a JSON Schema, in its words, outermost first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.exchange import Json
+from harness.strict import of_format, of_function
+
+EVERY = "'required' is required to be supplied and to be an array including every key in properties."
+AT_THE_TOP = (
+    "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'const'/'not' at the top level."
+)
+TEXT: Json = {"type": "string"}
+
+
+def closed(**properties: Any) -> Json:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+@pytest.mark.parametrize(
+    ("schema", "problem"),
+    [
+        ({"type": "string"}, "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"string\"'."),
+        ({"anyOf": []}, "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'."),
+        ({"type": None}, "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'."),
+        ({**closed(a=TEXT), "required": []}, f"In context=(), {EVERY} Missing 'a'."),
+        ({**closed(a=TEXT), "required": None}, f"In context=(), {EVERY} Missing 'a'."),
+        ({**closed(), "required": ["b"]}, f"In context=(), {EVERY} Extra required key 'b' supplied."),
+        ({**closed(), "not": {}}, "In context=(), 'not' is not permitted."),
+        (
+            closed(a={"type": "array", "items": {"type": "object"}}),
+            "In context=('properties', 'a', 'items'), 'additionalProperties' is required to be supplied and to be false.",
+        ),
+        (closed(a={"type": "array"}), "In context=('properties', 'a'), array schema missing items."),
+        (
+            {**closed(), "$defs": {"D": {"properties": {}}}},
+            "In context=('$defs', 'D'), 'additionalProperties' is required to be supplied and to be false.",
+        ),
+        (
+            closed(a={"anyOf": [TEXT, {"type": "object", "additionalProperties": False, "properties": {"b": TEXT}}]}),
+            f"In context=('properties', 'a', 'anyOf', '1'), {EVERY} Missing 'b'.",
+        ),
+    ],
+)
+def test_strict_mode_names_the_outermost_problem_first(schema: Json, problem: str) -> None:
+    assert next(of_function(schema, strict=True)) == problem
+    assert next(of_format(schema)) == problem
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [{}, {"$ref": "#/$defs/D", "$defs": {"D": closed()}}, closed(a=TEXT, b={"anyOf": [TEXT, {"type": "null"}]})],
+)
+def test_a_closed_schema_has_no_problem(schema: Json) -> None:
+    assert list(of_format(schema)) == []
+
+
+@pytest.mark.parametrize("keyword", ["oneOf", "anyOf", "allOf", "enum", "const", "not"])
+def test_without_strict_mode_nothing_but_an_object_stands_at_the_top(keyword: str) -> None:
+    schema = {"type": "object", keyword: []}
+    assert list(of_function(schema, strict=False)) == [AT_THE_TOP]
+    assert list(of_function(schema, strict=None)) == []
+
+
+def test_an_array_says_what_is_in_it() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "array"}, "b": {"type": "array", "prefixItems": [TEXT]}}}
+    assert list(of_function(schema, strict=False)) == ["In context=('properties', 'a'), array schema missing items."]
+    assert list(of_function(schema, strict=None)) == []
+
+
+@pytest.mark.parametrize("part", [None, True, 5, "x", []])
+def test_what_is_no_schema_is_passed_over(part: Any) -> None:
+    assert list(of_function({"type": "object", "properties": {"a": part}, "$defs": part}, strict=False)) == []

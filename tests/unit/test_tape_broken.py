@@ -1,0 +1,149 @@
+"""Files that are no recordings, or broken ones: what can be read is read, the rest is told without quoting it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import tape
+from harness.tape import NotATape, Recorded, TapeError, files, read
+
+SECRET = "sk-secret"
+REQUEST = {"method": "POST", "uri": "https://api.openai.com/v1/responses", "body": SECRET}
+GOOD = {"request": REQUEST, "response": {"status": 400, "body": {"error": {"message": "No."}}}}
+FLAT = {"method": "POST", "url": "/v1/responses", "request": {}, "status": 400, "response": {}}
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def written(content: bytes | str, name: str) -> Path:
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return written
+
+
+def outcome(path: Path) -> tuple[int, str]:
+    """How many exchanges came before a broken recording was refused, and the refusal without the path."""
+    found: list[Recorded] = []
+    with pytest.raises(TapeError) as caught:
+        found.extend(read(path))
+    assert not isinstance(caught.value, NotATape)
+    assert SECRET not in str(caught.value)
+    return len(found), str(caught.value).removeprefix(f"{path.as_posix()}: ")
+
+
+def tape_of(*entries: Any) -> str:
+    return json.dumps({"interactions": entries})
+
+
+BROKEN = {
+    "no list": ("x.yaml", "interactions: null", 0, "interactions is null, not a list of exchanges"),
+    "no list in HAR": ("x.har", '{"log": {"entries": {}}}', 0, "log.entries is a mapping, not a list of exchanges"),
+    "no mapping": ("x.json", tape_of(GOOD, 3, GOOD), 2, "interactions[1]: it is a number, not an exchange"),
+    "nothing": ("x.json", tape_of(GOOD, None, "x", [], True), 1,
+                "interactions[1]: it is null, not an exchange (and 3 more like it)"),
+    "no request": ("x.json", tape_of(GOOD, {"response": {}}), 1,
+                   "interactions[1]: it has no request with a method and an address"),
+    "no address": ("x.json", tape_of({"request": {"method": "GET"}, "response": {}}), 0,
+                   "interactions[0]: it has no request with a method and an address"),
+    "no answer": ("x.json", tape_of(GOOD, {"request": REQUEST}), 1, "interactions[1]: its request has no answer"),
+    "a list that begins with nothing": ("x.json", json.dumps([None, GOOD]), 1, "entry [0]: it is null, not an exchange"),
+    "another list": ("x.json", json.dumps([GOOD, 3]), 1, "entry [1]: it is a number, not an exchange"),
+    "fewer answers": ("x.json", json.dumps({"requests": [REQUEST] * 2, "responses": [GOOD["response"]]}), 1,
+                      "requests[1]: its request has no answer"),
+    "cut JSON": ("x.json", tape_of(GOOD)[:-2], 0, "line 1, column "),
+    "NaN": ("x.json", tape_of(GOOD)[:-1] + ', "n": NaN}', 0, "line 1, column "),
+    "NaN and an escape": ("x.json", tape_of(GOOD)[:-1] + ', "n": [NaN, "\\u00e9"]}', 0, "no JSON ("),
+    "deep JSON": ("x.json", '{"interactions": ' + "[" * 100_000, 0, "line 1, column "),
+    "deep JSON and an escape": ("x.json", '{"interactions": ["\\u00e9", ' + "[" * 100_000, 0,
+                                "no JSON (nested too deeply)"),
+    "cut YAML": ("x.yaml", f"interactions:\n- {json.dumps(GOOD)}\n- {json.dumps(GOOD)[:-9]}", 1,
+                 "line 4, column 1: no YAML ("),
+    "cut in a value": ("x.yaml", f"interactions:\n- {json.dumps(GOOD)}\n- request:\n    method: PO", 1,
+                       "interactions[1]: it has no request with a method and an address"),
+    "a second document": ("x.yaml", f"interactions:\n- {json.dumps(GOOD)}\n---\n[", 1, "line 5, column 1: no YAML ("),
+    "deep YAML": ("x.yaml", "interactions: " + "[" * 100_000, 0, "line 1: nested more than 400 levels deep"),
+    "deep blocks": ("x.yaml", f"interactions:\n- {json.dumps(GOOD)}\n- " + "- " * 100_000, 1, "line 3: nested more than"),
+    "aliases of aliases": ("x.yaml", "interactions: [&a [x,x,x,x,x,x]" + "".join(
+        f", &{'abcdefghijkl'[n + 1]} [" + ",".join([f"*{'abcdefghijkl'[n]}"] * 6) + "]" for n in range(8)) + "]", 0,
+        "line 1: its aliases multiply"),
+    "an alias of itself": ("x.yaml", "interactions: &a [*a]", 0, "line 1: an alias of nothing, or of what it stands in"),
+    "an alias of nothing": ("x.yaml", "interactions: *a", 0, "line 1: an alias of nothing, or of what it stands in"),
+    "a key that is a list": ("x.yaml", "interactions: {[a]: 1}", 0, "a mapping has a key that is no text"),
+    "no base64": ("x.yaml", "interactions: [!!binary abc]", 0, "line 1: a binary value that is no base64"),
+    "NUL": ("x.yaml", "interactions: [\0]", 0, "no YAML ("),
+    "Latin-1": ("x.yaml", "interactions: [é]".encode("latin-1"), 0, "byte 15: not UTF-8"),
+    "half of UTF-16": ("x.yaml", b"\xff\xfe" + b'"entries":x', 0, "byte "),
+    "a bad line": ("x.jsonl", f"{json.dumps(FLAT)}\n\n{{'\n{json.dumps(FLAT)}\n", 2, "line 3: line 1, column 2: no JSON ("),
+    "a line that is none": ("x.jsonl", f"{json.dumps(FLAT)}\n7\n", 1, "line 2: it is a number, not an exchange"),
+    "a first line that is cut": ("x.jsonl", f'{{"url_path": "/v1\n{json.dumps(FLAT)}', 1, "line 1: line 1, column "),
+    "cut gzip": ("x.jsonl.gz", gzip.compress(f"{json.dumps(FLAT)}\n".encode() * 3)[:-9], 3,
+                 "the compressed data breaks off or is damaged"),
+    "damaged gzip": ("x.yaml.gz", b"\x1f\x8bsomething else", 0, "the compressed data breaks off or is damaged"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_can_be_read_comes_first_and_the_place_is_named(name: str, write: Write) -> None:
+    file, content, count, message = BROKEN[name]
+    read_so_far, said = outcome(write(content, file))
+    assert said.startswith(message)
+    assert said.endswith(("Record it again, or mend that place.", "Fetch the file again."))
+    assert read_so_far == count
+
+
+FOREIGN = {
+    "empty": ("x.yaml", b" \n"),
+    "empty lines": ("x.jsonl", b"\n\n"),
+    "no content": ("x.jsonl", b""),
+    "package.json": ("package.json", b'{"name": "x", "scripts": {"test": "y"}}'),
+    "OpenAPI": ("openapi.yaml", b"openapi: 3.1.0\npaths: {/x: {post: {requestBody: {}}}}\n"),
+    "a list": ("x.json", b'[{"name": "x"}]'),
+    "an empty list": ("x.json", b"[]"),
+    "a number": ("x.yaml", b"7"),
+    "lines of something": ("x.jsonl", b'{"messages": []}\n{"messages": []}\n'),
+    "counts by a known name": ("x.json", b'{"interactions": 12}'),
+    "others by a known name": ("x.json", b'{"interactions": [{"user": "x"}], "mappings": {"a": 1}, "entries": []}'),
+    "no messages": ("x.json", b'{"request": "x", "response": "y"}'),
+    "a template": ("x.yaml", b"{{- if .Values.x }}\nrequest: {{ .y }}\n{{- end }}\n"),
+    "broken JSON": ("x.json", b'{"a": '),
+    "a binary": ("x.yaml", bytes(range(256)) * 40),
+    "Latin-1": ("x.yaml", "größe: 1".encode("latin-1")),
+    "a pickle": ("x.json", b"\x80\x04\x95interactions"),
+    "comments": ("x.yaml", b"# nothing\n---\n---\n"),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_other_files_are_told_apart(name: str, write: Write) -> None:
+    file, content = FOREIGN[name]
+    with pytest.raises(NotATape, match=r"Give a cassette, a HAR file or JSON lines of exchanges\.$"):
+        list(read(write(content, file)))
+
+
+def test_an_empty_tape_is_a_tape(write: Write) -> None:
+    assert list(read(write("interactions: []\nversion: 1\n", "x.yaml"))) == []
+
+
+def test_what_is_too_large_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tape, "LARGEST", 1 << 20)
+    path = write(tape_of(GOOD).encode() + b"\n" * (1 << 20), "x.json")
+    with pytest.raises(TapeError, match="it is larger than 1 MiB; only JSON lines may be"):
+        list(read(path))
+
+
+def test_what_is_not_there_is_told(tmp_path: Path) -> None:
+    gone = tmp_path / "gone.yaml"
+    with pytest.raises(TapeError, match=r"gone\.yaml: no such file or folder"):
+        list(files([gone]))
+    with pytest.raises(TapeError, match=r"gone\.yaml: cannot be read: No such file or directory\."):
+        list(read(gone))

@@ -1,0 +1,126 @@
+"""Bodies as they travelled: encodings, JSON, and streams of events."""
+
+from __future__ import annotations
+
+import gzip
+from typing import Any
+
+import pytest
+
+from harness import wire
+from harness.wire import answered, asked, frames, listed
+
+EVENTS = {"content-type": "text/event-stream; charset=utf-8"}
+
+
+@pytest.mark.parametrize(
+    ("text", "events"),
+    [
+        ("event: a\ndata: 1\n\n", [("a", "1")]),
+        ("data:1\r\n\r\ndata:  2\r\r", [("", "1"), ("", " 2")]),
+        ("\ufeffdata: 1\ndata: 2\n\n", [("", "1\n2")]),
+        (": comment\nid: 7\nretry: 3\nother\ndata: 1\n", [("", "1")]),
+        ("event: a\n\ndata: 1", [("", "1")]),
+        ("", []),
+    ],
+)
+def test_frames_follow_the_rules_of_server_sent_events(text: str, events: list[tuple[str, str]]) -> None:
+    assert frames(text) == events
+
+
+@pytest.mark.parametrize(
+    ("said", "events", "flags"),
+    [
+        ('data: {"type": "a"}\n\ndata: [DONE]\n\n', [{"type": "a"}], {"done-marker"}),
+        ('event: a\ndata: {"type": "a"}\n\n', [{"type": "a"}], set()),
+        ('event: b\ndata: {"type": "a"}\n\n', [{"type": "a"}], {"event-names"}),
+        ('data: {"type": "a"}\n\ndata: {"type": "b", "de', [{"type": "a"}], {"cut"}),
+        ('data: x\n\ndata: {"type": "a"}\n\n', [{"type": "a"}], {"unread-answer"}),
+        ("data: 7\n\n", [], {"unread-answer"}),
+        (": only a comment\n\n", [], {"cut"}),
+        ("", [], {"cut"}),
+        ([{"event": "a", "data": {"type": "a"}}, {"event": None, "data": "[DONE]"}], [{"type": "a"}], {"done-marker"}),
+        ([{"type": "a"}, {"type": "b"}], [{"type": "a"}, {"type": "b"}], set()),
+    ],
+)
+def test_a_stream_is_the_data_of_its_events(said: Any, events: list[Any], flags: set[str]) -> None:
+    assert answered(said, EVENTS) == (None, events, flags)
+
+
+def test_a_stream_needs_no_header() -> None:
+    assert answered(b'\xef\xbb\xbfdata: {"type": "a"}\n\n', {}).events == [{"type": "a"}]
+    assert listed([]).events == []
+
+
+@pytest.mark.parametrize(
+    ("said", "body"),
+    [(None, None), ("", None), (b" ", None), ("[1]", [1]), ({"a": 1}, {"a": 1}), ([{"a": 1}], [{"a": 1}])],
+)
+def test_an_answer_is_json(said: Any, body: Any) -> None:
+    assert answered(said, {}) == (body, None, set())
+
+
+@pytest.mark.parametrize(
+    ("said", "headers"),
+    [
+        ("<html>", {}),
+        (b"\x1f\x8bnothing", {}),
+        (b"\x28\xb5\x2f\xfdnothing", {}),
+        (b"\xff\xfe", {"content-encoding": "br"}),
+        ({"a": b"\xff"}, {}),
+    ],
+)
+def test_what_cannot_be_read_is_flagged(said: Any, headers: dict[str, str]) -> None:
+    assert answered(said, headers) == (None, None, {"unread-answer"})
+
+
+def test_a_json_error_in_place_of_a_stream_is_json() -> None:
+    assert answered('{"error": {}}', EVENTS).body == {"error": {}}
+
+
+@pytest.mark.parametrize(
+    ("said", "request_", "raw"),
+    [
+        (None, None, None),
+        ("", None, None),
+        ('{"a": 1}', {"a": 1}, None),
+        (gzip.compress(b'{"a": 1}'), {"a": 1}, None),
+        ({"a": 1}, {"a": 1}, None),
+        ({}, {}, None),
+        ('{"a": 1, "a": 2}', None, b'{"a": 1, "a": 2}'),
+        ("{", None, b"{"),
+        (b"\xff", None, b"\xff"),
+        (b"\x1f\x8bx", None, b"\x1f\x8bx"),
+        ({"a": b"\xff"}, None, b"\0"),
+    ],
+)
+def test_a_request_is_json_or_else_its_bytes(said: Any, request_: Any, raw: bytes | None) -> None:
+    assert asked(said, {}) == (request_, raw)
+
+
+def test_a_body_that_grows_without_end_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "LARGEST", 1000)
+    assert answered(gzip.compress(b" " * 100_000), {}).flags == {"unread-answer"}
+
+
+def test_chunks_that_break_off_stay_as_they_are() -> None:
+    assert wire.unpacked(b"5\r\nabc", {"transfer-encoding": "chunked"}) == b"5\r\nabc"
+
+
+class Codec:
+    """A library that the project does not need: what it undoes is the text itself."""
+
+    @staticmethod
+    def decompress(raw: bytes) -> bytes:
+        return b'{"a": 1}'
+
+    class ZstdDecompressor:
+        def decompressobj(self) -> Any:
+            return Codec
+
+
+@pytest.mark.parametrize("raw", [b"\xffbrotli", b"\x28\xb5\x2f\xfdzstd"])
+def test_other_encodings_are_undone_where_their_library_is(raw: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "find_spec", lambda name: name)
+    monkeypatch.setattr(wire, "import_module", lambda name: Codec)
+    assert answered(raw, {"content-encoding": "br"}).body == {"a": 1}
