@@ -273,7 +273,7 @@ def _any_of(root: Json, validator: Validator, branches: Any, value: Any, schema:
 
 
 def _keyed(root: Json, validator: Validator, branches: list[Json], value: Json, schema: Json) -> Errors:
-    key = "role" if schema.get("x-key") == "role" else "type"
+    key = schema.get("x-key", "type")
     likely = (branch for branch in branches if _may_say(root, branch, key, value.get(key)))
     if any(validator.evolve(schema=branch).is_valid(value) for branch in likely):
         return

@@ -8,20 +8,31 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qsl
 
 import orjson
 
+from harness.ending import Line, completed
 from harness.exchange import Answer, Json
 from harness.items import message
 from harness.mock import ROOT, Mock
 from harness.organization import Organization
 from harness.rule import CREATE, Case
+from harness.rules.websocket import CREATED, SOCKET
+from harness.session import Session
 
 MINIMAL: Json = {"model": "gpt-4.1", "input": "hi"}
-HEADERS = {"authorization": "Bearer sk-harness-example", "content-type": "application/json"}
+MINIMALS = {CREATE: MINIMAL, SOCKET: {"type": CREATED, **MINIMAL}}
+HEADERS = {
+    "authorization": "Bearer sk-harness-example",
+    "content-type": "application/json",
+    "openai-beta": "assistants=v2",
+}
 KEY = "sk-harness-example"
+OK: list[Line] = [message("ok"), completed(off_schema=True)]
+"""What the model says to a request whose case has no turn for it."""
 
 _FIELD = re.compile(r"\{(\d+)\.([\w.]+)\}")
 
@@ -38,35 +49,53 @@ class Played:
         return str(filled(text, self.before))
 
 
+class _Player:
+    """A mock, and the one connection over which the events of a case (`WS /responses`) go to it."""
+
+    def __init__(self) -> None:
+        self.mock = Mock(fallback=lambda _: OK)
+        self.world = self.mock.open(KEY)
+
+    @cached_property
+    def _session(self) -> Session:
+        session = self.mock.socket(f"{ROOT}/responses", HEADERS, {})
+        assert isinstance(session, Session)
+        return session
+
+    def send(self, case: Case, before: list[Answer]) -> Answer:
+        """The answer to a case whose earlier steps were answered so."""
+        self.world.skip(case.skip or 0)
+        method, _, path = filled(case.on or CREATE, before).partition(" ")
+        if method == "WS":
+            self._session.receive(body_of(case, before))
+            return self.world.exchanges[-1].answer
+        path, _, query = path.partition("?")
+        target = path.removeprefix("!") if path.startswith("!") else f"{ROOT}{path}"
+        headers = HEADERS if case.headers is None else case.headers
+        body = body_of(case, before) if method in ("POST", "PUT") else b""
+        return self.mock.handle(method, target, headers, dict(parse_qsl(query)), body)
+
+
 def play(case: Case) -> Played:
     """Send a case to a fresh mock; every request the turns do not answer is answered with a short text."""
-    mock = Mock(fallback=lambda _: [message("ok")])
-    world = mock.open(KEY)
+    player = _Player()
+    world = player.world
     if case.turns:
-        world.script(*case.turns, *([message("ok")] * (len(case.before) + 1 - len(case.turns))))
+        world.script(*case.turns, *([OK] * (len(case.before) + 1 - len(case.turns))))
     before: list[Answer] = []
     for step in case.before:
-        before.append(_send(mock, step, before))
+        before.append(player.send(step, before))
     if case.given:
         world.account = _filled_account(case.given, before)
-    return Played(tuple(before), _send(mock, case, before))
-
-
-def _send(mock: Mock, case: Case, before: list[Answer]) -> Answer:
-    method, _, path = filled(case.on or CREATE, before).partition(" ")
-    path, _, query = path.partition("?")
-    target = path.removeprefix("!") if path.startswith("!") else f"{ROOT}{path}"
-    headers = HEADERS if case.headers is None else case.headers
-    body = body_of(case, before) if method in ("POST", "PUT") else b""
-    return mock.handle(method, target, headers, dict(parse_qsl(query)), body)
+    return Played(tuple(before), player.send(case, before))
 
 
 def body_of(case: Case, before: list[Answer]) -> bytes:
-    """The bytes of a case's body: its patch over the minimal valid request, for other operations the body itself."""
+    """The bytes of a case's body: its patch over the minimal valid request or event, for other operations itself."""
     if case.raw is not None:
         return case.raw
     body = filled(case.body or {}, before)
-    whole = {**MINIMAL, **body} if case.on in (None, CREATE) else body
+    whole = {**MINIMALS.get(case.on or CREATE, {}), **body}
     return orjson.dumps({name: value for name, value in whole.items() if name not in case.absent})
 
 

@@ -23,7 +23,7 @@ class Entry(NamedTuple):
     """One recorded exchange as its recorder wrote it.
 
     `asked` and `said` are the bodies: bytes, a text, a JSON value, or None. `status` is 0 where none was recorded.
-    `extra` is the whole of a flat object, whose other members say more.
+    `extra` is the whole of a flat object, whose other members say more, else what says where a cassette's exchange is from.
     """
 
     method: str
@@ -111,7 +111,7 @@ def entry(found: Any) -> Entry:
         headers(_first(response, "headers", "header")),
         _body(response, "responsebody"),
         next((date for date in dates if isinstance(date, str)), ""),
-        found if _flat(outer) else NOTHING,
+        found if _flat(outer) else {name: outer[name] for name in ("origin",) if name in outer},
     )
 
 

@@ -22,6 +22,10 @@ def sections(rule: Rule) -> Iterator[tuple[str, list[str]]]:
     """What there is to say about a rule: title and lines, in the order a reader asks for them."""
     error = rule.error
     yield "Asked of", ["every request" if on == "*" else on for on in rule.on]
+    if rule.dialects:
+        yield "Spoken by", list(rule.dialects)
+    if rule.since or rule.until:
+        yield "When", [f"since {rule.since}" if rule.since else f"until {rule.until}: the API no longer says it"]
     yield (
         "Error",
         [f"{error.status} {error.message}", f"type {error.type}, param {error.param}, code {error.code}"],
@@ -43,11 +47,14 @@ def told(rule: Rule) -> Json:
         **row(rule),
         "doc": rule.doc,
         "on": list(rule.on),
-        "error": {"status": error.status, **error.body()["error"]},
+        "error": {"status": error.status, **error.members()},
         "rejects": [{"message": words, "request": _sent(case)} for words, case in rule.rejects.items()],
         "accepts": [_sent(case) for case in rule.accepts],
         "sources": [asdict(source) for source in rule.sources],
         "fix": rule.fix,
+        "dialects": list(rule.dialects),
+        "since": rule.since,
+        "until": rule.until,
     }
 
 

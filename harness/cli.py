@@ -69,16 +69,19 @@ def serve(
     keys: Annotated[str, typer.Option(help="The only API keys that are known, by commas.")] = "",
     models: Annotated[str, typer.Option(help="The only models that are known, by commas.")] = "",
     zdr: Annotated[bool, typer.Option("--zdr", help="Zero Data Retention: nothing is stored for any key.")] = False,
+    dialect: Annotated[str, typer.Option(help="openai, azure or foundry; without it all three, by the path.")] = "",
+    assistants: Annotated[str, typer.Option(help="v2, or gone as since the sunset: 404.")] = "v2",
 ) -> None:
     """Serve the mock until it is interrupted; every key that starts with `sk-` sees a world of its own."""
     import uvicorn
 
+    from harness.dialect import OPENAI, ROOTS
     from harness.server import bind, config
 
-    mock = _mock(script, _names(keys), _account(_names(models), zdr))
+    mock = _mock(script, _names(keys), _account(_names(models), zdr, assistants), dialect or None)
     listening = bind(host, port)
     server = uvicorn.Server(config(mock))
-    url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/v1"
+    url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}{ROOTS[dialect or OPENAI]}"
     key = next(iter(_names(keys)), ANY_KEY)
     # What a World stores only grows: collecting it over and over would cost a tenth of the time of an answer.
     gc.freeze()
@@ -90,21 +93,22 @@ def serve(
     listening.close()
 
 
-def _mock(script: Path | None, keys: Sequence[str], account: Organization | None) -> Mock:
+def _mock(script: Path | None, keys: Sequence[str], account: Organization | None, dialect: str | None) -> Mock:
     from harness.fallback import small_talk
     from harness.mock import Mock
 
     if script is None:
-        return Mock(keys or None, organization=account, fallback=small_talk, journal=JOURNAL)
+        return Mock(keys or None, organization=account, fallback=small_talk, journal=JOURNAL, dialect=dialect)
     from harness.scriptfile import load
 
-    return Mock(keys or None, organization=account, prepare=load(script).apply, journal=JOURNAL)
+    return Mock(keys or None, organization=account, prepare=load(script).apply, journal=JOURNAL, dialect=dialect)
 
 
-def _account(models: Sequence[str], zdr: bool) -> Organization | None:
-    from harness.organization import Organization
+def _account(models: Sequence[str], zdr: bool, assistants: str) -> Organization | None:
+    from harness.organization import ORDINARY, Organization
 
-    return Organization(models=frozenset(models) or None, zdr=zdr) if models or zdr else None
+    made = Organization(models=frozenset(models) or None, zdr=zdr, assistants=assistants)
+    return None if made == ORDINARY else made
 
 
 def _names(listed: str) -> list[str]:
@@ -228,6 +232,9 @@ def verify(
         Path | None, typer.Option("--json", metavar="FILE", help="Write the whole report; - is stdout.")
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Files judged side by side.")] = 1,
+    respell: Annotated[
+        bool, typer.Option("--respell", help="Also: would the mock, scripted with an answer, tell its stream alike?")
+    ] = False,
 ) -> None:
     """Judge recorded exchanges: vcrpy and other cassettes, HAR, JSON lines.
 
@@ -238,7 +245,7 @@ def verify(
     from harness.verify import verify as judged
 
     with TemporaryDirectory(prefix="harness-verify-") as folder:
-        tally = judged(paths, Path(folder), jobs)
+        tally = judged(paths, Path(folder), jobs, respelled=respell)
         _report(tally, as_json)
     if not tally.counts["exchanges"] and not tally.counts["unreadable"]:
         raise ConfigError(

@@ -10,7 +10,10 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
 
+import orjson
+
 from harness import breach
+from harness.dialect import FOUNDRY, OPENAI, bound, plain
 from harness.errors import ApiError
 from harness.exchange import Finding, Request
 from harness.organization import ORDINARY
@@ -20,9 +23,9 @@ from harness.transcript import Transcript
 
 Judge = tuple[Rule, Check]
 
-BEFORE_SHAPE = ("access", "transport")
-NULL_COUNTS = ("model", "input", "metadata")
-"""Members whose null is something said: an update of a conversation may set its metadata to null."""
+BEFORE_SHAPE = ("access", "gateway", "transport", "beta", "agents")
+NULL_COUNTS = ("model", "input", "metadata", "attributes")
+"""Members whose null is something said: an update may set the metadata of a conversation to null."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +42,28 @@ def check(request: Request, world: Any) -> Refusal | None:
 
     `world` is None when the key names no World. The body is not changed; null members at the top level count as absent.
     """
-    plan = _plan(request.operation, _members(request, world))
-    refusal = _first(plan.before, request, world, None) or _misshapen(request)
+    plan = _plan(request.operation, _members(request, world), request.dialect)
+    refusal = _first(plan.before, request, world, None)
+    if request.dialect == FOUNDRY and world is not None:
+        request = bound(request, world.account.agents)
+    refusal = refusal or _misshapen(request)
     if refusal or not plan.after:
         return refusal
     if holder := HELD_IN.get(request.operation):
         request = request._replace(body={"input": request.body.get(holder) or []})
     transcript = world.transcript(request.body or {}) if plan.reads_transcript else None
-    refusal = _first(plan.after, request, world, transcript)
+    refusal = _first(plan.after, _written(request), world, transcript)
     return _placed(refusal, holder) if refusal and holder else refusal
+
+
+def _written(request: Request) -> Request:
+    """The request with its bytes: rules look there first for what most histories lack."""
+    if request.raw or not isinstance(request.body, dict) or not isinstance(request.body.get("input"), list):
+        return request
+    try:
+        return request._replace(raw=orjson.dumps(request.body))
+    except orjson.JSONEncodeError:  # an integer beyond 64 bits
+        return request
 
 
 def _placed(refusal: Refusal, holder: str) -> Refusal:
@@ -67,8 +83,7 @@ def _first(judges: tuple[Judge, ...], request: Request, world: Any, transcript: 
 
 
 def _misshapen(request: Request) -> Refusal | None:
-    said = request.query if request.body is None else given(request.body)
-    found = breach.first(request.schema, said) if request.schema else None
+    found = breach.first(request.schema, given(plain(request))) if request.schema else None
     return _refused(found) if found else None
 
 
@@ -128,11 +143,14 @@ class Plan:
 
 
 @lru_cache(maxsize=4096)
-def _plan(operation: str, members: frozenset[str]) -> Plan:
+def _plan(operation: str, members: frozenset[str], dialect: str = OPENAI) -> Plan:
     asked = [
         rule
         for rule in RULES.values()
-        if rule.check and _concerns(rule, operation) and (not rule.when or not members.isdisjoint(rule.when))
+        if rule.check
+        and (not rule.dialects or dialect in rule.dialects)
+        and _concerns(rule, operation)
+        and (not rule.when or not members.isdisjoint(rule.when))
     ]
     asked.sort(key=lambda rule: AREAS.index(rule.area) if rule.area in AREAS else len(AREAS))
     before = tuple((rule, _judging(rule)) for rule in asked if rule.area in BEFORE_SHAPE)

@@ -11,9 +11,10 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 
+from harness.dialect import AZURE, OPENAI
+from harness.ending import Line, line_from_wire
 from harness.errors import HarnessError
 from harness.exchange import Json
-from harness.item import Item, from_wire
 from harness.mock import CONTROL, Mock
 from harness.rule import RULES
 from harness.script import Matcher
@@ -27,7 +28,8 @@ def control(mock: Mock) -> App:
     app = FastAPI(title="responses-harness", docs_url=f"{CONTROL}/docs", openapi_url=f"{CONTROL}/openapi.json")
 
     def world_of(request: Request) -> World:
-        world = mock.world_of({name.lower(): value for name, value in request.headers.items()})
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        world = mock.world_of(headers, AZURE if "api-key" in headers else OPENAI)
         if world is None:
             raise HarnessError("no World: send `Authorization: Bearer sk-…` with the key of the client under test.")
         return world
@@ -62,7 +64,7 @@ def control(mock: Mock) -> App:
                     "body": exchange.request.body,
                 },
                 "status": exchange.status,
-                "answer": exchange.answer.body,
+                "answer": _shown(exchange.answer.body),
                 "rule": exchange.answer.rule,
             }
             for exchange in world_of(request).exchanges
@@ -97,6 +99,11 @@ def control(mock: Mock) -> App:
     return app
 
 
+def _shown(body: Any) -> Any:
+    """An answer as JSON: the bytes of a file are a text, a byte a character."""
+    return body.decode("latin-1") if isinstance(body, bytes) else body
+
+
 async def _object(request: Request) -> Json:
     try:
         said = await request.json()
@@ -119,8 +126,8 @@ def _is_wanted(said: Any) -> bool:
     return isinstance(said, str) or (isinstance(said, list) and all(isinstance(one, str) for one in said))
 
 
-def turns(said: Any) -> list[list[Item]]:
-    """Turns from JSON: a list of turns, each an item or a list of items in their wire form."""
+def turns(said: Any) -> list[list[Line]]:
+    """Turns from JSON: a list of turns, each a line or a list of them: items in their wire form, then an ending if any."""
     if not isinstance(said, list) or not said or [] in said:
         raise HarnessError("`turns` must be a list with at least one turn, each an item or a list of at least one.")
-    return [[from_wire(one) for one in (turn if isinstance(turn, list) else [turn])] for turn in said]
+    return [[line_from_wire(one) for one in (turn if isinstance(turn, list) else [turn])] for turn in said]

@@ -12,7 +12,7 @@ HarnessError            our user's problem: what, where, how to fix
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -20,7 +20,8 @@ from typing import Any
 class ApiError:
     """An error answer in the API's words; all its texts may hold `{fact}` fields.
 
-    The wire form is `{"error": {"message", "type", "param", "code"}}` with HTTP status `status`.
+    The wire form is `{"error": {"message", "type", "param", "code"}}` with HTTP status `status`; where another provider
+    says it in another form, `form` is that: JSON whose strings may hold fields too, those four and the status among them.
     """
 
     status: int
@@ -29,6 +30,7 @@ class ApiError:
     code: str | None = None
     type: str = "invalid_request_error"
     headers: Mapping[str, str] | None = None
+    form: Mapping[str, Any] | None = None
 
     def fill(self, facts: Mapping[str, Any]) -> ApiError:
         """This error with its fields replaced by facts; a field without a fact is a KeyError."""
@@ -36,11 +38,29 @@ class ApiError:
         headers = self.headers and {
             name.format_map(facts): value.format_map(facts) for name, value in self.headers.items()
         }
-        return ApiError(self.status, self.message.format_map(facts), param, code, self.type.format_map(facts), headers)
+        said, kind = self.message.format_map(facts), self.type.format_map(facts)
+        made = ApiError(self.status, said, param, code, kind, headers)
+        if self.form is None:
+            return made
+        return replace(made, form=_filled(self.form, {**facts, **made.members(), "status": self.status}))
+
+    def members(self) -> dict[str, Any]:
+        """What is said, whatever the form: message, type, param, code."""
+        return {"message": self.message, "type": self.type, "param": self.param, "code": self.code}
 
     def body(self) -> dict[str, Any]:
         """The JSON body the API sends."""
-        return {"error": {"message": self.message, "type": self.type, "param": self.param, "code": self.code}}
+        return {"error": self.members()} if self.form is None else dict(self.form)
+
+
+def _filled(form: Any, facts: Mapping[str, Any]) -> Any:
+    """A form with its fields replaced by facts; a string that is one field becomes the fact itself, whatever it is."""
+    if isinstance(form, str):
+        name = form[1:-1]
+        return facts[name] if form == f"{{{name}}}" and name in facts else form.format_map(facts)
+    if isinstance(form, Mapping):
+        return {name: _filled(value, facts) for name, value in form.items()}
+    return form
 
 
 class HarnessError(Exception):

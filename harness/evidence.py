@@ -203,6 +203,10 @@ def gaps(rules: Mapping[str, Rule], cassettes: Mapping[str, Cassette]) -> list[G
 
 
 def _reason(rule: Rule) -> str:
+    if all(on.startswith("WS ") for on in rule.on):
+        return "it is said over a WebSocket, which no cassette holds yet"
+    if rule.error.form is not None and "error" not in rule.error.form:
+        return "its answer is no error object, which a cassette holds"
     assumptions = [source.where for source in rule.sources if source.level == "assumed"]
     proving = [source for source in rule.sources if source.level in PROVING]
     if assumptions:

@@ -31,7 +31,7 @@ class Request(NamedTuple):
     (`{"response_id": "resp_1"}`), `query` the parameters of the query, typed where the operation has a schema for them,
     `body` the parsed JSON (None when there is none), `raw` the bytes as they came.
     `operation` is the operation's id (`POST /responses`), `schema` names the schema of its body, else of its query;
-    `fault` says why the bytes are no JSON.
+    `fault` says why the bytes are no JSON. `dialect` is openai, azure or foundry, `root` where the API begins in its path.
     """
 
     method: str
@@ -44,6 +44,8 @@ class Request(NamedTuple):
     operation: str = ""
     schema: str | None = None
     fault: Fault | None = None
+    dialect: str = "openai"
+    root: str = "/v1"
 
 
 class Answer(NamedTuple):

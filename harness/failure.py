@@ -60,7 +60,7 @@ def journal(exchanges: Sequence[Exchange]) -> str:
 
 def refusal(exchange: Exchange, rule: Rule) -> str:
     """A refused request: what was sent, where the API saw the fault, why it says so, how to fix it, how we know."""
-    error = exchange.answer.body["error"]
+    error = {"message": rule.summary, "param": None, **_error(exchange)}
     details = [
         ("sent", sent(exchange.request, error["param"])),
         ("where", error["param"] or ""),
@@ -127,8 +127,9 @@ def _row(exchange: Exchange) -> tuple[str, ...]:
 
 
 def _error(exchange: Exchange) -> Json:
-    body = exchange.answer.body
-    error = body.get("error") if isinstance(body, dict) else None
+    """What an answer says of an error: its `error`, or itself where Azure has no such object."""
+    body = exchange.answer.body if isinstance(exchange.answer.body, dict) else {}
+    error = body.get("error", body)
     return error if isinstance(error, dict) else {}
 
 

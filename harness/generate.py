@@ -24,6 +24,15 @@ REQUESTS: Mapping[str, str] = {
     "CreateConversation": "conversations.conversation_create_params:ConversationCreateParams",
     "UpdateConversation": "conversations.conversation_update_params:ConversationUpdateParams",
     "CreateConversationItems": "conversations.item_create_params:ItemCreateParams",
+    "ListFiles": "file_list_params:FileListParams",
+    "CreateVectorStore": "vector_store_create_params:VectorStoreCreateParams",
+    "UpdateVectorStore": "vector_store_update_params:VectorStoreUpdateParams",
+    "ListVectorStores": "vector_store_list_params:VectorStoreListParams",
+    "SearchVectorStore": "vector_store_search_params:VectorStoreSearchParams",
+    "CreateVectorStoreFile": "vector_stores.file_create_params:FileCreateParams",
+    "UpdateVectorStoreFile": "vector_stores.file_update_params:FileUpdateParams",
+    "ListVectorStoreFiles": "vector_stores.file_list_params:FileListParams",
+    "CreateVectorStoreFileBatch": "vector_stores.file_batch_create_params:FileBatchCreateParams",
     "CreateThread": "beta.thread_create_params:ThreadCreateParams",
     "CreateMessage": "beta.threads.message_create_params:MessageCreateParams",
     "CreateRun": "beta.threads.run_create_params:RunCreateParamsNonStreaming",
@@ -31,6 +40,14 @@ REQUESTS: Mapping[str, str] = {
     "SubmitToolOutputs": "beta.threads.run_submit_tool_outputs_params:RunSubmitToolOutputsParamsNonStreaming",
     "CreateAssistant": "beta.assistant_create_params:AssistantCreateParams",
     "UpdateAssistant": "beta.assistant_update_params:AssistantUpdateParams",
+    "UpdateThread": "beta.thread_update_params:ThreadUpdateParams",
+    "UpdateMessage": "beta.threads.message_update_params:MessageUpdateParams",
+    "UpdateRun": "beta.threads.run_update_params:RunUpdateParams",
+    "ListAssistants": "beta.assistant_list_params:AssistantListParams",
+    "ListMessages": "beta.threads.message_list_params:MessageListParams",
+    "ListRuns": "beta.threads.run_list_params:RunListParams",
+    "ListRunSteps": "beta.threads.runs.step_list_params:StepListParams",
+    "RetrieveRunStep": "beta.threads.runs.step_retrieve_params:StepRetrieveParams",
     "ResponsesClientEvent": "responses.responses_client_event_param:ResponsesClientEventParam",
 }
 """Roots the API closes: it refuses unknown members. A `…NonStreaming` type takes any boolean as `stream`."""
@@ -49,6 +66,18 @@ ANSWERS: Mapping[str, str] = {
     "ConversationItem": "conversations:ConversationItem",
     "ConversationItemList": "conversations:ConversationItemList",
     "ConversationItemDeleted": "conversations:Conversation",
+    "FileObject": "file_object:FileObject",
+    "FileList": "file_object:FileObject[]",
+    "FileDeleted": "file_deleted:FileDeleted",
+    "VectorStore": "vector_store:VectorStore",
+    "VectorStoreList": "vector_store:VectorStore[]",
+    "VectorStoreDeleted": "vector_store_deleted:VectorStoreDeleted",
+    "VectorStoreSearchResults": "vector_store_search_response:VectorStoreSearchResponse[]",
+    "VectorStoreFile": "vector_stores.vector_store_file:VectorStoreFile",
+    "VectorStoreFileList": "vector_stores.vector_store_file:VectorStoreFile[]",
+    "VectorStoreFileDeleted": "vector_stores.vector_store_file_deleted:VectorStoreFileDeleted",
+    "VectorStoreFileContent": "vector_stores.file_content_response:FileContentResponse[]",
+    "VectorStoreFileBatch": "vector_stores.vector_store_file_batch:VectorStoreFileBatch",
     "Error": "shared:ErrorObject",
     "Thread": "beta:Thread",
     "ThreadDeleted": "beta:ThreadDeleted",
@@ -59,10 +88,19 @@ ANSWERS: Mapping[str, str] = {
     "Assistant": "beta:Assistant",
     "AssistantDeleted": "beta:AssistantDeleted",
     "AssistantStreamEvent": "beta:AssistantStreamEvent",
+    "AssistantList": "beta:Assistant[]",
+    "MessageList": "beta.threads:Message[]",
+    "RunList": "beta.threads:Run[]",
+    "RunStepList": "beta.threads.runs:RunStep[]",
     "ResponsesServerEvent": "responses:ResponsesServerEvent",
 }
-"""Roots that stay open: the API adds members at any time. The SDK has no `ResponseDeleted`; overlays say what it is."""
+"""Roots that stay open: the API adds members at any time; `Type[]` is a page of a list.
 
+The SDK has no `ResponseDeleted`; overlays say what it is.
+"""
+
+_LATER = ("openai__types__beta__", "openai__types__vector_store")
+"""The Assistants' types and those of vector stores."""
 _DROPPED = ("title", "description", "default", "discriminator")
 
 
@@ -95,9 +133,22 @@ def _root(body: Json, definitions: Json, *, opened: bool) -> Json:
     if "$ref" in body:
         head["title"] = body["$ref"].removeprefix("#/$defs/")
         body = definitions[head["title"]]
+    if body.get("type") == "array":
+        body = _page(body)
     if opened:
         body = body | {"properties": body["properties"] | {"stream": _opened(body["properties"]["stream"])}}
     return with_definitions(head | body, definitions)
+
+
+def _page(data: Json) -> Json:
+    """The object in which the API lists things, an array of which is `data`."""
+    text = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+    members = {"object": {"const": "list", "type": "string"}, "data": data, "first_id": text, "last_id": text}
+    return {
+        "properties": {**members, "has_more": {"type": "boolean"}},
+        "required": ["object", "data", "has_more"],
+        "type": "object",
+    }
 
 
 def _opened(stream: Json) -> Json:
@@ -129,7 +180,7 @@ def short_names(definitions: Json) -> dict[str, str]:
     """A short name for each definition: the class where that is clear, else its shortest suffix that is unambiguous.
 
     Pydantic qualifies clashing classes with their module (`openai__types__responses__tool__Mcp`). Those with equal
-    bodies share one name, and the Assistants' types leave the plain name to the others.
+    bodies share one name, and the types in _LATER leave the plain name to the others.
     """
     names = {name: name.rpartition("__")[2] for name in definitions}
     while True:
@@ -145,15 +196,11 @@ def _suffix(name: str, bodies: Mapping[str, str], names: Mapping[str, str]) -> s
     rivals = [other for other in names if other.rpartition("__")[2] == plain and bodies[other] != bodies[name]]
     if names[name] != plain or not rivals:
         return names[name]
-    if not _assistants(name) and all(map(_assistants, rivals)):
+    if not name.startswith(_LATER) and all(rival.startswith(_LATER) for rival in rivals):
         return plain
     parts = name.split("__")
     suffixes = ("__".join(parts[-count:]) for count in range(2, len(parts) + 1))
     return next(suffix for suffix in suffixes if not any(rival.endswith(f"__{suffix}") for rival in rivals))
-
-
-def _assistants(name: str) -> bool:
-    return name.startswith("openai__types__beta__")
 
 
 def renamed(node: Any, names: Mapping[str, str]) -> Any:
@@ -180,7 +227,8 @@ def _type(root: str, path: str) -> Any:
     module, _, name = path.partition(":")
     _import("openai", "__version__")
     try:
-        return _import(f"openai.types.{module}", name)
+        found = _import(f"openai.types.{module}", name.removesuffix("[]"))
+        return list.__class_getitem__(found) if name.endswith("[]") else found
     except (ImportError, AttributeError):
         raise SchemaError(f"openai {sdk()} has no openai.types.{path}: correct {root} in harness/generate.py") from None
 

@@ -69,9 +69,18 @@ class Ids:
         """An `x-request-id`."""
         return self.hex("req_", 32)
 
+    def guid(self) -> str:
+        """A request's id as Azure writes it."""
+        text = self.hex("", 32)
+        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
     def conversation(self) -> str:
         """A conversation's id."""
         return self.hex("conv_", 48)
+
+    def project_conversation(self) -> str:
+        """The id of a conversation of a Foundry project."""
+        return self.alphanumeric(f"{self.hex('conv_', 16)}00", 32)
 
     def message(self) -> str:
         """The id of a message of a thread; a message of a response is an `item`."""

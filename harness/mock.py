@@ -11,22 +11,29 @@ from traceback import extract_tb
 from typing import Any
 
 import harness.operations  # noqa: F401  (registers every operation)
-from harness import schema
+from harness import azure, form, schema
 from harness.body import parse, typed
+from harness.connection import Connection
 from harness.contract import Refusal, check
+from harness.dialect import OPENAI, Address, address, chosen
+from harness.ending import Line
 from harness.errors import HarnessError
 from harness.exchange import Answer, Request
-from harness.item import Item
-from harness.operation import OPERATIONS, find
+from harness.operation import OPERATIONS, Handler, find
 from harness.organization import Organization
+from harness.rules.websocket import AT_UPGRADE, UPGRADE
+from harness.session import Session
 from harness.world import World
 
 VERSION = "2020-10-01"
 TEAPOT = 418
 ROOT = "/v1"
+RESPONSES = "/responses"
 CONTROL = "/_harness"
 """Paths below it are the control plane's, not the API's."""
 OWN_KEY = "sk-"
+NOBODY = "req_" + "0" * 32
+"""The request id of an answer to a key without a World."""
 
 
 class Mock:
@@ -34,7 +41,8 @@ class Mock:
 
     With `keys` None any key that starts with `sk-` opens a World of its own; otherwise only the named keys are known.
     `fallback` answers what was never scripted, `prepare` is called with each new World, `journal` bounds how many
-    exchanges a World keeps (None: all).
+    exchanges a World keeps (None: all). `dialect` is the only one to speak (openai, azure, foundry), None is all of them:
+    a request speaks the one that its path has.
     """
 
     def __init__(
@@ -42,9 +50,10 @@ class Mock:
         keys: Sequence[str] | None = None,
         *,
         organization: Organization | None = None,
-        fallback: Callable[[Request], Sequence[Item]] | None = None,
+        fallback: Callable[[Request], Sequence[Line]] | None = None,
         prepare: Callable[[World], None] = lambda world: None,
         journal: int | None = None,
+        dialect: str | None = None,
     ) -> None:
         self.worlds: dict[str, World] = {}
         self._keys = None if keys is None else frozenset(keys)
@@ -52,12 +61,18 @@ class Mock:
         self._fallback = fallback
         self._prepare = prepare
         self._journal = journal
+        self._dialect = chosen(dialect)
 
     def open(self, key: str, name: str = "", base_url: str = "") -> World:
         """The World of a key, made when it is new."""
         if key not in self.worlds:
             world = World(
-                name or key, api_key=key, base_url=base_url, organization=self._organization, fallback=self._fallback
+                name or key,
+                api_key=key,
+                base_url=base_url,
+                organization=self._organization,
+                fallback=self._fallback,
+                dialect=self._dialect,
             )
             self._prepare(world)
             self.worlds[key] = world
@@ -67,29 +82,59 @@ class Mock:
         """Forget a World."""
         self.worlds.pop(key, None)
 
-    def world_of(self, headers: Mapping[str, str]) -> World | None:
-        """The World a request belongs to; None when its key names none."""
-        key = bearer(headers)
+    def world_of(self, headers: Mapping[str, str], dialect: str = OPENAI) -> World | None:
+        """The World a request belongs to; None when its key names none.
+
+        In the dialects of Azure the key may be an `api-key`, and both that and a token may look like anything.
+        """
+        key = bearer(headers) if dialect == OPENAI else headers.get("api-key") or bearer(headers)
         if key is None:
             return None
         if world := self.worlds.get(key):
             return world
-        known = key.startswith(OWN_KEY) and key != OWN_KEY if self._keys is None else key in self._keys
-        return self.open(key) if known else None
+        own = dialect != OPENAI or (key.startswith(OWN_KEY) and key != OWN_KEY)
+        return self.open(key) if (own if self._keys is None else key in self._keys) else None
 
     def handle(
         self, method: str, path: str, headers: Mapping[str, str], query: Mapping[str, Any], raw: bytes
     ) -> Answer:
-        """The answer to a request; `path` begins with `/v1`, header names are lower case. Never raises.
+        """The answer to a request; `path` is the whole of it, header names are lower case. Never raises.
 
         `query` holds texts, for a name sent as `name[]` a list of them.
         """
+        place = address(path, self._dialect)
+        world = self.world_of(headers, place.dialect)
+        if world is not None and world.dialect not in (None, place.dialect):
+            place = address(path, world.dialect)
+        request = _request(method, place, headers, query, raw)
+        answer = _judged(request, world, _answered)
+        return self._noted(request, answer, world)
+
+    def socket(self, path: str, headers: Mapping[str, str], query: Mapping[str, Any]) -> Session | Answer:
+        """The session of a WebSocket asked for at `path`, or the HTTP answer that refuses it; see `handle`.
+
+        Elsewhere than at `/v1/responses` the upgrade is passed over and the answer that of the GET it came with.
+        """
+        if address(path, self._dialect) != Address(OPENAI, ROOT, RESPONSES):
+            return self.handle("GET", path, headers, query, b"")
         world = self.world_of(headers)
-        request = _request(method, path, headers, query, raw)
-        answer = _judged(request, world)
+        request = Request("WS", RESPONSES, headers, query, operation=UPGRADE)
+        refusal = check(request, world)
+        if world is None or (refusal and refusal.rule.id in AT_UPGRADE):
+            assert refusal is not None  # the contract refuses a request without a World
+            return self._noted(request, _refused(refusal), world)
+        return Session(
+            Connection(world), headers, _judged, lambda sent, answer: world.note(sent, answer, self._journal)
+        )
+
+    def _noted(self, request: Request, answer: Answer, world: World | None) -> Answer:
+        """An answer with its headers, written into the journal of its World."""
+        if request.dialect != OPENAI:
+            answer = azure.headed(request, answer, world.ids.guid() if world else azure.NOBODY)
+        else:
+            answer = _with_headers(answer, world.ids.request() if world else NOBODY)
         if world is None:
-            return _with_headers(answer, "req_" + "0" * 32)
-        answer = _with_headers(answer, world.ids.request())
+            return answer
         world.note(request, answer, self._journal)
         return answer
 
@@ -100,24 +145,25 @@ def bearer(headers: Mapping[str, str]) -> str | None:
     return key.strip() or None if scheme.lower() == "bearer" else None
 
 
-def _request(method: str, path: str, headers: Mapping[str, str], query: Mapping[str, Any], raw: bytes) -> Request:
-    inside = path.startswith(f"{ROOT}/")
-    below = path[len(ROOT) :] if inside else path
-    operation, params, known = find(method, below) if inside else (None, {}, False)
+def _request(method: str, place: Address, headers: Mapping[str, str], query: Mapping[str, Any], raw: bytes) -> Request:
+    dialect, root, below = place
+    operation, params, known = find(method, below) if root else (None, {}, False)
     if operation is None:
-        reason = "wrong method" if known else "unknown URL" if inside else "outside the API"
-        return Request(method, below, headers, query, raw=raw, operation=reason)
+        reason = "wrong method" if known else "unknown URL" if root else "outside the API"
+        return Request(method, below, headers, query, raw=raw, operation=reason, dialect=dialect, root=root)
     body, fault = parse(raw) if operation.body else (None, None)
+    if operation.form:
+        body = form.parse(raw, headers.get("content-type", ""))
     asked = typed(query, schema.load(operation.query)) if operation.query else query
     judged_by = None if fault else operation.body or operation.query
-    return Request(method, below, headers, asked, body, raw, params, operation.id, judged_by, fault)
+    return Request(method, below, headers, asked, body, raw, params, operation.id, judged_by, fault, dialect, root)
 
 
-def _judged(request: Request, world: World | None) -> Answer:
-    """The contract's refusal, else the operation's answer; what a rule or an operation raises is told as its fault."""
+def _judged(request: Request, world: Any, handler: Handler) -> Answer:
+    """The contract's refusal, else the handler's answer; what a rule or the handler raises is told as its fault."""
     try:
         refusal = check(request, world)
-        return _refused(refusal) if refusal else _answered(request, world)
+        return _refused(refusal) if refusal else handler(request, world)
     except HarnessError as problem:
         return _told(problem, request, world)
     except Exception as problem:
@@ -127,7 +173,7 @@ def _judged(request: Request, world: World | None) -> Answer:
         return _told(raised, request, world)
 
 
-def _told(problem: HarnessError, request: Request, world: World | None) -> Answer:
+def _told(problem: HarnessError, request: Request, world: Any) -> Answer:
     if world is not None:
         world.problems.append((request, str(problem)))
     return teapot(problem)
@@ -139,8 +185,8 @@ def _refused(refusal: Refusal) -> Answer:
 
 def _answered(request: Request, world: World | None) -> Answer:
     assert world is not None  # the contract has refused a request without a World
-    operation = OPERATIONS[request.operation]
-    return operation.handler(request, world)
+    handler = OPERATIONS[request.operation].handler
+    return handler(request, world) if request.dialect == OPENAI else azure.answered(handler, request, world)
 
 
 def teapot(problem: HarnessError) -> Answer:

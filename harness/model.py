@@ -1,6 +1,6 @@
 """What is known of each model family: its dated snapshot, the defaults a response echoes for it, what it cannot do.
 
-Read from recorded responses of 2025-08 to 2026-09, and from reports of refusals. A name that is not listed is taken for
+Read from recorded responses of 2025-08 to 2026-10, and from reports of refusals. A name that is not listed is taken for
 the family with the longest common prefix, answers under its own name, and has no ability held against it. `learn` adds a
 family of your own or replaces one.
 """
@@ -45,11 +45,17 @@ FIVE = ("minimal", *CLASSIC)
 FIVE_ONE = ("none", *CLASSIC)
 FIVE_TWO = (*FIVE_ONE, "xhigh")
 FIVE_SIX = (*FIVE_TWO, "max")
+CODEX = (*CLASSIC, "xhigh")
+ASTRA = (*CODEX, "max")
 UNKNOWN: tuple[str, ...] = ()
+
+
+MEDIUM = ("medium",)
 
 
 SEARCH = frozenset({"web_search", "web_search_preview"})
 COMPUTER = frozenset({"computer_use_preview"})
+TOOL_SEARCH = frozenset({"tool_search"})
 
 
 def _plain(name: str, date: str, window: int, *, lacks: frozenset[str] = frozenset(), schemas: bool = True) -> Model:
@@ -75,13 +81,15 @@ MODELS = {
     model.name: model
     for model in (
         # windows: the models' pages; refused tools and schemas: recordings of maruel/genai, public reports to 2026-09
+        # tool_search: https://developers.openai.com/api/docs/guides/tools-tool-search and a report of 2026-07
+        # efforts and verbosities: refusals quoted in public to 2026-10, say https://github.com/openai/codex/issues/6647
         _plain("gpt-3.5-turbo", "0125", 16_385, schemas=False),
         _plain("gpt-4", "0613", 8_192, lacks=SEARCH, schemas=False),
         _plain("gpt-4-turbo", "2024-04-09", 128_000, lacks=SEARCH, schemas=False),
         _plain("gpt-4o", "2024-08-06", 128_000),
-        _plain("gpt-4o-mini", "2024-07-18", 128_000),
-        _plain("gpt-4.1", "2025-04-14", 1_047_576, lacks=frozenset({"tool_search"})),
-        _plain("gpt-4.1-mini", "2025-04-14", 1_047_576),
+        _plain("gpt-4o-mini", "2024-07-18", 128_000, lacks=TOOL_SEARCH),
+        _plain("gpt-4.1", "2025-04-14", 1_047_576, lacks=TOOL_SEARCH),
+        _plain("gpt-4.1-mini", "2025-04-14", 1_047_576, lacks=TOOL_SEARCH),
         _plain("gpt-4.1-nano", "2025-04-14", 1_047_576),
         _reasoning("computer-use-preview", "2025-03-11", "medium", UNKNOWN),
         _reasoning("o1", "2024-12-17", "medium", UNKNOWN, window=200_000),
@@ -90,19 +98,24 @@ MODELS = {
         _reasoning("o3-deep-research", "2025-06-26", "medium", UNKNOWN, schemas=False, window=200_000),
         _reasoning("o4-mini", "2025-04-16", "medium", CLASSIC, window=200_000),
         _reasoning("o4-mini-deep-research", "2025-06-26", "medium", UNKNOWN, schemas=False, window=200_000),
-        _reasoning("gpt-5", "2025-08-07", "medium", FIVE, lacks=frozenset({"shell"}), window=400_000),
+        _reasoning("gpt-5", "2025-08-07", "medium", FIVE, lacks=TOOL_SEARCH | {"shell"}, window=400_000),
         _reasoning("gpt-5-mini", "2025-08-07", "medium", FIVE, lacks=frozenset({"shell"}), window=400_000),
         _reasoning("gpt-5-nano", "2025-08-07", "medium", FIVE, window=400_000),
-        Model("gpt-5-chat-latest", "gpt-5-chat-latest", lacks=SEARCH, window=128_000),
-        _reasoning("gpt-5-codex", "", "medium", CLASSIC, verbosities=("medium",), window=400_000),
-        _reasoning("gpt-5.1", "2025-11-13", "none", FIVE_ONE, window=400_000),
-        _reasoning("gpt-5.2", "2025-12-11", "none", FIVE_TWO, top_p=0.98, window=400_000),
-        _reasoning("gpt-5.2-codex", "", "medium", UNKNOWN, top_p=0.98),
+        Model("gpt-5-chat-latest", "gpt-5-chat-latest", lacks=SEARCH, verbosities=MEDIUM, window=128_000),
+        _reasoning("gpt-5-codex", "", "medium", CLASSIC, verbosities=MEDIUM, window=400_000),
+        _reasoning("gpt-5.1", "2025-11-13", "none", FIVE_ONE, lacks=TOOL_SEARCH, window=400_000),
+        _reasoning("gpt-5.1-codex", "", "medium", CLASSIC, verbosities=MEDIUM),
+        _reasoning("gpt-5.1-codex-mini", "", "medium", CLASSIC, verbosities=MEDIUM),
+        _reasoning("gpt-5.1-codex-max", "", "medium", CODEX, verbosities=MEDIUM),
+        _reasoning("gpt-5.1-chat-latest", "", "medium", MEDIUM),
+        _reasoning("gpt-5.2", "2025-12-11", "none", FIVE_TWO, top_p=0.98, retention="24h", window=400_000),
+        _reasoning("gpt-5.2-codex", "", "medium", CODEX, top_p=0.98, verbosities=MEDIUM),
         _reasoning("gpt-5.2-pro", "2025-12-11", "medium", UNKNOWN, top_p=0.98),
-        _reasoning("gpt-5.2-chat-latest", "", "medium", UNKNOWN, top_p=0.85),
-        _reasoning("gpt-5.3-codex", "", "medium", UNKNOWN, top_p=0.98),
+        _reasoning("gpt-5.2-chat-latest", "", "medium", MEDIUM, top_p=0.85),
+        _reasoning("gpt-5.3-chat-latest", "", "medium", MEDIUM, top_p=0.85),
+        _reasoning("gpt-5.3-codex", "", "medium", FIVE_TWO, top_p=0.98),
         _reasoning(
-            *("gpt-5.3-codex-spark", "", "medium", UNKNOWN),
+            *("gpt-5.3-codex-spark", "", "medium", CODEX),
             top_p=0.98,
             lacks=frozenset({"image_generation"}),
             summaries=False,
@@ -113,7 +126,7 @@ MODELS = {
             *("gpt-5.4-nano", "2026-03-17", "none", FIVE_TWO),
             top_p=0.98,
             retention="24h",
-            lacks=frozenset({"tool_search"}),
+            lacks=TOOL_SEARCH,
         ),
         _reasoning("gpt-5.5", "2026-04-23", "medium", FIVE_TWO, top_p=0.98, retention="24h", lacks=COMPUTER),
         *(
@@ -123,8 +136,11 @@ MODELS = {
                 ("gpt-5.6-sol", "", FIVE_SIX, frozenset()),
                 ("gpt-5.6-luna", "", FIVE_SIX, frozenset()),
                 ("gpt-5.6-terra", "", FIVE_SIX, frozenset()),
-                ("gpt-6-luna", "", UNKNOWN, frozenset()),
-                ("gpt-6-astra", "", UNKNOWN, COMPUTER),
+                ("gpt-6-luna", "", FIVE_SIX, frozenset()),
+                ("gpt-6-sol", "", UNKNOWN, frozenset()),
+                ("gpt-6.1-sol", "", UNKNOWN, frozenset()),
+                ("gpt-6.1-terra", "", UNKNOWN, frozenset()),
+                ("gpt-6-astra", "", ASTRA, COMPUTER),
             )
         ),
     )

@@ -24,6 +24,7 @@ class Operation:
     answer: str | None
     handler: Handler
     pattern: re.Pattern[str]
+    form: bool = False
 
     @property
     def id(self) -> str:
@@ -38,13 +39,22 @@ _PATHS: dict[str, dict[str, Operation]] = {}
 
 
 def operation(
-    method: str, template: str, *, body: str | None = None, query: str | None = None, answer: str | None = None
+    method: str,
+    template: str,
+    *,
+    body: str | None = None,
+    query: str | None = None,
+    answer: str | None = None,
+    form: bool = False,
 ) -> Callable[[Handler], Handler]:
-    """Register a function `(request, world) -> Answer`; `body`, `query` and `answer` name the schemas."""
+    """Register a function `(request, world) -> Answer`; `body`, `query` and `answer` name the schemas.
+
+    With `form` the body is a multipart form, which no schema describes.
+    """
 
     def register(handler: Handler) -> Handler:
         pattern = re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", template))
-        made = Operation(method, template, body, query, answer, handler, pattern)
+        made = Operation(method, template, body, query, answer, handler, pattern, form)
         if made.id in OPERATIONS or not handler.__doc__:
             raise RegistrationError(f"operation {made.id}: {'declared twice' if handler.__doc__ else 'no docstring'}")
         OPERATIONS[made.id] = _PATHS.setdefault(template, {})[method] = made

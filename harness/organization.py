@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from harness.errors import ConfigError
+from harness.exchange import Json
+
+CATEGORIES = ("hate", "sexual", "violence", "self_harm", "jailbreak")
+"""What Azure looks for in a prompt."""
+ASSISTANTS = ("v2", "gone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +34,11 @@ class Organization:
     """The account behind a World's key.
 
     `models` None accepts every model name; `scopes` None grants all; `locked` are conversations another process holds;
-    `prompts` are the ids of its stored prompt templates; `unreachable` are addresses that answer the API with 404.
+    `prompts` are the ids of its stored prompt templates; `unreachable` are addresses that answer the API with 404;
+    `files` are the ids of files and vector stores that were there before, `largest_file` the bytes an upload may have.
+    Azure alone filters: of every prompt `blocked` are the categories it objects to. `agents` are definitions of Foundry's
+    agents by name, with `model`, `instructions` and `tools`; others are there too, of unknown make.
+    `assistants` is `v2`, or `gone` as since 2026-08-26: then the Assistants API answers nothing but 404.
     Without being `verified` it is not given streams or reasoning summaries of models that reason.
     """
 
@@ -36,11 +48,24 @@ class Organization:
     locked: frozenset[str] = frozenset()
     prompts: frozenset[str] = frozenset()
     unreachable: frozenset[str] = frozenset()
+    files: frozenset[str] = frozenset()
+    largest_file: int = 512 * 1024 * 1024
     verified: bool = True
     zdr: bool = False
     out_of_quota: bool = False
     failing: bool = False
     rate_limit: RateLimit | None = None
+    assistants: str = "v2"
+    blocked: frozenset[str] = frozenset()
+    agents: Mapping[str, Json] | None = None
+
+    def __post_init__(self) -> None:
+        if strange := set(self.blocked) - set(CATEGORIES):
+            raise ConfigError(
+                f"organization(blocked={', '.join(sorted(strange))}): the categories are {', '.join(CATEGORIES)}."
+            )
+        if self.assistants not in ASSISTANTS:
+            raise ConfigError(f"organization(assistants={self.assistants!r}): it is one of {', '.join(ASSISTANTS)}.")
 
 
 ORDINARY = Organization()

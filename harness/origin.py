@@ -18,6 +18,7 @@ HOSTS = {
     "cognitiveservices.azure.com": "azure",
     "cognitiveservices.azure.us": "azure",
     "services.ai.azure.com": "azure",
+    "api.azureml.ms": "foundry",
 }
 """A host and all below it, by its provider; the paths of Foundry's projects make an Azure host foundry."""
 HEADERS = {
@@ -29,18 +30,25 @@ HEADERS = {
 """Headers of answers that tell the provider where a recording hides the host."""
 
 _PROJECT = r"/api/projects/[^/]+"
+_WORKSPACE = r"/agents/v1\.0/subscriptions/[^/]+/resourceGroups/[^/]+/providers/[^/]+/workspaces/[^/]+"
 _ROOT = re.compile(
     rf"/v1(?=/)|(?:{_PROJECT}(?:/agents/[^/]+/endpoint/protocols)?)?/openai(?:/v1|/deployments/[^/]+)?(?=/)"
-    rf"|{_PROJECT}(?=/(?:assistants|threads)(?:/|$))"
+    rf"|(?:{_PROJECT}|{_WORKSPACE})(?=/(?:assistants|threads)(?:/|$))"
 )
 _MODEL = re.compile(r"(?:ft:)?(?:gpt-(?!oss)|chatgpt-|o[0-9]|codex-|computer-use-)")
 _HIDDEN = re.compile(r"[<{*\[%]|^\w*(?:sanitized|redacted|placeholder)|(?:^|\.)example\.(?:com|org|net)$", re.I)
 
 
+def root_of(path: str) -> str | None:
+    """The part of a path at which the API begins: `/v1`, `/openai`; None for a path of no known form."""
+    found = _ROOT.match(path)
+    return found[0] if found else None
+
+
 def place(path: str) -> str | None:
     """The path below the API's root as OpenAI has it (`/responses/resp_1`); None for a path of no known form."""
-    found = _ROOT.match(path)
-    return (path[found.end() :].rstrip("/") or None) if found else None
+    root = root_of(path)
+    return None if root is None else path[len(root) :].rstrip("/") or None
 
 
 def provider(host: str, path: str) -> str:

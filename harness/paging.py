@@ -10,15 +10,16 @@ from harness.exchange import Json
 LIMIT = 20
 
 
-def page(items: Sequence[Json], query: Mapping[str, Any]) -> Json:
+def page(items: Sequence[Json], query: Mapping[str, Any], limit: int = LIMIT) -> Json:
     """A list object over `items` (oldest first); `after` and `before` are ids of items that end other pages.
 
+    `limit` is how many items a page has unless the query says so.
     An id that is none of the list's counts as absent: what the API says to one is not known.
     """
     ordered = list(items) if query.get("order") == "asc" else list(reversed(items))
     places = {item["id"]: index for index, item in enumerate(ordered)}
     rest = ordered[places.get(query.get("after"), -1) + 1 : places.get(query.get("before"))]
-    shown = rest[: query.get("limit", LIMIT)]
+    shown = rest[: query.get("limit", limit)]
     return listed(shown, more=len(rest) > len(shown))
 
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from harness.world import World
 
 UNUSED = ("fail", "allow")
+OPTIONS = {"unused": UNUSED, "dialect": ("openai", "azure", "foundry")}
+"""What a `harness` marker may say, and which values it takes; without a dialect the mock speaks all of them."""
+AZURE_VERSION = "2025-04-01-preview"
 LEAKS = (
     "OPENAI_ORG_ID",
     "OPENAI_PROJECT",
@@ -31,6 +34,9 @@ LEAKS = (
 )
 """Variables that would change the requests of a client; those that begin with AZURE_OPENAI_ do too."""
 
+_OWN = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT")
+"""Variables that lead to the mock, in some dialect or other."""
+
 _WORLD = pytest.StashKey["World"]()
 _JUDGED = pytest.StashKey[int]()
 
@@ -39,7 +45,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker."""
     config.addinivalue_line(
         "markers",
-        'harness(unused="fail"): what the mock does at the end of a test; unused="allow" lets turns be left over.',
+        'harness(unused="fail"): what the mock does at the end of a test; unused="allow" lets turns be left over. '
+        'harness(dialect="azure"): the mock is that provider alone (openai, azure, foundry), and so is the environment.',
     )
 
 
@@ -60,9 +67,13 @@ def mock(request: pytest.FixtureRequest, mock_server: Server, monkeypatch: pytes
     The test fails when a request found no turn, or a turn found no request (`@pytest.mark.harness(unused="allow")`
     permits the latter). The same test gives the same ids, times and key in every run.
     """
-    options(request.node)
+    from harness.dialect import ROOTS
+
+    dialect = options(request.node).get("dialect")
     name = f"{request.node.parent.nodeid}::{request.node.name}"
-    world = mock_server.mock.open(key_of(name), name, mock_server.base_url)
+    base_url = mock_server.base_url.removesuffix(ROOTS["openai"]) + ROOTS[dialect or "openai"]
+    world = mock_server.mock.open(key_of(name), name, base_url)
+    world.dialect = dialect
     request.node.stash[_WORLD] = world
     _lead(world, monkeypatch)
     yield world
@@ -127,16 +138,16 @@ def options(node: pytest.Item) -> dict[str, str]:
     """The options of the `harness` markers of a test, the closest winning; what does not fit is a ConfigError."""
     chosen = {"unused": UNUSED[0]}
     for marker in reversed(list(node.iter_markers("harness"))):
-        unknown = [*map(repr, marker.args), *(f"{name}=…" for name in marker.kwargs if name not in chosen)]
+        unknown = [*map(repr, marker.args), *(f"{name}=…" for name in marker.kwargs if name not in OPTIONS)]
         if unknown:
             raise ConfigError(
-                f"@pytest.mark.harness({', '.join(unknown)}): it knows {', '.join(chosen)}, as in unused='allow'."
+                f"@pytest.mark.harness({', '.join(unknown)}): it knows {', '.join(OPTIONS)}, as in unused='allow'."
             )
         chosen |= marker.kwargs
-    if chosen["unused"] not in UNUSED:
-        raise ConfigError(
-            f"@pytest.mark.harness(unused={chosen['unused']!r}): give one of {', '.join(map(repr, UNUSED))}."
-        )
+    for name, value in chosen.items():
+        if value not in OPTIONS[name]:
+            known = ", ".join(map(repr, OPTIONS[name]))
+            raise ConfigError(f"@pytest.mark.harness({name}={value!r}): give one of {known}.")
     return chosen
 
 
@@ -150,12 +161,24 @@ def key_of(name: str) -> str:
 
 
 def _lead(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in [*LEAKS, *(name for name in os.environ if name.startswith("AZURE_OPENAI_"))]:
+    for variable in [*LEAKS, *_OWN, *(name for name in os.environ if name.startswith("AZURE_OPENAI_"))]:
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setenv("OPENAI_BASE_URL", world.base_url)
-    monkeypatch.setenv("OPENAI_API_KEY", world.api_key)
+    for variable, value in _environment(world).items():
+        monkeypatch.setenv(variable, value)
     for variable in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(variable, "127.0.0.1", prepend=",")
+
+
+def _environment(world: World) -> dict[str, str]:
+    """What leads clients to a World; those for Azure are set only where it is Azure alone, or OpenAI's would take them."""
+    found = {"OPENAI_BASE_URL": world.base_url, "OPENAI_API_KEY": world.api_key}
+    if world.dialect == "azure":
+        key = {"AZURE_OPENAI_API_KEY": world.api_key, "OPENAI_API_VERSION": AZURE_VERSION}
+        return {"AZURE_OPENAI_ENDPOINT": world.azure_endpoint, **key}
+    if world.dialect == "foundry":
+        project = dict.fromkeys(("AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT"), world.project_endpoint)
+        return found | project
+    return found
 
 
 def _fail(world: World, *, unused: bool) -> None:

@@ -265,20 +265,20 @@ def _kind_alone(action: Any) -> bool:
 
 
 def _same(actual: Any, wanted: Any) -> bool:
-    return bool(actual == wanted) or _plain(actual) == _plain(wanted)
+    return bool(actual == wanted) or plain(actual) == plain(wanted)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value without what differs from event to event: ciphertexts, and the digits of logprobs."""
     if isinstance(value, list):
-        return [_plain(own) for own in value]
+        return [plain(own) for own in value]
     if not isinstance(value, dict):
         return value
-    plain = {name: _plain(own) for name, own in value.items() if name not in (*CIPHERTEXTS, "logprob")}
+    bare = {name: plain(own) for name, own in value.items() if name not in (*CIPHERTEXTS, "logprob")}
     for name in CIPHERTEXTS:
         if name in value:
-            plain[name] = value[name] is None
-    return plain
+            bare[name] = value[name] is None
+    return bare
 
 
 def _brief(value: Any) -> str:

@@ -8,7 +8,9 @@ from typing import Any
 
 from harness.contract import given
 from harness.exchange import Json, Request
+from harness.reminder import LEARNERS
 from harness.response import listed_input
+from harness.suppose import LEARNED
 from harness.transcript import conversation_id
 from harness.world import Conversation, Run, World
 
@@ -26,8 +28,12 @@ def remember(world: World, request: Request, answer: Any, events: Sequence[Json]
 
     `answer` is the object the API gave, `events` the stream that told it.
     """
+    if learner := LEARNERS.get(request.operation):
+        learner(world, request, answer if isinstance(answer, dict) else {}, events or ())
+        _forget(world)
     learn = _LEARN.get(request.operation)
-    if learn and isinstance(answer, dict):
+    if learn:
+        answer = answer if isinstance(answer, dict) else {}
         learn(world, request, answer)
         if events and request.body and request.body.get("background") and answer.get("id") in world.responses:
             world.record(answer["id"], events)
@@ -37,6 +43,7 @@ def remember(world: World, request: Request, answer: Any, events: Sequence[Json]
 def _created(world: World, request: Request, answer: Json) -> None:
     body, output = given(request.body), answer.get("output")
     if not isinstance(answer.get("id"), str) or not isinstance(output, list):
+        _lost(world, body)
         return
     _presume(world, body)
     transcript = world.transcript(body)
@@ -45,6 +52,12 @@ def _created(world: World, request: Request, answer: Json) -> None:
         _stored(world, {**answer, "output": items}, own, transcript.items[: transcript.start])
     if conversation := world.conversations.get(conversation_id(body) or ""):
         conversation.items += [*own, *items]
+
+
+def _lost(world: World, body: Json) -> None:
+    """An answer without its output: what it added to a conversation is not known."""
+    if conversation := world.conversations.get(conversation_id(body) or ""):
+        conversation.object = PRESUMED
 
 
 def _stored(world: World, response: Json, own: Sequence[Json], before: Sequence[Json]) -> None:
@@ -70,15 +83,14 @@ def _typed(item: Any) -> bool:
 
 def _retrieved(world: World, request: Request, answer: Json) -> None:
     """A background response as it stands now; one that the tape never made is left alone, its input is not known."""
-    known = world.responses.get(request.params["response_id"])
-    output = answer.get("output")
-    if known is None or not isinstance(output, list) or output == known.response.get("output"):
+    known, output = world.responses.get(request.params["response_id"]), answer.get("output")
+    if known is None or not isinstance(output, list):
         return
     before = len(known.transcript) - len(known.input) - len(known.response["output"])
-    items = [item for item in output if _typed(item)]
-    world.store(
-        {**answer, "id": request.params["response_id"], "output": items}, known.input, known.transcript[:before]
-    )
+    now = {**answer, "id": known.response["id"], "output": [item for item in output if _typed(item)]}
+    _stored(world, now, known.input, known.transcript[:before])
+    if known.events:
+        world.record(known.response["id"], known.events)
 
 
 def _deleted(world: World, request: Request, answer: Json) -> None:
@@ -120,14 +132,15 @@ _LEARN: Mapping[str, Recall] = {
     "DELETE /conversations/{conversation_id}": _conversation_deleted,
     "POST /conversations/{conversation_id}/items": _items_added,
     "DELETE /conversations/{conversation_id}/items/{item_id}": _item_deleted,
+    **LEARNED,
 }
 
 
 def _forget(world: World) -> None:
     """Drop the oldest of what is remembered, once there is twice as much as is kept."""
-    for table in (world.responses, world.pending, world.conversations):
+    for table in (world.responses, world.pending, world.conversations, world.assistants, world.threads):
         _halve(table, KEPT)
-    for links in (world.items, world.reasoning_of, world.follower_of):
+    for links in (world.items, world.reasoning_of, world.follower_of, world.uploads.files, world.uploads.stores):
         _halve(links, 8 * KEPT)
 
 

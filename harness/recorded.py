@@ -21,8 +21,12 @@ from harness.origin import PROVIDERS, evident, hidden, likely, place, provider, 
 
 FLAGS = ("no_request", "cut", "sanitized", "sequence_gaps", "transcribed")
 """Members of a flat exchange that, when true, become flags."""
+UNREAD = "_raw"
+"""The one member of an answer that was no JSON, as flat exchanges keep it."""
 _FORMS = ("multipart/", "application/x-www-form-urlencoded", "application/octet-stream")
-_WITH_BODY = ("/responses", "/responses/compact", "/responses/input_tokens")
+_WITH_BODY = re.compile(
+    r"/responses(/compact|/input_tokens)?|/assistants|/threads/runs|/threads/[^/]+/(messages|runs(/[^/]+/submit_tool_outputs)?)"
+)
 _REWRITTEN = re.compile(rb"[\"/][a-z]{2,12}_\w{0,40}(?:REDACTED|redacted|SANITIZED|[Ss]anitized)")
 """An id that is none any more."""
 _TEMPLATE = re.compile(r"/[{<][^/]*[}>]")
@@ -75,6 +79,8 @@ def recorded(found: Entry, name: str, number: int) -> Recorded:
     who, guessed = _who(found, host, path, request, said)
     if _TEMPLATE.search(path) or _REWRITTEN.search(orjson.dumps([path, request, *said[:2]])):
         flags |= {"sanitized"}
+    if isinstance(said.body, dict) and set(said.body) == {UNREAD}:
+        flags |= {"unread-answer"}
     if _is_unknown(found, path, request, raw):
         flags |= {"no_request"}
     own = found.extra.get("id")
@@ -100,8 +106,10 @@ def recorded(found: Entry, name: str, number: int) -> Recorded:
 
 
 def _noted(found: Entry) -> set[str]:
-    """What a flat exchange says of itself."""
+    """What an exchange says of itself; one with an `origin` was published, not recorded, and holds what was published."""
     noted = {flag for flag in FLAGS if found.extra.get(flag)} | ({"inferred"} if found.extra.get("inferred") else set())
+    if "origin" in found.extra:
+        noted.add("transcribed")
     return noted if found.status else noted | {"no-status"}
 
 
@@ -134,7 +142,7 @@ def _is_unknown(found: Entry, path: str, request: Any, raw: bytes | None) -> boo
         return False
     if raw is not None:
         return not found.headers.get("content-type", "").startswith(_FORMS)
-    return request is None and place(path) in _WITH_BODY
+    return request is None and _WITH_BODY.fullmatch(place(path) or "") is not None
 
 
 def _date(found: Entry, said: wire.Said) -> str:

@@ -25,6 +25,8 @@ _SHAPE: dict[str, dict[str, str]] = {
     "streams": {"conform": "count", "findings": "list", "drift": "list", "events": "count"},
 }
 """The report's sections and their members: a number, a number with its reasons, or a list."""
+_ASKED_FOR: dict[str, dict[str, str]] = {"respelled": {"same": "count", "different": "list"}}
+"""Sections that are there only when asked for."""
 
 
 def write(tally: Tally, out: IO[bytes]) -> None:
@@ -34,7 +36,7 @@ def write(tally: Tally, out: IO[bytes]) -> None:
         _member(out, name, tally.counts[name])
     out.write(b",\n")
     _with_reasons(out, tally, "skipped", "skipped")
-    for section, members in _SHAPE.items():
+    for section, members in _sections(tally).items():
         out.write(b',\n"%s": {' % section.encode())
         for number, (name, kind) in enumerate(members.items()):
             out.write(b",\n  " if number else b"\n  ")
@@ -43,6 +45,10 @@ def write(tally: Tally, out: IO[bytes]) -> None:
     out.write(b",\n")
     _list(out, tally, "unreadable", "unreadable")
     out.write(b"}\n")
+
+
+def _sections(tally: Tally) -> dict[str, dict[str, str]]:
+    return _SHAPE | _ASKED_FOR if tally.respelled else _SHAPE
 
 
 def _member(out: IO[bytes], name: str, value: Any) -> None:
@@ -74,9 +80,9 @@ def reasons(tally: Tally, at: str) -> dict[str, int]:
 
 
 def table(tally: Tally) -> Table:
-    """The counts: a row for each of requests, refusals, answers and streams."""
+    """The counts: a row for each of requests, refusals, answers and streams, and for what was respelled if anything was."""
     made = Table("", "judged", "good", "findings", "unverifiable", "drift", box=None, pad_edge=False)
-    for section, members in _SHAPE.items():
+    for section, members in _sections(tally).items():
         good = tally.counts[f"{section}.{next(iter(members))}"]
         wrong = sum(tally.counts[at] for at in FINDINGS if at.startswith(f"{section}."))
         unknown = tally.counts[f"{section}.unverifiable"]
@@ -102,7 +108,10 @@ def lines(tally: Tally) -> Iterator[str]:
 
 
 def _told(entry: Json) -> Iterator[str]:
-    if "recorded" in entry:
+    if isinstance(entry.get("recorded"), str):
+        yield f"{entry['at']}"
+        yield from (f"  {side.ljust(8)}  {_short(entry[side])}" for side in ("recorded", "mock"))
+    elif "recorded" in entry:
         yield f"recorded  {_error(entry['recorded'])}"
         yield f"mock      {_error(entry['mock']) if 'mock' in entry else 'takes it'}"
     elif "error" in entry:

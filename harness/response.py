@@ -1,12 +1,13 @@
-"""The response object: the full field set of 2026-08 with its defaults, echoing what the request asked for."""
+"""The response object: the full field set of 2026-10 with its defaults, echoing what the request asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 from harness.contract import conform
+from harness.echo import echoes, reasoning, text
+from harness.ending import DONE, Ending
 from harness.exchange import Finding, Json
 from harness.ids import Ids
 from harness.item import Item, finish
@@ -25,14 +26,20 @@ TOOL_USAGE: Json = {
 }
 
 
-def skeleton(body: Json, id: str, created_at: int, *, conversation: str | None = None) -> Json:
-    """A response as `response.created` carries it: in progress, nothing said yet; times are unix seconds."""
-    made = {**_blank(model(body.get("model") or "")), "id": id, "created_at": created_at}
-    for name, value in body.items():
-        if value is not None and (echo := _ECHOES.get(name)):
-            made[name] = echo(value)
-    if asked := body.get("reasoning"):
-        made["reasoning"] = _reasoning(model(body.get("model") or ""), asked)
+OF_PROMPTS = "gpt-4.1"
+"""The model of a request that leaves it to its prompt template."""
+
+
+def skeleton(
+    body: Json, id: str, created_at: int, *, conversation: str | None = None, items: Sequence[Json] | None = None
+) -> Json:
+    """A response as `response.created` carries it: in progress, nothing said yet; times are unix seconds.
+
+    `items` are all that the model reads, the request's own input unless given.
+    """
+    family = model(body.get("model") or OF_PROMPTS)
+    read = input_items(body) if items is None else items
+    made = {**_blank(family), "id": id, "created_at": created_at, **echoes(body, family, read)}
     if conversation:
         made["conversation"] = {"id": conversation}
     return made
@@ -46,6 +53,7 @@ def _blank(family: Model) -> Json:
         "object": "response",
         "created_at": 0,
         "status": "in_progress",
+        "access_programs": None,
         "background": False,
         "completed_at": None,
         "error": None,
@@ -62,12 +70,12 @@ def _blank(family: Model) -> Json:
         "previous_response_id": None,
         "prompt_cache_key": None,
         "prompt_cache_retention": family.retention,
-        "reasoning": _reasoning(family, {}),
+        "reasoning": reasoning(family, {}),
         "safety_identifier": None,
         "service_tier": "auto",
         "store": True,
         "temperature": 1.0,
-        "text": _text({}),
+        "text": text({}),
         "tool_choice": "auto",
         "tool_usage": TOOL_USAGE,
         "tools": [],
@@ -80,15 +88,28 @@ def _blank(family: Model) -> Json:
     }
 
 
-def finish_with(started: Json, output: Sequence[Json], usage: Json, now: int, status: str = "completed") -> Json:
-    """The response at its end: `started` itself, which nobody else holds, with what was said."""
+def finish_with(started: Json, output: Sequence[Json], usage: Json, now: int, ending: Ending = DONE) -> Json:
+    """The response at its end: `started` itself, which nobody else holds, with what was said.
+
+    Recorded: one that failed has no usage, and its tier is still the one asked for.
+    """
     tier = started["service_tier"]
-    started["status"] = status
-    started["completed_at"] = now if status == "completed" else None
+    started["status"] = ending.status
+    started["completed_at"] = now if ending.status == "completed" else None
     started["output"] = list(output)
-    started["service_tier"] = {"auto": "default", "fast": "priority"}.get(tier, tier)
-    started["usage"] = usage
+    started["tool_usage"] = _used(output)
+    if ending.status != "failed":
+        started["service_tier"] = {"auto": "default", "fast": "priority"}.get(tier, tier)
+        started["usage"] = usage
+    started.update(ending.members)
     return started
+
+
+def _used(output: Sequence[Json]) -> Json:
+    """What the tools the API runs have used: a search of the web counts once, whatever it looks for."""
+    actions = [item.get("action") or {} for item in output if item["type"] == "web_search_call"]
+    searches = sum(action.get("type") == "search" for action in actions)
+    return {**TOOL_USAGE, "web_search": {"num_requests": searches}} if searches else TOOL_USAGE
 
 
 def billed(response: Json) -> Json:
@@ -102,115 +123,9 @@ def departure(item: Item) -> Finding | None:
     return conform("Response", {**_blank(model("gpt-4.1")), "id": "resp_0", "output": [said]})
 
 
-def _reasoning(family: Model, asked: Json) -> Json:
-    summary = asked.get("summary")
-    if family.turns is None:
-        return {"effort": asked.get("effort"), "summary": summary}
-    return {
-        "context": asked.get("context") or family.turns,
-        "effort": asked.get("effort") or family.effort,
-        "mode": asked.get("mode") or "standard",
-        "summary": summary,
-    }
-
-
-def _text(asked: Json) -> Json:
-    format = asked.get("format") or {"type": "text"}
-    if format.get("type") == "json_schema":
-        schema = format.get("schema")
-        strict = format.get("strict")
-        description = format.get("description")
-        format = {
-            "type": "json_schema",
-            "description": description,
-            "name": format.get("name"),
-            "schema": schema,
-            "strict": True if strict is None else strict,
-        }
-    return {"format": format, "verbosity": asked.get("verbosity") or "medium"}
-
-
-def _function(tool: Json) -> Json:
-    strict = True if tool.get("strict") is None else tool["strict"]
-    parameters = tool.get("parameters")
-    if strict and "strict" not in tool and isinstance(parameters, dict):
-        parameters = {"additionalProperties": False, **parameters}
-    return {
-        "type": "function",
-        "description": tool.get("description"),
-        "name": tool["name"],
-        "output_schema": tool.get("output_schema"),
-        "parameters": parameters,
-        "strict": strict,
-        **{name: tool[name] for name in ("defer_loading", "async", "allowed_callers") if name in tool},
-    }
-
-
-def _file_search(tool: Json) -> Json:
-    ranking = {"ranker": "auto", "score_threshold": 0.0, **(tool.get("ranking_options") or {})}
-    return {"filters": None, "max_num_results": 20, **tool, "ranking_options": ranking}
-
-
-def _web_search(tool: Json) -> Json:
-    where = {"type": "approximate", "city": None, "country": "US", "region": None, "timezone": None}
-    location = {**where, **(tool.get("user_location") or {})}
-    return {"filters": None, "search_context_size": "medium", **tool, "user_location": location}
-
-
-def _mcp(tool: Json) -> Json:
-    defaults = {"allowed_tools": None, "headers": None, "require_approval": "always", "server_description": None}
-    headers = dict.fromkeys(tool.get("headers") or {}, "<redacted>") or None
-    return {**defaults, **tool, "headers": headers}
-
-
-_NORMAL: Mapping[str, Callable[[Json], Json]] = {
-    "function": _function,
-    "file_search": _file_search,
-    "web_search": _web_search,
-    "mcp": _mcp,
-}
-
-
-def _tool(tool: Json) -> Json:
-    """A tool as the response echoes it, with the defaults the API fills in."""
-    return _NORMAL.get(tool["type"], dict)(tool)
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-_ECHOES: Mapping[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("frequency_penalty", "presence_penalty", "temperature", "top_p"), float),
-    **dict.fromkeys(
-        (
-            "background",
-            "instructions",
-            "max_output_tokens",
-            "max_tool_calls",
-            "metadata",
-            "parallel_tool_calls",
-            "previous_response_id",
-            "prompt_cache_key",
-            "prompt_cache_retention",
-            "safety_identifier",
-            "service_tier",
-            "store",
-            "tool_choice",
-            "top_logprobs",
-            "truncation",
-            "user",
-        ),
-        _same,
-    ),
-    "text": _text,
-    "tools": lambda tools: list(map(_tool, tools)),
-}
-"""The members of a request that its response repeats, and how."""
-
-
 _PARTS: Mapping[str, Json] = {
     "output_text": {"annotations": [], "logprobs": []},
+    "input_file": {"file_id": None},
     "input_image": {"detail": "auto", "file_id": None, "image_url": None},
 }
 """The members a part has in a list although the client may leave them out."""

@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol, Required, TypedDict, Unpack
 
 from harness.errors import ApiError, RegistrationError
 from harness.exchange import Json
+from harness.files import Uploads
 from harness.organization import Organization
 
 Level = Literal["recorded", "reported", "documented", "typed", "assumed"]
@@ -35,10 +36,13 @@ class World(Protocol):
     responses: Mapping[str, Any]
     pending: Mapping[str, Any]
     conversations: Mapping[str, Any]
+    assistants: Mapping[str, Json]
+    threads: Mapping[str, Any]
     items: Mapping[str, Json]
     reasoning_of: Mapping[str, str]
     follower_of: Mapping[str, str]
     ciphertexts: Set[str]
+    uploads: Uploads
 
 
 Facts = Mapping[str, Any]
@@ -81,7 +85,8 @@ class Case:
     `body` is merged over `{"model": "gpt-4.1", "input": "hi"}`; a None deletes only where `absent` lists the key.
     `headers` replaces the headers, `raw` the whole body. `path` is for other operations than `POST /responses`.
     `before` are earlier cases; `{n.id}` in a string means the id of the n-th answer, and `{n.output.i.id}` goes deeper.
-    `turns` is what the model says to the requests, in order; `given` is the organization at the last request.
+    `turns` is what the model says to the requests, in order; `given` is the organization at the last request, `skip` the
+    seconds of the World that pass before it.
     """
 
     body: Any = None
@@ -92,6 +97,7 @@ class Case:
     raw: bytes | None = None
     on: str | None = None
     given: Organization | None = None
+    skip: int | None = None
 
 
 def after(*steps: Json | Case, turns: Sequence[Any] = ()) -> Case:
@@ -117,6 +123,9 @@ class Rule:
     keyword: str | None = None
     fix: str = ""
     when: tuple[str, ...] = ()
+    since: str = ""
+    until: str = ""
+    dialects: tuple[str, ...] = ()
 
     @property
     def summary(self) -> str:
@@ -145,7 +154,8 @@ class Words(TypedDict, total=False):
     `rejects` maps the exact words of the API to the request that earns them; what is in `accepts` no rule may refuse.
     `on` names operations (`POST /responses` by default, `*` for all), `fix` says what a client should do instead.
     `when` names members of the body, one of which a request must have to break the rule (`input[]`: an array as input);
-    others are not asked.
+    others are not asked. `since` and `until` are the days between which the API spoke so, where it has not always done.
+    `dialects` are the ones that speak so (`openai`, `azure`, `foundry`); without it all do.
     """
 
     error: Required[ApiError]
@@ -155,6 +165,9 @@ class Words(TypedDict, total=False):
     on: str | Sequence[str]
     when: str | Sequence[str]
     fix: str
+    since: str
+    until: str
+    dialects: str | Sequence[str]
 
 
 def rule(**words: Unpack[Words]) -> Callable[[Check], Check]:
@@ -178,6 +191,11 @@ def shape(id: str, doc: str, *, keyword: str = "x-rule", **words: Unpack[Words])
     `keyword` makes it the rule for that JSON Schema keyword everywhere; without it, the schema names the rule (`x-rule`).
     """
     _add(id, sys._getframe(1).f_globals["__name__"], inspect.cleandoc(doc), words, keyword=keyword)
+
+
+def retired(id: str, doc: str, **words: Unpack[Words]) -> None:
+    """Register words that the API used `until` a day: nothing is refused so, but a recording of then is understood."""
+    _add(id, sys._getframe(1).f_globals["__name__"], inspect.cleandoc(doc), words)
 
 
 def _add(
@@ -204,6 +222,9 @@ def _add(
         needs=needs,
         keyword=keyword,
         fix=words.get("fix", ""),
+        since=words.get("since", ""),
+        until=words.get("until", ""),
+        dialects=_several(words.get("dialects", ())),
     )
     if problem := _problem(made):
         raise RegistrationError(f"rule {id} in {module} {problem}")
@@ -217,7 +238,7 @@ def _problem(made: Rule) -> str | None:
         return "has no docstring"
     if not made.sources:
         return "has no source: add source=reported('https://…', '2026-01-31'), or assumed('why')"
-    if not made.rejects and made.level != "assumed":
+    if not (made.rejects or made.until) and made.level != "assumed":
         return "has no example: add rejects={'the exact words': {…}}"
     return None
 

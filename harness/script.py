@@ -1,7 +1,8 @@
 """What the model says next: turns, routes that choose among them, and the loud answer to a request no turn fits.
 
-A turn is an item, a list of items, a function of the request that returns one of these, or a generator function whose
-yields are turns. Routes are tried in the order they were added, the unconditional script last; a spent route steps aside.
+A turn is an item, a list of items with or without an ending (`harness.ending`), a function of the request that returns
+one of these, or a generator function whose yields are turns. Routes are tried in the order they were added, the
+unconditional script last; a spent route steps aside.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from fnmatch import fnmatchcase
 from re import Pattern
 from typing import Any
 
+from harness.ending import DONE, Ending, Line
 from harness.errors import HarnessError, NoTurn, ScriptError
 from harness.exchange import Json, Request
 from harness.item import Item
 from harness.response import departure
 from harness.transcript import input_items
 
-Turn = Item | Sequence[Item] | Callable[[Request], Any] | Iterator[Any]
+Turn = Line | Sequence[Line] | Callable[[Request], Any] | Iterator[Any]
 Matcher = str | Pattern[str] | Callable[[Any], bool] | Sequence[str]
 
 KNOWN = 1000
@@ -79,8 +81,8 @@ class Route:
         found = ((name, wanted, said(request, name)) for name, wanted in self.conditions.items())
         return [(name, wanted, actual) for name, wanted, actual in found if not fits(name, wanted, actual)]
 
-    def next(self, request: Request) -> list[Item]:
-        """The next turn as items; a generator gives its next yield, and none when it returns: then it is done."""
+    def next(self, request: Request) -> list[Line]:
+        """The lines of the next turn; a generator gives its next yield, and none when it returns: then it is done."""
         turn = self.turns[0]
         if callable(turn) and inspect.isgeneratorfunction(turn):
             turn = self.turns[0] = turn(request)
@@ -92,7 +94,7 @@ class Route:
             self.turns.popleft()
             said = self._asked(turn, request) if callable(turn) else turn
         self.taken += 1
-        return items_of(said, self)
+        return lines_of(said, self)
 
     def _asked(self, ask: Callable[..., Any], *args: Any) -> Any:
         """What a function or generator of the user says; what it raises becomes a ScriptError, so that the test fails."""
@@ -124,23 +126,29 @@ def _started(turn: Iterator[Any]) -> bool:
 
 def _valid(turn: Any, route: Route) -> None:
     if not isinstance(turn, Iterator) and not callable(turn):
-        items_of(turn, route)
+        lines_of(turn, route)
 
 
-def items_of(turn: Any, route: Route) -> list[Item]:
-    """A turn as a list of items; anything else is a ScriptError that says what is allowed."""
-    items = list(turn) if isinstance(turn, list | tuple) else [turn]
-    if not items:
+def lines_of(turn: Any, route: Route) -> list[Line]:
+    """A turn as its lines: items, then an ending if it has one; anything else is a ScriptError that says what is allowed."""
+    lines = list(turn) if isinstance(turn, list | tuple) else [turn]
+    ended = isinstance(lines[-1] if lines else None, Ending)
+    items = lines[:-1] if ended else lines
+    if not items and not (ended and lines[-1].status != DONE.status):
         raise ScriptError(f"{route}: {turn!r} is an empty turn. Give at least one item: a model always says something.")
     for item in items:
         if not isinstance(item, Item):
-            raise ScriptError(
-                f"{route}: {item!r} is not a turn. Give an item (message('hi'), function_call('f', {{}})), a list of "
-                "items, a function of the request that returns one of these, or a generator function that yields them."
-            )
+            raise ScriptError(f"{route}: {item!r} {_NOT_LAST if isinstance(item, Ending) else _NO_TURN}")
         if route.known.get(id(item)) is not item:
             _judge(item, route)
-    return items
+    return lines
+
+
+_NOT_LAST = "is not the last line of its turn. Give it last: [message('Once'), incomplete()]."
+_NO_TURN = (
+    "is not a turn. Give an item (message('hi'), function_call('f', {})), a list of items, a function of the request "
+    "that returns one of these, or a generator function that yields them."
+)
 
 
 def _judge(item: Item, route: Route) -> None:
@@ -173,7 +181,7 @@ def fits(name: str, wanted: Matcher, actual: Any) -> bool:
 class Script:
     """The routes of one World; `fallback` answers when nothing was scripted at all."""
 
-    fallback: Callable[[Request], Sequence[Item]] | None = None
+    fallback: Callable[[Request], Sequence[Line]] | None = None
     routes: list[Route] = field(default_factory=list)
     default: Route | None = None
 
@@ -200,8 +208,8 @@ class Script:
         """Turns that no request has taken, with their routes."""
         return [(route, turn) for route in self.all_routes for turn in route.turns if not _started_turn(turn)]
 
-    def next(self, request: Request) -> list[Item]:
-        """The items that answer a request; NoTurn says why none does, with the closest route and a field diff."""
+    def next(self, request: Request) -> list[Line]:
+        """The turn that answers a request; NoTurn says why none does, with the closest route and a field diff."""
         routes = self.all_routes
         for route in routes:
             while route.turns and not route.misses(request):

@@ -7,6 +7,7 @@ A Python file defines `script` (a turn, a list of turns, or a function that answ
       - message: "Hello."
       - function_call: {name: get_weather, arguments: {city: Paris}}
       - [{reasoning: "…"}, {message: "…"}]
+      - [{message: "Once upon"}, {incomplete: max_output_tokens}]
     when:
       - instructions: planner
         script: [{message: "Ask ops."}]
@@ -21,7 +22,7 @@ import ast
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -33,14 +34,18 @@ from typing import Any
 import yaml
 
 import harness.items  # noqa: F401  (registers every kind)
+from harness.ending import ENDINGS, Line
 from harness.errors import HarnessError, ScriptError
 from harness.exchange import Request
-from harness.item import ITEMS, Item
+from harness.item import ITEMS
 from harness.script import CONDITIONS, Matcher, Route, Turn
 from harness.world import World
 
 Model = Callable[[Request], Any]
 """A function that answers every request with a turn."""
+
+LINES: Mapping[str, Callable[..., Line]] = {**{name: kind.builder for name, kind in ITEMS.items()}, **ENDINGS}
+"""What a line of a YAML script may be, by name."""
 
 TIMESTAMP = "tag:yaml.org,2002:timestamp"
 
@@ -103,10 +108,10 @@ def _always(model: Model, route: Route) -> Model:
     return always
 
 
-def _again(turns: list[list[Item]]) -> Model:
+def _again(turns: list[list[Line]]) -> Model:
     """A turn that tells all these over and over."""
 
-    def again(_: Request) -> Generator[list[Item], Request, None]:
+    def again(_: Request) -> Generator[list[Line], Request, None]:
         # A generator takes the request that a Route sends in; cycle itself would not.
         yield from (turn for turn in cycle(turns))
 
@@ -313,19 +318,19 @@ class _Document:
         turns = [self.turn(entry) for entry in self.listed(node, "script")]
         return [_again(turns)] if repeat else list(turns)
 
-    def turn(self, node: yaml.Node) -> list[Item]:
+    def turn(self, node: yaml.Node) -> list[Line]:
         alone = isinstance(node, yaml.MappingNode)
-        return [self.item(entry) for entry in ([node] if alone else self.listed(node, "a turn"))]
+        return [self.line(entry) for entry in ([node] if alone else self.listed(node, "a turn"))]
 
-    def item(self, node: yaml.Node) -> Item:
+    def line(self, node: yaml.Node) -> Line:
         if not isinstance(node, yaml.MappingNode) or len(node.value) != 1:
             form = "An item is one name with its arguments: `message: {text: …}`."
             raise self.wrong(node, f"{self.value(node)!r} is no item. {form}")
-        ((name, said),) = self.members(node, "item", ITEMS).items()
+        ((name, said),) = self.members(node, "item", LINES).items()
         return self.built(name, said)
 
-    def built(self, name: str, node: yaml.Node) -> Item:
-        builder = ITEMS[name].builder
+    def built(self, name: str, node: yaml.Node) -> Line:
+        builder = LINES[name]
         signature = inspect.signature(builder)
         known = [each.name for each in signature.parameters.values() if each.kind is not each.VAR_POSITIONAL]
         if isinstance(node, yaml.MappingNode):

@@ -5,12 +5,13 @@ A stream goes out in as few writes as it takes: one send per event costs five ti
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import uvicorn
@@ -49,15 +50,35 @@ class App:
         """Serve one request."""
         if f"{scope['path']}/".startswith(f"{CONTROL}/"):
             await self._control(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._connect(scope, receive, send)
         else:
             body = await _body(receive)
             if body is not None:
                 await _reply(send, self._answer(scope, body))
 
     def _answer(self, scope: Scope, body: bytes) -> Answer:
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        query = asked(scope["query_string"]) if scope["query_string"] else {}
-        return self.mock.handle(scope["method"], scope["path"], headers, query, body)
+        return self.mock.handle(scope["method"], scope["path"], *_said(scope), body)
+
+    async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
+        from harness.duplex import refuse, serve
+
+        await receive()
+        opened = self.mock.socket(scope["path"], *_said(scope))
+        await (refuse(opened, send) if isinstance(opened, Answer) else serve(opened, receive, send))
+
+
+def _said(scope: Scope) -> tuple[dict[str, str], dict[str, str | list[str]]]:
+    """The headers and the query of a request."""
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+    return headers, asked(scope["query_string"]) if scope["query_string"] else {}
+
+
+def upgraded(**given: Any) -> asyncio.Protocol:
+    """The protocol of a connection that becomes a WebSocket; loaded with the first one, most servers never see one."""
+    from harness.duplex import Protocol as Sockets
+
+    return Sockets(**given)
 
 
 async def _body(receive: Receive) -> bytes | None:
@@ -75,7 +96,7 @@ async def _body(receive: Receive) -> bytes | None:
 
 async def _reply(send: Send, answer: Answer) -> None:
     streamed = answer.events is not None
-    body = frames(answer.events or ()) if streamed else orjson.dumps(answer.body)
+    body = frames(answer.events or ()) if streamed else _bytes(answer.body)
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers.items()]
     if not streamed:
         headers.append((b"content-length", str(len(body)).encode()))
@@ -84,6 +105,11 @@ async def _reply(send: Send, answer: Answer) -> None:
     for start in range(0, last, WRITE):
         await send({"type": "http.response.body", "body": body[start : start + WRITE], "more_body": True})
     await send({"type": "http.response.body", "body": body[last:]})
+
+
+def _bytes(body: Any) -> bytes:
+    """A body as it goes out: JSON, unless it is the bytes of a file."""
+    return body if isinstance(body, bytes) else orjson.dumps(body)
 
 
 class Server:
@@ -118,14 +144,16 @@ class Server:
 
 
 def config(mock: Mock) -> uvicorn.Config:
-    """How uvicorn runs the app: nothing logged but its own faults, no lifespan, no WebSockets."""
+    """How uvicorn runs the app: nothing logged but its own faults, no lifespan."""
     return uvicorn.Config(
         App(mock),
         http=Protocol,
         log_level="warning",
         access_log=False,
         lifespan="off",
-        ws="none",
+        ws=cast("Any", upgraded),
+        ws_max_size=LARGEST,
+        ws_per_message_deflate=False,
         proxy_headers=False,
         server_header=False,
         timeout_keep_alive=75,

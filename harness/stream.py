@@ -33,8 +33,11 @@ def events(
         )
     pen = Writer(obfuscate and not background)
     pen.opening(response, background)
-    for index, (wire, item) in enumerate(zip_longest(response["output"], items[: len(response["output"])])):
-        pen.item(index, wire, item.deltas if item else {})
+    output = response["output"]
+    # Recorded: the item at which a response fails is never done.
+    open_from = len(output) - (response["status"] == "failed")
+    for index, (wire, item) in enumerate(zip_longest(output, items[: len(output)])):
+        pen.item(index, wire, item.deltas if item else {}, index >= open_from)
     pen.closing(response)
     return pen.events
 

@@ -34,6 +34,27 @@ def of_format(schema: Json) -> Iterator[str]:
     yield from _everywhere(schema, (), _strict)
 
 
+def closed(schema: Any) -> Any:
+    """A schema as the API closes it where `strict` is left out: its objects take nothing else and require everything.
+
+    Recorded: microsoft/agent-framework ConformanceTraces (2025-10), langchain-ai/langchain test_system_additional_tools
+    (2026-09). An object that is open by its own words (`additionalProperties`) stays so.
+    """
+    if isinstance(schema, list):
+        return [closed(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {name: closed(value) if name in ("items", *_INSIDE_LISTS) else value for name, value in schema.items()}
+    for name in _INSIDE_NAMES:
+        if name in schema:
+            made[name] = {key: closed(inner) for key, inner in _object_at(schema, name).items()}
+    if schema.get("type") == "object" or "properties" in schema:
+        made.setdefault("additionalProperties", False)
+        required = _array_at(schema, "required")
+        made["required"] = [*required, *(name for name in _object_at(schema, "properties") if name not in required)]
+    return made
+
+
 def _root(schema: Json) -> Iterator[str]:
     if schema.get("type") != "object" and "$ref" not in schema and schema:
         yield f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{schema.get('type')}\"'."

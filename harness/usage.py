@@ -43,13 +43,15 @@ def _characters(thing: Any) -> int:
     return count
 
 
-def usage(input_tokens: int, output: Sequence[Json]) -> Json:
-    """The `usage` object of a response."""
+def usage(input_tokens: int, output: Sequence[Json], spent: int | None = None) -> Json:
+    """The `usage` object of a response; `spent` is what its output has cost, where that is known."""
     said = reasoned = 0
     for item in output:
         count = tokens((item,))
         said += count
         reasoned += count if item["type"] == "reasoning" else 0
+    if spent is not None:
+        said, reasoned = spent, min(reasoned, spent)
     return {
         "input_tokens": input_tokens,
         "input_tokens_details": {"cache_write_tokens": 0, "cached_tokens": 0},

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from traceback import extract_tb
 
@@ -18,6 +19,7 @@ import orjson
 from harness.errors import HarnessError
 from harness.exchange import Json
 from harness.judge import Verdict, judge
+from harness.respell import respell
 from harness.scrub import hide
 from harness.tape import NotATape, Recorded, files, read
 from harness.world import World
@@ -37,13 +39,15 @@ _INDEX = re.compile(r"\[\d+\]")
 class Tally:
     """What came of recordings: how often each verdict was given, why some exchanges were not judged, where the rest is.
 
-    `spools` are files of JSON lines, `[verdict, entry]` each, in the order of the recordings.
+    `spools` are files of JSON lines, `[verdict, entry]` each, in the order of the recordings. `respelled` says whether
+    streams were compared with what the mock makes of their answers.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
     why: Counter[tuple[str, str]] = field(default_factory=Counter)
     gathered: dict[tuple[str, str, str], Json] = field(default_factory=dict)
     spools: list[Path] = field(default_factory=list)
+    respelled: bool = False
 
     def gather(self, at: str, entry: Json) -> None:
         """Note what may be said very often: the first entry of a kind, and how often there was one."""
@@ -80,39 +84,46 @@ FINDINGS = (
     "refusals.missed",
     "answers.findings",
     "streams.findings",
+    "respelled.different",
     "unreadable",
 )
 """Verdicts that speak against the mock or the recording."""
 
 
-def verify(paths: Sequence[Path], folder: Path, jobs: int = 1) -> Tally:
+def verify(paths: Sequence[Path], folder: Path, jobs: int = 1, *, respelled: bool = False) -> Tally:
     """Judge every recording at `paths`, files or folders; `folder` is an empty one for the findings.
 
+    With `respelled` every recorded stream is also compared with what the mock makes of its answer (`harness.respell`).
     TapeError when a path does not exist. A file that is no recording is counted, one that breaks off is listed.
     """
-    tally = Tally()
+    tally = Tally(respelled=respelled)
     named = {path for path in paths if path.is_file()}
     recordings = list(dict.fromkeys(files(paths)))
     spools = (folder / f"{number}.jsonl" for number in range(len(recordings)))
-    for each in _side_by_side(recordings, spools, [file in named for file in recordings], jobs):
+    one_file = partial(_one_file, respelled=respelled)
+    for each in _side_by_side(one_file, recordings, spools, [file in named for file in recordings], jobs):
         tally.add(each)
     return tally
 
 
 def _side_by_side(
-    recordings: Sequence[Path], spools: Iterable[Path], asked: Sequence[bool], jobs: int
+    one_file: Callable[[Path, Path, bool], Tally],
+    recordings: Sequence[Path],
+    spools: Iterable[Path],
+    asked: Sequence[bool],
+    jobs: int,
 ) -> Iterator[Tally]:
     if jobs == 1 or len(recordings) < 2:
-        yield from map(_one_file, recordings, spools, asked)
+        yield from map(one_file, recordings, spools, asked)
         return
     with ProcessPoolExecutor(min(jobs, len(recordings))) as pool:
-        yield from pool.map(_one_file, recordings, spools, asked)
+        yield from pool.map(one_file, recordings, spools, asked)
 
 
-def _one_file(recording: Path, spool: Path, asked: bool) -> Tally:
+def _one_file(recording: Path, spool: Path, asked: bool, *, respelled: bool = False) -> Tally:
     tally = Tally()
     with spool.open("wb") as lines:
-        for at, entry in _verdicts(recording, asked):
+        for at, entry in _verdicts(recording, asked, respelled):
             tally.counts[at] += 1
             if entry is None:
                 continue
@@ -129,22 +140,24 @@ def _one_file(recording: Path, spool: Path, asked: bool) -> Tally:
     return tally
 
 
-def _verdicts(recording: Path, asked: bool) -> Iterator[Verdict]:
+def _verdicts(recording: Path, asked: bool, respelled: bool) -> Iterator[Verdict]:
     worlds: OrderedDict[str, World] = OrderedDict()
     try:
         for recorded in read(recording):
             yield Verdict("exchanges")
-            yield from _judged(recorded, _world(worlds, recorded.file))
+            yield from _judged(recorded, _world(worlds, recorded.file), respelled)
     except NotATape as problem:
         yield Verdict("unreadable", _unreadable(recording, problem)) if asked else Verdict("others")
     except HarnessError as problem:
         yield Verdict("unreadable", _unreadable(recording, problem))
 
 
-def _judged(recorded: Recorded, world: World) -> Iterator[Verdict]:
+def _judged(recorded: Recorded, world: World, respelled: bool) -> Iterator[Verdict]:
     """The verdicts of one exchange; should a rule fail on it, that is told, and the next exchange is judged."""
     try:
         yield from judge(recorded, world)
+        if respelled:
+            yield from respell(recorded)
     except Exception as problem:
         *_, last = extract_tb(problem.__traceback__)
         said = f"the harness failed on {recorded.id}: {last.name} raised {type(problem).__name__}; please report it"

@@ -28,10 +28,15 @@ _FIELD = re.compile(r"\s*(?:event|data|id|retry)?:")
 _BREAK = re.compile(r"\r\n|\n|\r")
 _HEX = re.compile(r"(?:[0-9a-f]{2})+")
 _DONE = "[DONE]"
+_BESIDE = ("thread.", "error")
+"""How the names of events begin that the Assistants API tells beside their data, not in it."""
 
 
 class Said(NamedTuple):
-    """What an answer's body was: a JSON value, or the data of its events in order, and what is odd about it."""
+    """What an answer's body was: a JSON value, or the data of its events in order, and what is odd about it.
+
+    An event of the Assistants API is `{"event", "data"}`: its data does not say which it is.
+    """
 
     body: Any = None
     events: list[Json] | None = None
@@ -111,8 +116,9 @@ def _told(pairs: Sequence[tuple[str, Any]]) -> Said:
     for index, (name, said) in enumerate(pairs):
         data = _data(said)
         if isinstance(data, dict):
-            events.append(data)
-            flags |= {"event-names"} if name and name != data.get("type") else set()
+            beside = name.startswith(_BESIDE) and name != data.get("type")
+            events.append({"event": name, "data": data} if beside else data)
+            flags |= {"event-names"} if name and name != data.get("type") and not beside else set()
         elif data == _DONE:
             flags.add("done-marker")
         else:

@@ -5,19 +5,29 @@ A World is what the `mock` fixture gives to a test. Two Worlds share nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
+from harness.approvals import Approval, Ledger
 from harness.ciphertext import Bond, seal
+from harness.dialect import FOUNDRY, ROOTS, chosen
+from harness.ending import DONE, Ending, Line
 from harness.errors import ConfigError
 from harness.exchange import Answer, Exchange, Json, Request
+from harness.files import Uploads
 from harness.ids import Ids
-from harness.item import ITEMS, Item
+from harness.include import Whole, veiled
+from harness.item import ITEMS
+from harness.leave import Servers
+from harness.mcp import Server, serve
 from harness.organization import ORDINARY, Organization
 from harness.response import finish_with
 from harness.script import Matcher, Route, Script, Turn
+from harness.telling import Citations
+from harness.threads import Thread
 from harness.transcript import OUTPUTS, Transcript, conversation_id, resolve
 
 EPOCH = 1_790_000_000
@@ -40,7 +50,7 @@ class Stored:
 class Run(NamedTuple):
     """A response that the model has answered and that may still be under way.
 
-    `started` is the response as it began, `output` and `usage` are how it ends. `given` are its own input items,
+    `started` is the response as it began, `output`, `usage` and `ending` are how it ends. `given` are its own input items,
     `before` the items it continues; `kept` says whether it is stored at its end.
     """
 
@@ -51,6 +61,7 @@ class Run(NamedTuple):
     before: Sequence[Json]
     conversation: str | None = None
     kept: bool = True
+    ending: Ending = DONE
 
 
 @dataclass(slots=True)
@@ -65,7 +76,7 @@ class World:
     """What one API key sees. `base_url` and `api_key` are what any client needs to reach it.
 
     With `automatic` each retrieve of a background response moves it on by one step; set it to False, and `advance`
-    alone does.
+    alone does. `dialect` is the only one it speaks (openai, azure, foundry), None all of them: each has paths of its own.
     """
 
     def __init__(
@@ -75,7 +86,8 @@ class World:
         api_key: str = "",
         base_url: str = "",
         organization: Organization | None = None,
-        fallback: Callable[[Request], Sequence[Item]] | None = None,
+        fallback: Callable[[Request], Sequence[Line]] | None = None,
+        dialect: str | None = None,
     ) -> None:
         self.name = name
         self.api_key = api_key
@@ -83,18 +95,38 @@ class World:
         self.account = organization or ORDINARY
         self.ids = Ids(name)
         self.now = EPOCH
+        self.skipped = 0
+        self.dialect = chosen(dialect)
+        self.deployed: dict[str, Json] = {}
         self.turns = Script(fallback)
         self.responses: dict[str, Stored] = {}
         self.pending: dict[str, Run] = {}
         self.automatic = True
         self.conversations: dict[str, Conversation] = {}
+        self.uploads = Uploads(self)
         self.items: dict[str, Json] = {}
+        self.wholes: dict[str, Whole] = {}
         self.reasoning_of: dict[str, str] = {}
         self.follower_of: dict[str, str] = {}
         self.ciphertexts: set[str] = set()
+        self.assistants: dict[str, Json] = {}
+        self.threads: dict[str, Thread] = {}
+        self.citations: Citations = "both"
+        self.servers = Servers()
+        self.ledger = Ledger()
         self.exchanges: list[Exchange] = []
         self.seen = 0
         self.problems: list[tuple[Request, str]] = []
+
+    @property
+    def azure_endpoint(self) -> str:
+        """What a client for Azure OpenAI takes as its endpoint."""
+        return urlsplit(self.base_url)._replace(path="").geturl()
+
+    @property
+    def project_endpoint(self) -> str:
+        """What a client for Azure AI Foundry takes as the endpoint of its project."""
+        return self.azure_endpoint + ROOTS[FOUNDRY].removesuffix("/openai/v1")
 
     def script(self, *turns: Turn) -> Route:
         """What the model says to the next requests that no `when` route answers, one turn a request."""
@@ -113,6 +145,22 @@ class World:
         asked = {"instructions": instructions, "tools": tools, "model": model, "input": input, "agent": agent}
         return self.turns.when({name: wanted for name, wanted in asked.items() if wanted is not None})
 
+    def mcp(self, server_label: str, tools: Mapping[str, Any]) -> Server:
+        """Script a remote MCP server: `mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live", "status": "up"})`.
+
+        By the name of each tool its result: a text, other JSON, a function of the arguments by name, a `mcp.ToolError`; or
+        a dict with the `result` and what the list of tools shows: `description`, `input_schema`, `annotations`. From then on
+        an `mcp_call` of a script without output is asked for or made, as `require_approval` of the request says.
+        """
+        server = serve(server_label, tools)
+        self.servers.add(server)
+        return server
+
+    @property
+    def approvals(self) -> list[Approval]:
+        """Every call of an MCP server that needed leave, in order: who gave it, and how often the call was made."""
+        return list(self.ledger)
+
     def organization(self, **changes: Any) -> Organization:
         """Change the account behind the key, say `mock.organization(zdr=True, models={"gpt-4.1"})`; returns it."""
         if unknown := set(changes) - set(Organization.__dataclass_fields__):
@@ -124,6 +172,16 @@ class World:
         }
         self.account = replace(self.account, **frozen)
         return self.account
+
+    def file(
+        self, name: str, data: bytes | str = b"", *, purpose: str = "user_data", expires_after: int | None = None
+    ) -> str:
+        """Upload a file, say `mock.file("a.txt", "Paris")`, that expires after so many seconds; returns its id."""
+        return self.uploads.add(name, data, purpose, expires_after)
+
+    def vector_store(self, *files: str, **members: Any) -> str:
+        """Make a vector store of uploaded files, by their ids, with members of `POST /vector_stores`; returns its id."""
+        return self.uploads.add_store(files, members)
 
     def note(self, request: Request, answer: Answer, keep: int | None = None) -> None:
         """Write an exchange to the journal; with `keep` only about that many of the latest stay in it."""
@@ -137,6 +195,16 @@ class World:
         self.now += 1
         return self.now
 
+    def skip(self, seconds: int) -> int:
+        """Let time pass, say until a connection is too old; returns the World's time. Requests alone take a second each."""
+        if seconds < 0:
+            raise ConfigError(f"skip({seconds}): time does not go back; give a number of seconds from 0 on.")
+        self.skipped += seconds
+        self.now += seconds
+        for thread in self.threads.values():
+            thread.expire(self.now)
+        return self.now
+
     def identified(self, items: Sequence[Json], owner: str, now: int) -> list[Json]:
         """Items as they are stored: each has an id, the client's own where it gave one; `owner` is a response's id."""
         return [
@@ -148,6 +216,16 @@ class World:
         """Output with its ciphertexts: reasoning gets one where the client asked; those a script gave are remembered."""
         self.ciphertexts.update(item["encrypted_content"] for item in output if item.get("encrypted_content"))
         return [self._sealed(item, now) if asked and item["type"] == "reasoning" else item for item in output]
+
+    def shown(self, output: Sequence[Json], include: Sequence[str]) -> list[Json]:
+        """Output as a request shows it that includes these; what that hides is kept for who includes it later."""
+        return [self._shown(item, include) for item in output]
+
+    def _shown(self, item: Json, include: Sequence[str]) -> Json:
+        shown = veiled(item, include)
+        if shown is not item:
+            self.wholes[item["id"]] = Whole(item, include)
+        return shown
 
     def _sealed(self, item: Json, now: int) -> Json:
         text = item.get("encrypted_content") or seal(Bond(self.account.name, item["id"]), now)
@@ -174,16 +252,19 @@ class World:
         return queued
 
     def advance(self, id: str | None = None) -> list[Json]:
-        """Move a background response on by one step, without `id` all of them: queued, in progress, completed.
+        """Move a background response or a run on by one step, without `id` all of them: queued, in progress, completed.
 
         Returns each as it is now; a ConfigError when `id` names none that is under way.
         """
-        if id is not None and id not in self.pending:
-            known = ", ".join(self.pending) or "none"
+        runs = {run: thread for thread in self.threads.values() for run in thread.coming}
+        under_way = [*self.pending, *runs]
+        if id is not None and id not in under_way:
+            known = ", ".join(under_way) or "none"
             raise ConfigError(
-                f"advance({id!r}): no background response of this key is under way by this id; {known} is."
+                f"advance({id!r}): no background response or run of this key is under way by this id; {known} is."
             )
-        return [self._moved(one) for one in ([id] if id else list(self.pending))]
+        moved = [id] if id else under_way
+        return [runs[one].advance(one) if one in runs else self._moved(one) for one in moved]
 
     def _moved(self, id: str) -> Json:
         stored = self.responses[id]
@@ -202,10 +283,10 @@ class World:
 
     def finish(self, run: Run) -> Json:
         """The end of a response: it is remembered, and what was said becomes part of its conversation."""
-        response = finish_with(run.started, run.output, run.usage, self.now + 1)
+        response = finish_with(run.started, run.output, run.usage, self.now + 1, run.ending)
         if run.kept:
             self.store(response, run.given, run.before)
-        if run.conversation and run.conversation in self.conversations:
+        if run.ending.status != "failed" and run.conversation in self.conversations:
             self.add(run.conversation, [*run.given, *run.output])
         return response
 

@@ -17,6 +17,7 @@ from zlib import crc32
 
 import orjson
 
+from harness.ending import failure
 from harness.exchange import Json
 from harness.ids import ALPHANUMERIC
 from harness.item import kind
@@ -25,10 +26,11 @@ from harness.word import Deltas, blanked
 TOKEN = re.compile(r" ?[^\W\d_]{1,16}|\d{1,3}| ?(?:[^\w\s]|_){1,16}|\s+")
 """What a text without exact deltas is cut into; every character belongs to one of the four."""
 
+SEARCH = "web_search_call"
+"""Recorded: a model that does not reason announces the type of its action, one that reasons nothing of it."""
+
 _NOISE_SIZE = 4096
 _NOISE = b"".join(blake2b(b"%d" % n).digest() for n in range(_NOISE_SIZE // 64 + 1)).translate(ALPHANUMERIC).decode()
-
-_ERROR_TYPES = {"rate_limit_exceeded": "tokens"}
 
 
 @lru_cache(maxsize=256)
@@ -38,7 +40,11 @@ def cut(text: str) -> tuple[str, ...]:
 
 
 def frame(event: Json) -> bytes:
-    """An event as a server-sent event, in UTF-8."""
+    """An event as a server-sent event, in UTF-8; one of the Assistants API has its name beside its data."""
+    if "event" in event:
+        data = event["data"]
+        said = data.encode() if isinstance(data, str) else orjson.dumps(data)
+        return b"event: %b\ndata: %b\n\n" % (event["event"].encode(), said)
     return b"event: %b\ndata: %b\n\n" % (event["type"].encode(), orjson.dumps(event))
 
 
@@ -97,6 +103,12 @@ class Events(Sequence[Json]):
         self.parts.append(part)
         self._count += number
 
+    def cut(self, start: int) -> None:
+        """Drop what follows the last run of deltas, but no part before `start`."""
+        while len(self.parts) > start and not isinstance(self.parts[-1], Run):
+            self.parts.pop()
+            self._count -= 1
+
     def __len__(self) -> int:
         return self._count
 
@@ -125,9 +137,11 @@ class Writer:
         self._stamp: Json = {}
         self._deltas: Deltas = {}
         self._seed = 0
+        self._reasons = False
 
     def opening(self, response: Json, background: bool) -> None:
         """The response as it was before anything was said."""
+        self._reasons = (response.get("reasoning") or {}).get("effort") is not None
         # The final tier of a request that asked for none is "default"; it starts as "auto".
         tier = response.get("service_tier")
         blank: Json = {
@@ -135,6 +149,7 @@ class Writer:
             "content_filters": None,
             "error": None,
             "incomplete_details": None,
+            "moderation": None,
             "output": [],
             "service_tier": "auto" if tier == "default" else tier,
             "usage": None,
@@ -145,23 +160,31 @@ class Writer:
         for name, known in (*states, ("in_progress", running)):
             self._append(f"response.{name}", {"response": known})
 
-    def item(self, index: int, wire: Json, deltas: Deltas) -> None:
-        """One item: announced, told by its kind's words, done."""
+    def item(self, index: int, wire: Json, deltas: Deltas, left_open: bool = False) -> None:
+        """One item: announced, told by its kind's words, done; one `left_open` ends with its last delta."""
         declared = kind(wire["type"])
-        self._append("response.output_item.added", {"item": declared.announced(wire), "output_index": index})
+        announced = declared.announced(wire)
+        if wire["type"] == SEARCH and not self._reasons and (action := wire.get("action")):
+            announced["action"] = {"type": action["type"]}
+        self._append("response.output_item.added", {"item": announced, "output_index": index})
         self._stamp = declared.stamp(wire, index)
         self._deltas = deltas
         self._seed = crc32(wire["id"].encode())
+        start = len(self.events.parts)
         for word in declared.words:
             word.tell(wire, self, {})
+        if left_open:
+            return self.events.cut(start)
         self._append("response.output_item.done", {"item": wire, "output_index": index})
+        return None
 
     def closing(self, response: Json) -> None:
         """The error if there is one, then the response as it ended."""
         if error := response.get("error"):
-            code = error["code"]
-            told = {"type": _ERROR_TYPES.get(code, code), "code": code, "message": error["message"], "param": None}
-            self._append("error", {"error": told})
+            told = failure(error)
+            self._append(
+                "error", {"error": {"type": told.type, "code": told.code, "message": told.message, "param": told.param}}
+            )
         self._append(f"response.{response['status']}", {"response": response})
 
     def put(self, name: str, members: Json) -> None:

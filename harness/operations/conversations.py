@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from harness import include
 from harness.contract import given
+from harness.dialect import FOUNDRY
 from harness.exchange import Answer, Json, Request
 from harness.operation import operation
 from harness.paging import listed, page
@@ -14,7 +16,7 @@ from harness.world import Conversation, World
 def create(request: Request, world: World) -> Answer:
     """A new conversation, with the items it starts with."""
     body = given(request.body)
-    id = world.ids.conversation()
+    id = world.ids.project_conversation() if request.dialect == FOUNDRY else world.ids.conversation()
     made = {
         "id": id,
         "object": "conversation",
@@ -59,7 +61,8 @@ def delete(request: Request, world: World) -> Answer:
 @operation("GET", "/conversations/{conversation_id}/items", query="ListInputItems", answer="ConversationItemList")
 def items(request: Request, world: World) -> Answer:
     """The items of a conversation, newest first unless `order=asc`."""
-    return Answer(200, page(_named(request, world).items, request.query))
+    shown = page(_named(request, world).items, request.query)
+    return Answer(200, include.listed(shown, request.query.get("include", ()), world.wholes))
 
 
 @operation(
@@ -75,7 +78,8 @@ def create_items(request: Request, world: World) -> Answer:
 def retrieve_item(request: Request, world: World) -> Answer:
     """One item of a conversation."""
     wanted = request.params["item_id"]
-    return Answer(200, next(item for item in _named(request, world).items if item["id"] == wanted))
+    item = next(item for item in _named(request, world).items if item["id"] == wanted)
+    return Answer(200, include.listed({"data": [item]}, request.query.get("include", ()), world.wholes)["data"][0])
 
 
 @operation("DELETE", "/conversations/{conversation_id}/items/{item_id}", answer="ConversationItemDeleted")

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from harness import fit
+from harness.approvals import concerns
 from harness.ciphertext import Bond, seal
 from harness.contract import given
+from harness.ending import Ending, Line, failure, incomplete, parted
 from harness.exchange import Answer, Json, Request
+from harness.include import listed, unveiled
 from harness.item import Item, finish
+from harness.leave import Turn
 from harness.operation import operation
 from harness.paging import page
 from harness.response import billed, listed_input, skeleton
 from harness.stream import events
+from harness.toolbox import called_in, declared
 from harness.transcript import conversation_id
 from harness.usage import TOKENS_A_TOOL, tokens, usage
 from harness.world import Run, World
+
+CUT = incomplete("max_output_tokens").members
+"""What a response says that had to stop at `max_output_tokens`."""
 
 
 @operation("POST", "/responses", body="CreateResponse", answer="Response")
@@ -24,32 +33,72 @@ def create(request: Request, world: World) -> Answer:
     In the background the object is queued; as a stream it is told to its end at once, background or not.
     """
     body = given(request.body)
-    turn = world.turns.next(request)
-    run = _run(body, turn, world)
-    if body.get("background") and not body.get("stream"):
+    turn = _said(request, body, world)
+    items, ending = parted(turn.lines)
+    fit.judge(body, items, ending)
+    streams, background = body.get("stream"), body.get("background")
+    run = _run(body, items, ending, world)
+    _approvals(run, turn.held, world)
+    if ending.status == "failed" and not streams and not background:
+        error = failure(ending.members["error"])
+        return Answer(error.status, error.body())
+    if background and not streams:
         return Answer(200, world.enqueue(run))
     response = world.finish(run)
-    return _streamed(response, body, turn, world) if body.get("stream") else Answer(200, billed(response))
+    return _streamed(response, body, items, world) if streams else Answer(200, billed(response))
 
 
-def _run(body: Json, turn: Sequence[Item], world: World) -> Run:
+def _said(request: Request, body: Json, world: World) -> Turn:
+    """The next turn of the script, with what the scripted MCP servers make of it."""
+    if not world.servers:
+        return Turn(world.turns.next(request))
+    return world.servers.turn(body, world.transcript(body).items, lambda: world.turns.next(request))
+
+
+def _approvals(run: Run, held: Sequence[Line], world: World) -> None:
+    """Remember what was asked, answered and called; the exchange is the next of the journal."""
+    world.servers.wait(run.output, held)
+    if concerns(run.given, run.output):
+        world.ledger.note(world.seen + 1, run.before, run.given, run.output)
+
+
+def _run(body: Json, turn: Sequence[Item], ending: Ending, world: World) -> Run:
     transcript = world.transcript(body)
     conversation = conversation_id(body)
     now = world.tick()
     id = world.ids.response(now, body.get("previous_response_id"))
-    started = skeleton(body, id, now, conversation=conversation)
-    asked = "reasoning.encrypted_content" in (body.get("include") or ())
-    output = world.sealed([finish(item, world.ids, id, now) for item in turn], asked, now)
+    started = skeleton(body, id, now, conversation=conversation, items=transcript.items)
+    include, limit = body.get("include") or (), body.get("max_output_tokens")
+    said = [_called(finish(item, world.ids, id, now), body, transcript.items) for item in turn]
+    if limit is not None:
+        said, ending = fit.within(said, ending, limit)
+    if ending.status != "completed":
+        said[-1:] = [_broken_off(item) for item in said[-1:]]
+    output = world.shown(world.sealed(said, "reasoning.encrypted_content" in include, now), include)
     kept = started["background"] or not (started["store"] is False or world.account.zdr)
     return Run(
         started,
         output,
-        usage(_input_tokens(body, transcript.items), output),
+        usage(_input_tokens(body, transcript.items), output, limit if ending.members == CUT else None),
         world.identified(listed_input({"input": transcript.added}), id, now),
         transcript.items[: transcript.start],
         conversation,
         kept,
+        ending,
     )
+
+
+def _broken_off(item: Json) -> Json:
+    """The last item of a response that did not complete; how it stands is told where its kind has a status."""
+    return {**item, "status": "incomplete"} if item.get("status") == "completed" else item
+
+
+def _called(item: Json, body: Json, read: Sequence[Json]) -> Json:
+    """A call as the model makes it: in the namespace of its function, whether the script names that or not."""
+    if item["type"] != "function_call" or "namespace" in item:
+        return item
+    space = called_in(item["name"], declared(body), read)
+    return {**item, "namespace": space} if space else item
 
 
 def _streamed(response: Json, body: Json, turn: Sequence[Item], world: World) -> Answer:
@@ -80,7 +129,13 @@ def retrieve(request: Request, world: World) -> Answer:
         return Answer(200, stored.response, events=told[max(0, request.query.get("starting_after", -1) + 1) :])
     if world.automatic and id in world.pending:
         world.advance(id)
-    return Answer(200, billed(world.responses[id].response))
+    return Answer(200, billed(_whole(world.responses[id].response, request, world)))
+
+
+def _whole(response: Json, request: Request, world: World) -> Json:
+    """A response with what its output hid until it was included in this request."""
+    include = request.query.get("include")
+    return {**response, "output": unveiled(response["output"], include, world.wholes)} if include else response
 
 
 @operation("POST", "/responses/{response_id}/cancel", answer="Response")
@@ -101,7 +156,7 @@ def delete(request: Request, world: World) -> Answer:
 def input_items(request: Request, world: World) -> Answer:
     """The items that were the input of a stored response, newest first unless `order=asc`."""
     stored = world.responses[request.params["response_id"]]
-    return Answer(200, page(stored.input, request.query))
+    return Answer(200, listed(page(stored.input, request.query), request.query.get("include", ()), world.wholes))
 
 
 @operation("POST", "/responses/compact", body="CompactResponse", answer="CompactedResponse")

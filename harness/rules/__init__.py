@@ -9,7 +9,11 @@ from importlib import import_module
 
 AREAS = (
     "access",
+    "gateway",
     "transport",
+    "beta",
+    "agents",
+    "websocket",
     "shape",
     "content",
     "ids",
@@ -19,13 +23,20 @@ AREAS = (
     "text",
     "state",
     "lifecycle",
+    "threads",
+    "runs",
     "references",
     "reasoning",
     "pairing",
     "input",
     "capability",
     "hosted",
+    "uploads",
+    "files",
+    "vector_stores",
+    "deferred",
     "limits",
+    "filtered",
 )
 
 CONTINUED = (
@@ -49,6 +60,13 @@ SHARED: Mapping[str, tuple[str, ...]] = {
     # Assumed: a call may be stored before its output; only what cannot be stored at all is refused.
     "POST /conversations": ("media", "item_not_found"),
     "POST /conversations/{conversation_id}/items": ("media", "item_not_found"),
+    # Assumed: an event that cannot be read is refused like a body that cannot.
+    "WS /responses": ("body_syntax", "body_unicode", "body_duplicate_key", "body_not_object"),
+    # There is nothing to answer, so that nothing need be said.
+    "WS /responses (generate: false)": (
+        *(area for area in AREAS if area not in ("websocket", "input")),
+        "compaction_trigger_last",
+    ),
 }
 """The rules of `POST /responses`, by area or by id, that hold for other operations too."""
 

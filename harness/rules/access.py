@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 
+from harness.dialect import OPENAI
 from harness.errors import ApiError
 from harness.exchange import Json, Request
 from harness.organization import Organization, RateLimit
@@ -22,6 +23,7 @@ def masked(key: str) -> str:
 
 
 @rule(
+    dialects=OPENAI,
     on="*",
     error=ApiError(401, "Missing bearer or basic authentication in header", headers=CHALLENGE),
     source=[
@@ -42,6 +44,7 @@ def auth_missing(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    dialects=OPENAI,
     on="*",
     error=ApiError(
         401,
@@ -73,6 +76,7 @@ def auth_invalid_key(request: Request, world: World | None) -> Iterator[Json]:
 
 
 @rule(
+    dialects=OPENAI,
     when=LIMITED,
     on="*",
     error=ApiError(
@@ -151,6 +155,7 @@ def insufficient_quota(world: World) -> Iterator[Json]:
 
 
 @rule(
+    dialects=OPENAI,
     when=LIMITED,
     on="*",
     error=ApiError(

@@ -95,12 +95,28 @@ def logprobs_unsupported(request: Request) -> Iterator[Json]:
         "reasoning.effort",
         "unsupported_value",
     ),
-    source=[probed, reported("public reports of three more origins", "2026-09")],
+    source=[
+        probed,
+        reported("https://github.com/openai/codex/issues/6647", "2025-11-14"),
+        reported("https://github.com/Laisky/one-api/issues/266", "2025-11-14"),
+        reported("public reports of eight more origins", "2026-10"),
+    ],
     rejects={
         "Unsupported value: 'minimal' is not supported with the 'gpt-5.6-terra' model. Supported values are: 'none', "
         "'low', 'medium', 'high', 'xhigh', and 'max'.": {"model": TERRA, "reasoning": {"effort": "minimal"}},
+        "Unsupported value: 'none' is not supported with the 'gpt-5.1-codex' model. Supported values are: 'low', "
+        "'medium', and 'high'.": {"model": "gpt-5.1-codex", "reasoning": {"effort": "none"}},
+        "Unsupported value: 'high' is not supported with the 'gpt-5.1-chat-latest' model. Supported values are: "
+        "'medium'.": {"model": "gpt-5.1-chat-latest", "reasoning": {"effort": "high"}},
+        "Unsupported value: 'none' is not supported with the 'gpt-6-astra' model. Supported values are: 'low', 'medium', "
+        "'high', 'xhigh', and 'max'.": {"model": "gpt-6-astra", "reasoning": {"effort": "none"}},
     },
-    accepts=[{"model": TERRA, "reasoning": {"effort": "max"}}, {"model": "gpt-5", "reasoning": {"effort": "minimal"}}],
+    accepts=[
+        {"model": TERRA, "reasoning": {"effort": "max"}},
+        {"model": "gpt-5", "reasoning": {"effort": "minimal"}},
+        {"model": "gpt-6-luna", "reasoning": {"effort": "none"}, "temperature": 0.5},
+        {"model": "gpt-6.1-sol", "reasoning": {"effort": "max"}},
+    ],
     fix="Use one of the efforts the message lists.",
 )
 def effort_unsupported(request: Request) -> Iterator[Json]:

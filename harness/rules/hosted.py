@@ -8,6 +8,7 @@ from harness.errors import ApiError
 from harness.exchange import Json, Request
 from harness.rule import reported, rule
 from harness.rules.capability import family_of
+from harness.toolbox import spaces
 
 
 def _types(request: Request) -> list[str]:
@@ -71,6 +72,49 @@ def tools_with_minimal_effort(request: Request) -> Iterator[Json]:
     names = sorted({_NO_MINIMAL[type] for type in _types(request) if type in _NO_MINIMAL})
     if names and effort == "minimal":
         yield {"names": ", ".join(names)}
+
+
+_IMAGEGEN: Json = {
+    "type": "namespace",
+    "name": "image_gen",
+    "description": "",
+    "tools": [{"type": "function", "name": "imagegen"}],
+}
+
+
+@rule(
+    when="tools",
+    error=ApiError(
+        400,
+        "Invalid Value: 'tools'. Function 'image_gen.imagegen' conflicts with a hosted tool in the same request.",
+        "tools",
+    ),
+    source=[
+        reported(
+            "https://github.com/router-for-me/CLIProxyAPI/issues/4187: gpt-5.4 and gpt-5.5, not gpt-5.6", "2026-07-10"
+        ),
+        reported("https://github.com/Wei-Shaw/sub2api/issues/4022: with either alone it is taken", "2026-07-12"),
+        reported("public reports of eight more origins", "2026-08"),
+    ],
+    rejects={
+        "Invalid Value: 'tools'. Function 'image_gen.imagegen' conflicts with a hosted tool in the same request.": {
+            "model": "gpt-5.5",
+            "tools": [_IMAGEGEN, {"type": "image_generation"}],
+        }
+    },
+    accepts=[
+        {"model": "gpt-5.6-sol", "tools": [_IMAGEGEN, {"type": "image_generation"}]},
+        {"model": "gpt-5.5", "tools": [_IMAGEGEN]},
+        {"model": "gpt-5.5", "tools": [{**_IMAGEGEN, "name": "pictures"}, {"type": "image_generation"}]},
+    ],
+    fix="Declare one of them, or name the namespace otherwise.",
+)
+def function_named_like_hosted(request: Request) -> Iterator[Json]:
+    """The hosted image generation is `image_gen.imagegen` to the model: no function may be called so beside it."""
+    family = family_of(request)
+    if family and family.turns == "current_turn" and "image_generation" in _types(request):
+        functions = spaces(request.body["tools"], found=True)
+        yield from ({} for name, space in functions.items() if (space, name) == ("image_gen", "imagegen"))
 
 
 DEEP_TOOLS = ("web_search_preview", "web_search", "mcp", "file_search")

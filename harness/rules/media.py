@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from harness.errors import ApiError
 from harness.exchange import Json, Request
 from harness.organization import Organization
-from harness.rule import LIMITED, Case, World, recorded, reported, rule
+from harness.rule import LIMITED, Case, World, recorded, reported, retired, rule
 from harness.transcript import input_items
 
 LOOKED_AT = 64
@@ -30,7 +30,7 @@ def _image(url: str) -> Json:
     return _with({"type": "input_image", "image_url": url})
 
 
-def _parts(request: Request, member: str) -> Iterator[tuple[str, str]]:
+def parts(request: Request, member: str) -> Iterator[tuple[str, str]]:
     """The texts under a member of the parts of `input`, each with its place; a screenshot is a part by itself."""
     if request.raw and member.encode() not in request.raw:
         return  # most histories hold none, and they can be long
@@ -46,7 +46,7 @@ def _parts(request: Request, member: str) -> Iterator[tuple[str, str]]:
 
 def _data(request: Request, member: str) -> Iterator[tuple[str, str]]:
     """Those of them that are data URLs."""
-    return ((path, text) for path, text in _parts(request, member) if text.startswith("data:"))
+    return ((path, text) for path, text in parts(request, member) if text.startswith("data:"))
 
 
 def _mime(url: str) -> str:
@@ -85,6 +85,22 @@ _EXPECTED = (
     "but got"
 )
 PNG = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
+
+
+retired(
+    "file_needs_pdf",
+    "A file had to be a PDF; texts and office documents are taken since.",
+    error=ApiError(
+        400, "The file type you uploaded is not supported. Please try again with a pdf", "{param}", "unsupported_file"
+    ),
+    source=[
+        recorded("maruel/genai: a text file; taken in a recording of 2025-06-16", "2025-05"),
+        reported("an issue of openai/openai-node", "2025-06-27"),
+    ],
+    rejects={},
+    until="2025-07",
+    fix="Nothing is wrong any more: record the exchange again.",
+)
 
 
 @rule(
@@ -183,7 +199,7 @@ def _padded(data: str) -> str:
 )
 def image_url_format(request: Request) -> Iterator[Json]:
     """A picture's address begins with `http` or `https`, or is a data URL."""
-    yield from ({"path": path} for path, url in _parts(request, "image_url") if not _ADDRESS.match(url))
+    yield from ({"path": path} for path, url in parts(request, "image_url") if not _ADDRESS.match(url))
 
 
 _ADDRESS = re.compile(r"https?://|data:", re.IGNORECASE)
@@ -214,4 +230,4 @@ _ADDRESS = re.compile(r"https?://|data:", re.IGNORECASE)
 def download_failed(request: Request, world: World) -> Iterator[Json]:
     """The API fetches pictures and files itself; the mock fetches nothing, and fails where it is told to."""
     for member in ("image_url", "file_url"):
-        yield from ({"url": url} for _, url in _parts(request, member) if url in world.account.unreachable)
+        yield from ({"url": url} for _, url in parts(request, member) if url in world.account.unreachable)

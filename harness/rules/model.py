@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.dialect import OPENAI
 from harness.errors import ApiError
 from harness.exchange import Json, Request
 from harness.model import is_none_of_the_api
@@ -12,6 +13,7 @@ from harness.rule import Case, World, recorded, reported, rule
 
 
 @rule(
+    dialects=OPENAI,
     error=ApiError(400, "The requested model '{model}' does not exist.", "model", "model_not_found"),
     source=[
         recorded("maruel/genai, posit-dev/chatlas, 0xPlaygrounds/rig", "2026"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.errors import ApiError
 from harness.exchange import Json
 from harness.items import function_call, message
-from harness.rule import TRANSCRIPT, Case, after, assumed, documented, recorded, reported, rule
+from harness.rule import TRANSCRIPT, Case, after, documented, recorded, reported, rule
 from harness.rules.references import CALL, HI, OUTPUT
 from harness.transcript import CALLS, Transcript
 
@@ -154,20 +154,41 @@ def approval_request_unanswered(transcript: Transcript) -> Iterator[Json]:
 
 @rule(
     when=TRANSCRIPT,
-    error=ApiError(400, "No MCP approval request found with id {id}.", "input"),
-    source=assumed(
-        "https://github.com/microsoft/agent-framework/issues/7452 (2026-08) reports the refusal, its words are not known"
+    error=ApiError(
+        400,
+        "The following MCP approval requests have approval responses but weren't passed as input: {ids}",
+        "input",
     ),
+    source=[
+        reported("https://github.com/microsoft/agent-framework/pull/4054", "2026-02-18"),
+        reported("https://github.com/motojinc25/chatwalaau", "2026"),
+        reported(
+            "https://community.openai.com/t/incorrect-behavior-of-conversation-api-with-mcp-approval-output-item/1365706",
+            "2025",
+        ),
+    ],
     rejects={
-        "No MCP approval request found with id mcpr_2.": {
-            "input": [HI, {"type": "mcp_approval_response", "approval_request_id": "mcpr_2", "approve": True}]
-        }
+        "The following MCP approval requests have approval responses but weren't passed as input: mcpr_2": {
+            "input": [HI, {**APPROVED, "approval_request_id": "mcpr_2"}]
+        },
+        "The following MCP approval requests have approval responses but weren't passed as input: call_1, mcpr_2": {
+            "input": [
+                APPROVAL_REQUEST,
+                {**APPROVED, "approval_request_id": "call_1"},
+                APPROVED,
+                {**APPROVED, "approval_request_id": "mcpr_2", "approve": False},
+            ]
+        },
     },
     accepts=[{"input": [HI, APPROVAL_REQUEST, {**APPROVED, "approve": False, "reason": "too dear"}]}],
     fix="Continue the response that asked (`previous_response_id`), or send its `mcp_approval_request` too.",
 )
 def approval_without_request(transcript: Transcript) -> Iterator[Json]:
-    """An MCP approval must answer a request of the same transcript; a request that is answered twice is no fault."""
+    """An MCP approval must answer a request of the same transcript; a request that is answered twice is no fault.
+
+    That a later answer to the same request is taken is assumed: no report says what the API does.
+    """
     answers = transcript.added_by_type.get("mcp_approval_response", ())
     asked = {item.get("id") for item in transcript.items} if answers else set()
-    yield from ({"id": id} for item in answers if (id := item["approval_request_id"]) not in asked)
+    if unknown := [id for item in answers if (id := item["approval_request_id"]) not in asked]:
+        yield {"ids": ", ".join(unknown)}

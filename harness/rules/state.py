@@ -116,7 +116,7 @@ def conversation_path_not_found(request: Request, world: World) -> Iterator[Json
 def conversation_item_not_found(request: Request, world: World) -> Iterator[Json]:
     """The item must be in the conversation; being stored elsewhere is not enough."""
     id = request.params["item_id"]
-    if all(item["id"] != id for item in world.conversations[request.params["conversation_id"]].items):
+    if all(item.get("id") != id for item in world.conversations[request.params["conversation_id"]].items):
         yield {"id": id}
 
 

@@ -248,6 +248,7 @@ def mcp_unreachable(request: Request, world: World) -> Iterator[Json]:
     ],
     rejects={"The local_shell tool is no longer supported.": {"tools": [{"type": "local_shell"}]}},
     accepts=[{"model": "gpt-5.3-codex", "tools": [{"type": "shell"}]}],
+    since="2026-05",
     fix="Declare `shell`; calls and outputs of the old tool may stay in the input.",
 )
 def local_shell_retired(request: Request) -> Iterator[Json]:

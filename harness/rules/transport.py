@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.dialect import OPENAI
 from harness.errors import ApiError
 from harness.exchange import Json, Request
 from harness.phrase import kind_of
@@ -18,11 +19,28 @@ WRITES = (
     "POST /conversations",
     "POST /conversations/{conversation_id}",
     "POST /conversations/{conversation_id}/items",
+    "POST /assistants",
+    "POST /assistants/{assistant_id}",
+    "POST /threads",
+    "POST /threads/{thread_id}",
+    "POST /threads/{thread_id}/messages",
+    "POST /threads/{thread_id}/messages/{message_id}",
+    "POST /threads/runs",
+    "POST /threads/{thread_id}/runs",
+    "POST /threads/{thread_id}/runs/{run_id}",
+    "POST /threads/{thread_id}/runs/{run_id}/submit_tool_outputs",
+    "POST /vector_stores",
+    "POST /vector_stores/{vector_store_id}",
+    "POST /vector_stores/{vector_store_id}/search",
+    "POST /vector_stores/{vector_store_id}/files",
+    "POST /vector_stores/{vector_store_id}/files/{file_id}",
+    "POST /vector_stores/{vector_store_id}/file_batches",
 )
 """The operations that read a body."""
 
 
 @rule(
+    dialects=OPENAI,
     on="unknown URL",
     error=ApiError(404, "Invalid URL ({method} {path})"),
     source=[
@@ -41,6 +59,7 @@ def unknown_url(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    dialects=OPENAI,
     on="outside the API",
     error=ApiError(
         404,
@@ -61,6 +80,7 @@ def outside_the_api(request: Request) -> Iterator[Json]:
 
 
 @rule(
+    dialects=OPENAI,
     on="wrong method",
     error=ApiError(405, "Invalid method for URL ({method} {path})"),
     source=reported("public code that handles it, three of different origin", "2026-06-21"),

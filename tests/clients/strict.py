@@ -10,9 +10,11 @@ from functools import cache
 from typing import Any
 
 import orjson
+from openai.types import FileDeleted, FileObject, VectorStore, VectorStoreDeleted
 from openai.types.conversations import Conversation, ConversationDeletedResource
-from openai.types.responses import Response, ResponseItemList, ResponseStreamEvent
+from openai.types.responses import Response, ResponseItemList, ResponsesServerEvent, ResponseStreamEvent
 from openai.types.shared import ErrorObject
+from openai.types.vector_stores import VectorStoreFile
 from pydantic import TypeAdapter, ValidationError
 
 from harness.exchange import Exchange, Json
@@ -24,6 +26,14 @@ ANSWERS: dict[str, Any] = {
     "POST /conversations": Conversation,
     "GET /conversations/{conversation_id}": Conversation,
     "DELETE /conversations/{conversation_id}": ConversationDeletedResource,
+    "POST /files": FileObject,
+    "GET /files/{file_id}": FileObject,
+    "DELETE /files/{file_id}": FileDeleted,
+    "POST /vector_stores": VectorStore,
+    "GET /vector_stores/{vector_store_id}": VectorStore,
+    "DELETE /vector_stores/{vector_store_id}": VectorStoreDeleted,
+    "POST /vector_stores/{vector_store_id}/files": VectorStoreFile,
+    "GET /vector_stores/{vector_store_id}/files/{file_id}": VectorStoreFile,
 }
 """What the SDK reads the answer of an operation as; it does not look at the answer of `DELETE /responses`."""
 
@@ -40,9 +50,16 @@ def faults(exchange: Exchange) -> list[str]:
 def _parts(exchange: Exchange) -> Iterator[tuple[Any, Json]]:
     answer = exchange.answer
     if answer.status >= 400:
-        yield ErrorObject, answer.body["error"]
+        # Azure's own errors leave members out; those it passes on are judged.
+        error = answer.body.get("error", {})
+        if exchange.request.dialect == "openai" or {"message", "type", "param", "code"} <= set(error):
+            yield ErrorObject, error
     elif answer.events is not None:
-        yield from ((ResponseStreamEvent, event) for event in answer.events)
+        told = ResponsesServerEvent if exchange.request.method == "WS" else ResponseStreamEvent
+        # Recorded: `error` is nested, which the SDK's streams expect and its models do not. Nor do its models of threads
+        # have null instructions, as recorded ones do.
+        known = (event for event in answer.events if "type" in event)
+        yield from ((told, event) for event in known if event["type"] != "error" or "stream_id" in event)
     elif model := ANSWERS.get(exchange.request.operation):
         yield model, answer.body
 

@@ -168,7 +168,7 @@ def test_a_reasoning_summary_arrives_in_json_and_in_a_stream(mock, client):
     response = client.responses.create(**asked, include=["reasoning.encrypted_content"])
     assert [part.text for part in response.output[0].summary] == ["**Adding**", "**Checking**"]
     assert response.output[0].encrypted_content == "gAAAA"
-    assert (response.reasoning.effort, response.reasoning.summary) == ("low", "auto")
+    assert (response.reasoning.effort, response.reasoning.summary) == ("low", "detailed")
     assert response.usage.output_tokens_details.reasoning_tokens > 0
     with client.responses.stream(**asked) as stream:
         done = [event.text for event in stream if event.type == "response.reasoning_summary_text.done"]

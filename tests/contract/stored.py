@@ -6,14 +6,16 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harness.cases import MINIMAL
+from harness.cases import MINIMAL, OK
 from harness.exchange import NOTHING, Answer, Json
 from harness.items import function_call, message, reasoning
 from harness.mock import Mock
 from harness.operation import OPERATIONS
+from harness.organization import Organization
+from harness.world import World
 
 KEY = "sk-mutations"
-AUTH = {"authorization": f"Bearer {KEY}"}
+AUTH = {"authorization": f"Bearer {KEY}", "openai-beta": "assistants=v2"}
 
 
 def post(mock: Mock, body: Any) -> Answer:
@@ -21,21 +23,41 @@ def post(mock: Mock, body: Any) -> Answer:
     return mock.handle("POST", "/v1/responses", AUTH, {}, raw)
 
 
+HI: Json = {"role": "user", "content": "hi"}
+STOCKED = Organization(files=frozenset(["file_1", "vs_1", "file-elsewhere", "vs_elsewhere"]))
+"""An account with the files and the vector stores that the samples name."""
+
+
 def fresh() -> Mock:
-    return Mock(fallback=lambda _: [message("ok")])
+    return Mock(organization=STOCKED, fallback=lambda _: OK)
 
 
 def remembering() -> Mock:
-    """A mock whose key has stored a conversation, a response that thought and called, and a prompt."""
+    """A mock whose key has stored what every operation asks for.
+
+    A conversation, a response that thought and called, a prompt, a vector store, an assistant, and two threads: one whose
+    run has ended, and one whose run waits for the output of a call.
+    """
     mock = fresh()
     world = mock.open(KEY)
     world.organization(prompts=["pmpt_1"])
-    world.script([reasoning("**Plan**"), function_call("f", "{}", call_id="c1")], message("ok"))
-    mock.handle(
-        "POST", "/v1/conversations", AUTH, {}, json.dumps({"items": [{"role": "user", "content": "hi"}]}).encode()
-    )
+    called = function_call("f", "{}", call_id="c1")
+    world.script([reasoning("**Plan**"), called], message("ok"), called, OK)
+    made(mock, "/conversations", {"items": [HI]})
     post(mock, MINIMAL)
+    store = world.vector_store(world.file("a.txt", b"Paris"))
+    made(mock, f"/vector_stores/{store}/file_batches", {"file_ids": ["file_1"]})
+    assistant = made(mock, "/assistants", {"model": "gpt-4.1"})["id"]
+    for _ in range(2):
+        made(mock, "/threads/runs", {"assistant_id": assistant, "thread": {"messages": [HI]}, "stream": True})
     return mock
+
+
+def made(mock: Mock, path: str, body: Json) -> Any:
+    """What the mock answers to a body that it takes."""
+    answer = mock.handle("POST", f"/v1{path}", AUTH, {}, json.dumps(body).encode())
+    assert answer.status == 200, answer.body
+    return answer.body
 
 
 def continuing() -> Iterator[Json]:
@@ -57,10 +79,35 @@ def continuing() -> Iterator[Json]:
 def send(mock: Mock, id: str, *, body: Any = MINIMAL, query: Mapping[str, Any] = NOTHING, named: str = "") -> Answer:
     """A request of an operation about what a remembering mock has stored, or about ids that are `named`."""
     world = mock.worlds[KEY]
-    ((response, _),), ((conversation, stored),) = world.responses.items(), world.conversations.items()
-    item = stored.items[0]["id"]
-    ids = {"response_id": response, "conversation_id": conversation, "item_id": item, "model": "gpt-4.1"}
+    ended, waiting = world.threads
+    ids = {"model": "gpt-4.1", **of_responses(world), **of_stores(world)}
+    ids |= of_thread(world, waiting if id.endswith("/submit_tool_outputs") else ended)
     method, _, path = id.partition(" ")
     path = path.format_map(dict.fromkeys(ids, named) if named else ids)
     raw = json.dumps(body).encode() if OPERATIONS[id].body else b""
     return mock.handle(method, f"/v1{path}", AUTH, query, raw)
+
+
+def of_responses(world: World) -> dict[str, str]:
+    ((response, _),), ((conversation, stored),) = world.responses.items(), world.conversations.items()
+    return {"response_id": response, "conversation_id": conversation, "item_id": stored.items[0]["id"]}
+
+
+def of_stores(world: World) -> dict[str, str]:
+    (store,) = world.uploads.stores.values()
+    return {
+        "vector_store_id": store.object["id"],
+        "file_id": next(iter(store.files)),
+        "batch_id": next(iter(store.batches)),
+    }
+
+
+def of_thread(world: World, id: str) -> dict[str, str]:
+    thread = world.threads[id]
+    return {
+        "assistant_id": next(iter(world.assistants)),
+        "thread_id": id,
+        "message_id": next(iter(thread.messages)),
+        "run_id": next(iter(thread.runs)),
+        "step_id": next(iter(thread.steps)),
+    }

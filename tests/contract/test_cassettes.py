@@ -12,9 +12,9 @@ import vcr.persisters.filesystem
 import vcr.serializers.yamlserializer
 
 from harness import evidence
+from harness.cases import OK
 from harness.evidence import Cassette, Interaction
 from harness.exchange import Answer, Request
-from harness.items import message
 from harness.mock import ROOT, Mock
 from harness.operation import find
 from harness.organization import Organization, RateLimit
@@ -60,7 +60,7 @@ def stored(world: World, interaction: Interaction) -> None:
 
 def replay(cassette: Cassette) -> Iterator[tuple[Interaction, Answer]]:
     """Each refusal of a cassette and what a fresh World says to it, in order."""
-    mock = Mock(keys=[KEY], fallback=lambda _: [message("ok")])
+    mock = Mock(keys=[KEY], fallback=lambda _: OK)
     world = mock.open(KEY)
     for interaction in cassette.interactions:
         if interaction.refused:

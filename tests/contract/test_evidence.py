@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
+from harness.cases import OK
 from harness.ciphertext import Bond, seal
 from harness.exchange import Answer
 from harness.items import function_call, message, reasoning
@@ -33,7 +34,7 @@ def post(mock: Mock, body: Any) -> Answer:
 
 
 def fresh() -> Mock:
-    return Mock(fallback=lambda _: [message("ok")])
+    return Mock(fallback=lambda _: OK)
 
 
 def differences(answer: Answer, expected: dict[str, Any], match: str) -> list[str]:

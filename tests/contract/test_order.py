@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from harness.items import message
+from harness.cases import OK
 from harness.mock import Mock
 
 ABSENT = object()
@@ -99,7 +99,7 @@ def refusal(*faults: dict[str, Any]) -> dict[str, Any]:
     for fault in reversed(faults):
         body = {name: value for name, value in body.items() if name not in fault} | fault
     bytes_ = orjson.dumps({name: value for name, value in body.items() if value is not ABSENT})
-    mock = Mock(fallback=lambda _: [message("ok")])
+    mock = Mock(fallback=lambda _: OK)
     answer = mock.handle("POST", "/v1/responses", {"authorization": "Bearer sk-order"}, {}, bytes_)
     assert answer.status >= 400, "the mock took it"
     return answer.body["error"]

@@ -191,8 +191,9 @@ class TestApp(unittest.TestCase):
 @pytest.mark.parametrize(
     ("marker", "words"),
     [
-        ('unusd="allow"', "@pytest.mark.harness(unusd=…): it knows unused, as in unused='allow'."),
-        ('"allow"', "@pytest.mark.harness('allow'): it knows unused, as in unused='allow'."),
+        ('unusd="allow"', "@pytest.mark.harness(unusd=…): it knows unused, dialect, as in unused='allow'."),
+        ('"allow"', "@pytest.mark.harness('allow'): it knows unused, dialect, as in unused='allow'."),
+        ('dialect="aws"', "@pytest.mark.harness(dialect='aws'): give one of 'openai', 'azure', 'foundry'."),
         ("unused=True", "@pytest.mark.harness(unused=True): give one of 'fail', 'allow'."),
     ],
 )

@@ -64,6 +64,10 @@ class TestAScript:
         assert client.text() == "one"
         assert [item["type"] for item in client.ask()[1]["output"]] == ["message", "function_call"]
 
+    def test_may_end_a_turn_with_how_its_response_ends(self, client: Client) -> None:
+        client.send("POST", "/_harness/script", {"turns": [[said_text("one"), {"type": "incomplete"}]]})
+        assert client.ask()[1]["status"] == "incomplete"
+
     def test_grows_with_each_post(self, client: Client) -> None:
         for number in (1, 2):
             assert client.send("POST", "/_harness/script", {"turns": [said_text(str(number))]}) == (

@@ -16,8 +16,6 @@ from harness.response import listed_input
 from harness.schema import directory, roots
 from tests.unit.client import Client
 
-STRICT = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
-
 
 class TestADeclaration:
     @pytest.fixture(autouse=True)
@@ -158,52 +156,6 @@ class TestAResponse:
         output = {"type": "function_call_output", "call_id": "call_1", "output": "18"}
         assert client.ask(previous_response_id=first).status == 400
         assert client.ask([output], previous_response_id=first).body["output"][0]["content"][0]["text"] == "done"
-
-
-class TestWhatAResponseEchoes:
-    @pytest.mark.parametrize(
-        ("tool", "echo"),
-        [
-            (
-                {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}},
-                {"strict": True, "parameters": {"additionalProperties": False, "type": "object", "properties": {}}},
-            ),
-            (
-                {"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": False},
-                {"strict": False, "parameters": {"type": "object"}, "description": None},
-            ),
-            (
-                {"type": "file_search", "vector_store_ids": ["vs_1"], "ranking_options": {"score_threshold": 0.5}},
-                {"max_num_results": 20, "ranking_options": {"ranker": "auto", "score_threshold": 0.5}},
-            ),
-            ({"type": "web_search"}, {"search_context_size": "medium", "filters": None}),
-            (
-                {"type": "mcp", "server_label": "s", "server_url": "http://x", "headers": {"authorization": "secret"}},
-                {"headers": {"authorization": "<redacted>"}, "require_approval": "always"},
-            ),
-            ({"type": "mcp", "server_label": "s", "server_url": "http://x"}, {"headers": None}),
-            ({"type": "custom", "name": "c"}, {"type": "custom", "name": "c"}),
-        ],
-    )
-    def test_is_a_tool_with_the_defaults_of_its_kind(self, tool: dict[str, Any], echo: dict[str, Any]) -> None:
-        (said,) = Client().ask(tools=[tool]).body["tools"]
-        assert echo.items() <= said.items()
-
-    def test_is_the_format_with_strict_by_default(self) -> None:
-        asked = {"type": "json_schema", "name": "n", "schema": STRICT}
-        assert Client().ask(text={"format": asked}).body["text"] == {
-            "format": {**asked, "description": None, "strict": True},
-            "verbosity": "medium",
-        }
-
-    def test_is_reasoning_as_the_family_does_it(self) -> None:
-        said = Client().ask(model="gpt-5", reasoning={"effort": "low"}).body["reasoning"]
-        assert (said["effort"], said["summary"]) == ("low", None)
-        assert Client().ask().body["reasoning"] == {"effort": None, "summary": None}
-
-    def test_is_the_tier_that_was_used(self) -> None:
-        assert Client().ask().body["service_tier"] == "default"
-        assert Client().ask(service_tier="flex").body["service_tier"] == "flex"
 
 
 class TestWhatAnItemBecomes:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from harness.ending import Line, completed, failed, incomplete
 from harness.errors import ScriptError
 from harness.exchange import Request
-from harness.item import Item
 from harness.items import function_call, message, reasoning
 from harness.scriptfile import load
 from harness.world import World
@@ -39,7 +39,7 @@ def world_of(path: Path) -> World:
     return world
 
 
-def ask(world: World, **body: Any) -> Sequence[Item]:
+def ask(world: World, **body: Any) -> Sequence[Line]:
     return world.turns.next(Request("POST", "/responses", body={"model": "gpt-4.1", "input": "hi", **body}))
 
 
@@ -59,12 +59,18 @@ script:
   - function_call: {name: get_weather, arguments: {city: Paris}}
   - [ {reasoning: "Thinking."}, {message: "Done."} ]
   - reasoning:
+  - [ {message: "Once"}, {incomplete: content_filter} ]
+  - failed: {code: invalid_prompt, message: "No."}
+  - [ {message: "Hi."}, {completed: {off_schema: true}} ]
 """)
         )
         assert ask(world) == [message("Hello.")]
         assert ask(world) == [function_call("get_weather", {"city": "Paris"})]
         assert ask(world) == [reasoning("Thinking."), message("Done.")]
         assert ask(world) == [reasoning()]
+        assert ask(world) == [message("Once"), incomplete("content_filter")]
+        assert ask(world) == [failed("invalid_prompt", "No.")]
+        assert ask(world) == [message("Hi."), completed(off_schema=True)]
         assert world.turns.unused == []
 
     def test_routes_are_tried_before_the_script(self, write: Write) -> None:

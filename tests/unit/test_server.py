@@ -159,6 +159,7 @@ class TestABody:
             sent.append(said)
 
         scope = {
+            "type": "http",
             "path": "/v1/responses",
             "method": "POST",
             "query_string": b"",

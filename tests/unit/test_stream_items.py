@@ -97,7 +97,8 @@ def test_the_events_of_a_kind(made, told):
     [
         (function_call("f", '{"a":1}', caller={"type": "program", "caller_id": "call_1"}), {"arguments": ""}),
         (file_search_call("a", results=[{"file_id": "file-1"}]), {"queries": [], "results": None}),
-        (web_search_call("a"), {"action": ...}),
+        (web_search_call("a"), {"action": {"type": "search"}}),
+        (web_search_call(), {}),
         (code_interpreter_call("1", outputs=["1"]), {"code": "", "outputs": []}),
         (code_interpreter_call("1"), {"code": "", "outputs": None}),
         (
@@ -139,6 +140,15 @@ def test_how_a_kind_is_announced(made, announced):
     done = stream[-2]["item"]
     expected = {**done, **({"status": "in_progress"} if "status" in done else {}), **announced}
     assert stream[2]["item"] == {name: value for name, value in expected.items() if value is not ...}
+
+
+def test_a_model_that_reasons_announces_nothing_of_what_it_searches():
+    said = response(web_search_call("a"), reasoning={"effort": "low", "summary": None})
+    assert list(events(said))[2]["item"] == {
+        "id": said["output"][0]["id"],
+        "type": "web_search_call",
+        "status": "in_progress",
+    }
 
 
 def test_commands_do_not_name_their_item():

@@ -1,0 +1,140 @@
+"""How Azure OpenAI and Azure AI Foundry answer: what their responses say more or less than OpenAI's, and their headers.
+
+A World stores responses as OpenAI has them; the dialect is how a request is shown them. Read from recorded answers of
+2025-11 to 2026-08.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.dialect import AZURE, FOUNDRY, REFERENCE, agent_of, bound
+from harness.exchange import Answer, Json, Request
+from harness.filters import filtered
+from harness.model import model
+from harness.operation import Handler
+from harness.rule import CREATE, RULES
+from harness.usage import CHARACTERS_A_TOKEN
+from harness.world import World
+
+NOBODY = "00000000-0000-0000-0000-000000000000"
+"""The request id of an answer to a key without a World."""
+REGION = "West Europe"
+UNSAID = frozenset({"access_programs", "billing"})
+"""What OpenAI says of a response and Azure does not."""
+SHORT = (
+    *("metadata", "temperature", "top_p", "user", "service_tier", "top_logprobs", "previous_response_id", "model"),
+    *("reasoning", "background", "text", "tools", "tool_choice", "truncation", "id", "object", "status", "created_at"),
+    *("error", "incomplete_details", "output", "instructions", "usage", "parallel_tool_calls", "conversation"),
+)
+"""What a Foundry project says of a response as JSON, in order; in a stream it says all that Azure OpenAI does."""
+
+
+def answered(handler: Handler, request: Request, world: World) -> Answer:
+    """The answer of an operation, as the dialect of the request tells it."""
+    asked = bound(request, world.account.agents)
+    answer = handler(asked, world)
+    if request.operation == CREATE and answer.status == 200:
+        world.deployed[answer.body["id"]] = _deployed(asked)
+    if not isinstance(answer.body, dict) or answer.body.get("object") != "response":
+        return answer
+    said = world.deployed.get(answer.body["id"], {})
+    if answer.events is None:
+        told = _short(answer.body, said) if request.dialect == FOUNDRY else _told(answer.body, said)
+        return answer._replace(body=told)
+    events = [
+        {**event, "response": _told(event["response"], said)} if "response" in event else event
+        for event in answer.events
+    ]
+    return answer._replace(body=_told(answer.body, said), events=events)
+
+
+def _deployed(request: Request) -> Json:
+    """What a response says by the request's own words: its deployment, its agent."""
+    said = {"model": name} if (name := request.body.get("model")) else {}
+    if agent := agent_of(request):
+        said[REFERENCE] = {"type": REFERENCE, "name": agent["name"], "version": agent.get("version") or "1"}
+    return said
+
+
+def _told(response: Json, said: Json) -> Json:
+    """A response in full. Recorded: behind an agent a stream says nothing of the choice of tools."""
+    told: Json = {}
+    for name, value in response.items():
+        if name not in UNSAID:
+            told[name] = value
+        if name == "completed_at":
+            told["content_filters"] = _filters(response)
+    return {**told, **said, **({"tool_choice": None} if REFERENCE in said else {})}
+
+
+def _short(response: Json, said: Json) -> Json:
+    whole = {"conversation": None, **response}
+    if whole["previous_response_id"] is None:
+        del whole["previous_response_id"]
+    reasoning = {name: value for name, value in whole["reasoning"].items() if value is not None}
+    return {name: whole[name] for name in SHORT if name in whole} | {"reasoning": reasoning, **said}
+
+
+def _filters(response: Json) -> Any:
+    """What the filters found in prompt and completion; nothing is said before the end, nor of what failed."""
+    usage, details = response["usage"], response["incomplete_details"] or {}
+    if usage is None:
+        return None
+    cut = details.get("reason") == "content_filter"
+    return [
+        filtered("prompt", (), CHARACTERS_A_TOKEN * usage["input_tokens"]),
+        filtered("completion", ("violence",) if cut else (), CHARACTERS_A_TOKEN * usage["output_tokens"]),
+    ]
+
+
+def headed(request: Request, answer: Answer, id: str) -> Answer:
+    """An answer with the headers of its dialect; the gateway's own refusals carry hardly any. `id` is a GUID."""
+    streamed = answer.events is not None
+    kind = "text/event-stream; charset=utf-8" if streamed else "application/json"
+    headers = {"content-type": kind, "apim-request-id": id}
+    if not (answer.rule and RULES[answer.rule].area == "gateway"):
+        headers |= _served(request, id)
+        if request.dialect == AZURE:
+            headers |= _RESOURCE | {"azureai-fe-is-streaming": str(streamed)} | _deployment(request)
+    return answer._replace(headers={**headers, **answer.headers})
+
+
+def _served(request: Request, id: str) -> dict[str, str]:
+    asked = request.headers.get("x-ms-client-request-id")
+    echoed = {"x-ms-client-request-id": asked} if asked else {}
+    shared = {"x-request-id": id, "x-ms-region": REGION, "skip-error-remapping": "true", **echoed}
+    return shared | _PROJECT if request.dialect == FOUNDRY else shared
+
+
+def _deployment(request: Request) -> dict[str, str]:
+    """The deployment a request names and the model that serves it, which is taken to be the one of that name."""
+    name = request.body.get("model") if isinstance(request.body, dict) else None
+    if not (isinstance(name, str) and name.isascii() and name.isprintable()):
+        return {}
+    return {"x-ms-served-model": model(name).snapshot, "x-ratelimit-key": name}
+
+
+_PROJECT = {
+    "api-supported-versions": "2025-05-15-preview,2025-11-15-preview",
+    "azureai-processed-tier": "default",
+    "azureai-requested-tier": "default",
+    "request-context": "appId=",
+    "x-ms-response-type": "standard",
+}
+_RESOURCE = {
+    "azureai-fe-offer-type": "paygo",
+    "strict-transport-security": "max-age=31536000; includeSubDomains; preload",
+    "x-content-type-options": "nosniff",
+    "x-ms-aoai-configured-data-retention-days": "30",
+    "x-ms-is-spilled-over": "false",
+    "x-ratelimit-abusepenalty-active": "False",
+    "x-ratelimit-limit-requests": "250",
+    "x-ratelimit-limit-tokens": "250000",
+    "x-ratelimit-remaining-requests": "249",
+    "x-ratelimit-remaining-tokens": "249000",
+    "x-ratelimit-renewalperiod-requests": "60",
+    "x-ratelimit-renewalperiod-tokens": "60",
+    "x-ratelimit-reset-requests": "0",
+    "x-ratelimit-reset-tokens": "0",
+}

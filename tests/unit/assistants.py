@@ -1,0 +1,95 @@
+"""A client of the Assistants API without network: one assistant, threads, runs polled or streamed."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any
+
+import orjson
+
+from harness.contract import conform
+from harness.exchange import Answer, Json
+from harness.items import message
+from harness.mock import Mock
+from harness.stream import frames
+
+KEY = "sk-unit-assistants"
+HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json", "openai-beta": "assistants=v2"}
+FUNCTION = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+
+STEP = ["thread.run.step.created", "thread.run.step.in_progress"]
+SAID = [*STEP, "thread.message.created", "thread.message.in_progress", "thread.message.delta"]
+START = ["thread.run.created", "thread.run.queued", "thread.run.in_progress"]
+END = ["thread.message.completed", "thread.run.step.completed", "thread.run.completed", "done"]
+
+
+class Desk:
+    """One World; every answer and event that leaves it is held against its schema."""
+
+    def __init__(self, **assistant: Any) -> None:
+        self.mock = Mock(keys=[KEY], fallback=lambda _: [message("ok")])
+        self.world = self.mock.open(KEY)
+        self.assistant = self.send("POST /assistants", {"model": "gpt-4o", **assistant}).body["id"]
+
+    def send(self, call: str, body: Any = None, **query: Any) -> Answer:
+        method, _, path = call.partition(" ")
+        raw = b"" if body is None else orjson.dumps(body)
+        answer = self.mock.handle(method, path if path.startswith("/api/") else f"/v1{path}", HEADERS, query, raw)
+        assert not self.world.problems, self.world.problems
+        for event in answer.events or ():
+            assert event["event"] == "done" or conform("AssistantStreamEvent", event) is None, event
+        return answer
+
+    def thread(self, *texts: str) -> str:
+        said = [{"role": "user", "content": text} for text in texts]
+        return str(self.send("POST /threads", {"messages": said}).body["id"])
+
+    def run(self, thread: str, **members: Any) -> Answer:
+        return self.send(f"POST /threads/{thread}/runs", {"assistant_id": self.assistant, **members})
+
+    def stream(self, *turn: Any, **members: Any) -> list[Json]:
+        """The events of a run on a new thread in which the model says this turn."""
+        self.world.script(list(turn))
+        return list(self.run(self.thread("hi"), stream=True, **members).events or ())
+
+    def read(self, run: Json) -> Json:
+        """The run as it stands, which moves it on."""
+        return self.send(f"GET {path(run)}").body
+
+    def settled(self, run: Json) -> Json:
+        """The run at its end, or as it waits."""
+        while run["status"] in ("queued", "in_progress", "cancelling"):
+            run = self.read(run)
+        return run
+
+    def submit(self, run: Json, outputs: dict[str, str], **members: Any) -> Answer:
+        given = [{"tool_call_id": id, "output": output} for id, output in outputs.items()]
+        return self.send(f"POST {path(run)}/submit_tool_outputs", {"tool_outputs": given, **members})
+
+    def messages(self, thread: str, **query: Any) -> list[Json]:
+        return list(self.send(f"GET /threads/{thread}/messages", **query).body["data"])
+
+    def steps(self, run: Json, **query: Any) -> list[Json]:
+        return list(self.send(f"GET {path(run)}/steps", **query).body["data"])
+
+
+def path(run: Json) -> str:
+    return f"/threads/{run['thread_id']}/runs/{run['id']}"
+
+
+def names(events: list[Json]) -> list[str]:
+    """The names of events, of a row of the same one."""
+    return [name for name, _ in groupby(event["event"] for event in events)]
+
+
+def text(message: Json) -> Json:
+    return message["content"][0]["text"]
+
+
+def wire(events: list[Json]) -> str:
+    return frames(events).decode()
+
+
+def data(events: list[Any], name: str) -> list[Any]:
+    """What the events of this name carry."""
+    return [event["data"] for event in events if event["event"] == name]

@@ -1,0 +1,296 @@
+"""How the mock speaks as Azure OpenAI and as a project of Azure AI Foundry: who may ask, where, and what is answered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from harness.ending import failed, incomplete
+from harness.errors import ConfigError
+from harness.exchange import Answer, Json
+from harness.items import function_call, message
+from harness.mock import Mock
+from harness.world import World
+
+KEY = {"api-key": "mine", "content-type": "application/json"}
+GOOD: Json = {"model": "my-deployment", "input": "hi"}
+AZURE = "/openai/v1"
+CLASSIC = "/openai"
+PROJECT = "/api/projects/p/openai/v1"
+VERSION = {"api-version": "2025-04-01-preview"}
+HELPER: Json = {"type": "agent_reference", "name": "helper"}
+
+
+class Client:
+    """What asks a mock at the root of one dialect."""
+
+    def __init__(self, root: str, mock: Mock | None = None, query: Json | None = None) -> None:
+        self.root = root
+        self.query = query or {}
+        self.mock = mock or Mock(fallback=lambda request: [message("Hello.")])
+
+    @property
+    def world(self) -> World:
+        return self.mock.open("mine")
+
+    def ask(self, method: str, path: str, body: Any = None, headers: Json = KEY, **query: str) -> Answer:
+        raw = b"" if body is None else orjson.dumps(body)
+        return self.mock.handle(method, self.root + path, headers, self.query | query, raw)
+
+    def create(self, **more: Any) -> Answer:
+        return self.ask("POST", "/responses", {**GOOD, **more})
+
+
+@pytest.fixture
+def azure() -> Client:
+    return Client(AZURE)
+
+
+@pytest.fixture
+def project() -> Client:
+    return Client(PROJECT)
+
+
+class TestAKey:
+    @pytest.mark.parametrize("root", [AZURE, PROJECT])
+    @pytest.mark.parametrize("headers", [{"api-key": "mine"}, {"authorization": "Bearer mine"}])
+    def test_and_a_token_open_the_same_world(self, root: str, headers: Json) -> None:
+        client = Client(root)
+        assert client.ask("POST", "/responses", GOOD, headers).status == 200
+        assert list(client.mock.worlds) == ["mine"]
+
+    def test_must_be_known_where_keys_are_listed(self) -> None:
+        client = Client(AZURE, Mock(keys=["mine"], fallback=lambda request: [message("Hello.")]))
+        assert client.create().status == 200
+        refused = client.ask("POST", "/responses", GOOD, {"api-key": "other"})
+        assert (refused.status, refused.body["error"]["code"]) == (401, "401")
+        assert list(refused.body["error"]) == ["code", "message"]
+        refused = client.ask("POST", "/responses", GOOD, {"authorization": "Bearer other"})
+        assert (refused.status, refused.body["statusCode"], list(refused.body)) == (401, 401, ["statusCode", "message"])
+
+    def test_sees_one_world_whatever_the_dialect(self, azure: Client) -> None:
+        id = azure.create().body["id"]
+        for root in (PROJECT, AZURE):
+            assert Client(root, azure.mock).ask("GET", f"/responses/{id}").body["model"] == "my-deployment"
+        shown = azure.mock.handle("GET", f"/v1/responses/{id}", {"authorization": "Bearer mine"}, {}, b"").body
+        assert "content_filters" not in shown
+
+
+class TestAResponse:
+    def test_of_azure_says_what_was_filtered_and_not_who_pays(self, azure: Client) -> None:
+        body = azure.create().body
+        assert body["model"] == "my-deployment"
+        assert [entry["source_type"] for entry in body["content_filters"]] == ["prompt", "completion"]
+        assert not any(entry["blocked"] for entry in body["content_filters"])
+        assert body.keys().isdisjoint({"billing", "access_programs"})
+        names = list(body)
+        assert names[names.index("completed_at") + 1] == "content_filters"
+
+    def test_is_read_back_as_it_was_made(self, azure: Client) -> None:
+        made = azure.create().body
+        assert azure.ask("GET", f"/responses/{made['id']}").body == made
+        assert Client(CLASSIC, azure.mock, VERSION).ask("GET", f"/responses/{made['id']}").body == made
+
+    def test_of_a_stream_says_nothing_of_filters_before_its_end(self, azure: Client) -> None:
+        answer = azure.create(stream=True)
+        assert answer.events is not None
+        told = [event["response"]["content_filters"] for event in answer.events if "response" in event]
+        assert told[:-1] == [None, None]
+        assert answer.events[-1]["response"] == answer.body
+        assert {event["response"]["model"] for event in answer.events if "response" in event} == {"my-deployment"}
+
+    def test_that_was_cut_off_says_that_the_completion_was_blocked(self, azure: Client) -> None:
+        azure.world.script([message("Bad"), incomplete("content_filter")])
+        body = azure.create().body
+        assert body["incomplete_details"] == {"reason": "content_filter"}
+        assert [entry["blocked"] for entry in body["content_filters"]] == [False, True]
+
+    def test_that_failed_says_nothing_of_filters(self, azure: Client) -> None:
+        azure.world.script(failed(), failed())
+        assert azure.create(stream=True).body["content_filters"] is None
+        assert azure.create().status == 500
+
+    def test_in_the_background_moves_on_as_everywhere(self, azure: Client) -> None:
+        queued = azure.create(background=True).body
+        assert (queued["status"], queued["content_filters"]) == ("queued", None)
+        for _ in range(2):
+            last = azure.ask("GET", f"/responses/{queued['id']}").body
+        assert (last["status"], len(last["content_filters"])) == ("completed", 2)
+
+    def test_of_a_project_is_short_unless_it_is_streamed(self, project: Client) -> None:
+        body = project.create(reasoning={"effort": "low"}, model="gpt-5").body
+        assert list(body)[:3] == ["metadata", "temperature", "top_p"]
+        assert body.keys().isdisjoint({"store", "completed_at", "content_filters", "previous_response_id", "billing"})
+        assert (body["conversation"], body["reasoning"]["effort"]) == (None, "low")
+        assert project.create().body["reasoning"] == {}
+        assert "content_filters" in project.create(stream=True).body
+
+    def test_of_a_project_goes_on(self, project: Client) -> None:
+        first = project.create().body["id"]
+        assert project.create(previous_response_id=first).body["previous_response_id"] == first
+        conversation = project.ask("POST", "/conversations", {}).body["id"]
+        assert conversation[21:23] == "00"
+        assert project.create(conversation=conversation).body["conversation"] == {"id": conversation}
+        assert len(project.ask("GET", f"/conversations/{conversation}/items").body["data"]) == 2
+
+
+class TestAnAgent:
+    def test_needs_no_model_and_is_named_in_the_response(self, project: Client) -> None:
+        body = project.ask("POST", "/responses", {"input": "hi", "agent_reference": HELPER}).body
+        assert body["agent_reference"] == {**HELPER, "version": "1"}
+        answer = project.ask("POST", "/responses", {"input": "hi", "agent_reference": HELPER, "stream": True})
+        assert answer.events is not None
+        assert answer.events[0]["response"]["agent_reference"] == {**HELPER, "version": "1"}
+        assert answer.body["tool_choice"] is None
+
+    def test_brings_its_model_its_instructions_and_its_tools(self, project: Client) -> None:
+        tool = {"type": "function", "name": "deploy", "parameters": {"type": "object"}, "strict": False}
+        project.world.organization(
+            agents={"helper": {"model": "mine", "instructions": "You are the planner.", "tools": [tool]}}
+        )
+        project.world.when(instructions="planner", agent="helper", tools="deploy").script(function_call("deploy", {}))
+        body = project.ask("POST", "/responses", {"input": "hi", "agent_reference": {**HELPER, "version": "3"}}).body
+        assert (body["model"], body["instructions"], body["output"][0]["name"]) == (
+            "mine",
+            "You are the planner.",
+            "deploy",
+        )
+        assert (body["tools"][0]["name"], body["agent_reference"]["version"]) == ("deploy", "3")
+
+    def test_may_be_forgotten_by_the_next_request(self, project: Client) -> None:
+        project.world.script(function_call("deploy", {}), message("Done."))
+        first = project.ask("POST", "/responses", {"input": "hi", "agent_reference": HELPER}).body
+        assert project.create(previous_response_id=first["id"]).body["error"]["message"].startswith("No tool output")
+        output = {"type": "function_call_output", "call_id": first["output"][0]["call_id"], "output": "ok"}
+        asked = {"input": [output], "previous_response_id": first["id"], "agent_reference": HELPER}
+        assert project.ask("POST", "/responses", asked).status == 200
+
+    def test_may_be_named_by_the_path(self) -> None:
+        client = Client("/api/projects/p/agents/helper/endpoint/protocols/openai", query={"api-version": "v1"})
+        body = client.ask("POST", "/responses", {"input": "hi"}).body
+        assert body["agent_reference"] == {**HELPER, "version": "1"}
+        refused = client.ask("POST", "/responses", {"input": "hi", "tools": [{"type": "web_search"}]})
+        assert refused.rule == "agent_tools_given"
+
+    def test_is_unknown_elsewhere(self, azure: Client) -> None:
+        assert azure.create(agent_reference=HELPER).body["error"]["message"] == "Unknown parameter: 'agent_reference'."
+
+    @pytest.mark.parametrize("said", ["helper", {}, 7])
+    def test_must_be_named_properly(self, project: Client, said: Any) -> None:
+        error = project.create(agent_reference=said).body["error"]
+        assert error == {
+            "message": 'required: Required properties ["type"] are not present',
+            "type": "invalid_request_error",
+            "param": "/agent_reference",
+            "code": "invalid_payload",
+        }
+
+    @pytest.mark.parametrize("name", ["agent", "agent_reference"])
+    def test_of_nobody_counts_as_none(self, project: Client, name: str) -> None:
+        assert project.create(**{name: None}).status == 200
+
+
+class TestThePrompt:
+    def test_is_blocked_by_its_category(self, azure: Client) -> None:
+        azure.world.organization(blocked=["violence"])
+        for stream in (False, True):
+            answer = azure.create(stream=stream)
+            assert (answer.status, answer.events) == (400, None)
+            error = answer.body["error"]
+            assert (error["code"], error["param"], error["innererror"]) == (
+                "content_filter",
+                "prompt",
+                {"code": "ContentFiltered"},
+            )
+            assert error["content_filters"][0]["content_filter_results"]["violence"]["filtered"]
+        azure.world.organization(blocked=())
+        assert azure.create().status == 200
+
+    def test_is_not_filtered_by_openai(self, azure: Client) -> None:
+        azure.world.organization(blocked={"jailbreak"})
+        headers = {"authorization": "Bearer mine", "content-type": "application/json"}
+        assert azure.mock.handle("POST", "/v1/responses", headers, {}, orjson.dumps(GOOD)).status == 200
+
+    def test_is_blocked_for_a_category_that_there_is(self, azure: Client) -> None:
+        with pytest.raises(ConfigError, match=r"organization\(blocked=malice\): the categories are hate, sexual"):
+            azure.world.organization(blocked={"malice"})
+
+
+class TestHeaders:
+    def test_are_those_of_azure(self, azure: Client) -> None:
+        headers = azure.create(model="gpt-4.1").headers
+        assert headers["x-ms-served-model"] == "gpt-4.1-2025-04-14"
+        assert headers["x-ratelimit-key"] == "gpt-4.1"
+        assert headers["x-request-id"] == headers["apim-request-id"]
+        assert (headers["azureai-fe-is-streaming"], azure.create(stream=True).headers["azureai-fe-is-streaming"]) == (
+            "False",
+            "True",
+        )
+        assert headers.keys().isdisjoint({"openai-version", "openai-processing-ms"})
+
+    def test_name_no_deployment_that_cannot_stand_in_one(self, azure: Client) -> None:
+        assert "x-ratelimit-key" not in azure.create(model="größe").headers
+        assert "x-ratelimit-key" not in azure.ask("GET", "/responses/resp_1").headers
+
+    def test_are_those_of_a_project(self, project: Client) -> None:
+        sent = {**KEY, "x-ms-client-request-id": "abc"}
+        headers = project.ask("POST", "/responses", GOOD, sent).headers
+        assert headers["x-ms-client-request-id"] == "abc"
+        assert "x-ratelimit-limit-requests" not in headers
+        assert headers["x-ms-response-type"] == "standard"
+
+    def test_of_a_refusal_by_the_gateway_are_few(self, azure: Client) -> None:
+        headers = azure.ask("POST", "/responses", GOOD, {}).headers
+        assert dict(headers) == {
+            "content-type": "application/json",
+            "apim-request-id": "00000000-0000-0000-0000-000000000000",
+        }
+
+
+class TestOneDialectAlone:
+    @pytest.mark.parametrize("dialect", ["openai", "azure", "foundry"])
+    def test_answers_the_others_as_its_provider_would(self, dialect: str) -> None:
+        roots = {"openai": "/v1", "azure": AZURE, "foundry": PROJECT}
+        unknown = {"openai": "outside_the_api", "azure": "resource_not_found", "foundry": "route_not_found"}
+        headers = {"authorization": "Bearer sk-mine", "content-type": "application/json"}
+        mock = Mock(fallback=lambda request: [message("Hello.")], dialect=dialect)
+        for name, root in roots.items():
+            answer = mock.handle("POST", f"{root}/responses", headers, {}, orjson.dumps(GOOD))
+            assert (answer.status, answer.rule) == ((200, None) if name == dialect else (404, unknown[dialect]))
+
+    def test_may_be_that_of_one_world(self, azure: Client) -> None:
+        azure.world.dialect = "foundry"
+        assert azure.create().body["title"] == "Not Found"
+        assert Client(PROJECT, azure.mock).create().status == 200
+
+    def test_must_be_known(self) -> None:
+        with pytest.raises(ConfigError, match="dialect='aws'"):
+            Mock(dialect="aws")
+
+
+def test_a_web_socket_is_openais_alone() -> None:
+    headers = {"authorization": "Bearer sk-mine"}
+    assert not isinstance(Mock(dialect="openai").socket("/v1/responses", headers, {}), Answer)
+    refused = Mock(dialect="azure").socket("/v1/responses", headers, {})
+    assert isinstance(refused, Answer)
+    assert refused.rule == "resource_not_found"
+
+
+def test_a_world_says_where_it_is_for_each_kind_of_client() -> None:
+    world = World(base_url="http://127.0.0.1:1/v1")
+    assert world.azure_endpoint == "http://127.0.0.1:1"
+    assert world.project_endpoint == "http://127.0.0.1:1/api/projects/harness"
+
+
+@pytest.mark.parametrize("said", [["2024-10-21", "2025-04-01-preview"], "2024-10-21"])
+def test_the_first_version_that_is_said_counts(said: Any) -> None:
+    answer = Client(CLASSIC, query={"api-version": said}).create()
+    assert answer.rule == "version_too_old"
+
+
+def test_an_error_of_openai_is_told_as_it_is(azure: Client) -> None:
+    answer = azure.create(temperature=3)
+    assert set(answer.body["error"]) == {"message", "type", "param", "code"}
+    assert answer.headers["x-ms-region"]

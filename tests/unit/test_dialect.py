@@ -1,0 +1,129 @@
+"""Which dialect a path is in, and what of a request only that dialect knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.dialect import AZURE, FOUNDRY, OPENAI, ROOTS, Address, address, agent_of, bound, chosen, plain
+from harness.errors import ApiError, ConfigError
+from harness.exchange import NOTHING, Request
+from harness.filters import filtered
+from harness.ids import Ids
+
+PROJECT = "/api/projects/p"
+HELPER = {"type": "agent_reference", "name": "helper"}
+
+
+def to_foundry(body: Any, **more: Any) -> Request:
+    return Request("POST", "/responses", body=body, dialect=FOUNDRY, root=ROOTS[FOUNDRY], **more)
+
+
+@pytest.mark.parametrize(
+    ("path", "dialect", "root", "below"),
+    [
+        ("/v1/responses", OPENAI, "/v1", "/responses"),
+        ("/v1/responses/", OPENAI, "/v1", "/responses/"),
+        ("/openai/v1/responses", AZURE, "/openai/v1", "/responses"),
+        ("/openai/responses", AZURE, "/openai", "/responses"),
+        (f"{PROJECT}/openai/v1/responses", FOUNDRY, f"{PROJECT}/openai/v1", "/responses"),
+        (f"{PROJECT}/openai/conversations", FOUNDRY, f"{PROJECT}/openai", "/conversations"),
+        (f"{PROJECT}/threads", FOUNDRY, PROJECT, "/threads"),
+        ("/openai/deployments/d/responses", AZURE, "", "/openai/deployments/d/responses"),
+        (f"{PROJECT}/agents", FOUNDRY, "", f"{PROJECT}/agents"),
+        ("/responses", OPENAI, "", "/responses"),
+        ("", OPENAI, "", ""),
+    ],
+)
+def test_the_form_of_a_path_tells_its_dialect(path: str, dialect: str, root: str, below: str) -> None:
+    assert address(path) == Address(dialect, root, below)
+
+
+@pytest.mark.parametrize("only", [OPENAI, AZURE, FOUNDRY])
+def test_a_path_of_another_dialect_leads_nowhere(only: str) -> None:
+    for dialect, root in ROOTS.items():
+        found = address(f"{root}/responses", only)
+        assert found == (
+            Address(only, root, "/responses") if dialect == only else Address(only, "", f"{root}/responses")
+        )
+    assert address("/nowhere", only) == Address(only, "", "/nowhere")
+
+
+def test_a_dialect_is_chosen_by_name() -> None:
+    assert [chosen(name) for name in (None, AZURE)] == [None, AZURE]
+    with pytest.raises(ConfigError, match="dialect='aws': it is one of openai, azure, foundry"):
+        chosen("aws")
+
+
+class TestAnAgent:
+    def test_is_named_in_foundry_alone(self) -> None:
+        body = {"agent_reference": HELPER}
+        assert agent_of(to_foundry(body)) == agent_of(to_foundry({"agent": HELPER})) == HELPER
+        assert agent_of(Request("POST", "/responses", body=body)) is None
+        assert agent_of(to_foundry(None)) is None
+
+    def test_brings_what_its_definition_has(self) -> None:
+        request = to_foundry({"agent_reference": HELPER, "input": "hi", "instructions": None})
+        agents = {"helper": {"model": "mine", "instructions": "Help."}}
+        assert bound(request, agents).body == {
+            "agent_reference": HELPER,
+            "input": "hi",
+            "model": "mine",
+            "instructions": "Help.",
+        }
+        assert bound(request, None).body == {"agent_reference": HELPER, "input": "hi", "model": ""}
+
+    def test_leaves_marks_on_items_that_openai_does_not_know(self) -> None:
+        marked = {"type": "message", "role": "user", "content": "x", "response_id": "r", "agent_reference": HELPER}
+        request = to_foundry({"model": "m", "input": [marked, "no item", {"role": "user", "content": "y"}]})
+        assert bound(request, None).body["input"] == [
+            {"type": "message", "role": "user", "content": "x"},
+            "no item",
+            {"role": "user", "content": "y"},
+        ]
+
+    def test_changes_nothing_elsewhere(self) -> None:
+        for request in (Request("POST", "/responses", body={"agent_reference": HELPER}), to_foundry(None)):
+            assert bound(request, {"helper": {"model": "mine"}}) is request
+
+
+def test_the_schema_sees_only_what_openai_knows() -> None:
+    assert plain(to_foundry({"agent_reference": HELPER, "agent": HELPER, "input": "hi"})) == {"input": "hi"}
+    azure = Request("POST", "/responses", body={"agent": HELPER}, dialect=AZURE)
+    assert plain(azure) == {"agent": HELPER}
+    asked = {"api-version": "2025-04-01-preview", "limit": 3}
+    assert plain(Request("GET", "/responses/r/input_items", query=asked, dialect=AZURE)) == {"limit": 3}
+    assert plain(Request("GET", "/responses/r/input_items", query=asked)) == asked
+    assert plain(to_foundry([1])) == [1]
+    assert plain(Request("GET", "/responses/r", dialect=AZURE)) is NOTHING
+
+
+class TestAForm:
+    def test_is_filled_with_facts_and_with_the_four_members(self) -> None:
+        form = {"error": {"code": "{code}", "text": "{message}!", "of": "{things}", "fixed": 1}, "status": "{status}"}
+        error = ApiError(404, "No {name}.", code="{name}", form=form).fill({"name": "x", "things": [1]})
+        assert error.body() == {"error": {"code": "x", "text": "No x.!", "of": [1], "fixed": 1}, "status": 404}
+        assert error.members() == {"message": "No x.", "type": "invalid_request_error", "param": None, "code": "x"}
+
+    def test_may_be_that_of_openai(self) -> None:
+        error = ApiError(400, "No.").fill({})
+        assert error.body() == {"error": error.members()}
+
+
+@pytest.mark.parametrize(("source", "only"), [("prompt", "jailbreak"), ("completion", "protected_material_text")])
+def test_filters_look_for_other_things_in_a_prompt_than_in_a_completion(source: str, only: str) -> None:
+    said = filtered(source, ("violence",), 12)
+    results = said["content_filter_results"]
+    assert results[only] == {"detected": False, "filtered": False}
+    assert results["violence"] == {"filtered": True, "severity": "medium"}
+    assert results["hate"] == {"filtered": False, "severity": "safe"}
+    assert (said["blocked"], said["source_type"], said["content_filter_offsets"]["end_offset"]) == (True, source, 12)
+    assert not filtered(source, (), 0)["blocked"]
+
+
+def test_ids_have_the_forms_of_azure() -> None:
+    ids = Ids("a")
+    assert [len(part) for part in ids.guid().split("-")] == [8, 4, 4, 4, 12]
+    made = ids.project_conversation()
+    assert (made[:5], len(made), made[21:23]) == ("conv_", 55, "00")

@@ -1,0 +1,78 @@
+"""Multipart forms as plain data: fields, files, what is broken, and what travels through them unharmed."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.form import ENCODING, KIND, parse
+
+HEADER = f"{KIND}; boundary=x"
+
+
+def encoded(data: dict[str, str], files: dict[str, tuple[str, bytes, str]]) -> tuple[bytes, str]:
+    """A form as a real client writes it, with its content type."""
+    sent = httpx.Request("POST", "http://api.test/files", data=data, files=files)
+    return sent.read(), sent.headers["content-type"]
+
+
+def test_a_field_is_a_text_and_a_file_has_name_type_and_data():
+    raw, kind = encoded({"purpose": "user_data"}, {"file": ("é.txt", "café".encode(), "text/plain")})
+    assert parse(raw, kind) == {
+        "purpose": "user_data",
+        "file": {"filename": "é.txt", "content_type": "text/plain", "data": "café".encode().decode(ENCODING)},
+    }
+
+
+def test_a_name_in_brackets_is_a_member():
+    raw, kind = encoded({"expires_after[anchor]": "created_at", "expires_after[seconds]": "60"}, {"file": FILE})
+    assert parse(raw, kind)["expires_after"] == {"anchor": "created_at", "seconds": "60"}
+
+
+FILE = ("a.txt", b"a", "text/plain")
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(
+    st.binary(max_size=200),
+    st.text(st.characters(codec="utf-8", exclude_categories=["Cc"], exclude_characters='"\\'), min_size=1),
+)
+def test_any_bytes_and_any_name_come_through(data, name):
+    raw, kind = encoded({}, {"file": (name, data, "application/octet-stream")})
+    found = parse(raw, kind)["file"]
+    assert (found["data"].encode(ENCODING), found["filename"]) == (data, name)
+
+
+def test_data_that_looks_like_a_boundary_is_data():
+    data = b"\r\n--y\r\n--x \r\n-" + b"\r\n" * 3
+    raw = b'--xyz\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n' + data + b"\r\n--xyz--\r\n"
+    assert parse(raw, f"{KIND}; boundary=xyz")["file"]["data"].encode(ENCODING) == data
+
+
+def test_the_boundary_is_read_from_the_body_where_the_header_has_none():
+    raw, _ = encoded({"purpose": "batch"}, {"file": FILE})
+    assert parse(raw, KIND) == parse(raw, "") == parse(raw, _)
+
+
+def test_a_file_without_a_type_is_plain_bytes():
+    raw = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nA\r\n--x--\r\n'
+    assert parse(raw, HEADER) == {"file": {"filename": "a", "content_type": "application/octet-stream", "data": "A"}}
+
+
+def test_of_a_body_that_breaks_off_what_came_counts():
+    raw, kind = encoded({"purpose": "batch"}, {"file": ("a", b"abcdef", "text/plain")})
+    cut = raw[: raw.index(b"abc") + 3]
+    assert parse(cut, kind)["file"]["data"] == "abc"
+
+
+def test_a_field_beside_members_of_the_same_name_stays():
+    raw, kind = encoded({"a": "1", "a[b]": "2"}, {"file": FILE})
+    assert parse(raw, kind)["a"] == "1"
+
+
+@pytest.mark.parametrize("raw", [b"", b"{}", b"--y\r\nnonsense", b"--x\r\nno header\r\n\r\n--x--", b"\xff" * 50])
+@pytest.mark.parametrize("kind", [HEADER, KIND, "", "application/json", "multipart/form-data; boundary="])
+def test_what_is_no_form_has_no_fields(raw, kind):
+    assert parse(raw, kind) == {}

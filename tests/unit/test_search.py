@@ -1,0 +1,115 @@
+"""Searching without a model: chunks, scores, filters."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.files import STATIC, VectorStore, made_store, uploaded
+from harness.search import chunks, fits, found, text
+
+
+def strategy(size: int, overlap: int) -> dict:
+    return {"type": "static", "static": {"max_chunk_size_tokens": size, "chunk_overlap_tokens": overlap}}
+
+
+def store(*texts: str, **members) -> tuple[VectorStore, list]:
+    made = made_store("vs_1", 0, {})
+    files = [
+        uploaded(f"file-{index}", f"{index}.txt", said.encode(), "assistants", 0) for index, said in enumerate(texts)
+    ]
+    return made, [(made.attach(file, 0, members), file) for file in files]
+
+
+def scores(body: dict, *texts: str) -> list[tuple[str, float]]:
+    return [(one["file_id"], one["score"]) for one in found(body, store(*texts)[1])]
+
+
+class TestChunks:
+    def test_a_short_text_is_one_chunk(self):
+        assert chunks("Paris", strategy(800, 400)) == ["Paris"]
+
+    def test_each_chunk_begins_with_the_end_of_the_one_before(self):
+        assert chunks("abcdefghijklmnop", strategy(2, 1)) == ["abcdefgh", "efghijkl", "ijklmnop"]
+
+    def test_nothing_has_no_chunk(self):
+        assert chunks("", strategy(2, 1)) == chunks(" \n", strategy(2, 1)) == []
+
+    def test_an_overlap_as_long_as_a_chunk_comes_to_an_end(self):
+        assert len(chunks("x" * 20, strategy(2, 2))) == 13
+
+    @given(st.text(max_size=200), st.integers(1, 10), st.integers(0, 5))
+    def test_all_of_the_text_is_in_some_chunk(self, said, size, overlap):
+        cut = chunks(said.replace(" ", "x"), strategy(size, min(overlap, size // 2)))
+        assert all(len(chunk) <= 4 * size for chunk in cut)
+        assert set("".join(cut)) >= set("".join(said.replace(" ", "x").split()))
+
+    def test_bytes_that_are_no_text_have_none(self):
+        assert text(uploaded("file-1", "a", b"\xff\xfe", "assistants", 0)) == ""
+
+
+class TestScores:
+    def test_a_score_is_the_share_of_the_words_that_a_chunk_holds(self):
+        assert scores({"query": "the red fox"}, "A red fox.", "The red fox!", "Nothing.") == [
+            ("file-1", 1.0),
+            ("file-0", 0.6667),
+        ]
+
+    def test_equal_scores_keep_the_order_of_the_files(self):
+        assert [id for id, _ in scores({"query": "a"}, "a", "a b", "a c")] == ["file-0", "file-1", "file-2"]
+
+    def test_no_words_find_nothing(self):
+        assert scores({"query": "?!"}, "What?!") == scores({"query": []}, "What?!") == []
+
+    def test_there_are_ten_results_unless_asked_otherwise(self):
+        assert len(scores({"query": "a"}, *["a"] * 12)) == 10
+        assert len(scores({"query": "a", "max_num_results": 2}, *["a"] * 12)) == 2
+        assert len(scores({"query": "a", "max_num_results": 2.0}, *["a"] * 12)) == 2
+
+    def test_a_threshold_leaves_out_what_is_below_it(self):
+        body = {"query": "red fox", "ranking_options": {"score_threshold": 0.6}}
+        assert scores(body, "red", "red fox") == [("file-1", 1.0)]
+
+    def test_each_chunk_is_a_result_of_its_own(self):
+        _, files = store("fox " * 2000, chunking_strategy={"type": "static", "static": STATIC})
+        results = found({"query": "fox"}, files)
+        assert len(results) == 4
+        assert {one["file_id"] for one in results} == {"file-0"}
+
+    def test_attributes_are_filtered_and_told(self):
+        _, files = store("a", attributes={"lang": "fr"})
+        wanted = {"type": "eq", "key": "lang", "value": "fr"}
+        assert [one["attributes"] for one in found({"query": "a", "filters": wanted}, files)] == [{"lang": "fr"}]
+        assert found({"query": "a", "filters": {**wanted, "value": "de"}}, files) == []
+
+
+def where(type: str, value, key: str = "n") -> dict:
+    return {"type": type, "key": key, "value": value}
+
+
+@pytest.mark.parametrize(
+    ("asked", "passes"),
+    [
+        (where("eq", 2), True),
+        (where("ne", 2), False),
+        (where("gt", 1), True),
+        (where("gt", 2), False),
+        (where("gte", 2), True),
+        (where("lt", 2), False),
+        (where("lte", 2), True),
+        (where("in", [1, 2]), True),
+        (where("nin", [1, 2]), False),
+        (where("gt", "1"), False),
+        (where("in", 2), False),
+        (where("eq", 2, "other"), False),
+        (where("ne", 2, "other"), True),
+        (where("nin", [2], "other"), True),
+        ({"type": "and", "filters": [where("gt", 1), where("lt", 3)]}, True),
+        ({"type": "and", "filters": [where("gt", 1), where("lt", 2)]}, False),
+        ({"type": "or", "filters": [where("gt", 5), where("lt", 3)]}, True),
+        ({"type": "or", "filters": [where("gt", 5), {"type": "and", "filters": [where("lt", 1)]}]}, False),
+    ],
+)
+def test_a_filter_compares_attributes(asked, passes) -> None:
+    assert fits({"n": 2}, asked) is passes
