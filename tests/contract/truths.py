@@ -128,6 +128,9 @@ ALSO: dict[str, set[str]] = {
     "context_length_exceeded": {"truncation"},
     "sampling_unsupported": {"reasoning"},
     "logprobs_unsupported": {"reasoning"},
+    "deferred_without_search": {"input", "prompt"},
+    "search_without_deferred": {"input", "prompt"},
+    "call_without_namespace": {"tools", "prompt", "previous_response_id", "conversation"},
 }
 """Members that can make a rule speak although they are neither its `param` nor what it asks for by `when`."""
 OF_THE_MODEL = ("capability", "hosted", "limits")

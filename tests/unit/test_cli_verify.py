@@ -103,23 +103,23 @@ class TestReport:
         assert said["answers"]["findings"] == said["streams"]["findings"] == said["unreadable"] == []
 
 
+OTHERS = {
+    "empty.yaml": b"",
+    "wrong.yaml": b"interactions: [\n  - {request: ]]",
+    "cut.yaml": b"interactions:\n- request:\n    method: POST\n    uri: 'https://api.openai.com/v1/resp",
+    "rubbish.jsonl": random.Random(7).randbytes(4096),
+    "rubbish.json.gz": gzip.compress(random.Random(8).randbytes(4096)),
+    "cut.json.gz": gzip.compress(b'{"interactions": []}')[:-9],
+    "other.json": b'{"interactions": {"a": 1}}',
+    "list.yaml": b"- 1\n- 2\n",
+    "nul.jsonl": b"\0" * 512,
+}
+
+
 class TestWhatMayLieInAFolder:
-    @pytest.mark.parametrize(
-        ("name", "content"),
-        [
-            ("empty.yaml", b""),
-            ("wrong.yaml", b"interactions: [\n  - {request: ]]"),
-            ("cut.yaml", b"interactions:\n- request:\n    method: POST\n    uri: 'https://api.openai.com/v1/resp"),
-            ("rubbish.jsonl", random.Random(7).randbytes(4096)),
-            ("rubbish.json.gz", gzip.compress(random.Random(8).randbytes(4096))),
-            ("cut.json.gz", gzip.compress(b'{"interactions": []}')[:-9]),
-            ("other.json", b'{"interactions": {"a": 1}}'),
-            ("list.yaml", b"- 1\n- 2\n"),
-            ("nul.jsonl", b"\0" * 512),
-        ],
-    )
-    def test_none_of_it_stops_the_others(self, tmp_path: Path, name: str, content: bytes) -> None:
-        (tmp_path / name).write_bytes(content)
+    @pytest.mark.parametrize("name", OTHERS)
+    def test_none_of_it_stops_the_others(self, tmp_path: Path, name: str) -> None:
+        (tmp_path / name).write_bytes(OTHERS[name])
         good = tape(tmp_path, recorded(HI))
         said = told(tmp_path, tmp_path / name, good)
         assert said["requests"]["accepted"] == 1
