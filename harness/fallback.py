@@ -2,6 +2,7 @@
 
 after a tool's output                    a text, so that agent loops end
 tool_choice requires or names a tool     a function_call with the least arguments
+the user speaks of what a tool is for    a function_call as well: `get_weather` for "What is the weather?"
 text.format asks for JSON                a text that is the least instance
 else                                     a text
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -39,6 +41,15 @@ FORMATS: Mapping[str, str] = {
 }
 """A text for each format that structured outputs know."""
 
+_WORD = re.compile(r"[a-z]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_COMMON = frozenset(
+    (
+        *("call", "check", "create", "delete", "execute", "fetch", "find", "from", "function", "handle", "list"),
+        *("load", "lookup", "make", "message", "open", "query", "read", "retrieve", "save", "search", "send"),
+        *("show", "tool", "update", "user", "using", "with", "write"),
+    )
+)
 SCALARS = ("string", "number", "integer", "boolean", "null")
 _LEAF = frozenset(
     [
@@ -67,7 +78,7 @@ def small_talk(request: Request) -> list[Item]:
     body: Json = request.body if isinstance(request.body, dict) else {}
     if str(_last(body).get("type")).endswith("_output"):
         return [message(_text(body, THANKS))]
-    if tool := demanded(body):
+    if tool := demanded(body) or spoken_of(body):
         arguments = instance(tool.get("parameters") or {"type": "object"}, f"tool {tool['name']!r}")
         return [function_call(tool["name"], arguments)]
     return [message(_text(body, GREETING))]
@@ -87,6 +98,31 @@ def demanded(body: Json) -> Json | None:
         allowed = [tool.get("name") for tool in choice.get("tools") or []]
         return next((tool for tool in functions if tool["name"] in allowed), None)
     return next(iter(functions), None) if choice == "required" else None
+
+
+def spoken_of(body: Json) -> Json | None:
+    """The first function whose name holds a telling word that the user's last message says; None without one.
+
+    Only where the model is free to call (`tool_choice` absent or `auto`).
+    """
+    if body.get("tool_choice") not in (None, "auto"):
+        return None
+    said = set(_WORD.findall(_said(_last(body)).lower()))
+    functions = [tool for tool in body.get("tools") or [] if tool.get("type") == "function"]
+    return next((tool for tool in functions if not said.isdisjoint(_telling(tool["name"]))), None)
+
+
+def _said(item: Json) -> str:
+    """What a user's message says; an item of another kind says nothing."""
+    content = item.get("content") if item.get("role") == "user" else None
+    parts = content if isinstance(content, list) else [{"text": content}]
+    return " ".join(text for part in parts if isinstance(text := part.get("text"), str))
+
+
+def _telling(name: str) -> set[str]:
+    """The words of a function's name that say what it is about: long ones, verbs of every trade left out."""
+    words = _WORD.findall(_CAMEL.sub(" ", name).lower())
+    return {word for word in words if len(word) > 3} - _COMMON
 
 
 def _text(body: Json, otherwise: str) -> str:

@@ -51,6 +51,35 @@ def test_tools_alone_are_not_called() -> None:
     assert text(tools=[WEATHER], tool_choice="auto") == GREETING
 
 
+@pytest.mark.parametrize(
+    "input",
+    [
+        "What's the weather in Paris?",
+        [{"role": "user", "content": [{"type": "input_text", "text": "WEATHER, please"}]}],
+        [{"role": "assistant", "content": "Hello."}, {"role": "user", "content": "Tell me the weather."}],
+    ],
+)
+def test_a_tool_is_called_when_the_user_speaks_of_what_it_is_for(input: Any) -> None:
+    assert said(input=input, tools=[CLOCK, WEATHER]).members["name"] == "get_weather"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"input": "What's the weather?", "tool_choice": "none"},
+        {"input": "Get me a beer."},
+        {"input": [{"role": "assistant", "content": "The weather?"}]},
+        {"input": [{"role": "user", "content": "The weather?"}, {"role": "user", "content": "Never mind."}]},
+    ],
+)
+def test_else_it_is_not(body: Any) -> None:
+    assert text(tools=[WEATHER], **body) == GREETING
+
+
+def test_names_in_camel_case_are_words_too() -> None:
+    assert said(input="book a flight", tools=[{**WEATHER, "name": "bookFlight"}]).type == "function_call"
+
+
 def test_a_body_that_is_no_object_gets_small_talk_too() -> None:
     (item,) = small_talk(Request("POST", "/responses"))
     assert item.members["content"][0]["text"] == GREETING
