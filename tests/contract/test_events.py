@@ -1,0 +1,93 @@
+"""Every event type that the SDK knows is told by the mock, or stands here with the reason why not."""
+
+from __future__ import annotations
+
+import orjson
+
+from harness import schema
+from harness.breach import key_values
+from harness.contract import conform
+from harness.ending import failed, incomplete
+from harness.exchange import Answer
+from harness.items import (
+    apply_patch_call,
+    code_interpreter_call,
+    compaction,
+    computer_call,
+    create_file,
+    custom_tool_call,
+    file_search_call,
+    function_call,
+    image_generation_call,
+    local_shell_call,
+    mcp_approval_request,
+    mcp_call,
+    mcp_list_tools,
+    message,
+    program,
+    program_output,
+    reasoning,
+    refusal,
+    shell_call,
+    shell_call_output,
+    shell_output,
+    tool_search_call,
+    tool_search_output,
+    url_citation,
+    web_search_call,
+)
+from harness.mock import Mock
+
+EVENT = "ResponseStreamEvent"
+HEADERS = {"authorization": "Bearer sk-events"}
+
+NOT_TOLD = {
+    "response.audio.delta": "the Responses API gives no audio; the types stand in the union, no recording has one",
+    "response.audio.done": "as response.audio.delta",
+    "response.audio.transcript.delta": "as response.audio.delta",
+    "response.audio.transcript.done": "as response.audio.delta",
+    "response.compaction.compacting": "in the types only; recorded streams with a compaction have none",
+    "keepalive": "sent after seconds of silence; the mock is never silent for seconds",
+    "response.rate_limits.updated": "recorded after some streams, undocumented; read, not told",
+}
+
+TURNS = [
+    [reasoning("**Planning**", content="First."), message("Hi.", annotations=[url_citation("https://a", "A", 0, 2)])],
+    [message(refusal("No."))],
+    [function_call("f", {"a": 1}), custom_tool_call("t", "x")],
+    [file_search_call("a"), web_search_call("b"), tool_search_call({"paths": ["c"]}), tool_search_output([])],
+    [code_interpreter_call("2+2"), program("x"), program_output("call_1", "4")],
+    [image_generation_call(["aQ==", "aW0="]), compaction("gAAAAABh")],
+    [mcp_list_tools("s", ["t"]), mcp_list_tools("s", error="down"), mcp_approval_request("s", "t")],
+    [mcp_call("s", "t", output="ok"), mcp_call("s", "t", error="down")],
+    [computer_call({"type": "screenshot"}), local_shell_call(["ls"])],
+    [shell_call("ls"), shell_call_output("call_1", shell_output("a", "b")), apply_patch_call(create_file("a", "+b"))],
+    [message("Once"), incomplete()],
+    [failed()],
+]
+
+
+def told() -> list[Answer]:
+    """The streams of all turns, and one of a background response."""
+    mock = Mock()
+    mock.open("sk-events").script(*TURNS, message("Hi."))
+    bodies = [{} for _ in TURNS] + [{"background": True}]
+    sent = [{"model": "gpt-4.1", "input": "hi", "stream": True, **more} for more in bodies]
+    return [mock.handle("POST", "/v1/responses", HEADERS, {}, orjson.dumps(body)) for body in sent]
+
+
+def known() -> set[str]:
+    root = schema.load(EVENT)
+    return set(key_values(root, root, "type"))
+
+
+def test_every_event_type_is_told_or_listed() -> None:
+    answers = told()
+    assert [answer.body for answer in answers if answer.status != 200] == []
+    seen = {event["type"] for answer in answers for event in answer.events or ()}
+    assert known() - seen == set(NOT_TOLD)
+    assert seen <= known()
+
+
+def test_what_is_told_conforms() -> None:
+    assert [conform(EVENT, event) for answer in told() for event in answer.events or () if conform(EVENT, event)] == []
