@@ -89,6 +89,9 @@ def _web_search(item: Json, include: Collection[str]) -> Json:
 
 
 def _message(item: Json, include: Collection[str]) -> Json:
+    content = item.get("content")
+    if not isinstance(content, list) or not [True for part in content if part.get("logprobs") or part.get("image_url")]:
+        return item  # most messages: one look at each part
     hidden = [member for member, (name, _) in _OF_PARTS.items() if name not in include and _holds(item, member)]
     return {**item, "content": [_without(part, hidden) for part in item["content"]]} if hidden else item
 

@@ -294,6 +294,27 @@ class TestServe:
         with pytest.raises(openai.AuthenticationError, match="Incorrect API key provided: sk-c"):
             says(url, "sk-c")
 
+    def test_zero_data_retention_stores_nothing(self, serve: Serve) -> None:
+        with client(serve("--zdr")) as each:
+            first = each.responses.create(model="gpt-4.1", input="hi")
+            with pytest.raises(openai.BadRequestError, match="Zero Data Retention"):
+                each.responses.create(model="gpt-4.1", input="hi", previous_response_id=first.id)
+
+    def test_the_assistants_may_be_gone(self, serve: Serve) -> None:
+        with client(serve("--assistants", "gone")) as each, pytest.raises(openai.NotFoundError):
+            each.post("/threads", cast_to=object, body={})
+
+    def test_one_dialect_may_be_served(self, serve: Serve) -> None:
+        url = serve("--dialect", "azure")
+        assert url.endswith("/openai/v1")
+        assert says(url, api_key="any")
+
+    @pytest.mark.parametrize("option", [("--assistants", "soon"), ("--dialect", "klingon")])
+    def test_an_option_it_does_not_know_is_a_mistake(self, option: tuple[str, str]) -> None:
+        result = run("serve", *option)
+        assert result.exit_code == 2
+        assert option[1] in result.stderr
+
     def test_only_named_models_are_known(self, serve: Serve) -> None:
         url = serve("--models", "gpt-4.1,o3")
         assert says(url, model="gpt-4.1") == says(url, model="o3")
