@@ -68,7 +68,8 @@ def entries(document: Any) -> Iterator[Entry | Malformed] | None:
     if isinstance(outer.get("requests"), list) and isinstance(outer.get("responses"), list):
         pairs = zip_longest(outer["requests"], outer["responses"])
         return _each("requests", [{"request": request, "response": response} for request, response in pairs])
-    return _each("", [document]) if _pair(outer) else None
+    alone = _pair(outer)
+    return _each("", [document]) if alone and isinstance(alone[1], dict) else None
 
 
 def _is_tape(name: str, found: Any) -> bool:

@@ -5,6 +5,7 @@ So an upload is plain data like any other body: it can be judged, shown and writ
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 KIND = "multipart/form-data"
 ENCODING = "latin-1"
+logging.getLogger("python_multipart").addHandler(logging.NullHandler())  # a body that is none is told in the answer
 _BOUNDARY = re.compile(rb"\s*--([^\r\n]{1,200})\r?\n")
 _NESTED = re.compile(r"(\w+)\[(\w+)\]")
 

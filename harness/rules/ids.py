@@ -105,14 +105,17 @@ shape(
     rejects={
         "Invalid 'response_id': 'abc'. Expected an ID that begins with 'resp'.": Case(on="GET /responses/abc"),
         "Invalid 'response_id': 'compact'. Expected an ID that begins with 'resp'.": Case(on="GET /responses/compact"),
+        "Invalid 'response_id': 'responses'. Expected an ID that begins with 'resp'.": Case(
+            on="GET /responses/responses"
+        ),
         "Invalid 'response_id': 'abd'. Expected an ID that begins with 'resp'.": Case(on="POST /responses/abd/cancel"),
     },
     fix="Pass the id of a response; a wrong base URL can put another word there.",
 )
 def path_response_id(request: Request) -> Iterator[Json]:
-    """The id in the path must begin with `resp`."""
+    """The id in the path must begin with `resp`, as a word of its own: `responses` is none (reported)."""
     id = request.params["response_id"]
-    if not id.startswith("resp"):
+    if not id.startswith("resp_"):
         yield {"id": id}
 
 
