@@ -214,6 +214,12 @@ class Uploads:
             self.suppose(id)
         return self.stores.get(id)
 
+    def holds(self, id: str, store: str = "") -> bool:
+        """Whether a file or a vector store of this id is kept, or with `store` a file in that one."""
+        if store:
+            return store in self.stores and id in self.stores[store].files
+        return id in self.files or id in self.stores
+
     def suppose(self, id: str, store: str = "", purpose: str = "") -> None:
         """Have an empty file by this id, in a `store` where one is named, or a vector store if it begins like one's."""
         holder = store or (id if id.startswith(STORES) else "")

@@ -35,7 +35,7 @@ VERSION_2 = "2024-04-17"
 MEMBERS = ("message", "type", "param", "code")
 _MEDIA_TYPE = re.compile(r"\w+/\w")
 _BETA = re.compile(r".*assistants=v\d")
-_LISTED = re.compile(r"(Supported values are: |expected one of |Expected one of ).*", re.DOTALL)
+_LISTED = re.compile(r"(Supported values are: ).*", re.DOTALL)
 
 
 class Verdict(NamedTuple):

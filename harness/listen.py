@@ -28,17 +28,25 @@ class Heard(NamedTuple):
 
 def listen(recorded: Recorded, before: Sequence[Json] | None = None) -> Heard:
     """Judge the stream of an exchange; `before` is the stream that this one resumes."""
-    events = recorded.events or []
-    findings = [
-        _within(index, found) for index, event in enumerate(events) if (found := conform(EVENT, event)) is not None
-    ]
-    unknown = [_within(index, found) for index, event in enumerate(events) for found in drift(EVENT, event)]
-    if findings or not events or not BROKEN.isdisjoint(recorded.flags):
-        return Heard(findings, unknown)
+    events, heard = recorded.events or [], one_by_one(recorded, EVENT)
+    if heard.findings or not is_whole(recorded):
+        return heard
     missed = _missed(recorded, before or ())
     if missed is None:
-        return Heard(_misnumbered(events), unknown)
-    return _read(events, missed, unknown)
+        return Heard(_misnumbered(events), heard.drift)
+    return _read(events, missed, heard.drift)
+
+
+def one_by_one(recorded: Recorded, root: str) -> Heard:
+    """Judge each event by itself, by the schema `root` of events."""
+    events = list(enumerate(recorded.events or ()))
+    findings = [_within(index, found) for index, event in events if (found := conform(root, event)) is not None]
+    return Heard(findings, [_within(index, found) for index, event in events for found in drift(root, event)])
+
+
+def is_whole(recorded: Recorded) -> bool:
+    """Whether a recording holds a stream from its first event to its last."""
+    return bool(recorded.events) and BROKEN.isdisjoint(recorded.flags)
 
 
 def _within(index: int, found: Finding) -> Finding:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from harness.contract import conform
-from harness.drift import drift
 from harness.exchange import Finding, Json
-from harness.listen import BROKEN, Heard
+from harness.listen import Heard, is_whole, one_by_one
 from harness.recorded import Recorded
 from harness.threads import with_delta
 
@@ -24,17 +22,12 @@ LAST = tuple(
 
 def overhear(recorded: Recorded) -> Heard:
     """Judge the stream of a run; its events are `{"event", "data"}`."""
-    events = recorded.events or []
-    found = [_within(index, each) for index, event in enumerate(events) if (each := conform(EVENT, event))]
-    unknown = [_within(index, each) for index, event in enumerate(events) for each in drift(EVENT, event)]
-    if not found and events and BROKEN.isdisjoint(recorded.flags):
-        goes_on = recorded.path.endswith("/submit_tool_outputs")
-        found = [*_begun(events, goes_on), *_framed(events, "done-marker" in recorded.flags), *_added_up(events)]
-    return Heard(found, unknown)
-
-
-def _within(index: int, found: Finding) -> Finding:
-    return found._replace(at=f"events[{index}].{found.at}" if found.at else f"events[{index}]")
+    events, heard = recorded.events or [], one_by_one(recorded, EVENT)
+    if heard.findings or not is_whole(recorded):
+        return heard
+    goes_on = recorded.path.endswith("/submit_tool_outputs")
+    found = [*_begun(events, goes_on), *_framed(events, "done-marker" in recorded.flags), *_added_up(events)]
+    return Heard(found, heard.drift)
 
 
 def _begun(events: Sequence[Json], goes_on: bool) -> Iterator[Finding]:

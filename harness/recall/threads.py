@@ -1,18 +1,17 @@
-"""What a World learns of threads and runs from an exchange somebody recorded; see `recall`.
+"""What a recording teaches of assistants, threads, messages, runs and steps.
 
 What the tape goes on with but never made is presumed to be there from then on, with something to read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.exchange import Json, Request
+from harness.recall.lesson import Lesson
 from harness.threads import Thread
 from harness.world import World
-
-Learner = Callable[[World, Request, Json, Sequence[Json]], None]
 
 UNSEEN: Json = {"instructions": "unseen"}
 """An assistant that the tape never made."""
@@ -80,8 +79,9 @@ def _runs(world: World, request: Request, answer: Json, events: Sequence[Json]) 
 def _is_object(event: Json) -> bool:
     """Whether an event carries a whole message or step."""
     data = event.get("data")
-    kind = data.get("object") if isinstance(data, dict) else None
-    return kind in ("thread.message", "thread.run.step") and isinstance(data.get("id"), str)  # type: ignore[union-attr]
+    if not isinstance(data, dict):
+        return False
+    return data.get("object") in ("thread.message", "thread.run.step") and isinstance(data.get("id"), str)
 
 
 def _steps(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
@@ -90,7 +90,7 @@ def _steps(world: World, request: Request, answer: Json, events: Sequence[Json])
 
 
 _THREAD, _RUN = "/threads/{thread_id}", "/threads/{thread_id}/runs/{run_id}"
-LEARNERS: Mapping[str, Learner] = {
+LESSONS: Mapping[str, Lesson] = {
     **dict.fromkeys(("GET /assistants", "POST /assistants"), _assistants),
     **dict.fromkeys((f"{method} /assistants/{{assistant_id}}" for method in ("GET", "POST")), _assistants),
     "DELETE /assistants/{assistant_id}": _assistant_deleted,
@@ -107,4 +107,4 @@ LEARNERS: Mapping[str, Learner] = {
     f"GET {_RUN}/steps": _steps,
     f"GET {_RUN}/steps/{{step_id}}": _steps,
 }
-"""What each operation of the Assistants API teaches."""
+"""By operation."""
