@@ -1,0 +1,90 @@
+"""`harness serve`: the mock in the foreground."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from harness.mock import Mock
+    from harness.organization import Organization
+
+JOURNAL = 1000
+"""Exchanges a served World keeps, so that a server can run for days."""
+ANY_KEY = "sk-anything"
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 8765,
+    script: Annotated[Path | None, typer.Option(help="What the model says: a .py or .yaml file.")] = None,
+    keys: Annotated[str, typer.Option(help="The only API keys that are known, by commas.")] = "",
+    models: Annotated[str, typer.Option(help="The only models that are known, by commas.")] = "",
+    zdr: Annotated[bool, typer.Option("--zdr", help="Zero Data Retention: nothing is stored for any key.")] = False,
+    dialect: Annotated[str, typer.Option(help="openai, azure or foundry; without it all three, by the path.")] = "",
+    assistants: Annotated[str, typer.Option(help="v2, or gone as since the sunset: 404.")] = "v2",
+) -> None:
+    """Serve the mock until it is interrupted; every key that starts with `sk-` sees a world of its own."""
+    import uvicorn
+
+    from harness.dialect import OPENAI, ROOTS
+    from harness.server import bind, config
+
+    mock = _mock(script, _names(keys), _account(_names(models), zdr, assistants), dialect or None)
+    listening = bind(host, port)
+    server = uvicorn.Server(config(mock))
+    url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}{ROOTS[dialect or OPENAI]}"
+    key = next(iter(_names(keys)), ANY_KEY)
+    # What a World stores only grows: collecting it over and over would cost a tenth of the time of an answer.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+    with _ended_by_signals(server):
+        typer.echo(f"Serving {url}\nexport OPENAI_BASE_URL={url}\nexport OPENAI_API_KEY={key}")
+        sys.stdout.flush()
+        server.run(sockets=[listening])
+    listening.close()
+
+
+def _mock(script: Path | None, keys: Sequence[str], account: Organization | None, dialect: str | None) -> Mock:
+    from harness.fallback import small_talk
+    from harness.mock import Mock
+
+    if script is None:
+        return Mock(keys or None, organization=account, fallback=small_talk, journal=JOURNAL, dialect=dialect)
+    from harness.scriptfile import load
+
+    return Mock(keys or None, organization=account, prepare=load(script).apply, journal=JOURNAL, dialect=dialect)
+
+
+def _account(models: Sequence[str], zdr: bool, assistants: str) -> Organization | None:
+    from harness.organization import ORDINARY, Organization
+
+    made = Organization(models=frozenset(models) or None, zdr=zdr, assistants=assistants)
+    return None if made == ORDINARY else made
+
+
+def _names(listed: str) -> list[str]:
+    return [name for part in listed.split(",") if (name := part.strip())]
+
+
+@contextmanager
+def _ended_by_signals(server: Any) -> Iterator[None]:
+    """SIGINT and SIGTERM end the server, also before uvicorn listens to them and when it raises them again."""
+
+    def end(*_: Any) -> None:
+        server.should_exit = True
+
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(each, end) for each in signals]
+    try:
+        yield
+    finally:
+        for each, handler in zip(signals, before, strict=True):
+            signal.signal(each, handler)
