@@ -12,13 +12,12 @@ from harness.transcript import OUTPUTS
 REQUEST = "mcp_approval_request"
 RESPONSE = "mcp_approval_response"
 CALL = "mcp_call"
+_ABOUT = frozenset({REQUEST, RESPONSE, CALL})
 
 
 def concerns(given: Sequence[Json], output: Sequence[Json]) -> bool:
     """Whether an exchange says anything about approvals."""
-    return any(item["type"] in (REQUEST, CALL) for item in output) or any(
-        item.get("type") == RESPONSE for item in given
-    )
+    return not _ABOUT.isdisjoint([item.get("type") for item in (*given, *output)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,11 @@ LASTS = 600
 """Seconds after which a run that nobody answers expires."""
 RANKING: Json = {"ranker": "default_2024_08_21", "score_threshold": 0.0}
 """How a search ranks what it finds, unless a tool says otherwise."""
+WEEK: Json = {"expires_after": {"anchor": "last_active_at", "days": 7}}
+"""How long a vector store lasts that is made with a thread, as OpenAI's guide to file search has it."""
+
+Shelve = Callable[[Sequence[str], Json], str]
+"""Makes a vector store of files by their ids, with members of `POST /vector_stores`; returns its id."""
 
 
 def echoed(body: Json, known: Json) -> Json:
@@ -38,7 +43,7 @@ def declared(tool: Json) -> Json:
     return tool
 
 
-def assistant(body: Json, ids: Ids, now: int) -> Json:
+def assistant(body: Json, ids: Ids, now: int, shelve: Shelve) -> Json:
     """A new assistant; `now` is unix seconds."""
     blank: Json = {
         "id": ids.alphanumeric("asst_"),
@@ -57,24 +62,38 @@ def assistant(body: Json, ids: Ids, now: int) -> Json:
         "response_format": "auto",
     }
     made = echoed(body, blank)
-    return {**made, "tool_resources": resources(body, ids, made["tools"])}
+    code: Json = {"code_interpreter": {"file_ids": []}} if {"type": "code_interpreter"} in made["tools"] else {}
+    return {**made, "tool_resources": code | resources(body, shelve)}
 
 
-def resources(body: Json, ids: Ids, tools: Sequence[Json] = ()) -> Json:
-    """The `tool_resources` of a new object: files for a code interpreter, new vector stores by their ids."""
-    made: Json = {"code_interpreter": {"file_ids": []}} if {"type": "code_interpreter"} in tools else {}
-    made |= body.get("tool_resources") or {}
-    search = made.get("file_search") or {}
-    if stores := search.get("vector_stores"):
-        known = {name: value for name, value in search.items() if name != "vector_stores"}
-        made["file_search"] = {**known, "vector_store_ids": [ids.hex("vs_", 32) for _ in stores]}
-    return made
+def resources(body: Json, shelve: Shelve, **lasts: Json) -> Json:
+    """The `tool_resources` of a new object: the vector stores it asks for are made, and named by their ids.
+
+    `lasts` is how long they last, unless for ever.
+    """
+    asked: Json = body.get("tool_resources") or {}
+    if not (new := new_stores(body)):
+        return asked
+    made = [shelve(store.get("file_ids", ()), {**_without("file_ids", store), **lasts}) for store in new]
+    known = _without("vector_stores", asked["file_search"])
+    return {**asked, "file_search": {**known, "vector_store_ids": [*known.get("vector_store_ids", ()), *made]}}
 
 
-def thread(body: Json, ids: Ids, now: int) -> Json:
+def _without(name: str, thing: Json) -> Json:
+    return {other: value for other, value in thing.items() if other != name}
+
+
+def new_stores(body: Json) -> Sequence[Json]:
+    """The vector stores that an assistant or a thread asks for to be made with it."""
+    search = (body.get("tool_resources") or {}).get("file_search") or {}
+    stores: Sequence[Json] = search.get("vector_stores") or ()
+    return stores
+
+
+def thread(body: Json, ids: Ids, now: int, shelve: Shelve) -> Json:
     """A new thread, without its messages."""
     head = {"id": ids.alphanumeric("thread_"), "object": "thread", "created_at": now}
-    return {**head, "metadata": body.get("metadata") or {}, "tool_resources": resources(body, ids)}
+    return {**head, "metadata": body.get("metadata") or {}, "tool_resources": resources(body, shelve, **WEEK)}
 
 
 def message(body: Json, thread_id: str, ids: Ids, now: int) -> Json:

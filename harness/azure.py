@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.dialect import AZURE, FOUNDRY, REFERENCE, agent_of, bound
+from harness import agents
+from harness.dialect import AZURE, FOUNDRY, REFERENCE, VERSION, agent_of, bound
 from harness.exchange import Answer, Json, Request
 from harness.filters import filtered
 from harness.model import model
@@ -32,29 +33,53 @@ SHORT = (
 
 def answered(handler: Handler, request: Request, world: World) -> Answer:
     """The answer of an operation, as the dialect of the request tells it."""
-    asked = bound(request, world.account.agents)
+    agent = _agent(request, world)
+    asked = bound(request, {agent["name"]: agents.definition(world, agent)} if agent else None)
     answer = handler(asked, world)
-    if request.operation == CREATE and answer.status == 200:
-        world.deployed[answer.body["id"]] = _deployed(asked)
     if not isinstance(answer.body, dict) or answer.body.get("object") != "response":
         return answer
+    if request.operation == CREATE:
+        world.deployed[answer.body["id"]] = _deployed(asked, agent)
     said = world.deployed.get(answer.body["id"], {})
     if answer.events is None:
         told = _short(answer.body, said) if request.dialect == FOUNDRY else _told(answer.body, said)
         return answer._replace(body=told)
-    events = [
-        {**event, "response": _told(event["response"], said)} if "response" in event else event
-        for event in answer.events
-    ]
+    events = [_event(event, said, answer.body["id"]) for event in answer.events]
     return answer._replace(body=_told(answer.body, said), events=events)
 
 
-def _deployed(request: Request) -> Json:
-    """What a response says by the request's own words: its deployment, its agent."""
+def _event(event: Json, said: Json, id: str) -> Json:
+    if "response" in event:
+        return {**event, "response": _told(event["response"], said)}
+    return {**event, "item": _marked(event["item"], said, id)} if "item" in event else event
+
+
+def _agent(request: Request, world: World) -> Json | None:
+    """The agent a request names, in the version that answers; a rule has refused a reference without a name."""
+    if (named := agent_of(request)) is None:
+        return None
+    known = agents.versions(world, named["name"])
+    newest = known[-1]["version"] if known else "1"
+    return {"type": REFERENCE, "name": named["name"], "version": named.get("version") or newest}
+
+
+def _deployed(request: Request, agent: Json | None) -> Json:
+    """What a response says by the request's own words: its deployment, its agent.
+
+    Recorded: to clients of a preview an agent is called otherwise.
+    """
     said = {"model": name} if (name := request.body.get("model")) else {}
-    if agent := agent_of(request):
-        said[REFERENCE] = {"type": REFERENCE, "name": agent["name"], "version": agent.get("version") or "1"}
+    if agent:
+        is_preview = str(request.query.get(VERSION)).endswith("-preview")
+        said |= {"agent": {**agent, "type": "agent_id"}} if is_preview else {REFERENCE: agent}
     return said
+
+
+def _marked(item: Json, said: Json, response_id: str) -> Json:
+    """An item with the agent that said it, if one did."""
+    if "agent" in said:
+        return {**item, "created_by": {"agent": said["agent"], "response_id": response_id}}
+    return {**item, REFERENCE: said[REFERENCE], "response_id": response_id} if REFERENCE in said else item
 
 
 def _told(response: Json, said: Json) -> Json:
@@ -65,11 +90,16 @@ def _told(response: Json, said: Json) -> Json:
             told[name] = value
         if name == "completed_at":
             told["content_filters"] = _filters(response)
-    return {**told, **said, **({"tool_choice": None} if REFERENCE in said else {})}
+    silent = {"tool_choice": None} if said.keys() & {REFERENCE, "agent"} else {}
+    return {**told, **said, **silent, "output": _output(response, said)}
+
+
+def _output(response: Json, said: Json) -> list[Json]:
+    return [_marked(item, said, response["id"]) for item in response["output"]]
 
 
 def _short(response: Json, said: Json) -> Json:
-    whole = {"conversation": None, **response}
+    whole = {"conversation": None, **response, "output": _output(response, said)}
     if whole["previous_response_id"] is None:
         del whole["previous_response_id"]
     reasoning = {name: value for name, value in whole["reasoning"].items() if value is not None}
@@ -116,7 +146,7 @@ def _deployment(request: Request) -> dict[str, str]:
 
 
 _PROJECT = {
-    "api-supported-versions": "2025-05-15-preview,2025-11-15-preview",
+    "api-supported-versions": "1.0,2025-05-15-preview,2025-11-15-preview",
     "azureai-processed-tier": "default",
     "azureai-requested-tier": "default",
     "request-context": "appId=",

@@ -58,14 +58,13 @@ def _is_unicode(raw: bytes) -> bool:
 
 def members(value: Any) -> int:
     """How many object members a parsed value has, at all depths; iterative, so that depth cannot hurt."""
-    count, waiting = 0, [value]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, dict):
+    count, found = 0, [value]
+    for one in found:
+        if type(one) is dict:
             count += len(one)
-            waiting.extend(one.values())
-        elif isinstance(one, list):
-            waiting.extend(one)
+            found += one.values()
+        elif type(one) is list:
+            found += one
     return count
 
 

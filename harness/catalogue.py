@@ -1,4 +1,4 @@
-"""Rules told to people and programs: a row, a page, JSON."""
+"""Rules and losses told to people and programs: a row, a page, JSON."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields, is_dataclass
 from typing import Any
 
+import harness.losses
 import harness.rules  # noqa: F401  (registers every rule)
 from harness.exchange import Json
 from harness.item import Item
+from harness.loss import Loss
 from harness.rule import Case, Rule
 
 
@@ -34,6 +36,25 @@ def sections(rule: Rule) -> Iterator[tuple[str, list[str]]]:
     yield "Accepted", [_case(case) for case in rule.accepts] or ["no example"]
     yield "Evidence", [" ".join(filter(None, (each.level, each.where, each.date))) for each in rule.sources]
     yield "Fix", [rule.fix or "no advice yet"]
+
+
+def row_of_loss(loss: Loss) -> dict[str, str]:
+    """A loss in one line: id, area, whether it is looked for always or only when strict, summary."""
+    return {"id": loss.id, "area": loss.area, "when": "strict" if loss.strict else "always", "summary": loss.summary}
+
+
+def sections_of_loss(loss: Loss) -> Iterator[tuple[str, list[str]]]:
+    """What there is to say about a loss: title and lines, in the order a reader asks for them."""
+    yield "Said so", [loss.message]
+    yield "Lost", [_case(case) for case in loss.loses]
+    yield "Kept", [_case(case) for case in loss.keeps]
+    yield "Fix", [loss.fix]
+
+
+def told_of_loss(loss: Loss) -> Json:
+    """A whole loss as JSON."""
+    examples = {"loses": [_sent(case) for case in loss.loses], "keeps": [_sent(case) for case in loss.keeps]}
+    return {**row_of_loss(loss), "doc": loss.doc, "message": loss.message, **examples, "fix": loss.fix}
 
 
 def _case(case: Case) -> str:

@@ -17,7 +17,7 @@ from harness.dialect import FOUNDRY, OPENAI, bound, plain
 from harness.errors import ApiError
 from harness.exchange import Finding, Request
 from harness.organization import ORDINARY
-from harness.rule import CREATE, LIMITED, RULES, SUBJECTS, UNREAD, Check, Rule
+from harness.rule import CREATE, KEYLESS, LIMITED, RULES, SUBJECTS, UNREAD, Check, Rule
 from harness.rules import AREAS, HELD_IN, SHARED
 from harness.transcript import Transcript
 
@@ -128,7 +128,9 @@ def _members(request: Request, world: Any) -> frozenset[str]:
         names = [*body, "input[]"] if isinstance(items, list) else list(body)
     elif request.fault or request.raw:
         names = [UNREAD]
-    if world is not None and world.account is not ORDINARY:
+    if world is None:
+        names.append(KEYLESS)
+    elif world.account is not ORDINARY:
         names.append(LIMITED)
     return frozenset(names)
 

@@ -6,18 +6,22 @@ The bearer key of a control request names the World, as it does for the API itse
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 
+from harness import failure
+from harness.comparison import difference
 from harness.dialect import AZURE, OPENAI
-from harness.ending import Line, line_from_wire
+from harness.document import read, read_route
 from harness.errors import HarnessError
 from harness.exchange import Json
+from harness.given import TEXT, WHOLE, Misplaced, members
+from harness.loss import losses_of
 from harness.mock import CONTROL, Mock
 from harness.rule import RULES
-from harness.script import Matcher
 from harness.world import World
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
@@ -36,7 +40,9 @@ def control(mock: Mock) -> App:
 
     @app.exception_handler(HarnessError)
     async def explain(_: Request, problem: HarnessError) -> JSONResponse:
-        return JSONResponse({"error": {"message": str(problem), "type": "harness_error"}}, 400)
+        place = problem.place if isinstance(problem, Misplaced) else ""
+        message = f"{place}: {problem}" if place else str(problem)
+        return JSONResponse({"error": {"message": message, "type": "harness_error"}}, 400)
 
     @app.get(f"{CONTROL}/health")
     async def health() -> Json:
@@ -45,12 +51,25 @@ def control(mock: Mock) -> App:
 
     @app.post(f"{CONTROL}/script")
     async def script(request: Request) -> Json:
-        """Add turns: `{"when": {"instructions": "planner"}, "turns": [[{"type": "message", …}], …]}`."""
-        world = world_of(request)
-        said = await _object(request)
-        conditions, added = when(said.get("when")), turns(said.get("turns"))
-        route = world.turns.when(conditions).script(*added) if conditions else world.script(*added)
-        return {"turns": len(route.turns)}
+        """Add a route, `{"when": {"instructions": "planner"}, "turns": [[{"message": "Ask ops."}], …], "repeat": true}`.
+
+        Or all that a script file in YAML may say: `{"script": […], "when": […], "organization": {…}, "mcp": {…}, …}`. An
+        item may also be in its wire form, `{"type": "message", …}`. Returns how many turns wait, and the ids of files.
+        """
+        world, said = world_of(request), await _object(request)
+        return (read_route(said) if "turns" in said else read(said)).apply(world)
+
+    @app.post(f"{CONTROL}/advance")
+    async def advance(request: Request) -> list[Json]:
+        """Move a background response or a run on by one step, `{"id": "resp_…"}`, or with `{}` all of them."""
+        world, said = world_of(request), members(await _object(request), "member", ("id",))
+        return world.advance(TEXT.check("id", said["id"]) if "id" in said else None)
+
+    @app.post(f"{CONTROL}/skip")
+    async def skip(request: Request) -> Json:
+        """Let time pass, `{"seconds": 3600}`; returns the World's time, in unix seconds."""
+        world, said = world_of(request), members(await _object(request), "member", ("seconds",))
+        return {"now": world.skip(WHOLE.check("seconds", said.get("seconds")))}
 
     @app.get(f"{CONTROL}/exchanges")
     async def exchanges(request: Request) -> list[Json]:
@@ -75,6 +94,64 @@ def control(mock: Mock) -> App:
         """Turns that no request took, and requests that no turn answered."""
         world = world_of(request)
         return {"unused": len(world.turns.unused), "problems": [problem for _, problem in world.problems]}
+
+    @app.get(f"{CONTROL}/losses")
+    async def losses(request: Request, strict: bool = False) -> list[Json]:
+        """What the client lost of what was said, oldest first; with `strict=true` also what may be a right habit."""
+        return [asdict(lost) for lost in losses_of(world_of(request).exchanges, strict)]
+
+    @app.get(f"{CONTROL}/flow")
+    async def flow(request: Request) -> Json:
+        """What happened, as a text and as a Mermaid diagram; who sent which exchange, and what led from one to another."""
+        world = world_of(request)
+        told = world.flow
+        return {
+            "text": told.text,
+            "mermaid": told.mermaid,
+            "lanes": {name: [exchange.number for exchange in own] for name, own in world.lanes.items()},
+            "hand_offs": [hand_off._asdict() for hand_off in told.hand_offs],
+        }
+
+    @app.get(f"{CONTROL}/said")
+    async def said(request: Request) -> list[Json]:
+        """What the model said, one for each response or run, oldest first."""
+        return [each.shown() for each in world_of(request).said]
+
+    @app.get(f"{CONTROL}/calls")
+    async def calls(request: Request) -> list[Json]:
+        """The calls that a client has to make, oldest first, each with its answers."""
+        return [each.shown() for each in world_of(request).calls]
+
+    @app.get(f"{CONTROL}/approvals")
+    async def approvals(request: Request) -> list[Json]:
+        """The calls of hosted MCP servers that needed leave, oldest first: who gave it, and how often each was made."""
+        return [{**asdict(each), "executed": each.executed} for each in world_of(request).approvals]
+
+    @app.get(f"{CONTROL}/report")
+    async def report(request: Request) -> Json:
+        """What a failing test shows, its cause in the first two lines; `verdict` is why one fails that held, else null."""
+        world = world_of(request)
+        lost = losses_of([exchange for exchange in world.exchanges if exchange.status < 400])
+        why = failure.verdict(world, lost)
+        return {"verdict": why or None, "report": failure.report(world, world.losses, unused=True, verdict=why)}
+
+    @app.post(f"{CONTROL}/surfaced")
+    async def compare(request: Request) -> Json:
+        """Compare what a client shows with what was said: `{"result": {"text": "…", "annotations": […]}, "only": []}`.
+
+        `message` says what the client lost, doubled, cut or changed; it is null when it did not.
+        """
+        world, sent = world_of(request), await _object(request)
+        return {"message": difference(sent.get("result"), world.said, sent.get("only") or ())}
+
+    @app.post(f"{CONTROL}/open")
+    async def open_gate(request: Request) -> Json:
+        """Let go on what a turn holds until a gate opens: `{"gate": "shown"}`."""
+        name = (await _object(request)).get("gate")
+        if not isinstance(name, str):
+            raise HarnessError('`gate` must be the name of a gate: {"gate": "shown"}.')
+        world_of(request).gate(name).open()
+        return {"open": name}
 
     @app.delete(f"{CONTROL}/world")
     async def forget(request: Request) -> Json:
@@ -112,22 +189,3 @@ async def _object(request: Request) -> Json:
     if not isinstance(said, dict):
         raise HarnessError('the body must be an object: {"turns": [[{"type": "message", …}]]}')
     return said
-
-
-def when(said: Any) -> dict[str, Matcher]:
-    """The conditions of a route from JSON: texts by name, for `tools` a list of them too; none for null."""
-    conditions = {} if said is None else said
-    if not isinstance(conditions, dict) or not all(map(_is_wanted, conditions.values())):
-        raise HarnessError('`when` must be an object of texts: {"instructions": "planner", "tools": ["deploy"]}.')
-    return conditions
-
-
-def _is_wanted(said: Any) -> bool:
-    return isinstance(said, str) or (isinstance(said, list) and all(isinstance(one, str) for one in said))
-
-
-def turns(said: Any) -> list[list[Line]]:
-    """Turns from JSON: a list of turns, each a line or a list of them: items in their wire form, then an ending if any."""
-    if not isinstance(said, list) or not said or [] in said:
-        raise HarnessError("`turns` must be a list with at least one turn, each an item or a list of at least one.")
-    return [[line_from_wire(one) for one in (turn if isinstance(turn, list) else [turn])] for turn in said]

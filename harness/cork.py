@@ -22,6 +22,7 @@ class Cork:
         self._loop = loop
         self._parts: list[bytes] = []
         self._size = 0
+        self.is_closing = transport.is_closing  # asked with every answer
 
     def write(self, data: bytes) -> None:
         """Keep the bytes until the event loop's next turn, or until enough have gathered."""

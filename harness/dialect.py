@@ -28,6 +28,8 @@ _MARKS = frozenset({REFERENCE, "created_by", "response_id"})
 """What Foundry writes on items and OpenAI does not know."""
 _ENDPOINT = re.compile(r"/api/projects/[^/]+/agents/([^/]+)/endpoint/")
 """The paths of an agent of its own, which the SDK for projects makes."""
+_MANAGED = re.compile(r"/api/projects/[^/]+(?=/agents(?:/|$))")
+"""Where a project itself begins, whose agents are managed below it."""
 _PER_DEPLOYMENT = re.compile(r"/openai/deployments/")
 
 
@@ -54,7 +56,8 @@ def address(path: str, only: str | None = None) -> Address:
 
 def _elsewhere(path: str, only: str | None) -> Address:
     """Only completions and their like are asked for below a deployment, none of which is answered here."""
-    root = "" if _PER_DEPLOYMENT.match(path) else root_of(path) or ""
+    managed = _MANAGED.match(path)
+    root = "" if _PER_DEPLOYMENT.match(path) else root_of(path) or (managed[0] if managed else "")
     if path.startswith(("/api/projects/", "/agents/v1.0/")):
         dialect = FOUNDRY
     else:
@@ -90,8 +93,18 @@ def bound(request: Request, agents: Mapping[str, Json] | None) -> Request:
         own["input"] = [_unmarked(item) for item in items]
     if isinstance(agent := agent_of(request), dict):
         definition = (agents or {}).get(str(agent.get("name")), {})
-        own = {"model": "", **definition, **{name: value for name, value in own.items() if value is not None}}
+        own = {
+            "model": "",
+            REFERENCE: agent,
+            **definition,
+            **{name: value for name, value in own.items() if _says(name, value)},
+        }
     return request._replace(body=own)
+
+
+def _says(name: str, value: Any) -> bool:
+    """Whether a member of a request says something; public clients leave the model of an agent empty."""
+    return value is not None and not (name == "model" and value == "")
 
 
 def _unmarked(item: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from harness.courier import tell
 from harness.exchange import Answer
 from harness.session import Session
 
@@ -50,9 +51,16 @@ def _is_utf8(text: bytes) -> bool:
 async def serve(session: Session, receive: Receive, send: Send) -> None:
     """Accept the connection, answer its messages until one side leaves."""
     await send({"type": "websocket.accept"})
-    while (message := await receive())["type"] == "websocket.receive":
+    early: list[Message] = []
+    while (message := early.pop(0) if early else await receive())["type"] == "websocket.receive":
         said = message.get("text")
-        for event in session.receive(message["bytes"] if said is None else said):
+        events = session.receive(message["bytes"] if said is None else said)
+        if delivery := session.delivery:
+            early += await tell(events, delivery, receive, send)
+            if delivery.cut:
+                return  # uvicorn closes what is left open, without a word
+            continue
+        for event in events:
             await send({"type": "websocket.send", "text": orjson.dumps(event).decode()})
         if session.closed:
             await send({"type": "websocket.close", "code": NORMAL})

@@ -15,10 +15,13 @@ from harness.toolbox import declared, loaded, plain
 
 
 def echoes(body: Json, family: Model, items: Sequence[Json]) -> Json:
-    """The members of a response that repeat its request; `items` are all that the model reads."""
+    """What a response repeats of its request, so far as it asks for anything; `items` are all that the model reads."""
     made = {name: echo(value) for name, value in body.items() if value is not None and (echo := _ECHOES.get(name))}
-    made["tools"] = _tools(body, items)
-    return {**made, "reasoning": reasoning(family, body.get("reasoning") or {})}
+    if tools := _tools(body, items):
+        made["tools"] = tools
+    if asked := body.get("reasoning"):
+        made["reasoning"] = reasoning(family, asked)
+    return made
 
 
 def reasoning(family: Model, asked: Json) -> Json:
@@ -61,6 +64,8 @@ _LAST = {"tool_search": 1, "namespace": 2}
 def _tools(body: Json, items: Sequence[Json]) -> list[Json]:
     tools = declared(body)
     spaces = _found(tools, items)
+    if not tools and not spaces:
+        return []
     rest = [tool for tool in tools if not (tool.get("defer_loading") and tool.get("name") in spaces)]
     return sorted(map(_tool, [*rest, *spaces.values()]), key=lambda tool: _LAST.get(tool["type"], 0))
 
@@ -68,7 +73,9 @@ def _tools(body: Json, items: Sequence[Json]) -> list[Json]:
 def _found(tools: Sequence[Json], items: Sequence[Json]) -> dict[str, Json]:
     """What searches have loaded that is not declared anyway, as namespaces by name."""
     searches = [item for item in items if item.get("type") == "tool_search_output"]
-    known = plain(tools) | {tool["name"] for tool in tools if tool["type"] == "namespace"} if searches else set()
+    if not searches:
+        return {}
+    known = plain(tools) | {tool["name"] for tool in tools if tool["type"] == "namespace"}
     spaces = {name: space for item in searches for name, space in loaded(item, tools).items()}
     return {name: space for name, space in spaces.items() if name not in known}
 

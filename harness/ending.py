@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from harness.delivery import Fault
 from harness.errors import ApiError, ScriptError
 from harness.exchange import Json
 from harness.item import Item, from_wire, named
@@ -43,8 +44,8 @@ class Ending:
     off_schema: bool = False
 
 
-Line = Item | Ending
-"""What a turn is made of: items, then at most one ending."""
+Line = Item | Ending | Fault
+"""What a turn is made of: items, then at most one ending, then what goes wrong on the way."""
 
 DONE = Ending()
 
@@ -79,15 +80,16 @@ ENDINGS: Mapping[str, Callable[..., Ending]] = {"completed": completed, "incompl
 def parted(turn: Sequence[Line]) -> tuple[list[Item], Ending]:
     """The items of a turn, and how it ends."""
     items = [line for line in turn if isinstance(line, Item)]
-    last = turn[-1] if turn else DONE
-    return items, last if isinstance(last, Ending) else DONE
+    if len(items) == len(turn):
+        return items, DONE
+    return items, next((line for line in turn if isinstance(line, Ending)), DONE)
 
 
-def line_from_wire(wire: Json) -> Line:
-    """A recorded or hand-written item, or an ending: `{"type": "incomplete", "reason": "max_output_tokens"}`."""
-    if not isinstance(wire, dict) or wire.get("type") not in ENDINGS:
+def line_from_wire(wire: Json, others: Mapping[str, Callable[..., Line]] = ENDINGS) -> Line:
+    """An item in its wire form, or one of the `others`: `{"type": "incomplete", "reason": "max_output_tokens"}`."""
+    if not isinstance(wire, dict) or wire.get("type") not in others:
         return from_wire(wire)
-    made = ENDINGS[wire["type"]]
+    made = others[wire["type"]]
     try:
         return made(**{name: value for name, value in wire.items() if name != "type"})
     except TypeError as problem:

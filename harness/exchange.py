@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from harness.delivery import Delivery
+
 Json = dict[str, Any]
 """A JSON object."""
 
@@ -52,7 +54,8 @@ class Answer(NamedTuple):
     """What the server says to one request.
 
     `body` is the JSON answer; when `events` is not None the answer is a stream of them, and `body` the object that
-    the last one carries. `rule` names the rule that refused the request, if one did.
+    the last one carries. `rule` names the rule that refused the request, if one did. With a `delivery` it is not sent at
+    once and whole: then `events` and `body` are what goes out, an answer that never came has status 0.
     """
 
     status: int
@@ -60,6 +63,14 @@ class Answer(NamedTuple):
     headers: Mapping[str, str] = NOTHING
     events: Sequence[Json] | None = None
     rule: str | None = None
+    delivery: Delivery | None = None
+
+    @property
+    def broke(self) -> str:
+        """What became of an answer whose connection broke: `cut off`, `no answer`; empty when it did not break."""
+        if self.delivery is None or not self.delivery.cut:
+            return ""
+        return "cut off" if self.status else "no answer"
 
 
 class Exchange(NamedTuple):

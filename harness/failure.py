@@ -1,161 +1,128 @@
-"""What a failed test shows of its World: the journal, refusals with reason and repair, requests no turn answered.
+"""What a failed test shows of its World: the cause in two lines, then the journal, refusals, losses and the whole flow.
 
 Every function takes data and returns text; long texts, lists and bodies are shown by their beginning.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterator, Sequence
 from textwrap import fill, indent
 from typing import TYPE_CHECKING, Any
 
-from harness.exchange import Exchange, Json, Request
-from harness.rule import LEVELS, RULES, Rule, Source
+from harness.brief import WIDTH, count, cut, gist
+from harness.cause import cause
+from harness.delivery import Fault
+from harness.ending import Ending
+from harness.exchange import Exchange, Request
+from harness.item import Item
+from harness.journal import journal
+from harness.lanes import asks_model
+from harness.loss import Lost
+from harness.refusal import refusal
+from harness.rule import RULES
+from harness.steps import is_unanswered
 
 if TYPE_CHECKING:
     from harness.script import Route, Turn
     from harness.world import World
 
 TITLE = "responses-harness"
-WIDTH = 100
-NEWEST = 20
-"""Lines of a journal that are shown, the newest ones."""
+DIAGRAM = "responses-harness: the flow as a Mermaid diagram"
 REFUSALS = 5
 """Refusals that are explained, the newest ones."""
 UNUSED = 10
 """Unused turns that are named, the first ones."""
+LOSSES = 10
+"""Losses that are told, the first ones."""
+STEPS = 20
+"""Exchanges of a flow that are told, the newest ones."""
 
-_STEP = re.compile(r"\[(\d+)]|([^.\[\]]+)")
 
+def verdict(world: World, losses: Sequence[Lost] = (), *, unused: bool = True) -> str:
+    """Why a test whose own assertions held has failed nevertheless, its cause first; empty when it has not.
 
-def verdict(world: World, *, unused: bool = True) -> str:
-    """Why a test whose own assertions held has failed nevertheless; empty when it has not.
-
-    `unused` says whether turns that no request took count.
+    `losses` are those of requests that the API took, `unused` says whether turns that no request took do.
     """
     left = world.turns.unused if unused else []
-    return "\n".join(filter(None, [_unanswered(world), _unused(left) if left else ""]))
+    parts = [_unanswered(world), _lost(losses), _unused(left) if left else ""]
+    refused = _stopped(world) if left and not any(parts[:2]) else None
+    return "\n".join(filter(None, [_headline(world, refused, losses) if refused else "", *parts]))
 
 
-def report(world: World, *, unused: bool = False) -> str:
-    """The journal of a World, its refusals and its unanswered requests; with `unused` also the turns left over."""
+def report(world: World, losses: Sequence[Lost] = (), *, unused: bool = False, verdict: str = "") -> str:
+    """What a World saw; its first two lines are the cause of the failure, those of the `verdict` if there is one.
+
+    With `unused` also the turns left over.
+    """
     left = world.turns.unused if unused else []
-    parts = [journal(world.exchanges) or _silent(world), *_refusals(world.exchanges), *_problems(world)]
-    return "\n\n".join([*parts, *([_unused(left)] if left else [])])
-
-
-def journal(exchanges: Sequence[Exchange]) -> str:
-    """One line for each of the newest exchanges: number, method and path, model, input, status, and what refused it."""
-    shown = exchanges[-NEWEST:]
-    rows = [_row(exchange) for exchange in shown]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    if hidden := len(exchanges) - len(shown):
-        lines.insert(0, f"… {_count(hidden, 'earlier request')}")
-    return "\n".join(lines)
-
-
-def refusal(exchange: Exchange, rule: Rule) -> str:
-    """A refused request: what was sent, where the API saw the fault, why it says so, how to fix it, how we know."""
-    error = {"message": rule.summary, "param": None, **_error(exchange)}
-    details = [
-        ("sent", sent(exchange.request, error["param"])),
-        ("where", error["param"] or ""),
-        ("why", "\n".join([_wrapped(_cut(error["message"], 400)), *filter(None, rule.doc.splitlines())])),
-        ("fix", _wrapped(rule.fix)),
-        ("source", "\n".join(_evidence(rule.sources))),
+    parts = [
+        "\n".join(verdict.splitlines()[:2]) or _newest(world, losses),
+        journal(world.exchanges, world.lanes) or _silent(world),
+        *_refusals(world.exchanges),
+        *_problems(world),
+        *_told(losses),
+        f"The flow:\n{indent(world.flow.newest(STEPS).text, '  ')}" if world.exchanges else "",
+        _unused(left) if left else "",
     ]
-    lines = [f"{name:<8}{indent(text, ' ' * 8).lstrip()}" for name, text in details if text]
-    return "\n".join([f"Request {exchange.number} was refused ({exchange.status}) by {rule.id}:", *_indented(lines)])
+    return "\n\n".join(filter(None, parts))
 
 
-def sent(request: Request, param: str | None) -> str:
-    """The part of a request an error is about: the body at `param`, or what is there when nothing is."""
-    if request.fault:
-        return _cut(request.raw.decode("utf-8", "replace"))
-    if not isinstance(request.body, dict):
-        return _cut(f"{request.method} {request.path}") if request.body is None else brief(request.body)
-    found, value, missing = at(request.body, param or "")
-    if not missing:
-        return f"{found} = {brief(value)}" if found else brief(value)
-    return f"no {missing} in {found or 'the body'}: {brief(value)}"
+def diagram(world: World) -> str:
+    """The newest part of the flow as a Mermaid diagram; empty when there was no request."""
+    return world.flow.newest(STEPS).mermaid if world.exchanges else ""
 
 
-def at(body: Any, path: str) -> tuple[str, Any, str]:
-    """How far a path like `input[0].role` leads: the place reached, its value, and the step that fails (or "")."""
-    reached, value = "", body
-    for match in _STEP.finditer(path):
-        index, name = match.groups()
-        step: Any = name if index is None else int(index)
-        try:
-            value = value[step]
-        except (IndexError, KeyError, TypeError):
-            return reached, value, match[0]
-        reached += f"[{index}]" if name is None else f".{name}" if reached else name
-    return reached, value, ""
+def _newest(world: World, losses: Sequence[Lost]) -> str:
+    """The newest problem, in two lines: a refusal, a request that no turn answered, or the first loss after both."""
+    refused = next((one for one in reversed(world.exchanges) if one.status >= 400), None)
+    later = [lost for lost in losses if refused is None or lost.exchange > refused.number]
+    return _loss(later[0]) if later else _headline(world, refused, losses) if refused else ""
 
 
-def brief(value: Any, depth: int = 3) -> str:
-    """A JSON value in at most about 160 characters: the first members, the beginning of each text."""
-    return _cut(_shortened(value, depth), 160)
+def _headline(world: World, refused: Exchange, losses: Sequence[Lost]) -> str:
+    if not is_unanswered(refused):
+        return "\n".join(cause(refused, world.exchanges, losses))
+    return next((_problem(world, *one) for one in world.problems if _is_of(refused, one[0])), "")
 
 
-def gist(item: Any) -> str:
-    """An item in a few words: its role or type, its name or `call_id`, the beginning of its text."""
-    if not isinstance(item, dict):
-        return brief(item, 1)
-    named = [item.get("role") or item.get("type") or "item", item.get("name") or item.get("call_id")]
-    text = _text(item)
-    said = _cut(text, 40) if text.startswith(("{", "[")) else _quoted(text) if text else ""
-    return " ".join([*(_cut(str(word), 40) for word in named if word), *([said] if said else [])])
+def _stopped(world: World) -> Exchange | None:
+    """The last request to the model when it was refused: what was scripted for later requests never had its turn."""
+    asked = [exchange for exchange in world.exchanges if asks_model(exchange.request)]
+    return asked[-1] if asked and asked[-1].status >= 400 else None
 
 
-def _row(exchange: Exchange) -> tuple[str, ...]:
-    body = exchange.request.body if isinstance(exchange.request.body, dict) else {}
-    refused = exchange.answer.rule or (_error(exchange).get("code") if exchange.status >= 400 else None)
-    return (
-        f"{exchange.number:>3}",
-        f"{exchange.request.method} {_middle(exchange.request.path)}",
-        _cut(str(body.get("model") or ""), 24),
-        _asked(body.get("input")),
-        str(exchange.status),
-        str(refused or ""),
-    )
+def _lost(losses: Sequence[Lost]) -> str:
+    """The first loss in two lines, and how to allow it."""
+    if not losses:
+        return ""
+    more = f" ({len(losses) - 1} more below)" if len(losses) > 1 else ""
+    known = ", ".join(f'"{id}"' for id in dict.fromkeys(lost.loss for lost in losses))
+    return f"{_loss(losses[0])}\nMend the client{more}, or allow it: @pytest.mark.harness(losses=[{known}])."
 
 
-def _error(exchange: Exchange) -> Json:
-    """What an answer says of an error: its `error`, or itself where Azure has no such object."""
-    body = exchange.answer.body if isinstance(exchange.answer.body, dict) else {}
-    error = body.get("error", body)
-    return error if isinstance(error, dict) else {}
+def _loss(lost: Lost) -> str:
+    origin = f"said in exchange {lost.said}; " if lost.said else ""
+    place = lost.at or "the request"
+    return f"Loss {lost.loss} in request {lost.exchange}: {_flat(lost.message)}\n{place}: {origin}{_flat(lost.fix)}"
 
 
-def _asked(said: Any) -> str:
-    if isinstance(said, str):
-        return _quoted(said)
-    if not isinstance(said, list) or not said:
-        return "" if said is None else brief(said, 1)
-    last = gist(said[-1])
-    return last if len(said) == 1 else f"{len(said)} items, last: {last}"
-
-
-def _text(item: Json) -> str:
-    for member in ("content", "output", "arguments", "input", "text"):
-        value = item.get(member)
-        if isinstance(value, str):
-            return value
-        if isinstance(value, list):
-            return " ".join(str(part.get("text") or part.get("type")) for part in value[:3] if isinstance(part, dict))
-    return ""
+def _told(losses: Sequence[Lost]) -> Iterator[str]:
+    for lost in losses[:LOSSES]:
+        details = [
+            ("where", lost.at),
+            ("what", lost.message),
+            ("said", f"in exchange {lost.said}" if lost.said else ""),
+        ]
+        lines = [f"  {name:<8}{_wrapped(text)}" for name, text in [*details, ("fix", lost.fix)] if text]
+        yield "\n".join([f"Request {lost.exchange} shows a loss, {lost.loss}:", *lines])
+    if (hidden := len(losses) - LOSSES) > 0:
+        yield f"… {hidden} more {'loss' if hidden == 1 else 'losses'}"
 
 
 def _refusals(exchanges: Sequence[Exchange]) -> list[str]:
     refused = [(exchange, RULES[rule]) for exchange in exchanges if (rule := exchange.answer.rule) in RULES]
     hidden = len(refused) - REFUSALS
-    earlier = [f"… {_count(hidden, 'earlier refusal')}"] if hidden > 0 else []
+    earlier = [f"… {count(hidden, 'earlier refusal')}"] if hidden > 0 else []
     return [*earlier, *(refusal(exchange, rule) for exchange, rule in refused[-REFUSALS:])]
 
 
@@ -167,14 +134,33 @@ def _problems(world: World) -> list[str]:
 def _unanswered(world: World) -> str:
     if not world.problems:
         return ""
-    request, text = world.problems[0]
     more = f" (and {len(world.problems) - 1} more)" if len(world.problems) > 1 else ""
-    return f"{_named(world, request)} could not be answered{more}: {text.splitlines()[0]}"
+    return _problem(world, *world.problems[0], more)
+
+
+def _problem(world: World, request: Request, text: str, more: str = "") -> str:
+    """A request that no turn answered, in two lines: why, and what differed or what was sent."""
+    first, *rest = text.splitlines()
+    differing = [line.strip() for line in rest if line.lstrip().startswith(("-", "+"))]
+    why = "; ".join(differing) or f"it sent {_sent(request)}"
+    return f"{_named(world, request)} could not be answered{more}: {first}\n{cut(why, 300)}"
+
+
+def _sent(request: Request) -> str:
+    """The end of the input of a request, or its path."""
+    asked = request.body.get("input") if isinstance(request.body, dict) else None
+    last = asked[-1] if isinstance(asked, list) and asked else {"role": "user", "content": asked}
+    return gist(last) if asked else f"{request.method} {request.path}"
 
 
 def _named(world: World, request: Request) -> str:
-    number = next((exchange.number for exchange in world.exchanges if exchange.request is request), 0)
+    number = next((exchange.number for exchange in world.exchanges if _is_of(exchange, request)), 0)
     return f"Request {number}, {request.method} {request.path},"
+
+
+def _is_of(exchange: Exchange, request: Request) -> bool:
+    """Whether it is the exchange of a request, or of the event of a WebSocket that a request was made of."""
+    return exchange.request is request or (request.raw != b"" and exchange.request.raw is request.raw)
 
 
 def _unused(left: Sequence[tuple[Route, Turn]]) -> str:
@@ -182,18 +168,20 @@ def _unused(left: Sequence[tuple[Route, Turn]]) -> str:
     if hidden := len(left) - len(lines):
         lines.append(f"  … {hidden} more")
     fix = 'Remove what is too much, or allow it: @pytest.mark.harness(unused="allow").'
-    return "\n".join([f"{_count(len(left), 'turn')} of the script no request took:", *lines, fix])
+    return "\n".join([f"{count(len(left), 'turn')} of the script no request took:", *lines, fix])
 
 
 def _turn(turn: Any) -> str:
-    items = turn if isinstance(turn, list | tuple) else [turn]
-    return " + ".join(
-        gist({**item.members, "role": item.type}) if hasattr(item, "members") else _code(item) for item in items
-    )
+    return " + ".join(map(_line, turn if isinstance(turn, list | tuple) else [turn]))
 
 
-def _code(turn: Callable[..., Any] | Iterator[Any]) -> str:
-    return f"the function {getattr(turn, '__name__', type(turn).__name__)}"
+def _line(line: Any) -> str:
+    """A line of a turn: what is said, how it ends or what goes wrong with it; else the function that would say it."""
+    if isinstance(line, Item):
+        return gist({**line.members, "role": line.type})
+    if isinstance(line, Ending | Fault):
+        return getattr(line, "status", type(line).__name__.lower())
+    return f"the function {getattr(line, '__name__', type(line).__name__)}"
 
 
 def _silent(world: World) -> str:
@@ -204,50 +192,9 @@ def _silent(world: World) -> str:
     )
 
 
-def _evidence(sources: Sequence[Source]) -> list[str]:
-    ranked = sorted(sources, key=lambda source: LEVELS.index(source.level))
-    return [", ".join(filter(None, [source.level, source.where, source.date])) for source in ranked[:3]]
-
-
-def _shortened(value: Any, depth: int) -> str:
-    if isinstance(value, str):
-        return _quoted(value, 60)
-    if isinstance(value, dict):
-        pairs = (
-            [f"{json.dumps(name)}: {_shortened(own, depth - 1)}" for name, own in list(value.items())[:6]]
-            if depth
-            else []
-        )
-        return f"{{{_listed(pairs, len(value))}}}"
-    if isinstance(value, list):
-        return f"[{_listed([_shortened(own, depth - 1) for own in value[:3]] if depth else [], len(value))}]"
-    return json.dumps(value)
-
-
-def _listed(shown: Sequence[str], total: int) -> str:
-    hidden = total - len(shown)
-    return ", ".join(chain(shown, [f"… {hidden} more" if shown else "…"] if hidden else []))
-
-
-def _quoted(text: str, width: int = 40) -> str:
-    return json.dumps(_cut(text, width), ensure_ascii=False)
-
-
-def _cut(text: str, width: int = WIDTH) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"
-
-
-def _middle(path: str) -> str:
-    return path if len(path) <= 40 else f"{path[:26]}…{path[-13:]}"
+def _flat(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _wrapped(text: str) -> str:
-    return fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
-
-
-def _indented(lines: Sequence[str]) -> Iterator[str]:
-    return (indent(line, "  ") for line in lines)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return fill(text, WIDTH, break_long_words=False, break_on_hyphens=False, subsequent_indent=" " * 10)

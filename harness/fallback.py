@@ -1,8 +1,8 @@
 """What an unscripted model says: small talk, the shortest JSON a schema allows, or the call that was asked for.
 
 after a tool's output                    a text, so that agent loops end
-tool_choice requires or names a tool     a function_call with the least arguments
-the user speaks of what a tool is for    a function_call as well: `get_weather` for "What is the weather?"
+tool_choice requires or names a tool     a call of it with the least arguments
+the user speaks of what a tool is for    a call as well: of `get_weather` for "What is the weather?" (see `choice`)
 text.format asks for JSON                a text that is the least instance
 else                                     a text
 """
@@ -11,21 +11,23 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 import jsonschema_rs
 
+from harness.choice import called
 from harness.errors import ScriptError
 from harness.exchange import Json, Request
 from harness.item import Item
-from harness.items import function_call, message
+from harness.items import custom_tool_call, function_call, message
 from harness.transcript import input_items
 
 GREETING = "Hello. Nothing is scripted, so this is small talk."
 THANKS = "Thanks, I have what the tool returned."
+FREE = "ok"
+"""What a custom tool is called with."""
 
 FORMATS: Mapping[str, str] = {
     "date-time": "2026-01-01T00:00:00Z",
@@ -41,15 +43,6 @@ FORMATS: Mapping[str, str] = {
 }
 """A text for each format that structured outputs know."""
 
-_WORD = re.compile(r"[a-z]+")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_COMMON = frozenset(
-    (
-        *("call", "check", "create", "delete", "execute", "fetch", "find", "from", "function", "handle", "list"),
-        *("load", "lookup", "make", "message", "open", "query", "read", "retrieve", "save", "search", "send"),
-        *("show", "tool", "update", "user", "using", "with", "write"),
-    )
-)
 SCALARS = ("string", "number", "integer", "boolean", "null")
 _LEAF = frozenset(
     [
@@ -76,53 +69,18 @@ class _EndlessError(Exception):
 def small_talk(request: Request) -> list[Item]:
     """The items that answer a request when nothing is scripted; ScriptError when no instance of a schema is found."""
     body: Json = request.body if isinstance(request.body, dict) else {}
-    if str(_last(body).get("type")).endswith("_output"):
+    last = next(reversed(input_items(body)), {})
+    if str(last.get("type")).endswith("_output"):
         return [message(_text(body, THANKS))]
-    if tool := demanded(body) or spoken_of(body):
-        arguments = instance(tool.get("parameters") or {"type": "object"}, f"tool {tool['name']!r}")
-        return [function_call(tool["name"], arguments)]
+    if tool := called(body):
+        return [_call(tool)]
     return [message(_text(body, GREETING))]
 
 
-def _last(body: Json) -> Json:
-    return next(reversed(input_items(body)), {})
-
-
-def demanded(body: Json) -> Json | None:
-    """The function that `tool_choice` demands: the one it names, else the first that it allows; None without demand."""
-    choice = body.get("tool_choice")
-    functions = [tool for tool in body.get("tools") or [] if tool.get("type") == "function"]
-    if isinstance(choice, dict) and choice.get("type") == "function":
-        return next((tool for tool in functions if tool["name"] == choice.get("name")), None)
-    if isinstance(choice, dict) and choice.get("mode") == "required":
-        allowed = [tool.get("name") for tool in choice.get("tools") or []]
-        return next((tool for tool in functions if tool["name"] in allowed), None)
-    return next(iter(functions), None) if choice == "required" else None
-
-
-def spoken_of(body: Json) -> Json | None:
-    """The first function whose name holds a telling word that the user's last message says; None without one.
-
-    Only where the model is free to call (`tool_choice` absent or `auto`).
-    """
-    if body.get("tool_choice") not in (None, "auto"):
-        return None
-    said = set(_WORD.findall(_said(_last(body)).lower()))
-    functions = [tool for tool in body.get("tools") or [] if tool.get("type") == "function"]
-    return next((tool for tool in functions if not said.isdisjoint(_telling(tool["name"]))), None)
-
-
-def _said(item: Json) -> str:
-    """What a user's message says; an item of another kind says nothing."""
-    content = item.get("content") if item.get("role") == "user" else None
-    parts = content if isinstance(content, list) else [{"text": content}]
-    return " ".join(text for part in parts if isinstance(text := part.get("text"), str))
-
-
-def _telling(name: str) -> set[str]:
-    """The words of a function's name that say what it is about: long ones, verbs of every trade left out."""
-    words = _WORD.findall(_CAMEL.sub(" ", name).lower())
-    return {word for word in words if len(word) > 3} - _COMMON
+def _call(tool: Json) -> Item:
+    if tool["type"] == "custom":
+        return custom_tool_call(tool["name"], FREE)
+    return function_call(tool["name"], instance(tool.get("parameters") or {"type": "object"}, f"tool {tool['name']!r}"))
 
 
 def _text(body: Json, otherwise: str) -> str:

@@ -26,13 +26,14 @@ class Ids:
         self._below = ("", "")
 
     def _take(self, count: int) -> bytes:
-        while len(self._bytes) < count:
+        left = self._bytes
+        while len(left) < count:
             block = self._hash.copy()
             block.update(b"\0%d" % self._block)
             self._block += 1
-            self._bytes += block.digest()
-        taken, self._bytes = self._bytes[:count], self._bytes[count:]
-        return taken
+            left += block.digest()
+        self._bytes = left[count:]
+        return left[:count]
 
     def hex(self, prefix: str, digits: int) -> str:
         """`prefix` and that many hex digits (an even number): `hex("vs_", 32)`."""
@@ -47,7 +48,7 @@ class Ids:
 
         A parent that is no id of this shape (an old 48-digit one, a made-up one) starts a new partition.
         """
-        found = _MODERN.fullmatch(parent or "")
+        found = _MODERN.fullmatch(parent) if parent else None
         partition = found[1] if found else self._take(8).hex()
         return f"resp_{partition}00{now:08x}{self._take(12).hex()}"
 
@@ -67,7 +68,7 @@ class Ids:
 
     def request(self) -> str:
         """An `x-request-id`."""
-        return self.hex("req_", 32)
+        return "req_" + self._take(16).hex()
 
     def guid(self) -> str:
         """A request's id as Azure writes it."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from harness.approvals import CALL, REQUEST, RESPONSE
+from harness.delivery import Fault
 from harness.ending import Line
 from harness.errors import ScriptError
 from harness.exchange import Json
@@ -94,9 +95,8 @@ class Servers:
 
     def wait(self, output: Sequence[Json], held: Sequence[Line]) -> None:
         """Keep what the model says once the requests in an output are approved."""
-        if held:
-            ids = frozenset(item["id"] for item in output if item["type"] == REQUEST)
-            self._waiting.append(Waiting(ids, held))
+        ids = frozenset(item["id"] for item in output if item["type"] == REQUEST)
+        self._waiting.append(Waiting(ids, held))
 
     def _serves(self, tool: Json) -> bool:
         return tool.get("type") == "mcp" and tool.get("server_label") in self._servers
@@ -119,8 +119,9 @@ class Servers:
         said: list[Step] = []
         for _ in range(ROUNDS):
             held = self._round(said, words, offers)
-            if not isinstance(said[-1], Due) or any(map(_stops, said)):
-                return said, held
+            last = next(step for step in reversed(said) if not _is_fault(step))
+            if not isinstance(last, Due) or any(map(_stops, said)):
+                return sorted(said, key=_is_fault), held
             words = ask()
         raise ScriptError(f"{ROUNDS} turns in a row end with a call of an MCP server. Let one end with a message.")
 
@@ -128,7 +129,8 @@ class Servers:
         """Add one turn to what is said; the rest of it, once it asks for leave and the calls beside that are there."""
         for place, line in enumerate(words):
             if any(isinstance(step, Item) and step.type == REQUEST for step in said) and not _calls(line):
-                return words[place:]
+                said += filter(_is_fault, words[place:])
+                return [rest for rest in words[place:] if not _is_fault(rest)]
             said.append(self._call(line, offers) if isinstance(line, Item) and self._is_open(line) else line)
         return ()
 
@@ -154,6 +156,11 @@ class Servers:
 
 def _calls(line: Line) -> bool:
     return isinstance(line, Item) and line.type.endswith("_call")
+
+
+def _is_fault(step: Step) -> bool:
+    """Whether it goes wrong with the response at hand, whatever else of its turn is held back."""
+    return isinstance(step, Fault)
 
 
 def _stops(step: Step) -> bool:

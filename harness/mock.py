@@ -7,6 +7,7 @@ operation answer. What a user of the harness has to fix comes back as a 418 that
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from traceback import extract_tb
 from typing import Any
 
@@ -15,10 +16,12 @@ from harness import azure, form, schema
 from harness.body import parse, typed
 from harness.connection import Connection
 from harness.contract import Refusal, check
+from harness.delivery import GONE
 from harness.dialect import OPENAI, Address, address, chosen
 from harness.ending import Line
 from harness.errors import HarnessError
 from harness.exchange import Answer, Request
+from harness.faults import Refused
 from harness.operation import OPERATIONS, Handler, find
 from harness.organization import Organization
 from harness.rules.websocket import AT_UPGRADE, UPGRADE
@@ -147,11 +150,11 @@ def bearer(headers: Mapping[str, str]) -> str | None:
 
 def _request(method: str, place: Address, headers: Mapping[str, str], query: Mapping[str, Any], raw: bytes) -> Request:
     dialect, root, below = place
-    operation, params, known = find(method, below) if root else (None, {}, False)
+    operation, params, known = find(method, below, root) if root else (None, {}, False)
     if operation is None:
         reason = "wrong method" if known else "unknown URL" if root else "outside the API"
         return Request(method, below, headers, query, raw=raw, operation=reason, dialect=dialect, root=root)
-    body, fault = parse(raw) if operation.body else (None, None)
+    body, fault = parse(raw) if operation.body or (operation.project and raw) else (None, None)
     if operation.form:
         body = form.parse(raw, headers.get("content-type", ""))
     asked = typed(query, schema.load(operation.query)) if operation.query else query
@@ -164,6 +167,8 @@ def _judged(request: Request, world: Any, handler: Handler) -> Answer:
     try:
         refusal = check(request, world)
         return _refused(refusal) if refusal else handler(request, world)
+    except Refused as fault:
+        return _scripted(fault, request, world)
     except HarnessError as problem:
         return _told(problem, request, world)
     except Exception as problem:
@@ -171,6 +176,20 @@ def _judged(request: Request, world: Any, handler: Handler) -> Answer:
         where = f"{last.name} ({last.filename}:{last.lineno})"
         raised = HarnessError(f"{request.operation}: {where} raised {type(problem).__name__}: {problem}")
         return _told(raised, request, world)
+
+
+def _scripted(fault: Refused, request: Request, world: Any) -> Answer:
+    """The refusal that a turn is, as the rules of the account put it; the journal has status 0 where there is no answer."""
+    if not fault.account:
+        return Answer(0, delivery=GONE)
+    own = getattr(world, "world", world)  # the World of a connection
+    account, own.account = own.account, replace(own.account, **fault.account)
+    try:
+        refusal = check(request, world)
+    finally:
+        own.account = account
+    assert refusal is not None  # accounts like this are refused whatever they ask
+    return _refused(refusal)
 
 
 def _told(problem: HarnessError, request: Request, world: Any) -> Answer:
@@ -204,4 +223,4 @@ def _with_headers(answer: Answer, request_id: str) -> Answer:
         "x-request-id": request_id,
         **answer.headers,
     }
-    return Answer(answer.status, answer.body, headers, answer.events, answer.rule)
+    return Answer(answer.status, answer.body, headers, answer.events, answer.rule, answer.delivery)

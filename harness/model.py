@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # one is looked up by itself for every response
 class Model:
     """One family: `effort` is the default reasoning effort, None for a model that does not reason.
 
@@ -154,6 +154,7 @@ _FOREIGN = re.compile(r"(gemini|gemma|claude|mistral|mixtral|codestral|llama|dee
 _ABSENT = re.compile(r".*(\s|non-?exist|not-?exist|invalid|nope).*", re.IGNORECASE)
 
 
+@lru_cache(maxsize=512)
 def is_none_of_the_api(name: str) -> bool:
     """Whether a name is known to be no model of the API: another vendor's family, or one that says so of itself.
 

@@ -54,6 +54,7 @@ class Organization:
     zdr: bool = False
     out_of_quota: bool = False
     failing: bool = False
+    overloaded: bool = False
     rate_limit: RateLimit | None = None
     assistants: str = "v2"
     blocked: frozenset[str] = frozenset()

@@ -14,7 +14,7 @@ def page(items: Sequence[Json], query: Mapping[str, Any], limit: int = LIMIT) ->
     """A list object over `items` (oldest first); `after` and `before` are ids of items that end other pages.
 
     `limit` is how many items a page has unless the query says so.
-    An id that is none of the list's counts as absent: what the API says to one is not known.
+    An id that is none of the list's counts as absent; the rules of `cursors` refuse those that are not there at all.
     """
     ordered = list(items) if query.get("order") == "asc" else list(reversed(items))
     places = {item["id"]: index for index, item in enumerate(ordered)}

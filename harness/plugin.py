@@ -6,7 +6,7 @@ Nothing but pytest is imported before the first test asks for the mock.
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +17,18 @@ from harness.errors import ConfigError
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
 
+    from harness.exchange import Exchange
+    from harness.loss import Lost
     from harness.server import Server
     from harness.world import World
 
 UNUSED = ("fail", "allow")
-OPTIONS = {"unused": UNUSED, "dialect": ("openai", "azure", "foundry")}
-"""What a `harness` marker may say, and which values it takes; without a dialect the mock speaks all of them."""
+LOSSES = ("fail", "allow", "strict")
+OPTIONS = {"unused": UNUSED, "losses": LOSSES, "dialect": ("openai", "azure", "foundry")}
+"""What a `harness` marker may say, and which values it takes; without a dialect the mock speaks all of them.
+
+`losses` takes a list too: the ids of those that are allowed.
+"""
 AZURE_VERSION = "2025-04-01-preview"
 LEAKS = (
     "OPENAI_ORG_ID",
@@ -46,6 +52,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         'harness(unused="fail"): what the mock does at the end of a test; unused="allow" lets turns be left over. '
+        'harness(losses="fail"): a client that lost what was said fails its test; losses="allow" permits all of it, '
+        'losses=["citation-dropped"] these, "strict" looks for more. '
         'harness(dialect="azure"): the mock is that provider alone (openai, azure, foundry), and so is the environment.',
     )
 
@@ -64,8 +72,9 @@ def mock_server() -> Iterator[Server]:
 def mock(request: pytest.FixtureRequest, mock_server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """A World of this test's own, under a key of its own; the environment leads every OpenAI client to it.
 
-    The test fails when a request found no turn, or a turn found no request (`@pytest.mark.harness(unused="allow")`
-    permits the latter). The same test gives the same ids, times and key in every run.
+    The test fails when a request found no turn, a turn found no request (`@pytest.mark.harness(unused="allow")`
+    permits that), or the client lost something (`losses="allow"`). The same test gives the same ids, times and key in
+    every run.
     """
     from harness.dialect import ROOTS
 
@@ -79,7 +88,7 @@ def mock(request: pytest.FixtureRequest, mock_server: Server, monkeypatch: pytes
     yield world
     mock_server.mock.close(world.api_key)
     if len(world.problems) > request.node.stash.get(_JUDGED, len(world.problems)):
-        _fail(world, unused=False)
+        _fail(world)
 
 
 @pytest.fixture
@@ -111,11 +120,11 @@ def async_client(mock: World) -> Iterator[AsyncOpenAI]:
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Judge the script when the body has passed, so that it is the test that fails and not its teardown."""
+    """Judge script and client when the body has passed, so that it is the test that fails and not its teardown."""
     result = yield
     if world := item.stash.get(_WORLD, None):
         item.stash[_JUDGED] = len(world.problems)
-        _fail(world, unused=_counts_unused(item))
+        _fail(world, _taken(item, world), unused=_counts_unused(item))
     return result
 
 
@@ -125,18 +134,27 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     report = yield
     world = item.stash.get(_WORLD, None)
     if world and report.failed:
-        from harness import failure
-
-        unused = _JUDGED not in item.stash and _counts_unused(item)
-        report.sections.append((failure.TITLE, failure.report(world, unused=unused)))
+        report.sections += _sections(item, world)
     if world and report.when == "teardown":
         del item.stash[_WORLD]
     return report
 
 
-def options(node: pytest.Item) -> dict[str, str]:
+def _sections(item: pytest.Item, world: World) -> Iterator[tuple[str, str]]:
+    """What a failure shows of a World: the text, and the diagram of the flow."""
+    from harness import failure
+
+    judged, unused = _JUDGED in item.stash, _counts_unused(item)
+    verdict = failure.verdict(world, _taken(item, world), unused=unused) if judged else ""
+    losses = _losses(item, world.exchanges)
+    yield failure.TITLE, failure.report(world, losses, unused=unused and not judged, verdict=verdict)
+    if drawn := failure.diagram(world):
+        yield failure.DIAGRAM, drawn
+
+
+def options(node: pytest.Item) -> dict[str, Any]:
     """The options of the `harness` markers of a test, the closest winning; what does not fit is a ConfigError."""
-    chosen = {"unused": UNUSED[0]}
+    chosen: dict[str, Any] = {"unused": UNUSED[0], "losses": LOSSES[0]}
     for marker in reversed(list(node.iter_markers("harness"))):
         unknown = [*map(repr, marker.args), *(f"{name}=…" for name in marker.kwargs if name not in OPTIONS)]
         if unknown:
@@ -145,14 +163,40 @@ def options(node: pytest.Item) -> dict[str, str]:
             )
         chosen |= marker.kwargs
     for name, value in chosen.items():
-        if value not in OPTIONS[name]:
-            known = ", ".join(map(repr, OPTIONS[name]))
-            raise ConfigError(f"@pytest.mark.harness({name}={value!r}): give one of {known}.")
+        ids = _loss_ids() if name == "losses" and isinstance(value, list) else ()
+        if not (all(id in ids for id in value) if ids else value in OPTIONS[name]):
+            known = ", ".join(map(repr, ids or OPTIONS[name]))
+            some, also = ("some", "") if ids else ("one", " or a list of losses to allow" if name == "losses" else "")
+            raise ConfigError(f"@pytest.mark.harness({name}={value!r}): give {some} of {known}{also}.")
     return chosen
 
 
+def _loss_ids() -> tuple[str, ...]:
+    import harness.losses  # noqa: F401  (registers every loss)
+    from harness.loss import LOSSES
+
+    return tuple(LOSSES)
+
+
+def _losses(node: pytest.Item, exchanges: Sequence[Exchange]) -> list[Lost]:
+    """The losses of a journal that a test does not allow."""
+    import harness.losses  # noqa: F401  (registers every loss)
+    from harness.loss import losses_of
+
+    wanted = options(node)["losses"]
+    if wanted == "allow":
+        return []
+    allowed = wanted if isinstance(wanted, list) else ()
+    return [lost for lost in losses_of(exchanges, strict=wanted == "strict") if lost.loss not in allowed]
+
+
+def _taken(node: pytest.Item, world: World) -> list[Lost]:
+    """The losses that fail a test: what shows in a refused request alone, the API itself has told the client."""
+    return _losses(node, [exchange for exchange in world.exchanges if exchange.status < 400])
+
+
 def _counts_unused(node: pytest.Item) -> bool:
-    return options(node)["unused"] == "fail"
+    return bool(options(node)["unused"] == "fail")
 
 
 def key_of(name: str) -> str:
@@ -181,10 +225,10 @@ def _environment(world: World) -> dict[str, str]:
     return found
 
 
-def _fail(world: World, *, unused: bool) -> None:
+def _fail(world: World, losses: Sequence[Lost] = (), *, unused: bool = False) -> None:
     from harness import failure
 
-    if text := failure.verdict(world, unused=unused):
+    if text := failure.verdict(world, losses, unused=unused):
         pytest.fail(text, pytrace=False)
 
 

@@ -26,6 +26,9 @@ TOOL_USAGE: Json = {
 }
 
 
+_TIERS: Mapping[str, str] = {"auto": "default", "fast": "priority"}
+"""The tier that a response has been given, by the one it was asked for; of all others it is the same."""
+
 OF_PROMPTS = "gpt-4.1"
 """The model of a request that leaves it to its prompt template."""
 
@@ -99,7 +102,7 @@ def finish_with(started: Json, output: Sequence[Json], usage: Json, now: int, en
     started["output"] = list(output)
     started["tool_usage"] = _used(output)
     if ending.status != "failed":
-        started["service_tier"] = {"auto": "default", "fast": "priority"}.get(tier, tier)
+        started["service_tier"] = _TIERS.get(tier, tier)
         started["usage"] = usage
     started.update(ending.members)
     return started
@@ -107,9 +110,10 @@ def finish_with(started: Json, output: Sequence[Json], usage: Json, now: int, en
 
 def _used(output: Sequence[Json]) -> Json:
     """What the tools the API runs have used: a search of the web counts once, whatever it looks for."""
-    actions = [item.get("action") or {} for item in output if item["type"] == "web_search_call"]
-    searches = sum(action.get("type") == "search" for action in actions)
-    return {**TOOL_USAGE, "web_search": {"num_requests": searches}} if searches else TOOL_USAGE
+    calls = [item.get("action") or {} for item in output if item["type"] == "web_search_call"]
+    if not calls:
+        return TOOL_USAGE
+    return {**TOOL_USAGE, "web_search": {"num_requests": sum(action.get("type") == "search" for action in calls)}}
 
 
 def billed(response: Json) -> Json:
@@ -164,6 +168,10 @@ def _listed_other(item: Json) -> Json:
 def _parts(parts: Sequence[Json]) -> list[Json]:
     """Parts with the members that a list always shows; what the client gave as null is one it left out."""
     return [
-        {**_PARTS.get(part.get("type", ""), {}), **{name: said for name, said in part.items() if said is not None}}
+        {**_PARTS.get(part.get("type", ""), {}), **(_without_nulls(part) if None in part.values() else part)}
         for part in parts
     ]
+
+
+def _without_nulls(part: Json) -> Json:
+    return {name: said for name, said in part.items() if said is not None}

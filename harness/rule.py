@@ -25,6 +25,8 @@ UNREAD = "(unread)"
 """The `when` of rules about a body that is no JSON object."""
 LIMITED = "(limited)"
 """The `when` of rules about an account that limits something."""
+KEYLESS = "(keyless)"
+"""The `when` of rules about a key without a World."""
 TRANSCRIPT = ("input[]", "previous_response_id", "conversation")
 """The `when` of rules about items: one message alone, given as a string, breaks none of them."""
 
@@ -37,6 +39,7 @@ class World(Protocol):
     pending: Mapping[str, Any]
     conversations: Mapping[str, Any]
     assistants: Mapping[str, Json]
+    agents: Mapping[str, Sequence[Json]]
     threads: Mapping[str, Any]
     items: Mapping[str, Json]
     reasoning_of: Mapping[str, str]

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import inspect
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from re import Pattern
-from typing import Any
+from types import GeneratorType
+from typing import Any, TypeGuard
 
+from harness.delivery import Fault
 from harness.ending import DONE, Ending, Line
 from harness.errors import HarnessError, NoTurn, ScriptError
 from harness.exchange import Json, Request
+from harness.faults import Refusal, Refused
 from harness.item import Item
 from harness.response import departure
 from harness.transcript import input_items
@@ -94,7 +97,10 @@ class Route:
             self.turns.popleft()
             said = self._asked(turn, request) if callable(turn) else turn
         self.taken += 1
-        return lines_of(said, self)
+        lines = lines_of(said, self)
+        if isinstance(lines[0], Refusal):
+            raise Refused(lines[0])
+        return lines
 
     def _asked(self, ask: Callable[..., Any], *args: Any) -> Any:
         """What a function or generator of the user says; what it raises becomes a ScriptError, so that the test fails."""
@@ -115,13 +121,13 @@ _DONE = object()
 
 def _resume(turn: Iterator[Any], request: Request) -> Any:
     try:
-        return turn.send(request) if isinstance(turn, Generator) and _started(turn) else next(turn)
+        return turn.send(request) if _is_started(turn) else next(turn)
     except StopIteration:
         return _DONE
 
 
-def _started(turn: Iterator[Any]) -> bool:
-    return inspect.isgenerator(turn) and inspect.getgeneratorstate(turn) == inspect.GEN_SUSPENDED
+def _is_started(turn: Iterator[Any]) -> TypeGuard[GeneratorType[Any, Any, Any]]:
+    return isinstance(turn, GeneratorType) and turn.gi_suspended
 
 
 def _valid(turn: Any, route: Route) -> None:
@@ -132,6 +138,8 @@ def _valid(turn: Any, route: Route) -> None:
 def lines_of(turn: Any, route: Route) -> list[Line]:
     """A turn as its lines: items, then an ending if it has one; anything else is a ScriptError that says what is allowed."""
     lines = list(turn) if isinstance(turn, list | tuple) else [turn]
+    if isinstance(lines[-1] if lines else None, Fault):
+        return _faulty(lines, route)
     ended = isinstance(lines[-1] if lines else None, Ending)
     items = lines[:-1] if ended else lines
     if not items and not (ended and lines[-1].status != DONE.status):
@@ -142,6 +150,21 @@ def lines_of(turn: Any, route: Route) -> list[Line]:
         if route.known.get(id(item)) is not item:
             _judge(item, route)
     return lines
+
+
+def _faulty(lines: list[Line], route: Route) -> list[Line]:
+    """A turn that ends with faults: a refusal stands alone, all others follow what is said."""
+    if isinstance(lines[0], Refusal) and len(lines) == 1:
+        return lines
+    said = [line for line in lines if not isinstance(line, Fault)]
+    faults = lines[len(said) :]
+    if refusal := next((line for line in lines if isinstance(line, Refusal)), None):
+        raise ScriptError(f"{route}: {refusal!r} is an answer by itself. Make it a turn of its own.")
+    if not all(isinstance(line, Fault) for line in faults):
+        raise ScriptError(
+            f"{route}: a fault is followed by what is said. Give it last: cut([reasoning('…'), …], after=4)."
+        )
+    return [*lines_of(said, route), *faults]
 
 
 _NOT_LAST = "is not the last line of its turn. Give it last: [message('Once'), incomplete()]."
@@ -208,6 +231,11 @@ class Script:
         """Turns that no request has taken, with their routes."""
         return [(route, turn) for route in self.all_routes for turn in route.turns if not _started_turn(turn)]
 
+    @property
+    def hints(self) -> list[str]:
+        """The texts that routes look for in instructions: as a rule they name an agent."""
+        return [wanted for route in self.routes if isinstance(wanted := route.conditions.get("instructions"), str)]
+
     def next(self, request: Request) -> list[Line]:
         """The turn that answers a request; NoTurn says why none does, with the closest route and a field diff."""
         routes = self.all_routes
@@ -233,7 +261,7 @@ class Script:
 
 
 def _started_turn(turn: Turn) -> bool:
-    return isinstance(turn, Iterator) and _started(turn)
+    return isinstance(turn, Iterator) and _is_started(turn)
 
 
 def _brief(value: Any) -> str:

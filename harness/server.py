@@ -18,6 +18,7 @@ import uvicorn
 
 from harness.body import asked
 from harness.cork import Protocol
+from harness.courier import carry
 from harness.errors import ConfigError
 from harness.exchange import Answer
 from harness.mock import CONTROL, Mock
@@ -55,7 +56,10 @@ class App:
         else:
             body = await _body(receive)
             if body is not None:
-                await _reply(send, self._answer(scope, body))
+                answer = self._answer(scope, body)
+                await (
+                    _reply(send, answer) if answer.delivery is None else carry(answer, answer.delivery, receive, send)
+                )
 
     def _answer(self, scope: Scope, body: bytes) -> Answer:
         return self.mock.handle(scope["method"], scope["path"], *_said(scope), body)
@@ -83,15 +87,14 @@ def upgraded(**given: Any) -> asyncio.Protocol:
 
 async def _body(receive: Receive) -> bytes | None:
     """The bytes of a body; None when the client leaves before it has sent all of it."""
-    chunks, size, more = [], 0, True
-    while more and size <= LARGEST:
+    body, more = bytearray(), True
+    while more and len(body) <= LARGEST:
         message = await receive()
         if message["type"] == "http.disconnect":
             return None
-        chunks.append(message.get("body", b""))
-        size += len(chunks[-1])
+        body += message.get("body", b"")
         more = message.get("more_body", False)
-    return b"".join(chunks)
+    return bytes(body)
 
 
 async def _reply(send: Send, answer: Answer) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from harness import steering
 from harness.body import parse
 from harness.connection import Connection, Held
+from harness.delivery import Delivery
 from harness.exchange import Answer, Json, Request
 from harness.operation import OPERATIONS, Handler
 from harness.rule import CREATE, RULES
@@ -29,8 +30,9 @@ ENVELOPE = ("type", "stream_id", "generate", "background")
 class Session:
     """One connection: `receive` takes an event of the client and returns the server's, in order.
 
-    When `closed`, the server hangs up after these events. `headers` are those of the upgrade, `note` writes each exchange
-    into the journal: `WS /responses` with the event as it came, and the answer that HTTP would give.
+    When `closed`, the server hangs up after these events; `delivery` says how they go out, if not at once and whole.
+    `headers` are those of the upgrade, `note` writes each exchange into the journal: `WS /responses` with the event as it
+    came, and the answer that HTTP would give.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class Session:
         note: Callable[[Request, Answer], None],
     ) -> None:
         self.closed = False
+        self.delivery: Delivery | None = None
         self._connection = connection
         self._headers = headers
         self._judge = judge
@@ -53,7 +56,9 @@ class Session:
         sent = Request("WS", "/responses", self._headers, body=body, raw=raw, operation=SOCKET, fault=fault)
         answer = self._judge(sent, self._connection, self._answered)
         self._note(sent, answer)
-        self.closed = answer.rule == "connection_limit_reached"
+        self.closed, self.delivery = answer.rule == "connection_limit_reached", answer.delivery
+        if answer.events is None and answer.delivery:
+            return ()
         return [_error(answer, lane_of(body))] if answer.events is None else answer.events
 
     def _answered(self, request: Request, connection: Connection) -> Answer:
@@ -109,8 +114,8 @@ class Session:
         self._connection.generate = True
         body = {**held.body, "previous_response_id": held.response["id"], "input": []}
         answer = self._create(request, body, held.lane)
-        if answer.events is not None:
-            return answer._replace(events=[told, *answer.events])
+        if answer.events is not None or answer.delivery:
+            return answer._replace(events=[told, *(answer.events or ())])
         held.steers.clear()
         if answer.rule is None:
             return answer._replace(events=[told, _error(answer, held.lane)])

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from harness.exchange import Json
-from harness.transcript import input_items
 
 
 def declared(body: Json, items: Iterable[Json] | None = None) -> list[Json]:
@@ -18,8 +17,13 @@ def declared(body: Json, items: Iterable[Json] | None = None) -> list[Json]:
 
     `items` are those to look at, where they are known already.
     """
-    added = (item for item in (input_items(body) if items is None else items) if item.get("type") == "additional_tools")
-    return [*(body.get("tools") or ()), *(tool for item in added for tool in item.get("tools") or ())]
+    tools = list(body.get("tools") or ())
+    if items is None:
+        items = said if isinstance(said := body.get("input"), list) else ()
+    for item in items:
+        if item.get("type") == "additional_tools":
+            tools += item.get("tools") or ()
+    return tools
 
 
 def is_deferred(tool: Json) -> bool:

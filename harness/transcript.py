@@ -5,7 +5,7 @@ Every client-executed call in it needs an output, and the reverse; an id may sta
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -97,28 +97,27 @@ def input_items(body: Json) -> list[Json]:
 
 def resolve(stored: Sequence[Json], body: Json, items: Mapping[str, Json]) -> Transcript:
     """The transcript of a request: stored items first, then its own with references replaced by what they name."""
-    missing: list[str] = []
-    added = list(_resolved(input_items(body), items, missing))
-    return Transcript([*stored, *added], len(stored), tuple(missing))
-
-
-def _resolved(added: Sequence[Json], items: Mapping[str, Json], missing: list[str]) -> Iterator[Json]:
-    for item in added:
-        if item.get("type") != "item_reference" and not _is_bare_reference(item):
-            yield item
+    read, missing = [*stored], []
+    for item in input_items(body):
+        if not _is_reference(item):
+            read.append(item)
         elif (named := items.get(item["id"])) is not None:
-            yield named
+            read.append(named)
         else:
             missing.append(item["id"])
+    return Transcript(read, len(stored), tuple(missing))
 
 
-def _is_bare_reference(item: Mapping[str, Any]) -> bool:
-    return item.get("type") is None and "role" not in item and "id" in item
+def _is_reference(item: Mapping[str, Any]) -> bool:
+    """Whether an item only names another; the type may be left out."""
+    kind = item.get("type")
+    return kind == "item_reference" or (kind is None and "role" not in item and "id" in item)
 
 
 def conversation_id(body: Mapping[str, Any]) -> str | None:
     """The id of the conversation a request belongs to; it may be given as a string or as `{"id": …}`."""
-    named = body.get("conversation")
+    if (named := body.get("conversation")) is None:
+        return None
     if isinstance(named, dict):
         named = named.get("id")
     return named if isinstance(named, str) else None

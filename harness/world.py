@@ -7,24 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+import harness.losses  # noqa: F401  (registers every loss)
 from harness.approvals import Approval, Ledger
+from harness.calls import Call, ledger
 from harness.ciphertext import Bond, seal
+from harness.delivery import Gate
 from harness.dialect import FOUNDRY, ROOTS, chosen
 from harness.ending import DONE, Ending, Line
 from harness.errors import ConfigError
 from harness.exchange import Answer, Exchange, Json, Request
 from harness.files import Uploads
+from harness.flow import Flow, flow
 from harness.ids import Ids
 from harness.include import Whole, veiled
 from harness.item import ITEMS
+from harness.lanes import lanes, sent
 from harness.leave import Servers
+from harness.loss import Lost, losses_of
 from harness.mcp import Server, serve
 from harness.organization import ORDINARY, Organization
 from harness.response import finish_with
+from harness.said import Sayings
+from harness.saying import sayings
 from harness.script import Matcher, Route, Script, Turn
 from harness.telling import Citations
 from harness.threads import Thread
@@ -34,8 +41,7 @@ EPOCH = 1_790_000_000
 """Unix seconds at which every World's clock starts (2026-09-21)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(NamedTuple):
     """A response that can be continued or read back: its object, its own input items, and the transcript so far.
 
     `events` is the stream that can be asked for again; None when there is none.
@@ -98,7 +104,9 @@ class World:
         self.skipped = 0
         self.dialect = chosen(dialect)
         self.deployed: dict[str, Json] = {}
+        self.agents: dict[str, list[Json]] = {}
         self.turns = Script(fallback)
+        self.gates: dict[str, Gate] = {}
         self.responses: dict[str, Stored] = {}
         self.pending: dict[str, Run] = {}
         self.automatic = True
@@ -156,10 +164,39 @@ class World:
         self.servers.add(server)
         return server
 
+    def gate(self, name: str) -> Gate:
+        """The gate of a name: `pause(turn, after=3, until="shown")` waits until `mock.gate("shown").open()`."""
+        return self.gates.setdefault(name, Gate())
+
     @property
     def approvals(self) -> list[Approval]:
         """Every call of an MCP server that needed leave, in order: who gave it, and how often the call was made."""
         return list(self.ledger)
+
+    @property
+    def said(self) -> Sayings:
+        """What the model said, as the answers so far have shown it: one for each response or run, oldest first."""
+        return sayings(self.exchanges)
+
+    @property
+    def calls(self) -> list[Call]:
+        """Every call that a client has to make, in order: who asked for it, and how often it was answered."""
+        return ledger(self.exchanges)
+
+    @property
+    def lanes(self) -> dict[str, list[Exchange]]:
+        """The exchanges of each agent, by a name that its requests give: `{"planner": […], "ops": […]}`."""
+        return lanes(self.exchanges, self.turns.hints)
+
+    @property
+    def flow(self) -> Flow:
+        """What happened so far: `print(mock.flow)`, or `mock.flow.mermaid` for a sequence diagram of it."""
+        return flow(sent(self.exchanges, self.turns.hints))
+
+    @property
+    def losses(self) -> list[Lost]:
+        """What the clients lost of what was said, although the API takes it; `loss.losses_of(…, strict=True)` finds more."""
+        return losses_of(self.exchanges)
 
     def organization(self, **changes: Any) -> Organization:
         """Change the account behind the key, say `mock.organization(zdr=True, models={"gpt-4.1"})`; returns it."""
@@ -212,10 +249,12 @@ class World:
             for item in items
         ]
 
-    def sealed(self, output: Sequence[Json], asked: bool, now: int) -> list[Json]:
+    def sealed(self, output: Sequence[Json], asked: bool, now: int) -> Sequence[Json]:
         """Output with its ciphertexts: reasoning gets one where the client asked; those a script gave are remembered."""
-        self.ciphertexts.update(item["encrypted_content"] for item in output if item.get("encrypted_content"))
-        return [self._sealed(item, now) if asked and item["type"] == "reasoning" else item for item in output]
+        self.ciphertexts.update([item["encrypted_content"] for item in output if item.get("encrypted_content")])
+        if not asked:
+            return output
+        return [self._sealed(item, now) if item["type"] == "reasoning" else item for item in output]
 
     def shown(self, output: Sequence[Json], include: Sequence[str]) -> list[Json]:
         """Output as a request shows it that includes these; what that hides is kept for who includes it later."""
@@ -271,14 +310,14 @@ class World:
         if stored.response["status"] == "in_progress":
             return self.finish(self.pending.pop(id))
         running = {**stored.response, "status": "in_progress"}
-        self.responses[id] = replace(stored, response=running)
+        self.responses[id] = stored._replace(response=running)
         return running
 
     def cancel(self, id: str) -> Json:
         """End a background response without an output; one that has ended stays as it is."""
         stored = self.responses[id]
         if self.pending.pop(id, None):
-            self.responses[id] = stored = replace(stored, response={**stored.response, "status": "cancelled"})
+            self.responses[id] = stored = stored._replace(response={**stored.response, "status": "cancelled"})
         return stored.response
 
     def finish(self, run: Run) -> Json:
@@ -294,13 +333,12 @@ class World:
         """Remember a response, so that it can be continued, read back, and its items referred to."""
         output = response["output"]
         self.responses[response["id"]] = Stored(response, given, [*transcript, *given, *output])
-        self._know(given)
-        self._know(output)
+        self._know([*given, *output])
         self._link(output)
 
     def record(self, id: str, events: Sequence[Json]) -> None:
         """Keep the stream of a stored response, so that it can be resumed."""
-        self.responses[id] = replace(self.responses[id], events=events)
+        self.responses[id] = self.responses[id]._replace(events=events)
 
     def add(self, conversation: str, items: Sequence[Json]) -> None:
         """Append items, which have ids, to a conversation; from then on they can be referred to."""
@@ -308,14 +346,17 @@ class World:
         self._know(items)
 
     def _know(self, items: Iterable[Json]) -> None:
-        self.items.update((item["id"], item) for item in items if item.get("id"))
+        for item in items:
+            if id := item.get("id"):
+                self.items[id] = item
 
     def _link(self, output: Sequence[Json]) -> None:
-        for item, follower in zip_longest(output, output[1:]):
+        for place, item in enumerate(output, 1):
             if item["type"] == "reasoning":
-                self.follower_of[item["id"]] = follower["id"] if follower else ""
+                follower = output[place]["id"] if place < len(output) else ""
+                self.follower_of[item["id"]] = follower
                 if follower:
-                    self.reasoning_of[follower["id"]] = item["id"]
+                    self.reasoning_of[follower] = item["id"]
 
 
 def prefix_of(type: str) -> str:

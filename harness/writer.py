@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import accumulate, chain, count
+from itertools import accumulate, chain, count, repeat
 from json.encoder import encode_basestring as quoted
 from typing import overload
 from zlib import crc32
@@ -62,11 +62,9 @@ class Run:
 
     def __iter__(self) -> Iterator[Json]:
         padded = "obfuscation" in self.frame
-        for number, piece in enumerate(self.pieces, self.start):
-            event = {**self.frame, "delta": piece, "sequence_number": number}
-            if padded:
-                event["obfuscation"] = self._padding(number, piece)
-            yield event
+        for number, piece, padding in zip(count(self.start), self.pieces, self._paddings(), strict=False):
+            own = {"obfuscation": padding} if padded else {}
+            yield {**self.frame, "delta": piece, "sequence_number": number, **own}
 
     def wire(self) -> bytes:
         """The run as server-sent events."""
@@ -75,20 +73,18 @@ class Run:
         before, rest = frame({**self.frame, **marks}).decode().split('"\\u0000delta"')
         between, rest = rest.split("\\u0000padding") if padded else ("", rest)
         inner, after = rest.split('"\\u0000number"')
-        told = zip(self.pieces, count(self.start), strict=False)
-        if not padded:
-            return "".join([f"{before}{quoted(piece)}{inner}{number}{after}" for piece, number in told]).encode()
-        padding = self._padding
+        paddings = self._paddings() if padded else repeat("")
+        told = zip(map(quoted, self.pieces), paddings, count(self.start), strict=False)
         return "".join(
-            [
-                f"{before}{quoted(piece)}{between}{padding(number, piece)}{inner}{number}{after}"
-                for piece, number in told
-            ]
+            [f"{before}{piece}{between}{padding}{inner}{number}{after}" for piece, padding, number in told]
         ).encode()
 
-    def _padding(self, number: int, piece: str) -> str:
-        start = (self.seed + number * 61) % _NOISE_SIZE
-        return _NOISE[start : start + -len(piece) % 16]
+    def _paddings(self) -> list[str]:
+        places = count(self.seed + self.start * 61, 61)
+        return [
+            _NOISE[(at := place % _NOISE_SIZE) : at + -len(piece) % 16]
+            for place, piece in zip(places, self.pieces, strict=False)
+        ]
 
 
 class Events(Sequence[Json]):
@@ -155,10 +151,11 @@ class Writer:
             "usage": None,
         }
         running = blanked(response, {**blank, "status": "in_progress"})
-        queued = {**running, "status": "queued"}
-        states = [("created", queued), ("queued", queued)] if background else [("created", running)]
-        for name, known in (*states, ("in_progress", running)):
-            self._append(f"response.{name}", {"response": known})
+        created = {**running, "status": "queued"} if background else running
+        self._append("response.created", {"response": created})
+        if background:
+            self._append("response.queued", {"response": created})
+        self._append("response.in_progress", {"response": running})
 
     def item(self, index: int, wire: Json, deltas: Deltas, left_open: bool = False) -> None:
         """One item: announced, told by its kind's words, done; one `left_open` ends with its last delta."""

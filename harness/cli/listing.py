@@ -1,16 +1,13 @@
-"""`harness rules`: what is known of the API, told to people and programs."""
+"""`harness rules` and `harness losses`: why the API refuses, and what a client may lose although it does not."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated
 
 import typer
 
 from harness.cli.app import console_of, known, print_json
-
-if TYPE_CHECKING:
-    from harness.rule import Rule
 
 
 def rules(
@@ -23,7 +20,7 @@ def rules(
     ] = False,
 ) -> None:
     """List why the API refuses requests, in order of precedence, or explain one rule."""
-    from harness.catalogue import row, told
+    from harness.catalogue import row, sections, told
     from harness.rule import RULES
 
     if coverage:
@@ -33,15 +30,29 @@ def rules(
         return
     if name:
         rule = RULES[known("rule", name, RULES)]
-        print_json(told(rule)) if as_json else _print_rule(rule)
+        title = f"{rule.id}  ({rule.area}, {rule.level})"
+        print_json(told(rule)) if as_json else _print_page(title, rule.doc, sections(rule))
         return
     if area:
         known("area", area, {rule.area: None for rule in RULES.values()})
     chosen = [r for r in RULES.values() if area in ("", r.area) and (r.level == "assumed" or not assumed)]
-    if as_json:
-        print_json([row(rule) for rule in chosen])
-    else:
-        _print_table(chosen)
+    _print_rows([row(rule) for rule in chosen], as_json)
+
+
+def losses(
+    name: Annotated[str, typer.Argument(metavar="[ID]", help="The loss to explain; without it all are listed.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List what a client may lose although the API accepts the request, or explain one loss."""
+    from harness.catalogue import row_of_loss, sections_of_loss, told_of_loss
+    from harness.loss import LOSSES
+
+    if not name:
+        _print_rows([row_of_loss(loss) for loss in LOSSES.values()], as_json)
+        return
+    loss = LOSSES[known("loss", name, LOSSES)]
+    title = f"{loss.id}  ({loss.area}, {'strict' if loss.strict else 'always'})"
+    print_json(told_of_loss(loss)) if as_json else _print_page(title, loss.doc, sections_of_loss(loss))
 
 
 def _print_coverage(as_json: bool) -> None:
@@ -62,26 +73,25 @@ def _print_coverage(as_json: bool) -> None:
         console.print(f"no cassette  {gap.rule}  ({gap.level}): {gap.reason}")
 
 
-def _print_table(chosen: Sequence[Rule]) -> None:
+def _print_rows(rows: Sequence[Mapping[str, str]], as_json: bool) -> None:
     from rich.table import Table
 
-    from harness.catalogue import row
-
-    table = Table("id", "area", "level", "summary", box=None, pad_edge=False)
-    for rule in chosen:
-        table.add_row(*row(rule).values())
+    if as_json:
+        print_json(rows)
+        return
+    table = Table(*(rows[0] if rows else ()), box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*row.values())
     console_of().print(table)
 
 
-def _print_rule(rule: Rule) -> None:
-    """A rule as a page: what it says, the API's words, examples, evidence, what to do about it."""
+def _print_page(title: str, doc: str, sections: Iterable[tuple[str, list[str]]]) -> None:
+    """A rule or a loss as a page: what it says, its words, examples, evidence, what to do about it."""
     from rich.padding import Padding
 
-    from harness.catalogue import sections
-
     console = console_of()
-    console.print(f"{rule.id}  ({rule.area}, {rule.level})\n\n{rule.doc}")
-    for title, lines in sections(rule):
-        console.print(f"\n{title}", style="bold")
+    console.print(f"{title}\n\n{doc}")
+    for heading, lines in sections:
+        console.print(f"\n{heading}", style="bold")
         for text in lines:
             console.print(Padding(text, (0, 0, 0, 2), expand=False))

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,9 +16,12 @@ import typer
 if TYPE_CHECKING:
     from harness.mock import Mock
     from harness.organization import Organization
+    from harness.world import World
 
 JOURNAL = 1000
 """Exchanges a served World keeps, so that a server can run for days."""
+LOSSES = 5
+"""Losses that are named at the end, the first ones."""
 ANY_KEY = "sk-anything"
 
 
@@ -50,17 +54,39 @@ def serve(
         sys.stdout.flush()
         server.run(sockets=[listening])
     listening.close()
+    for world in mock.worlds.values():
+        if told := _summary(world):
+            typer.echo(told, err=True)
+
+
+def _summary(world: World) -> str:
+    """What went wrong for a key, in one line; empty when nothing did."""
+    from harness.brief import count, cut
+    from harness.steps import is_unanswered
+
+    unanswered = sum(is_unanswered(exchange) for exchange in world.exchanges)
+    refused = sum(exchange.status >= 400 for exchange in world.exchanges) - unanswered
+    lost = [f"{each.loss} in {each.exchange}" for each in world.losses]
+    named = ", ".join([*lost[:LOSSES], *(["…"] if lost[LOSSES:] else [])])
+    losses = f"{len(lost)} {'loss' if len(lost) == 1 else 'losses'} ({named})" if lost else ""
+    wrong = [f"{refused} refused" if refused else "", f"{unanswered} unanswered" if unanswered else "", losses]
+    return (
+        ", ".join([f"{cut(world.name, 24)}: {count(world.seen, 'exchange')}", *filter(None, wrong)])
+        if any(wrong)
+        else ""
+    )
 
 
 def _mock(script: Path | None, keys: Sequence[str], account: Organization | None, dialect: str | None) -> Mock:
     from harness.fallback import small_talk
     from harness.mock import Mock
 
+    mock = partial(Mock, keys or None, organization=account, fallback=small_talk, journal=JOURNAL, dialect=dialect)
     if script is None:
-        return Mock(keys or None, organization=account, fallback=small_talk, journal=JOURNAL, dialect=dialect)
+        return mock()
     from harness.scriptfile import load
 
-    return Mock(keys or None, organization=account, prepare=load(script).apply, journal=JOURNAL, dialect=dialect)
+    return mock(prepare=load(script).apply)
 
 
 def _account(models: Sequence[str], zdr: bool, assistants: str) -> Organization | None:

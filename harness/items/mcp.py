@@ -51,7 +51,7 @@ def _tool(at: str, tool: str | Json) -> Json:
     own = {"name": tool} if isinstance(tool, str) else tool
     if not isinstance(own, dict) or not own.get("name"):
         raise ScriptError(f"{at} is {tool!r}. Give a name, or an object with a name.")
-    blank = {"annotations": {"read_only": False}, "description": None, "input_schema": {"type": "object"}}
+    blank = {"annotations": {"read_only": False}, "description": "", "input_schema": {"type": "object"}}
     return {**blank, **own}
 
 

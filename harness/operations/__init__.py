@@ -1,6 +1,7 @@
 """Every endpoint, one module a resource; importing this package registers them all."""
 
 from harness.operations import (
+    agents,
     assistants,
     conversations,
     files,
@@ -13,6 +14,7 @@ from harness.operations import (
 )
 
 __all__ = [
+    "agents",
     "assistants",
     "conversations",
     "files",

@@ -13,7 +13,7 @@ from harness.world import World
 @operation("POST", "/assistants", body="CreateAssistant", answer="Assistant")
 def create(request: Request, world: World) -> Answer:
     """A new assistant."""
-    made = assistants.assistant(given(request.body), world.ids, world.tick())
+    made = assistants.assistant(given(request.body), world.ids, world.tick(), world.uploads.add_store)
     world.assistants[made["id"]] = made
     return Answer(200, made)
 

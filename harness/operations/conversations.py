@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from harness import include
 from harness.contract import given
 from harness.dialect import FOUNDRY
@@ -84,10 +86,22 @@ def retrieve_item(request: Request, world: World) -> Answer:
 
 @operation("DELETE", "/conversations/{conversation_id}/items/{item_id}", answer="ConversationItemDeleted")
 def delete_item(request: Request, world: World) -> Answer:
-    """Take an item out of a conversation, which is the answer; what needed the item misses it from now on."""
-    conversation = _named(request, world)
-    conversation.items = [item for item in conversation.items if item["id"] != request.params["item_id"]]
+    """Take an item out of a conversation, which is the answer; what needed the item misses it from now on.
+
+    It can be referred to as long as a stored response has said or got it, or another conversation holds it.
+    """
+    conversation, id = _named(request, world), request.params["item_id"]
+    conversation.items = [item for item in conversation.items if item["id"] != id]
+    if id not in {item.get("id") for item in _stored(world)}:
+        world.items.pop(id, None)
     return Answer(200, conversation.object)
+
+
+def _stored(world: World) -> Iterator[Json]:
+    for conversation in world.conversations.values():
+        yield from conversation.items
+    for stored in world.responses.values():
+        yield from (*stored.input, *stored.response["output"])
 
 
 def _named(request: Request, world: World) -> Conversation:

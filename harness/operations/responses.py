@@ -8,13 +8,15 @@ from harness import fit
 from harness.approvals import concerns
 from harness.ciphertext import Bond, seal
 from harness.contract import given
+from harness.delivery import Fault
 from harness.ending import Ending, Line, failure, incomplete, parted
 from harness.exchange import Answer, Json, Request
+from harness.faults import cut_of
 from harness.include import listed, unveiled
 from harness.item import Item, finish
-from harness.leave import Turn
 from harness.operation import operation
 from harness.paging import page
+from harness.partial import delivered
 from harness.response import billed, listed_input, skeleton
 from harness.stream import events
 from harness.toolbox import called_in, declared
@@ -33,12 +35,19 @@ def create(request: Request, world: World) -> Answer:
     In the background the object is queued; as a stream it is told to its end at once, background or not.
     """
     body = given(request.body)
-    turn = _said(request, body, world)
-    items, ending = parted(turn.lines)
+    said, held = _said(request, body, world)
+    items, ending = parted(said)
     fit.judge(body, items, ending)
-    streams, background = body.get("stream"), body.get("background")
     run = _run(body, items, ending, world)
-    _approvals(run, turn.held, world)
+    _approvals(run, held, world)
+    if said and isinstance(said[-1], Fault):
+        return delivered(_answered(_unfinished(run, said), body, items, world), said, world.gate)
+    return _answered(run, body, items, world)
+
+
+def _answered(run: Run, body: Json, items: Sequence[Item], world: World) -> Answer:
+    """The answer that tells a response, whole; what is stored of it is."""
+    ending, streams, background = run.ending, body.get("stream"), body.get("background")
     if ending.status == "failed" and not streams and not background:
         error = failure(ending.members["error"])
         return Answer(error.status, error.body())
@@ -48,16 +57,23 @@ def create(request: Request, world: World) -> Answer:
     return _streamed(response, body, items, world) if streams else Answer(200, billed(response))
 
 
-def _said(request: Request, body: Json, world: World) -> Turn:
-    """The next turn of the script, with what the scripted MCP servers make of it."""
+def _unfinished(run: Run, said: Sequence[Line]) -> Run:
+    """A run whose answer may be cut: it counts as ended by who hangs up, unless it is made in the background (assumed)."""
+    goes_on = cut_of(said) is None or run.started["background"]
+    return run if goes_on else run._replace(kept=False, conversation=None)
+
+
+def _said(request: Request, body: Json, world: World) -> tuple[Sequence[Line], Sequence[Line]]:
+    """The next turn of the script, with what the scripted MCP servers make of it, and what they hold back."""
     if not world.servers:
-        return Turn(world.turns.next(request))
+        return world.turns.next(request), ()
     return world.servers.turn(body, world.transcript(body).items, lambda: world.turns.next(request))
 
 
 def _approvals(run: Run, held: Sequence[Line], world: World) -> None:
     """Remember what was asked, answered and called; the exchange is the next of the journal."""
-    world.servers.wait(run.output, held)
+    if held:
+        world.servers.wait(run.output, held)
     if concerns(run.given, run.output):
         world.ledger.note(world.seen + 1, run.before, run.given, run.output)
 

@@ -10,11 +10,14 @@ from typing import Any
 
 from harness import assistants
 from harness.contract import given
+from harness.delivery import Fault
 from harness.ending import parted
 from harness.exchange import Answer, Json, Request
+from harness.faults import Refused
 from harness.operation import operation
 from harness.operations.threads import CODE, named, say, start
 from harness.paging import page
+from harness.partial import delivered
 from harness.telling import Teller, counted, finished
 from harness.threads import DONE, Thread, told
 from harness.usage import tokens
@@ -40,8 +43,13 @@ def create(request: Request, world: World) -> Answer:
     """A new run on a thread, with the messages that the body adds to it first."""
     body, thread = given(request.body), named(request, world)
     world.tick()
+    before = dict(thread.messages)
     say(thread, body.get("additional_messages") or (), world)
-    return _created(thread, body, request, world, [])
+    try:
+        return _created(thread, body, request, world, [])
+    except Refused:
+        thread.messages = before
+        raise
 
 
 def _created(thread: Thread, body: Json, request: Request, world: World, before: list[Json]) -> Answer:
@@ -56,14 +64,15 @@ def _answered(thread: Thread, run: Json, events: Sequence[Json], request: Reques
     known = {step["id"]: step for step in thread.steps_of(run["id"])}
     known |= {event["data"]["id"]: event["data"] for event in events if "step" in event["event"]}
     read = _read(thread, run, list(known.values()), world)
-    turn, ending = parted(world.turns.next(request._replace(body=read)))
+    said = world.turns.next(request._replace(body=read))
+    turn, ending = parted(said)
     teller = Teller(run, world.ids, world.now, _prompt(read), world.citations)
     whole = [*events, *teller.tell(turn, list(known.values()), ending)]
     streamed = bool(request.body.get("stream"))
     now = thread.begin(run["id"], whole, at_once=streamed)
-    if not streamed:
-        return Answer(200, now)
-    return Answer(200, now, events=[*(_in_stream(event, request.query) for event in whole), DONE])
+    seen = [*(_in_stream(event, request.query) for event in whole), DONE] if streamed else None
+    answer = Answer(200, now, events=seen)
+    return delivered(answer, said, world.gate) if said and isinstance(said[-1], Fault) else answer
 
 
 def _read(thread: Thread, run: Json, steps: Sequence[Json], world: World) -> Json:

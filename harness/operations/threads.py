@@ -22,7 +22,7 @@ def create(request: Request, world: World) -> Answer:
 
 def start(body: Json, world: World) -> Thread:
     """Make and keep a thread."""
-    made = Thread(assistants.thread(body, world.ids, world.tick()))
+    made = Thread(assistants.thread(body, world.ids, world.tick(), world.uploads.add_store))
     world.threads[made.object["id"]] = made
     say(made, body.get("messages") or (), world)
     return made

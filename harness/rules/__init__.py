@@ -37,6 +37,7 @@ AREAS = (
     "deferred",
     "limits",
     "filtered",
+    "cursors",
 )
 
 CONTINUED = (

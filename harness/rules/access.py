@@ -9,7 +9,7 @@ from harness.dialect import OPENAI
 from harness.errors import ApiError
 from harness.exchange import Json, Request
 from harness.organization import Organization, RateLimit
-from harness.rule import LIMITED, Case, World, documented, recorded, reported, rule
+from harness.rule import KEYLESS, LIMITED, Case, World, assumed, documented, recorded, reported, rule
 
 KEYS_PAGE = "https://platform.openai.com/account/api-keys"
 CHALLENGE = {"www-authenticate": 'Bearer realm="OpenAI API"'}
@@ -45,6 +45,7 @@ def auth_missing(request: Request) -> Iterator[Json]:
 
 @rule(
     dialects=OPENAI,
+    when=KEYLESS,
     on="*",
     error=ApiError(
         401,
@@ -66,13 +67,12 @@ def auth_missing(request: Request) -> Iterator[Json]:
     },
     fix="Use a key the server knows; the mock takes any key that starts with `sk-` unless it was started with `--keys`.",
 )
-def auth_invalid_key(request: Request, world: World | None) -> Iterator[Json]:
+def auth_invalid_key(request: Request) -> Iterator[Json]:
     """The key must be known; it is printed masked.
 
     Up to 12 characters are printed whole; of a longer key the first 8 and the last 4 are, the rest as stars.
     """
-    if world is None:
-        yield {"key": masked(request.headers["authorization"].partition(" ")[2].strip())}
+    yield {"key": masked(request.headers["authorization"].partition(" ")[2].strip())}
 
 
 @rule(
@@ -123,6 +123,31 @@ def auth_missing_scope(request: Request, world: World) -> Iterator[Json]:
 def server_error(world: World) -> Iterator[Json]:
     """A failing backend answers 500, which SDKs retry."""
     if world.account.failing:
+        yield {}
+
+
+@rule(
+    when=LIMITED,
+    on="*",
+    error=ApiError(
+        503,
+        "Our servers are currently overloaded. Please try again later.",
+        code="server_is_overloaded",
+        type="service_unavailable_error",
+    ),
+    source=[
+        reported("https://github.com/Wei-Shaw/sub2api/issues/6631: as the `error` of a stream", "2026-09-05"),
+        documented("https://platform.openai.com/docs/guides/error-codes: the status"),
+        assumed("that the body of a 503 has the words that are reported of a stream"),
+    ],
+    rejects={
+        "Our servers are currently overloaded. Please try again later.": Case(given=Organization(overloaded=True))
+    },
+    fix="Scripted: `mock.organization(overloaded=False)` ends it. Retry with backoff.",
+)
+def server_is_overloaded(world: World) -> Iterator[Json]:
+    """A provider that is short of machines answers 503, which SDKs retry."""
+    if world.account.overloaded:
         yield {}
 
 

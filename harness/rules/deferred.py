@@ -172,7 +172,8 @@ def call_without_namespace(request: Request, transcript: Transcript) -> Iterator
         return
     tools = declared(request.body, transcript.added_by_type.get("additional_tools", ()))
     alone, known = plain(tools), spaces(tools)
-    if not known and not _has_found(transcript.items):
+    found = "tool_search_output" in transcript.added_by_type or _has_found(transcript.items[: transcript.start])
+    if not known and not found:
         return
     for index, item in enumerate(transcript.items, -transcript.start):
         if item.get("type") == "tool_search_output":

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from math import ceil
 
-from harness.dialect import AZURE, FOUNDRY, OF_AZURE, VERSION, is_versioned
+from harness.dialect import AZURE, FOUNDRY, OF_AZURE, VERSION, agent_of, is_versioned
 from harness.errors import ApiError
 from harness.exchange import Json, Request
 from harness.organization import Organization, RateLimit
@@ -312,14 +312,20 @@ def too_many_requests(world: World) -> Iterator[Json]:
         )
     },
     accepts=[
+        Case({**GOOD, "model": "", "agent_reference": {"type": "agent_reference", "name": "helper"}}, on=ON_FOUNDRY),
         Case({"model": "claude-sonnet-4-5", "input": "hi"}, on=ON_AZURE),
         Case({"model": "mine", "input": "hi"}, on=ON_AZURE, given=Organization(models=frozenset(["mine"]))),
     ],
     fix="`model` is the name of a deployment; `mock.organization(models={…})` says which there are.",
 )
 def deployment_not_found(request: Request, world: World) -> Iterator[Json]:
-    """`model` must name a deployment; unless the account lists them, any name does but an empty one."""
+    """`model` must name a deployment; unless the account lists them, any name does but an empty one.
+
+    Beside an agent an empty one says nothing: agent-framework's `FoundryAgent` sends it with every turn but the first.
+    """
     name = request.body.get("model") if isinstance(request.body, dict) else None
     listed = world.account.models
+    if name == "" and agent_of(request):
+        return
     if isinstance(name, str) and (not name if listed is None else name not in listed):
         yield {}

@@ -93,6 +93,8 @@ def input_empty(request: Request) -> Iterator[Json]:
 )
 def compaction_trigger_last(request: Request) -> Iterator[Json]:
     """A `compaction_trigger` must be the last item of `input`."""
+    if request.raw and b"compaction_trigger" not in request.raw:
+        return  # most histories hold none, and they can be long
     items = request.body["input"]
     for index, item in enumerate(items[:-1]):
         if item.get("type") == "compaction_trigger":

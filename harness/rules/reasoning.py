@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.errors import ApiError
 from harness.exchange import Json
-from harness.items import message, reasoning
+from harness.items import function_call, message, reasoning
 from harness.rule import TRANSCRIPT, World, after, recorded, reported, rule, shape
 from harness.rules.shape import probed
 from harness.transcript import Transcript
@@ -30,6 +30,7 @@ shape(
 )
 
 _THOUGHT = ([reasoning("**Planning**"), message("Hi.")],)
+_ACTED = ([reasoning("**Planning**"), function_call("f", call_id="call_1")],)
 
 
 @rule(
@@ -39,6 +40,7 @@ _THOUGHT = ([reasoning("**Planning**"), message("Hi.")],)
         recorded("pydantic/pydantic-ai"),
         reported("https://github.com/openai/openai-agents-python/issues/1611", "2025-08-29"),
         reported("https://github.com/continuedev/continue/issues/10428", "2026-02-11"),
+        reported("https://github.com/vercel/ai/pull/15795: calls are sent without their id", "2026-06-03"),
     ],
     rejects={
         "Item '{0.output.0.id}' of type 'reasoning' was provided without its required following item.": after(
@@ -66,21 +68,40 @@ _THOUGHT = ([reasoning("**Planning**"), message("Hi.")],)
             },
             turns=_THOUGHT,
         ),
+        after(
+            {"input": "hi"},
+            {
+                "input": [
+                    {"type": "item_reference", "id": "{0.output.0.id}"},
+                    {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"},
+                    {"type": "function_call_output", "call_id": "call_1", "output": "ok"},
+                ]
+            },
+            turns=_ACTED,
+        ),
     ],
     fix="Send the reasoning item with the very item that followed it, or leave both ids out.",
 )
 def reasoning_without_follower(world: World, transcript: Transcript) -> Iterator[Json]:
-    """A stored reasoning item needs the item that followed it, by its id, right after it.
+    """A stored reasoning item needs the item that followed it, right after it: by its id, a call also by its `call_id`.
 
-    Items without id and ids this key never stored are not looked at. A chain over a response that ended in reasoning
+    Reasoning without id and ids this key never stored are not looked at. A chain over a response that ended in reasoning
     fails the same way.
     """
     if not world.follower_of:
         return
     for item, next_item in zip(transcript.items, [*transcript.items[1:], {}], strict=False):
         follower = world.follower_of.get(item.get("id", ""))
-        if follower is not None and (follower == "" or next_item.get("id") != follower):
+        if follower is not None and not _is(next_item, world.items.get(follower, {})):
             yield {"id": item["id"]}
+
+
+def _is(item: Json, stored: Json) -> bool:
+    """Whether an item that was sent is a stored one."""
+    if not stored or item.get("id") == stored["id"]:
+        return bool(stored)
+    called = (item.get("type"), item.get("call_id"))
+    return bool(item.get("call_id")) and called == (stored["type"], stored.get("call_id"))
 
 
 @rule(

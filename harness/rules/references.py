@@ -96,13 +96,9 @@ def duplicate_item(world: World, transcript: Transcript) -> Iterator[Json]:
     """
     seen = {item.get("id") for item in transcript.items[: transcript.start]}
     for item in transcript.added:
-        id = item.get("id")
-        if (
-            id
-            and id in seen
-            and item.get("type") != "function_call_output"
-            and ("role" not in item or id in world.items)
-        ):
+        if not (id := item.get("id")):
+            continue
+        if id in seen and item.get("type") != "function_call_output" and ("role" not in item or id in world.items):
             yield {"id": id}
         seen.add(id)
 

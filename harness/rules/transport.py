@@ -35,6 +35,7 @@ WRITES = (
     "POST /vector_stores/{vector_store_id}/files",
     "POST /vector_stores/{vector_store_id}/files/{file_id}",
     "POST /vector_stores/{vector_store_id}/file_batches",
+    "POST /agents/{agent_name}/versions",
 )
 """The operations that read a body."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.assistants import new_stores
 from harness.errors import ApiError
 from harness.exchange import Json, Request
 from harness.rule import Case, World, after, assumed, documented, reported, rule
@@ -23,7 +24,9 @@ OF_BATCH = (
 )
 """The operations on a batch of files."""
 BATCHES = f"POST {ONE}/file_batches"
-ATTACHING = ("POST /vector_stores", f"POST {ONE}/files", BATCHES)
+WITH_NEW = ("POST /assistants", "POST /threads", "POST /threads/runs")
+"""The operations that may make vector stores beside what they are for."""
+ATTACHING = ("POST /vector_stores", f"POST {ONE}/files", BATCHES, *WITH_NEW)
 """The operations that take uploaded files into a vector store."""
 BY_ID = (
     *(f"GET {ONE}", f"POST {ONE}", f"DELETE {ONE}", f"POST {ONE}/search"),
@@ -34,7 +37,12 @@ BY_ID = (
 """The operations on a vector store."""
 FILE = upload("purpose=assistants")
 STORE = Case({}, on="POST /vector_stores")
+SAID: Json = {"messages": [{"role": "user", "content": "hi"}]}
 FILLED = Case({"file_ids": ["{0.id}"]}, on="POST /vector_stores")
+
+
+def _made_of(file: str) -> Json:
+    return {"tool_resources": {"file_search": {"vector_stores": [{"file_ids": [file]}]}}}
 
 
 def _search(*ids: str) -> Json:
@@ -180,7 +188,7 @@ def batch_of_nothing(request: Request) -> Iterator[Json]:
     error=ApiError(404, "Files [{ids}] were not found"),
     source=[
         reported("https://github.com/Azure/azure-sdk-for-net/issues/47121", "2024-11-12"),
-        assumed("that several are joined by a comma"),
+        assumed("that several are joined by a comma, and that it is said of those of a thread or an assistant, too"),
     ],
     rejects={
         "Files [file-x] were not found": after(
@@ -190,9 +198,16 @@ def batch_of_nothing(request: Request) -> Iterator[Json]:
         "Files [file-z] were not found": after(
             STORE, Case({"files": [{"file_id": "file-z"}]}, on="POST /vector_stores/{0.id}/file_batches")
         ),
+        "Files [file-t] were not found": Case(_made_of("file-t"), on="POST /threads"),
+        "Files [file-a] were not found": Case({"model": "gpt-4o", **_made_of("file-a")}, on="POST /assistants"),
+        "Files [file-r] were not found": after(
+            Case({"model": "gpt-4o"}, on="POST /assistants"),
+            Case({"assistant_id": "{0.id}", "thread": {**SAID, **_made_of("file-r")}}, on="POST /threads/runs"),
+        ),
     },
     accepts=[
         after(FILE, FILLED),
+        after(FILE, Case(_made_of("{0.id}"), on="POST /threads")),
         after(FILE, STORE, Case({"file_id": "{0.id}"}, on="POST /vector_stores/{1.id}/files")),
     ],
     fix="Upload them first, with the same key.",
@@ -201,6 +216,12 @@ def files_not_found(request: Request, world: World) -> Iterator[Json]:
     """Only what was uploaded with the same key can be taken into a vector store."""
     body = request.body
     named = [body.get("file_id"), *(body.get("file_ids") or ()), *(one["file_id"] for one in body.get("files") or ())]
+    named += [
+        file
+        for owner in (body, body.get("thread") or {})
+        for store in new_stores(owner)
+        for file in store.get("file_ids", ())
+    ]
     missing = [id for id in named if id is not None and world.uploads.file(id) is None]
     if missing:
         yield {"ids": ", ".join(missing), "missing": missing}

@@ -7,6 +7,9 @@ import pytest
 from harness.world import World
 from tests.clients.strict import faults
 
+collect_ignore = ["suites"]
+"""They run in environments of their own: `python -m tests.clients`."""
+
 
 @pytest.fixture(autouse=True)
 def _every_answer_is_whole(mock: World) -> Iterator[None]:

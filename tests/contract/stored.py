@@ -80,11 +80,13 @@ def send(mock: Mock, id: str, *, body: Any = MINIMAL, query: Mapping[str, Any] =
     """A request of an operation about what a remembering mock has stored, or about ids that are `named`."""
     world = mock.worlds[KEY]
     ended, waiting = world.threads
-    ids = {"model": "gpt-4.1", **of_responses(world), **of_stores(world)}
+    ids = {"model": "gpt-4.1", "agent_name": "helper", "agent_version": "1"} | of_responses(world) | of_stores(world)
     ids |= of_thread(world, waiting if id.endswith("/submit_tool_outputs") else ended)
     method, _, path = id.partition(" ")
     path = path.format_map(dict.fromkeys(ids, named) if named else ids)
     raw = json.dumps(body).encode() if OPERATIONS[id].body else b""
+    if OPERATIONS[id].project:
+        return mock.handle(method, f"/api/projects/p{path}", AUTH, {"api-version": "v1", **query}, raw)
     return mock.handle(method, f"/v1{path}", AUTH, query, raw)
 
 

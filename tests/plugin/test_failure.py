@@ -5,8 +5,12 @@ import json
 import pytest
 
 from harness import failure
+from harness.ending import failed
+from harness.faults import cut, server_error
 from harness.items import function_call, message
+from harness.journal import journal
 from harness.mock import Mock
+from harness.rule import RULES
 
 USER = {"role": "user", "content": "hi"}
 
@@ -45,7 +49,7 @@ def test_the_journal_has_a_line_for_each_request(world, post):
     post(asked([output], previous_response_id=second["id"]))
     post(method="GET", path="/v1/responses/resp_" + "0" * 50)
     post(asked("more"))
-    lines = failure.journal(world.exchanges).splitlines()
+    lines = journal(world.exchanges).splitlines()
     assert [" ".join(line.split()) for line in lines] == [
         '1 POST /responses gpt-4.1 "Weather in Paris?" 200',
         '2 POST /responses gpt-4.1 2 items, last: user "Well?" 200',
@@ -60,7 +64,7 @@ def test_the_journal_has_a_line_for_each_request(world, post):
 def test_the_journal_shows_the_newest_requests(world, post):
     for _ in range(23):
         post(asked("hi"))
-    lines = failure.journal(world.exchanges).splitlines()
+    lines = journal(world.exchanges).splitlines()
     assert (len(lines), lines[0], lines[1][:3], lines[-1][:3]) == (21, "… 3 earlier requests", "  4", " 23")
 
 
@@ -69,12 +73,12 @@ def test_the_journal_shows_the_newest_requests(world, post):
 )
 def test_the_journal_takes_any_input(world, post, given):
     post({"model": 4, "input": given})
-    assert failure.journal(world.exchanges).startswith("  1  POST /responses  4")
+    assert journal(world.exchanges).startswith("  1  POST /responses  4")
 
 
 def test_a_body_that_is_no_object_has_a_line(world, post):
     post(b"[1]")
-    assert failure.journal(world.exchanges).split() == ["1", "POST", "/responses", "400", "body_not_object"]
+    assert journal(world.exchanges).split() == ["1", "POST", "/responses", "400", "body_not_object"]
 
 
 def test_without_a_request_the_report_says_how_clients_find_the_mock(world):
@@ -89,13 +93,19 @@ def test_without_a_request_the_report_says_how_clients_find_the_mock(world):
 
 def test_a_refusal_says_what_where_why_how_to_fix_and_how_we_know(world, post):
     post(asked([USER, {**USER, "bogus": {"a": 1}}]))
-    assert failure.report(world).splitlines()[1:] == [
+    told = failure.report(world).splitlines()
+    assert told[:2] == [
+        "Request 1 was refused (400): Unknown parameter: 'input[1].bogus'.",
+        'input[1].bogus: {"a": 1} in a user message; Unknown members are refused, at the top level before any other fault '
+        "of a field.",
+    ]
+    assert told[4:-5] == [
         "",
         "Request 1 was refused (400) by unknown_parameter:",
         '  sent    input[1].bogus = {"a": 1}',
         "  where   input[1].bogus",
         "  why     Unknown parameter: 'input[1].bogus'.",
-        *(f"          {line}" for line in failure.RULES["unknown_parameter"].doc.splitlines() if line),
+        *(f"          {line}" for line in RULES["unknown_parameter"].doc.splitlines() if line),
         "  fix     Remove the member; SDK sugar such as `parsed` must be stripped before items are sent back.",
         "  source  reported, https://github.com/kangminlee-maker/local-OAuth-CLI-API-adapter, 2026-08-30",
     ]
@@ -126,24 +136,6 @@ def test_a_body_of_a_thousand_items_stays_short(world, post):
     assert max(map(len, told.splitlines())) < 400
 
 
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [
-        ({"input": "hi"}, 'no model in the body: {"input": "hi"}'),
-        (asked([{"role": "user"}]), 'no content in input[0]: {"role": "user"}'),
-        (asked("hi", temperature="hot"), 'temperature = "hot"'),
-        (b'{"model": ', '{"model": '),
-        (b'"hi"', '"hi"'),
-        (asked("hi", messages=[]), '{"model": "gpt-4.1", "input": "hi", "messages": []}'),
-    ],
-)
-def test_what_was_sent(world, post, body, words):
-    post(body)
-    [exchange] = world.exchanges
-    assert exchange.status == 400
-    assert failure.sent(exchange.request, exchange.answer.body["error"]["param"]) == words
-
-
 def test_a_refused_request_without_a_body_shows_its_path(world, post):
     post(method="GET", path="/v1/responses/resp_1")
     assert "  sent    GET /responses/resp_1\n" in failure.report(world)
@@ -156,48 +148,10 @@ def test_an_unanswered_request_comes_with_its_number_and_the_explanation(world, 
     world.script(message("hi"))
     post(asked("one"))
     post(asked("two"))
-    assert failure.report(world).endswith(
-        "Request 2, POST /responses, could not be answered:\n"
-        "  No turn is left for this request: script (1 taken). Add one: mock.script(message('…'))."
-    )
-
-
-# Parts
-
-
-@pytest.mark.parametrize(
-    ("path", "reached"),
-    [
-        ("input[1].content[0].text", ("input[1].content[0].text", "x", "")),
-        ("input[2].role", ("input", [1, {"content": [{"text": "x"}]}], "[2]")),
-        ("input[0].role", ("input[0]", 1, "role")),
-        ("tools", ("", {"input": [1, {"content": [{"text": "x"}]}]}, "tools")),
-        ("", ("", {"input": [1, {"content": [{"text": "x"}]}]}, "")),
-    ],
-)
-def test_a_path_leads_as_far_as_it_can(path, reached):
-    assert failure.at({"input": [1, {"content": [{"text": "x"}]}]}, path) == reached
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ("a" * 100, f'"{"a" * 59}…"'),
-        ('{"a": 1}', r'"{\"a\": 1}"'),
-        ([1, 2, 3, 4, 5], "[1, 2, 3, … 2 more]"),
-        (
-            dict.fromkeys("abcdefgh", True),
-            '{"a": true, "b": true, "c": true, "d": true, "e": true, "f": true, … 2 more}',
-        ),
-        ({"a": {"b": {"c": {"d": 1}}}}, '{"a": {"b": {"c": {…}}}}'),
-        ([[[[1]]]], "[[[[…]]]]"),
-        ([], "[]"),
-        (None, "null"),
-        ("", '""'),
-    ],
-)
-def test_a_value_is_shown_by_its_beginning(value, text):
-    assert failure.brief(value) == text
+    why = "No turn is left for this request: script (1 taken). Add one: mock.script(message('…'))."
+    told = failure.report(world)
+    assert told.splitlines()[:2] == [f"Request 2, POST /responses, could not be answered: {why}", 'it sent user "two"']
+    assert f"\n\nRequest 2, POST /responses, could not be answered:\n  {why}\n" in told
 
 
 def test_a_generator_among_the_unused_turns_is_named(world):
@@ -208,6 +162,15 @@ def test_a_generator_among_the_unused_turns_is_named(world):
     assert failure.verdict(world).splitlines()[1:3] == [
         "  script: the function talk",
         "  script: the function list_iterator",
+    ]
+
+
+def test_the_end_of_an_unused_turn_is_named(world):
+    world.script([message("a"), failed()], cut(message("b"), after=1), server_error())
+    assert failure.verdict(world).splitlines()[1:4] == [
+        '  script: message "a" + failed',
+        '  script: message "b" + cut',
+        "  script: refusal",
     ]
 
 

@@ -191,10 +191,16 @@ class TestApp(unittest.TestCase):
 @pytest.mark.parametrize(
     ("marker", "words"),
     [
-        ('unusd="allow"', "@pytest.mark.harness(unusd=…): it knows unused, dialect, as in unused='allow'."),
-        ('"allow"', "@pytest.mark.harness('allow'): it knows unused, dialect, as in unused='allow'."),
+        ('unusd="allow"', "@pytest.mark.harness(unusd=…): it knows unused, losses, dialect, as in unused='allow'."),
+        ('"allow"', "@pytest.mark.harness('allow'): it knows unused, losses, dialect, as in unused='allow'."),
         ('dialect="aws"', "@pytest.mark.harness(dialect='aws'): give one of 'openai', 'azure', 'foundry'."),
         ("unused=True", "@pytest.mark.harness(unused=True): give one of 'fail', 'allow'."),
+        (
+            'losses="some"',
+            "@pytest.mark.harness(losses='some'): give one of 'fail', 'allow', 'strict' or a list of losses to allow.",
+        ),
+        ('losses=["call-drop"]', "@pytest.mark.harness(losses=['call-drop']): give some of '"),
+        ("losses=[[]]", "@pytest.mark.harness(losses=[[]]): give some of '"),
     ],
 )
 def test_a_marker_that_does_not_fit_is_a_config_error(run, marker, words):

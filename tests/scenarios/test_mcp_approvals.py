@@ -172,6 +172,7 @@ def test_the_request_beside_the_chain_that_holds_it_is_one_too_many(mock, client
         ship(client, previous_response_id=first.id, input=[request, *approvals(first)])
 
 
+@pytest.mark.harness(losses=["output-twice"])
 def test_approved_twice_it_is_deployed_once_and_seen(mock, client, deployed):
     mock.script([deploy(), message("v2 is out.")], message("It is out already."))
     first = ship(client)

@@ -21,6 +21,14 @@ def error(answer: Any) -> tuple[int, str, str | None, str | None]:
     return answer.status, told["message"], told["param"], told["code"]
 
 
+def made_with(desk: Desk, call: str, body: dict[str, Any]) -> dict[str, Any]:
+    """The vector store that is made with another object, of one file."""
+    stores = [{"file_ids": [desk.world.file("a.txt", "Paris")], "metadata": {"a": "b"}}]
+    made = desk.send(call, {**body, "tool_resources": {"file_search": {"vector_stores": stores}}}).body
+    (id,) = made["tool_resources"]["file_search"]["vector_store_ids"]
+    return dict(desk.send(f"GET /vector_stores/{id}").body)
+
+
 class TestAnAssistant:
     def test_has_every_member_and_the_defaults_of_what_was_not_said(self, desk: Desk) -> None:
         made = desk.send("POST /assistants", {"model": "gpt-4o"}).body
@@ -68,10 +76,10 @@ class TestAnAssistant:
     def test_has_resources_for_what_it_can_use(self, desk: Desk) -> None:
         coder = {"model": "gpt-4o", "tools": [{"type": "code_interpreter"}]}
         assert desk.send("POST /assistants", coder).body["tool_resources"] == {"code_interpreter": {"file_ids": []}}
-        stores = {"file_search": {"vector_stores": [{"file_ids": ["file-1"]}]}}
-        made = desk.send("POST /assistants", {"model": "gpt-4o", "tool_resources": stores}).body
-        (store,) = made["tool_resources"]["file_search"]["vector_store_ids"]
-        assert store.startswith("vs_")
+
+    def test_may_be_made_with_a_vector_store(self, desk: Desk) -> None:
+        store = made_with(desk, "POST /assistants", {"model": "gpt-4o"})
+        assert (store["file_counts"]["total"], store["metadata"], store["expires_after"]) == (1, {"a": "b"}, None)
 
     def test_keeps_what_an_update_does_not_name(self, desk: Desk) -> None:
         before = desk.send(f"GET /assistants/{desk.assistant}").body
@@ -132,6 +140,20 @@ class TestAThread:
         assert desk.send(f"GET /threads/{id}").body["tool_resources"] == {"code_interpreter": {"file_ids": []}}
         changed = desk.send(f"POST /threads/{id}", {"metadata": {"a": "b"}}).body
         assert (changed["metadata"], changed["tool_resources"]) == ({"a": "b"}, {})
+
+    def test_may_be_made_with_a_vector_store_that_lasts_a_week_without_use(self, desk: Desk) -> None:
+        store = made_with(desk, "POST /threads", {})
+        assert (store["file_counts"]["total"], store["metadata"]) == (1, {"a": "b"})
+        assert store["expires_at"] - store["last_active_at"] == 7 * 86_400
+
+    def test_of_a_run_may_be_made_with_a_vector_store_beside_another(self, desk: Desk) -> None:
+        other = desk.world.vector_store()
+        search = {"vector_store_ids": [other], "vector_stores": [{}]}
+        body = {"assistant_id": desk.assistant, "thread": {"tool_resources": {"file_search": search}}}
+        id = desk.send("POST /threads/runs", body).body["thread_id"]
+        known = desk.send(f"GET /threads/{id}").body["tool_resources"]["file_search"]
+        assert known == {"vector_store_ids": list(desk.world.uploads.stores)}
+        assert known["vector_store_ids"][0] == other
 
     def test_keeps_what_an_update_does_not_name(self, desk: Desk) -> None:
         id = desk.send("POST /threads", {"metadata": {"a": "b"}}).body["id"]

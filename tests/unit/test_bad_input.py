@@ -400,7 +400,6 @@ class TestAQuery:
             ("?limit=2", ["2", "1"]),
             ("?limit=100&order=asc", ["0", "1", "2"]),
             ("?include[]=reasoning.encrypted_content", ["2", "1", "0"]),
-            ("?after=unknown&limit=1", ["2"]),
         ],
     )
     def test_that_is_right_pages_through_the_items(

@@ -343,6 +343,46 @@ class TestServe:
         assert result.stdout.endswith("export OPENAI_API_KEY=sk-a\n")
         assert handled() == handlers
 
+    def test_a_script_without_turns_leaves_the_small_talk(self, serve: Serve, tmp_path: Path) -> None:
+        script = tmp_path / "script.yaml"
+        script.write_text("organization: {models: [gpt-4.1]}")
+        url = serve("--script", str(script))
+        assert says(url).startswith("Hello.")
+        with pytest.raises(openai.BadRequestError, match="The requested model 'gpt-5' does not exist"):
+            says(url, model="gpt-5")
+
+    def test_it_ends_with_what_went_wrong_for_each_key(self, tmp_path: Path) -> None:
+        script = tmp_path / "script.py"
+        script.write_text(
+            "from harness.items import message\n"
+            "def setup(mock):\n    mock.organization(zdr=mock.api_key == 'sk-refused')\n"
+            "    mock.script(message('Paris it is.'), message('Sure.'))\n"
+        )
+        child = python("serve", "--port", "0", "--script", str(script))
+        assert child.stdout
+        url = child.stdout.readline().removeprefix("Serving ").strip()
+        says(url, "sk-good")
+        for _ in range(2):
+            says(url, "sk-unanswered")
+        with pytest.raises(openai.APIStatusError, match="No turn is left"):
+            says(url, "sk-unanswered")
+        with client(url, "sk-refused") as each, pytest.raises(openai.BadRequestError):
+            each.responses.create(model="gpt-4.1", input="hi", previous_response_id="resp_1")
+        with client(url, "sk-lost") as each:
+            first = each.responses.create(model="gpt-4.1", input="Where?")
+            told = [{"role": "assistant", "content": "Paris it is.Paris it is."}]
+            history = [{"role": "user", "content": "Where?"}, *told, {"role": "user", "content": "Sure?"}]
+            each.responses.create(model="gpt-4.1", input=history)  # type: ignore[arg-type]
+            assert first.output_text == "Paris it is."
+        child.terminate()
+        _, problems = child.communicate(timeout=20)
+        assert child.returncode == 0
+        assert problems.splitlines() == [
+            "sk-unanswered: 3 exchanges, 1 unanswered",
+            "sk-refused: 1 exchange, 1 refused",
+            "sk-lost: 2 exchanges, 1 loss (text-altered in 2)",
+        ]
+
     def test_a_script_that_cannot_be_read(self, tmp_path: Path) -> None:
         script = tmp_path / "script.yaml"
         script.write_text("script: [ {mesage: hi} ]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -38,7 +38,7 @@ class Client:
         connection.close()
         return answer.status, said
 
-    def ask(self, input: str = "hi", **members: Any) -> tuple[int, Any]:
+    def ask(self, input: Any = "hi", **members: Any) -> tuple[int, Any]:
         return self.send("POST", "/v1/responses", {"model": "gpt-4.1", "input": input, **members})
 
     def text(self, **members: Any) -> str:
@@ -97,20 +97,33 @@ class TestAScript:
             (b"\xff", "the body is not JSON"),
             (b"[" * 100_000, "the body is not JSON"),
             ([], 'the body must be an object: {"turns": '),
-            ({}, "`turns` must be a list with at least one turn"),
-            ({"turns": []}, "`turns` must be a list with at least one turn"),
-            ({"turns": {}}, "`turns` must be a list with at least one turn"),
-            ({"turns": [[]], "when": {"input": "hi"}}, "each an item or a list of at least one"),
-            ({"turns": ["hi"]}, "'hi' is no item"),
+            ({}, "nothing is scripted. Give `script:`, `when:` or a setting: organization, "),
+            ({"turns": []}, "turns: turns is []. Give a list with at least one entry."),
+            ({"turns": {}}, "turns: turns is {}. Give a list with at least one entry."),
+            ({"turns": [[]], "when": {"input": "hi"}}, "turns[0]: a turn is []. Give a list with at least one entry."),
+            ({"turns": ["hi"]}, "turns[0]: a turn is 'hi'. Give a list"),
+            ({"turns": [["hi"]]}, "turns[0][0]: 'hi' is no item"),
+            ({"turns": [{"type": [4]}]}, "turns[0]: type is [4]. Give a text."),
+            ({"turns": [{"failed": "\ud800"}]}, "turns[0]: str is not valid UTF-8"),
+            ({"turns": [HI], "when": {"input": "\ud800"}}, "when: str is not valid UTF-8"),
+            ({"organization": {"name": "\ud800"}}, "organization: str is not valid UTF-8"),
+            ({"turns": [HI], "repeat": 1}, "repeat: repeat is 1. Give true or false."),
+            ({"turns": [HI], "script": [HI]}, "no key 'script'. Known: turns, when, repeat."),
+            (
+                {"script": [HI], "citations": "never"},
+                "citations: citations is 'never'. Give one of both, delta, completed.",
+            ),
+            ({"when": [{"input": "a", "script": [HI]}, {"input": "b"}]}, "when[1]: a route has a condition ("),
+            ({"turns": [[HI, {"cut": {"after": -1}}]]}, "turns[0][1].cut: cut: after is -1."),
             ({"turns": [{"type": "nothing"}]}, "type is 'nothing'. An item's type is one of: "),
             ({"turns": [{"type": "message", "content": [{"type": "bogus"}]}]}, "message: content[0] is "),
             (b'{"turns": [{"type": "function_call", "name": "\\ud800"}]}', "a str must be valid Unicode"),
-            ({"turns": [HI], "when": {"mood": "good"}}, "when(mood=…): a route can look at instructions, tools"),
-            ({"turns": [HI], "when": "planner"}, "`when` must be an object of texts"),
-            ({"turns": [HI], "when": ["input"]}, "`when` must be an object of texts"),
-            ({"turns": [HI], "when": 3}, "`when` must be an object of texts"),
-            ({"turns": [HI], "when": {"input": 3}}, "`when` must be an object of texts"),
-            ({"turns": [HI], "when": {"tools": [3]}}, "`when` must be an object of texts"),
+            ({"turns": [HI], "when": {"mood": "good"}}, "when.mood: no condition 'mood'. Did you mean 'model'?"),
+            ({"turns": [HI], "when": "planner"}, "when: 'planner' stands where names are expected: instructions, "),
+            ({"turns": [HI], "when": ["input"]}, "when: ['input'] stands where names are expected"),
+            ({"turns": [HI], "when": 0}, "when: 0 stands where names are expected"),
+            ({"turns": [HI], "when": {"input": 3}}, "when.input: input is 3. Give a text, or a pattern."),
+            ({"turns": [HI], "when": {"tools": [3]}}, "when.tools: tools is [3]. Give a text, a list of names"),
         ],
     )
     def test_that_cannot_be_read_says_why_and_adds_nothing(self, client: Client, body: Any, problem: str) -> None:
@@ -174,5 +187,237 @@ class TestTheServer:
     def test_describes_itself(self, client: Client) -> None:
         paths = client.send("GET", "/_harness/openapi.json")[1]["paths"]
         assert set(paths) == {
-            f"/_harness/{name}" for name in ("health", "script", "exchanges", "unused", "world", "rules")
+            f"/_harness/{name}"
+            for name in (
+                *("health", "script", "advance", "skip", "open", "exchanges", "unused", "world", "rules"),
+                *("said", "calls", "approvals", "surfaced", "flow", "losses", "report"),
+            )
         }
+
+
+class TestWhatWasSaid:
+    TURN = (said_text("See it."), {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "call_1"})
+
+    def test_is_shown_as_json(self, client: Client) -> None:
+        client.send("POST", "/_harness/script", {"turns": [list(self.TURN)]})
+        client.ask()
+        status, said = client.send("GET", "/_harness/said")
+        assert (status, [(each["text"], len(each["calls"])) for each in said]) == (200, [("See it.", 1)])
+        status, calls = client.send("GET", "/_harness/calls")
+        assert (status, [(call["name"], call["said"], call["answered"]) for call in calls]) == (200, [("f", 1, 0)])
+
+    def test_is_compared_with_a_result(self, client: Client) -> None:
+        client.send("POST", "/_harness/script", {"turns": [list(self.TURN)]})
+        client.ask()
+        for result, words in (
+            ("See it.", None),
+            ({"text": "See"}, "text truncated: the result has the first 3 of 7"),
+        ):
+            status, told = client.send("POST", "/_harness/surfaced", {"result": result})
+            assert (status, told["message"] and told["message"][:47]) == (200, words)
+        asked = {"result": "See it.", "only": ["annotations"]}
+        assert client.send("POST", "/_harness/surfaced", asked)[1]["message"].startswith(
+            "annotations not in the result"
+        )
+
+    @pytest.mark.parametrize("body", [{}, {"result": 7}, {"result": {"text": 7}}, {"result": "x", "only": 7}])
+    def test_is_not_compared_with_what_is_no_result(self, client: Client, body: Any) -> None:
+        client.ask()
+        status, told = client.send("POST", "/_harness/surfaced", body)
+        assert (status, told["error"]["message"][:9]) == (400, "surfaced(")
+
+
+class TestSettings:
+    """Whatever a test in Python can set on its World."""
+
+    PROD: ClassVar = {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org/sse"}
+
+    def test_go_with_a_script(self, client: Client) -> None:
+        told = {"organization": {"models": ["gpt-4.1"]}, "script": [{"message": "hi"}], "repeat": True}
+        assert client.send("POST", "/_harness/script", told) == (200, {"turns": 1})
+        assert [client.text(), client.text()] == ["hi", "hi"]
+        assert client.ask(model="gpt-5")[1]["error"]["code"] == "model_not_found"
+
+    def test_make_files_and_say_their_ids(self, client: Client) -> None:
+        told = {
+            "files": {"guide.txt": "Paris", "dot.png": {"base64": "iVA=", "purpose": "vision", "expires_after": 3600}},
+            "vector_stores": {"docs": ["guide.txt"], "empty": {"metadata": {"team": "a"}}},
+        }
+        status, made = client.send("POST", "/_harness/script", told)
+        assert (status, made["turns"], list(made["files"])) == (200, 0, ["guide.txt", "dot.png"])
+        image = client.send("GET", f"/v1/files/{made['files']['dot.png']}")[1]
+        assert (image["bytes"], image["purpose"]) == (2, "vision")
+        assert image["expires_at"] == image["created_at"] + 3600
+        held = client.send("GET", f"/v1/vector_stores/{made['vector_stores']['docs']}/files")[1]["data"]
+        assert [file["id"] for file in held] == [made["files"]["guide.txt"]]
+        other = client.send("GET", f"/v1/vector_stores/{made['vector_stores']['empty']}")[1]
+        assert (other["name"], other["metadata"]) == ("empty", {"team": "a"})
+        more = {"vector_stores": {"again": [made["files"]["guide.txt"], "dot.png"]}}
+        again = client.send("POST", "/_harness/script", more)[1]["vector_stores"]["again"]
+        assert client.send("GET", f"/v1/vector_stores/{again}")[1]["file_counts"]["total"] == 2
+
+    def test_script_mcp_servers_whose_calls_are_approved_once(self, client: Client) -> None:
+        tools = {"deploy": "v2 is live", "undo": {"description": "Undo.", "error": "no such ref"}}
+        turns = [
+            [{"mcp_call": {"server_label": "prod", "name": name, "arguments": {}}}, {"message": "Done."}]
+            for name in tools
+        ]
+        told = {"mcp": {"prod": tools}, "script": turns}
+        assert client.send("POST", "/_harness/script", told) == (200, {"turns": 2})
+        asked = client.ask(tools=[self.PROD])[1]
+        (waits,) = client.send("GET", "/_harness/approvals")[1]
+        assert (waits["name"], waits["approve"], waits["executed"]) == ("deploy", None, 0)
+        yes = {"type": "mcp_approval_response", "approval_request_id": waits["id"], "approve": True}
+        made = client.ask(input=[yes], previous_response_id=asked["id"], tools=[self.PROD])[1]["output"]
+        assert (made[0]["output"], made[-1]["content"][0]["text"]) == ("v2 is live", "Done.")
+        (ran,) = client.send("GET", "/_harness/approvals")[1]
+        assert (ran["approve"], ran["executed"]) == (True, 1)
+        failed = client.ask(tools=[{**self.PROD, "require_approval": "never"}])[1]["output"]
+        assert failed[0]["tools"][1]["description"] == "Undo."
+        assert failed[1]["error"]["content"] == [{"type": "text", "text": "no such ref"}]
+
+    def test_limit_the_rate(self, client: Client) -> None:
+        limit = {"limit": 3, "used": 3, "requested": 1, "seconds": 20.5}
+        client.send("POST", "/_harness/script", {"organization": {"rate_limit": limit}})
+        status, said = client.ask()
+        assert (status, said["error"]["code"]) == (429, "rate_limit_exceeded")
+        client.send("POST", "/_harness/script", {"organization": {"rate_limit": None}})
+        assert client.text() == "unscripted"
+
+    def test_say_which_provider_it_is(self, client: Client) -> None:
+        client.send("POST", "/_harness/script", {"dialect": "azure"})
+        assert client.ask()[0] == 404
+        client.send("POST", "/_harness/script", {"dialect": None})
+        assert client.ask()[0] == 200
+
+    @pytest.mark.parametrize(
+        ("settings", "problem"),
+        [
+            ({"organization": {"zrd": True}}, "organization.zrd: no member 'zrd'. Did you mean 'zdr'?"),
+            ({"organization": {"zdr": 1}}, "organization.zdr: zdr is 1. Give true or false."),
+            ({"organization": {"name": None}}, "organization.name: name is None. Give a text."),
+            ({"organization": {"largest_file": -1}}, "largest_file is -1. Give a whole number from 0 on."),
+            ({"organization": {"models": "gpt-4.1"}}, "models is 'gpt-4.1'. Give a list of texts, or null for all."),
+            ({"organization": {"files": None}}, "files is None. Give a list of texts."),
+            ({"organization": {"agents": {"a": 1}}}, "Give an object of objects, or null."),
+            ({"organization": {"assistants": "v3"}}, "organization(assistants='v3'): it is one of v2, gone."),
+            ({"organization": {"blocked": ["fun"]}}, "organization(blocked=fun): the categories are "),
+            ({"organization": {"rate_limit": 3}}, "rate_limit is 3. Give an object with limit, used and requested"),
+            ({"organization": {"rate_limit": {}}}, "rate_limit: limit, used, requested is missing."),
+            ({"organization": {"rate_limit": {"seconds": -1}}}, "seconds is -1. Give a number from 0 on."),
+            ({"organization": []}, "organization: [] stands where names are expected: name, models, "),
+            ({"mcp": ["prod"]}, "mcp: mcp is ['prod']. Give an object: by each name"),
+            ({"mcp": {"prod": "deploy"}}, "mcp.prod: the tools of a server is 'deploy'. Give an object"),
+            ({"mcp": {"prod": {"a": {"error": []}}}}, "mcp.prod.a.error: error is []. Give a text or an object."),
+            (
+                {"mcp": {"prod": {"a": {"error": {"type": "odd"}}}}},
+                "mcp.prod.a: mcp_call('prod', 'a') is not what the API",
+            ),
+            (
+                {"mcp": {"prod": {"a": {"result": 1, "error": "b"}}}},
+                "mcp.prod: mcp('prod'): tool 'a' has result, error.",
+            ),
+            ({"files": ["a.txt"]}, "files: files is ['a.txt']. Give an object"),
+            ({"files": {"a.txt": 4}}, "files.a.txt: 4 stands where names are expected: data, base64, "),
+            ({"files": {"a.txt": {"base64": "?"}}}, "files.a.txt.base64: base64 is '?'. Give bytes in base64"),
+            ({"files": {"a.txt": {"expires_after": 1.5}}}, "expires_after is 1.5. Give a whole number from 0 on."),
+            (
+                {"vector_stores": {"a": {"file": []}}},
+                "vector_stores.a.file: no member of a vector store 'file'. Did you mean",
+            ),
+            ({"vector_stores": {"a": [4]}}, "vector_stores.a.files: files is [4]. Give a list of texts."),
+            ({"vector_stores": {"a": ["b"]}}, "vector_stores.a: vector_store('b'): this key has no file of this id"),
+            ({"vector_stores": {"a": {"expires_after": {"days": "x"}}}}, 'Give an object, {"anchor"'),
+            ({"automatic": "no"}, "automatic: automatic is 'no'. Give true or false."),
+            ({"dialect": "klingon"}, "dialect: dialect='klingon': it is one of openai, azure, foundry"),
+        ],
+    )
+    def test_that_do_not_fit_say_where_and_what_does(self, client: Client, settings: Any, problem: str) -> None:
+        status, said = client.send("POST", "/_harness/script", settings)
+        assert (status, said["error"]["type"]) == (400, "harness_error")
+        assert problem in said["error"]["message"]
+        assert client.text() == "unscripted"
+
+
+class TestTime:
+    def test_moves_background_responses_on_when_told(self, client: Client) -> None:
+        client.send("POST", "/_harness/script", {"automatic": False})
+        made = client.ask(background=True)[1]
+        assert client.send("GET", f"/v1/responses/{made['id']}")[1]["status"] == "queued"
+        assert client.send("POST", "/_harness/advance", {})[1][0]["status"] == "in_progress"
+        assert client.send("POST", "/_harness/advance", {"id": made["id"]})[1][0]["status"] == "completed"
+        assert client.send("GET", f"/v1/responses/{made['id']}")[1]["status"] == "completed"
+        assert client.send("POST", "/_harness/advance", {}) == (200, [])
+
+    def test_passes(self, client: Client) -> None:
+        now = client.send("POST", "/_harness/skip", {"seconds": 0})[1]["now"]
+        assert client.send("POST", "/_harness/skip", {"seconds": 3600}) == (200, {"now": now + 3600})
+        assert client.ask()[1]["created_at"] > now + 3600
+
+    @pytest.mark.parametrize(
+        ("path", "body", "problem"),
+        [
+            ("advance", {"id": "resp_1"}, "advance('resp_1'): no background response or run"),
+            ("advance", {"id": 4}, "id is 4. Give a text."),
+            ("advance", {"ids": []}, "ids: no member 'ids'. Did you mean 'id'?"),
+            ("skip", {}, "seconds is None. Give a whole number from 0 on."),
+            ("skip", {"seconds": -1}, "seconds is -1."),
+            ("skip", {"seconds": 10**30}, "Give a whole number from 0 on."),
+        ],
+    )
+    def test_does_not_pass_otherwise(self, client: Client, path: str, body: Any, problem: str) -> None:
+        status, said = client.send("POST", f"/_harness/{path}", body)
+        assert status == 400
+        assert problem in said["error"]["message"]
+
+
+class TestTheReport:
+    def test_begins_with_the_cause(self, client: Client) -> None:
+        client.send("POST", "/_harness/script", {"turns": [{"message": "never asked for"}]})
+        client.ask(temperature="hot")
+        told = client.send("GET", "/_harness/report")[1]
+        assert told["report"].splitlines()[:2] == told["verdict"].splitlines()[:2]
+        assert "temperature" in "".join(told["verdict"].splitlines()[:2])
+
+    def test_has_no_verdict_when_nothing_is_wrong(self, client: Client) -> None:
+        client.ask()
+        told = client.send("GET", "/_harness/report")[1]
+        assert told["verdict"] is None
+        assert "hi" in told["report"]
+
+
+class TestWhatHappened:
+    def test_is_told_as_a_flow(self, client: Client) -> None:
+        client.ask("Where?")
+        told = client.send("GET", "/_harness/flow")[1]
+        assert "Where?" in told["text"]
+        assert told["mermaid"].startswith("sequenceDiagram")
+        assert list(told["lanes"].values()) == [[1]]
+        assert told["hand_offs"] == []
+
+    def test_shows_what_the_client_lost(self, client: Client) -> None:
+        client.send("POST", "/_harness/script", {"turns": [{"message": "Paris it is."}, {"message": "Sure."}]})
+        client.ask("Where?")
+        told = [{"role": "assistant", "content": "Paris it is.Paris it is."}]
+        client.ask([{"role": "user", "content": "Where?"}, *told, {"role": "user", "content": "Sure?"}])
+        (lost,) = client.send("GET", "/_harness/losses")[1]
+        assert (lost["loss"], lost["exchange"], lost["said"]) == ("text-altered", 2, 1)
+
+
+class TestAGate:
+    def test_holds_a_stream_until_it_is_opened(self, client: Client) -> None:
+        turn = [{"message": "Once upon a time"}, {"pause": {"after": 3, "until": "shown"}}]
+        client.send("POST", "/_harness/script", {"turns": [turn]})
+        connection = http.client.HTTPConnection(client.server.host, client.server.port, timeout=10)
+        body = json.dumps({"model": "gpt-4.1", "input": "hi", "stream": True})
+        connection.request("POST", "/v1/responses", body, client.headers)
+        answer = connection.getresponse()
+        before = [answer.readline() for _ in range(9)]
+        assert sum(line.startswith(b"event: ") for line in before) == 3
+        assert client.send("POST", "/_harness/open", {"gate": "shown"}) == (200, {"open": "shown"})
+        assert b"response.completed" in answer.read()
+        connection.close()
+
+    def test_has_a_name(self, client: Client) -> None:
+        status, said = client.send("POST", "/_harness/open", {"gate": 4})
+        assert (status, said["error"]["type"]) == (400, "harness_error")

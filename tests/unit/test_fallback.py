@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from harness.errors import ScriptError
 from harness.exchange import Request
-from harness.fallback import GREETING, THANKS, instance, small_talk
+from harness.fallback import FREE, GREETING, THANKS, instance, small_talk
 from harness.mock import Mock
 
 NODE = {
@@ -103,6 +103,11 @@ def test_a_tool_without_parameters_is_called_with_an_empty_object() -> None:
     assert (
         said(tools=[WEATHER, CLOCK], tool_choice={"type": "function", "name": "get_time"}).members["arguments"] == "{}"
     )
+
+
+def test_a_custom_tool_is_called_with_a_word() -> None:
+    call = said(tools=[{"type": "custom", "name": "run_sql"}], tool_choice={"type": "custom", "name": "run_sql"})
+    assert (call.type, call.members["name"], call.members["input"]) == ("custom_tool_call", "run_sql", FREE)
 
 
 @pytest.mark.parametrize(

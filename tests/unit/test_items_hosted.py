@@ -147,7 +147,7 @@ def wire(made):
                 "tools": [
                     {
                         "annotations": {"read_only": False},
-                        "description": None,
+                        "description": "",
                         "input_schema": {"type": "object"},
                         "name": "ask",
                     },

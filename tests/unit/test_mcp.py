@@ -33,7 +33,7 @@ def test_its_tools_are_shown_as_the_list_of_the_wire():
         },
         {
             "annotations": {"read_only": False},
-            "description": None,
+            "description": "",
             "input_schema": {"type": "object"},
             "name": "status",
         },

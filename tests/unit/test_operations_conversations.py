@@ -74,7 +74,11 @@ class TestItsItems:
         assert page["has_more"]
         assert listed(client, id, after=page["last_id"], order="asc") == ["c", "d"]
         assert listed(client, id, before=page["last_id"], order="asc") == ["a"]
-        assert listed(client, id, after="msg_unknown", limit="1") == ["d"]
+        assert error(client.send(f"GET /conversations/{id}/items", after="msg_x"))[:3] == (
+            404,
+            "Item with id 'msg_x' not found.",
+            "after",
+        )
 
     def test_can_be_read_one_by_one(self, client: Client) -> None:
         id = start(client, user("a"))
@@ -112,6 +116,16 @@ class TestItsItems:
         other = start(client, {"type": "item_reference", "id": item})
         assert listed(client, other) == ["a"]
         assert client.ask([{"type": "item_reference", "id": item}]).status == 200
+
+    def test_can_be_referred_to_no_more_when_they_are_deleted(self, client: Client) -> None:
+        id = start(client, user("a"))
+        item = client.send(f"GET /conversations/{id}/items").body["data"][0]["id"]
+        reference = {"type": "item_reference", "id": item}
+        other = start(client, reference)
+        client.send(f"DELETE /conversations/{id}/items/{item}")
+        assert client.ask([reference], store=False).status == 200
+        client.send(f"DELETE /conversations/{other}/items/{item}")
+        assert error(client.ask([reference]))[:2] == (404, f"Item with id '{item}' not found.")
 
     @pytest.mark.parametrize("path", ["/conversations", "/conversations/{id}/items"])
     @pytest.mark.parametrize(

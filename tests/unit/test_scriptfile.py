@@ -8,15 +8,22 @@ from typing import Any
 
 import pytest
 
+from harness.document import KEYS
 from harness.ending import Line, completed, failed, incomplete
 from harness.errors import ScriptError
 from harness.exchange import Request
-from harness.items import function_call, message, reasoning
+from harness.faults import Refused, cut, hang_up, pause, rate_limit
+from harness.item import ITEMS
+from harness.items import function_call, message, reasoning, url_citation
+from harness.organization import Organization
 from harness.scriptfile import load
+from harness.settings import SETTINGS
 from harness.world import World
 
 Write = Callable[..., Path]
+KINDS = ", ".join(sorted(ITEMS))
 
+NO_ITEM = 'is no item. An item is one name with its arguments, `message: {text: …}`, or `{"type": "message", …}`.'
 IMPORTS = "from harness.items import function_call, message, reasoning\n"
 
 
@@ -114,6 +121,90 @@ when:
         world = world_of(write("script: [ {function_call: {name: f, arguments: {day: 2026-01-02}}} ]"))
         assert ask(world) == [function_call("f", {"day": "2026-01-02"})]
 
+    def test_a_line_may_be_in_its_wire_form(self, write: Write) -> None:
+        world = world_of(
+            write("""
+script:
+  - - type: message
+      content: [ {type: output_text, text: [Hel, lo]} ]
+    - type: incomplete
+      reason: content_filter
+""")
+        )
+        assert ask(world) == [message(["Hel", "lo"]), incomplete("content_filter")]
+
+    def test_faults_end_their_turns_or_are_turns(self, write: Write) -> None:
+        world = world_of(
+            write("""
+script:
+  - [ {message: "Once"}, {incomplete: content_filter}, {cut: {after: 4.5}}, {pause: {after: 3, until: shown}} ]
+  - rate_limit: 200ms
+  - hang_up:
+""")
+        )
+        turn = pause(cut([message("Once"), incomplete("content_filter")], after=4.5), after=3, until="shown")
+        assert ask(world) == turn
+        for refused in (rate_limit("200ms"), hang_up()):
+            with pytest.raises(Refused) as caught:
+                ask(world)
+            assert caught.value.account == refused.account
+
+    def test_a_text_cites_as_in_python(self, write: Write) -> None:
+        world = world_of(
+            write("""
+script:
+  - message:
+      text: See the guide.
+      annotations: [ {type: url_citation, url: "https://a.example", title: A, cite: guide} ]
+""")
+        )
+        note = url_citation("https://a.example", "A", cite="guide")
+        assert ask(world) == [message("See the guide.", annotations=[note])]
+
+    def test_one_route_may_repeat_and_another_not(self, write: Write) -> None:
+        world = world_of(
+            write("""
+script: [ {message: once} ]
+when:
+  - model: o3*
+    repeat: true
+    script: [ {message: again} ]
+""")
+        )
+        assert [ask(world, model="o3") for _ in range(3)] == [[message("again")]] * 3
+        assert ask(world) == [message("once")]
+        with pytest.raises(ScriptError, match="No turn"):
+            ask(world)
+
+    def test_a_route_may_look_for_a_pattern(self, write: Write) -> None:
+        world = world_of(
+            write(
+                "when:\n  - input: {pattern: '^[Hh]i$'}\n    tools: [f]\n    script: [ {message: a} ]\n    repeat: true"
+            )
+        )
+        tools = [{"name": "f"}]
+        assert ask(world, input="hi", tools=tools) == [message("a")]
+        for other in ({"input": "hi there", "tools": tools}, {"input": "hi"}):
+            with pytest.raises(ScriptError, match="The closest is when"):
+                ask(world, **other)
+
+    def test_settings_are_of_every_world(self, write: Write) -> None:
+        script = load(write("organization: {zdr: true, models: [gpt-4.1]}\ncitations: delta\nautomatic: false"))
+        for world in (World(), World()):
+            script.apply(world)
+            assert (world.account.zdr, world.account.models) == (True, frozenset({"gpt-4.1"}))
+            assert (world.citations, world.automatic) == ("delta", False)
+
+    def test_a_merged_member_can_be_replaced(self, write: Write) -> None:
+        world = world_of(
+            write("""
+script:
+  - function_call: &call {name: f, arguments: {}}
+  - function_call: {<<: *call, name: g}
+""")
+        )
+        assert [ask(world), ask(world)] == [[function_call("f", {})], [function_call("g", {})]]
+
     def test_anchors_and_merge_keys_work(self, write: Write) -> None:
         world = world_of(
             write("""
@@ -146,35 +237,37 @@ script:
                 "script.yaml:2: no condition 'instruction'. Did you mean 'instructions'?",
             ),
             ("scripts: []", "script.yaml:1: no key 'scripts'. Did you mean 'script'?"),
-            ("xyz: []", "script.yaml:1: no key 'xyz'. Known: script, when, repeat."),
-            ("repeat: true", "script.yaml:1: nothing is scripted. Give `script:` or `when:`."),
+            ("xyz: []", f"script.yaml:1: no key 'xyz'. Known: {', '.join(KEYS)}."),
+            (
+                "repeat: true",
+                f"script.yaml:1: nothing is scripted. Give `script:`, `when:` or a setting: {', '.join(SETTINGS)}.",
+            ),
             ("", "script.yaml:1: the file is empty. Begin with `script:` and a list of items."),
             (
                 "- message: a",
-                "script.yaml:1: [{'message': 'a'}] stands where names are expected: script, when, repeat.",
+                f"script.yaml:1: [{{'message': 'a'}}] stands where names are expected: {', '.join(KEYS)}.",
             ),
             ("script: []", "script.yaml:1: script is []. Give a list with at least one entry."),
             ("script: hello", "script.yaml:1: script is 'hello'. Give a list with at least one entry."),
             ("script:\n  - []", "script.yaml:2: a turn is []. Give a list with at least one entry."),
             ("script:\n  - hello", "script.yaml:2: a turn is 'hello'. Give a list with at least one entry."),
-            (
-                "script:\n  - [hello]",
-                "script.yaml:2: 'hello' is no item. An item is one name with its arguments: `message: {text: …}`.",
-            ),
+            ("script:\n  - [hello]", f"script.yaml:2: 'hello' {NO_ITEM}"),
             (
                 "script:\n  - message: a\n    phase: commentary",
-                "script.yaml:2: {'message': 'a', 'phase': 'commentary'} is no item. "
-                "An item is one name with its arguments: `message: {text: …}`.",
+                f"script.yaml:2: {{'message': 'a', 'phase': 'commentary'}} {NO_ITEM}",
             ),
             ("script: [ {message: a} ]\nscript: []", "script.yaml:2: key 'script' is given twice. Remove one."),
-            ("script: [ {message: a} ]\nrepeat: often", "script.yaml:2: repeat is 'often'. It is true or false."),
+            ("script: [ {message: a} ]\nrepeat: often", "script.yaml:2: repeat is 'often'. Give true or false."),
             (
                 "when:\n  - script: [ {message: a} ]",
                 "script.yaml:2: a route has a condition (instructions, tools, model, input, agent) and a script. "
                 "Give both.",
             ),
-            ("when:\n  - model: 4\n    script: []", "script.yaml:2: model is 4. Give a text."),
-            ("when:\n  - tools: [4]\n    script: []", "script.yaml:2: tools is [4]. Give a text or a list of names."),
+            ("when:\n  - model: 4\n    script: []", "script.yaml:2: model is 4. Give a text, or a pattern."),
+            (
+                "when:\n  - tools: [4]\n    script: []",
+                "script.yaml:2: tools is [4]. Give a text, a list of names, or a pattern.",
+            ),
             (
                 "script:\n  - message: {text: a, phase: final}",
                 "script.yaml:2: message: phase is 'final'. It is one of: commentary, final_answer.",
@@ -184,6 +277,36 @@ script:
                 "script.yaml:2: message: cannot convert dictionary update sequence element #0 to a sequence. "
                 "Give plain JSON values; a str must be valid Unicode.",
             ),
+            (
+                "script:\n  - - reasoning:\n    - message: a\n    - cut: {after: soon}",
+                "script.yaml:4: cut: after is 'soon'. Give a number of events from 0 on, 4.5 to cut the fifth.",
+            ),
+            (
+                "script:\n  - message: a\n  -\n    - incomplete:\n    - message: b",
+                f"script.yaml:4: {incomplete()!r} is not the last line of its turn. "
+                "Give it last: [message('Once'), incomplete()].",
+            ),
+            ("script:\n  - type: mesage", f"script.yaml:2: type is 'mesage'. An item's type is one of: {KINDS}."),
+            ("script:\n  - function_call: {name: f, name: g}", "script.yaml:2: key 'name' is given twice. Remove one."),
+            (
+                "when:\n  - input:\n      pattern: '('\n    script: []",
+                "script.yaml:3: pattern is '(': missing ), unterminated subpattern at position 0. "
+                "Give a regular expression.",
+            ),
+            ("when:\n  - input: {pattern: 4}\n    script: []", "script.yaml:2: pattern is 4. Give a text."),
+            (
+                "organization:\n  zdr: true\n  verified: often",
+                "script.yaml:3: verified is 'often'. Give true or false.",
+            ),
+            (
+                "mcp:\n  prod:\n    deploy:\n      error: 4",
+                "script.yaml:4: error is 4. Give a text or an object.",
+            ),
+            (
+                "files: {a.txt: b}\nvector_stores:\n  docs:\n    - a.txt\n    - c.txt",
+                "script.yaml:3: vector_store('c.txt'): this key has no file of this id; make one: mock.file(…).",
+            ),
+            ("vector_stores:\n  docs: [4]", "script.yaml:2: files is [4]. Give a list of texts."),
             ("script:\n  - message: 'a\n", "script.yaml:3: found unexpected end of stream."),
             ("script: &a [*a]", "script.yaml:1: found unconstructable recursive node."),
             ("script: \x01", "script.yaml:1: unacceptable character #x0001: special characters are not allowed."),
@@ -265,6 +388,30 @@ class TestPython:
         with pytest.raises(ScriptError, match=r"script\.py:3: message: text is 4"):
             ask(world)
 
+    def test_setup_does_what_a_test_does(self, write: Write) -> None:
+        text = (
+            "def setup(mock):\n    mock.organization(zdr=True)\n    mock.mcp('prod', {'deploy': lambda ref: ref})\n"
+            "    mock.when(instructions='planner').script(message('p'))\nscript = message('a')"
+        )
+        world = world_of(self.python(write, text))
+        assert world.account.zdr
+        assert ask(world, instructions="planner") == [message("p")]
+        assert ask(world) == [message("a")]
+
+    def test_a_setup_that_fails_for_one_world_is_told_to_its_client(self, write: Write) -> None:
+        text = (
+            "script = message('a')\n"
+            "def setup(mock):\n    if mock.name == 'bad':\n        raise ValueError('no such customer')"
+        )
+        script = load(self.python(write, text))
+        good, bad = World("good"), World("bad")
+        for world in (good, bad):
+            script.apply(world)
+        assert ask(good) == [message("a")]
+        for _ in range(2):
+            with pytest.raises(ScriptError, match=r"script\.py:5: ValueError: no such customer"):
+                ask(bad)
+
     def test_a_file_may_hold_whatever_a_module_may(self, write: Write) -> None:
         text = "import dataclasses\nfrom typing import ClassVar\n@dataclasses.dataclass\nclass A:\n    x: 'ClassVar' = 'a'\n"
         assert ask(world_of(self.python(write, f"{text}script = message(A.x)"))) == [message("a")]
@@ -278,7 +425,22 @@ class TestPython:
                 "script = message(4)",
                 "script.py:2: message: text is 4. Give a str, or a list of str: the exact deltas to stream.",
             ),
-            ("x = 1", "script.py:1: nothing is scripted. Define `script = [message('…')]` or `routes = […]`."),
+            (
+                "x = 1",
+                "script.py:1: nothing is scripted. "
+                "Define `script = [message('…')]`, `routes = […]` or `def setup(mock):`.",
+            ),
+            ("setup = 4", "script.py:2: setup is 4. Give a plain function of the World: `def setup(mock):`."),
+            (
+                "def setup():\n    pass",
+                "script.py:2: setup cannot be called with the World alone: too many positional arguments. "
+                "`def setup(mock):`",
+            ),
+            (
+                "def setup(mock):\n    mock.organization(\n        zrd=True)",
+                f"script.py:3: organization(zrd=…): it has {', '.join(Organization.__dataclass_fields__)}.",
+            ),
+            ("def setup(mock):\n    mock.mpc()", "script.py:3: AttributeError: 'World' object has no attribute 'mpc'"),
             ("script = []", "script.py:2: script is empty. Give turns: [message('…')]."),
             ("script = [[]]", "script.py:2: script holds an empty turn. Give items: [message('…')]."),
             ("x = 1\nroutes = 4", "script.py:3: routes is 4. Give a list of ({condition: text}, [turns])."),

@@ -1,0 +1,58 @@
+"""The journal of a World as a report shows it: a line for each of the newest exchanges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.brief import brief, count, cut, error, gist, quoted
+from harness.exchange import Exchange
+from harness.lanes import CLIENT
+from harness.lenient import mapping
+
+NEWEST = 20
+"""Lines of a journal that are shown, the newest ones."""
+
+
+def journal(exchanges: Sequence[Exchange], lanes: Mapping[str, Sequence[Exchange]] | None = None) -> str:
+    """One line for each of the newest exchanges: number, method and path, model, input, status, what refused or broke it.
+
+    Where the lanes of several agents are given, the lane comes after the number.
+    """
+    shown = exchanges[-NEWEST:]
+    of = {exchange.number: name for name, own in (lanes or {}).items() for exchange in own}
+    several = len(set(of.values()) - {CLIENT}) > 1
+    rows = [_row(exchange, of[exchange.number] if several else None) for exchange in shown]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    if hidden := len(exchanges) - len(shown):
+        lines.insert(0, f"… {count(hidden, 'earlier request')}")
+    return "\n".join(lines)
+
+
+def _row(exchange: Exchange, lane: str | None) -> tuple[str, ...]:
+    request = exchange.request
+    body = mapping(request.body)
+    refused = exchange.answer.rule or (error(exchange).get("code") if exchange.status >= 400 else None)
+    return (
+        f"{exchange.number:>3}",
+        *([cut(lane, 24)] if lane else []),
+        f"{request.method} {_middle(request.path)}",
+        cut(str(body.get("model") or ""), 24),
+        _asked(body.get("input")),
+        str(exchange.status),
+        str(refused or exchange.answer.broke),
+    )
+
+
+def _asked(said: Any) -> str:
+    if isinstance(said, str):
+        return quoted(said)
+    if not isinstance(said, list) or not said:
+        return "" if said is None else brief(said, 1)
+    last = gist(said[-1])
+    return last if len(said) == 1 else f"{len(said)} items, last: {last}"
+
+
+def _middle(path: str) -> str:
+    return path if len(path) <= 40 else f"{path[:26]}…{path[-13:]}"

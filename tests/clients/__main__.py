@@ -1,0 +1,100 @@
+"""Run the client suites and print their matrix: `python -m tests.clients [SUITE…] [--only ENVIRONMENT]`.
+
+Each suite runs in environments of its own, with the packages its `suite.toml` names. Ends with 1 when a cell is not as
+that file says, with 2 when a suite cannot be used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from harness.errors import HarnessError
+from tests.clients.cells import found
+from tests.clients.matrix import Row, Run, played, runs
+
+WIDTH = 180
+"""Columns of a matrix that is printed to no terminal."""
+REASON = 160
+"""Characters of a reason that are shown."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what the arguments say; returns the exit code."""
+    said = _parser().parse_args(arguments)
+    console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
+    try:
+        every = runs(found(said.suites), said.only)
+    except HarnessError as problem:
+        console.print(Text(str(problem)))
+        return 2
+    if said.list:
+        console.print(_listed(every))
+        return 0
+    began = time.monotonic()
+    rows: list[Row] = []
+    for run, more in played(every, said.jobs):
+        rows += more
+        print(f"{time.monotonic() - began:4.0f} s  {run.suite.name} in {run.environment.name}", file=sys.stderr)
+    if said.json:
+        said.json.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n", encoding="utf-8")
+    _show(console, rows, time.monotonic() - began)
+    return 0 if rows and not any(row.fault for row in rows) else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.clients", description="Run the client suites.")
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help="folders of tests/clients/suites (default: all)")
+    parser.add_argument("--only", metavar="ENVIRONMENT", help="only the environments of this name")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="environments at a time (default: 2)")
+    parser.add_argument("--list", action="store_true", help="list suites, environments and packages, and run nothing")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the matrix to a file")
+    return parser
+
+
+def _listed(every: Sequence[Run]) -> Table:
+    table = Table("suite", "environment", "packages", "cells", box=None)
+    for run in every:
+        name = run.environment.name
+        table.add_row(run.suite.name, name, ", ".join(run.packages), str(len(run.suite.expected(name))))
+    return table
+
+
+def _show(console: Console, rows: Sequence[Row], seconds: float) -> None:
+    console.print(_matrix(rows))
+    wrong = [row for row in rows if row.fault]
+    for fault in dict.fromkeys(row.fault for row in wrong):
+        tests = ", ".join(row.test for row in wrong if row.fault == fault)
+        row = next(row for row in wrong if row.fault == fault)
+        console.print(Text(f"\n{row.suite} in {row.environment}: {tests}\n{fault}"))
+    console.print(f"\n{len(rows) - len(wrong)} of {len(rows)} cells as expected, in {seconds:.0f} s")
+
+
+def _matrix(rows: Sequence[Row]) -> Table:
+    """A line for each test in each environment; parameter sets that came out alike share one."""
+    table = Table("suite", "test", "environment", "release", "verdict", "", "seconds", "reason", box=None)
+    alike: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        test = row.test.partition("[")[0]
+        alike.setdefault((row.suite, row.environment, test, row.verdict, bool(row.fault)), []).append(row)
+    for (_, _, test, *_), same in alike.items():
+        row, count = same[0], f" ({len(same)})" if len(same) > 1 else ""
+        verdict = Text(row.verdict, style={"green": "green", "red": "red"}.get(row.verdict, "yellow"))
+        as_expected = Text("differs", style="bold red") if row.fault else Text("ok")
+        cells = [row.suite, f"{test}{count}", row.environment, ", ".join(row.packages[:2])]
+        seconds = Text(f"{sum(each.seconds for each in same):.1f}")
+        table.add_row(*map(Text, cells), verdict, as_expected, seconds, Text(row.reason[:REASON]))
+    return table
+
+
+if __name__ == "__main__":
+    sys.exit(main())

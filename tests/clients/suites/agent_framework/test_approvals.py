@@ -1,0 +1,153 @@
+"""Gated calls: approved, denied, some of several, late, twice, under another id, in another process."""
+
+import json
+import subprocess
+import sys
+from contextlib import suppress
+
+import pytest
+import shipping
+from agent_framework import Content, Message
+from agent_framework.exceptions import ChatClientException
+from shipping import decided
+
+from harness import surfaced
+from harness.items import function_call, message
+
+DEPLOY, NOTIFY, LOOK_UP = (function_call(name, {"ref": "v2"}) for name in ("deploy", "notify", "look_up"))
+KEPT, STATELESS = {}, {"store": False}
+
+
+@pytest.fixture
+def log(tmp_path):
+    return tmp_path / "done.txt"
+
+
+@pytest.fixture(params=[KEPT, STATELESS], ids=["kept", "stateless"])
+def options(request):
+    return request.param
+
+
+@pytest.fixture
+def ops(openai, log, options):
+    return shipping.shipper(openai, log, **options)
+
+
+def done(log):
+    """What was done, in any order: calls of one turn run side by side."""
+    return sorted(log.read_text().splitlines()) if log.exists() else []
+
+
+@pytest.mark.parametrize(("yes", "executed"), [(True, ["deploy v2"]), (False, [])], ids=["approve", "deny"])
+async def test_decided(mock, ops, log, run, yes, executed):
+    mock.script(DEPLOY, message("That is settled."))
+    session = ops.create_session()
+    asked = await run(ops, "Ship v2.", session=session)
+    surfaced(asked, mock.said)
+    result = await run(ops, decided(asked.user_input_requests, yes), session=session)
+    assert (result.text, done(log)) == ("That is settled.", executed)
+    assert [call.answered for call in mock.calls] == [1]
+
+
+async def test_decided_without_a_session(mock, ops, log, run):
+    mock.script([message("I look first."), LOOK_UP, DEPLOY], message("v2 is out."))
+    asked = await run(ops, "Ship v2.")
+    history = [Message("user", ["Ship v2."]), *asked.messages, decided(asked.user_input_requests)]
+    result = await run(ops, history)
+    assert (result.messages[-1].text, done(log)) == ("v2 is out.", ["deploy v2"])
+
+
+@pytest.mark.parametrize("yes", [True, False], ids=["approve", "deny"])
+async def test_only_some_calls_are_gated(mock, ops, log, run, yes):
+    mock.script([message("I look first."), LOOK_UP, DEPLOY], message("That is settled."))
+    session = ops.create_session()
+    asked = await run(ops, "Ship v2.", session=session)
+    result = await run(ops, decided(asked.user_input_requests, yes), session=session)
+    assert (result.messages[-1].text, done(log)) == ("That is settled.", ["deploy v2"] if yes else [])
+
+
+async def test_one_of_two_is_approved(mock, ops, log, run):
+    mock.script([DEPLOY, NOTIFY, LOOK_UP], message("Only deployed."))
+    session = ops.create_session()
+    asked = await run(ops, "Ship v2 and tell.", session=session)
+    deploy, notify = asked.user_input_requests
+    result = await run(ops, [decided([deploy]), decided([notify], yes=False)], session=session)
+    assert (result.messages[-1].text, done(log)) == ("Only deployed.", ["deploy v2"])
+
+
+async def test_one_after_the_other(mock, ops, log, run):
+    mock.script([DEPLOY, NOTIFY], message("Both are done."))
+    session = ops.create_session()
+    first, second = (await run(ops, "Ship v2 and tell.", session=session)).user_input_requests
+    await run(ops, decided([first]), session=session)
+    result = await run(ops, decided([second]), session=session)
+    assert (result.text, done(log)) == ("Both are done.", ["deploy v2", "notify v2"])
+
+
+async def test_asked_again_after_a_first_approval(mock, ops, log, run):
+    mock.script(DEPLOY, NOTIFY, message("Both are done."))
+    session = ops.create_session()
+    asked = await run(ops, "Ship v2, then tell.", session=session)
+    asked = await run(ops, decided(asked.user_input_requests), session=session)
+    result = await run(ops, decided(asked.user_input_requests), session=session)
+    assert (result.text, done(log)) == ("Both are done.", ["deploy v2", "notify v2"])
+
+
+@pytest.mark.parametrize("options", [KEPT], ids=["kept"])
+async def test_question_before_the_approval(mock, ops, log, run):
+    await asked_between(mock, ops, log, run)
+
+
+@pytest.mark.parametrize("options", [STATELESS], ids=["stateless"])
+async def test_question_before_the_approval_in_a_replay(mock, ops, log, run):
+    await asked_between(mock, ops, log, run)
+
+
+async def asked_between(mock, ops, log, run):
+    """A user who asks something else before he says yes."""
+    mock.script(DEPLOY, message("It waits for your leave."), message("v2 is out."))
+    session = ops.create_session()
+    asked = await run(ops, "Ship v2.", session=session)
+    await run(ops, "Is it out?", session=session)
+    result = await run(ops, decided(asked.user_input_requests), session=session)
+    assert (result.text, done(log)) == ("v2 is out.", ["deploy v2"])
+
+
+async def test_approved_twice(mock, ops, log, run):
+    mock.script(DEPLOY, message("v2 is out."), message("It was out already."))
+    session = ops.create_session()
+    answer = decided((await run(ops, "Ship v2.", session=session)).user_input_requests)
+    await run(ops, answer, session=session)
+    await run(ops, [answer, Message("user", ["Go on."])], session=session)
+    assert done(log) == ["deploy v2"]
+
+
+async def test_approved_under_another_id(mock, ops, log, run, options):
+    mock.script(DEPLOY)
+    if options == STATELESS:
+        mock.script(message("Nothing was shipped."))
+    mock.script(message("v2 is out."))
+    session = ops.create_session()
+    requests = (await run(ops, "Ship v2.", session=session)).user_input_requests
+    call = Content.from_function_call("call_other", "deploy", arguments={"ref": "v2"})
+    other = Content.from_function_approval_response(True, "another-id", call)
+    with suppress(ChatClientException):  # where the API keeps the history, there is nothing to send
+        await run(ops, Message("user", [other]), session=session)
+    assert done(log) == []
+    result = await run(ops, decided(requests), session=session)
+    assert (result.text, done(log)) == ("v2 is out.", ["deploy v2"])
+
+
+@pytest.mark.parametrize("run", ["run"], indirect=True)
+@pytest.mark.parametrize(("decision", "executed"), [("approve", ["deploy v2"]), ("deny", [])])
+async def test_resumed_in_a_new_process(mock, ops, log, run, tmp_path, options, decision, executed):
+    mock.script(DEPLOY, message("That is settled."))
+    session = ops.create_session()
+    requests = (await run(ops, "Ship v2.", session=session)).user_input_requests
+    saved = tmp_path / "session.json"
+    known = {"session": session.to_dict(), "requests": [each.to_dict() for each in requests], "options": options}
+    saved.write_text(json.dumps(known))
+    command = [sys.executable, shipping.__file__, str(saved), str(log), decision]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0, ended.stderr
+    assert (ended.stdout.strip(), done(log)) == ("That is settled.", executed)

@@ -1,0 +1,51 @@
+"""Answers that are made in the background: asked for until they are there, or streamed in two parts."""
+
+from agent_framework import Agent, tool
+
+from harness.items import function_call, message
+
+
+async def finished(agent, first, session):
+    """The result of a run in the background, asked for until it is there."""
+    result = first
+    while result.continuation_token:
+        result = await agent.run(session=session, options={"continuation_token": result.continuation_token})
+    return result
+
+
+async def test_background(mock, openai):
+    mock.script(message("Hello."), message("Bye."))
+    agent = Agent(openai, default_options={"background": True})
+    session = agent.create_session()
+    first = await agent.run("Hi.", session=session)
+    assert first.continuation_token
+    result = await finished(agent, first, session)
+    assert result.text == "Hello."
+    assert (await finished(agent, await agent.run("Bye.", session=session), session)).text == "Bye."
+
+
+async def test_background_with_a_tool(mock, openai):
+    @tool(approval_mode="never_require")
+    def deploy(ref: str) -> str:
+        return f"{ref} is live"
+
+    mock.script(function_call("deploy", {"ref": "v2"}), message("v2 is out."))
+    agent = Agent(openai, tools=[deploy], default_options={"background": True})
+    session = agent.create_session()
+    result = await finished(agent, await agent.run("Ship v2.", session=session), session)
+    assert result.text == "v2 is out."
+
+
+async def test_stream_in_the_background_is_resumed(mock, openai):
+    mock.script(message(["Once ", "upon ", "a ", "time."]))
+    agent = Agent(openai)
+    session = agent.create_session()
+    token = None
+    async for update in agent.run("Tell.", stream=True, session=session, options={"background": True}):
+        token = update.continuation_token or token
+        if update.text:
+            break
+    stream = agent.run(stream=True, session=session, options={"continuation_token": token})
+    async for _ in stream:
+        pass
+    assert (await stream.get_final_response()).text.endswith("time.")

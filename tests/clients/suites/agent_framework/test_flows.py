@@ -1,0 +1,174 @@
+"""One agent: text, tools, structured output, citations, reasoning, images."""
+
+import pytest
+from agent_framework import Agent, Content, Message, tool
+from pydantic import BaseModel
+
+from harness import surfaced
+from harness.ending import incomplete
+from harness.items import (
+    code_interpreter_call,
+    container_file_citation,
+    file_citation,
+    file_search_call,
+    function_call,
+    image_generation_call,
+    message,
+    reasoning,
+    refusal,
+    url_citation,
+    web_search_call,
+)
+
+PARIS, OSLO = (function_call("get_weather", {"city": city}) for city in ("Paris", "Oslo"))
+KEPT, STATELESS, SEALED = {}, {"store": False}, {"include": ["reasoning.encrypted_content"]}
+MEMORIES = pytest.mark.parametrize("options", [KEPT, STATELESS], ids=["kept", "stateless"])
+
+
+class Forecast(BaseModel):
+    city: str
+    degrees: int
+
+
+@tool(approval_mode="never_require")
+def get_weather(city: str) -> str:
+    """The weather in a city."""
+    return f"{city}: mild"
+
+
+def outputs(exchange):
+    return [item["output"] for item in exchange.request.body["input"] if item["type"] == "function_call_output"]
+
+
+async def test_text(mock, chat, run):
+    mock.script(message("Hello."))
+    result = await run(Agent(chat, instructions="Be kind."), "Hi.")
+    assert result.text == "Hello."
+    surfaced(result, mock.said)
+
+
+async def test_pieces_of_a_stream(mock, openai):
+    mock.script(message(["Paris ", "is ", "mild."]))
+    updates = [update async for update in Agent(openai).run("How is Paris?", stream=True)]
+    deltas = [each.text for update in updates for each in update.contents if each.merge_mode == "append" and each.text]
+    assert deltas == ["Paris ", "is ", "mild."]
+    surfaced(updates, mock.said)
+
+
+async def test_refusal(mock, openai, run):
+    mock.script(message(refusal("I cannot help with that.")))
+    result = await run(Agent(openai), "Break in.")
+    assert result.text == "I cannot help with that."
+    surfaced(result, mock.said)
+
+
+async def test_text_that_breaks_off(mock, openai, run):
+    mock.script([message("Once upon a"), incomplete("content_filter")])
+    result = await run(Agent(openai), "Tell a story.")
+    surfaced(result, mock.said)
+    assert result.finish_reason == "content_filter"
+
+
+@MEMORIES
+async def test_tools(mock, chat, run, options):
+    mock.script(PARIS, OSLO, message("Both are mild."))
+    result = await run(Agent(chat, tools=[get_weather], default_options=options), "Paris and Oslo?")
+    assert result.text == "Both are mild."
+    surfaced(result, mock.said)
+
+
+@MEMORIES
+async def test_parallel_tools(mock, chat, run, options):
+    mock.script([message("I look them up. "), PARIS, OSLO], message("Both are mild."))
+    result = await run(Agent(chat, tools=[get_weather], default_options=options), "Paris and Oslo?")
+    assert outputs(mock.exchanges[1]) == ["Paris: mild", "Oslo: mild"]
+    surfaced(result, mock.said)
+
+
+@MEMORIES
+async def test_tool_that_fails(mock, openai, run, options):
+    @tool(approval_mode="never_require")
+    def get_weather(city: str) -> str:
+        """The weather in a city."""
+        raise OSError("no network")
+
+    mock.script(PARIS, message("I do not know."))
+    result = await run(Agent(openai, tools=[get_weather], default_options=options), "Paris?")
+    assert result.text == "I do not know."
+    assert [call.answered for call in mock.calls] == [1]
+
+
+async def test_structured_output(mock, chat, run):
+    mock.script(message('{"city": "Paris", "degrees": 18}'))
+    result = await run(Agent(chat, default_options={"response_format": Forecast}), "How is Paris?")
+    assert result.value == Forecast(city="Paris", degrees=18)
+    surfaced(result, mock.said)
+
+
+async def test_structured_output_after_a_tool(mock, openai, run):
+    mock.script(PARIS, message('{"city": "Paris", "degrees": 18}'))
+    agent = Agent(openai, tools=[get_weather], default_options={"response_format": Forecast})
+    assert (await run(agent, "How is Paris?")).value == Forecast(city="Paris", degrees=18)
+
+
+@MEMORIES
+async def test_citations_of_a_file_search(mock, chat, run, options):
+    note = file_citation("file-guide", "guide.txt", cite="cold")
+    mock.script([file_search_call("storage"), message("Store it cold.", annotations=[note])], message("In the fridge."))
+    store = mock.vector_store(mock.file("guide.txt", "Store it cold."))
+    search = chat.get_file_search_tool(vector_store_ids=[store])
+    await cited(mock, run, Agent(chat, tools=[search], default_options=options))
+
+
+@MEMORIES
+async def test_citations_of_a_web_search(mock, chat, run, options):
+    note = url_citation("https://example.org/guide", "Guide", cite="cold")
+    mock.script([web_search_call("storage"), message("Store it cold.", annotations=[note])], message("In the fridge."))
+    await cited(mock, run, Agent(chat, tools=[chat.get_web_search_tool()], default_options=options))
+
+
+@MEMORIES
+async def test_citations_of_a_code_interpreter(mock, chat, run, options):
+    note = container_file_citation("cntr_1", "cfile_1", "plot.png", cite="cold")
+    code = code_interpreter_call("print(4)", outputs=["4\n"])
+    mock.script([code, message("Store it cold.", annotations=[note])], message("In the fridge."))
+    await cited(mock, run, Agent(chat, tools=[chat.get_code_interpreter_tool()], default_options=options))
+
+
+async def cited(mock, run, agent):
+    """A first answer whose citations are surfaced, and a second turn that must keep them."""
+    session = agent.create_session()
+    first = await run(agent, "How is it stored?", session=session)
+    surfaced(first, mock.said)
+    assert (await run(agent, "Where?", session=session)).text == "In the fridge."
+
+
+@MEMORIES
+async def test_image(mock, openai, run, options):
+    mock.script([image_generation_call(), message("Here it is.")], message("You are welcome."))
+    agent = Agent(openai, tools=[openai.get_image_generation_tool()], default_options=options)
+    session = agent.create_session()
+    surfaced(await run(agent, "Draw a cat.", session=session), mock.said)
+    assert (await run(agent, "Thanks.", session=session)).text == "You are welcome."
+
+
+@pytest.mark.parametrize("options", [KEPT, STATELESS | SEALED], ids=["kept", "sealed"])
+async def test_reasoning(mock, chat, run, options):
+    mock.script([reasoning("**Looking up**"), PARIS], [reasoning("**Answering**"), message("It is mild.")])
+    mock.script(message("Also mild."))
+    options = {"reasoning": {"effort": "low", "summary": "auto"}, **options}
+    agent = Agent(chat, tools=[get_weather], default_options=options)
+    session = agent.create_session()
+    first = await run(agent, "How is Paris?", session=session)
+    surfaced(first, mock.said)
+    assert (await run(agent, "And Oslo?", session=session)).text == "Also mild."
+
+
+@MEMORIES
+async def test_picture_and_file(mock, openai, run, options):
+    mock.script(message("A pixel."))
+    pixel = Content.from_uri("https://example.org/pixel.png", media_type="image/png")
+    report = Content.from_data(b"%PDF-1.4 a report", media_type="application/pdf")
+    asked = Message("user", [Content.from_text("What is this?"), pixel, report])
+    result = await run(Agent(openai, default_options=options), asked)
+    assert result.text == "A pixel."

@@ -1,0 +1,150 @@
+"""The npm packages `ai` and `@ai-sdk/openai`: text, streams, tools, objects, sources, reasoning, turns, a chat."""
+
+from __future__ import annotations
+
+import json
+from urllib.request import Request, urlopen
+
+import pytest
+
+from harness import surfaced
+from harness.items import (
+    file_citation,
+    file_search_call,
+    function_call,
+    message,
+    reasoning,
+    url_citation,
+    web_search_call,
+)
+
+PARIS = function_call("get_weather", {"city": "Paris"})
+OSLO = function_call("get_weather", {"city": "Oslo"})
+JSON = message('{"city": "Paris", "degrees": 18}')
+STATES = ["replay", "stateless", "chain", "conversation"]
+
+
+@pytest.fixture
+def library(mock):
+    """A vector store, and an answer that cites what is in it and a page."""
+    file = mock.file("guide.txt", "Store it cold.")
+    notes = [
+        file_citation(file, "guide.txt", cite="cold"),
+        url_citation("https://example.org/ice", "Ice", cite="on ice"),
+    ]
+    mock.script(
+        [file_search_call("storage"), web_search_call("ice"), message("Store it cold, on ice.", annotations=notes)]
+    )
+    return mock.vector_store(file)
+
+
+@pytest.fixture
+def conversation(mock):
+    """A function that makes a conversation, as an application does before its first turn."""
+
+    def made():
+        headers = {"Authorization": f"Bearer {mock.api_key}", "Content-Type": "application/json"}
+        asked = Request(f"{mock.base_url}/conversations", b"{}", headers)
+        with urlopen(asked) as answer:
+            return json.load(answer)["id"]
+
+    return made
+
+
+def test_text(mock, run):
+    mock.script(message("It is mild."))
+    told = run("text")
+    assert (told["output"], told["finish"]) == ("It is mild.", "stop")
+    surfaced(told["shown"], mock.said)
+
+
+def test_parts(mock, play):
+    mock.script(PARIS, message(["It ", "is ", "mild."]))
+    told = play("parts", stream=True)
+    assert told["deltas"] == ["It ", "is ", "mild."]
+    assert {"tool-input-delta", "tool-call", "tool-result", "finish"} <= set(told["kinds"])
+
+
+def test_tools(mock, run):
+    mock.script(PARIS, OSLO, message("Both are mild."))
+    told = run("tools")
+    assert told["output"] == "Both are mild."
+    surfaced(told["shown"], mock.said)
+
+
+def test_parallel_tools(mock, run):
+    mock.script([message("I look."), PARIS, OSLO], message("Both are mild."))
+    told = run("tools")
+    assert told["output"] == "Both are mild."
+    assert [call.answered for call in mock.calls] == [1, 1]
+    surfaced(told["shown"], mock.said)
+
+
+def test_agent(mock, play):
+    mock.script([PARIS, OSLO], message("Both are mild."))
+    surfaced(play("agent")["shown"], mock.said)
+
+
+@pytest.mark.parametrize("store", [True, False], ids=["stored", "stateless"])
+def test_reasoning(mock, run, store):
+    mock.script(
+        [reasoning("**Looking**"), PARIS], [reasoning(["**Again**", "**More**"]), OSLO], message("Both are mild.")
+    )
+    told = run("thinking", store=store)
+    assert told["output"] == "Both are mild."
+    surfaced(told["shown"], mock.said)
+
+
+def test_object(mock, run):
+    mock.script(JSON)
+    assert run("object") == {"city": "Paris", "degrees": 18}
+
+
+def test_output(mock, run):
+    mock.script(PARIS, JSON)
+    assert run("output") == {"city": "Paris", "degrees": 18}
+
+
+def test_sources(mock, run, library):
+    told = run("cited", store=library)
+    assert told["sources"] == [["document", "guide.txt"], ["url", "https://example.org/ice"]]
+    surfaced(told["shown"], mock.said)
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_turns(mock, run, conversation, state):
+    mock.script([PARIS, OSLO], message("Both are mild."), message("I look."), message("You are welcome."))
+    own = {"conversation": conversation()} if state == "conversation" else {}
+    answers = run("turns", state=state, questions=["Paris and Oslo?", "Sure?", "Thanks."], **own)
+    assert answers == ["Both are mild.", "I look.", "You are welcome."]
+
+
+@pytest.mark.parametrize("state", ["replay", "stateless"])
+def test_turns_that_reason(mock, run, state):
+    mock.script([reasoning("**Looking**"), PARIS], message("It is mild."), message("You are welcome."))
+    answers = run("turns", thinking=True, state=state, questions=["Paris?", "Thanks."])
+    assert answers == ["It is mild.", "You are welcome."]
+
+
+@pytest.mark.parametrize("state", STATES[:3])
+def test_turns_that_cite(mock, run, library, state):
+    mock.script(message("In the fridge."))
+    answers = run("turns", state=state, store=library, questions=["How?", "Where?"])
+    assert answers == ["Store it cold, on ice.", "In the fridge."]
+
+
+def test_chat(mock, play):
+    mock.script([PARIS, OSLO], message("Both are mild."), PARIS, message("Still mild."), message("You are welcome."))
+    messages = play("chat", questions=["Paris and Oslo?", "Paris now?", "Thanks."])
+    assert [each["role"] for each in messages] == ["user", "assistant"] * 3
+    assert messages[-1]["parts"][-1]["text"] == "You are welcome."
+    assert [call.answered for call in mock.calls] == [1, 1, 1]
+
+
+def test_chat_that_cites(mock, play, library):
+    mock.script(message("In the fridge."))
+    messages = play("chat", store=library, questions=["How?", "Where?"])
+    assert [part["type"] for part in messages[1]["parts"] if "source" in part["type"]] == [
+        "source-document",
+        "source-url",
+    ]

@@ -1,0 +1,91 @@
+"""A tool behind an approval, served over AG-UI: the user says yes on a thread, and the tool runs once."""
+
+import pytest
+from agent_framework import Agent, tool
+from agent_framework.foundry import FoundryChatClient
+from agent_framework.openai import OpenAIChatClient
+from agent_framework_ag_ui import add_agent_framework_fastapi_endpoint
+from chat import Chat
+from credential import AsyncCredential
+from fastapi import FastAPI
+
+from harness.items import function_call, message
+
+CALLS = [function_call(name, {"ref": "v2"}) for name in ("deploy", "tests", "notes")]
+NOTIFY = function_call("notify", {"ref": "v2"})
+
+
+@pytest.fixture
+def done():
+    """What the tools behind an approval have done."""
+    return []
+
+
+@pytest.fixture
+def tools(done):
+    @tool(approval_mode="always_require")
+    def deploy(ref: str) -> str:
+        done.append(f"deploy {ref}")
+        return f"{ref} is live"
+
+    @tool(approval_mode="always_require")
+    def notify(ref: str) -> str:
+        done.append(f"notify {ref}")
+        return "sent"
+
+    @tool(approval_mode="never_require")
+    def tests(ref: str) -> str:
+        return "passed"
+
+    @tool(approval_mode="never_require")
+    def notes(ref: str) -> str:
+        return "one new feature"
+
+    return [deploy, notify, tests, notes]
+
+
+@pytest.fixture(params=["openai", "foundry"])
+def chat(mock, tools, request):
+    """A user in front of an agent that ships."""
+    if request.param == "foundry":
+        credential = AsyncCredential(mock.api_key)
+        client = FoundryChatClient(project_endpoint=mock.project_endpoint, credential=credential, model="gpt-5")
+    else:
+        client = OpenAIChatClient(base_url=mock.base_url, api_key=mock.api_key, model="gpt-5")
+    app = FastAPI()
+    agent = Agent(client=client, name="ops", instructions="You are ops.", tools=tools)
+    try:
+        add_agent_framework_fastapi_endpoint(app, agent, single_user=True)
+    except TypeError:  # releases that knew no users
+        add_agent_framework_fastapi_endpoint(app, agent)
+    return Chat(app)
+
+
+async def test_user_stays_on_his_thread(mock, chat, done):
+    mock.script(CALLS, message("v2 is out."))
+    await chat.say("Ship v2.")
+    await chat.approve()
+    assert (done, chat.text) == (["deploy v2"], "v2 is out.")
+
+
+async def test_user_follows_the_advertised_thread(mock, chat, done):
+    mock.script(CALLS, message("v2 is out."))
+    await chat.say("Ship v2.")
+    chat.thread = chat.advertised
+    await chat.approve()
+    assert (done, chat.text) == (["deploy v2"], "v2 is out.")
+
+
+async def test_text_before_the_calls(mock, chat, done):
+    mock.script([message("I look at it."), *CALLS], message("v2 is out."))
+    await chat.say("Ship v2.")
+    await chat.approve()
+    assert (done, chat.text) == (["deploy v2"], "v2 is out.")
+
+
+async def test_two_approvals_at_once(mock, chat, done):
+    mock.script([*CALLS, NOTIFY], message("v2 is out."))
+    await chat.say("Ship v2.")
+    chat.thread = chat.advertised
+    await chat.approve()
+    assert (done, chat.text) == (["deploy v2", "notify v2"], "v2 is out.")

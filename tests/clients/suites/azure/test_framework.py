@@ -1,0 +1,72 @@
+"""agent-framework's clients for Azure: a project's models, a project's agents, an Azure endpoint."""
+
+import pytest
+from agent_framework import Agent, tool
+from agent_framework.foundry import FoundryAgent, FoundryChatClient
+from agent_framework.openai import OpenAIChatClient
+
+from harness import surfaced
+from harness.items import file_citation, file_search_call, function_call, message
+
+CITED = message("See the report.", annotations=[file_citation("file-1", "report.pdf", 14)])
+
+
+@pytest.fixture(params=["foundry", "azure"])
+def chat(mock, async_credential, request):
+    if request.param == "foundry":
+        return FoundryChatClient(project_endpoint=mock.project_endpoint, model="mine", credential=async_credential)
+    return OpenAIChatClient(azure_endpoint=mock.azure_endpoint, api_key=mock.api_key, model="mine")
+
+
+@tool(approval_mode="never_require")
+def deploy(ref: str) -> str:
+    """Deploy a reference."""
+    return f"{ref} is live"
+
+
+async def test_chat_text(mock, chat):
+    mock.script(message("Hello."))
+    result = await Agent(chat, instructions="Help.").run("hi")
+    assert result.text == "Hello."
+    surfaced(result, mock.said)
+
+
+async def test_chat_stream_with_citations(mock, chat):
+    mock.script([file_search_call(["report"]), CITED])
+    stream = Agent(chat, instructions="Help.").run("hi", stream=True)
+    async for _ in stream:
+        pass
+    surfaced(await stream.get_final_response(), mock.said)
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+async def test_chat_parallel_tools(mock, chat, streamed):
+    mock.script([function_call("deploy", {"ref": ref}) for ref in ("v1", "v2")], message("Both are out."))
+    agent = Agent(chat, instructions="Ship.", tools=[deploy])
+    result = agent.run("Ship both.", stream=streamed)
+    answer = await (result.get_final_response() if streamed else result)
+    assert answer.text == "Both are out."
+    assert [call.answered for call in mock.calls] == [1, 1]
+
+
+async def test_chat_session(mock, chat):
+    mock.script(message("Hello, Ann."), message("You are Ann."))
+    agent = Agent(chat, instructions="Remember.")
+    session = agent.create_session()
+    await agent.run("I am Ann.", session=session)
+    assert (await agent.run("Who am I?", session=session)).text == "You are Ann."
+
+
+async def test_agent_of_a_project(mock, async_credential):
+    mock.organization(agents={"helper": {"model": "mine", "instructions": "Help."}})
+    mock.when(agent="helper").script(function_call("deploy", {"ref": "v2"}), message("v2 is out."))
+    agent = FoundryAgent(
+        project_endpoint=mock.project_endpoint,
+        agent_name="helper",
+        agent_version="1",
+        credential=async_credential,
+        tools=[deploy],
+    )
+    result = await agent.run("Ship.")
+    assert result.text == "v2 is out."
+    assert [call.answered for call in mock.calls] == [1]

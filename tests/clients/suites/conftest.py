@@ -1,0 +1,121 @@
+"""What the tests of the suites share, in whatever environment they run: a fixture for programs in Node, and a record.
+
+With `--environment NAME` only the tests run that have a cell in it; `--outcomes FILE` gets a line of JSON for each.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Generator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import harness
+
+OURS = Path(harness.__file__).parent
+SECTION = "responses-harness"
+NODE_MODULES = Path(sys.prefix) / "node_modules"
+NODE = str(own) if (own := Path(sys.executable).with_name("node")).exists() else "node"
+SECONDS = 60
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--environment", help="run only the tests with a cell in this environment")
+    parser.addoption("--outcomes", type=Path, help="write how each test ended to this file")
+    parser.addoption("--node-modules", type=Path, default=NODE_MODULES, help="the npm packages of the environment")
+
+
+@pytest.fixture
+def node(mock: Any, request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Any]:
+    """Run a program of the suite's folder in Node, led to the mock: `node("chat.mjs", question="hi")`.
+
+    Its input is JSON in `process.argv[2]`, its result the JSON on the last line it prints. All `*.mjs` lie side by side.
+    """
+    (tmp_path / "node_modules").symlink_to(request.config.getoption("--node-modules"))
+    for file in request.path.parent.glob("*.mjs"):
+        shutil.copy(file, tmp_path)
+
+    def run(program: str, **input: Any) -> Any:
+        command = [NODE, str(tmp_path / program), json.dumps(input)]
+        ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS)
+        assert ended.returncode == 0, f"{program} ended with {ended.returncode}:\n{ended.stderr or ended.stdout}"
+        lines = ended.stdout.splitlines()
+        assert lines, f"{program} printed no result:\n{ended.stderr}"
+        return json.loads(lines[-1])
+
+    return run
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what has no cell in the environment; what has none in any runs, and the runner complains."""
+    if environment := config.getoption("--environment"):
+        out = [item for item in items if (cell := _cell(item)) and environment not in _cells(item)[cell]]
+        config.hook.pytest_deselected(items=out)
+        items[:] = [item for item in items if item not in out]
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[Any]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Write down a phase of a test that says something: its body, or what else went wrong."""
+    report = yield
+    file = item.config.getoption("--outcomes")
+    if file and (report.when == "call" or not report.passed):
+        told = {
+            "test": item.name,
+            "cell": _cell(item),
+            "outcome": report.outcome,
+            "seconds": round(report.duration, 2),
+            "says": _says(report, call),
+            "text": report.longreprtext,
+            "losses": _losses(item),
+        }
+        with file.open("a", encoding="utf-8") as out:
+            out.write(json.dumps(told) + "\n")
+    return report
+
+
+def _says(report: pytest.TestReport, call: pytest.CallInfo[Any]) -> list[str]:
+    """What the harness says of a failure: an assertion of its own, and its section of the report."""
+    own = [str(call.excinfo.value)] if call.excinfo and _is_own(call.excinfo) else []
+    return [*own, *(text for title, text in report.sections if title == SECTION)]
+
+
+def _is_own(caught: pytest.ExceptionInfo[BaseException]) -> bool:
+    """Whether it is the harness that judged: an assertion in its code, or `pytest.fail` of its plugin."""
+    if not isinstance(caught.value, AssertionError | pytest.fail.Exception):
+        return False
+    frames = [entry.path for entry in caught.traceback if "_pytest" not in str(entry.path)]
+    return bool(frames) and OURS in Path(str(frames[-1])).parents
+
+
+def _losses(item: pytest.Item) -> list[str]:
+    """The losses of a test, without those that its marker names."""
+    world = getattr(item, "funcargs", {}).get("mock")
+    marker = item.get_closest_marker("harness")
+    named = marker.kwargs.get("losses", ()) if marker else ()
+    return [f"{lost.loss}: {lost.message}" for lost in getattr(world, "losses", ()) if lost.loss not in named]
+
+
+def _cell(item: pytest.Item) -> str | None:
+    """The cell of a test: that of its parameters, else of its function."""
+    names = (item.name, getattr(item, "originalname", None) or item.name)
+    return next((name for name in names if name in _cells(item)), None)
+
+
+def _cells(item: pytest.Item) -> dict[str, dict[str, str]]:
+    return _table(item.path.parent / "suite.toml")
+
+
+@cache
+def _table(file: Path) -> dict[str, dict[str, str]]:
+    cells: dict[str, dict[str, str]] = tomllib.loads(file.read_text(encoding="utf-8")).get("cells", {})
+    return cells

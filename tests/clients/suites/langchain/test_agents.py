@@ -1,0 +1,167 @@
+"""Agents of LangChain: tools in parallel, structured answers, tools of the API, several turns by replay and by chain."""
+
+from __future__ import annotations
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
+from langchain_core.messages import HumanMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import BaseModel
+
+from harness import surfaced
+from harness.items import (
+    code_interpreter_call,
+    container_file_citation,
+    file_citation,
+    file_search_call,
+    function_call,
+    image_generation_call,
+    mcp_call,
+    message,
+    reasoning,
+    search,
+    url_citation,
+    web_search_call,
+)
+
+QUESTIONS = ("How is Paris?", "And tomorrow?", "Thank you.")
+ANSWERS = ("Paris is mild today.", "Tomorrow it will rain.", "You are welcome, any time.")
+PARIS = function_call("get_weather", {"city": "Paris"})
+OSLO = function_call("get_weather", {"city": "Oslo"})
+THREAD = {"configurable": {"thread_id": "ann"}}
+SEALED = {"store": False, "include": ["reasoning.encrypted_content"]}
+MEMORIES = {"replay": {}, "chain": {"use_previous_response_id": True}, "unstored": SEALED}
+VERSIONS = ["responses/v1", "v1"]
+
+
+class Forecast(BaseModel):
+    """The weather to come."""
+
+    city: str
+    degrees: int
+
+
+@tool
+def get_weather(city: str) -> str:
+    """The weather in a city."""
+    return f"{city}: mild"
+
+
+@pytest.fixture(params=VERSIONS)
+def version(request):
+    return {"output_version": request.param}
+
+
+def says(text):
+    return {"messages": [HumanMessage(text)]}
+
+
+async def talk(run, agent):
+    """Ask all questions on one thread."""
+    return tuple([(await run(agent, says(each), config=THREAD))["messages"][-1].text for each in QUESTIONS])
+
+
+def sizes(mock):
+    """How many items each request sends."""
+    return [len(exchange.request.body["input"]) for exchange in mock.exchanges]
+
+
+async def test_parallel_tools_of_an_agent(mock, chat, run, version):
+    mock.script([message("I look."), PARIS, OSLO], message("Both are mild."))
+    state = await run(create_agent(chat(**version), [get_weather]), says("Paris and Oslo?"))
+    assert state["messages"][-1].text == "Both are mild."
+    surfaced(state, mock.said)
+
+
+@pytest.mark.parametrize("strategy", [ProviderStrategy, ToolStrategy])
+async def test_structured_answer(mock, chat, run, strategy):
+    said = '{"city": "Paris", "degrees": 18}'
+    mock.script(PARIS, message(said) if strategy is ProviderStrategy else function_call("Forecast", said))
+    agent = create_agent(chat(), [get_weather], response_format=strategy(Forecast))
+    state = await run(agent, says("How is Paris?"))
+    assert state["structured_response"] == Forecast(city="Paris", degrees=18)
+
+
+@pytest.mark.parametrize(("memory", "grown"), [("replay", [2, 5, 7, 9]), ("unstored", [2, 5, 7, 9])])
+async def test_replay(mock, chat, run, version, memory, grown):
+    mock.script([reasoning("**Looking**"), PARIS], *map(message, ANSWERS))
+    model = chat("gpt-5", **MEMORIES[memory], **version)
+    agent = create_agent(model, [get_weather], system_prompt="Be short.", checkpointer=InMemorySaver())
+    assert (await talk(run, agent), sizes(mock)) == (ANSWERS, grown)
+
+
+async def test_chain(mock, chat, run, version):
+    mock.script([reasoning("**Looking**"), PARIS], *map(message, ANSWERS))
+    model = chat("gpt-5", use_previous_response_id=True, **version)
+    agent = create_agent(model, [get_weather], checkpointer=InMemorySaver())
+    assert (await talk(run, agent), sizes(mock)) == (ANSWERS, [1, 1, 1, 1])
+
+
+async def test_agent_as_a_tool(mock, chat, run):
+    mock.when(instructions="lead").script(function_call("ask_ops", {"question": "Is v2 out?"}), message("Yes, it is."))
+    mock.when(instructions="ops").script(message("v2 is out."))
+    ops = create_agent(chat(), [], system_prompt="You are ops.")
+
+    @tool
+    async def ask_ops(question: str) -> str:
+        """Ask ops."""
+        return (await run(ops, says(question)))["messages"][-1].text
+
+    lead = create_agent(chat(), [ask_ops], system_prompt="You are the lead.")
+    assert (await run(lead, says("Is v2 out?")))["messages"][-1].text == "Yes, it is."
+
+
+async def test_another_agent_goes_on(mock, chat, run):
+    mock.when(instructions="researcher").script(PARIS, message("It is mild."))
+    mock.when(instructions="writer").script(message("Mild days in Paris."))
+    found = await run(create_agent(chat(), [get_weather], system_prompt="You are the researcher."), says("Paris?"))
+    writer = create_agent(chat(), [], system_prompt="You are the writer.")
+    state = await run(writer, {"messages": [*found["messages"], HumanMessage("Write it up.")]})
+    assert state["messages"][-1].text == "Mild days in Paris."
+
+
+@pytest.fixture(params=MEMORIES)
+def two_turns(mock, chat, ask, version, request):
+    """Ask a model with a tool of the API, then thank it; the message of the first turn."""
+
+    async def play(tool, *turn):
+        mock.script([reasoning("**Looking**"), *turn], message("You are welcome."))
+        model = chat("gpt-5", **MEMORIES[request.param], **version).bind_tools([tool])
+        first = await ask(model, "Please do it.")
+        surfaced(first, mock.said)
+        second = await ask(model, [HumanMessage("Please do it."), first, HumanMessage("Thank you.")])
+        assert second.text == "You are welcome."
+        return first
+
+    return play
+
+
+async def test_web_search(two_turns):
+    found = search("weather paris", sources=["https://example.org/paris"])
+    note = url_citation("https://example.org/paris", "Paris", cite="mild")
+    await two_turns({"type": "web_search"}, web_search_call(found), message("Paris is mild.", annotations=[note]))
+
+
+async def test_code(two_turns):
+    note = container_file_citation("cntr_1", "cfile_1", "plot.png", cite="plot.png")
+    tool = {"type": "code_interpreter", "container": {"type": "auto"}}
+    await two_turns(tool, code_interpreter_call("plot()"), message("See plot.png.", annotations=[note]))
+
+
+async def test_file_search(mock, two_turns):
+    store = mock.vector_store(mock.file("guide.txt", "Store it cold."))
+    answer = message("Store it cold.", annotations=[file_citation("file-guide", "guide.txt", cite="cold")])
+    await two_turns({"type": "file_search", "vector_store_ids": [store]}, file_search_call("storage"), answer)
+
+
+async def test_image(two_turns):
+    first = await two_turns({"type": "image_generation"}, image_generation_call(), message("Here."))
+    assert any(block["type"] in ("image", "image_generation_call") for block in first.content)
+
+
+async def test_hosted_mcp_without_leave(mock, two_turns):
+    mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live"})
+    address = {"server_label": "prod", "server_url": "https://mcp.example.org/sse", "require_approval": "never"}
+    await two_turns({"type": "mcp", **address}, mcp_call("prod", "deploy", {"ref": "v2"}), message("v2 is out."))

@@ -1,0 +1,173 @@
+"""A chat model of langchain-openai, in each output version: text, tools, structured output, citations, reasoning."""
+
+from __future__ import annotations
+
+import pytest
+from langchain_core.messages import HumanMessage, ToolMessage
+from langchain_core.tools import tool
+from pydantic import BaseModel
+
+from harness import surfaced
+from harness.ending import incomplete
+from harness.items import file_citation, file_search_call, function_call, message, reasoning, refusal, url_citation
+
+PARIS = function_call("get_weather", {"city": "Paris"})
+OSLO = function_call("get_weather", {"city": "Oslo"})
+VERSIONS = ["responses/v1", "v1"]
+
+
+class Forecast(BaseModel):
+    """The weather to come."""
+
+    city: str
+    degrees: int
+
+
+@tool
+def get_weather(city: str) -> str:
+    """The weather in a city."""
+    return f"{city}: mild"
+
+
+@pytest.fixture(params=VERSIONS)
+def version(request):
+    return {"output_version": request.param}
+
+
+async def use_tools(ask, model, said, question):
+    """Ask until no tool is wanted; all messages."""
+    messages = [*said, HumanMessage(question)]
+    while calls := (answer := await ask(model, messages)).tool_calls:
+        messages += [answer, *(get_weather.invoke(call) for call in calls)]
+    return [*messages, answer]
+
+
+async def test_text(mock, chat, ask, version):
+    mock.script(message(["It ", "is ", "mild."]))
+    result = await ask(chat(**version), "How is Paris?")
+    assert result.text == "It is mild."
+    surfaced(result, mock.said)
+
+
+async def test_chunks(mock, chat, version):
+    mock.script(message(["It ", "is ", "mild."]))
+    chunks = [chunk async for chunk in chat(**version).astream("How is Paris?")]
+    assert [chunk.text for chunk in chunks if chunk.text] == ["It ", "is ", "mild."]
+    surfaced(chunks, mock.said)
+
+
+async def test_text_awaited(mock, chat):
+    mock.script(message("It is mild."))
+    surfaced(await chat().ainvoke("How is Paris?"), mock.said)
+
+
+def test_chunks_without_a_loop(mock, chat):
+    mock.script(message(["It ", "is ", "mild."]))
+    surfaced(list(chat().stream("How is Paris?")), mock.said)
+
+
+async def test_tools_one_after_the_other(mock, chat, ask, version):
+    mock.script(PARIS, OSLO, message("Both are mild."))
+    *_, result = await use_tools(ask, chat(**version).bind_tools([get_weather]), [], "Paris and Oslo?")
+    assert result.text == "Both are mild."
+    surfaced(result, mock.said)
+
+
+async def test_parallel_tools(mock, chat, ask, version):
+    mock.script([message("I look."), PARIS, OSLO], message("Both are mild."))
+    model = chat(**version).bind_tools([get_weather], parallel_tool_calls=True, strict=True)
+    *_, result = await use_tools(ask, model, [], "Paris and Oslo?")
+    assert result.text == "Both are mild."
+    assert [call.outputs[0][1] for call in mock.calls] == ["Paris: mild", "Oslo: mild"]
+
+
+async def test_forced_tool(mock, chat, ask):
+    mock.script(PARIS)
+    result = await ask(chat().bind_tools([get_weather], tool_choice="get_weather"), "How is Paris?")
+    assert [call["args"] for call in result.tool_calls] == [{"city": "Paris"}]
+    surfaced(result, mock.said)
+
+
+@pytest.mark.parametrize("method", ["json_schema", "function_calling"])
+async def test_structured_output(mock, chat, ask, method):
+    said = '{"city": "Paris", "degrees": 18}'
+    mock.script(message(said) if method == "json_schema" else function_call("Forecast", said))
+    model = chat().with_structured_output(Forecast, method=method, include_raw=True)
+    result = await ask(model, "How is Paris?")
+    assert result["parsed"] == Forecast(city="Paris", degrees=18)
+    surfaced(result["raw"], mock.said)
+
+
+async def test_refusal(mock, chat, ask, version):
+    mock.script(message(refusal("I do not say that.")), message("Gladly."))
+    first = await ask(chat(**version), "Say it.")
+    surfaced(first, mock.said)
+    second = await ask(chat(**version), [HumanMessage("Say it."), first, HumanMessage("Then something else.")])
+    assert second.text == "Gladly."
+
+
+async def test_web_citation(mock, chat, ask, version):
+    note = url_citation("https://example.org/paris", "Paris", cite="mild")
+    mock.script(message("Paris is mild.", annotations=[note]), message("It stays so."))
+    first = await ask(chat(**version), "How is Paris?")
+    surfaced(first, mock.said)
+    second = await ask(chat(**version), [HumanMessage("How is Paris?"), first, HumanMessage("And tomorrow?")])
+    assert second.text == "It stays so."
+
+
+async def test_file_citation(mock, chat, ask, version):
+    note = file_citation("file-guide", "guide.txt", cite="cold")
+    mock.script([file_search_call("storage"), message("Store it cold.", annotations=[note])], message("In the fridge."))
+    store = mock.vector_store(mock.file("guide.txt", "Store it cold."))
+    model = chat(**version).bind_tools([{"type": "file_search", "vector_store_ids": [store]}])
+    first = await ask(model, "How is it stored?")
+    surfaced(first, mock.said)
+    second = await ask(model, [HumanMessage("How is it stored?"), first, HumanMessage("Where?")])
+    assert second.text == "In the fridge."
+
+
+async def test_reasoning_is_replayed(mock, chat, ask, version):
+    mock.script([reasoning(["**Looking**", "**up**"]), PARIS], [reasoning("**Done**"), message("It is mild.")])
+    mock.script(message("Yes."))
+    model = chat("gpt-5", reasoning={"effort": "low", "summary": "auto"}, **version).bind_tools([get_weather])
+    first = await use_tools(ask, model, [], "How is Paris?")
+    surfaced(first[-1], mock.said)
+    assert (await use_tools(ask, model, first, "Sure?"))[-1].text == "Yes."
+
+
+async def test_reasoning_without_storage_is_replayed_encrypted(mock, chat, ask, version):
+    mock.script([reasoning("**Looking**"), PARIS], [reasoning(), message("It is mild.")], message("Yes."))
+    options = {"store": False, "include": ["reasoning.encrypted_content"], **version}
+    model = chat("gpt-5", **options).bind_tools([get_weather])
+    first = await use_tools(ask, model, [], "How is Paris?")
+    (replayed,) = [item for item in mock.exchanges[1].request.body["input"] if item.get("type") == "reasoning"]
+    assert replayed["encrypted_content"]
+    assert (await use_tools(ask, model, first, "Sure?"))[-1].text == "Yes."
+
+
+async def test_phases_are_kept(mock, chat, ask, version):
+    mock.script([message("I look.", phase="commentary"), PARIS], message("It is mild.", phase="final_answer"))
+    mock.script(message("Yes.", phase="final_answer"))
+    model = chat("gpt-5.6-sol", **version).bind_tools([get_weather])
+    first = await use_tools(ask, model, [], "How is Paris?")
+    assert (await use_tools(ask, model, first, "Sure?"))[-1].text == "Yes."
+
+
+async def test_usage(mock, chat, ask):
+    mock.script([reasoning("**Looking**"), message("It is mild.")])
+    result = await ask(chat("gpt-5"), "How is Paris?")
+    surfaced(result, mock.said, only={"usage"})
+
+
+async def test_cut_by_the_limit(mock, chat, ask):
+    mock.script([message("Once upon a time there was a very long story indeed"), incomplete()])
+    result = await ask(chat(max_tokens=16), "Tell me.")
+    assert result.response_metadata["incomplete_details"]["reason"] == "max_output_tokens"
+
+
+def test_old_output_version(mock, chat):
+    mock.script([message("I look."), PARIS], message("It is mild."))
+    model = chat(output_version="v0").bind_tools([get_weather])
+    first = model.invoke("How is Paris?")
+    answer = ToolMessage("Paris: mild", tool_call_id=first.tool_calls[0]["id"])
+    assert model.invoke([HumanMessage("How is Paris?"), first, answer]).text == "It is mild."

@@ -1,0 +1,185 @@
+"""`litellm.responses` and `litellm.aresponses`: every kind of item, turns by replay and by chain, what is stored."""
+
+from __future__ import annotations
+
+import litellm
+import pytest
+from pydantic import BaseModel
+
+from harness import surfaced
+from harness.items import (
+    code_interpreter_call,
+    container_file_citation,
+    file_citation,
+    file_search_call,
+    function_call,
+    image_generation_call,
+    mcp_call,
+    message,
+    reasoning,
+    refusal,
+    search,
+    url_citation,
+    web_search_call,
+)
+
+PARIS = function_call("get_weather", {"city": "Paris"})
+OSLO = function_call("get_weather", {"city": "Oslo"})
+CITY = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+WEATHER = {"type": "function", "name": "get_weather", "description": "The weather.", "parameters": CITY, "strict": True}
+SEALED = {"store": False, "include": ["reasoning.encrypted_content"]}
+
+
+class Forecast(BaseModel):
+    city: str
+    degrees: int
+
+
+def user(text):
+    return {"type": "message", "role": "user", "content": text}
+
+
+def called(response):
+    """The items of a response as they are sent back, then the outputs of its calls."""
+    items = [item if isinstance(item, dict) else item.model_dump(exclude_none=True) for item in response.output]
+    outputs = [
+        {"type": "function_call_output", "call_id": item["call_id"], "output": "mild"}
+        for item in items
+        if item["type"] == "function_call"
+    ]
+    return items, outputs
+
+
+async def test_text(mock, respond):
+    mock.script(message(["It ", "is ", "mild."]))
+    response = await respond(input="How is Paris?", instructions="Be short.")
+    surfaced(response, mock.said)
+    assert response.output[0].content[0].text == "It is mild."
+
+
+async def test_events(mock):
+    mock.script(message(["It ", "is ", "mild."]))
+    events = [
+        event async for event in await litellm.aresponses(model="openai/gpt-4.1", input="How is Paris?", stream=True)
+    ]
+    surfaced(events, mock.said)
+    deltas = [event.delta for event in events if event.type == "response.output_text.delta"]
+    assert deltas == ["It ", "is ", "mild."]
+
+
+async def test_parallel_tools(mock, respond):
+    mock.script([message("I look."), PARIS, OSLO], message("Both are mild."))
+    first = await respond(input="Paris and Oslo?", tools=[WEATHER])
+    surfaced(first, mock.said)
+    items, outputs = called(first)
+    second = await respond(input=[user("Paris and Oslo?"), *items, *outputs], tools=[WEATHER])
+    assert [call.answered for call in mock.calls] == [1, 1]
+    surfaced(second, mock.said)
+
+
+async def test_structured_output(mock, respond):
+    mock.script(message('{"city": "Paris", "degrees": 18}'))
+    response = await respond(input="How is Paris?", text_format=Forecast)
+    assert Forecast.model_validate_json(response.output[0].content[0].text) == Forecast(city="Paris", degrees=18)
+
+
+async def test_refusal(mock, respond):
+    mock.script(message(refusal("I do not say that.")))
+    surfaced(await respond(input="Say it."), mock.said)
+
+
+async def test_chain(mock, respond):
+    mock.script([reasoning("**Looking**"), PARIS], message("It is mild."), message("You are welcome."))
+    asked = {"model": "openai/gpt-5", "tools": [WEATHER]}
+    first = await respond(input="How is Paris?", **asked)
+    second = await respond(input=called(first)[1], previous_response_id=first.id, **asked)
+    third = await respond(input="Thank you.", previous_response_id=second.id, **asked)
+    assert third.output[0].content[0].text == "You are welcome."
+    assert [len(mock.exchanges[number].request.body["input"]) for number in (1, 2)] == [1, len("Thank you.")]
+
+
+@pytest.mark.parametrize("storage", [{}, SEALED], ids=["stored", "unstored"])
+async def test_reasoning_is_replayed(mock, respond, storage):
+    mock.script([reasoning("**Looking**"), PARIS], message("It is mild."))
+    asked = {"model": "openai/gpt-5", "tools": [WEATHER], **storage}
+    first = await respond(input=[user("How is Paris?")], **asked)
+    items, outputs = called(first)
+    second = await respond(input=[user("How is Paris?"), *items, *outputs], **asked)
+    surfaced(second, mock.said)
+
+
+async def test_citations_are_replayed(mock, respond):
+    notes = [
+        url_citation("https://example.org/paris", "Paris", cite="mild"),
+        file_citation("file-guide", "guide.txt", cite="Paris"),
+        container_file_citation("cntr_1", "cfile_1", "plot.png"),
+    ]
+    mock.script(message("Paris is mild.", annotations=notes), message("It stays so."))
+    first = await respond(input=[user("How is Paris?")])
+    surfaced(first, mock.said)
+    await respond(input=[user("How is Paris?"), *called(first)[0], user("And tomorrow?")])
+
+
+@pytest.mark.parametrize("storage", [{}, SEALED], ids=["stored", "unstored"])
+async def test_tools_of_the_api(mock, respond, storage):
+    mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live"})
+    store = mock.vector_store(mock.file("guide.txt", "Store it cold."))
+    tools = [
+        {"type": "web_search"},
+        {"type": "code_interpreter", "container": {"type": "auto"}},
+        {"type": "file_search", "vector_store_ids": [store]},
+        {"type": "image_generation"},
+        {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org", "require_approval": "never"},
+    ]
+    calls = [
+        web_search_call(search("weather paris")),
+        code_interpreter_call("print(6*7)"),
+        file_search_call("storage"),
+        image_generation_call(),
+        mcp_call("prod", "deploy", {"ref": "v2"}),
+    ]
+    mock.script([*calls, message("All is done.")], message("You are welcome."))
+    asked = {"model": "openai/gpt-5", "tools": tools, **storage}
+    first = await respond(input=[user("Do it all.")], **asked)
+    surfaced(first, mock.said)
+    second = await respond(input=[user("Do it all."), *called(first)[0], user("Thank you.")], **asked)
+    surfaced(second, mock.said)
+
+
+async def test_approval(mock, respond):
+    shipped = []
+    mock.mcp("prod", {"deploy": lambda ref: shipped.append(ref) or f"{ref} is live"})
+    mock.script([mcp_call("prod", "deploy", {"ref": "v2"}), message("v2 is out.")])
+    tools = [{"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org"}]
+    asked = await respond(input="Ship v2.", tools=tools)
+    waiting = called(asked)[0][-1]
+    answer = {"type": "mcp_approval_response", "approval_request_id": waiting["id"], "approve": True}
+    done = await respond(input=[answer], previous_response_id=asked.id, tools=tools)
+    assert (done.output[-1].content[0].text, shipped) == ("v2 is out.", ["v2"])
+
+
+async def test_usage(mock, respond):
+    mock.script([reasoning("**Looking**"), message("It is mild.")])
+    surfaced(await respond(model="openai/gpt-5", input="How is Paris?"), mock.said, only={"usage"})
+
+
+def test_stored_response(mock):
+    mock.script(message("It is mild."))
+    made = litellm.responses(model="openai/gpt-4.1", input="How is Paris?")
+    assert litellm.get_responses(made.id).output[0].content[0].text == "It is mild."
+    (asked,) = litellm.list_input_items(made.id)["data"]
+    assert asked["content"][0]["text"] == "How is Paris?"
+    assert litellm.delete_responses(made.id).deleted
+
+
+async def test_background(mock):
+    mock.script(message("It is mild."))
+    made = await litellm.aresponses(model="openai/gpt-4.1", input="How is Paris?", background=True)
+    while made.status in ("queued", "in_progress"):
+        made = await litellm.aget_responses(made.id)
+    assert (made.status, made.output[0].content[0].text) == ("completed", "It is mild.")

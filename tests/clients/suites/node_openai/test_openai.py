@@ -1,0 +1,167 @@
+"""The npm package `openai`: one response, a stream, structured output, tools, what is stored."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness import surfaced
+from harness.ending import incomplete
+from harness.items import file_citation, file_search_call, function_call, mcp_call, message, reasoning, url_citation
+
+PARIS = function_call("get_weather", {"city": "Paris"})
+OSLO = function_call("get_weather", {"city": "Oslo"})
+CITED = message(
+    "See the report and the page.",
+    annotations=[
+        file_citation("file-1", "report.pdf", cite="the report"),
+        url_citation("https://example.org", "A page", cite="the page"),
+    ],
+)
+
+
+def test_text(mock, play):
+    mock.script(message("Hello."))
+    response = play("text")
+    assert response["output_text"] == "Hello."
+    surfaced(response, mock.said)
+
+
+def test_refusal_and_incomplete(mock, play):
+    mock.script([message("Once upon"), incomplete("content_filter")])
+    response = play("text")
+    assert (response["status"], response["output_text"]) == ("incomplete", "Once upon")
+
+
+def test_events(mock, play):
+    mock.script([reasoning("**Looking**"), file_search_call(["report"]), CITED])
+    events = play("events")
+    assert [event["sequence_number"] for event in events] == list(range(len(events)))
+    surfaced(events, mock.said)
+
+
+def test_stream_helper(mock, play):
+    mock.script(message(["Hel", "lo."]))
+    told = play("helper")
+    assert told["deltas"] == [["Hel", "Hel"], ["lo.", "Hello."]]
+    surfaced(told["final"], mock.said)
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+def test_structured_output(mock, play, stream):
+    mock.script(message('{"city": "Paris", "degrees": 18}'))
+    assert play("parsed", stream=stream) == {"city": "Paris", "degrees": 18}
+
+
+def test_structured_calls(mock, play):
+    mock.script([PARIS, OSLO])
+    assert play("parsedCalls") == [["get_weather", {"city": "Paris"}], ["get_weather", {"city": "Oslo"}]]
+
+
+@pytest.mark.parametrize("state", ["chain", "replay"])
+def test_parallel_tools(mock, play, state):
+    mock.script([PARIS, OSLO], PARIS, message("Both are mild."))
+    response = play(state)
+    assert response["output_text"] == "Both are mild."
+    assert [call.answered for call in mock.calls] == [1, 1, 1]
+    assert len(mock.exchanges) == 3
+    surfaced(response, mock.said)
+
+
+def test_reasoning_is_replayed_encrypted(mock, play):
+    mock.script([reasoning("**Looking**"), PARIS], message("It is mild."))
+    assert play("replay")["output_text"] == "It is mild."
+    thought = mock.exchanges[1].request.body["input"][1]
+    assert (thought["type"], bool(thought["encrypted_content"])) == ("reasoning", True)
+
+
+def test_citations_are_replayed(mock, play):
+    mock.script([file_search_call(["report"]), CITED], message("Yes."), message("No."))
+    history = play("streamedReplay", questions=["What?", "Sure?", "Not?"])
+    assert [item["role"] for item in history if "role" in item] == ["user", "assistant"] * 3
+    assert mock.exchanges[2].request.body["input"][2]["content"][0]["annotations"] == mock.said[0].annotations
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+def test_tool_runner(mock, play, stream):
+    mock.script([reasoning("**Looking**"), PARIS, OSLO], message("Both are mild."))
+    assert play("runner", stream=stream)["output_text"] == "Both are mild."
+    assert [call.answered for call in mock.calls] == [1, 1]
+
+
+def test_tool_runner_approves(mock, play):
+    mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live"})
+    mock.script([PARIS, mcp_call("prod", "deploy", {"ref": "v2"})], message("v2 is out."))
+    assert play("runner", mcp=True)["output_text"] == "v2 is out."
+    assert [(each.approve, each.executed) for each in mock.approvals] == [(True, 1)]
+
+
+@pytest.mark.parametrize("approve", [True, False], ids=["approve", "deny"])
+def test_approvals(mock, play, approve):
+    mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live", "announce": "Done."})
+    mock.script(
+        [mcp_call("prod", "deploy", {"ref": "v2"}), mcp_call("prod", "announce"), message("That is settled.")],
+        *([] if approve else [message("That is settled.")]),
+    )
+    response = play("approvals", approve=approve)
+    assert response["output_text"] == "That is settled."
+    assert [(each.approve, each.executed) for each in mock.approvals] == [(approve, int(approve))] * 2
+
+
+def test_background(mock, play):
+    mock.script(message("Hello."))
+    surfaced(play("background"), mock.said)
+
+
+def test_cancel(mock, play):
+    mock.script(message("Hello."))
+    assert play("cancelled") == "cancelled"
+
+
+def test_stream_is_taken_up_again(mock, play):
+    mock.script(message(["Hel", "lo."]))
+    told = play("resumed", after=4)
+    assert told["numbers"] == list(range(len(told["numbers"])))
+    assert (told["last"]["type"], told["output_text"]) == ("response.completed", "Hello.")
+
+
+def test_delete(mock, play):
+    mock.script(message("Hello."))
+    gone = play("deleted")
+    assert (gone["kind"], gone["status"]) == ("NotFoundError", 404)
+
+
+def test_input_items_come_in_pages(mock, play):
+    mock.script(message("Hello."))
+    assert play("inputItems") == ["one", "two", "three"]
+    assert [exchange.request.query.get("limit") for exchange in mock.exchanges[1:]] == [2, 2]
+
+
+def test_input_tokens(mock, play):
+    assert play("inputTokens")["input_tokens"] > 0
+
+
+def test_compact(mock, play):
+    mock.script(message("Hello."), message("Go on."))
+    told = play("compacted")
+    assert (told["object"], told["kinds"][-1], told["output_text"]) == ("response.compaction", "compaction", "Go on.")
+
+
+def test_conversation(mock, play):
+    mock.script(message("You are Ann."))
+    told = play("conversation")
+    assert told["output_text"] == "You are Ann."
+    assert told["texts"] == ["I am Ann.", "Who am I?", "You are Ann."]
+    assert (told["topic"], told["same"], told["left"], told["gone"]["status"]) == ("names", True, 2, 404)
+
+
+def test_socket(mock, node):
+    mock.script(PARIS, message(["It is ", "mild."]), message(["Hello."]))
+    told = node("socket.mjs")
+    assert told["deltas"] == ["It is ", "mild.", "Hello."]
+    assert (told["error"]["param"], told["again"]["output"][0]["content"][0]["text"]) == ("temperature", "Hello.")
+    surfaced(told["final"], mock.said)
+
+
+def test_azure(mock, play):
+    mock.script(message("Hello."))
+    surfaced(play("azure", endpoint=mock.azure_endpoint), mock.said)

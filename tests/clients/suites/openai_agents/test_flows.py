@@ -1,0 +1,95 @@
+"""One agent of openai-agents: text, streams, tools, structured output, citations, reasoning."""
+
+from __future__ import annotations
+
+from agents import Agent, FileSearchTool, ModelSettings, RunConfig, Runner, function_tool
+from openai.types.shared import Reasoning
+from pydantic import BaseModel
+
+from harness import surfaced
+from harness.items import file_citation, file_search_call, function_call, message, reasoning
+
+PARIS = function_call("get_weather", {"city": "Paris"})
+OSLO = function_call("get_weather", {"city": "Oslo"})
+
+
+class Forecast(BaseModel):
+    city: str
+    degrees: int
+
+
+@function_tool
+def get_weather(city: str) -> str:
+    """The weather in a city."""
+    return f"{city}: mild"
+
+
+async def test_text(mock, model, run):
+    mock.script(message("It is mild."))
+    result = await run(Agent("Clerk", instructions="Be short.", model=model), "How is Paris?")
+    assert result.final_output == "It is mild."
+    surfaced(result, mock.said)
+
+
+async def test_stream(mock, model):
+    mock.script(PARIS, message(["It ", "is ", "mild."]))
+    clerk = Agent("Clerk", model=model, tools=[get_weather])
+    result = Runner.run_streamed(clerk, "How is Paris?", run_config=RunConfig(tracing_disabled=True))
+    deltas, names = [], []
+    async for event in result.stream_events():
+        if event.type == "raw_response_event" and event.data.type == "response.output_text.delta":
+            deltas.append(event.data.delta)
+        if event.type == "run_item_stream_event":
+            names.append(event.name)
+    assert deltas == ["It ", "is ", "mild."]
+    assert names == ["tool_called", "tool_output", "message_output_created"]
+    surfaced(result, mock.said)
+
+
+async def test_tools_one_after_the_other(mock, model, run):
+    mock.script(PARIS, OSLO, message("Both are mild."))
+    result = await run(Agent("Clerk", model=model, tools=[get_weather]), "Paris and Oslo?")
+    assert result.final_output == "Both are mild."
+    surfaced(result, mock.said)
+
+
+async def test_parallel_tools(mock, model, run):
+    mock.script([PARIS, OSLO], message("Both are mild."))
+    result = await run(Agent("Clerk", model=model, tools=[get_weather]), "Paris and Oslo?")
+    outputs = [item["output"] for item in mock.exchanges[1].request.body["input"] if "output" in item]
+    assert (result.final_output, outputs) == ("Both are mild.", ["Paris: mild", "Oslo: mild"])
+    surfaced(result, mock.said)
+
+
+async def test_structured_output(mock, model, run):
+    mock.script(message('{"city": "Paris", "degrees": 18}'))
+    result = await run(Agent("Clerk", model=model, output_type=Forecast), "How is Paris?")
+    assert result.final_output == Forecast(city="Paris", degrees=18)
+    surfaced(result, mock.said)
+
+
+async def test_citations_are_kept_in_the_next_turn(mock, model, run):
+    note = file_citation("file-guide", "guide.txt", cite="cold")
+    mock.script([file_search_call("storage"), message("Store it cold.", annotations=[note])], message("In the fridge."))
+    store = mock.vector_store(mock.file("guide.txt", "Store it cold."))
+    clerk = Agent("Clerk", model=model, tools=[FileSearchTool([store], include_search_results=True)])
+    first = await run(clerk, "How is it stored?")
+    surfaced(first, mock.said, only={"text", "annotations"})
+    second = await run(clerk, [*first.to_input_list(), {"role": "user", "content": "Where?"}])
+    assert second.final_output == "In the fridge."
+
+
+async def test_reasoning_of_a_stored_response_is_replayed(mock, thinking, run):
+    mock.script([reasoning("**Looking up**"), PARIS], message("It is mild."))
+    result = await run(Agent("Clerk", model=thinking, tools=[get_weather]), "How is Paris?")
+    assert result.final_output == "It is mild."
+    surfaced(result, mock.said)
+
+
+async def test_reasoning_without_storage_is_replayed_encrypted(mock, thinking, run):
+    mock.script([reasoning("**Looking up**"), PARIS], message("It is mild."))
+    settings = ModelSettings(
+        store=False, response_include=["reasoning.encrypted_content"], reasoning=Reasoning(effort="low")
+    )
+    result = await run(Agent("Clerk", model=thinking, tools=[get_weather], model_settings=settings), "How is Paris?")
+    assert result.final_output == "It is mild."

@@ -1,0 +1,72 @@
+"""Several turns of openai-agents: replayed, chained, in a conversation of the API, in sessions of the client."""
+
+from __future__ import annotations
+
+import pytest
+from agents import Agent, OpenAIConversationsSession, SQLiteSession, function_tool
+from openai import AsyncOpenAI
+
+from harness import surfaced
+from harness.items import function_call, message, reasoning
+
+QUESTIONS = ("How is Paris?", "And tomorrow?", "Thank you.")
+ANSWERS = ("Paris is mild today.", "Tomorrow it will rain.", "You are welcome, any time.")
+LOOK = [reasoning("**Looking up**"), function_call("get_weather", {"city": "Paris"})]
+
+
+@function_tool
+def get_weather(city: str) -> str:
+    """The weather in a city."""
+    return f"{city}: mild"
+
+
+@pytest.fixture
+def clerk(mock, thinking):
+    mock.script(LOOK, *map(message, ANSWERS))
+    return Agent("Clerk", instructions="Be short.", model=thinking, tools=[get_weather])
+
+
+def sizes(mock):
+    """How many items each request sends."""
+    return [len(exchange.request.body["input"]) for exchange in mock.exchanges if exchange.request.path == "/responses"]
+
+
+async def test_replay(mock, clerk, run):
+    history, said = [], []
+    for question in QUESTIONS:
+        result = await run(clerk, [*history, {"role": "user", "content": question}])
+        surfaced(result, mock.said)
+        history = result.to_input_list()
+        said.append(result.final_output)
+    assert (tuple(said), sizes(mock)) == (ANSWERS, [1, 4, 6, 8])
+
+
+async def test_chain(mock, clerk, run):
+    last, said = None, []
+    for question in QUESTIONS:
+        result = await run(clerk, question, previous_response_id=last, auto_previous_response_id=True)
+        surfaced(result, mock.said)
+        last = result.last_response_id
+        said.append(result.final_output)
+    assert (tuple(said), sizes(mock)) == (ANSWERS, [1, 1, 1, 1])
+
+
+async def test_conversation(mock, clerk, run):
+    conversation = await AsyncOpenAI().conversations.create()
+    said = [(await run(clerk, question, conversation_id=conversation.id)).final_output for question in QUESTIONS]
+    assert (tuple(said), sizes(mock)) == (ANSWERS, [1, 1, 1, 1])
+
+
+async def test_session(mock, clerk, run):
+    session = SQLiteSession("ann")
+    said = [(await run(clerk, question, session=session)).final_output for question in QUESTIONS]
+    session.close()
+    assert (tuple(said), sizes(mock)) == (ANSWERS, [1, 4, 6, 8])
+
+
+async def test_session_in_a_conversation_of_the_api(mock, model, run):
+    mock.script(LOOK[1:], *map(message, ANSWERS))
+    clerk = Agent("Clerk", instructions="Be short.", model=model, tools=[get_weather])
+    session = OpenAIConversationsSession(openai_client=AsyncOpenAI())
+    said = [(await run(clerk, question, session=session)).final_output for question in QUESTIONS]
+    assert (tuple(said), sizes(mock)) == (ANSWERS, [1, 3, 5, 7])

@@ -1,0 +1,117 @@
+"""Several turns of pydantic-ai: replayed, chained, in a conversation of the API, over a WebSocket."""
+
+from __future__ import annotations
+
+import pytest
+from openai import AsyncOpenAI
+from pydantic_ai import Agent, ModelMessagesTypeAdapter
+from pydantic_ai.models.openai import OpenAIResponsesModel
+
+from harness.items import function_call, message, reasoning
+
+QUESTIONS = ("How is Paris?", "And tomorrow?", "Thank you.")
+ANSWERS = ("Paris is mild today.", "Tomorrow it will rain.", "You are welcome, any time.")
+LOOK = [reasoning("**Looking up**"), function_call("get_weather", {"city": "Paris"})]
+
+
+def get_weather(city: str) -> str:
+    """The weather in a city."""
+    return f"{city}: mild"
+
+
+@pytest.fixture
+def clerk(mock, thinking):
+    mock.script(LOOK, *map(message, ANSWERS))
+    return Agent(thinking, instructions="Be short.", tools=[get_weather])
+
+
+def sizes(mock):
+    """How many items each request sends."""
+    return [len(exchange.request.body["input"]) for exchange in mock.exchanges if exchange.request.path == "/responses"]
+
+
+async def talk(run, agent, **settings):
+    """Ask all questions, each with the messages so far."""
+    messages, said = [], []
+    for question in QUESTIONS:
+        result = await run(agent, question, message_history=messages, model_settings=settings)
+        messages = result.all_messages()
+        said.append(result.output)
+    return tuple(said)
+
+
+async def test_replay(mock, clerk, run):
+    assert (await talk(run, clerk), sizes(mock)) == (ANSWERS, [1, 4, 6, 8])
+
+
+async def test_replay_of_saved_messages(mock, clerk, run):
+    messages, said = b"[]", []
+    for question in QUESTIONS:
+        history = ModelMessagesTypeAdapter.validate_json(messages)
+        result = await run(clerk, question, message_history=history)
+        messages = result.all_messages_json()
+        said.append(result.output)
+    assert (tuple(said), sizes(mock)) == (ANSWERS, [1, 4, 6, 8])
+
+
+async def test_replay_without_storage(mock, clerk, run):
+    assert (await talk(run, clerk, openai_store=False), sizes(mock)) == (ANSWERS, [1, 4, 6, 8])
+
+
+async def test_thoughts_are_replayed_as_text(mock, clerk, run):
+    assert await talk(run, clerk, openai_send_reasoning_ids=False) == ANSWERS
+
+
+async def test_chain(mock, clerk, run):
+    said = await talk(run, clerk, openai_previous_response_id="auto")
+    assert (said, sizes(mock)) == (ANSWERS, [1, 1, 1, 1])
+
+
+async def test_conversation(mock, clerk, run):
+    conversation = await AsyncOpenAI().conversations.create()
+    said = await talk(run, clerk, openai_conversation_id=conversation.id)
+    assert (said, sizes(mock)) == (ANSWERS, [1, 1, 1, 1])
+
+
+async def test_background(mock, clerk, run):
+    assert await talk(run, clerk, openai_background=True) == ANSWERS
+
+
+async def test_another_agent_goes_on(mock, model, run):
+    mock.when(instructions="researcher").script(function_call("get_weather", {"city": "Paris"}), message("It is mild."))
+    mock.when(instructions="writer").script(message("Mild days in Paris."))
+    found = await run(Agent(model, instructions="You are the researcher.", tools=[get_weather]), "How is Paris?")
+    writer = Agent(model, instructions="You are the writer.")
+    result = await run(writer, "Write it up.", message_history=found.all_messages())
+    assert result.output == "Mild days in Paris."
+
+
+async def test_agent_as_a_tool(mock, model, run):
+    mock.when(instructions="lead").script(function_call("ask_ops", {"question": "Is v2 out?"}), message("Yes, it is."))
+    mock.when(instructions="ops").script(message("v2 is out."))
+    lead, ops = (Agent(model, instructions=f"You are the {name}.") for name in ("lead", "ops"))
+
+    @lead.tool_plain
+    async def ask_ops(question: str) -> str:
+        return (await run(ops, question)).output
+
+    assert (await run(lead, "Is v2 out?")).output == "Yes, it is."
+
+
+async def test_socket(mock, clerk, run):
+    said = await talk(run, clerk, openai_transport="websocket")
+    assert (said, sizes(mock)) == (ANSWERS, [1, 1, 1, 1])
+    assert {exchange.request.method for exchange in mock.exchanges} == {"WS"}
+
+
+async def test_socket_without_storage(mock, clerk, run):
+    said = await talk(run, clerk, openai_transport="websocket", openai_store=False)
+    assert (said, sizes(mock)) == (ANSWERS, [1, 1, 6, 8])
+
+
+async def test_cache_diagnostics(mock, provider, run):
+    mock.script(*map(message, ANSWERS))
+    agent = Agent(OpenAIResponsesModel("gpt-5.6-sol", provider=provider))
+    assert await talk(run, agent) == ANSWERS
+    compared = mock.exchanges[1].request.body["prompt_cache_options"]["comparison_response_id"]
+    assert compared == mock.said[0].id

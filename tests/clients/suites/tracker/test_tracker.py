@@ -1,0 +1,57 @@
+"""Long tool loops of openai-agents whose memory is kept by the API: every call is answered, in every turn.
+
+How often an address in memory is used again depends on the run. A long input, a tool that is no coroutine and forty turns of
+eight calls leave so many dead addresses that the affected releases never get through.
+"""
+
+from __future__ import annotations
+
+import pytest
+from agents import Agent, OpenAIResponsesModel, RunConfig, Runner, function_tool
+from openai import AsyncOpenAI
+
+from harness.items import function_call, message
+
+TURNS, CALLS = 40, 8
+CHAPTERS = [{"role": "user", "content": f"Read chapter {number}."} for number in range(40)]
+
+
+@function_tool
+def look_up(page: int) -> str:
+    """Read a page."""
+    return f"Page {page}."
+
+
+async def run(mock, streamed, **memory):
+    for turn in range(TURNS):
+        pages = range(turn * CALLS, turn * CALLS + CALLS)
+        mock.script([function_call("look_up", {"page": page}) for page in pages])
+    mock.script(message("Read."))
+    model, config = OpenAIResponsesModel("gpt-4.1", AsyncOpenAI()), RunConfig(tracing_disabled=True)
+    agent = Agent("Reader", model=model, tools=[look_up])
+    if not streamed:
+        return await Runner.run(agent, CHAPTERS, max_turns=TURNS + 1, run_config=config, **memory)
+    result = Runner.run_streamed(agent, CHAPTERS, max_turns=TURNS + 1, run_config=config, **memory)
+    async for _ in result.stream_events():
+        pass
+    return result
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["run", "streamed"])
+async def test_auto_previous_response_id(mock, streamed):
+    result = await run(mock, streamed, auto_previous_response_id=True)
+    assert result.final_output == "Read."
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["run", "streamed"])
+async def test_previous_response_id(mock, client, streamed):
+    mock.script(message("Hello."))
+    first = client.responses.create(model="gpt-4.1", input="hi")
+    result = await run(mock, streamed, previous_response_id=first.id)
+    assert result.final_output == "Read."
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["run", "streamed"])
+async def test_conversation_id(mock, client, streamed):
+    result = await run(mock, streamed, conversation_id=client.conversations.create().id)
+    assert result.final_output == "Read."

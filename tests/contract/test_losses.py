@@ -1,0 +1,118 @@
+"""Every loss, by its own examples: conversations that show it, and right ones that must not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from harness.cases import HEADERS, KEY, OK, body_of
+from harness.catalogue import row_of_loss, sections_of_loss, told_of_loss
+from harness.errors import RegistrationError
+from harness.exchange import Answer, Exchange
+from harness.loss import LOSSES, Loss, loss, losses_of
+from harness.losses import AREAS
+from harness.mock import Mock
+from harness.rule import Case, after
+
+
+def examples(kind: str) -> list:
+    return [
+        pytest.param(one, case, id=f"{one.id}-{index}")
+        for one in LOSSES.values()
+        for index, case in enumerate(getattr(one, kind))
+    ]
+
+
+def played(case: Case) -> Sequence[Exchange]:
+    """The journal of a conversation with a whole mock."""
+    mock, steps = Mock(fallback=lambda _: OK), (*case.before, case)
+    world = mock.open(KEY)
+    world.script(*case.turns, *([OK] * (len(steps) - len(case.turns))))
+    answers: list[Answer] = []
+    for step in steps:
+        path = (step.on or "POST /responses").removeprefix("POST ")
+        answers.append(mock.handle("POST", f"/v1{path}", HEADERS, {}, body_of(step, answers)))
+    return world.exchanges
+
+
+@pytest.mark.parametrize(("expected", "case"), examples("loses"))
+def test_an_example_shows_its_loss_and_no_other(expected: Loss, case: Case) -> None:
+    journal = played(case)
+    found = losses_of(journal, expected.strict)
+    assert {lost.loss for lost in found} == {expected.id}
+    for lost in found:
+        assert lost.exchange == len(journal)
+        assert lost.said in range(1, len(journal))
+        assert f"exchange {lost.said}" in lost.message
+        assert "\n" not in lost.message
+        assert (lost.at.startswith("input"), lost.fix) == (True, expected.fix)
+
+
+@pytest.mark.parametrize(("expected", "case"), examples("keeps"))
+def test_a_right_conversation_loses_nothing(expected: Loss, case: Case) -> None:
+    journal = played(case)
+    assert losses_of(journal, expected.strict) == []
+    assert journal[-1].status == 200
+
+
+@pytest.mark.parametrize("case", [case for one in LOSSES.values() if one.strict for case in one.loses])
+def test_what_may_be_a_right_habit_is_found_only_on_demand(case: Case) -> None:
+    assert losses_of(played(case)) == []
+
+
+def test_examples_are_whole_conversations() -> None:
+    for one in LOSSES.values():
+        assert all(case.before for case in (*one.loses, *one.keeps)), one.id
+
+
+def test_the_losses_that_are_known() -> None:
+    assert {one.id for one in LOSSES.values() if not one.strict} == {
+        *("citation-dropped", "history-replayed", "item-coerced", "call-dropped", "call-altered", "output-altered"),
+        *("output-twice", "text-altered", "reasoning-dropped", "phase-dropped", "order-changed", "partial-taken"),
+    }
+    assert {one.area for one in LOSSES.values()} == set(AREAS)
+
+
+def test_a_loss_is_told_as_a_row_a_page_and_json() -> None:
+    one = LOSSES["call-dropped"]
+    assert row_of_loss(one) == {"id": "call-dropped", "area": "calls", "when": "always", "summary": one.summary}
+    assert [title for title, lines in sections_of_loss(one) if lines] == ["Said so", "Lost", "Kept", "Fix"]
+    told = told_of_loss(one)
+    assert (len(told["loses"]), len(told["keeps"])) == (len(one.loses), len(one.keeps))
+    assert told["loses"][0]["before"][0]["input"] == [{"role": "user", "content": "Ship v2, please."}]
+    assert row_of_loss(LOSSES["text-edited"])["when"] == "strict"
+
+
+def check(asked, past):
+    """A loss."""
+    yield {}
+
+
+def plain(asked, past):
+    """No generator."""
+    return []
+
+
+def bare(asked, past):
+    yield {}
+
+
+EXAMPLE = after({}, {})
+WORDS = {"message": "Lost.", "fix": "Keep it.", "loses": [EXAMPLE], "keeps": [EXAMPLE]}
+
+
+@pytest.mark.parametrize(
+    ("declared", "name", "words", "problem"),
+    [
+        (check, "call_dropped", {}, "loss call-dropped in .* is declared twice"),
+        (plain, "new_loss", {}, "is no generator"),
+        (bare, "new_loss", {}, "has no docstring"),
+        (check, "new_loss", {"keeps": []}, "needs examples of both kinds"),
+        (check, "new_loss", {"loses": []}, "needs examples of both kinds"),
+    ],
+)
+def test_a_loss_declared_wrongly_fails_when_it_is_registered(declared, name, words, problem, monkeypatch) -> None:
+    monkeypatch.setattr(declared, "__name__", name)
+    with pytest.raises(RegistrationError, match=problem):
+        loss(**{**WORDS, **words})(declared)

@@ -1,0 +1,185 @@
+"""The agents of a Foundry project: made, read, listed and forgotten in versions, and asked in the version that is meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from harness.exchange import Answer, Json
+from harness.items import message
+from harness.mock import Mock
+from harness.world import World
+
+KEY = {"api-key": "mine", "content-type": "application/json"}
+PROJECT = "/api/projects/p"
+V1 = {"api-version": "v1"}
+PREVIEW = {"api-version": "2025-11-15-preview"}
+HELPER: Json = {"type": "agent_reference", "name": "helper"}
+
+
+class Project:
+    """What asks a mock at the address of one project."""
+
+    def __init__(self) -> None:
+        self.mock = Mock(fallback=lambda request: [message("Hello.")])
+
+    @property
+    def world(self) -> World:
+        return self.mock.open("mine")
+
+    def ask(self, method: str, path: str, body: Any = None, query: Json = V1) -> Answer:
+        raw = b"" if body is None else body if isinstance(body, bytes) else orjson.dumps(body)
+        return self.mock.handle(method, PROJECT + path, KEY, query, raw)
+
+    def make(self, name: str, **definition: Any) -> Json:
+        body = {"definition": {"kind": "prompt", "model": "mine", **definition}}
+        made: Json = self.ask("POST", f"/agents/{name}/versions", body).body
+        return made
+
+    def respond(self, query: Json | None = None, root: str = "/openai/v1", **body: Any) -> Answer:
+        return self.ask("POST", f"{root}/responses", {"input": "hi", **body}, query or {})
+
+
+@pytest.fixture
+def project() -> Project:
+    return Project()
+
+
+class TestAVersion:
+    def test_is_told_as_recorded(self, project: Project) -> None:
+        made = project.make("helper", instructions="Help.")
+        assert made.pop("created_at") > 0
+        assert made == {
+            "metadata": {},
+            "object": "agent.version",
+            "id": "helper:1",
+            "name": "helper",
+            "version": "1",
+            "description": "",
+            "definition": {"kind": "prompt", "model": "mine", "instructions": "Help."},
+            "status": "active",
+        }
+
+    def test_follows_the_one_before(self, project: Project) -> None:
+        first, second = project.make("helper"), project.make("helper", instructions="Two.")
+        assert project.ask("GET", "/agents/helper/versions/1").body == first
+        assert project.ask("GET", "/agents/helper").body == {
+            "object": "agent",
+            "id": "helper",
+            "name": "helper",
+            "state": "enabled",
+            "configuration_state": "enabled",
+            "versions": {"latest": second},
+        }
+
+    def test_is_listed_newest_first(self, project: Project) -> None:
+        first, second = project.make("helper"), project.make("helper")
+        listed = project.ask("GET", "/agents/helper/versions").body
+        assert (listed["data"], listed["first_id"], listed["has_more"]) == ([second, first], "helper:2", False)
+        after = project.ask("GET", "/agents/helper/versions", query={**V1, "after": "helper:1"}).body
+        assert after == {"data": [], "has_more": False, "object": "list"}
+        page = project.ask("GET", "/agents/helper/versions", query={**V1, "limit": "1", "order": "asc"}).body
+        assert (page["data"], page["has_more"]) == ([first], True)
+        assert len(project.ask("GET", "/agents/helper/versions", query={**V1, "limit": "x"}).body["data"]) == 2
+
+    def test_can_be_forgotten(self, project: Project) -> None:
+        first, _ = project.make("helper"), project.make("helper")
+        deleted = {"object": "agent.version.deleted", "name": "helper", "version": "2", "deleted": True}
+        assert project.ask("DELETE", "/agents/helper/versions/2").body == deleted
+        assert project.ask("GET", "/agents/helper").body["versions"]["latest"] == first
+
+    @pytest.mark.parametrize(
+        ("body", "rule"),
+        [
+            ({}, "agent_version_incomplete"),
+            ({"definition": {"kind": "prompt"}}, "agent_version_incomplete"),
+            (b"{", "body_syntax"),
+            (b"[]", "body_not_object"),
+        ],
+    )
+    def test_must_be_whole(self, project: Project, body: Any, rule: str) -> None:
+        refused = project.ask("POST", "/agents/helper/versions", body)
+        assert (refused.status, refused.rule) == (400, rule)
+
+
+class TestAnAgent:
+    def test_is_listed_unless_another_kind_is_asked_for(self, project: Project) -> None:
+        for name in ("one", "two"):
+            project.make(name)
+        project.ask("POST", "/agents/three/versions", {"definition": {"kind": "workflow"}})
+        listed = project.ask("GET", "/agents").body
+        assert [each["name"] for each in listed["data"]] == ["three", "two", "one"]
+        assert [
+            each["name"] for each in project.ask("GET", "/agents", query={**V1, "kind": "workflow"}).body["data"]
+        ] == ["three"]
+
+    def test_of_the_account_was_there_before(self, project: Project) -> None:
+        project.world.organization(agents={"helper": {"model": "mine"}})
+        assert project.ask("GET", "/agents/helper").body["versions"]["latest"]["version"] == "1"
+        assert project.make("helper")["version"] == "2"
+        assert len(project.ask("GET", "/agents").body["data"]) == 1
+
+    def test_that_is_forgotten_is_gone(self, project: Project) -> None:
+        project.make("helper")
+        deleted = {"object": "agent.deleted", "name": "helper", "deleted": True}
+        assert project.ask("DELETE", "/agents/helper").body == deleted
+        assert project.ask("GET", "/agents").body == {"data": [], "has_more": False, "object": "list"}
+        for method, path in [("GET", ""), ("DELETE", ""), ("GET", "/versions"), ("GET", "/versions/1")]:
+            assert project.ask(method, f"/agents/helper{path}").rule == "agent_not_found"
+        assert project.respond(agent_reference=HELPER).rule == "agent_unknown"
+
+    def test_lives_below_its_project_alone(self, project: Project) -> None:
+        project.make("helper")
+        for path in ("/openai/v1/agents/helper", "/openai/v1/agents"):
+            assert project.ask("GET", path, query={}).status == 404
+        assert project.mock.handle("GET", "/v1/agents", {"authorization": "Bearer mine"}, {}, b"").status == 404
+        assert project.ask("GET", "/agents", query={}).rule == "project_version_missing"
+        assert project.ask("PUT", "/agents/helper").rule == "route_not_found"
+
+
+class TestARequest:
+    def test_is_answered_by_the_version_it_names(self, project: Project) -> None:
+        for text in ("One.", "Two."):
+            project.make("helper", instructions=text)
+        newest = project.respond(agent_reference=HELPER).body
+        first = project.respond(agent_reference={**HELPER, "version": "1"}).body
+        assert (newest["instructions"], newest["agent_reference"]["version"]) == ("Two.", "2")
+        assert (first["instructions"], first["agent_reference"]["version"]) == ("One.", "1")
+        assert project.respond(agent_reference={**HELPER, "version": "3"}).rule == "agent_unknown"
+
+    def test_may_leave_the_model_empty(self, project: Project) -> None:
+        project.make("helper")
+        assert project.respond(agent_reference=HELPER, model="").body["model"] == "mine"
+        assert project.respond(agent_reference=HELPER, model="other").rule == "agent_model_mismatch"
+
+    def test_finds_its_route_by_the_agent_of_its_path(self, project: Project) -> None:
+        project.make("helper")
+        project.world.when(agent="helper").script(message("By path."))
+        said = project.respond(V1, "/agents/helper/endpoint/protocols/openai").body
+        assert said["output"][0]["content"][0]["text"] == "By path."
+        assert said["agent_reference"] == {**HELPER, "version": "1"}
+
+    def test_gets_items_that_name_the_agent(self, project: Project) -> None:
+        body = project.respond(agent_reference=HELPER).body
+        by = {**HELPER, "version": "1"}
+        assert (body["output"][0]["agent_reference"], body["output"][0]["response_id"]) == (by, body["id"])
+        streamed = project.respond(agent_reference=HELPER, stream=True)
+        assert streamed.events is not None
+        items = [event["item"] for event in streamed.events if "item" in event]
+        assert [item["agent_reference"] for item in items] == [by, by]
+        assert streamed.events[-1]["response"]["output"] == [items[-1]]
+        assert "agent_reference" not in project.respond(model="mine").body["output"][0]
+
+    def test_of_a_preview_gets_them_as_recorded(self, project: Project) -> None:
+        body = project.respond(PREVIEW, "/openai", agent_reference=HELPER).body
+        by = {"type": "agent_id", "name": "helper", "version": "1"}
+        assert body["agent"] == by
+        assert "agent_reference" not in body
+        assert body["output"][0]["created_by"] == {"agent": by, "response_id": body["id"]}
+
+    def test_may_send_marked_items_back(self, project: Project) -> None:
+        first = project.respond(agent_reference=HELPER).body
+        again = project.respond(agent_reference=HELPER, input=[*first["output"], {"role": "user", "content": "More."}])
+        assert again.status == 200

@@ -1,0 +1,275 @@
+"""Bad ids on the whole surface: what nobody has, what another key has and what was deleted is a 4xx, on every endpoint.
+
+The endpoints are those that are registered: a new one is held to it by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+import pytest
+
+from harness import schema
+from harness.cases import OK
+from harness.ending import Line
+from harness.exchange import Answer, Json, Request
+from harness.items import function_call, message
+from harness.mock import Mock
+from harness.operation import OPERATIONS, Operation
+from harness.rules.threads import PREFIXES
+
+HI: Json = {"role": "user", "content": "hi"}
+API = [operation for operation in OPERATIONS.values() if not operation.project]
+"""The endpoints of the API; those of a Foundry project have errors in a form of their own."""
+ASKED = [operation for operation in API if "{" in operation.template and "{model}" not in operation.template]
+"""Those about one thing; which models there are is no matter of keys."""
+NAMES = [(operation, name) for operation in ASKED for name in re.findall(r"\{(\w+)\}", operation.template)]
+BODIES: Mapping[str, Json] = {
+    "POST /conversations/{conversation_id}": {"metadata": {}},
+    "POST /conversations/{conversation_id}/items": {"items": [HI]},
+    "POST /threads/{thread_id}/messages": HI,
+    "POST /threads/{thread_id}/runs": {"assistant_id": "{assistant_id}"},
+    "POST /threads/{thread_id}/runs/{run_id}/submit_tool_outputs": {
+        "tool_outputs": [{"tool_call_id": "call_1", "output": "ok"}]
+    },
+    "POST /vector_stores/{vector_store_id}/search": {"query": "Paris"},
+    "POST /vector_stores/{vector_store_id}/files": {"file_id": "{file_id}"},
+    "POST /vector_stores/{vector_store_id}/files/{file_id}": {"attributes": {}},
+    "POST /vector_stores/{vector_store_id}/file_batches": {"file_ids": ["{file_id}"]},
+}
+"""What endpoints ask for; the others take an empty object or nothing."""
+ASK: Json = {"model": "gpt-4.1", "input": "hi"}
+IN_BODIES: list[tuple[str, str, Json]] = [
+    *(
+        (f"POST /responses{path}", "response_id", {**ASK, "previous_response_id": "{response_id}"})
+        for path in ("", "/compact", "/input_tokens")
+    ),
+    ("POST /responses", "conversation_id", {**ASK, "conversation": "{conversation_id}"}),
+    ("POST /responses", "conversation_id", {**ASK, "conversation": {"id": "{conversation_id}"}}),
+    ("POST /responses/input_tokens", "conversation_id", {**ASK, "conversation": "{conversation_id}"}),
+    ("POST /responses", "item_id", {**ASK, "input": [{"type": "item_reference", "id": "{item_id}"}]}),
+    ("POST /conversations", "item_id", {"items": [{"type": "item_reference", "id": "{item_id}"}]}),
+    (
+        "POST /responses",
+        "file_id",
+        {**ASK, "input": [{"role": "user", "content": [{"type": "input_file", "file_id": "{file_id}"}]}]},
+    ),
+    (
+        "POST /responses",
+        "vector_store_id",
+        {**ASK, "tools": [{"type": "file_search", "vector_store_ids": ["{vector_store_id}"]}]},
+    ),
+    ("POST /threads/runs", "assistant_id", {"assistant_id": "{assistant_id}", "thread": {"messages": [HI]}}),
+    ("POST /threads/{thread_id}/runs", "assistant_id", {"assistant_id": "{assistant_id}"}),
+    ("POST /vector_stores", "file_id", {"file_ids": ["{file_id}"]}),
+    ("POST /vector_stores/{vector_store_id}/files", "file_id", {"file_id": "{file_id}"}),
+    ("POST /vector_stores/{vector_store_id}/file_batches", "file_id", {"file_ids": ["{file_id}"]}),
+    ("POST /threads", "file_id", {"tool_resources": {"file_search": {"vector_stores": [{"file_ids": ["{file_id}"]}]}}}),
+]
+"""Endpoints whose bodies name things: endpoint, what is named, body."""
+PREFIX = {
+    **{name: f"{prefix}_" for name, prefix in PREFIXES.items()},
+    "response_id": "resp_",
+    "conversation_id": "conv_",
+    "item_id": "msg_",
+    "file_id": "file-",
+    "vector_store_id": "vs_",
+    "batch_id": "vsfb_",
+}
+DELETES = {
+    name: min(
+        (each.id for each in ASKED if each.id.startswith("DELETE") and each.id.endswith(f"{{{name}}}")),
+        key=len,
+        default="",
+    )
+    for name in PREFIX
+}
+"""How each kind of thing is deleted; runs, steps and batches go with what holds them."""
+DELETABLE = {name for name, call in DELETES.items() if call}
+
+
+AFTERWARDS = ("cancel_synchronous", "file_not_downloadable", "message_while_active", "run_while_active")
+"""Why the state of a thing may refuse what its id does not."""
+
+
+class Tenant:
+    """One key of a mock, which has one thing of each kind; a run waits for the output of `call_1`."""
+
+    def __init__(self, mock: Mock, key: str) -> None:
+        self.mock, self.world = mock, mock.open(key)
+        self.headers = {"authorization": f"Bearer {key}", "openai-beta": "assistants=v2"}
+        self.world.automatic = False
+        conversation = self.made("POST /conversations", {"items": [HI]})
+        assistant = self.made("POST /assistants", {"model": "gpt-4.1"})
+        thread = self.made("POST /threads", {"messages": [HI]})
+        self.ids = {
+            "response_id": self.made("POST /responses", ASK),
+            "conversation_id": conversation,
+            "item_id": self.first(f"/conversations/{conversation}/items"),
+            "assistant_id": assistant,
+            "thread_id": thread,
+            "message_id": self.first(f"/threads/{thread}/messages"),
+            "file_id": (file := self.world.file("a.txt", "Paris")),
+            "vector_store_id": (store := self.world.vector_store(file)),
+            "batch_id": self.made(f"POST /vector_stores/{store}/file_batches", {"file_ids": [file]}),
+        }
+        run = self.made(f"POST /threads/{thread}/runs", {"assistant_id": assistant})
+        self.world.advance(run)
+        self.world.advance(run)
+        self.ids |= {"run_id": run, "step_id": self.first(f"/threads/{thread}/runs/{run}/steps")}
+
+    def send(self, call: str, body: Any = None, query: Mapping[str, str] | None = None) -> Answer:
+        method, _, path = call.partition(" ")
+        raw = b"" if body is None else orjson.dumps(body)
+        return self.mock.handle(method, f"/v1{path}", self.headers, query or {}, raw)
+
+    def made(self, call: str, body: Json) -> str:
+        answer = self.send(call, body)
+        assert answer.status == 200, answer.body
+        return str(answer.body["id"])
+
+    def first(self, path: str) -> str:
+        return str(self.send(f"GET {path}").body["data"][0]["id"])
+
+    def ask(
+        self, call: str, ids: Mapping[str, str], body: Any = None, query: Mapping[str, str] | None = None
+    ) -> Answer:
+        """The answer of an endpoint, about things by their ids."""
+        if body is None and call in OPERATIONS and OPERATIONS[call].body:
+            body = BODIES.get(call, {})
+        return self.send(_named(call, ids), _named(body, ids), query)
+
+
+def _named(value: Any, ids: Mapping[str, str]) -> Any:
+    """A value with the ids of things in place of their names in braces."""
+    if isinstance(value, dict):
+        return {name: _named(each, ids) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_named(each, ids) for each in value]
+    return re.sub(r"\{(\w+)\}", lambda found: ids[found[1]], value) if isinstance(value, str) else value
+
+
+def model(request: Request) -> Sequence[Line]:
+    """Runs call a function, responses are a short text."""
+    return [function_call("f", "{}", call_id="call_1")] if "/threads" in request.operation else OK
+
+
+@pytest.fixture
+def mock() -> Mock:
+    return Mock(fallback=model)
+
+
+@pytest.fixture
+def mine(mock: Mock) -> Tenant:
+    return Tenant(mock, "sk-mine")
+
+
+@pytest.fixture
+def theirs(mock: Mock) -> Tenant:
+    return Tenant(mock, "sk-theirs")
+
+
+def refused(answer: Answer, id: str) -> None:
+    """The answer is the API's refusal, and names the id."""
+    assert answer.rule, answer.body
+    error = answer.body["error"]
+    assert answer.status in (400, 404), error
+    assert (error["type"], id in error["message"]) == ("invalid_request_error", True), error
+
+
+def strange(name: str) -> str:
+    return f"{PREFIX[name]}nobodys"
+
+
+def by_id(given: Any) -> str:
+    return given.id if isinstance(given, Operation) else str(given) if isinstance(given, str) else ""
+
+
+@pytest.mark.parametrize("operation", ASKED, ids=by_id)
+def test_what_the_key_has_is_there(mine: Tenant, operation: Operation) -> None:
+    """So that the refusals below are due to the ids."""
+    answer = mine.ask(operation.id, mine.ids)
+    assert answer.status == 200 or answer.rule in AFTERWARDS, answer
+
+
+@pytest.mark.parametrize(("operation", "name"), NAMES, ids=by_id)
+class TestAPath:
+    def test_names_nothing_that_nobody_has(self, mine: Tenant, operation: Operation, name: str) -> None:
+        refused(mine.ask(operation.id, {**mine.ids, name: strange(name)}), strange(name))
+
+    def test_names_nothing_of_another_key(self, mine: Tenant, theirs: Tenant, operation: Operation, name: str) -> None:
+        refused(mine.ask(operation.id, {**mine.ids, name: theirs.ids[name]}), theirs.ids[name])
+
+    def test_names_nothing_that_was_deleted(self, mine: Tenant, operation: Operation, name: str) -> None:
+        if name in DELETABLE:
+            assert mine.ask(DELETES[name], mine.ids).status == 200
+            refused(mine.ask(operation.id, mine.ids), mine.ids[name])
+
+
+@pytest.mark.parametrize(("call", "name", "body"), IN_BODIES, ids=by_id)
+class TestABody:
+    def test_names_nothing_that_nobody_has(self, mine: Tenant, call: str, name: str, body: Json) -> None:
+        refused(mine.ask(call, {**mine.ids, name: strange(name)}, body), strange(name))
+
+    def test_names_nothing_of_another_key(self, mine: Tenant, theirs: Tenant, call: str, name: str, body: Json) -> None:
+        refused(mine.ask(call, {**mine.ids, name: theirs.ids[name]}, body), theirs.ids[name])
+
+    def test_names_nothing_that_was_deleted(self, mine: Tenant, call: str, name: str, body: Json) -> None:
+        assert mine.ask(DELETES[name], mine.ids).status == 200
+        refused(mine.ask(call, mine.ids, body), mine.ids[name])
+
+
+LISTS = [
+    each
+    for each in API
+    if each.query and "after" in schema.load(each.query)["properties"] and not each.id.endswith("}")
+]
+
+
+@pytest.mark.parametrize("operation", LISTS, ids=by_id)
+class TestAList:
+    @pytest.mark.parametrize("cursor", ["after", "before"])
+    def test_has_no_page_beside_what_is_not_there(self, mine: Tenant, operation: Operation, cursor: str) -> None:
+        if cursor in schema.load(str(operation.query))["properties"]:
+            answer = mine.ask(operation.id, mine.ids, query={cursor: "msg_nobodys"})
+            refused(answer, "msg_nobodys")
+            assert answer.body["error"]["param"] == cursor
+
+    def test_has_a_page_after_its_last(self, mine: Tenant, operation: Operation) -> None:
+        last = mine.ask(operation.id, mine.ids).body["last_id"]
+        assert mine.ask(operation.id, mine.ids, query={"after": last}).body["data"] == []
+
+    def test_shows_nothing_of_another_key(self, mine: Tenant, theirs: Tenant, operation: Operation) -> None:
+        shown = {each["id"] for each in mine.ask(operation.id, mine.ids).body["data"]}
+        assert shown
+        assert shown.isdisjoint(theirs.ids.values())
+
+
+def test_what_another_key_tries_changes_nothing(mine: Tenant, theirs: Tenant) -> None:
+    """Every endpoint that changes something is asked for the other key's things, in vain."""
+    reads = [each.id for each in ASKED if each.method == "GET" and not each.id.endswith("/content")]
+    before = [mine.ask(call, mine.ids).body for call in reads]
+    for each in ASKED:
+        theirs.ask(each.id, mine.ids)
+    assert [mine.ask(call, mine.ids).body for call in reads] == before
+    assert not {exchange.request.headers["authorization"] for exchange in mine.world.exchanges} - {"Bearer sk-mine"}
+
+
+@pytest.mark.parametrize("status", ["queued", "in_progress", "cancelling", "cancelled", "completed", "expired"])
+def test_outputs_are_taken_by_a_run_that_waits_alone(mine: Tenant, status: str) -> None:
+    path = "POST /threads/{thread_id}/runs/{run_id}"
+    if status == "expired":
+        mine.world.skip(600)
+    elif status in ("cancelling", "cancelled"):
+        assert mine.ask(f"{path}/cancel", mine.ids).status == 200
+    else:
+        mine.world.script(message("ok"))
+        assert mine.ask(f"{path}/submit_tool_outputs", mine.ids).status == 200
+    for _ in range({"in_progress": 1, "completed": 2, "cancelled": 1}.get(status, 0)):
+        mine.world.advance(mine.ids["run_id"])
+    answer = mine.ask(f"{path}/submit_tool_outputs", mine.ids)
+    assert answer.body["error"]["message"] == f'Runs in status "{status}" do not accept tool outputs.'
+    assert (answer.status, answer.rule) == (400, "outputs_not_expected")

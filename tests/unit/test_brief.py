@@ -1,0 +1,64 @@
+"""Values in few words: the beginning of each, whatever it is."""
+
+import pytest
+
+from harness.brief import brief, count, gist, words
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("a" * 100, f'"{"a" * 59}…"'),
+        ('{"a": 1}', r'"{\"a\": 1}"'),
+        ([1, 2, 3, 4, 5], "[1, 2, 3, … 2 more]"),
+        (
+            dict.fromkeys("abcdefgh", True),
+            '{"a": true, "b": true, "c": true, "d": true, "e": true, "f": true, … 2 more}',
+        ),
+        ({"a": {"b": {"c": {"d": 1}}}}, '{"a": {"b": {"c": {…}}}}'),
+        ([[[[1]]]], "[[[[…]]]]"),
+        ([], "[]"),
+        (None, "null"),
+        ("", '""'),
+    ],
+)
+def test_a_value_is_shown_by_its_beginning(value, text):
+    assert brief(value) == text
+
+
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        ({"role": "user", "content": "hi"}, 'user "hi"'),
+        (
+            {"role": "user", "content": [{"type": "input_text", "text": "a"}, {"type": "input_file"}]},
+            'user "a [input_file]"',
+        ),
+        (
+            {"type": "function_call", "name": "f", "arguments": '{"a": 1}', "call_id": "call_1"},
+            'function_call f {"a": 1}',
+        ),
+        ({"type": "function_call_output", "call_id": "call_1", "output": "x"}, 'function_call_output call_1 "x"'),
+        ({"type": "reasoning", "content": [], "summary": [{"type": "summary_text", "text": "Why"}]}, 'reasoning "Why"'),
+        ({"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}, 'assistant "No."'),
+        (
+            {"role": "user", "content": [{"type": "text", "text": {"value": "of a thread", "annotations": []}}]},
+            'user "of a thread"',
+        ),
+        ({"type": "mcp_approval_response", "approval_request_id": "mcpr_1"}, "mcp_approval_response mcpr_1"),
+        ({}, "item"),
+        ({"type": 7, "content": 5, "name": {"a": 1}}, "7 {'a': 1}"),
+        ([1], "[1]"),
+        (None, "null"),
+    ],
+)
+def test_an_item_is_told_by_its_kind_its_name_and_its_words(item, text):
+    assert gist(item) == text
+
+
+def test_words_are_whole():
+    assert words({"content": [{"text": "a" * 500}, {"text": "b"}]}) == "a" * 500 + " b"
+
+
+def test_numbers_agree_with_their_nouns():
+    assert (count(1, "turn"), count(2, "turn")) == ("1 turn", "2 turns")

@@ -1,0 +1,161 @@
+"""Why a request was refused, in two lines: the API's words, and what the client did."""
+
+import json
+
+import pytest
+
+from harness.cause import cause
+from harness.items import function_call, mcp_call, message, reasoning
+from harness.mock import Mock
+
+USER = {"role": "user", "content": "hi"}
+CITED = [{"type": "file_citation", "file_id": "file_1", "filename": "a.pdf", "index": 3}]
+SERVER = {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org/sse"}
+
+
+@pytest.fixture
+def mock():
+    return Mock(keys=())
+
+
+@pytest.fixture
+def world(mock):
+    return mock.open("sk-test", "cause")
+
+
+@pytest.fixture
+def ask(mock):
+    """Send a request to the mock without a network; the answer is the result."""
+
+    def ask(given, **members):
+        body = (
+            given if isinstance(given, bytes) else json.dumps({"model": "gpt-4.1", "input": given, **members}).encode()
+        )
+        return mock.handle("POST", "/v1/responses", {"authorization": "Bearer sk-test"}, {}, body).body
+
+    return ask
+
+
+def why(world):
+    """The second line about the newest request."""
+    return cause(world.exchanges[-1], world.exchanges, world.losses)[1]
+
+
+def output(call_id="call_1"):
+    return {"type": "function_call_output", "call_id": call_id, "output": "up"}
+
+
+def test_the_first_line_is_the_words_of_the_api(world, ask):
+    ask([USER, output()])
+    said, _ = cause(world.exchanges[0], world.exchanges, [])
+    assert said == ("Request 1 was refused (400): No tool call found for function call output with call_id call_1.")
+
+
+def test_a_call_without_output_is_traced_to_who_said_it(world, ask):
+    world.script(function_call("deploy", {}, call_id="call_1"))
+    first = ask("Ship v2.")
+    ask("Well?", previous_response_id=first["id"])
+    assert why(world) == "input: function_call deploy (call_1), said in exchange 1, is answered nowhere in this request"
+    ask([USER, *first["output"]])
+    assert why(world).startswith("input[1]: function_call deploy (call_1), said in exchange 1, is answered nowhere")
+
+
+def test_a_call_that_nobody_said_is_named_as_such(world, ask):
+    ask([USER, {"type": "function_call", "name": "f", "call_id": "call_1", "arguments": "{}"}])
+    assert why(world) == (
+        "input[1]: function_call f (call_1), which no exchange of this test has said, is answered nowhere in this request"
+    )
+
+
+def test_an_output_without_call_is_traced_too(world, ask):
+    ask([USER, output()])
+    assert why(world) == "input[1]: function_call_output (call_1) answers a call that no exchange of this test has said"
+    world.script(function_call("deploy", {}, call_id="call_1"))
+    ask("Ship v2.")
+    ask([USER, output()])
+    [lost] = world.losses
+    assert why(world) == f"input[1]: {lost.message} (loss call-dropped)"
+    assert cause(world.exchanges[-1], world.exchanges, [])[1] == (
+        "input[1]: function_call_output (call_1) answers function_call deploy (call_1), said in exchange 2, which this "
+        "request leaves out"
+    )
+
+
+def test_an_approval_that_is_missing_is_named(world, ask):
+    world.mcp("prod", {"deploy": "up"})
+    world.script(mcp_call("prod", "deploy", {}))
+    first = ask("Ship v2.", tools=[SERVER])
+    id = first["output"][-1]["id"]
+    ask("Well?", tools=[SERVER], previous_response_id=first["id"])
+    assert why(world) == (
+        f"input: mcp_approval_request deploy ({id}), said in exchange 1, is answered nowhere in this request"
+    )
+
+
+def test_reasoning_that_lost_its_follower_stands_at_its_place(world, ask):
+    world.script([reasoning("**Thinking**"), message("Done.")])
+    thought, _ = ask(USER["content"], model="gpt-5")["output"]
+    ask([USER, thought, USER], model="gpt-5")
+    assert cause(world.exchanges[-1], world.exchanges, [])[1] == (
+        f"input[1]: reasoning ({thought['id']}), said in exchange 1; A stored reasoning item needs the item that followed "
+        "it, right after it: by its id, a call also by its `call_id`."
+    )
+
+
+def test_a_file_in_an_assistant_message_is_traced_to_what_was_said(world, ask):
+    world.script(message("See the report.", annotations=CITED))
+    ask("Report?")
+    part = {"type": "output_text", "text": "See the report.", "annotations": []}
+    ask([USER, {"role": "assistant", "content": [part, {"type": "input_file", "file_id": "file_1"}]}, USER])
+    [lost] = world.losses
+    where = 'input[1].content[1]: input_file in an assistant message that exchange 1 said as message "See the report."'
+    assert why(world) == f"{where}; {lost.message} (loss citation-dropped)"
+    assert cause(world.exchanges[-1], world.exchanges, [])[1] == (
+        f"{where}; An assistant message holds `output_text` and `refusal` parts only, or a string."
+    )
+
+
+def test_a_loss_elsewhere_explains_nothing(world, ask):
+    world.script(message("See the report.", annotations=CITED))
+    [said] = ask("Report?")["output"]
+    ask([USER, {**said, "content": [{**said["content"][0], "annotations": []}]}, {**USER, "bogus": 1}])
+    assert [lost.loss for lost in world.losses] == ["citation-dropped"]
+    assert why(world).startswith("input[2].bogus: 1 in a user message; ")
+
+
+@pytest.mark.parametrize(
+    ("given", "members", "words"),
+    [
+        ([{"role": "user"}], {}, "input[0].content: no content in a user message; "),
+        ([{"type": "magic"}], {}, "input[0]: magic; "),
+        ([5], {}, "input[0] = 5; "),
+        ([USER], {"temperature": "hot"}, 'temperature = "hot"; A value must have the JSON type'),
+        ([USER], {"model": None}, "model = null; "),
+        (
+            [USER],
+            {"previous_response_id": "resp_1"},
+            'previous_response_id = "resp_1"; `previous_response_id` must name',
+        ),
+        (b'{"model', {}, '{"model; The body must be JSON.'),
+    ],
+)
+def test_any_other_refusal_shows_its_place_and_its_rule(world, ask, given, members, words):
+    ask(given, **members)
+    assert world.exchanges[-1].status == 400
+    assert why(world).startswith(words)
+
+
+def test_an_id_of_an_earlier_answer_is_traced_to_it(world, ask):
+    world.script(message("One."))
+    first = ask("hi", store=False)
+    ask("more", previous_response_id=first["id"])
+    assert why(world).startswith(f'previous_response_id = "{first["id"]}", the answer of exchange 1; ')
+
+
+def test_an_answer_without_words_is_told_by_its_rule(world, ask):
+    ask([USER, output()])
+    [exchange] = world.exchanges
+    silent = exchange._replace(answer=exchange.answer._replace(body=None, rule=None))
+    said, where = cause(silent, [silent], [])
+    assert said == "Request 1 was refused (400): no reason given"
+    assert where.startswith('{"model": "gpt-4.1", "input": [')

@@ -1,0 +1,283 @@
+"""A chat UI against a server under test: how it goes on, and whether the server's requests to its model stay linear."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, StreamingResponse
+from starlette.routing import Route
+
+from harness.drive import Chat, linear
+from harness.errors import ConfigError
+from harness.exchange import Answer, Exchange, Json
+from harness.exchange import Request as Asked
+from harness.items import function_call, message, reasoning
+from harness.stream import frames
+
+openai = pytest.importorskip("openai")
+
+MODES: Any = ["replay", "chain", "both"]
+QUESTIONS = ("Who?", "Where?", "When?")
+Given = Callable[[Json, list[Json]], list[Json]]
+"""What the items of a transcript are: from a request, and from what is stored of the response it names."""
+
+
+def right(body: Json, stored: list[Json]) -> list[Json]:
+    """All items as they are; where a chain and a replay tell the same, the chain."""
+    sent = list(body["input"])
+    return [*stored, sent[-1]] if stored else sent
+
+
+def wrong(body: Json, stored: list[Json]) -> list[Json]:
+    """Typed items as empty words of the user, a replay on top of the chain."""
+    return [*stored, *map(_coerced, body["input"])]
+
+
+def _coerced(item: Json) -> Json:
+    parts = item.get("content", [])
+    return {"role": item.get("role", "user"), "content": "".join(part.get("text", "") for part in parts)}
+
+
+def twice(body: Json, stored: list[Json]) -> list[Json]:
+    """Messages alone, a replay on top of the chain."""
+    items = wrong(body, stored)
+    return [item for item in items if item.get("content") and item.get("role")]
+
+
+def joined(body: Json, stored: list[Json]) -> list[Json]:
+    """All that the user ever said in one message."""
+    said = [_coerced(item)["content"] for item in right(body, stored) if item.get("role") == "user"]
+    return [{"role": "user", "content": "\n\n".join(said)}]
+
+
+class App:
+    """A server that speaks the Responses API: it thinks, calls a tool of its own and answers, with the mock for a model."""
+
+    def __init__(self, base_url: str, api_key: str, given: Given) -> None:
+        self.upstream = openai.OpenAI(base_url=base_url, api_key=api_key, max_retries=0)
+        self.given = given
+        self.stored: dict[str, list[Json]] = {}
+
+    def answer(self, body: Json) -> Json:
+        items = self.given(body, self.stored.get(body.get("previous_response_id") or "", []))
+        made: list[Json] = []
+        while True:
+            sealed: Any = {"store": False, "include": ["reasoning.encrypted_content"]}
+            response = self.upstream.responses.create(model="gpt-5", input=[*items, *made], **sealed)
+            made += [item.model_dump(exclude_unset=True) for item in response.output]
+            calls = [item for item in response.output if item.type == "function_call"]
+            if not calls:
+                break
+            made += [{"type": "function_call_output", "call_id": call.call_id, "output": "3"} for call in calls]
+        id = f"resp_{len(self.stored):048}"
+        self.stored[id] = [*items, *made]
+        return {"id": id, "object": "response", "status": "completed", "output": made}
+
+    async def create(self, request: Request) -> Any:
+        body = await request.json()
+        whole = self.answer(body)
+        if not body.get("stream"):
+            return JSONResponse(whole)
+        told: list[Json] = [{"type": "response.created", "sequence_number": 0, "response": {**whole, "output": []}}]
+        told += [
+            {"type": "response.output_item.done", "output_index": at, "item": item}
+            for at, item in enumerate(whole["output"])
+        ]
+        return StreamingResponse(
+            [frames([*told, {"type": "response.completed", "response": whole}])], media_type="text/event-stream"
+        )
+
+
+@contextmanager
+def served(create: Any) -> Iterator[str]:
+    """The address of a server with this endpoint."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    app = Starlette(routes=[Route("/v1/responses", create, methods=["POST"])])
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+    server.should_exit = True
+    thread.join()
+
+
+def talk(mock: Any, given: Given, mode: Any, stream: bool = True) -> Chat:
+    """A chat of three turns through a server."""
+    for number in range(len(QUESTIONS)):
+        mock.script([reasoning("**Looking**"), function_call("look", {"n": number})], message(f"Answer {number}."))
+    with (
+        served(App(mock.base_url, mock.api_key, given).create) as url,
+        Chat(url, "key", mode=mode, stream=stream) as chat,
+    ):
+        replies = [chat.say(question).text for question in QUESTIONS]
+    assert replies == ["Answer 0.", "Answer 1.", "Answer 2."]
+    return chat
+
+
+class TestAServer:
+    @pytest.mark.parametrize("stream", [True, False])
+    @pytest.mark.parametrize("mode", MODES)
+    def test_that_is_right_is_linear_in_every_mode(self, mock: Any, mode: Any, stream: bool) -> None:
+        chat = talk(mock, right, mode, stream)
+        linear(mock.exchanges, chat.texts)
+        linear(mock.exchanges)
+        assert [len(each.request.body["input"]) for each in mock.exchanges] == [1, 4, 6, 9, 11, 14]
+
+    @pytest.mark.harness(losses="allow")
+    def test_that_empties_typed_items_is_found(self, mock: Any) -> None:
+        talk(mock, wrong, "replay")
+        with pytest.raises(AssertionError) as raised:
+            linear(mock.exchanges)
+        assert str(raised.value).splitlines() == [
+            "request 3: input[1] is an empty message: user",
+            "items in the requests of this agent: 1, 4, 6, 9, 11, 14",
+        ]
+
+    @pytest.mark.harness(losses="allow")
+    def test_that_stores_a_replay_on_top_of_its_chain_is_found(self, mock: Any) -> None:
+        talk(mock, twice, "both")
+        with pytest.raises(AssertionError) as raised:
+            linear(mock.exchanges)
+        assert str(raised.value).splitlines() == [
+            'request 3: input[2] stands there twice: user "Who?"',
+            "items in the requests of this agent: 1, 4, 5, 8, 11, 14",
+        ]
+
+    @pytest.mark.harness(losses="allow")
+    def test_that_does_both_grows_faster_and_faster(self, mock: Any) -> None:
+        talk(mock, wrong, "both")
+        with pytest.raises(AssertionError, match=r"of this agent: 1, 4, 11, 14, 26, 29$"):
+            linear(mock.exchanges)
+
+    def test_that_joins_what_the_user_said_is_found_by_the_texts(self, mock: Any) -> None:
+        chat = talk(mock, lambda body, stored: [*right(body, stored)[:-1], *joined(body, stored)], "replay")
+        with pytest.raises(AssertionError, match=r'request 3: the user\'s text "Who\?" stands there 2 times, said 1'):
+            linear(mock.exchanges, chat.texts)
+
+    def test_that_refuses_is_raised(self, mock: Any) -> None:
+        async def create(request: Request) -> Any:
+            return JSONResponse({"error": {"message": "no"}}, 400)
+
+        with served(create) as url, Chat(url, "key") as chat, pytest.raises(openai.BadRequestError, match="no"):
+            chat.say("Who?")
+
+    def test_whose_stream_has_no_end_is_an_error(self) -> None:
+        async def create(request: Request) -> Any:
+            told = [{"type": "response.created", "response": {}}] if (await request.json())["model"] == "one" else []
+            return StreamingResponse([frames(told)], media_type="text/event-stream")
+
+        with served(create) as url:
+            for model, last in (("one", "response.created"), ("none", "nothing")):
+                with Chat(url, "key", model=model) as chat, pytest.raises(AssertionError) as raised:
+                    chat.say("Who?")
+                assert str(raised.value) == f"turn 1: its stream has 0 ends, not one; the last event is {last}."
+
+
+class TestAChat:
+    def test_against_the_mock_itself(self, mock: Any) -> None:
+        mock.script(message(["Hel", "lo."]), message("Bye."))
+        with Chat(mock.base_url, mock.api_key, mode="chain", instructions="Be brief.") as chat:
+            replies = [chat.say("Hi."), chat.say("And?")]
+        assert [reply.text for reply in replies] == ["Hello.", "Bye."]
+        bodies = [each.request.body for each in mock.exchanges]
+        assert [body["instructions"] for body in bodies] == ["Be brief."] * 2
+        assert bodies[1]["previous_response_id"] == replies[0].response["id"]
+        assert bodies[1]["input"] == [chat.items[2]]
+        assert [item["role"] for item in chat.items] == ["user", "assistant"] * 2
+        assert chat.texts == ["Hi.", "And?"]
+
+    @pytest.mark.harness(unused="allow")
+    def test_in_mode_both_sends_the_items_as_they_came(self, mock: Any) -> None:
+        mock.script(message("Hello."), message("Bye."))
+        with Chat(mock.base_url, mock.api_key, mode="both") as chat:
+            first = chat.say("Hi.")
+            with pytest.raises(openai.BadRequestError, match="Duplicate item found with id"):
+                chat.say("And?")
+        sent = mock.exchanges[1].request.body
+        assert sent["input"][:2] == [chat.items[0], *first.items]
+        assert sent["previous_response_id"] == first.response["id"]
+        assert chat.texts == ["Hi."]
+
+    def test_has_one_of_three_modes(self) -> None:
+        with pytest.raises(ConfigError, match=r"Chat\(mode='all'\): it is one of replay, chain, both\."):
+            Chat("http://127.0.0.1:9/v1", "key", mode="all")  # type: ignore[arg-type]
+
+    def test_needs_the_openai_package(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "openai", None)
+        with pytest.raises(ConfigError, match="Chat needs the openai package: pip install"):
+            Chat("http://127.0.0.1:9/v1", "key")
+
+
+def journal(*inputs: Any, said: str = "ok", path: str = "/responses") -> list[Exchange]:
+    """Requests with these inputs, each answered with these words."""
+    output = [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": said}]}]
+    return [
+        Exchange(
+            number, Asked("POST", path, body={"model": "gpt-4.1", "input": input}), Answer(200, {"output": output})
+        )
+        for number, input in enumerate(inputs, 1)
+    ]
+
+
+def user(text: Any) -> Json:
+    return {"role": "user", "content": text}
+
+
+OK = {"role": "assistant", "content": "ok"}
+IMAGE = {"role": "user", "content": [{"type": "input_image", "image_url": "https://e.org/a.png"}]}
+
+
+class TestLinear:
+    @pytest.mark.parametrize(
+        "inputs",
+        [
+            ([user("yes")], [user("yes"), OK, user("yes")], [user("yes"), OK, user("yes"), OK, user("yes")]),
+            ([user("a"), OK, user("a"), OK, user("b")],),
+            ("a", [user("a"), OK, user("b")]),
+            ([user("a")], [user("a")], [user("b")]),
+            ([IMAGE], [IMAGE, OK, user("b")]),
+            (7, [7]),
+        ],
+    )
+    def test_is_what_grows_by_a_turn(self, inputs: Any) -> None:
+        linear(journal(*inputs))
+
+    @pytest.mark.parametrize(
+        ("inputs", "problem"),
+        [
+            (([user("a"), user("a")],), 'request 1: input[1] stands there twice: user "a"'),
+            (
+                ([user("a")], [user("a"), OK, user("a"), OK, user("b")]),
+                'request 2: input[2] stands there twice: user "a"',
+            ),
+            (([user("")],), "request 1: input[0] is an empty message: user"),
+            (([user([])],), "request 1: input[0] is an empty message: user"),
+            (([user([{"type": "input_text", "text": " "}])],), "request 1: input[0] is an empty message: user"),
+            (
+                ([user("a")], [user("x"), OK, {**OK, "content": "x"}, OK | {"content": "y"}, user("b")]),
+                "at most 3 were due",
+            ),
+        ],
+    )
+    def test_is_not_what_has_more(self, inputs: Any, problem: str) -> None:
+        with pytest.raises(AssertionError) as raised:
+            linear(journal(*inputs))
+        assert problem in str(raised.value)
+
+    def test_counts_no_other_requests(self) -> None:
+        linear(journal([user("")], path="/conversations"))
+
+    def test_counts_texts_of_several_lines_as_whole_lines(self) -> None:
+        linear(journal([user("a b\na")]), ["a b\na"])
+        linear(journal([user("a\nb\na\nb")]), ["a\nb", "a\nb"])
+        with pytest.raises(AssertionError, match="stands there 2 times, said 1"):
+            linear(journal([user("a\nb\na\nb")]), ["a\nb"])

@@ -1,0 +1,230 @@
+"""Which agent sent each request, by nothing but the requests."""
+
+import json
+
+import pytest
+
+from harness.items import function_call, message
+from harness.lanes import HandOff
+from harness.mock import Mock
+
+PLANNER, OPS = "You are the planner.", "You are ops."
+USER = {"role": "user", "content": "Ship v2."}
+
+
+def tool(name):
+    return {"type": "function", "name": name, "parameters": {"type": "object"}, "strict": False}
+
+
+@pytest.fixture
+def mock():
+    return Mock(keys=())
+
+
+@pytest.fixture
+def world(mock):
+    world = mock.open("sk-test", "lanes")
+    world.turns.fallback = lambda request: [message("ok")]
+    return world
+
+
+@pytest.fixture
+def ask(mock, world):
+    """Send a body to the mock without a network; the answer is the result."""
+
+    def ask(given="hi", method="POST", path="/v1/responses", headers=(), model="gpt-4.1", **members):
+        body = given if path != "/v1/responses" else {"model": model, "input": given, **members}
+        raw = b"" if method == "GET" else body if isinstance(body, bytes) else json.dumps(body).encode()
+        return mock.handle(method, path, {"authorization": "Bearer sk-test", **dict(headers)}, {}, raw).body
+
+    return ask
+
+
+def lanes(world):
+    return {name: [exchange.number for exchange in own] for name, own in world.lanes.items()}
+
+
+# By instructions
+
+
+def test_instructions_tell_agents_apart_and_name_them(world, ask):
+    for instructions in (PLANNER, OPS, PLANNER):
+        ask(instructions=instructions)
+    assert lanes(world) == {"planner": [1, 3], "ops": [2]}
+
+
+def test_leading_system_and_developer_messages_are_instructions(world, ask):
+    ask([{"role": "system", "content": PLANNER}, USER])
+    ask([{"type": "message", "role": "developer", "content": [{"type": "input_text", "text": OPS}]}, USER])
+    ask([{"role": "system", "content": PLANNER}, USER, {"role": "system", "content": "Be quick."}])
+    assert lanes(world) == {"planner": [1, 3], "ops": [2]}
+
+
+def test_a_date_in_the_instructions_makes_no_other_agent(world, ask):
+    for day in (21, 22):
+        ask(instructions=f"Today is September {day}, 2026. {PLANNER}")
+    assert lanes(world) == {"planner": [1, 2]}
+
+
+def test_a_memory_that_grows_makes_no_other_agent_where_its_talk_goes_on(world, ask):
+    text = f"{PLANNER} Plan with care, in steps, and keep what you know of the user in mind. You know: "
+    said = ask(instructions=text + "nothing yet.")["output"]
+    ask([USER, *said, USER], instructions=text + "her name.")
+    ask(instructions=text + "it all.")
+    assert lanes(world) == {"planner": [1, 2], "planner 2": [3]}
+
+
+def test_without_any_name_agents_are_numbered(world, ask):
+    for tools in (["search"], ["deploy"], ["search"]):
+        ask(tools=[tool(name) for name in tools])
+    assert lanes(world) == {"agent 1": [1, 3], "agent 2": [2]}
+
+
+def test_a_name_that_is_taken_gets_a_number(world, ask):
+    ask(instructions="You are a helpful assistant. Be brief.")
+    ask(instructions="You are a helpful assistant. Be exact.")
+    ask(instructions="You are the client.")
+    assert list(lanes(world)) == ["helpful assistant", "helpful assistant 2", "client 2"]
+
+
+def test_the_text_of_a_route_names_whom_the_instructions_do_not(world, ask):
+    world.when(instructions="triage", tools="sort").script(message("ok"))
+    world.when(tools="sort", model="gpt-5*")
+    ask(instructions="Sort what comes in, for the triage of all tickets.", tools=[tool("sort")])
+    assert lanes(world) == {"triage": [1]}
+
+
+# By tools and model
+
+
+def test_other_tools_or_another_model_are_another_agents(world, ask):
+    kind = "Be kind."
+    ask(instructions=kind, tools=[tool("a")])
+    ask(instructions=kind, tools=[tool("b")])
+    ask(instructions=kind, tools=[tool("a")], model="gpt-4.1-mini")
+    assert lanes(world) == {"Be kind": [1], "Be kind 2": [2], "Be kind 3": [3]}
+
+
+def test_an_agent_may_gain_and_lose_tools(world, ask):
+    for names in ("a", "ab", "b", ""):
+        ask(instructions=OPS, tools=[tool(name) for name in names])
+    ask(instructions=OPS, tools=[{"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org"}])
+    assert lanes(world) == {"ops": [1, 2, 3, 4], "ops 2": [5]}
+
+
+def test_the_same_tools_come_before_some_of_them(world, ask):
+    ask(tools=[tool("a")])
+    ask(tools=[tool("b")])
+    ask(tools=[tool("a"), tool("b")])
+    ask(tools=[tool("b")])
+    assert lanes(world) == {"agent 1": [1, 3], "agent 2": [2, 4]}
+
+
+# By name
+
+
+def test_a_name_in_the_metadata_decides(world, ask):
+    ask(instructions=PLANNER, metadata={"agent": "Ann"})
+    ask(instructions=OPS, metadata={"agent": "Ann"})
+    ask(instructions=PLANNER, metadata={"agent": "Bob"})
+    assert lanes(world) == {"Ann": [1, 2], "Bob": [3]}
+
+
+def test_an_agent_reference_decides(world, ask):
+    agent = {"agent_reference": {"type": "agent_reference", "name": "researcher"}}
+    path = "/api/projects/p/openai/v1/responses"
+    first = ask({"input": "hi", **agent}, path=path)
+    ask({"input": "more", "previous_response_id": first["id"]}, path=path)
+    ask({"model": "gpt-4.1", "input": "else"}, path=path)
+    assert lanes(world) == {"researcher": [1, 2], "agent 1": [3]}
+
+
+# By what is continued
+
+
+def test_a_chain_that_repeats_no_instructions_stays_in_its_lane(world, ask):
+    first = ask(instructions=PLANNER)
+    ask("hi", instructions=OPS)
+    ask("more", previous_response_id=first["id"])
+    ask("more", previous_response_id=first["id"], instructions=OPS)
+    assert lanes(world) == {"planner": [1, 3], "ops": [2, 4]}
+
+
+def test_a_conversation_stays_in_its_lane(world, ask):
+    conversation = ask({}, path="/v1/conversations")["id"]
+    ask([{"role": "system", "content": PLANNER}, USER], conversation=conversation)
+    ask("more", conversation={"id": conversation})
+    assert lanes(world) == {"client": [1], "planner": [2, 3]}
+
+
+def test_what_asks_for_a_response_belongs_to_who_made_it(world, ask):
+    made = ask(instructions=PLANNER, background=True)
+    ask(method="GET", path=f"/v1/responses/{made['id']}")
+    ask(method="GET", path="/v1/responses/resp_" + "0" * 50)
+    ask(method="GET", path="/v1/models")
+    assert lanes(world) == {"planner": [1, 2], "client": [3, 4]}
+
+
+def test_the_run_of_an_assistant_is_named_by_it(world, ask):
+    beta = {"openai-beta": "assistants=v2"}
+    made = ask({"model": "gpt-4.1", "name": "Ann"}, path="/v1/assistants", headers=beta)
+    nameless = ask({"model": "gpt-4.1", "instructions": OPS}, path="/v1/assistants", headers=beta)
+    for assistant in (made, nameless):
+        run = ask(
+            {"assistant_id": assistant["id"], "thread": {"messages": [USER]}}, path="/v1/threads/runs", headers=beta
+        )
+        ask(method="GET", path=f"/v1/threads/{run['thread_id']}/runs/{run['id']}", headers=beta)
+    ask({"assistant_id": "asst_none"}, path="/v1/threads/runs", headers=beta)
+    assert lanes(world) == {"client": [1, 2], "Ann": [3, 4], "ops": [5, 6], "agent 1": [7]}
+
+
+# Hand-offs
+
+
+def test_the_output_of_a_call_that_leads_to_another_lane_is_a_hand_off(world, ask):
+    world.when(instructions="planner").script(function_call("transfer_to_ops", {}, call_id="call_1"))
+    world.script(message("Deployed."), message("Bye."))
+    said = ask([USER], instructions=PLANNER)["output"]
+    output = {"type": "function_call_output", "call_id": "call_1", "output": "ops"}
+    replied = ask([USER, *said, output], instructions="Deploy what you are asked to deploy.")["output"]
+    ask([USER, *said, output, *replied, USER], instructions="Deploy what you are asked to deploy.")
+    assert lanes(world) == {"planner": [1], "ops": [2, 3]}
+    assert world.flow.hand_offs == [HandOff(2, "planner", "ops", "transfer_to_ops", "call_1")]
+
+
+def test_the_words_of_another_agent_are_no_hand_off(world, ask):
+    said = ask([USER], instructions=PLANNER)["output"]
+    ask([USER, *said], instructions=OPS)
+    assert list(lanes(world)) == ["planner", "ops"]
+    assert world.flow.hand_offs == []
+
+
+# Whatever comes
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"instructions": 5, "tools": "x", "metadata": [], "agent_reference": "x"},
+        {"instructions": [], "tools": [None, {"name": {}}, {"type": 7}], "metadata": {"agent": 5}, "model": None},
+        {"previous_response_id": 5, "conversation": {"id": []}, "prompt": "x"},
+        {"prompt": {"id": 5}, "input": [5, {"id": 5}, {"role": [], "content": {}}, {"role": "system", "content": [5]}]},
+        {"input": {"role": "user"}},
+    ],
+)
+def test_a_malformed_request_has_a_lane_too(world, ask, members):
+    ask(**{"given": "hi", **members} | ({"given": members["input"]} if "input" in members else {}))
+    assert [exchange.status for exchange in world.exchanges] == [400]
+    assert lanes(world) == {"agent 1": [1]}
+    assert "refused: 400" in world.flow.text
+    assert "refused: 400" in world.flow.mermaid
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[1]", b'"x"'])
+def test_a_body_that_is_no_object_is_the_lane_of_nobody_known(world, mock, body):
+    mock.handle("POST", "/v1/responses", {"authorization": "Bearer sk-test"}, {}, body)
+    assert lanes(world) == {"agent 1": [1]}
+
+
+def test_nothing_was_sent(world):
+    assert (world.lanes, world.flow.text, world.flow.mermaid) == ({}, "", "sequenceDiagram")

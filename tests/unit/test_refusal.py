@@ -1,0 +1,57 @@
+"""What was sent, as far as an error points to it."""
+
+import json
+
+import pytest
+
+from harness.mock import Mock
+from harness.refusal import at, sent
+
+
+@pytest.fixture
+def post():
+    """Send a body (or bytes) to a mock without a network; the exchange is the result."""
+    mock = Mock(keys=())
+    world = mock.open("sk-test", "refusal")
+
+    def post(body):
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        mock.handle("POST", "/v1/responses", {"authorization": "Bearer sk-test"}, {}, raw)
+        return world.exchanges[-1]
+
+    return post
+
+
+def asked(given, **members):
+    return {"model": "gpt-4.1", "input": given, **members}
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"input": "hi"}, 'no model in the body: {"input": "hi"}'),
+        (asked([{"role": "user"}]), 'no content in input[0]: {"role": "user"}'),
+        (asked("hi", temperature="hot"), 'temperature = "hot"'),
+        (b'{"model": ', '{"model": '),
+        (b'"hi"', '"hi"'),
+        (asked("hi", messages=[]), '{"model": "gpt-4.1", "input": "hi", "messages": []}'),
+    ],
+)
+def test_what_was_sent(post, body, words):
+    exchange = post(body)
+    assert exchange.status == 400
+    assert sent(exchange.request, exchange.answer.body["error"]["param"]) == words
+
+
+@pytest.mark.parametrize(
+    ("path", "reached"),
+    [
+        ("input[1].content[0].text", ("input[1].content[0].text", "x", "")),
+        ("input[2].role", ("input", [1, {"content": [{"text": "x"}]}], "[2]")),
+        ("input[0].role", ("input[0]", 1, "role")),
+        ("tools", ("", {"input": [1, {"content": [{"text": "x"}]}]}, "tools")),
+        ("", ("", {"input": [1, {"content": [{"text": "x"}]}]}, "")),
+    ],
+)
+def test_a_path_leads_as_far_as_it_can(path, reached):
+    assert at({"input": [1, {"content": [{"text": "x"}]}]}, path) == reached
