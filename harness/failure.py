@@ -16,7 +16,7 @@ from harness.ending import Ending
 from harness.exchange import Exchange, Request
 from harness.item import Item
 from harness.journal import journal
-from harness.lanes import asks_model
+from harness.lanes import asks_model, known
 from harness.loss import Lost
 from harness.refusal import refusal
 from harness.rule import RULES
@@ -74,7 +74,7 @@ def diagram(world: World) -> str:
 
 def _newest(world: World, losses: Sequence[Lost]) -> str:
     """The newest problem, in two lines: a refusal, a request that no turn answered, or the first loss after both."""
-    refused = next((one for one in reversed(world.exchanges) if one.status >= 400), None)
+    refused = next((one for one in reversed(known(world.exchanges)) if one.status >= 400), None)
     later = [lost for lost in losses if refused is None or lost.exchange > refused.number]
     return _loss(later[0]) if later else _headline(world, refused, losses) if refused else ""
 
@@ -120,7 +120,7 @@ def _told(losses: Sequence[Lost]) -> Iterator[str]:
 
 
 def _refusals(exchanges: Sequence[Exchange]) -> list[str]:
-    refused = [(exchange, RULES[rule]) for exchange in exchanges if (rule := exchange.answer.rule) in RULES]
+    refused = [(exchange, RULES[rule]) for exchange in known(exchanges) if (rule := exchange.answer.rule) in RULES]
     hidden = len(refused) - REFUSALS
     earlier = [f"… {count(hidden, 'earlier refusal')}"] if hidden > 0 else []
     return [*earlier, *(refusal(exchange, rule) for exchange, rule in refused[-REFUSALS:])]
@@ -164,14 +164,15 @@ def _is_of(exchange: Exchange, request: Request) -> bool:
 
 
 def _unused(left: Sequence[tuple[Route, Turn]]) -> str:
-    lines = [f"  {route}: {_turn(turn)}" for route, turn in left[:UNUSED]]
+    lines = [f"  {route}: {said_in(turn)}" for route, turn in left[:UNUSED]]
     if hidden := len(left) - len(lines):
         lines.append(f"  … {hidden} more")
     fix = 'Remove what is too much, or allow it: @pytest.mark.harness(unused="allow").'
     return "\n".join([f"{count(len(left), 'turn')} of the script no request took:", *lines, fix])
 
 
-def _turn(turn: Any) -> str:
+def said_in(turn: Any) -> str:
+    """A turn in one line: what is said in it, how it ends, what goes wrong."""
     return " + ".join(map(_line, turn if isinstance(turn, list | tuple) else [turn]))
 
 

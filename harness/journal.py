@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from harness.brief import brief, count, cut, error, gist, quoted
 from harness.exchange import Exchange
-from harness.lanes import CLIENT
+from harness.lanes import CLIENT, is_probe
 from harness.lenient import mapping
 
 NEWEST = 20
@@ -19,15 +20,25 @@ def journal(exchanges: Sequence[Exchange], lanes: Mapping[str, Sequence[Exchange
 
     Where the lanes of several agents are given, the lane comes after the number.
     """
-    shown = exchanges[-NEWEST:]
+    groups = [
+        list(group) for _, group in groupby(exchanges, lambda one: (is_probe(one), one.number * (not is_probe(one))))
+    ]
+    shown = groups[-NEWEST:]
     of = {exchange.number: name for name, own in (lanes or {}).items() for exchange in own}
     several = len(set(of.values()) - {CLIENT}) > 1
-    rows = [_row(exchange, of[exchange.number] if several else None) for exchange in shown]
+    rows = [_rows(group, of[group[0].number] if several else None) for group in shown]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    if hidden := len(exchanges) - len(shown):
+    if hidden := len(exchanges) - sum(map(len, shown)):
         lines.insert(0, f"… {count(hidden, 'earlier request')}")
     return "\n".join(lines)
+
+
+def _rows(group: Sequence[Exchange], lane: str | None) -> tuple[str, ...]:
+    if len(group) == 1:
+        return _row(group[0], lane)
+    numbers, what = f"{group[0].number:>3}-{group[-1].number}", f"{len(group)} requests for paths that the API lacks"
+    return (numbers, *([cut(lane, 24)] if lane else []), what, "", "", str(group[0].status), "")
 
 
 def _row(exchange: Exchange, lane: str | None) -> tuple[str, ...]:

@@ -20,6 +20,8 @@ from harness.naming import called, heading, near, steady
 from harness.transcript import conversation_id, input_items
 
 CLIENT = "client"
+PROBES = ("outside_the_api", "unknown_url")
+"""The rules that refuse paths which the API does not have: a client that looks around asks for many."""
 LEADING = ("system", "developer")
 """The roles of messages that are instructions when they come first."""
 _TO_NAME = ("transfer_to_", "handoff_to_", "hand_off_to_")
@@ -166,6 +168,16 @@ def lanes(exchanges: Sequence[Exchange], hints: Sequence[str] = ()) -> dict[str,
     for one in sent(exchanges, hints):
         found.setdefault(one.lane, []).append(one.exchange)
     return found
+
+
+def known(exchanges: Sequence[Exchange]) -> Sequence[Exchange]:
+    """The exchanges about paths that the API has; all of them where there is no such."""
+    return [exchange for exchange in exchanges if not is_probe(exchange)] or exchanges
+
+
+def is_probe(exchange: Exchange) -> bool:
+    """Whether a client looked for a path that the API does not have."""
+    return exchange.answer.rule in PROBES
 
 
 def asks_model(request: Request) -> bool:

@@ -24,7 +24,7 @@ from harness.flow import Flow, flow
 from harness.ids import Ids
 from harness.include import Whole, veiled
 from harness.item import ITEMS
-from harness.lanes import lanes, sent
+from harness.lanes import known, lanes, sent
 from harness.leave import Servers
 from harness.loss import Lost, losses_of
 from harness.mcp import Server, serve
@@ -191,7 +191,7 @@ class World:
     @property
     def flow(self) -> Flow:
         """What happened so far: `print(mock.flow)`, or `mock.flow.mermaid` for a sequence diagram of it."""
-        return flow(sent(self.exchanges, self.turns.hints))
+        return flow(sent(known(self.exchanges), self.turns.hints))
 
     @property
     def losses(self) -> list[Lost]:

@@ -16,11 +16,13 @@ from harness.exchange import Json
 from harness.items import function_call, message
 from harness.loss import Facts, loss
 from harness.losses.examples import ASK, DEPLOY, SAY, TEXT, THEN, THINK, assistant, call, output, user
+from harness.losses.text import doubled
 from harness.past import (
     MESSAGE,
     Asked,
     Key,
     Past,
+    Spoken,
     call_of,
     dicts,
     is_assistant,
@@ -36,6 +38,8 @@ from harness.transcript import CALLS, OUTPUTS
 
 ENOUGH = 24
 """Characters of a text that nobody says twice by chance."""
+SHORTEST, RECENT = 8, 8
+"""Characters of a user's text that nobody says twice in one breath, and the earlier requests it is looked for in."""
 LONGEST = 100_000
 """Characters of a text beyond which it is not read as an item."""
 _OK = message("Done.")
@@ -58,8 +62,17 @@ _DONE = assistant("Done.")
         after({"input": [ASK]}, {"input": [ASK, assistant(TEXT), ASK, assistant(TEXT), THEN]}, turns=[SAY]),
         after({"input": [ASK]}, {"input": [ASK, _DONE, ASK, _DONE, THEN]}, turns=[_OK]),
         after({"input": [ASK]}, {"input": [ASK, *[call(), output()] * 2, THEN]}, turns=[DEPLOY]),
+        after(
+            {"input": [ASK]},
+            {"input": [ASK, call(), output()]},
+            {"input": [ASK, call(), output(), _DONE, ASK, _DONE, THEN]},
+            turns=[DEPLOY, _OK],
+        ),
+        after({"input": [ASK]}, {"input": [user(f"{ASK['content']}\n\n{ASK['content']}"), _DONE, THEN]}, turns=[_OK]),
     ],
     keeps=[
+        after({"input": [ASK]}, {"input": [user("Again: Ship v2, please."), _DONE, THEN]}, turns=[_OK]),
+        after({"input": [user("no")]}, {"input": [user("no no")]}, turns=[_OK]),
         after({"input": [ASK]}, {"previous_response_id": "{0.id}", "input": [ASK]}, turns=[SAY]),
         after({"input": [ASK]}, {"input": [ASK, assistant(TEXT), THEN]}, turns=[SAY]),
         after(
@@ -83,16 +96,26 @@ def history_replayed(asked: Asked, past: Past) -> Iterator[Facts]:
     """A request repeats what its transcript holds already: what the model said once stands there twice.
 
     With `previous_response_id` or `conversation` the transcript is what these hold, then the input. Calls and items with
-    ids are known by these; words are, when they are long, or follow the same item again. What the model said as often, or
+    ids are known by these; words are, when they are long, or follow the same words again. What the model said as often, or
     what stood there before it was said, is no repetition; nor is a user who says the same again.
     """
     seen = Counter(key for item in asked.held if (key := past.key(item)))
-    pairs = repeated(asked.keys)
-    again = [(at, item) for at, item in asked.given if _is_again(item, seen, pairs, past)]
-    for at, item in again[:1]:
-        said = past.origins(item)[0]
-        count, stand = (f"{len(again)} items", "stand") if len(again) > 1 else ("1 item", "stands")
-        yield {"at": at, "said": said.number, "what": named(said.item), "count": count, "stand": stand}
+    pairs = repeated(asked.keys) | repeated([key for key in asked.keys if key[0] not in ("call", "output")])
+    again = [(at, past.origins(item)[0]) for at, item in asked.given if _is_again(item, seen, pairs, past)]
+    found = [(at, said.number, said.item) for at, said in again] or list(_doubled(asked, past))
+    for at, number, item in found[:1]:
+        count, stand = (f"{len(found)} items", "stand") if len(found) > 1 else ("1 item", "stands")
+        yield {"at": at, "said": number, "what": named(item), "count": count, "stand": stand}
+
+
+def _doubled(asked: Asked, past: Past) -> Iterator[tuple[str, int, Json]]:
+    """The user's words that stand several times in one message, where an earlier request had them once in its place."""
+    for place, (at, item) in enumerate(asked.given):
+        for reply in past.replies[-RECENT:] if item.get("role") == "user" and not asked.held else ():
+            was = next((one for _, one in reply.to.given[place : place + 1]), {})
+            if kind(was) == MESSAGE and len(text_of(was)) >= SHORTEST and doubled(text_of(was), text_of(item)):
+                yield at, reply.to.number, was
+                break
 
 
 def _is_again(item: Json, seen: Counter[Key], pairs: Counter[tuple[Key, Key]], past: Past) -> bool:
@@ -135,8 +158,16 @@ _TYPED = ("reasoning", *CALLS, *OUTPUTS)
             {"input": [ASK, user(orjson.dumps(output()).decode()), assistant(TEXT), THEN]},
             turns=[DEPLOY, SAY],
         ),
+        after(
+            {"input": [ASK]},
+            {"input": [ASK, assistant(str([{"type": "output_text", "text": TEXT}])), THEN]},
+            turns=[SAY],
+        ),
     ],
     keeps=[
+        after(
+            {"input": [ASK]}, {"input": [ASK, user(f"[{{'type': 'output_text', 'text': {TEXT!r}}}, 7]")]}, turns=[SAY]
+        ),
         after({"input": [ASK]}, {"input": [ASK, assistant(TEXT), user("")]}, turns=[SAY]),
         after({"input": [ASK]}, {"input": [ASK, call(), user(""), output()]}, turns=[[THINK, DEPLOY]]),
         after(
@@ -155,7 +186,7 @@ _TYPED = ("reasoning", *CALLS, *OUTPUTS)
     ],
 )
 def item_coerced(asked: Asked, past: Past) -> Iterator[Facts]:
-    """A typed item became a message: an empty one, or one that is the JSON or the print of the item.
+    """A typed item became a message: an empty one, or one that is the JSON or the print of the item, or of its parts.
 
     A transcript that is told within a text is none of this, nor is an assistant message that is empty beside a call.
     """
@@ -211,6 +242,8 @@ def _named_in(words: str, past: Past) -> tuple[int, Json] | None:
     if printed := _PRINTED.fullmatch(words):
         said = past.by_id.get(printed["id"]) or next(iter(past.by_call.get(printed["id"], ())), None)
         return (said.number, said.item) if said and kind(said.item) in _TYPED else None
+    if said := _parts_in(words, past):
+        return said.number, said.item
     item = _read(words)
     if kind(item) in OUTPUTS:
         return next(iter(past.outputs.get(output_of(item), ())), None)
@@ -218,13 +251,26 @@ def _named_in(words: str, past: Past) -> tuple[int, Json] | None:
     return (said.number, said.item) if said else None
 
 
+def _parts_in(words: str, past: Past) -> Spoken | None:
+    """The message whose parts a text is the JSON or the print of."""
+    parts = _objects(words)
+    if not parts or any(not isinstance(part, dict) or kind(part) not in ("output_text", "text") for part in parts):
+        return None
+    return next(iter(past.by_text.get(text_of({"content": parts}).strip(), ())), None)
+
+
 def _read(words: str) -> Json:
-    """The one object that a text is, as JSON or as Python prints it; empty for other texts."""
-    if words[:1] not in ("{", "[") or "type" not in words or len(words) > LONGEST:
-        return {}
-    value = _parsed(words)
-    found = list(dicts(value if isinstance(value, list) else [value]))
+    """The one object that a text is; empty for other texts."""
+    found = list(dicts(_objects(words)))
     return found[0] if len(found) == 1 else {}
+
+
+def _objects(words: str) -> list[Any]:
+    """The list that a text is, or the one object in a list, as JSON or as Python prints it; empty for other texts."""
+    if words[:1] not in ("{", "[") or "type" not in words or len(words) > LONGEST:
+        return []
+    value = _parsed(words)
+    return value if isinstance(value, list) else [value]
 
 
 def _parsed(words: str) -> Any:

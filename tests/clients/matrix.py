@@ -40,7 +40,10 @@ CAUSE = 2
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A cell and how it came out: `verdict` is green or red, `fault` why that is not as it should be."""
+    """A cell and how it came out: `verdict` is green or red, `fault` why that is not as it should be.
+
+    `says` is all that the harness said of a failure, `reason` the line that names its cause.
+    """
 
     suite: str
     test: str
@@ -51,6 +54,7 @@ class Row:
     reason: str
     seconds: float
     fault: str = ""
+    says: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +156,7 @@ def _row(run: Run, one: Mapping[str, Any], expected: str) -> Row:
         reason,
         one["seconds"],
         fault_of(one, expected),
+        "\n\n".join(one["says"]),
     )
 
 
@@ -178,7 +183,7 @@ def causes(one: Mapping[str, Any]) -> list[str]:
 
 def reason_of(one: Mapping[str, Any]) -> str:
     """Why a test failed, in one line."""
-    return next(iter([*causes(one), *reversed(one["text"].splitlines()), one["outcome"]]))
+    return str(next(iter([*causes(one), *reversed(one["text"].splitlines()), one["outcome"]])))
 
 
 def _missing(run: Run, cell: str, output: str) -> Row:
