@@ -1,12 +1,15 @@
 SETUP = python3 -m venv .venv && .venv/bin/pip install -q -e ".[dev]"
 
-.PHONY: ci clean demo fix lint setup test types schemas wheel bench
+.PHONY: ci clean clients demo fix lint setup test types schemas wheel bench
 
 test:  ## the whole suite
 	$(SETUP) && .venv/bin/python -m pytest -n auto
 
 demo:  ## two agents against the mock, and a refusal
 	$(SETUP) && .venv/bin/harness demo
+
+clients:  ## suites of real clients, each release in an environment of its own
+	$(SETUP) && .venv/bin/python -m tests.clients
 
 ci:  ## what a change must pass
 	.ci/run

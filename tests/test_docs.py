@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -214,6 +215,27 @@ def test_every_file_that_is_named_is_there():
         name for page in pages for name in re.findall(r"`([\w./-]+\.(?:md|toml))`", page.read_text(encoding="utf-8"))
     }
     assert not [name for name in named if not (ROOT / name).exists()]
+
+
+STORIES = sorted(page for page in (ROOT / "docs/stories").glob("*.md") if page.stem != "README")
+SUITES = ROOT / "tests/clients/suites"
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda page: page.stem)
+def test_a_story_shows_what_its_suite_runs_and_names_every_cause(story):
+    page, suite = story.read_text(encoding="utf-8"), SUITES / story.stem
+    run = "\n".join(file.read_text(encoding="utf-8") for file in suite.glob("*.py"))
+    shown = [block.text for block in fenced(story) if block.language == "python"]
+    assert shown
+    assert [text for text in shown if text not in run] == []
+    cells = tomllib.loads((suite / "suite.toml").read_text(encoding="utf-8"))["cells"]
+    causes = {cause for cell in cells.values() for cause in cell.values()} - {"green"}
+    assert {cause for cause in causes if cause not in page} == set()
+
+
+def test_every_story_is_listed():
+    listed = (ROOT / "docs/stories/README.md").read_text(encoding="utf-8")
+    assert [page.name for page in STORIES if f"({page.name})" not in listed] == []
 
 
 def test_the_changelog_has_the_version_of_the_package():
