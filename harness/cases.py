@@ -6,10 +6,10 @@ The same cases are the rule's documentation, its test and the plan of a recordin
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 import orjson
@@ -65,15 +65,12 @@ class _Player:
     def send(self, case: Case, before: list[Answer]) -> Answer:
         """The answer to a case whose earlier steps were answered so."""
         self.world.skip(case.skip or 0)
-        method, _, path = filled(case.on or CREATE, before).partition(" ")
-        if method == "WS":
-            self._session.receive(body_of(case, before))
+        told = sent(case, before)
+        if told.method == "WS":
+            self._session.receive(told.body)
             return self.world.exchanges[-1].answer
-        path, _, query = path.partition("?")
-        target = path.removeprefix("!") if path.startswith("!") else f"{ROOT}{path}"
-        headers = HEADERS if case.headers is None else case.headers
-        body = body_of(case, before) if method in ("POST", "PUT") else b""
-        return self.mock.handle(method, target, headers, dict(parse_qsl(query)), body)
+        path, _, query = told.path.partition("?")
+        return self.mock.handle(told.method, path, told.headers, dict(parse_qsl(query)), told.body)
 
 
 def play(case: Case) -> Played:
@@ -90,7 +87,24 @@ def play(case: Case) -> Played:
     return Played(tuple(before), player.send(case, before))
 
 
-def body_of(case: Case, before: list[Answer]) -> bytes:
+class Sent(NamedTuple):
+    """A case as it travels; `path` is the whole of it with its query, the method of an event is `WS`."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def sent(case: Case, before: Sequence[Answer]) -> Sent:
+    """The request that a case is, after the answers to what was sent before it."""
+    method, _, path = filled(case.on or CREATE, before).partition(" ")
+    target = path.removeprefix("!") if path.startswith("!") else f"{ROOT}{path}"
+    body = body_of(case, before) if method in ("POST", "PUT", "WS") else b""
+    return Sent(method, target, HEADERS if case.headers is None else case.headers, body)
+
+
+def body_of(case: Case, before: Sequence[Answer]) -> bytes:
     """The bytes of a case's body: its patch over the minimal valid request or event, for other operations itself."""
     if case.raw is not None:
         return case.raw

@@ -23,7 +23,8 @@ class Entry(NamedTuple):
     """One recorded exchange as its recorder wrote it.
 
     `asked` and `said` are the bodies: bytes, a text, a JSON value, or None. `status` is 0 where none was recorded.
-    `extra` is the whole of a flat object, whose other members say more, else what says where a cassette's exchange is from.
+    `extra` is the whole of a flat object, whose other members say more, else what a cassette says of where the exchange is
+    from: its `origin`, the `provider` that our own recorder names, and whether the answer was `cut`.
     """
 
     method: str
@@ -35,6 +36,7 @@ class Entry(NamedTuple):
     said: Any
     date: str = ""
     extra: Mapping[str, Any] = NOTHING
+    reason: str = ""
 
 
 Pair = tuple[Any, Any]
@@ -64,7 +66,7 @@ def entries(document: Any) -> Iterator[Entry | Malformed] | None:
         return _each("log.entries", log["entries"])
     for name in _LISTS:
         if name in outer and _is_tape(name, outer[name]):
-            return _each(name, outer[name])
+            return _each(name, outer[name], _provider(outer))
     if isinstance(outer.get("requests"), list) and isinstance(outer.get("responses"), list):
         pairs = zip_longest(outer["requests"], outer["responses"])
         return _each("requests", [{"request": request, "response": response} for request, response in pairs])
@@ -79,15 +81,22 @@ def _is_tape(name: str, found: Any) -> bool:
     return isinstance(found, list) and any(isinstance(one, dict) and _lower(one).keys() & _REQUESTS for one in found)
 
 
-def _each(name: str, found: Any) -> Iterator[Entry | Malformed]:
+def _provider(outer: Json) -> Json:
+    """Who answered, as the header of a cassette of our own says."""
+    header = outer.get("harness")
+    return {"provider": header["dialect"]} if isinstance(header, dict) and "dialect" in header else {}
+
+
+def _each(name: str, found: Any, extra: Mapping[str, Any] = NOTHING) -> Iterator[Entry | Malformed]:
     if not isinstance(found, list):
         raise Malformed(f"{name} is {_kind(found)}, not a list of exchanges")
-    return (_read(f"{name}[{index}]" if name else "", one) for index, one in enumerate(found))
+    return (_read(f"{name}[{index}]" if name else "", one, extra) for index, one in enumerate(found))
 
 
-def _read(where: str, found: Any) -> Entry | Malformed:
+def _read(where: str, found: Any, extra: Mapping[str, Any]) -> Entry | Malformed:
     try:
-        return entry(found)
+        read = entry(found)
+        return read._replace(extra={**extra, **read.extra}) if extra else read
     except Malformed as problem:
         return Malformed(f"{where}: {problem}" if where else str(problem))
 
@@ -112,8 +121,22 @@ def entry(found: Any) -> Entry:
         headers(_first(response, "headers", "header")),
         _body(response, "responsebody"),
         next((date for date in dates if isinstance(date, str)), ""),
-        found if _flat(outer) else {name: outer[name] for name in ("origin",) if name in outer},
+        found if _flat(outer) else _said_of(outer),
+        _reason(response.get("status")),
     )
+
+
+def _said_of(outer: Json) -> Json:
+    """What a cassette says of an exchange, beside the exchange itself."""
+    wire = outer.get("wire")
+    cut = {"cut": True} if isinstance(wire, dict) and wire.get("cut") is True else {}
+    return cut | {name: outer[name] for name in ("origin",) if name in outer}
+
+
+def _reason(status: Any) -> str:
+    """The words beside the number of a status, where a recorder keeps them."""
+    told = status.get("message") if isinstance(status, dict) else None
+    return told if isinstance(told, str) else ""
 
 
 def _pair(outer: Json) -> Pair | None:

@@ -56,6 +56,12 @@ def check(request: Request, world: Any) -> Refusal | None:
     return _placed(refusal, holder) if refusal and holder else refusal
 
 
+def asked(request: Request, world: Any) -> list[Rule]:
+    """The rules with a function that `check` asks about a request it takes, in the order in which it asks them."""
+    plan = _plan(request.operation, _members(request, world), request.dialect)
+    return [rule for rule, _ in (*plan.before, *plan.after)]
+
+
 def _written(request: Request) -> Request:
     """The request with its bytes: rules look there first for what most histories lack."""
     if request.raw or not isinstance(request.body, dict) or not isinstance(request.body.get("input"), list):

@@ -27,7 +27,9 @@ async def carry(answer: Answer, delivery: Delivery, receive: Receive, send: Send
                 return
             await send(part)
     if delivery.cut:
-        await _drop(receive, send)
+        drop(send)
+        while (await receive())["type"] != "http.disconnect":
+            pass
 
 
 Part = tuple[Message, list[Pause]]
@@ -103,11 +105,9 @@ async def _over(pause: Pause) -> None:
         gate.forget(wake)
 
 
-async def _drop(receive: Receive, send: Send) -> None:
+def drop(send: Send) -> None:
     """Break off the connection: ASGI knows no way, so that uvicorn's own transport is closed."""
     cast("Any", send).__self__.transport.close()
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 async def tell(events: Iterable[Json], delivery: Delivery, receive: Receive, send: Send) -> list[Message]:

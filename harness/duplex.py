@@ -69,7 +69,8 @@ async def serve(session: Session, receive: Receive, send: Send) -> None:
 
 
 async def refuse(answer: Answer, send: Send) -> None:
-    """Answer an upgrade as HTTP."""
+    """Answer an upgrade as HTTP; a body may be bytes that somebody else has said."""
+    body = answer.body if isinstance(answer.body, bytes) else orjson.dumps(answer.body)
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers.items()]
     await send({"type": "websocket.http.response.start", "status": answer.status, "headers": headers})
-    await send({"type": "websocket.http.response.body", "body": orjson.dumps(answer.body)})
+    await send({"type": "websocket.http.response.body", "body": body})

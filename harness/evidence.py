@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 PROVING: tuple[Level, ...] = ("recorded", "reported")
 """The levels that an exchange stands behind."""
+STORED: tuple[Level, ...] = ("recorded", "assumed")
+"""The levels of what was stored before a refusal: nobody publishes it, but a recording holds it."""
 MEMBERS = ("status", "message", "type", "param", "code")
 """What a report can publish of an error."""
 _HERE = Path(__file__).parent
@@ -113,6 +115,14 @@ def load(place: Path | None = None) -> dict[str, Cassette]:
 
 def read(file: Path) -> Cassette:
     """One cassette; EvidenceError when it is none, or an origin is missing or says too little."""
+    found = interactions(file)
+    if not found[-1].refused:
+        raise EvidenceError(f"{file}: its last interaction must be a refusal")
+    return Cassette(file.stem, file, found)
+
+
+def interactions(file: Path) -> tuple[Interaction, ...]:
+    """The exchanges of a file with their origins, one at least; EvidenceError as for `read`."""
     try:
         tape = yaml.load(file.read_text(encoding="utf-8"), _LOADER)
     except (yaml.YAMLError, UnicodeDecodeError) as problem:
@@ -120,10 +130,7 @@ def read(file: Path) -> Cassette:
     entries = tape.get("interactions") if isinstance(tape, dict) else None
     if not isinstance(entries, list) or not entries:
         raise EvidenceError(f"{file}: no interactions; cassettes/README.md shows the format")
-    found = tuple(_interaction(entry, f"{file}: interaction {number}") for number, entry in enumerate(entries, 1))
-    if not found[-1].refused:
-        raise EvidenceError(f"{file}: its last interaction must be a refusal")
-    return Cassette(file.stem, file, found)
+    return tuple(_interaction(entry, f"{file}: interaction {number}") for number, entry in enumerate(entries, 1))
 
 
 def _interaction(entry: Any, place: str) -> Interaction:
@@ -137,7 +144,8 @@ def _interaction(entry: Any, place: str) -> Interaction:
             f"{place}: needs request.method, request.uri and response.status.code, and headers as a mapping"
         ) from None
     origin = _origin(entry.get("origin"), f"{place}: origin")
-    made = Interaction(origin, method, uri.path, dict(parse_qsl(uri.query)), headers, body, status, answer)
+    query = dict(parse_qsl(uri.query, keep_blank_values=True))
+    made = Interaction(origin, method, uri.path, query, headers, body, status, answer)
     if problem := _problem(made):
         raise EvidenceError(f"{place}: {problem}")
     return made
@@ -165,8 +173,8 @@ def _origin(said: Any, place: str) -> Origin:
 def _problem(made: Interaction) -> str:
     """What keeps an interaction from being evidence; empty when nothing does."""
     origin = made.origin
-    if origin.level not in (PROVING if made.refused else ("assumed",)):
-        return f"origin.level must be {' or '.join(PROVING)} for a refusal, assumed for what was stored before it"
+    if origin.level not in (PROVING if made.refused else STORED):
+        return f"origin.level must be {' or '.join(PROVING)} for a refusal, {' or '.join(STORED)} for what was stored before"
     if not origin.where:
         return "origin.where must say where it is known from"
     if made.refused and not _DATE.fullmatch(origin.date):

@@ -59,6 +59,15 @@ def judge(recorded: Recorded, world: World) -> Iterator[Verdict]:
         yield Verdict(at, None if entry is None else hide({"id": recorded.id, **entry}, secrets))
 
 
+def expected(recorded: Recorded, world: World) -> Refusal | None:
+    """What the mock would refuse a request with whose answer is not known yet; None where it would not, or cannot tell."""
+    operation, request = _request(recorded)
+    if operation is None or (operation.form and not request.body):
+        return None
+    refusal = check(request, world)
+    return None if refusal is None or of_refusal(refusal, recorded, request, world) else refusal
+
+
 def _is_version_1(recorded: Recorded) -> bool:
     """Whether an exchange with the Assistants API was answered by its first version, which is gone."""
     said = recorded.headers.get("openai-beta", "")
@@ -155,7 +164,7 @@ def _refused(recorded: Recorded, world: World, request: Request, refusal: Refusa
     entry: Json = {"recorded": {"status": recorded.status, **shown}}
     if refusal:
         entry["mock"] = {"status": refusal.error.status, **refusal.error.members(), "rule": refusal.rule.id}
-    different = _differing(entry["recorded"], entry["mock"]) if refusal else ["all"]
+    different = differing(entry["recorded"], entry["mock"]) if refusal else ["all"]
     if not different:
         yield Verdict("refusals.same")
     elif different == ["list"]:
@@ -167,7 +176,7 @@ def _refused(recorded: Recorded, world: World, request: Request, refusal: Refusa
         yield Verdict("refusals.different" if refusal else "refusals.missed", entry)
 
 
-def _differing(recorded: Json, mock: Json) -> list[str]:
+def differing(recorded: Json, mock: Json) -> list[str]:
     """The members of an error that differ; `list` when only the values differ that the message lists."""
     names = [name for name in recorded if recorded[name] != mock.get(name)]
     if names != ["message"]:

@@ -43,8 +43,11 @@ LEAKS = (
 _OWN = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT")
 """Variables that lead to the mock, in some dialect or other."""
 
-_WORLD = pytest.StashKey["World"]()
+WORLD = pytest.StashKey["World"]()
+"""Where the item of a running test keeps its World."""
 _JUDGED = pytest.StashKey[int]()
+
+pytest_plugins = ["harness.playback", "harness.reporting"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -83,7 +86,7 @@ def mock(request: pytest.FixtureRequest, mock_server: Server, monkeypatch: pytes
     base_url = mock_server.base_url.removesuffix(ROOTS["openai"]) + ROOTS[dialect or "openai"]
     world = mock_server.mock.open(key_of(name), name, base_url)
     world.dialect = dialect
-    request.node.stash[_WORLD] = world
+    request.node.stash[WORLD] = world
     _lead(world, monkeypatch)
     yield world
     mock_server.mock.close(world.api_key)
@@ -92,37 +95,47 @@ def mock(request: pytest.FixtureRequest, mock_server: Server, monkeypatch: pytes
 
 
 @pytest.fixture
-def client(mock: World) -> Iterator[OpenAI]:
-    """An `openai.OpenAI` on the mock; it never retries, so that each call is one exchange."""
+def client(request: pytest.FixtureRequest) -> Iterator[OpenAI]:
+    """An `openai.OpenAI` on the mock, or on the test's cassette; it never retries, so that each call is one exchange."""
     openai = _sdk()
-    http = openai.DefaultHttpxClient(verify=False)  # plain HTTP: loading certificates would take 20 ms
-    with openai.OpenAI(base_url=mock.base_url, api_key=mock.api_key, max_retries=0, http_client=http) as made:
+    base_url, api_key, verify = _reached(request)
+    http = openai.DefaultHttpxClient(verify=verify)
+    with openai.OpenAI(base_url=base_url, api_key=api_key, max_retries=0, http_client=http) as made:
         yield made
 
 
 @pytest.fixture
-def async_client(mock: World) -> Iterator[AsyncOpenAI]:
-    """An `openai.AsyncOpenAI` on the mock, for any event loop; it never retries and keeps no connection open.
+def async_client(request: pytest.FixtureRequest) -> Iterator[AsyncOpenAI]:
+    """An `openai.AsyncOpenAI` like `client`, for any event loop; it never retries and keeps no connection open.
 
     A connection that outlives its test's event loop cannot be closed any more.
     """
     import asyncio
 
     openai = _sdk()
+    base_url, api_key, verify = _reached(request)
     limits = type(openai.DEFAULT_CONNECTION_LIMITS)(max_connections=1000, max_keepalive_connections=0)
-    http = openai.DefaultAsyncHttpxClient(limits=limits, verify=False)
-    made = openai.AsyncOpenAI(base_url=mock.base_url, api_key=mock.api_key, max_retries=0, http_client=http)
+    http = openai.DefaultAsyncHttpxClient(limits=limits, verify=verify)
+    made = openai.AsyncOpenAI(base_url=base_url, api_key=api_key, max_retries=0, http_client=http)
     yield made
     loop = asyncio.new_event_loop()
     loop.run_until_complete(made.close())
     loop.close()
 
 
+def _reached(request: pytest.FixtureRequest) -> tuple[str | None, str, bool]:
+    """Where the client of a test goes, its key, and whether certificates matter: the mock, or what a cassette stands for."""
+    if request.node.get_closest_marker("cassette"):
+        return os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY", ""), True
+    mock = request.getfixturevalue("mock")
+    return mock.base_url, mock.api_key, False  # plain HTTP: loading certificates would take 20 ms
+
+
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Judge script and client when the body has passed, so that it is the test that fails and not its teardown."""
     result = yield
-    if world := item.stash.get(_WORLD, None):
+    if world := item.stash.get(WORLD, None):
         item.stash[_JUDGED] = len(world.problems)
         _fail(world, _taken(item, world), unused=_counts_unused(item))
     return result
@@ -132,11 +145,11 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add what the World saw to the report of a failure."""
     report = yield
-    world = item.stash.get(_WORLD, None)
+    world = item.stash.get(WORLD, None)
     if world and report.failed:
         report.sections += _sections(item, world)
     if world and report.when == "teardown":
-        del item.stash[_WORLD]
+        del item.stash[WORLD]
     return report
 
 

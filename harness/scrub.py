@@ -22,12 +22,16 @@ HIDDEN = "[hidden]"
 
 _SHORTEST = 8
 """A shorter value may stand anywhere by chance; hiding it would hide ordinary words."""
-_FORMS = re.compile(
-    r"\b(?:sk|rk|pk|sess|ek)-[A-Za-z0-9_\-]{12,}"  # OpenAI's keys
-    r"|\bBearer\s+[A-Za-z0-9._~+/=\-]{8,}"
-    r"|\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]*)?"  # JSON Web Tokens
-    r"|\b(?:ghp|gho|ghs|github_pat|xox[abprs]|AKIA|AIza)[A-Za-z0-9_\-]{12,}"
+_START = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt]))"
+"""A word's beginning; where JSON stands in a text, the letter of `\\n` is no part of the word."""
+KEYS = re.compile(
+    rf"{_START}(?:sk|rk|pk|sess|ek)-[A-Za-z0-9_\-]{{12,}}"  # OpenAI's keys
+    rf"|{_START}Bearer\s+[A-Za-z0-9._~+/=\-]{{8,}}"
+    rf"|{_START}eyJ[A-Za-z0-9_\-]{{8,}}\.[A-Za-z0-9_\-]{{8,}}(?:\.[A-Za-z0-9_\-]*)?"  # JSON Web Tokens
+    rf"|{_START}(?:gh[oprsu]_|github_pat_|xox[abeprs]-|AKIA|ASIA|AIza|hf_|glpat-)[A-Za-z0-9_\-]{{12,}}"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----"
 )
+"""What has the form of a key or a token, whoever gave it."""
 
 
 def secrets_of(headers: Mapping[str, str]) -> frozenset[str]:
@@ -42,7 +46,7 @@ def hide(value: Any, secrets: Iterable[str] = ()) -> Any:
     if isinstance(value, str):
         for secret in sorted(secrets, key=len, reverse=True):
             value = value.replace(secret, HIDDEN)
-        return _FORMS.sub(HIDDEN, value)
+        return KEYS.sub(HIDDEN, value)
     if isinstance(value, list | tuple):
         return [hide(one, secrets) for one in value]
     if isinstance(value, Mapping):

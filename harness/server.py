@@ -54,11 +54,11 @@ class App:
         elif scope["type"] == "websocket":
             await self._connect(scope, receive, send)
         else:
-            body = await _body(receive)
+            body = await body_of(receive)
             if body is not None:
                 answer = self._answer(scope, body)
                 await (
-                    _reply(send, answer) if answer.delivery is None else carry(answer, answer.delivery, receive, send)
+                    reply(send, answer) if answer.delivery is None else carry(answer, answer.delivery, receive, send)
                 )
 
     def _answer(self, scope: Scope, body: bytes) -> Answer:
@@ -85,7 +85,7 @@ def upgraded(**given: Any) -> asyncio.Protocol:
     return Sockets(**given)
 
 
-async def _body(receive: Receive) -> bytes | None:
+async def body_of(receive: Receive) -> bytes | None:
     """The bytes of a body; None when the client leaves before it has sent all of it."""
     body, more = bytearray(), True
     while more and len(body) <= LARGEST:
@@ -97,7 +97,8 @@ async def _body(receive: Receive) -> bytes | None:
     return bytes(body)
 
 
-async def _reply(send: Send, answer: Answer) -> None:
+async def reply(send: Send, answer: Answer) -> None:
+    """Send an answer at once and whole."""
     streamed = answer.events is not None
     body = frames(answer.events or ()) if streamed else _bytes(answer.body)
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers.items()]
@@ -122,7 +123,7 @@ class Server:
         self.mock = mock
         self._socket = bind(host, port)
         self.host, self.port = self._socket.getsockname()[:2]
-        self._uvicorn = uvicorn.Server(config(mock))
+        self._uvicorn = uvicorn.Server(config(App(mock)))
         self._thread = threading.Thread(target=self._run, name="responses-harness", daemon=True)
 
     @property
@@ -146,10 +147,10 @@ class Server:
         self._uvicorn.run(sockets=[self._socket])
 
 
-def config(mock: Mock) -> uvicorn.Config:
-    """How uvicorn runs the app: nothing logged but its own faults, no lifespan."""
+def config(app: Asgi) -> uvicorn.Config:
+    """How uvicorn runs an app: nothing logged but its own faults, no lifespan."""
     return uvicorn.Config(
-        App(mock),
+        cast("Any", app),
         http=Protocol,
         log_level="warning",
         access_log=False,

@@ -121,9 +121,14 @@ def _side_by_side(
 
 
 def _one_file(recording: Path, spool: Path, asked: bool, *, respelled: bool = False) -> Tally:
+    return counted(_verdicts(recording, asked, respelled), spool)
+
+
+def counted(verdicts: Iterable[Verdict], spool: Path) -> Tally:
+    """What came of these verdicts; `spool` is the file to write to, which is gone again when it stays empty."""
     tally = Tally()
     with spool.open("wb") as lines:
-        for at, entry in _verdicts(recording, asked, respelled):
+        for at, entry in verdicts:
             tally.counts[at] += 1
             if entry is None:
                 continue
@@ -145,14 +150,14 @@ def _verdicts(recording: Path, asked: bool, respelled: bool) -> Iterator[Verdict
     try:
         for recorded in read(recording):
             yield Verdict("exchanges")
-            yield from _judged(recorded, _world(worlds, recorded.file), respelled)
+            yield from judged(recorded, _world(worlds, recorded.file), respelled)
     except NotATape as problem:
         yield Verdict("unreadable", _unreadable(recording, problem)) if asked else Verdict("others")
     except HarnessError as problem:
         yield Verdict("unreadable", _unreadable(recording, problem))
 
 
-def _judged(recorded: Recorded, world: World, respelled: bool) -> Iterator[Verdict]:
+def judged(recorded: Recorded, world: World, respelled: bool = False) -> Iterator[Verdict]:
     """The verdicts of one exchange; should a rule fail on it, that is told, and the next exchange is judged."""
     try:
         yield from judge(recorded, world)

@@ -14,7 +14,19 @@ ROOT = Path(__file__).parent.parent
 HARNESS = ROOT / "harness"
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 
-NETWORK = {"socket", "ssl", "http", "urllib.request", "uvicorn", "httpx", "httpx2", "requests", "openai", "agents"}
+NETWORK = {
+    "socket",
+    "ssl",
+    "http",
+    "urllib.request",
+    "uvicorn",
+    "httpx",
+    "httpx2",
+    "requests",
+    "websockets",
+    "openai",
+    "agents",
+}
 PRINTERS = {"typer", "rich.console", "rich.print", "sys.stdout", "sys.stderr"}
 OUTSIDE = NETWORK | {
     *("asyncio", "datetime", "fastapi", "glob", "io", "os", "pathlib", "pytest", "random", "rich", "secrets", "shutil"),

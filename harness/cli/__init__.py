@@ -1,14 +1,25 @@
-"""The `harness` command: serve, rules, losses, verify, schemas, demo.
+"""The `harness` command: serve, record, rules, losses, verify, report, schemas, demo.
 
 Exit codes: 0 done, 1 something was found or the check failed, 2 a mistake in what was asked, said in one message on stderr.
 """
 
 from __future__ import annotations
 
-from harness.cli import judging, listing, making, serving
+from harness.cli import judging, listing, making, probing, recording, reporting, serving
 from harness.cli.app import app
 
-COMMANDS = (serving.serve, listing.rules, listing.losses, judging.verify, making.schemas, making.demo)
+COMMANDS = (
+    serving.serve,
+    recording.record,
+    listing.rules,
+    listing.losses,
+    judging.verify,
+    reporting.report,
+    probing.drift,
+    probing.cassettes,
+    making.schemas,
+    making.demo,
+)
 
 for command in COMMANDS:
     app.command()(command)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -56,8 +58,21 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
 
 
-def console_of() -> Console:
-    """The console of stdout; it marks nothing up, texts are printed as they are."""
+def console_of(stderr: bool = False) -> Console:
+    """The console of stdout, or of stderr; it marks nothing up, texts are printed as they are."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else PIPED, highlight=False, markup=False, emoji=False)
+    terminal = (sys.stderr if stderr else sys.stdout).isatty()
+    return Console(stderr=stderr, width=None if terminal else PIPED, highlight=False, markup=False, emoji=False)
+
+
+@contextmanager
+def ended_by_signals(end: Callable[[], object]) -> Iterator[None]:
+    """SIGINT and SIGTERM call `end`, also before a server listens to them and when it raises them again."""
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(each, lambda *_: end()) for each in signals]
+    try:
+        yield
+    finally:
+        for each, handler in zip(signals, before, strict=True):
+            signal.signal(each, handler)

@@ -1,16 +1,17 @@
-"""`harness verify`: recordings held to the contract."""
+"""`harness verify`: recordings, or a server, held to the contract."""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli.app import console_of
+from harness.cli.app import console_of, print_json
 from harness.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -18,19 +19,41 @@ if TYPE_CHECKING:
 
 
 def verify(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Recordings, or folders of them.")],
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="[PATH]...", help="Recordings, or folders of them.")
+    ] = None,
+    server: Annotated[str, typer.Option(metavar="URL", help="Instead of recordings: the base URL of a server.")] = "",
+    model: Annotated[str, typer.Option(help="With --server: the model it is asked for.")] = "",
+    key_env: Annotated[
+        str, typer.Option("--key-env", metavar="NAME", help="With --server: the variable that holds its key.")
+    ] = "",
+    timeout: Annotated[float, typer.Option(min=0.1, help="With --server: seconds that an answer may take.")] = 30.0,
     as_json: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the whole report; - is stdout.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Files judged side by side.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Files judged, or questions asked, side by side.")] = 1,
     respell: Annotated[
         bool, typer.Option("--respell", help="Also: would the mock, scripted with an answer, tell its stream alike?")
     ] = False,
 ) -> None:
-    """Judge recorded exchanges: vcrpy and other cassettes, HAR, JSON lines.
+    """Judge recorded exchanges (vcrpy and other cassettes, HAR, JSON lines), or with --server a server.
 
     Would the mock take what the API took, and refuse in the same words what it refused? Do the answers and streams conform?
+    A server is asked what the rules give as examples, and plays some scenarios: every answer costs it a run of the model.
     """
+    if bool(paths) == bool(server):
+        raise typer.BadParameter("give recordings, or --server URL.")
+    if server:
+        if respell:
+            raise typer.BadParameter("--respell is of recordings.")
+        _examined(server, model, key_env, timeout, jobs, as_json)
+        return
+    if model or key_env:
+        raise typer.BadParameter("--model and --key-env go with --server.")
+    _judged(paths or [], as_json, jobs, respell)
+
+
+def _judged(paths: list[Path], as_json: Path | None, jobs: int, respell: bool) -> None:
     from tempfile import TemporaryDirectory
 
     from harness.verify import verify as judged
@@ -58,6 +81,52 @@ def _report(tally: Tally, as_json: Path | None) -> None:
     console.print(report.table(tally))
     for text in report.lines(tally):
         console.print(text)
+
+
+def _examined(url: str, model: str, key_env: str, timeout: float, jobs: int, as_json: Path | None) -> None:
+    from harness.cases import KEY
+    from harness.conformance import score as told
+    from harness.conformance.examine import examine
+    from harness.conformance.questions import MODEL
+
+    key = _key(key_env) if key_env else KEY
+    with _progress() as progress:
+        score = examine(url, model=model or MODEL, key=key, timeout=timeout, jobs=jobs, progress=progress)
+    if as_json is not None:
+        _write_json(told.document(score, key), as_json)
+    if as_json != Path("-"):
+        console = console_of()
+        console.print(told.table(score))
+        for text in told.lines(score, key):
+            console.print(text)
+    raise typer.Exit(0 if score.clean else 1)
+
+
+def _key(name: str) -> str:
+    if not (key := os.environ.get(name, "").strip()):
+        raise ConfigError(f"--key-env {name}: the variable is not set. Set it to the key of the server.")
+    return key
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr, where that is a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("asked", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _write_json(document: Any, file: Path) -> None:
+    from orjson import OPT_INDENT_2, dumps
+
+    if file == Path("-"):
+        print_json(document)
+        return
+    with _writing(file) as out:
+        out.write(dumps(document, option=OPT_INDENT_2) + b"\n")
 
 
 @contextmanager

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import gc
-import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from harness.cli.app import ended_by_signals
 
 if TYPE_CHECKING:
     from harness.mock import Mock
     from harness.organization import Organization
+    from harness.server import Asgi
     from harness.world import World
 
 JOURNAL = 1000
@@ -34,29 +35,55 @@ def serve(
     zdr: Annotated[bool, typer.Option("--zdr", help="Zero Data Retention: nothing is stored for any key.")] = False,
     dialect: Annotated[str, typer.Option(help="openai, azure or foundry; without it all three, by the path.")] = "",
     assistants: Annotated[str, typer.Option(help="v2, or gone as since the sunset: 404.")] = "v2",
+    replay: Annotated[
+        Path | None, typer.Option(metavar="DIR|FILE", help="Play these recordings; nothing is made up.")
+    ] = None,
+    paced: Annotated[bool, typer.Option("--paced", help="--replay at the pace of the recording.")] = False,
 ) -> None:
     """Serve the mock until it is interrupted; every key that starts with `sk-` sees a world of its own."""
+    from harness.dialect import OPENAI, ROOTS
+    from harness.server import App
+
+    if replay:
+        if script or keys or models or zdr or dialect:
+            raise typer.BadParameter("--replay plays what was recorded; give it with --host, --port and --paced alone.")
+        _play(replay, host, port, paced)
+        return
+    mock = _mock(script, _names(keys), _account(_names(models), zdr, assistants), dialect or None)
+    _listen(App(mock), host, port, ROOTS[dialect or OPENAI], next(iter(_names(keys)), ANY_KEY))
+    for world in mock.worlds.values():
+        if told := _summary(world):
+            typer.echo(told, err=True)
+
+
+def _play(recordings: Path, host: str, port: int, paced: bool) -> None:
+    """Play recordings until interrupted, then tell what was asked for beside them."""
+    from harness.replaying import Player, loaded, root
+
+    takes = loaded(recordings)
+    player = Player(takes, paced)
+    _listen(player, host, port, root(takes), ANY_KEY)
+    for miss in player.misses:
+        typer.echo(f"not recorded: {miss}", err=True)
+
+
+def _listen(app: Asgi, host: str, port: int, root: str, key: str) -> None:
+    """Serve an app in the foreground; its first lines are what a shell takes as the environment of a client."""
     import uvicorn
 
-    from harness.dialect import OPENAI, ROOTS
     from harness.server import bind, config
 
-    mock = _mock(script, _names(keys), _account(_names(models), zdr, assistants), dialect or None)
     listening = bind(host, port)
-    server = uvicorn.Server(config(mock))
-    url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}{ROOTS[dialect or OPENAI]}"
-    key = next(iter(_names(keys)), ANY_KEY)
+    server = uvicorn.Server(config(app))
+    url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}{root}"
     # What a World stores only grows: collecting it over and over would cost a tenth of the time of an answer.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
-    with _ended_by_signals(server):
+    with ended_by_signals(partial(setattr, server, "should_exit", True)):
         typer.echo(f"Serving {url}\nexport OPENAI_BASE_URL={url}\nexport OPENAI_API_KEY={key}")
         sys.stdout.flush()
         server.run(sockets=[listening])
     listening.close()
-    for world in mock.worlds.values():
-        if told := _summary(world):
-            typer.echo(told, err=True)
 
 
 def _summary(world: World) -> str:
@@ -98,19 +125,3 @@ def _account(models: Sequence[str], zdr: bool, assistants: str) -> Organization 
 
 def _names(listed: str) -> list[str]:
     return [name for part in listed.split(",") if (name := part.strip())]
-
-
-@contextmanager
-def _ended_by_signals(server: Any) -> Iterator[None]:
-    """SIGINT and SIGTERM end the server, also before uvicorn listens to them and when it raises them again."""
-
-    def end(*_: Any) -> None:
-        server.should_exit = True
-
-    signals = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(each, end) for each in signals]
-    try:
-        yield
-    finally:
-        for each, handler in zip(signals, before, strict=True):
-            signal.signal(each, handler)

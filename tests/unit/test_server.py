@@ -101,7 +101,7 @@ class TestAStream:
             sent.append(said)
 
         answer = module.Answer(200, "x" * size)
-        asyncio.run(module._reply(send, answer))
+        asyncio.run(module.reply(send, answer))
         start, *writes = sent
         assert b"".join(write["body"] for write in writes) == json.dumps("x" * size).encode()
         assert (b"content-length", str(size + 2).encode()) in start["headers"]

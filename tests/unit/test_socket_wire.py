@@ -20,7 +20,7 @@ from harness import server as module
 from harness.duplex import serve
 from harness.items import message
 from harness.mock import Mock
-from harness.server import Server, config, serving
+from harness.server import App, Server, config, serving
 from harness.session import Session
 from tests.unit.test_server import settled
 
@@ -231,6 +231,6 @@ class TestAClientThatLeaves:
 
 
 def test_a_server_loads_what_sockets_need_with_the_first_of_them() -> None:
-    made = config(Mock())
+    made = config(App(Mock()))
     made.load()
     assert made.ws_protocol_class is module.upgraded

@@ -1,0 +1,46 @@
+"""Other ids in the place of real ones: always the same for the same id, and of its length, prefix and alphabet."""
+
+from __future__ import annotations
+
+import re
+from hashlib import shake_256
+
+_ALPHABETS = (
+    "0123456789",
+    "0123456789abcdef",
+    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
+)
+
+
+def pseudonym(id: str) -> str:
+    """Another id in the place of this one, of its prefix, length and alphabet; that of a pseudonym is itself."""
+    if id.count("-") == 4:
+        hexes = pseudonym(id.replace("-", ""))
+        return re.sub(r"(.{8})(.{4})(.{4})(.{4})(.{12})", r"\1-\2-\3-\4-\5", hexes)
+    start = max(id.rfind("_"), id.rfind("-")) + 1
+    prefix, body = id[:start], id[start:]
+    if is_pseudonym(id):
+        return id
+    alphabet = next((each for each in _ALPHABETS if set(body) <= set(each)), _ALPHABETS[-1])
+    return _sealed(prefix, _drawn(prefix + body, len(body) - _seal(body), alphabet), len(body), alphabet)
+
+
+def is_pseudonym(id: str) -> bool:
+    """Whether an id was made by `pseudonym`: its last characters follow from the others."""
+    bare = id.replace("-", "") if id.count("-") == 4 else id
+    start = max(bare.rfind("_"), bare.rfind("-")) + 1
+    prefix, body = bare[:start], bare[start:]
+    head = body[: len(body) - _seal(body)]
+    return any(body == _sealed(prefix, head, len(body), each)[start:] for each in _ALPHABETS if set(body) <= set(each))
+
+
+def _seal(body: str) -> int:
+    return min(6, len(body) // 2)
+
+
+def _sealed(prefix: str, head: str, length: int, alphabet: str) -> str:
+    return prefix + head + _drawn(f"{prefix}{head}=", length - len(head), alphabet)
+
+
+def _drawn(seed: str, length: int, alphabet: str) -> str:
+    return "".join(alphabet[byte % len(alphabet)] for byte in shake_256(seed.encode()).digest(length))

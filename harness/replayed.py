@@ -1,0 +1,34 @@
+"""When a cassette was last replayed on this machine, so that one that nobody uses can be told.
+
+It is kept beside other caches, never in the project: an empty file for each cassette, whose time is that of the replay.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from datetime import UTC, datetime
+from hashlib import blake2b
+from pathlib import Path
+
+
+def note(cassette: Path) -> None:
+    """A cassette is replayed now; that it cannot be noted is no reason to fail."""
+    with suppress(OSError):
+        mark = _mark(cassette)
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+
+
+def last(cassette: Path) -> str:
+    """The day of the last replay (YYYY-MM-DD), empty when none is known."""
+    try:
+        return datetime.fromtimestamp(_mark(cassette).stat().st_mtime, UTC).date().isoformat()
+    except OSError:
+        return ""
+
+
+def _mark(cassette: Path) -> Path:
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    name = blake2b(os.fsencode(cassette.resolve()), digest_size=16).hexdigest()
+    return cache / "responses-harness" / "replayed" / name

@@ -1,0 +1,32 @@
+"""A report in every form, by the suffix of its file; `annotations` are no file, they are printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import ConfigError
+
+if TYPE_CHECKING:
+    from harness.findings import Report
+
+FORMS: Mapping[str, str] = {".json": "merged", ".html": "html", ".xml": "junit", ".sarif": "sarif", ".md": "markdown"}
+"""The module that writes a form: its `written(report)` is the whole text."""
+ACTIONS = "GITHUB_ACTIONS"
+"""The environment variable that says that annotations are read."""
+
+
+def written(report: Report, suffix: str) -> str:
+    """A report in the form of a suffix."""
+    text: str = import_module(f"{__name__}.{FORMS[suffix]}").written(report)
+    return text
+
+
+def write(report: Report, file: Path, suffix: str) -> None:
+    """Write a report to a file in the form of a suffix; ConfigError when it cannot be written."""
+    try:
+        file.write_text(written(report, suffix), encoding="utf-8")
+    except OSError as problem:
+        raise ConfigError(f"{file}: cannot be written: {problem.strerror}. Give another file.") from problem

@@ -1,0 +1,197 @@
+"""What a run says of its exchanges at its end, and the reports that it writes."""
+
+import json
+import os
+
+import jsonschema
+import pytest
+
+from harness.reports.merged import read
+from harness.schema import directory
+
+SUITE = """
+NOTES = [{"type": "file_citation", "file_id": "file_1", "filename": "a.pdf", "index": 3}]
+
+def test_good(mock, client):
+    mock.script(message("hi"))
+    client.responses.create(model="gpt-4.1", input="x")
+
+def test_expected(mock, client):
+    with pytest.raises(openai.BadRequestError):
+        client.responses.create(model="gpt-4.1", input="x", extra_body={"bogus": 1})
+
+def test_refused(mock, client):
+    client.responses.create(model="gpt-4.1", input="x", extra_body={"bogus": 1})
+
+class TestIt:
+    def test_unused(self, mock):
+        mock.script(message("a"))
+
+@pytest.mark.xfail
+def test_known(mock, client):
+    client.responses.create(model="gpt-4.1", input="x")
+
+@pytest.mark.harness(losses="allow", unused="allow")
+def test_allowed(mock, client):
+    mock.script(message("See page 3.", annotations=NOTES), message("3"), message("4"))
+    first = client.responses.create(model="gpt-4.1", input="x")
+    said = {**first.output[0].to_dict(), "content": [{"type": "output_text", "text": "See page 3.", "annotations": []}]}
+    user = {"role": "user", "content": "x"}
+    client.responses.create(model="gpt-4.1", input=[user, said, {"role": "user", "content": "y"}])
+
+@pytest.fixture
+def late(mock):
+    yield
+    raise RuntimeError("too late")
+
+def test_late(late): ...
+
+def test_without(): ...
+"""
+LINE = "contract: 6 exchanges, 1 refusal expected, 1 unexpected, 1 loss, 1 turn unused, * % of rules"
+
+
+@pytest.fixture(autouse=True)
+def _nobody_reads_annotations(monkeypatch):
+    for variable in ("GITHUB_ACTIONS", "GITHUB_WORKSPACE"):
+        monkeypatch.delenv(variable, raising=False)
+
+
+def trials(file):
+    """The tests of a report, which must be as its schema says, by their names."""
+    jsonschema.validate(json.loads(file.read_text()), json.loads((directory() / "report.json").read_text()))
+    return {trial.id.rpartition("::")[2]: trial for trial in read(file).trials}
+
+
+def test_a_run_ends_with_a_line(run):
+    result = run(SUITE)
+    result.stdout.fnmatch_lines([LINE])
+    result.stdout.no_fnmatch_line("::error*")
+
+
+def test_a_run_without_the_mock_says_nothing(run):
+    run("def test_it(): ...").stdout.no_fnmatch_line("contract:*")
+
+
+def test_a_report_tells_each_test_that_used_the_mock(run, pytester):
+    run(SUITE, "--harness-report=a.json")
+    told = trials(pytester.path / "a.json")
+    assert {name: trial.outcome for name, trial in told.items()} == {
+        "test_good": "passed",
+        "test_expected": "passed",
+        "test_refused": "failed",
+        "test_unused": "failed",
+        "test_known": "xfailed",
+        "test_allowed": "passed",
+        "test_late": "error",
+    }
+    assert {name: [(one.kind, one.expected) for one in trial.found] for name, trial in told.items()} == {
+        "test_good": [],
+        "test_expected": [("refusal", True)],
+        "test_refused": [("refusal", False)],
+        "test_unused": [("unused", False)],
+        "test_known": [("unanswered", True)],
+        "test_allowed": [("loss", True), ("unused", True)],
+        "test_late": [],
+    }
+    good = told["test_good"]
+    assert (good.file, len(good.exchanges)) == (f"{good.id.partition('::')[0]}", 1)
+    source = (pytester.path / good.file).read_text().splitlines()
+    assert source[good.line - 1] == "def test_good(mock, client):"
+    assert "too late" in told["test_late"].why
+
+
+def test_workers_tell_the_same(run, pytester):
+    here = run(SUITE, "--harness-report=a.json")
+    apart = run(SUITE, "-n2", "--harness-report=b.json", apart=True)
+    apart.stdout.fnmatch_lines([LINE])
+    told = [{name: (t.found, t.exchanges) for name, t in trials(pytester.path / f"{x}.json").items()} for x in "ab"]
+    assert told[0] == told[1]
+    assert line_of(here) == line_of(apart)
+
+
+def line_of(result):
+    return next(line for line in result.outlines if line.startswith("contract:"))
+
+
+def test_every_form_is_written_at_once(run, pytester):
+    names = ["o.json", "o.html", "o.xml", "o.sarif", "o.md"]
+    run(SUITE, *(f"--harness-report={name}" for name in names))
+    assert all((pytester.path / name).stat().st_size for name in names)
+
+
+def test_a_run_without_tests_writes_an_empty_report(run, pytester):
+    run("", "--harness-report=a.json")
+    assert trials(pytester.path / "a.json") == {}
+
+
+def test_a_test_that_changes_the_folder_moves_no_report(run, pytester, monkeypatch):
+    run("def test_it(mock, tmp_path, monkeypatch): os.chdir(tmp_path)", "--harness-report=a.json")
+    os.chdir(pytester.path)
+    assert (pytester.path / "a.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--harness-report=a.txt", "--harness-report=a.txt: its suffix must be one of .json .html .xml .sarif .md."),
+        ("--harness-report=no/a.json", "--harness-report=no/a.json: there is no folder no. Make it first."),
+        ("--harness-fail-under=101", "--harness-fail-under=101: give a number from 0 to 100."),
+    ],
+)
+def test_an_option_that_does_not_fit_is_refused_before_the_first_test(run, option, said):
+    result = run("def test_it(mock): ...", option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{said}"])
+
+
+def test_a_report_that_cannot_be_written_fails_the_run(run, pytester):
+    (pytester.path / "a.json").mkdir()
+    result = run("def test_it(mock): ...", "--harness-report=a.json")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*a.json: cannot be written: Is a directory. Give another file."])
+
+
+GOOD = """
+def test_it(mock, client):
+    mock.script(message("hi"))
+    client.responses.create(model="gpt-4.1", input="x")
+"""
+
+
+@pytest.mark.parametrize(("least", "ended"), [("1", 0), ("90.5", 1)])
+def test_a_run_that_touches_too_little_fails(run, least, ended):
+    result = run(GOOD, f"--harness-fail-under={least}")
+    assert result.ret == ended
+    assert any("--harness-fail-under=90.5: only " in line for line in result.outlines) is bool(ended)
+
+
+def test_the_gate_asks_nothing_of_a_run_without_the_mock(run):
+    assert run("def test_it(): ...", "--harness-fail-under=90").ret == 0
+
+
+def test_findings_are_annotated_where_somebody_reads_them(run, pytester, monkeypatch):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(pytester.path.parent))
+    result = run(SUITE)
+    name = pytester.path.name
+    result.stdout.fnmatch_lines([f"::error file={name}/*.py,line=*,title=refusal unknown_parameter::400 *"])
+    assert sum(line.startswith("::error") for line in result.outlines) == 2
+
+
+def test_a_test_that_runs_again_counts_by_its_last_run(run, pytester):
+    pytester.makeconftest(
+        """
+        import pytest
+        from _pytest.runner import runtestprotocol
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_protocol(item, nextitem):
+            for _ in range(2):
+                runtestprotocol(item, nextitem=nextitem)
+            return True
+        """
+    )
+    result = run(GOOD, "--harness-report=a.json")
+    result.stdout.fnmatch_lines(["contract: 1 exchange,*"])
+    assert trials(pytester.path / "a.json")["test_it"].outcome == "passed"

@@ -1,0 +1,139 @@
+"""Start real servers and print what `harness verify --server` says of each: `python -m tests.servers [NAME…] [--json DIR]`.
+
+Ends with 1 when our own does not score 100 %, with 2 when a server cannot be installed or started.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from signal import SIGKILL, SIGTERM
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import ProxyHandler, build_opener
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from harness.errors import ConfigError, HarnessError
+from harness.fallback import small_talk
+from harness.mock import Mock
+from harness.server import bind, serving
+from tests.clients.environments import prepared
+from tests.servers.kinds import KEY, KINDS, Kind, Start, variables
+
+SECONDS = 120
+"""How long a server may take to start: a new installation compiles its modules first."""
+SECTIONS = ("refuses", "accepts", "answers", "streams", "errors", "scenarios")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Examine what the arguments name; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.servers", description="Hold real servers to the contract.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(KINDS)} (default: all)")
+    parser.add_argument("--json", type=Path, metavar="DIR", help="where to write the reports")
+    said = parser.parse_args(arguments)
+    if unknown := set(said.names) - set(KINDS):
+        parser.error(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(KINDS)}")
+    table = Table("server", "packages", "score", *SECTIONS, "seconds", box=None)
+    right = True
+    try:
+        for name in said.names or KINDS:
+            report, seconds = examined(KINDS[name], said.json)
+            table.add_row(
+                name, Text(", ".join((*KINDS[name].python, *KINDS[name].npm))), *_cells(report), f"{seconds:.0f}"
+            )
+            right = right and (name != "harness" or report["percent"] == 100)
+    except HarnessError as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    Console(width=None if sys.stdout.isatty() else 160, highlight=False).print(table)
+    return 0 if right else 1
+
+
+def _cells(report: dict[str, Any]) -> Iterator[str]:
+    yield f"{report['percent']} %"
+    for name in SECTIONS:
+        points, of = report["sections"][name].values()
+        yield f"{100 * points // of} %" if of else "-"
+
+
+def examined(kind: Kind, reports: Path | None) -> tuple[dict[str, Any], float]:
+    """The report on a server, which is started for it, and the seconds it took."""
+    made = prepared(kind.environment)
+    with tempfile.TemporaryDirectory() as folder, serving(Mock(fallback=small_talk, journal=100)) as upstream:
+        home = Path(folder)
+        start = Start(made, home, _free_port(), upstream.base_url)
+        file = (reports or home) / f"{kind.name}.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with started(kind, start):
+            began = time.monotonic()
+            command = [sys.executable, "-m", "harness", "verify", "--server", f"http://127.0.0.1:{start.port}/v1"]
+            named = ["--model", kind.model, "--key-env", "SERVER_KEY", "--json", str(file), *kind.options]
+            run = subprocess.run([*command, *named], env={**os.environ, "SERVER_KEY": KEY}, stdout=subprocess.DEVNULL)
+        if run.returncode > 1 or not file.exists():
+            raise ConfigError(f"{kind.name} was not examined.")
+        return json.loads(file.read_bytes()), time.monotonic() - began
+
+
+@contextmanager
+def started(kind: Kind, start: Start) -> Iterator[None]:
+    """A server that answers, and is ended afterwards."""
+    command, own = kind.command(start)
+    log = start.home / "output.txt"
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            command,
+            env=variables(kind, start, own),
+            cwd=start.home,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            _wait(kind, start.port, process, log)
+            yield
+        finally:
+            _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a server and what it started itself: some are begun by a program that only waits for them."""
+    for signal in (SIGTERM, SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(10)
+
+
+def _wait(kind: Kind, port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    direct, until = build_opener(ProxyHandler({})), time.monotonic() + SECONDS
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            direct.open(f"http://127.0.0.1:{port}/v1/models", timeout=SECONDS).close()
+        except HTTPError:
+            return
+        except (URLError, ConnectionError):
+            time.sleep(0.2)
+        else:
+            return
+    raise ConfigError(f"{kind.name} did not start:\n{log.read_text()[-4000:]}")
+
+
+def _free_port() -> int:
+    with bind("127.0.0.1", 0) as listening:
+        port: int = listening.getsockname()[1]
+        return port
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""A live API to record: the mock on loopback, over TLS with a certificate of its own, or plain."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import uvicorn
+
+from harness.passage import Recording, Watch
+from harness.proxy import proxying
+from harness.server import App, bind, config
+from harness.take import Take
+from harness.upstream import upstream
+from tests.unit.test_server import settled
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A self-signed certificate for 127.0.0.1 and its key."""
+
+    file: Path
+    key: Path
+
+
+def certificate(folder: Path) -> Certificate:
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("no openssl to make a certificate with")
+    made = Certificate(folder / "cert.pem", folder / "key.pem")
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"]
+    kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
+    subprocess.run(
+        [openssl, "req", "-x509", *kind, *names, "-out", made.file, "-keyout", made.key],
+        check=True,
+        capture_output=True,
+    )
+    return made
+
+
+@contextmanager
+def serving(app: Any, tls: Certificate | None = None) -> Iterator[str]:
+    """An ASGI app on loopback; yields its origin."""
+    settings = config(app if not hasattr(app, "handle") else App(app))
+    if tls:
+        settings.ssl_certfile, settings.ssl_keyfile = str(tls.file), str(tls.key)
+    server, listening = uvicorn.Server(settings), bind("127.0.0.1", 0)
+    port = listening.getsockname()[1]
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    try:
+        yield f"{'https' if tls else 'http'}://127.0.0.1:{port}"
+    finally:
+        server.should_exit = server.force_exit = True
+        thread.join(10)
+
+
+class Front(NamedTuple):
+    """A recorder in front of a live API: where it listens, and what it has recorded."""
+
+    origin: str
+    root: str
+    recording: Recording
+
+    def takes(self, number: int = 1) -> list[Take]:
+        """What was recorded, once there are so many: a client may have its answer a moment earlier."""
+        assert settled(lambda: len(self.recording.takes) == number)
+        return self.recording.takes
+
+
+@contextmanager
+def recorded(url: str, watch: Watch | None = None) -> Iterator[Front]:
+    """A recorder in front of the API at a URL."""
+    behind, recording, listening = upstream(url), Recording(watch), bind("127.0.0.1", 0)
+    with proxying(behind, recording, listening):
+        yield Front(f"http://127.0.0.1:{listening.getsockname()[1]}", behind.root, recording)

@@ -1,0 +1,100 @@
+"""Nothing leaves this machine, and no WebSocket opens, while a test replays."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+
+import pytest
+import websockets.asyncio.client
+import websockets.client
+import websockets.sync.client
+
+from harness.offline import SOCKETS, Blocked, is_here, offline, without_sockets
+
+
+def refuse(what: str) -> str:
+    return f"not {what}"
+
+
+@pytest.mark.parametrize(
+    ("host", "here"),
+    [
+        ("127.0.0.1", True),
+        ("127.9.9.9", True),
+        ("::1", True),
+        ("fe80::1%eth0", False),
+        ("0.0.0.0", True),
+        ("localhost", True),
+        (b"a.localhost", True),
+        ("", True),
+        ("api.openai.com", False),
+        ("10.0.0.1", False),
+        ("localhost.evil.test", False),
+    ],
+)
+def test_this_machine_is_its_own_addresses(host, here):
+    assert is_here(host) is here
+
+
+def test_others_are_neither_resolved_nor_reached():
+    with offline(refuse):
+        with pytest.raises(Blocked, match=r"not api\.openai\.com:443"):
+            socket.create_connection(("api.openai.com", 443))
+        with socket.socket() as one, pytest.raises(Blocked, match=r"not 192\.0\.2\.1:80"):
+            one.connect(("192.0.2.1", 80))
+        with socket.socket() as one, pytest.raises(Blocked, match=r"not 192\.0\.2\.1:80"):
+            one.connect_ex(("192.0.2.1", 80))
+        with pytest.raises(Blocked, match=r"not api\.openai\.com:443"):
+            asyncio.run(asyncio.open_connection("api.openai.com", 443))
+
+
+def test_this_machine_is_reached(tmp_path):
+    with offline(refuse), socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        socket.create_connection(server.getsockname()).close()
+        socket.create_connection(("localhost", server.getsockname()[1])).close()
+        with socket.socket(socket.AF_UNIX) as one, pytest.raises(FileNotFoundError):
+            one.connect(str(tmp_path / "none"))
+        assert socket.getaddrinfo(None, 80)
+
+
+def test_afterwards_all_is_as_it_was():
+    before = socket.socket.connect, socket.getaddrinfo
+    with offline(refuse):
+        assert socket.getaddrinfo is not before[1]
+    assert (socket.socket.connect, socket.getaddrinfo) == before
+
+
+async def connect() -> None:
+    async with websockets.asyncio.client.connect("ws://127.0.0.1:9/v1/responses"):
+        pytest.fail("unreachable")
+
+
+async def connect_with_aiohttp() -> None:
+    aiohttp = pytest.importorskip("aiohttp")
+    async with aiohttp.ClientSession() as session, session.ws_connect("ws://127.0.0.1:9/v1/responses"):
+        pytest.fail("unreachable")
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        lambda: websockets.sync.client.connect("ws://127.0.0.1:9/v1/responses"),
+        lambda: asyncio.run(connect()),
+        lambda: asyncio.run(connect_with_aiohttp()),
+        lambda: websockets.client.ClientProtocol.connect(None),
+    ],
+    ids=["sync", "asyncio", "aiohttp", "one that was imported before"],
+)
+def test_no_websocket_opens_by_any_library(begin):
+    with without_sockets(refuse), pytest.raises(Blocked, match="not a WebSocket"):
+        begin()
+
+
+def test_libraries_that_are_not_there_do_not_matter(monkeypatch):
+    monkeypatch.setattr("harness.offline.SOCKETS", (*SOCKETS, ("no_such_library", "A", "b"), ("json.none", "", "b")))
+    with without_sockets(refuse):
+        assert "no_such_library" not in sys.modules

@@ -1,0 +1,81 @@
+"""Which examples of the rules the live API is asked, and in which form: the cheapest that says the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import harness.mock  # noqa: F401  (registers the rules)
+from harness.cases import sent
+from harness.probes import Probe, body_in, probes_of, wrong_key
+from harness.rule import RULES
+
+
+def of(id: str, dialect: str = "openai") -> list[Probe]:
+    return probes_of([RULES[id]], dialect)[0]
+
+
+def models(probes: list[Probe]) -> Iterator[Any]:
+    return ((probe.case.body or {}).get("model") for probe in probes)
+
+
+def test_an_example_that_is_not_about_a_model_is_asked_of_the_cheapest_with_the_shortest_answer() -> None:
+    for probe in of("unknown_parameter"):
+        assert probe.case.body["model"] == "gpt-4.1-nano"
+        assert probe.case.body["max_output_tokens"] == 16
+        assert probe.cost.calls == 1
+
+
+def test_an_example_that_is_about_a_model_keeps_it() -> None:
+    assert set(models(of("sampling_unsupported"))) >= {"gpt-5.4", "gpt-5.6-terra"}
+
+
+def test_what_would_change_the_answer_is_left_as_it_is() -> None:
+    (probe,) = of("number_below_minimum")
+    assert probe.case.body["max_output_tokens"] == 8
+    for probe in of("missing_required_parameter"):
+        assert probe.expected(())["message"] == probe.words
+
+
+@pytest.mark.parametrize(
+    ("id", "reason"),
+    [
+        ("insufficient_quota", "it needs an account of its own"),
+        ("token_invalid", "it is another provider's"),
+        ("generate_kind", "it is said over a WebSocket, which no cassette of a rule holds"),
+        ("outputs_missing", "a model has to say certain words"),
+    ],
+)
+def test_what_cannot_be_asked_of_any_account_is_left_out_and_counted(id: str, reason: str) -> None:
+    probes, left_out = probes_of([RULES[id]])
+    assert reason in left_out
+    assert len(probes) + left_out.total() == len(RULES[id].rejects) + len(RULES[id].accepts)
+
+
+def test_every_example_is_asked_or_counted() -> None:
+    probes, left_out = probes_of(RULES.values())
+    examples = sum(len(rule.rejects) + len(rule.accepts) for rule in RULES.values())
+    assert len(probes) + left_out.total() == examples
+    assert len(probes) > left_out.total()
+
+
+def test_azure_is_asked_what_azure_says() -> None:
+    assert not of("token_invalid")
+    assert [sent(probe.case, ()).path for probe in of("token_invalid", "azure")] == ["/openai/v1/responses"] * 2
+    assert not of("rate_limit", "azure")
+
+
+@pytest.mark.parametrize(
+    ("raw", "held"),
+    [(b"", None), (b'{"a":1}', {"a": 1}), (b'{"a": 1}', '{"a": 1}'), (b'"text"', '"text"'), (b"{", "{")],
+)
+def test_a_body_that_json_would_spell_otherwise_is_held_as_a_text(raw: bytes, held: Any) -> None:
+    assert body_in(raw) == held
+
+
+def test_a_wrong_key_is_told_from_a_good_one() -> None:
+    assert [wrong_key(sent(probe.case, ())) for probe in of("auth_invalid_key")] == ["test-connect-key", "bad apiKey"]
+    assert [wrong_key(sent(probe.case, ())) for probe in of("auth_missing")] == [""]
+    assert {wrong_key(sent(probe.case, ())) for probe in of("unknown_parameter")} == {None}

@@ -1,0 +1,202 @@
+"""A recorder writes whole files, one at a time, and none that holds a secret."""
+
+from __future__ import annotations
+
+import errno
+import multiprocessing
+import os
+import re
+import stat
+
+import pytest
+
+from harness import recorder
+from harness.notation import TapeError
+from harness.recorder import RecordError, SecretFound, load, locked, recording
+from harness.take import Header, Take
+from tests.unit.takes import JSON, streamed, take
+
+KEY = "sk-AbCd1234EfGh5678IjKlMnOpQrSt"
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "openai" / "weather.yaml"
+
+
+def record(file, *takes, **options):
+    with recording(file, Header(), **options) as tape:
+        for one in takes:
+            tape.add(one)
+
+
+def others(file):
+    return sorted(each.name for each in file.parent.iterdir() if each != file)
+
+
+def test_what_was_added_is_in_the_file(file):
+    record(file, take({"a": 1}, {"b": 2}), streamed(b"data: 1\n\n"))
+    assert load(file).takes == (take({"a": 1}, {"b": 2}), streamed(b"data: 1\n\n"))
+    assert others(file) == []
+
+
+def test_the_header_says_when_and_by_whom(file):
+    record(file, take({}, {}, headers=JSON | {"user-agent": "OpenAI/Python 3.54.0"}))
+    header = load(file).header
+    assert (header.sdk, header.sdk_version) == ("OpenAI/Python", "3.54.0")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", header.recorded)
+
+
+@pytest.mark.parametrize(
+    ("path", "dialect"), [("/v1", "openai"), ("/openai/v1", "azure"), ("/api/projects/moon/openai/v1", "foundry")]
+)
+def test_the_header_says_which_dialect_was_spoken(file, path, dialect):
+    record(file, take({}, {}, uri=f"https://127.0.0.1{path}/responses"))
+    assert load(file).header.dialect == dialect
+
+
+def test_what_the_header_says_already_stays(file):
+    with recording(file, Header("2026-01-02", sdk="mine", sdk_version="1")) as tape:
+        tape.add(take({}, {}, headers=JSON | {"user-agent": "curl/8"}))
+    header = load(file).header
+    assert (header.recorded, header.sdk, header.sdk_version) == ("2026-01-02", "mine", "1")
+
+
+def test_kept_takes_come_first(file):
+    record(file, take({"n": 2}, {}), kept=[take({"n": 1}, {})])
+    assert [one.body for one in load(file).takes] == [b'{"n":1}', b'{"n":2}']
+
+
+def test_nothing_recorded_is_nothing_written(file):
+    record(file)
+    assert not file.exists()
+
+
+def test_secrets_are_scrubbed(file):
+    record(file, take({"input": f"my {KEY} and swordfish-9"}, {}), secrets=["swordfish-9"])
+    assert KEY not in file.read_text()
+    assert "swordfish" not in file.read_text()
+
+
+def test_what_the_scrubber_misses_the_gate_refuses_and_the_old_file_stays(file, monkeypatch):
+    record(file, take({"n": 1}, {}))
+    before = file.read_bytes()
+    kept = [take({f"input {number}": f"my {KEY}"}, {}) for number in range(4)]
+    with pytest.raises(SecretFound, match=r"not written.*\n  line \d+: .*form of a key.*(\n.*)*and 3 more") as caught:
+        record(file, take({}, {}), kept=kept)
+    assert KEY not in str(caught.value)
+    assert "interactions[0].request.body" in str(caught.value)
+    assert file.read_bytes() == before
+    assert others(file) == []
+
+
+def test_an_interrupted_recording_is_written_as_far_as_it_came(file):
+    def interrupted():
+        with recording(file, Header()) as tape:
+            tape.add(take({"n": 1}, {}))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert len(load(file).takes) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        (errno.ENOSPC, "the disk is full.*unchanged.*Free some space"),
+        (errno.EIO, "Input/output error.*folder writable"),
+    ],
+)
+def test_a_file_that_cannot_be_written_leaves_the_old_one(file, monkeypatch, code, says):
+    record(file, take({"n": 1}, {}))
+    before = file.read_bytes()
+
+    def full(number):
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(recorder.os, "fsync", full)
+    with pytest.raises(RecordError, match=says):
+        record(file, take({"n": 2}, {}))
+    assert file.read_bytes() == before
+    assert others(file) == []
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "a").write_text("a file")
+    with pytest.raises(RecordError, match=r"a/b.yaml: cannot be written"):
+        record(tmp_path / "a" / "b.yaml", take({}, {}))
+
+
+def test_two_recorders_of_one_cassette_are_told(file):
+    with (
+        locked(file),
+        pytest.raises(RecordError, match=r"weather.yaml: another recorder is writing this cassette"),
+        locked(file),
+    ):
+        pytest.fail("unreachable")
+    with locked(file):
+        assert others(file) == [".weather.yaml.lock"]
+    assert others(file) == []
+
+
+def hold(file, ready):
+    with locked(file):
+        ready.set()
+        os.kill(os.getpid(), 9)
+
+
+def test_a_recorder_that_was_killed_holds_no_lock(file):
+    start = multiprocessing.get_context("spawn")
+    ready = start.Event()
+    killed = start.Process(target=hold, args=(file, ready))
+    killed.start()
+    killed.join(60)
+    assert ready.is_set()
+    assert others(file) == [".weather.yaml.lock"]
+    record(file, take({}, {}))
+    assert others(file) == []
+
+
+def test_a_lock_that_vanishes_meanwhile_is_made_anew(file, monkeypatch):
+    file.parent.mkdir()
+    flock, lost = recorder._fcntl.flock, [True]
+
+    def removed(held, how):
+        flock(held, how)
+        if lost:
+            lost.pop()
+            os.unlink(held.name)
+
+    monkeypatch.setattr(recorder._fcntl, "flock", removed)
+    record(file, take({}, {}))
+    assert len(load(file).takes) == 1
+
+
+def test_the_rights_of_a_file_stay(file):
+    record(file, take({}, {}))
+    file.chmod(0o640)
+    record(file, take({}, {}))
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+
+
+def test_a_cassette_that_is_not_there(file):
+    with pytest.raises(TapeError, match=r"weather.yaml: there is no such cassette\. Record it"):
+        load(file)
+
+
+def test_a_folder_is_no_cassette(tmp_path):
+    with pytest.raises(TapeError, match="cannot be read: Is a directory"):
+        load(tmp_path)
+
+
+def test_a_file_that_is_no_text(file):
+    file.parent.mkdir()
+    file.write_bytes(b"interactions: \xff")
+    with pytest.raises(TapeError, match="not UTF-8"):
+        load(file)
+
+
+def test_a_request_alone_may_be_recorded(file):
+    record(file, Take("GET", "https://api.openai.com/v1/models", status=200))
+    assert load(file).takes[0].body == b""

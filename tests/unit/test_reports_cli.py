@@ -1,0 +1,100 @@
+"""`harness report` on a command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from harness.cli import app
+from harness.findings import Report, Trial
+from harness.reports import write
+from harness.reports.merged import read
+from tests.unit.test_reports import FAILED, of, passed
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["report", *map(str, arguments)])
+
+
+@pytest.fixture(autouse=True)
+def _nobody_reads_annotations(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+
+
+@pytest.fixture
+def a(tmp_path: Path) -> Path:
+    return saved(tmp_path / "a.json", of(FAILED, rules={"auth_missing"}))
+
+
+@pytest.fixture
+def b(tmp_path: Path) -> Path:
+    return saved(tmp_path / "b.json", of(passed(), rules={"unknown_parameter"}))
+
+
+def saved(file: Path, report: Report) -> Path:
+    write(report, file, ".json")
+    return file
+
+
+def test_a_report_is_told(a: Path) -> None:
+    said = run(a)
+    assert (said.exit_code, said.stdout.splitlines()[0]) == (
+        0,
+        "contract: 0 exchanges, 0 refusals expected, 1 unexpected, 0 losses, 1 turn unused, 0 % of rules",
+    )
+    assert "tests/test_a b.py:12  refusal unknown_parameter: 400 Unknown parameter: 'a|b'. (exchange 2" in said.stdout
+    assert "Rules that a request was held to    1" in said.stdout
+
+
+def test_many_findings_are_told_by_the_first(tmp_path: Path) -> None:
+    trials: list[Trial] = [FAILED] * 1 + [passed(f"a::{n}", found=FAILED.found) for n in range(20)]
+    assert "… and 22 more" in run(saved(tmp_path / "a.json", of(*trials))).stdout
+
+
+def test_every_form_is_written(a: Path, tmp_path: Path) -> None:
+    forms = {"--json": "o.json", "--html": "o.html", "--junit": "o.xml", "--sarif": "o.sarif", "--markdown": "o.md"}
+    said = run(a, *[word for option, name in forms.items() for word in (option, tmp_path / name)])
+    assert said.exit_code == 0
+    assert all((tmp_path / name).stat().st_size for name in forms.values())
+
+
+def test_a_form_goes_to_stdout_alone(a: Path) -> None:
+    said = run(a, "--json", "-")
+    assert json.loads(said.stdout)["version"] == 1
+
+
+def test_shards_are_merged(a: Path, b: Path, tmp_path: Path) -> None:
+    said = run("merge", a, b, "-o", tmp_path / "c.json")
+    whole = read(tmp_path / "c.json")
+    assert (said.exit_code, len(whole.trials)) == (0, 2)
+    assert whole.hit["rules"] == {"auth_missing", "unknown_parameter"}
+
+
+@pytest.mark.parametrize("arguments", [["merge"], ["merge", "a.json"], ["merge", "-o", "c.json"]])
+def test_a_merge_without_files_or_place_says_how(arguments: list[str]) -> None:
+    said = run(*arguments)
+    assert (said.exit_code, said.stderr) == (
+        2,
+        "harness: merge: say of which files and where to: harness report merge A.json B.json -o C.json.\n",
+    )
+
+
+@pytest.mark.parametrize(("least", "code"), [("0.5", 0), ("50", 1)])
+def test_the_gate(a: Path, least: str, code: int) -> None:
+    said = run(a, "--fail-under", least)
+    assert said.exit_code == code
+    assert ("--fail-under asks for" in said.stderr) is bool(code)
+
+
+def test_bad_input_is_one_message(tmp_path: Path) -> None:
+    said = run(tmp_path / "no.json")
+    assert (said.exit_code, said.stderr.count("\n")) == (2, 1)
+    assert "cannot be read" in said.stderr
+
+
+def test_annotations_are_printed_where_they_are_read(a: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    assert "::error file=tests/test_a b.py,line=12" in run(a).stdout

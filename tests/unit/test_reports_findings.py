@@ -1,0 +1,254 @@
+"""What is found in a test's exchanges, what of it was expected, and what may be written of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from harness import findings
+from harness.ending import Line
+from harness.exchange import Json
+from harness.faults import hang_up, rate_limit
+from harness.findings import DEEPEST, LONGEST, MOST, TRACED, Found, Totals, Trial, explained, line, safe, totals
+from harness.items import message
+from harness.loss import losses_of
+from harness.mock import Mock
+from harness.rule import RULES
+from harness.world import World
+
+KEY = "sk-harness-0123456789abcdef"
+NOTES = [{"type": "file_citation", "file_id": "file_1", "filename": "a.pdf", "index": 3}]
+
+
+def said(turn: list[Line] | None = None) -> Mock:
+    mock = Mock(fallback=lambda _: turn or [message("ok")])
+    mock.open(KEY)
+    return mock
+
+
+def post(mock: Mock, body: Json | bytes, path: str = "/v1/responses", **headers: str) -> Any:
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return mock.handle("POST", path, {"authorization": f"Bearer {KEY}", **headers}, {}, raw).body
+
+
+def ask(mock: Mock, given: Any, **members: Any) -> Any:
+    return post(mock, {"model": "gpt-4.1", "input": given, **members})
+
+
+def filled(world: World, outcome: str = "passed", *allowed: str, why: str = "") -> Trial:
+    trial = Trial("test_a.py::test_it", "test_a.py", 3, outcome, 0.1, why=why)
+    return findings.filled(trial, world, losses_of(world.exchanges), allowed)
+
+
+def told_of(*asked: str) -> Trial:
+    """A test that passed and asked so."""
+    mock = said()
+    for given in asked or ("hi",):
+        ask(mock, given)
+    return filled(mock.worlds[KEY])
+
+
+def lossy() -> World:
+    mock = said([message("See page 3.", annotations=NOTES)])
+    first = ask(mock, "Report?")
+    (item,) = first["output"]
+    bare = {**item, "content": [{**item["content"][0], "annotations": []}]}
+    user = {"role": "user", "content": "Report?"}
+    ask(mock, [user, bare, {"role": "user", "content": "Which page?"}])
+    return mock.worlds[KEY]
+
+
+# What is found
+
+
+def test_a_refusal_names_its_rule_its_place_and_its_fix() -> None:
+    mock = said()
+    ask(mock, "hi", bogus=1)
+    (found,) = filled(mock.worlds[KEY], "failed").found
+    assert (found.kind, found.expected, found.id, found.exchange, found.at) == (
+        "refusal",
+        False,
+        "unknown_parameter",
+        1,
+        "bogus",
+    )
+    assert found.message == "400 Unknown parameter: 'bogus'."
+    assert found.why.startswith("bogus = 1")
+    assert (found.fix, found.title) == (RULES["unknown_parameter"].fix, "refusal unknown_parameter")
+    assert found.text.splitlines()[0] == "400 Unknown parameter: 'bogus'. (exchange 1, bogus)"
+
+
+@pytest.mark.parametrize("outcome", ["passed", "xfailed", "xpassed"])
+def test_what_a_test_that_passed_shows_was_expected(outcome: str) -> None:
+    mock = said()
+    ask(mock, "hi", bogus=1)
+    (found,) = filled(mock.worlds[KEY], outcome).found
+    assert (found.expected, found.why) == (True, "")
+
+
+def test_a_refusal_that_the_test_made_happen_was_expected_even_if_it_failed() -> None:
+    mock = said()
+    mock.worlds[KEY].script(rate_limit(after="1s"))
+    ask(mock, "hi")
+    (found,) = filled(mock.worlds[KEY], "failed").found
+    assert (found.message[:3], found.expected) == ("429", True)
+
+
+def test_a_loss_says_where_the_original_was_said() -> None:
+    (found,) = filled(lossy(), "failed").found
+    assert (found.kind, found.id, found.exchange, found.why) == ("loss", "citation-dropped", 2, "said in exchange 1")
+    assert not found.expected
+
+
+def test_a_loss_that_the_marker_allows_was_expected() -> None:
+    (found,) = filled(lossy(), "failed", "citation-dropped").found
+    assert found.expected
+
+
+def test_a_request_without_a_turn_is_found() -> None:
+    mock = Mock()
+    mock.open(KEY)
+    ask(mock, "hi")
+    (found,) = filled(mock.worlds[KEY], "failed").found
+    assert (found.kind, found.exchange, found.place) == ("unanswered", 1, "exchange 1")
+    assert found.message.startswith("No turn is left for this request")
+
+
+@pytest.mark.parametrize(("allowed", "expected"), [((), False), (("unused",), True)])
+def test_a_turn_that_no_request_took_is_found(allowed: tuple[str, ...], expected: bool) -> None:
+    world = said().worlds[KEY]
+    world.script(message("hi"))
+    (found,) = filled(world, "failed", *allowed).found
+    assert (found.kind, found.expected, found.message, found.place) == (
+        "unused",
+        expected,
+        'script: message "hi"',
+        "the script",
+    )
+
+
+def test_what_is_found_comes_in_the_order_of_the_exchanges() -> None:
+    mock = said([message("See page 3.", annotations=NOTES)])
+    ask(mock, "hi", bogus=1)
+    (item,) = ask(mock, "Report?")["output"]
+    bare = {**item, "content": [{**item["content"][0], "annotations": []}]}
+    ask(mock, [{"role": "user", "content": "Report?"}, bare, {"role": "user", "content": "a"}])
+    ask(mock, "hi", bogus=1)
+    assert [found.exchange for found in filled(mock.worlds[KEY], "failed").found] == [1, 3, 4]
+
+
+def test_only_the_newest_refusals_are_traced() -> None:
+    mock = said()
+    for _ in range(TRACED + 2):
+        ask(mock, "hi", bogus=1)
+    whys = [bool(found.why) for found in filled(mock.worlds[KEY], "failed").found]
+    assert whys == [False] * 2 + [True] * TRACED
+
+
+# What is written
+
+
+def test_an_exchange_has_all_that_went_to_and_fro() -> None:
+    mock = said()
+    ask(mock, "hi", stream=True, instructions="You are the planner.")
+    trial = filled(mock.worlds[KEY])
+    (exchange,) = trial.exchanges
+    assert (exchange["lane"], exchange["operation"], exchange["status"]) == ("planner", "POST /responses", 200)
+    assert exchange["request"]["input"] == "hi"
+    assert [event["type"] for event in exchange["events"]][-1] == "response.completed"
+    assert exchange["answer"]["output"][0]["content"][0]["text"] == "ok"
+    assert "planner" in trial.diagram
+    assert trial == Trial.of(trial.json())
+
+
+def test_a_test_without_a_request_has_no_diagram() -> None:
+    assert filled(said().worlds[KEY]).diagram == ""
+
+
+def test_an_answer_that_never_came_has_status_0() -> None:
+    mock = said()
+    mock.worlds[KEY].script(hang_up())
+    ask(mock, "hi")
+    (exchange,) = filled(mock.worlds[KEY]).exchanges
+    assert (exchange["status"], exchange["broke"], exchange["answer"]) == (0, "no answer", None)
+
+
+def test_a_body_that_is_no_json_is_a_text() -> None:
+    mock = said()
+    post(mock, b'{"model": \xff')
+    (exchange,) = filled(mock.worlds[KEY]).exchanges
+    assert exchange["request"] == '{"model": \ufffd'
+
+
+def test_the_key_and_whatever_looks_like_one_is_hidden_everywhere() -> None:
+    mock = said([message(f"your key is {KEY}")])
+    other = "sk-proj-abcdefghijklmnopqrstuvwx"
+    ask(mock, f"{'x' * (LONGEST - 10)} {other}")
+    ask(mock, f"{other} {KEY}", stream=True, metadata={KEY: other}, bogus=other)
+    post(mock, f'{{"{KEY}": '.encode())
+    mock.worlds[KEY].script(message(KEY))
+    trial = filled(mock.worlds[KEY], "failed", why=f"E {KEY}")
+    text = json.dumps(trial.json())
+    assert "[hidden]" in text
+    assert not [part for part in (KEY, other, other[:8]) if part in text]
+
+
+def test_values_are_cut_where_a_report_would_grow_without_end() -> None:
+    deep: Any = "end"
+    for _ in range(DEEPEST + 5):
+        deep = [deep]
+    assert safe("a" * (LONGEST + 7)) == f"{'a' * LONGEST}… 7 more characters"
+    assert safe(list(range(MOST + 3)))[-2:] == [MOST - 1, "… 3 more"]
+    assert "end" not in json.dumps(safe(deep))
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (True, True),
+        (None, None),
+        (1.5, 1.5),
+        (1 << 60, str(1 << 60)),
+        (float("inf"), "inf"),
+        (float("nan"), "nan"),
+        (b"a\xff", "aÿ"),
+        ("\ud800", "\\ud800"),
+        (frozenset({1}), "frozenset({1})"),
+        ({1: (2,)}, {"1": [2]}),
+    ],
+)
+def test_what_json_cannot_say_is_said_otherwise(value: Any, written: Any) -> None:
+    assert safe(value) == written
+
+
+# Totals and the line
+
+
+def found(kind: Any, expected: bool) -> Found:
+    return Found(kind, expected, "x")
+
+
+def test_totals_count_by_kind() -> None:
+    kinds = ("refusal", "loss", "unanswered", "unused")
+    both = [found(kind, expected) for kind in kinds for expected in (True, False)]
+    assert totals(3, both) == Totals(1, 3, expected=1, unexpected=1, losses=2, unanswered=1, unused=1)
+
+
+def test_the_line_of_a_good_run() -> None:
+    assert (
+        line(Totals(9, 214, expected=2), 61) == "contract: 214 exchanges, 2 refusals expected, 0 losses, 61 % of rules"
+    )
+
+
+def test_the_line_of_a_bad_run() -> None:
+    assert line(Totals(1, 1, 1, 2, 1, 1, 2), 0) == (
+        "contract: 1 exchange, 1 refusal expected, 2 unexpected, 1 loss, 1 unanswered, 2 turns unused, 0 % of rules"
+    )
+
+
+def test_a_rule_and_a_loss_are_explained_and_nothing_else() -> None:
+    assert explained("call_needs_output")["source"]
+    assert explained("citation-dropped")["fix"]
+    assert explained("bogus") == {}

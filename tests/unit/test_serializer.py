@@ -1,0 +1,267 @@
+"""A cassette is readable, gives back what travelled byte for byte, and is understood by plain vcrpy, and we by it."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import vcr.persisters.filesystem
+import vcr.serializers.yamlserializer
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.notation import NotATape, TapeError
+from harness.serializer import read, write
+from harness.take import FORMAT, Header, Take
+from harness.tape import read as recordings
+from tests.unit.takes import JSON, STREAM, URI, compact, socket, sse, streamed, take
+
+HEADER = Header("2026-09-21", "azure", "OpenAI/JS", "6.1.0", "recorded", "call_needs_output")
+ASKED = {"model": "gpt-4.1", "input": "Is it 18 °C? 😀"}
+SAID = {"id": "resp_1", "output": [{"type": "message", "n": 1.0}]}
+
+
+def text_of(*takes: Take) -> str:
+    return write(HEADER, takes)
+
+
+def again(*takes: Take) -> tuple[Take, ...]:
+    return read(text_of(*takes), "it").takes
+
+
+def test_it_is_read_like_a_page():
+    assert text_of(take(ASKED, SAID), streamed(b'data: {"a":1}\n', b"\n", cut=True)) == (
+        """\
+version: 1
+harness:
+  recorded: '2026-09-21'
+  dialect: azure
+  sdk: OpenAI/JS
+  sdk_version: '6.1.0'
+  evidence: recorded
+  probe: call_needs_output
+  scrubber: 1
+  format: 1
+interactions:
+- request:
+    method: POST
+    uri: https://api.openai.com/v1/responses
+    headers:
+      content-type: [application/json]
+    body: |-
+      {
+        "model": "gpt-4.1",
+        "input": "Is it 18 °C? 😀"
+      }
+  response:
+    status: {code: 200, message: OK}
+    headers:
+      content-type: [application/json]
+    body:
+      string: |-
+        {
+          "id": "resp_1",
+          "output": [
+            {
+              "type": "message",
+              "n": 1.0
+            }
+          ]
+        }
+  wire:
+    request: compact
+    answer: compact
+    arrivals:
+    - [0.25, 53]
+- request:
+    method: POST
+    uri: https://api.openai.com/v1/responses
+    headers:
+      content-type: [application/json]
+    body: null
+  response:
+    status: {code: 200, message: OK}
+    headers:
+      content-type: [text/event-stream; charset=utf-8]
+    body:
+      string: |+
+        data: {"a":1}
+
+  wire:
+    arrivals:
+    - [0.1, 14]
+    - [0.2, 1]
+    cut: true
+"""
+    )
+
+
+def test_the_header_comes_back():
+    assert read(text_of(take({}, {})), "it").header == HEADER
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        compact(ASKED),
+        json.dumps(ASKED).encode(),
+        json.dumps(ASKED, ensure_ascii=False).encode(),
+        json.dumps(ASKED, separators=(",", ":")).encode(),
+        json.dumps(ASKED, indent=2).encode(),
+        json.dumps(ASKED, indent=2, ensure_ascii=False).encode(),
+        json.dumps(ASKED, indent=4).encode(),
+        json.dumps(ASKED, indent=2).encode() + b"\n",
+        b'{"a": 1e2, "b": 1.50}',
+        b'{"a":1,"a":2}',
+        b'{"a":NaN}',
+        b'{"lone":"\\ud83d"}',
+        b'{"unlikely":"\xc2\x85 \xe2\x80\xa8 \xef\xbb\xbf \x7f"}',
+        b"[1,2]",
+        b"{broken",
+        b"null",
+        b"12",
+        b"09",
+        "\x85".encode(),
+        "a\u2028b".encode(),
+        b"1.5e3",
+        b"yes",
+        b"~",
+        b"  indented",
+        b"a\n\n\n",
+        b"a \nb\t\n",
+        b"\r\n",
+        b"\xff\x00binary",
+        b"[" * 3000,
+        b"",
+    ],
+    ids=lambda body: repr(body[:24]),
+)
+def test_bodies_come_back_byte_for_byte(body):
+    one = Take("POST", URI, JSON, body, 200, JSON, ((0.5, body),) if body else ())
+    assert again(one) == (one,)
+
+
+def test_chunks_come_back_as_they_were_cut():
+    raw = sse({"type": "a", "delta": "é"}, {"type": "b"})
+    cuts = [0, 1, 36, 38, len(raw)]
+    one = streamed(*(raw[start:end] for start, end in pairwise(cuts)), cut=True)
+    assert again(one) == (one,)
+
+
+def test_a_websocket_is_kept_as_its_frames():
+    one = socket(("client", {"type": "response.create"}), ("server", {"type": "error", "n": [1]}))
+    text = text_of(one, take({}, {}))
+    assert read(text, "it").takes == (take({}, {}), one)
+    assert "from: client" in text
+
+
+@given(st.binary(max_size=40), st.text(max_size=40), st.lists(st.integers(1, 9), max_size=6))
+def test_whatever_travels_comes_back(raw, text, cuts):
+    data, chunks, at = text.encode("utf-8", "replace"), [], 0
+    for number, size in enumerate(cuts):
+        if data[at : at + size]:
+            chunks.append((float(number), data[at : at + size]))
+        at += size
+    one = Take("POST", URI, {"x-request-id": "a"}, raw, 200, STREAM, tuple(chunks))
+    if not raw.startswith((b"\x1f\x8b", b"\x28\xb5")):
+        assert again(one) == (one,)
+
+
+class TestPlainVcrpy:
+    def test_reads_ours(self, tmp_path: Path):
+        file = tmp_path / "it.yaml"
+        file.write_text(text_of(take(ASKED, SAID), streamed(b"data: 1\n\n"), socket(("client", {}))), encoding="utf-8")
+        requests, responses, *_ = vcr.persisters.filesystem.FilesystemPersister.load_cassette(
+            file, vcr.serializers.yamlserializer
+        )
+        assert json.loads(requests[0].body) == ASKED
+        assert json.loads(responses[0]["body"]["string"]) == SAID
+        assert responses[1]["body"]["string"] == b"data: 1\n\n"
+        assert responses[0]["status"] == {"code": 200, "message": "OK"}
+
+    def test_is_read_by_us(self):
+        text = (Path(__file__).parent.parent / "cassettes/test_weather.yaml").read_text(encoding="utf-8")
+        tape = read(text, "it")
+        assert tape.header is None
+        assert [one.status for one in tape.takes] == [200, 200]
+        assert json.loads(tape.takes[0].body)["model"] == "gpt-4.1"
+        assert tape.takes[0].chunks[0][0] == 0.0
+        assert "content-length" not in tape.takes[0].answer_headers
+
+
+def test_recordings_of_other_forms_are_read_too():
+    text = """
+interactions:
+- request: {method: POST, uri: 'https://api.openai.com/v1/responses', body: {model: m}}
+  response: {status: {code: 200}, headers: {}, body: [{type: a, n: 1}, {other: 2}]}
+- request: {method: POST, uri: 'https://api.openai.com/v1/responses', body: [!!binary eyJh, '": 1}']}
+  response: {status: {code: 200}, headers: {content-type: [application/json]}, body: [1]}
+"""
+    first, second = read(text, "it").takes
+    assert first.body == b'{"model":"m"}'
+    assert first.answer == b'event: a\ndata: {"type":"a","n":1}\n\ndata: {"other":2}\n\n'
+    assert (second.body, second.answer) == (b'{"a": 1}', b"[1]")
+
+
+class TestEditedByHand:
+    def test_json_keeps_its_spelling(self):
+        text = text_of(take(ASKED, SAID)).replace("gpt-4.1", "gpt-5")
+        assert read(text, "it").takes[0].body == compact({**ASKED, "model": "gpt-5"})
+
+    def test_json_that_is_none_any_more_stands_as_it_is(self):
+        text = text_of(take(ASKED, SAID)).replace('"model": "gpt-4.1",', '"model": gpt')
+        assert read(text, "it").takes[0].body.startswith(b'{\n  "model": gpt')
+
+    def test_a_longer_stream_ends_in_a_longer_chunk(self):
+        text = text_of(streamed(b"data: 1\n", b"\n")).replace("data: 1", "data: 1 and more")
+        assert [data for _, data in read(text, "it").takes[0].chunks] == [
+            b"data: 1 ",
+            b"and more\n\n"[:1] + b"nd more\n\n",
+        ]
+
+    def test_a_shorter_one_has_fewer(self):
+        text = text_of(streamed(b"data: 1\n", b"data: 2\n\n")).replace("        data: 2\n", "")
+        assert b"".join(data for _, data in read(text, "it").takes[0].chunks) == b"data: 1\n\n"
+
+    @pytest.mark.parametrize(
+        ("old", "new", "says"),
+        [
+            ("  format: 1", f"  format: {FORMAT + 1}", f"it: it has format {FORMAT + 1}, and this harness reads up to"),
+            ("  format: 1", "  format: one", "it: harness.format is no number"),
+            ("  recorded: '2026-09-21'", "  recorded: 5", "it: harness.recorded is no text"),
+            ("    - [0.25, 53]", "    - [soon, 53]", "it: wire.arrivals: an entry is no pair"),
+            ("    method: POST\n", "", r"it: interactions\[0\]: it has no request"),
+            ("sockets:", "sockets: [1]\nother:", r"it: sockets\[0\]: it needs a uri and frames"),
+            ("from: client", "from: me", r"it: sockets\[0\]: it needs a uri and frames"),
+            ("interactions:", "interactions: [", "it: line .*: no YAML"),
+        ],
+    )
+    def test_what_cannot_be_read_is_named(self, old, new, says):
+        text = text_of(take(ASKED, SAID), socket(("client", {"a": 1})))
+        assert old in text
+        with pytest.raises(TapeError, match=says):
+            read(text.replace(old, new), "it")
+
+
+@pytest.mark.parametrize("text", ["", "a: 1", "just words", "[1]"])
+def test_other_files_are_no_cassettes(text):
+    with pytest.raises(NotATape, match="it: it holds no recorded exchanges"):
+        read(text, "it")
+
+
+def test_the_same_takes_give_the_same_text():
+    assert text_of(take(ASKED, SAID)) == text_of(take(ASKED, SAID))
+
+
+def test_verify_reads_it_with_what_its_header_says(tmp_path):
+    file = tmp_path / "it.yaml"
+    here = "http://127.0.0.1:1/openai/v1/responses"
+    takes = [take(ASKED, SAID, uri=here), streamed(sse({"type": "a"}), uri=here, cut=True)]
+    file.write_text(write(HEADER, takes), encoding="utf-8")
+    first, second = recordings(file)
+    assert (first.provider, first.request, first.answer) == ("azure", ASKED, SAID)
+    assert second.events == [{"type": "a"}]
+    assert "cut" in second.flags
+    assert "transcribed" not in first.flags

@@ -1,0 +1,179 @@
+"""`harness cassettes`: how old, made with what, named by whom, replayed when, and what it costs to make them again."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner, Result
+
+from harness import replayed
+from harness.cli import app
+from harness.serializer import write
+from harness.shelf import installed
+from harness.take import Header, Take
+
+TODAY = date.today().isoformat()
+BODY = b'{"model":"gpt-4.1","input":"hi","max_output_tokens":20}'
+SAID = b'{"id":"resp_1","object":"response","output":[]}'
+ASKED = Take(
+    "POST", "https://api.openai.com/v1/responses", {"content-type": "application/json"}, BODY, 200, {}, ((0.1, SAID),)
+)
+SOCKET = Take("GET", "wss://api.openai.com/v1/responses", status=101, frames=((0.0, "client", "{}"),))
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "pyproject.toml").write_text("[project]\n")
+    (tmp_path / "test_shop.py").write_text("def test_order(): ...\n")
+    ignored = tmp_path / "node_modules" / "test_gone.py"
+    ignored.parent.mkdir()
+    ignored.write_text("def test_gone(): ...\n")
+    return tmp_path
+
+
+def cassette(folder: Path, name: str, header: Header, *takes: Take) -> Path:
+    file = folder / "cassettes" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(write(header, takes or (ASKED,)))
+    return file
+
+
+def listing(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["cassettes", *map(str, arguments)])
+
+
+def told(*arguments: str | Path) -> list[dict[str, Any]]:
+    said: list[dict[str, Any]] = json.loads(listing(*arguments, "--json").stdout)
+    return said
+
+
+def test_a_cassette_says_its_age_its_client_and_what_it_costs(project: Path) -> None:
+    header = Header(recorded=TODAY, sdk="OpenAI/Python", sdk_version="3.0.0")
+    cassette(project, "test_order.yaml", header, ASKED, SOCKET)
+    (one,) = told(project / "cassettes")
+    assert (one["exchanges"], one["recorded"], one["age"], one["sdk"]) == (2, TODAY, 0, "OpenAI/Python 3.0.0")
+    assert one["now"] == installed("OpenAI/Python", project)
+    assert (one["stale"], one["orphan"], one["replayed"]) == ([], False, "")
+    assert one["cost"] == {"calls": 1, "input_tokens": 14, "output_tokens": 20}
+    assert one["again"] == "pytest --record=all -k test_order"
+
+
+@pytest.mark.parametrize(
+    ("header", "why"),
+    [
+        (Header(recorded="2020-01-01"), "days old"),
+        (Header(recorded="2020"), "days old"),
+        (Header(recorded="soon"), "it does not say when it was recorded"),
+        (Header(recorded=TODAY, sdk="OpenAI/Python", sdk_version="0.9"), "its SDK was 0.9, now it is "),
+        (Header(recorded=TODAY, scrubber=0), "it was scrubbed by rules of version 0, now they are "),
+    ],
+)
+def test_one_that_is_stale_says_why(project: Path, header: Header, why: str) -> None:
+    cassette(project, "test_order.yaml", header)
+    (one,) = told(project / "cassettes")
+    assert why in one["stale"][0]
+
+
+def test_how_old_is_stale_can_be_chosen(project: Path) -> None:
+    cassette(project, "test_order.yaml", Header(recorded=(date.today() - timedelta(5)).isoformat()))
+    assert not told(project / "cassettes")[0]["stale"]
+    assert told(project / "cassettes", "--stale-after", "4")[0]["stale"] == ["it is 5 days old"]
+
+
+@pytest.mark.parametrize(
+    ("name", "orphan"),
+    [
+        ("test_order.yaml", False),
+        ("test_order[blue].yaml", False),
+        ("TestShop.test_order.yaml", False),
+        ("test_gone.yaml", True),
+        ("story.yaml", True),
+        ("rules/unknown_parameter.yaml", False),
+        ("rules/no_such_rule.yaml", True),
+    ],
+)
+def test_one_that_nothing_names_is_an_orphan(project: Path, name: str, orphan: bool) -> None:
+    cassette(project, name, Header(recorded=TODAY))
+    assert told(project / "cassettes")[0]["orphan"] is orphan
+
+
+def test_a_project_may_be_written_in_any_language(project: Path) -> None:
+    (project / "shop.test.ts").write_text('replay("story")')
+    cassette(project, "story.yaml", Header(recorded="2020-01-01"))
+    (one,) = told(project / "cassettes")
+    assert not one["orphan"]
+    assert one["again"] == f"harness record --into {project}/cassettes/story.yaml -- COMMAND"
+
+
+def test_a_replay_is_remembered(project: Path) -> None:
+    file = cassette(project, "test_order.yaml", Header(recorded=TODAY))
+    replayed.note(file)
+    assert told(file)[0]["replayed"][:2] == "20"
+
+
+def test_that_a_replay_cannot_be_noted_is_no_failure(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(project / "pyproject.toml"))
+    replayed.note(project / "a.yaml")
+    assert replayed.last(project / "a.yaml") == ""
+
+
+def test_the_cassettes_of_others_are_listed_too(project: Path) -> None:
+    request = {"method": "POST", "uri": "https://api.openai.com/v1/responses", "body": "{}"}
+    agent = {"User-Agent": ["AsyncOpenAI/Python 2.1.0"]}
+    response = {
+        "status": {"code": 200},
+        "headers": {"Date": ["Thu, 09 Apr 2026 00:57:33 GMT"]},
+        "body": {"string": "{}"},
+    }
+    entry = {"request": {**request, "headers": agent}, "response": response}
+    (project / "test_order.yaml").write_text(yaml.safe_dump({"interactions": [entry], "version": 1}))
+    (project / "notes.yaml").write_text("a: 1\n")
+    (one,) = told(project)
+    assert (one["sdk"], one["recorded"]) == ("AsyncOpenAI/Python 2.1.0", "2026-04-09")
+
+
+def test_one_that_cannot_be_read_is_stale(project: Path) -> None:
+    file = cassette(project, "test_order.yaml", Header(recorded=TODAY))
+    file.write_text("interactions:\n- request: {method: GET, uri: /v1/responses}\n")
+    (one,) = told(file)
+    assert (one["stale"], one["age"], one["exchanges"]) == (["it cannot be read"], None, 0)
+
+
+def test_the_version_of_a_client_for_node_is_that_of_the_project(project: Path) -> None:
+    manifest = project / "node_modules/openai/package.json"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text('{"version": "6.1.0"}')
+    near = project / "cassettes/a.yaml"
+    assert installed("OpenAI/JS", near) == "6.1.0"
+    manifest.write_text("no JSON")
+    assert installed("OpenAI/JS", near) == ""
+    assert installed("curl", near) == ""
+
+
+def test_the_plan_says_what_to_run_and_what_it_costs(project: Path) -> None:
+    old = Header(recorded="2020-01-01")
+    cassette(project, "test_order.yaml", old)
+    cassette(project, "rules/unknown_parameter.yaml", old, ASKED, ASKED)
+    cassette(project, "rules/no_such_rule.yaml", old)
+    said = listing(project / "cassettes").stdout
+    assert "nothing names it" in said
+    assert said.endswith(
+        "pytest --record=all -k test_order   # 1 call, at most about 14 tokens in and 20 out\n"
+        "harness record --rules shape   # 2 calls, at most about 28 tokens in and 40 out\n"
+        "in all: 3 calls, at most about 42 tokens in and 60 out\n"
+    )
+
+
+def test_no_cassette_is_a_mistake(tmp_path: Path) -> None:
+    said = listing(tmp_path)
+    assert (said.exit_code, "no cassette there" in said.stderr) == (2, True)

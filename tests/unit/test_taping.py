@@ -1,0 +1,348 @@
+"""vcrpy with our cassettes: streams arrive while they are recorded, and are told again byte for byte."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+import vcr
+
+from harness import taping as machine
+from harness.faults import cut, pause
+from harness.items import message
+from harness.mock import Mock
+from harness.notation import TapeError
+from harness.recorder import RecordError, SecretFound, load, locked
+from harness.server import serving
+from harness.take import Header
+from harness.taping import Cassettes, bytes_of, joined, take_of, taping
+from harness.world import World
+
+KEY = "sk-AbCd1234EfGh5678IjKlMnOpQrSt"
+AUTH = {"authorization": f"Bearer {KEY}"}
+ASKED = {"model": "gpt-4.1", "input": "hi"}
+SLOW = 0.06
+WORDS = [f"word{number} " for number in range(10)]
+
+
+@pytest.fixture(scope="module")
+def live() -> Iterator[Mock]:
+    """The live API: a mock of another server, with its address."""
+    mock = Mock()
+    with serving(mock) as server:
+        mock.url = f"{server.base_url}/responses"  # type: ignore[attr-defined]
+        yield mock
+
+
+@pytest.fixture
+def world(live: Mock) -> Iterator[World]:
+    yield live.open(KEY)
+    live.close(KEY)
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "it.yaml"
+
+
+@pytest.fixture(params=["httpx", "httpx2"])
+def http(request):
+    return pytest.importorskip(request.param)
+
+
+def ask(http, url, body=ASKED, headers=AUTH):
+    with http.Client() as client:
+        return client.post(url, json=body, headers=headers)
+
+
+def heard(http, url, body, until=None):
+    """The chunks of a stream, each with the seconds after which it came."""
+    got, began = [], time.perf_counter()
+    with http.Client() as client, client.stream("POST", url, json={**body, "stream": True}, headers=AUTH) as response:
+        for chunk in response.iter_raw():
+            got.append((time.perf_counter() - began, chunk))
+            if until and until in chunk:
+                break
+    return got
+
+
+async def heard_async(http, url, body):
+    async with http.AsyncClient() as client:
+        asking = client.stream("POST", url, json={**body, "stream": True}, headers=AUTH)
+        async with asking as response:
+            return [chunk async for chunk in response.aiter_raw()]
+
+
+def slowly(world):
+    """Ten pauses between what a stream tells, so that it comes in pieces."""
+    turn = message(WORDS)
+    for number in range(10):
+        turn = pause(turn, after=4 + number, seconds=SLOW)
+    world.script(turn)
+
+
+def test_what_was_recorded_is_replayed_byte_for_byte(http, live, world, file):
+    world.script(message("one"), message(["t", "wo"]))
+    with taping(file, "all") as tape:
+        first, second = ask(http, live.url), heard(http, live.url, ASKED)
+        assert tape.problems == []
+    recorded = load(file)
+    assert recorded.header.sdk == f"python-{http.__name__}"
+    assert KEY not in file.read_text(encoding="utf-8")
+    with taping(file):
+        again = ask(http, "https://api.openai.com/v1/responses", headers={"authorization": "Bearer other"})
+        told = heard(http, "https://api.openai.com/v1/responses", ASKED)
+    assert (again.status_code, again.reason_phrase) == (200, "OK")
+    assert again.content == recorded.takes[0].answer
+    assert len(again.content) == len(first.content)
+    assert again.json()["output"][0]["content"] == first.json()["output"][0]["content"]
+    assert [chunk for _, chunk in told] == [chunk for _, chunk in recorded.takes[1].chunks]
+    assert sum(len(chunk) for _, chunk in told) == sum(len(chunk) for _, chunk in second)
+
+
+def test_a_stream_reaches_the_client_while_it_is_recorded_and_keeps_its_times(http, live, world, file):
+    slowly(world)
+    with taping(file, "all"):
+        got = heard(http, live.url, ASKED)
+    (take,) = load(file).takes
+    assert len(got) >= 10
+    assert [len(data) for _, data in take.chunks] == [len(data) for _, data in got]
+    assert got[-1][0] - got[0][0] > 9 * SLOW
+    late = [now - then for (then, _), (now, _) in zip(take.chunks, got, strict=True)]
+    assert max(late) - min(late) < SLOW / 2
+
+
+def test_it_is_replayed_at_once_or_at_the_pace_at_which_it_came(http, live, world, file):
+    slowly(world)
+    with taping(file, "all"):
+        heard(http, live.url, ASKED)
+    with taping(file, pace=True):
+        slow = heard(http, live.url, ASKED)
+    with taping(file):
+        quick = heard(http, live.url, ASKED)
+    assert slow[-1][0] - slow[0][0] > 9 * SLOW
+    assert quick[-1][0] < 5 * SLOW
+    assert [chunk for _, chunk in slow] == [chunk for _, chunk in quick]
+
+
+def test_asynchronous_clients_are_recorded_and_replayed_too(http, live, world, file):
+    world.script(message("two"))
+    with taping(file, "all"):
+        first = asyncio.run(heard_async(http, live.url, ASKED))
+    with taping(file, pace=True):
+        again = asyncio.run(heard_async(http, live.url, ASKED))
+    assert [len(chunk) for chunk in again] == [len(chunk) for chunk in first]
+    assert b"".join(again) == load(file).takes[0].answer
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+def test_a_stream_that_breaks_off_is_recorded_as_far_as_it_came_and_breaks_off_again(http, live, world, file, way):
+    world.script(cut(message("cut here"), after=4))
+
+    def broken():
+        with pytest.raises(http.RemoteProtocolError):
+            heard(http, live.url, ASKED) if way == "sync" else asyncio.run(heard_async(http, live.url, ASKED))
+
+    with taping(file, "all"):
+        broken()
+    (take,) = load(file).takes
+    assert take.cut
+    assert take.answer.count(b"event:") == 4
+    with taping(file):
+        broken()
+
+
+@pytest.mark.parametrize(("until", "cut"), [(b"word3", True), (b"response.completed", False)])
+def test_a_client_that_stops_reading(http, live, world, file, until, cut):
+    slowly(world)
+    with taping(file, "all"):
+        heard(http, live.url, ASKED, until)
+    (take,) = load(file).takes
+    assert until in take.answer
+    assert take.cut is cut or take.answer.endswith(b"\n\n")
+
+
+def test_an_error_of_the_api_is_recorded_like_any_answer(http, live, world, file):
+    with taping(file, "all"):
+        ask(http, live.url, {"model": "gpt-4.1"}, AUTH)
+        ask(http, live.url, ASKED, {"authorization": "Bearer none"})
+    assert [take.status for take in load(file).takes] == [400, 401]
+
+
+def test_nothing_is_recorded_of_an_api_that_is_not_there(http, file):
+    with taping(file, "all"), pytest.raises(http.ConnectError):
+        ask(http, "http://127.0.0.1:9/v1/responses")
+    assert not file.exists()
+
+
+def test_a_miss_is_a_418_that_tells_the_closest_recording(http, live, world, file):
+    world.script(message("one"))
+    with taping(file, "all"):
+        ask(http, live.url)
+    with taping(file) as tape:
+        answer = ask(http, live.url, {**ASKED, "input": "ho"})
+    assert (answer.status_code, answer.headers["x-should-retry"]) == (418, "false")
+    said = answer.json()["error"]["message"]
+    assert tape.problems == [said]
+    assert said.startswith(f"{file.as_posix()}: not recorded: the closest recording, POST /v1/responses, differs:")
+    assert '-  "input": "hi",\n+  "input": "ho",' in said
+
+
+def test_what_was_played_is_not_played_again(http, live, world, file):
+    world.script(message("one"))
+    with taping(file, "all"):
+        ask(http, live.url)
+    with taping(file) as tape:
+        assert [ask(http, live.url).status_code for _ in range(2)] == [200, 418]
+    assert "was recorded once, and has been played as often" in tape.problems[0]
+
+
+def test_new_records_only_what_is_not_there(http, live, world, file):
+    world.script(message("one"), message("two"))
+    for body in (ASKED, {**ASKED, "input": "ho"}):
+        with taping(file, "new"):
+            assert ask(http, live.url).status_code == 200
+            assert ask(http, live.url, body).status_code in (200, 418)
+            break
+    with taping(file, "new"):
+        ask(http, live.url)
+        ask(http, live.url)
+    assert len(world.exchanges) == 2
+    assert len(load(file).takes) == 2
+
+
+def test_all_records_everything_again(http, live, world, file):
+    world.script(message("one"), message("two"))
+    for said in ("one", "two"):
+        with taping(file, "all"):
+            ask(http, live.url)
+        (take,) = load(file).takes
+        assert said.encode() in take.answer
+
+
+def test_a_live_request_cannot_continue_what_only_the_cassette_knows(http, live, world, file):
+    world.script(message("one"))
+    with taping(file, "all"):
+        ask(http, live.url)
+    with taping(file, "new") as tape:
+        given = ask(http, live.url).json()["id"]
+        assert ask(http, live.url, {**ASKED, "previous_response_id": given}).status_code == 418
+    assert f"the request names {given}, which the cassette gave and the API does not know" in tape.problems[0]
+
+
+def test_a_websocket_over_http_is_refused(http, live, file):
+    with taping(file, "all") as tape:
+        assert ask(http, live.url, headers={"upgrade": "websocket"}).status_code == 418
+    assert "a WebSocket is not recorded in process" in tape.problems[0]
+
+
+def test_an_exception_writes_nothing(http, live, world, file):
+    world.script(message("one"))
+
+    def broken():
+        with taping(file, "all"):
+            ask(http, live.url)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        broken()
+    assert not file.exists()
+
+
+def test_other_clients_are_recorded_as_vcrpy_does(live, world, file):
+    requests = pytest.importorskip("requests")
+    world.script(message("one"))
+    with taping(file, "all"):
+        first = requests.post(live.url, json=ASKED, headers=AUTH, timeout=10)
+    with taping(file):
+        again = requests.post(live.url, json=ASKED, headers=AUTH, timeout=10)
+        with pytest.raises(Exception, match='"input": "ho"'):
+            requests.post(live.url, json={**ASKED, "input": "ho"}, headers=AUTH, timeout=10)
+    assert len(again.content) == len(first.content)
+    assert b"one" in again.content
+
+
+def test_the_serializer_serves_plain_vcrpy(http, live, world, file):
+    world.script(message("one"))
+    plain = vcr.VCR(serializer="harness", record_mode="once")
+    plain.register_serializer("harness", Cassettes(Header(), [KEY]))
+    with plain.use_cassette(str(file)):
+        first = ask(http, live.url)
+    text = file.read_text(encoding="utf-8")
+    assert KEY not in text
+    assert '"input": "hi"' in text
+    with plain.use_cassette(str(file)):
+        again = ask(http, live.url)
+    assert len(first.content) == len(again.content)
+
+
+def test_the_gate_holds_here_too(http, live, world, file, monkeypatch):
+    world.script(message("one"))
+    monkeypatch.setattr(machine, "scrubbed", lambda takes, secrets=(): tuple(takes))
+    monkeypatch.setattr("harness.recorder.scrubbed", lambda takes, secrets=(): tuple(takes))
+
+    def record():
+        with taping(file, "all"):
+            ask(http, live.url)
+
+    before = http.HTTPTransport.handle_request
+    with pytest.raises(SecretFound):
+        record()
+    assert not file.exists()
+    assert http.HTTPTransport.handle_request is before
+
+
+def test_two_recorders_are_told(file):
+    with locked(file), pytest.raises(RecordError, match="another recorder"), taping(file, "all"):
+        pytest.fail("unreachable")
+
+
+def test_a_cassette_that_is_not_there(file):
+    with pytest.raises(TapeError, match="there is no such cassette"), taping(file):
+        pytest.fail("unreachable")
+
+
+class TestOfVcrpy:
+    @pytest.mark.parametrize(
+        ("body", "raw"),
+        [
+            (None, b""),
+            (b"a", b"a"),
+            ("é", "é".encode()),
+            ([b"a", "b"], b"ab"),
+            ({"a": 1}, b'{"a":1}'),
+            (5, b"5"),
+        ],
+    )
+    def test_bodies(self, body, raw):
+        assert bytes_of(body) == raw
+
+    def test_a_file_as_a_body(self, tmp_path):
+        (tmp_path / "a").write_bytes(b"abc")
+        with (tmp_path / "a").open("rb") as body:
+            assert bytes_of(body) == b"abc"
+
+    def test_headers(self):
+        assert joined({"A": ["1", b"2"], "B": "3"}) == {"a": "1, 2", "b": "3"}
+
+    def test_a_response_of_another_version(self):
+        request = vcr.request.Request("GET", "https://x.test/", None, {})
+        take = take_of(request, {"status": {"code": 204}, "headers": {}, "body": {"string": "text"}})
+        assert (take.status, take.reason, take.answer) == (204, "", b"text")
+        assert take_of(request, {"status": {"code": 204}, "headers": {}, "body": {}}).chunks == ()
+
+
+def test_ids_in_a_replay_are_those_that_the_client_was_given(http, live, world, file):
+    world.script(message("one"), message("two"))
+    with taping(file, "all"):
+        id = ask(http, live.url).json()["id"]
+        ask(http, live.url, {**ASKED, "previous_response_id": id})
+    assert id not in file.read_text(encoding="utf-8")
+    with taping(file) as tape:
+        other = ask(http, live.url).json()["id"]
+        answer = ask(http, live.url, {**ASKED, "previous_response_id": other})
+    assert tape.problems == []
+    assert json.loads(answer.content)["previous_response_id"] == other

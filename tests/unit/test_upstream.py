@@ -1,0 +1,103 @@
+"""Where the live API is, and the environment that leads a command to the recorder in front of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.errors import ConfigError
+from harness.upstream import environment, upstream
+
+HERE = "http://127.0.0.1:8765"
+
+
+def led(url: str, **given: str) -> dict[str, str]:
+    """What leads a command with this environment to the recorder, without what keeps it from a proxy."""
+    found = environment(upstream(url), HERE, given)
+    return {name: value for name, value in found.items() if name.upper() != "NO_PROXY"}
+
+
+@pytest.mark.parametrize(
+    ("url", "origin", "root", "dialect"),
+    [
+        ("https://api.openai.com/v1", "https://api.openai.com", "/v1", "openai"),
+        ("https://api.openai.com/v1/", "https://api.openai.com", "/v1", "openai"),
+        ("https://api.openai.com", "https://api.openai.com", "/v1", "openai"),
+        ("http://localhost:4000/gateway/v1", "http://localhost:4000", "/gateway/v1", "openai"),
+        ("https://it.openai.azure.com", "https://it.openai.azure.com", "/openai/v1", "azure"),
+        ("https://it.openai.azure.com/openai/v1", "https://it.openai.azure.com", "/openai/v1", "azure"),
+        ("http://127.0.0.1:1/openai/v1", "http://127.0.0.1:1", "/openai/v1", "azure"),
+        ("https://it.services.ai.azure.com/api/projects/p", "https://it.services.ai.azure.com",
+         "/api/projects/p/openai/v1", "foundry"),
+        ("https://it.services.ai.azure.com/api/projects/p/openai/v1", "https://it.services.ai.azure.com",
+         "/api/projects/p/openai/v1", "foundry"),
+    ],
+)  # fmt: skip
+def test_an_address_is_taken_apart(url, origin, root, dialect):
+    assert upstream(url)[:3] == (origin, root, dialect)
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("", "this is no http"),
+        ("api.openai.com", "this is no http"),
+        ("ftp://api.openai.com/v1", "this is no http"),
+        ("https:///v1", "this is no http"),
+        ("https://api.openai.com:0/v1", "port 0 is none"),
+        ("https://api.openai.com:99999/v1", "Port out of range"),
+        ("https://[::1/v1", "Invalid IPv6"),
+        ("https://api.openai.com/v1?key=1", "it has a query"),
+        ("https://api.openai.com/v1/responses", "this is one endpoint"),
+    ],
+)
+def test_an_address_that_cannot_be_the_api_says_why(url, problem):
+    with pytest.raises(ConfigError, match=f"(?s)--upstream.*{problem}.*Give the API's root"):
+        upstream(url)
+
+
+def test_a_password_in_the_address_is_refused_and_not_repeated():
+    with pytest.raises(ConfigError) as refused:
+        upstream("https://me:hunter2@api.openai.com/v1")
+    assert "hunter2" not in str(refused.value)
+
+
+def test_below_a_gateways_own_root_the_paths_are_those_of_the_api():
+    assert upstream("http://localhost:4000/gateway/v1").known("/gateway/v1/responses") == "/v1/responses"
+    assert upstream("http://localhost:4000/gateway/v1").known("/other") == "/other"
+    assert upstream("https://api.openai.com/v1").known("/v1/responses") == "/v1/responses"
+
+
+class TestTheEnvironment:
+    def test_of_openai_has_its_base_url(self):
+        assert led("https://api.openai.com/v1") == {"OPENAI_BASE_URL": f"{HERE}/v1"}
+
+    def test_of_azure_has_the_endpoint_alone_unless_a_base_url_was_named(self):
+        assert led("https://it.openai.azure.com") == {"AZURE_OPENAI_ENDPOINT": HERE}
+        assert led("https://it.openai.azure.com/openai/v1") == {
+            "AZURE_OPENAI_ENDPOINT": HERE,
+            "OPENAI_BASE_URL": f"{HERE}/openai/v1",
+        }
+
+    def test_of_foundry_has_the_project(self):
+        project = f"{HERE}/api/projects/p"
+        assert led("https://it.services.ai.azure.com/api/projects/p") == {
+            "AZURE_AI_PROJECT_ENDPOINT": project,
+            "FOUNDRY_PROJECT_ENDPOINT": project,
+            "OPENAI_BASE_URL": f"{project}/openai/v1",
+        }
+
+    def test_leads_every_variable_that_led_to_the_api(self):
+        given = {
+            "MY_BASE": "https://api.openai.com/v1",
+            "ROOT": "https://API.openai.com",
+            "OTHER": "https://api.openai.com.eu",
+        }
+        assert led("https://api.openai.com/v1", **given) == {
+            "MY_BASE": f"{HERE}/v1",
+            "ROOT": HERE,
+            "OPENAI_BASE_URL": f"{HERE}/v1",
+        }
+
+    def test_keeps_the_command_from_asking_a_proxy_for_the_recorder(self):
+        found = environment(upstream("https://api.openai.com"), HERE, {"NO_PROXY": "intranet"})
+        assert (found["NO_PROXY"], found["no_proxy"]) == ("127.0.0.1,intranet", "127.0.0.1")
