@@ -11,6 +11,7 @@ import orjson
 from harness.brief import brief, quoted
 from harness.exchange import Json
 from harness.items import function_call, mcp_approval_request, message
+from harness.lenient import mappings, string
 from harness.loss import Facts, loss
 from harness.losses.examples import ASK, DEPLOY, NOTIFY, SAY, TEXT, THEN, TOOLS, assistant, call, output
 from harness.naming import steady
@@ -21,12 +22,10 @@ from harness.past import (
     Reply,
     Spoken,
     call_of,
-    dicts,
     is_assistant,
     kind,
     named,
     output_of,
-    text,
     text_of,
 )
 from harness.rule import Case, after
@@ -136,7 +135,7 @@ def _given_up(asked: Asked, past: Past) -> Iterator[Facts]:
             for said in _after(words, past, outputs):
                 tries = outputs.pop(call_of(said.item))
                 if not any(output_of(one) == call_of(said.item) and not undone(one) for _, one in asked.given):
-                    how = f"is answered by {quoted(text(tries[0][1].get('output')))} ahead of what was said before it"
+                    how = f"is answered by {quoted(string(tries[0][1].get('output')))} ahead of what was said before it"
                     yield _missing(tries[0][0], said, how)
 
 
@@ -150,7 +149,7 @@ def _after(words: Spoken, past: Past, outputs: Json) -> Iterator[Spoken]:
 
 def undone(item: Json) -> bool:
     """Whether an output says that its call was not executed."""
-    return bool(_UNDONE.search(text(item.get("output"))))
+    return bool(_UNDONE.search(string(item.get("output"))))
 
 
 def _open(past: Past) -> Iterator[Spoken]:
@@ -163,7 +162,7 @@ def _open(past: Past) -> Iterator[Spoken]:
 
 def _names(said: Spoken) -> set[str]:
     """What a call may be answered by: its `call_id`, or its `id`, which some clients take for it."""
-    return {call_of(said.item), text(said.item.get("id"))}
+    return {call_of(said.item), string(said.item.get("id"))}
 
 
 def _carries_on(asked: Asked, said: Spoken, past: Past) -> str:
@@ -189,7 +188,7 @@ def _goes_on(asked: Asked, reply: Reply, past: Past) -> str:
 
 
 def _same_agent(body: Json, said: Spoken) -> bool:
-    name, before, now = text(said.item.get("name")), _tools(said.reply.to.body), _tools(body)
+    name, before, now = string(said.item.get("name")), _tools(said.reply.to.body), _tools(body)
     if name in before:
         return name in now
     return before == now and _instructions(said.reply.to.body) == _instructions(body)
@@ -197,14 +196,14 @@ def _same_agent(body: Json, said: Spoken) -> bool:
 
 def _tools(body: Json) -> set[str]:
     return {
-        text(tool.get("name")) or text(tool.get("server_label")) or text(tool.get("type"))
-        for tool in dicts(body.get("tools"))
+        string(tool.get("name")) or string(tool.get("server_label")) or string(tool.get("type"))
+        for tool in mappings(body.get("tools"))
     }
 
 
 def _instructions(body: Json) -> str:
-    leading = (text_of(item) for item in dicts(body.get("input")) if item.get("role") in SPEAKERS)
-    return steady("\n".join([text(body.get("instructions")), *leading]))
+    leading = (text_of(item) for item in mappings(body.get("input")) if item.get("role") in SPEAKERS)
+    return steady("\n".join([string(body.get("instructions")), *leading]))
 
 
 @loss(

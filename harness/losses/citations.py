@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from harness.exchange import Json
 from harness.items import message, url_citation
+from harness.lenient import mappings
 from harness.loss import Facts, loss
 from harness.losses.examples import ASK, THEN, assistant, user
-from harness.past import Asked, Past, Spoken, dicts, named, text_of
+from harness.past import Asked, Past, Spoken, named, text_of
 from harness.rule import after
 
 NOTE = url_citation("https://example.org/v2", "Notes of v2")
@@ -90,4 +91,4 @@ def _noted(said: Spoken) -> int:
 
 
 def _notes(item: Json) -> int:
-    return sum(len(list(dicts(part.get("annotations")))) for part in dicts(item.get("content")))
+    return sum(len(list(mappings(part.get("annotations")))) for part in mappings(item.get("content")))

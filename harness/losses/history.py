@@ -14,6 +14,7 @@ import orjson
 
 from harness.exchange import Json
 from harness.items import function_call, message
+from harness.lenient import mappings, string
 from harness.loss import Facts, loss
 from harness.losses.examples import ASK, DEPLOY, SAY, TEXT, THEN, THINK, assistant, call, output, user
 from harness.losses.text import doubled
@@ -24,13 +25,11 @@ from harness.past import (
     Past,
     Spoken,
     call_of,
-    dicts,
     is_assistant,
     kind,
     named,
     output_of,
     repeated,
-    text,
     text_of,
 )
 from harness.rule import Case, after
@@ -126,7 +125,7 @@ def _is_again(item: Json, seen: Counter[Key], pairs: Counter[tuple[Key, Key]], p
     right = past.times[key]
     if not right or not key[1] or seen[key] <= right:
         return False
-    evident = not is_assistant(item) or len(key[1]) >= ENOUGH or text(item.get("id")) in past.by_id
+    evident = not is_assistant(item) or len(key[1]) >= ENOUGH or string(item.get("id")) in past.by_id
     return evident or any(count > right for (_, second), count in pairs.items() if second == key)
 
 
@@ -234,7 +233,9 @@ def _gone(asked: Asked, index: int, here: set[str], past: Past) -> Iterator[tupl
 
 
 def _ids(item: Json) -> list[str]:
-    return list(filter(None, (text(item.get("id")), call_of(item), output_of(item) and f"output of {output_of(item)}")))
+    return list(
+        filter(None, (string(item.get("id")), call_of(item), output_of(item) and f"output of {output_of(item)}"))
+    )
 
 
 def _named_in(words: str, past: Past) -> tuple[int, Json] | None:
@@ -261,7 +262,7 @@ def _parts_in(words: str, past: Past) -> Spoken | None:
 
 def _read(words: str) -> Json:
     """The one object that a text is; empty for other texts."""
-    found = list(dicts(_objects(words)))
+    found = list(mappings(_objects(words)))
     return found[0] if len(found) == 1 else {}
 
 

@@ -11,10 +11,11 @@ from typing import Any
 from harness.brief import quoted
 from harness.exchange import Json
 from harness.items import mcp_approval_request
+from harness.lenient import mappings, string
 from harness.loss import Facts, loss
 from harness.losses.examples import ASK, DEPLOY, SAY, TEXT, THEN, assistant, call, output
 from harness.losses.text import doubled
-from harness.past import Asked, Past, call_of, dicts, named, output_of, text
+from harness.past import Asked, Past, call_of, named, output_of
 from harness.rule import Case, after
 
 NOTHING = ("None", "null", "undefined", "[object Object]")
@@ -94,9 +95,9 @@ def _changed(asked: Asked, past: Past) -> Iterator[Json]:
 def _value(item: Json) -> str:
     """An output as text: what its parts say, else its JSON."""
     said = item.get("output")
-    parts = list(dicts(said))
+    parts = list(mappings(said))
     if parts and all(part.get("type") in ("input_text", "output_text") for part in parts):
-        return "".join(text(part.get("text")) for part in parts)
+        return "".join(string(part.get("text")) for part in parts)
     return said if isinstance(said, str) else json.dumps(said, sort_keys=True)
 
 

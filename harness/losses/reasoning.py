@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.exchange import Json
+from harness.lenient import string
 from harness.loss import Facts, loss
 from harness.losses.examples import ASK, DEPLOY, SAY, TEXT, THEN, THINK, assistant, call, output
-from harness.past import Asked, Past, Spoken, call_of, kind, named, text
+from harness.past import Asked, Past, Spoken, call_of, kind, named
 from harness.rule import after
 
 CIPHERTEXT = "reasoning.encrypted_content"
@@ -71,8 +72,8 @@ def _is_usable(said: Spoken, sent: Json) -> bool:
     body = said.reply.to.body
     include = body.get("include")
     asked = isinstance(include, list) and CIPHERTEXT in include
-    return asked or (body.get("store") is not False and text(sent.get("id")) == said.item.get("id"))
+    return asked or (body.get("store") is not False and string(sent.get("id")) == said.item.get("id"))
 
 
 def _marks(item: Json) -> list[str]:
-    return list(filter(None, (text(item.get("id")), text(item.get("encrypted_content")))))
+    return list(filter(None, (string(item.get("id")), string(item.get("encrypted_content")))))

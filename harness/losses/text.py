@@ -9,9 +9,10 @@ from itertools import takewhile
 from harness.brief import quoted
 from harness.exchange import Json
 from harness.items import message
+from harness.lenient import string
 from harness.loss import Facts, loss
 from harness.losses.examples import ASK, SAY, TEXT, THEN, assistant, user
-from harness.past import Asked, Past, Spoken, is_assistant, named, text, text_of
+from harness.past import Asked, Past, Spoken, is_assistant, named, text_of
 from harness.rule import Case, after
 
 _LEFT_OUT = re.compile(r"(…|\.\.\.|\[[^\]]*\]|\([^)]*(?:truncated|omitted)[^)]*\))\s*$", re.I)
@@ -143,7 +144,7 @@ def phase_dropped(asked: Asked, past: Past) -> Iterator[Facts]:
     """An assistant message that was said with a `phase` comes back without it, or with another."""
     for at, item in asked.messages:
         said = past.origins(item)
-        phases = [text(one.item.get("phase")) for one in said]
-        if said and all(phases) and text(item.get("phase")) not in phases:
+        phases = [string(one.item.get("phase")) for one in said]
+        if said and all(phases) and string(item.get("phase")) not in phases:
             became = f"is {item['phase']} now" if item.get("phase") else "is gone"
             yield {"at": at, "said": said[-1].number, "was": phases[-1], "what": named(said[-1].item), "became": became}
