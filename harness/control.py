@@ -19,7 +19,7 @@ from harness.document import read, read_route
 from harness.errors import HarnessError
 from harness.exchange import Json
 from harness.given import TEXT, WHOLE, Misplaced, members
-from harness.loss import losses_of
+from harness.loss import losses_of, losses_taken
 from harness.mock import CONTROL, Mock
 from harness.rule import RULES
 from harness.world import World
@@ -131,7 +131,7 @@ def control(mock: Mock) -> App:
     async def report(request: Request) -> Json:
         """What a failing test shows, its cause in the first two lines; `verdict` is why one fails that held, else null."""
         world = world_of(request)
-        lost = losses_of([exchange for exchange in world.exchanges if exchange.status < 400])
+        lost = losses_taken(world.exchanges)
         why = failure.verdict(world, lost)
         return {"verdict": why or None, "report": failure.report(world, world.losses, unused=True, verdict=why)}
 

@@ -128,5 +128,10 @@ def losses_of(exchanges: Sequence[Exchange], strict: bool = False) -> list[Lost]
     return list(found.values())
 
 
+def losses_taken(exchanges: Sequence[Exchange], strict: bool = False) -> list[Lost]:
+    """The losses that fail a test: what shows in a refused request alone, the API itself has told the client."""
+    return losses_of([exchange for exchange in exchanges if exchange.status < 400], strict)
+
+
 def _asked_for(strict: bool) -> Iterator[Loss]:
     return (one for one in LOSSES.values() if strict or not one.strict)

@@ -17,7 +17,6 @@ from harness.errors import ConfigError
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
 
-    from harness.exchange import Exchange
     from harness.loss import Lost
     from harness.server import Server
     from harness.world import World
@@ -137,7 +136,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     result = yield
     if world := item.stash.get(WORLD, None):
         item.stash[_JUDGED] = len(world.problems)
-        _fail(world, _taken(item, world), unused=_counts_unused(item))
+        _fail(world, _losses(item, world, taken=True), unused=_counts_unused(item))
     return result
 
 
@@ -158,8 +157,8 @@ def _sections(item: pytest.Item, world: World) -> Iterator[tuple[str, str]]:
     from harness import failure
 
     judged, unused = _JUDGED in item.stash, _counts_unused(item)
-    verdict = failure.verdict(world, _taken(item, world), unused=unused) if judged else ""
-    losses = _losses(item, world.exchanges)
+    verdict = failure.verdict(world, _losses(item, world, taken=True), unused=unused) if judged else ""
+    losses = _losses(item, world, taken=False)
     yield failure.TITLE, failure.report(world, losses, unused=unused and not judged, verdict=verdict)
     if drawn := failure.diagram(world):
         yield failure.DIAGRAM, drawn
@@ -191,21 +190,15 @@ def _loss_ids() -> tuple[str, ...]:
     return tuple(LOSSES)
 
 
-def _losses(node: pytest.Item, exchanges: Sequence[Exchange]) -> list[Lost]:
-    """The losses of a journal that a test does not allow."""
-    import harness.losses  # noqa: F401  (registers every loss)
-    from harness.loss import losses_of
+def _losses(node: pytest.Item, world: World, *, taken: bool) -> list[Lost]:
+    """The losses that a test does not allow: those that fail it (`taken`), or all."""
+    from harness.loss import losses_of, losses_taken
 
     wanted = options(node)["losses"]
     if wanted == "allow":
         return []
-    allowed = wanted if isinstance(wanted, list) else ()
-    return [lost for lost in losses_of(exchanges, strict=wanted == "strict") if lost.loss not in allowed]
-
-
-def _taken(node: pytest.Item, world: World) -> list[Lost]:
-    """The losses that fail a test: what shows in a refused request alone, the API itself has told the client."""
-    return _losses(node, [exchange for exchange in world.exchanges if exchange.status < 400])
+    found = (losses_taken if taken else losses_of)(world.exchanges, wanted == "strict")
+    return [lost for lost in found if lost.loss not in (wanted if isinstance(wanted, list) else ())]
 
 
 def _counts_unused(node: pytest.Item) -> bool:

@@ -24,7 +24,7 @@ from harness.tape import read
 from harness.world import World
 from tests.clients.cells import found
 from tests.clients.environments import prepared
-from tests.unit.live import certificate, serving
+from tests.unit.live import over_tls, serving
 
 KEY = "sk-any-language-0123456789"
 TOLD = ["Once ", "upon ", "a ", "time."]
@@ -95,9 +95,8 @@ Command = Callable[[Path], list[str]]
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Mock]]:
     """The live API: the mock of another seed, over TLS with a certificate of its own."""
-    tls, played = certificate(tmp_path_factory.mktemp("tls")), Mock()
-    with pytest.MonkeyPatch.context() as patch, serving(played, tls) as origin:
-        patch.setenv("SSL_CERT_FILE", str(tls.file))
+    played = Mock()
+    with over_tls(played, tmp_path_factory) as origin:
         yield f"{origin}/v1", played
 
 

@@ -62,6 +62,15 @@ def serving(app: Any, tls: Certificate | None = None) -> Iterator[str]:
         thread.join(10)
 
 
+@contextmanager
+def over_tls(app: Any, factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An ASGI app or a mock on loopback over TLS, with a certificate that every client of this process trusts."""
+    tls = certificate(factory.mktemp("tls"))
+    with pytest.MonkeyPatch.context() as patch, serving(app, tls) as origin:
+        patch.setenv("SSL_CERT_FILE", str(tls.file))
+        yield origin
+
+
 class Front(NamedTuple):
     """A recorder in front of a live API: where it listens, and what it has recorded."""
 

@@ -17,7 +17,7 @@ from harness.mock import Mock
 from harness.proxy import MOMENT
 from harness.server import bind
 from harness.world import World
-from tests.unit.live import Front, certificate, recorded, serving
+from tests.unit.live import Front, over_tls, recorded
 from tests.unit.test_server import settled
 
 KEY = {"authorization": "Bearer sk-live"}
@@ -34,9 +34,7 @@ def mock() -> Mock:
 @pytest.fixture(scope="module")
 def live(mock: Mock, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The live API, over TLS."""
-    tls = certificate(tmp_path_factory.mktemp("tls"))
-    with pytest.MonkeyPatch.context() as patch, serving(mock, tls) as origin:
-        patch.setenv("SSL_CERT_FILE", str(tls.file))
+    with over_tls(mock, tmp_path_factory) as origin:
         yield origin
 
 

@@ -14,7 +14,7 @@ from harness.faults import cut
 from harness.items import message
 from harness.mock import Mock
 from harness.world import World
-from tests.unit.live import Front, certificate, recorded, serving
+from tests.unit.live import Front, over_tls, recorded
 
 AUTH = {"Authorization": "Bearer sk-live"}
 CREATE = json.dumps({"type": "response.create", "model": "gpt-4.1", "input": "hi"})
@@ -28,9 +28,7 @@ def mock() -> Mock:
 
 @pytest.fixture(scope="module")
 def live(mock: Mock, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    tls = certificate(tmp_path_factory.mktemp("tls"))
-    with pytest.MonkeyPatch.context() as patch, serving(mock, tls) as origin:
-        patch.setenv("SSL_CERT_FILE", str(tls.file))
+    with over_tls(mock, tmp_path_factory) as origin:
         yield origin
 
 

@@ -11,6 +11,12 @@ from langchain_openai import ChatOpenAI
 from openai import DefaultAsyncHttpxClient
 
 
+@pytest.fixture(params=["responses/v1", "v1"])
+def version(request):
+    """The form of a message's content."""
+    return {"output_version": request.param}
+
+
 @pytest.fixture
 def chat(mock):
     """Make a chat model: `chat("gpt-5", use_previous_response_id=True)`; by default they share connections across loops."""

@@ -8,7 +8,7 @@ from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
 from langchain_core.messages import HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from pydantic import BaseModel
+from weather import OSLO, PARIS, Forecast, get_weather
 
 from harness import surfaced
 from harness.items import (
@@ -28,30 +28,9 @@ from harness.items import (
 
 QUESTIONS = ("How is Paris?", "And tomorrow?", "Thank you.")
 ANSWERS = ("Paris is mild today.", "Tomorrow it will rain.", "You are welcome, any time.")
-PARIS = function_call("get_weather", {"city": "Paris"})
-OSLO = function_call("get_weather", {"city": "Oslo"})
 THREAD = {"configurable": {"thread_id": "ann"}}
 SEALED = {"store": False, "include": ["reasoning.encrypted_content"]}
 MEMORIES = {"replay": {}, "chain": {"use_previous_response_id": True}, "unstored": SEALED}
-VERSIONS = ["responses/v1", "v1"]
-
-
-class Forecast(BaseModel):
-    """The weather to come."""
-
-    city: str
-    degrees: int
-
-
-@tool
-def get_weather(city: str) -> str:
-    """The weather in a city."""
-    return f"{city}: mild"
-
-
-@pytest.fixture(params=VERSIONS)
-def version(request):
-    return {"output_version": request.param}
 
 
 def says(text):

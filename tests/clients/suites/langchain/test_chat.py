@@ -4,34 +4,11 @@ from __future__ import annotations
 
 import pytest
 from langchain_core.messages import HumanMessage, ToolMessage
-from langchain_core.tools import tool
-from pydantic import BaseModel
+from weather import OSLO, PARIS, Forecast, get_weather
 
 from harness import surfaced
 from harness.ending import incomplete
 from harness.items import file_citation, file_search_call, function_call, message, reasoning, refusal, url_citation
-
-PARIS = function_call("get_weather", {"city": "Paris"})
-OSLO = function_call("get_weather", {"city": "Oslo"})
-VERSIONS = ["responses/v1", "v1"]
-
-
-class Forecast(BaseModel):
-    """The weather to come."""
-
-    city: str
-    degrees: int
-
-
-@tool
-def get_weather(city: str) -> str:
-    """The weather in a city."""
-    return f"{city}: mild"
-
-
-@pytest.fixture(params=VERSIONS)
-def version(request):
-    return {"output_version": request.param}
 
 
 async def use_tools(ask, model, said, question):
