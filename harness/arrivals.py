@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from harness.take import Chunk, Take
+from harness.upstream import way_to
 
 LIBRARIES = ("httpx", "httpx2")
 """Libraries whose streams are recorded as they arrive."""
@@ -31,6 +34,9 @@ class Tape(Protocol):
 
     def keep(self, take: Take) -> None:
         """Write a take down."""
+
+    def unanswered(self, sent: Take, why: str) -> None:
+        """Nobody has answered a request."""
 
 
 def patches(tape: Tape) -> Iterator[tuple[Any, str, Any]]:
@@ -50,7 +56,9 @@ def _handling(library: Any, tape: Tape) -> Callable[[Any, Any], Any]:
         if (take := tape.answered(sent)) is not None:
             return _played(library, take, tape.pace)
         began = time.perf_counter()
-        return _heard(library, real(transport, request), began, tape, sent)
+        with _told(library, tape, sent):
+            response = real(transport, request)
+        return _heard(library, response, began, tape, sent)
 
     return handle_request
 
@@ -63,9 +71,27 @@ def _handling_async(library: Any, tape: Tape) -> Callable[[Any, Any], Any]:
         if (take := tape.answered(sent)) is not None:
             return _played(library, take, tape.pace)
         began = time.perf_counter()
-        return _heard(library, await real(transport, request), began, tape, sent)
+        with _told(library, tape, sent):
+            response = await real(transport, request)
+        return _heard(library, response, began, tape, sent)
 
     return handle_async_request
+
+
+@contextmanager
+def _told(library: Any, tape: Tape, sent: Take) -> Iterator[None]:
+    """Who is not answered learns which address that was, and what to do."""
+    try:
+        yield
+    except library.TransportError as problem:
+        where, why = urlsplit(sent.uri), str(problem) or type(problem).__name__
+        way = way_to("its address", why)
+        what = (
+            f"{sent.method} {where.scheme}://{where.netloc}{where.path} was not answered and not recorded: {why}. {way}"
+        )
+        problem.add_note(what)
+        tape.unanswered(sent, what)
+        raise
 
 
 def _sent(request: Any, body: bytes) -> Take:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -26,6 +26,12 @@ class Budget(NamedTuple):
     def plus(self, other: Budget) -> Budget:
         """Both together."""
         return Budget(*(one + another for one, another in zip(self, other, strict=True)))
+
+    def at_least(self, used: Mapping[str, Any]) -> Budget:
+        """The same, raised to what the `usage` of an answer says."""
+        told = (used.get(name) for name in ("input_tokens", "output_tokens"))
+        input, output = (count if isinstance(count, int) else 0 for count in told)
+        return Budget(self.calls, max(self.input_tokens, input), max(self.output_tokens, output))
 
     def __str__(self) -> str:
         said = "1 call" if self.calls == 1 else f"{self.calls:,} calls"

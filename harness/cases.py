@@ -52,7 +52,8 @@ class Played:
 class _Player:
     """A mock, and the one connection over which the events of a case (`WS /responses`) go to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: str) -> None:
+        self._root = root
         self.mock = Mock(fallback=lambda _: OK)
         self.world = self.mock.open(KEY)
 
@@ -65,7 +66,7 @@ class _Player:
     def send(self, case: Case, before: list[Answer]) -> Answer:
         """The answer to a case whose earlier steps were answered so."""
         self.world.skip(case.skip or 0)
-        told = sent(case, before)
+        told = sent(case, before, self._root)
         if told.method == "WS":
             self._session.receive(told.body)
             return self.world.exchanges[-1].answer
@@ -73,9 +74,12 @@ class _Player:
         return self.mock.handle(told.method, path, told.headers, dict(parse_qsl(query)), told.body)
 
 
-def play(case: Case) -> Played:
-    """Send a case to a fresh mock; every request the turns do not answer is answered with a short text."""
-    player = _Player()
+def play(case: Case, root: str = ROOT) -> Played:
+    """Send a case to a fresh mock; every request the turns do not answer is answered with a short text.
+
+    `root` is where the API begins: `/openai/v1` is that of Azure.
+    """
+    player = _Player(root)
     world = player.world
     if case.turns:
         world.script(*case.turns, *([OK] * (len(case.before) + 1 - len(case.turns))))
@@ -96,10 +100,10 @@ class Sent(NamedTuple):
     body: bytes
 
 
-def sent(case: Case, before: Sequence[Answer]) -> Sent:
+def sent(case: Case, before: Sequence[Answer], root: str = ROOT) -> Sent:
     """The request that a case is, after the answers to what was sent before it."""
     method, _, path = filled(case.on or CREATE, before).partition(" ")
-    target = path.removeprefix("!") if path.startswith("!") else f"{ROOT}{path}"
+    target = path.removeprefix("!") if path.startswith("!") else f"{root}{path}"
     body = body_of(case, before) if method in ("POST", "PUT", "WS") else b""
     return Sent(method, target, HEADERS if case.headers is None else case.headers, body)
 

@@ -66,7 +66,7 @@ def entries(document: Any) -> Iterator[Entry | Malformed] | None:
         return _each("log.entries", log["entries"])
     for name in _LISTS:
         if name in outer and _is_tape(name, outer[name]):
-            return _each(name, outer[name], _provider(outer))
+            return _each(name, outer[name], answerer(document))
     if isinstance(outer.get("requests"), list) and isinstance(outer.get("responses"), list):
         pairs = zip_longest(outer["requests"], outer["responses"])
         return _each("requests", [{"request": request, "response": response} for request, response in pairs])
@@ -81,9 +81,9 @@ def _is_tape(name: str, found: Any) -> bool:
     return isinstance(found, list) and any(isinstance(one, dict) and _lower(one).keys() & _REQUESTS for one in found)
 
 
-def _provider(outer: Json) -> Json:
-    """Who answered, as the header of a cassette of our own says."""
-    header = outer.get("harness")
+def answerer(document: Json) -> Json:
+    """Who answered, as the header of a cassette of our own says: `{"provider": "azure"}`, or nothing."""
+    header = document.get("harness")
     return {"provider": header["dialect"]} if isinstance(header, dict) and "dialect" in header else {}
 
 

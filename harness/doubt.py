@@ -20,6 +20,7 @@ from harness.recall import PRESUMED
 from harness.recorded import Recorded
 from harness.rule import RULES, Rule
 from harness.rules.beta import OF_ASSISTANTS
+from harness.session import ENVELOPE
 from harness.transcript import conversation_id
 from harness.world import World
 
@@ -27,6 +28,7 @@ BY_ACCOUNT = "it depends on the account"
 BEGAN_BEFORE = "it goes on with what the recording does not hold"
 ENDED_UNSEEN = "what ran in the background may have ended unseen"
 IS_CUT = "the recording is cut"
+OF_CONNECTION = "it is about the connection, not about the request"
 OF_AGENT = "an agent of Foundry stands behind it"
 OF_DEPLOYMENT = "a deployment's name does not tell its model"
 MORE_IN_AZURE = "Azure takes more than OpenAI"
@@ -49,6 +51,8 @@ UPLOADED = ("upload_incomplete", "upload_empty", "upload_not_a_form")
 """Rules about the bytes of an upload, which recorders leave out."""
 VERSIONED = ("version_missing", "project_version_missing")
 """Rules about a version in the query, which recorders leave out."""
+GONE = "previous_response_not_found"
+"""The code of the error that says that there is nothing to go on with."""
 NAMED = ("ids", "state")
 """Areas of rules about ids, which recorders rewrite."""
 
@@ -56,7 +60,7 @@ NAMED = ("ids", "state")
 def of_refusal(refusal: Refusal, recorded: Recorded, request: Request, world: World) -> str:
     """Why the mock's refusal of what the API took, or refused otherwise, may be due to the recording."""
     rule, body = refusal.rule, _body(request)
-    if _asks_for_what_is_stored(rule) or (rule.area in PAIRED and _began_before(body, world)):
+    if _asks_for_what_is_stored(rule) or (rule.area in PAIRED and began_before(body, world)):
         return BEGAN_BEFORE
     if rule.area in UNDER_WAY and _is_pending(request, world):
         return ENDED_UNSEEN
@@ -77,6 +81,8 @@ def of_recording(error: Json, refusal: Refusal | None, recorded: Recorded, reque
     """Why the API's recorded error cannot be expected of the mock, which gave `refusal` or none."""
     if recorded.status in IN_ACCOUNT:
         return BY_ACCOUNT
+    if "socket" in recorded.flags and _is_of_connection(recorded.status, error):
+        return OF_CONNECTION
     for rule in speakers(recorded.status, error):
         if rule.area in ("access", "beta") or any(case.given for case in (*rule.rejects.values(), *rule.accepts)):
             return BY_ACCOUNT
@@ -88,9 +94,15 @@ def of_recording(error: Json, refusal: Refusal | None, recorded: Recorded, reque
             return IS_CUT
     if refusal:
         return of_refusal(refusal, recorded, request, world)
-    if _began_before(_body(request), world):
+    if began_before(_body(request), world):
         return BEGAN_BEFORE
     return TAKEN_NOW if is_taken_now(request, error) else ""
+
+
+def _is_of_connection(status: int, error: Mapping[str, Any]) -> bool:
+    """Whether an error is about what a WebSocket adds to a request, or remembers."""
+    added = error.get("param") in (*ENVELOPE, "stream_id") or error.get("code") == GONE
+    return added or any(rule.area == "websocket" for rule in speakers(status, error))
 
 
 def speakers(status: int, error: Mapping[str, Any]) -> Iterator[Rule]:
@@ -110,10 +122,10 @@ def _words(id: str) -> re.Pattern[str]:
 def _asks_for_what_is_stored(rule: Rule) -> bool:
     """Whether a rule says that something is not there: a recording that begins later does not show it."""
     missing = rule.error.status == 404 and rule.area not in ("transport", "gateway")
-    return missing or rule.error.code == "previous_response_not_found"
+    return missing or rule.error.code == GONE
 
 
-def _began_before(body: Json, world: World) -> bool:
+def began_before(body: Json, world: World) -> bool:
     """Whether what the request goes on with began before the recording, so that some of its items are unknown."""
     conversation = world.conversations.get(conversation_id(body) or "")
     previous = body.get("previous_response_id")

@@ -86,13 +86,15 @@ def _tool(tool: Json) -> Json:
 
 def _function(tool: Json) -> Json:
     parameters, strict = tool.get("parameters"), tool.get("strict")
+    if parameters == {}:
+        parameters = {"type": "object", "properties": {}}
     if strict is None and isinstance(parameters, dict):
         closes = closed(parameters)
         strict = not any(of_function(closes, strict=True))
         parameters = closes if strict else parameters
     return {
         "type": "function",
-        "description": tool.get("description"),
+        "description": tool.get("description") or None,
         "name": tool["name"],
         "output_schema": tool.get("output_schema"),
         "parameters": parameters,
@@ -103,6 +105,10 @@ def _function(tool: Json) -> Json:
 
 def _namespace(tool: Json) -> Json:
     return {**tool, "tools": [_tool(one) for one in tool["tools"]]}
+
+
+def _custom(tool: Json) -> Json:
+    return {**tool, "format": tool.get("format") or {"type": "text"}}
 
 
 def _tool_search(tool: Json) -> Json:
@@ -155,6 +161,7 @@ def _chosen(tools: Json) -> Json:
 
 
 _NORMAL: Mapping[str, Callable[[Json], Json]] = {
+    "custom": _custom,
     "function": _function,
     "namespace": _namespace,
     "tool_search": _tool_search,
@@ -173,6 +180,10 @@ def _same(value: Any) -> Any:
 def _prompt(asked: Json) -> Json:
     """A prompt template: the newest version is taken for the first, whatever is there."""
     return {"id": asked["id"], "variables": asked.get("variables") or {}, "version": asked.get("version") or "1"}
+
+
+def _cached(asked: Json) -> Json:
+    return {"mode": "implicit", "ttl": "30m", **asked}
 
 
 def _moderated(asked: Json) -> Json:
@@ -208,6 +219,7 @@ _ECHOES: Mapping[str, Callable[[Any], Any]] = {
     ),
     "moderation": _moderated,
     "prompt": _prompt,
+    "prompt_cache_options": _cached,
     "text": text,
 }
 """The members of a request that its response repeats, and how."""

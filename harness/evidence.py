@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlsplit
 
-import yaml
-
+from harness import serializer
 from harness.errors import HarnessError
+from harness.exchange import Json
 from harness.organization import Organization
+from harness.parley import Parley, Part
 from harness.rule import LEVELS, Level, Rule
 from harness.rules import AREAS
+from harness.take import Take
+from harness.wire import answered
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -30,10 +32,7 @@ STORED: tuple[Level, ...] = ("recorded", "assumed")
 MEMBERS = ("status", "message", "type", "param", "code")
 """What a report can publish of an error."""
 _HERE = Path(__file__).parent
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_DATE = re.compile(r"\d{4}(-\d\d){0,2}")
 _ADDRESS = re.compile(r"https?://\S+")
-_KINDS = ("published", "reconstructed")
 
 
 class EvidenceError(HarnessError):
@@ -60,24 +59,52 @@ class Origin:
     organization: Mapping[str, Any] = field(default_factory=dict)
     key: str | None = None
 
+    @property
+    def told(self) -> Json:
+        """What of it goes without saying left out, as a cassette holds it."""
+        told = ((each.name, getattr(self, each.name), each.default) for each in fields(Origin))
+        return {name: value for name, value, usual in told if value not in (usual, {})}
+
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """A request and its answer; `path` is the whole path of the URL, a `body` that is a text is sent as it stands."""
+    """A take and where it is known from: a request and its answer, or a WebSocket, whose last event is then the request."""
 
     origin: Origin
-    method: str
-    path: str
-    query: Mapping[str, str]
-    headers: Mapping[str, str]
-    body: Any
-    status: int
-    answer: Any
+    take: Take
+
+    @property
+    def status(self) -> int:
+        """The status of the answer, 0 when there was none."""
+        return self._last.answer.status if self._last else self.take.status
+
+    @property
+    def answer(self) -> Any:
+        """What was answered: JSON, the events of a stream, over a WebSocket an error or a response as HTTP has it."""
+        if self._last:
+            return self._last.answer.body
+        told = answered(self.take.answer, self.take.answer_headers)
+        return told.body if told.events is None else told.events
+
+    @property
+    def parts(self) -> list[Part]:
+        """Of a WebSocket, the events of the client with what was said to each."""
+        return Parley(self.take.frames).parts
 
     @property
     def refused(self) -> bool:
         """Is this a refusal, and not what was stored before?"""
         return self.status >= 400
+
+    @property
+    def _last(self) -> Part | None:
+        parts = self.parts
+        return parts[-1] if parts else None
+
+
+def sourced(take: Take, origin: Origin) -> Interaction:
+    """A take as evidence of this origin."""
+    return Interaction(origin, replace(take, origin=origin.told))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,75 +149,52 @@ def read(file: Path) -> Cassette:
 
 
 def interactions(file: Path) -> tuple[Interaction, ...]:
-    """The exchanges of a file with their origins, one at least; EvidenceError as for `read`."""
+    """What a file holds with its origins, WebSockets last, one at least; EvidenceError as for `read`."""
     try:
-        tape = yaml.load(file.read_text(encoding="utf-8"), _LOADER)
-    except (yaml.YAMLError, UnicodeDecodeError) as problem:
-        raise EvidenceError(f"{file}: not YAML: {str(problem).splitlines()[0]}") from None
-    entries = tape.get("interactions") if isinstance(tape, dict) else None
-    if not isinstance(entries, list) or not entries:
-        raise EvidenceError(f"{file}: no interactions; cassettes/README.md shows the format")
-    return tuple(_interaction(entry, f"{file}: interaction {number}") for number, entry in enumerate(entries, 1))
+        tape = serializer.read(file.read_text(encoding="utf-8"), str(file))
+    except (HarnessError, UnicodeDecodeError) as problem:
+        raise EvidenceError(str(problem) if isinstance(problem, HarnessError) else f"{file}: not UTF-8") from None
+    if tape.header is None or not tape.takes:
+        what = "no interactions" if tape.header else "no header"
+        raise EvidenceError(f"{file}: {what}; cassettes/README.md shows the form")
+    return tuple(_interaction(take, f"{file}: interaction {number}") for number, take in enumerate(tape.takes, 1))
 
 
-def _interaction(entry: Any, place: str) -> Interaction:
-    try:
-        request, response = entry["request"], entry["response"]
-        method, uri, status = request["method"], urlsplit(request["uri"]), int(response["status"]["code"])
-        headers = {name.lower(): _text(value) for name, value in (request.get("headers") or {}).items()}
-        body, answer = request.get("body"), response.get("body")
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError):
-        raise EvidenceError(
-            f"{place}: needs request.method, request.uri and response.status.code, and headers as a mapping"
-        ) from None
-    origin = _origin(entry.get("origin"), f"{place}: origin")
-    query = dict(parse_qsl(uri.query, keep_blank_values=True))
-    made = Interaction(origin, method, uri.path, query, headers, body, status, answer)
+def _interaction(take: Take, place: str) -> Interaction:
+    made = Interaction(_origin(take.origin, f"{place}: origin"), take)
     if problem := _problem(made):
         raise EvidenceError(f"{place}: {problem}")
     return made
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else str(value[0])
-
-
-def _origin(said: Any, place: str) -> Origin:
-    known = {each.name for each in fields(Origin)}
-    if not isinstance(said, dict) or not {"level", "where"} <= set(said) <= known:
-        raise EvidenceError(f"{place} must have level and where, and may have {', '.join(sorted(known))}")
-    account, published = said.get("organization", {}), said.get("published", MEMBERS)
-    if not isinstance(account, dict):
-        raise EvidenceError(f"{place}.organization must be a mapping, as in mock.organization(…)")
-    if unknown := set(map(str, account)) - set(Organization.__dataclass_fields__):
+def _origin(said: Mapping[str, Any], place: str) -> Origin:
+    """What an origin says, which has the form that the schema of cassettes gives it."""
+    if not said:
+        raise EvidenceError(f"{place} must have level and where")
+    if unknown := set(said.get("organization", ())) - set(Organization.__dataclass_fields__):
         raise EvidenceError(f"{place}.organization: there is no {', '.join(sorted(unknown))}")
-    if not isinstance(published, list | tuple):
-        raise EvidenceError(f"{place}.published must be a list, of some of {', '.join(MEMBERS)}")
     texts = {name: str(said.get(name, "")).strip() for name in ("where", "date")}
-    return Origin(**{**said, **texts, "published": tuple(map(str, published))})
+    return Origin(**{**said, **texts, "published": tuple(said.get("published", MEMBERS))})
 
 
 def _problem(made: Interaction) -> str:
     """What keeps an interaction from being evidence; empty when nothing does."""
-    origin = made.origin
-    if origin.level not in (PROVING if made.refused else STORED):
+    if made.origin.level not in (PROVING if made.refused else STORED):
         return f"origin.level must be {' or '.join(PROVING)} for a refusal, {' or '.join(STORED)} for what was stored before"
-    if not origin.where:
-        return "origin.where must say where it is known from"
-    if made.refused and not _DATE.fullmatch(origin.date):
-        return "origin.date must be YYYY, YYYY-MM or YYYY-MM-DD"
-    if origin.request not in _KINDS:
-        return f"origin.request must be {' or '.join(_KINDS)}"
+    if made.refused and not made.origin.date:
+        return "origin.date must say when it was reported"
     return _unlike_what_is_published(made) if made.refused else ""
 
 
 def _unlike_what_is_published(made: Interaction) -> str:
     error = made.answer.get("error") if isinstance(made.answer, dict) else None
     if not isinstance(error, dict) or not error:
-        return "response.body.error must hold what was published of the error"
+        return "its answer must hold what was published of the error"
+    if made.origin.level == "recorded":
+        return ""
     published = set(made.origin.published)
     if published - {"status"} != set(error):
-        return f"origin.published must list what response.body.error holds: {', '.join(error)}"
+        return f"origin.published must list what the error holds: {', '.join(error)}"
     if "message" not in published and not made.origin.begins:
         return "origin.begins must say how the message begins, where it was not published whole"
     return ""
@@ -211,8 +215,6 @@ def gaps(rules: Mapping[str, Rule], cassettes: Mapping[str, Cassette]) -> list[G
 
 
 def _reason(rule: Rule) -> str:
-    if all(on.startswith("WS ") for on in rule.on):
-        return "it is said over a WebSocket, which no cassette holds yet"
     if rule.error.form is not None and "error" not in rule.error.form:
         return "its answer is no error object, which a cassette holds"
     assumptions = [source.where for source in rule.sources if source.level == "assumed"]

@@ -7,10 +7,11 @@ they touch together. Texts are shortened and secrets hidden when a trial is made
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from harness.bounded import safe
 from harness.brief import count, error
 from harness.cause import cause
 from harness.exchange import Exchange, Json
@@ -19,29 +20,21 @@ from harness.flow import flow
 from harness.lanes import Sent, sent
 from harness.loss import LOSSES, Lost
 from harness.rule import RULES
-from harness.scrub import hide, secrets_of
+from harness.scrub import secrets_of
 from harness.steps import is_unanswered
 from harness.surveyed import DIMENSIONS, Hits, is_staged, known, share, united
 from harness.world import World
 
 VERSION = 1
-LONGEST = 4000
-"""Characters of a text in a report."""
-MOST = 500
-"""Members of a list in a report, events of a stream among them."""
-DEEPEST = 40
-"""Levels of a value in a report."""
-LARGEST = 1 << 53
-"""A number from here on is written as a text: not every reader of JSON knows it."""
 TRACED = 20
 """Refusals of a test that are traced to what the client did, the newest ones."""
 STEPS = 40
 """Exchanges that a diagram shows, the newest ones."""
 
-Kind = Literal["refusal", "loss", "unanswered", "unused"]
+Kind = Literal["refusal", "loss", "unanswered", "unused", "disagreement", "unreadable"]
 PASSED = ("passed", "xfailed", "xpassed")
 """The outcomes of a test in which whatever was found was expected."""
-UNANSWERED = "Script a turn for the request, or mend what it asks."
+UNANSWERED = "Script or record an answer to the request, or mend what it asks."
 UNUSED = 'Remove the turn, or allow it: @pytest.mark.harness(unused="allow").'
 
 
@@ -49,7 +42,8 @@ UNUSED = 'Remove the turn, or allow it: @pytest.mark.harness(unused="allow").'
 class Found:
     """Something worth knowing: what `kind`, by which rule or loss (`id`), in which `exchange`, where `at` in its body.
 
-    It is `expected` when its test took it into account. `why` ties it to what the client did.
+    It is `expected` when its test took it into account. `why` ties it to what the client did. `line` is its own line in
+    the file of its trial, 0 where it has none.
     """
 
     kind: Kind
@@ -60,6 +54,7 @@ class Found:
     at: str = ""
     why: str = ""
     fix: str = ""
+    line: int = 0
 
     @property
     def title(self) -> str:
@@ -68,8 +63,10 @@ class Found:
 
     @property
     def place(self) -> str:
-        """Where: `exchange 3, input[0]`; a turn is in the script."""
-        return ", ".join(filter(None, [f"exchange {self.exchange}", self.at])) if self.exchange else "the script"
+        """Where: `exchange 3, input[0]`; a turn is in the script, what cannot be read in the file."""
+        if self.exchange is None:
+            return "the file" if self.kind == "unreadable" else "the script"
+        return ", ".join(filter(None, [f"exchange {self.exchange}", self.at]))
 
     @property
     def text(self) -> str:
@@ -79,7 +76,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One test: where it stands (`file` from the root, `line` from 1), how it ended, what it exchanged.
+    """One test or recording: where it stands (`file` from the root, `line` from 1), how it ended, what it exchanged.
 
     `exchanges` are JSON as `schemas/report.json` has it, `diagram` is their flow for Mermaid, `why` the text of a failure.
     """
@@ -109,6 +106,10 @@ class Trial:
         """What was found and not expected."""
         return [found for found in self.found if not found.expected]
 
+    def place(self, found: Found) -> tuple[str, int]:
+        """The file and the line of what was found here."""
+        return self.file, found.line or self.line
+
 
 class Totals(NamedTuple):
     """How much there was: refusals that were `expected` and not, all losses; of the rest what was not expected."""
@@ -120,6 +121,8 @@ class Totals(NamedTuple):
     losses: int = 0
     unanswered: int = 0
     unused: int = 0
+    disagreements: int = 0
+    unreadable: int = 0
 
     def plus(self, other: Totals) -> Totals:
         """Both together."""
@@ -161,9 +164,8 @@ def totals(exchanges: int, found: Sequence[Found]) -> Totals:
     """The totals of one test."""
     of = Counter((one.kind, one.expected) for one in found)
     losses = of["loss", True] + of["loss", False]
-    return Totals(
-        1, exchanges, of["refusal", True], of["refusal", False], losses, of["unanswered", False], of["unused", False]
-    )
+    rest = (of[kind, False] for kind in ("unanswered", "unused", "disagreement", "unreadable"))
+    return Totals(1, exchanges, of["refusal", True], of["refusal", False], losses, *rest)
 
 
 def line(totals: Totals, rules: int) -> str:
@@ -175,20 +177,30 @@ def line(totals: Totals, rules: int) -> str:
         "1 loss" if totals.losses == 1 else f"{totals.losses} losses",
         f"{totals.unanswered} unanswered" if totals.unanswered else "",
         f"{count(totals.unused, 'turn')} unused" if totals.unused else "",
+        count(totals.disagreements, "disagreement") if totals.disagreements else "",
+        f"{totals.unreadable} unreadable" if totals.unreadable else "",
         f"{rules} % of rules",
     ]
     return f"contract: {', '.join(filter(None, parts))}"
 
 
 def found_in(
-    world: World, exchanges: Sequence[Exchange], losses: Sequence[Lost], passed: bool, allowed: Collection[str] = ()
+    world: World,
+    exchanges: Sequence[Exchange],
+    losses: Sequence[Lost],
+    passed: bool,
+    allowed: Collection[str] = (),
+    *,
+    judged: bool = True,
 ) -> list[Found]:
     """What the exchanges of a World show that is worth knowing, in their order; then its turns that no request took.
 
     All that a test which `passed` shows was expected; of others what a test made happen itself, and what its marker
-    allows: losses by their ids, `unused`.
+    allows: losses by their ids, `unused`. A test that was not `judged` passes with losses: only those that the API itself
+    told its client, by a refusal, were expected.
     """
     refused = [one for one in exchanges if one.status >= 400]
+    known = {lost.exchange for lost in losses} if judged else {one.number for one in refused}
     traced = {one.number for one in refused[-TRACED:]} if not passed else ()
     found = [
         _unanswered(one, passed)
@@ -196,7 +208,7 @@ def found_in(
         else _refused(one, exchanges, losses, passed, one.number in traced)
         for one in refused
     ]
-    found += [_lost(lost, passed or lost.loss in allowed) for lost in losses]
+    found += [_lost(lost, lost.loss in allowed or (passed and lost.exchange in known)) for lost in losses]
     found.sort(key=lambda one: one.exchange or 0)
     expected = passed or "unused" in allowed
     left = [Found("unused", expected, f"{route}: {said_in(turn)}", fix=UNUSED) for route, turn in world.turns.unused]
@@ -229,12 +241,14 @@ def _lost(lost: Lost, expected: bool) -> Found:
     return Found("loss", expected, lost.message, lost.loss, lost.exchange, lost.at, why, lost.fix)
 
 
-def filled(trial: Trial, world: World, losses: Sequence[Lost], allowed: Collection[str] = ()) -> Trial:
+def filled(
+    trial: Trial, world: World, losses: Sequence[Lost], allowed: Collection[str] = (), *, judged: bool = True
+) -> Trial:
     """A trial with all that its World shows, as it may be written; see `found_in`."""
     headers = {id(one.request.headers): one.request.headers for one in world.exchanges}
     secrets = frozenset().union(*map(secrets_of, headers.values()))
     exchanges = [_hidden(one, secrets) for one in world.exchanges]
-    found = found_in(world, exchanges, losses, trial.outcome in PASSED, allowed)
+    found = found_in(world, exchanges, losses, trial.outcome in PASSED, allowed, judged=judged)
     told = sent(exchanges, world.turns.hints)
     return replace(
         trial,
@@ -271,28 +285,6 @@ def _exchange(told: Sent) -> Json:
         "rule": answer.rule or "",
         "broke": answer.broke,
     }
-
-
-def safe(value: Any, secrets: frozenset[str] = frozenset(), depth: int = DEEPEST) -> Any:
-    """A value as it may be written: plain JSON of bounded size, without secrets."""
-    if isinstance(value, str):
-        return _text(value, secrets)
-    if value is None or isinstance(value, bool | int | float):
-        return value if isinstance(value, bool | None) or abs(value) < LARGEST else str(value)
-    if not depth:
-        return "…"
-    if isinstance(value, Mapping):
-        return {_text(str(name), secrets): safe(own, secrets, depth - 1) for name, own in value.items()}
-    if isinstance(value, list | tuple):
-        left = [f"… {len(value) - MOST} more"] if len(value) > MOST else []
-        return [*(safe(own, secrets, depth - 1) for own in value[:MOST]), *left]
-    return _text(value.decode("latin-1") if isinstance(value, bytes) else str(value), secrets)
-
-
-def _text(text: str, secrets: frozenset[str]) -> str:
-    """A text by its beginning, with nothing that UTF-8 cannot say."""
-    whole: str = hide(text if text.isascii() else text.encode("utf-8", "backslashreplace").decode(), secrets)
-    return whole if len(whole) <= LONGEST else f"{whole[:LONGEST]}… {len(whole) - LONGEST} more characters"
 
 
 def explained(id: str) -> Json:

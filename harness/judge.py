@@ -47,7 +47,7 @@ class Verdict(NamedTuple):
 
 def judge(recorded: Recorded, world: World) -> Iterator[Verdict]:
     """Every judgement of one exchange; `world` is what the exchanges of the same file before it have left behind."""
-    operation, request = _request(recorded)
+    operation, request = request_of(recorded)
     if operation is None:
         yield Verdict("skipped", {"why": skipped(recorded)})
         return
@@ -61,7 +61,7 @@ def judge(recorded: Recorded, world: World) -> Iterator[Verdict]:
 
 def expected(recorded: Recorded, world: World) -> Refusal | None:
     """What the mock would refuse a request with whose answer is not known yet; None where it would not, or cannot tell."""
-    operation, request = _request(recorded)
+    operation, request = request_of(recorded)
     if operation is None or (operation.form and not request.body):
         return None
     refusal = check(request, world)
@@ -104,7 +104,15 @@ def _judged(recorded: Recorded, world: World, operation: Operation, request: Req
     else:
         yield from _streamed(recorded, world, request)
     if taken and not absent and _is_well_formed(refusal):
-        remember(world, request, said(recorded), recorded.events)
+        remember(world, *_lasting(recorded, request), recorded.events)
+
+
+def _lasting(recorded: Recorded, request: Request) -> tuple[Request, Any]:
+    """The request and the object of its answer as they are remembered: a WebSocket goes on with what is not stored."""
+    answer = said(recorded)
+    if "socket" not in recorded.flags or not isinstance(answer, dict):
+        return request, answer
+    return request._replace(body={**request.body, "store": True}), {**answer, "store": True}
 
 
 def _is_well_formed(refusal: Refusal | None) -> bool:
@@ -112,7 +120,7 @@ def _is_well_formed(refusal: Refusal | None) -> bool:
     return refusal is None or (refusal.rule.check is not None and refusal.rule.area != "transport")
 
 
-def _request(recorded: Recorded) -> tuple[Operation | None, Request]:
+def request_of(recorded: Recorded) -> tuple[Operation | None, Request]:
     """The operation and the request as the mock would see it; no operation for what is not judged."""
     below = place(recorded.path) if recorded.provider else None
     operation, params, _ = find(recorded.method, below) if below else (None, NOTHING, False)
@@ -155,10 +163,14 @@ def _accepted(recorded: Recorded, world: World, request: Request, refusal: Refus
         yield Verdict("requests.refused", {"rule": refusal.rule.id, "error": refusal.error.members()})
 
 
-def _refused(recorded: Recorded, world: World, request: Request, refusal: Refusal | None) -> Iterator[Verdict]:
+def error_of(recorded: Recorded) -> Json:
+    """What a recording shows of the error that was answered: those of `MEMBERS` that it has."""
     error = recorded.answer.get("error") if isinstance(recorded.answer, dict) else None
-    shown = {name: error[name] for name in MEMBERS if name in error} if isinstance(error, dict) else {}
-    if not shown:
+    return {name: error[name] for name in MEMBERS if name in error} if isinstance(error, dict) else {}
+
+
+def _refused(recorded: Recorded, world: World, request: Request, refusal: Refusal | None) -> Iterator[Verdict]:
+    if not (shown := error_of(recorded)):
         yield Verdict("refusals.unverifiable", {"why": "the answer is no error object"})
         return
     entry: Json = {"recorded": {"status": recorded.status, **shown}}

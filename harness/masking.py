@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,11 +20,8 @@ from harness.errors import HarnessError
 from harness.exchange import NOTHING
 from harness.pseudonym import pseudonym
 from harness.scrub import KEYS
-from harness.spelling import based, escapes, rewrapped, unbased
+from harness.spelling import Path, based, escapes, is_json, rewrapped, said, strings, unbased
 from harness.wire import unpacked
-
-Path = tuple[str | int, ...]
-"""Where a string stands in a JSON text: names and indices."""
 
 DEEPEST = 16
 """Encodings inside each other beyond which a text is refused."""
@@ -51,6 +49,8 @@ _SHOWN = re.compile(r"Bearer\s+|-----BEGIN [A-Z ]*PRIVATE KEY-----|github_pat_|[
 _SHOWN_KEY = re.compile(r"(?<![A-Za-z0-9_])(sk-[A-Za-z0-9_\-]*\*[A-Za-z0-9_\-*]*)")
 _SHORTEST = 6
 """Characters of the shortest address of mail; no other secret is shorter."""
+_OFTEN = 80
+"""Characters of the longest text that may stand in a recording over and over."""
 _MAIL = re.compile(r"(?<![\w.+-])[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,24}(?![A-Za-z0-9-])")
 _NOBODY = re.compile(r"@(?:[\w-]+\.)*(?:example\.(?:com|org|net)|[\w-]+\.(?:test|invalid|example))$", re.I)
 _OWNER = re.compile(
@@ -74,6 +74,15 @@ _ID = re.compile(
     r"(?<![A-Za-z0-9])(?:[a-z]{2,16}[_-][A-Za-z0-9]{12,}|[A-Za-z0-9]{20,}"
     r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![A-Za-z0-9])"
 )
+_PACKED: tuple[tuple[bytes, Mapping[str, str], Callable[[bytes], bytes]], ...] = (
+    (b"\x1f\x8b", NOTHING, lambda plain: gzip.compress(plain, mtime=0)),
+    *((mark, {"content-encoding": "deflate"}, zlib.compress) for mark in (b"x\x01", b"x\x9c", b"x\xda")),
+)
+"""How compressed bytes begin, how they are undone, and done again."""
+_TEXT = re.compile(
+    rb"(?:[\t\n\r -~]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}){%d,}" % _SHORTEST
+)
+"""What in bytes of any kind is text in UTF-8."""
 _OPAQUE = re.compile(r"gAAAA[A-Za-z0-9_\-=]{60,}")
 """Ciphertexts of the API: what looks like a key in one is chance."""
 _PERCENT = re.compile(r"(?<![^\s\"'<>&=/?#;,])[^\s\"'<>&=/?#;,%]*(?:%[0-9A-Fa-f]{2}[^\s\"'<>&=/?#;,%]*)+")
@@ -82,8 +91,6 @@ _BASE64 = re.compile(r"(?:[A-Za-z0-9+/_-]{60,}\r?\n)*[A-Za-z0-9+/_-]{12,}={0,2}"
 _HEX = re.compile(
     r"(?<![A-Za-z0-9])(?:[0-9a-f]{2}){8,}(?![A-Za-z0-9])|(?<![A-Za-z0-9])(?:[0-9A-F]{2}){8,}(?![A-Za-z0-9])"
 )
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],]', re.S)
-_COLON = re.compile(r"\s*:")
 
 
 class Unreadable(HarnessError):
@@ -95,42 +102,13 @@ def mask(text: str, kept: int = 0) -> str:
     return text[:kept] + re.sub(r"[^\s*]", "x", text[kept:])
 
 
-def strings(text: str) -> Iterator[tuple[int, int, Path, bool]]:
-    """Every string of a JSON text: where it begins and ends, its path, and whether it is the name of a member."""
-    around: list[list[Any]] = []  # [is an object, the name or the index in it]
-    for token in _TOKEN.finditer(text):
-        first, top = token[0][0], around[-1] if around else None
-        if first in "{[":
-            around.append([first == "{", None if first == "{" else 0])
-        elif first in "}]":
-            del around[-1:]
-        elif first == ",":
-            if top:
-                top[1] = None if top[0] else top[1] + 1
-        elif top and top[0] and _COLON.match(text, token.end()):
-            top[1] = json.loads(token[0], strict=False)
-            yield token.start(), token.end(), tuple(name for _, name in around), True
-        else:
-            yield token.start(), token.end(), tuple(name for _, name in around), False
-
-
-def is_json(text: str) -> bool:
-    """Whether a text is a JSON object, array or string."""
-    if text.lstrip()[:1] not in ("{", "[", '"'):
-        return False
-    try:
-        json.loads(text, strict=False)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
 @dataclass(frozen=True, slots=True)
 class Masks:
     """What is hidden: `known` secrets by their value, `ids` that get a pseudonym, and everything of a secret's form."""
 
     known: tuple[str, ...] = ()
     ids: frozenset[str] = field(default_factory=frozenset)
+    _looked_through: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def text(self, text: str, depth: int = 0, *, inner: bool = True) -> str:
         """A text without secrets; `inner` when it is said by somebody, and no object of the API."""
@@ -147,20 +125,27 @@ class Masks:
         return text
 
     def data(self, data: bytes, depth: int = 0, *, inner: bool = True) -> bytes:
-        """The same of bytes: compressed ones, text in UTF-8, or anything else, in which known values and keys are sought."""
-        if data[:2] == b"\x1f\x8b" and (plain := unpacked(data, NOTHING)) is not None:
-            clean = self.data(plain, depth + 1, inner=inner)
-            return data if clean == plain else gzip.compress(clean, mtime=0)
+        """The same of bytes: text in UTF-8, what is compressed, a form in parts, and of anything else what in it is text."""
+        for mark, coding, pack in _PACKED:
+            if data.startswith(mark) and (plain := unpacked(data, coding)) not in (None, data):
+                clean = self.data(plain or b"", depth + 1, inner=inner)
+                return data if clean == plain else pack(clean)
         try:
             return self.text(data.decode(), depth, inner=inner).encode()
         except UnicodeDecodeError:
-            return self._values(KEYS.sub(_masked, data.decode("latin-1"))).encode("latin-1")
+            if parts := _parts(data):
+                return b"".join(self.data(part, depth + 1, inner=inner) for part in parts)
+            return _TEXT.sub(lambda found: self._found(found[0], depth + 1), data)
+
+    def _found(self, text: bytes, depth: int) -> bytes:
+        """What seems to be text among other bytes."""
+        return self.text(text.decode("utf-8", "surrogateescape"), depth).encode("utf-8", "surrogateescape")
 
     def json(self, text: str, swaps: Mapping[Path, str] | None = None, depth: int = 0, *, inner: bool = False) -> str:
         """A JSON text without secrets, otherwise as it was written; `swaps` are strings that are known to be replaced."""
         parts, at = list[str](), 0
         for start, end, path, named in strings(text):
-            told = json.loads(text[start:end], strict=False)
+            told = said(text[start:end])
             if named:
                 clean = self._plain(told, depth)
             else:
@@ -216,6 +201,13 @@ class Masks:
     def _words(self, text: str, depth: int) -> str:
         if len(text) < _SHORTEST:
             return text
+        if len(text) > _OFTEN:
+            return self._clean(text, depth)
+        if text not in self._looked_through:  # names and ids stand in every event of a stream
+            self._looked_through[text] = self._clean(text, depth)
+        return self._looked_through[text]
+
+    def _clean(self, text: str, depth: int) -> str:
         text = self._values(text)
         for mark, pattern, change in _FORMS:
             text = pattern.sub(change, text) if mark in text else text
@@ -271,6 +263,14 @@ class Masks:
         )
 
 
+def _parts(data: bytes) -> list[bytes]:
+    """A form (`multipart/form-data`) in pieces: what is sent in it apart from all else; empty when it is none."""
+    boundary = data[: data.find(b"\r\n") + 1].rstrip()
+    if not boundary.startswith(b"--") or not data.rstrip().endswith(boundary + b"--"):
+        return []
+    return re.split(rb"(\r\n\r\n|(?:\r\n)?%s(?:--)?(?:\r\n)?)" % re.escape(boundary), data)
+
+
 def _masked(found: re.Match[str]) -> str:
     start = _SHOWN.match(found[0])
     return mask(found[0], start.end() if start else 0)
@@ -313,7 +313,7 @@ def _deltas(event: str) -> Iterator[tuple[Any, Path, str]]:
     told_by = tuple(str(each.get(name)) for each in within if isinstance(each, dict) for name in _TOLD_BY)
     for start, end, path, named in strings(event):
         if not named and "delta" in path and path[-1] not in ("type", "id"):
-            yield (told_by, path), path, json.loads(event[start:end], strict=False)
+            yield (told_by, path), path, said(event[start:end])
 
 
 def _cut(text: str, lengths: Sequence[int]) -> Iterator[str]:

@@ -104,16 +104,24 @@ class Recording:
         self._begun = 0
         self._interrupted = False
         self._takes: dict[int, Take] = {}
+        self._open: dict[int, Passage] = {}
 
     @property
     def takes(self) -> list[Take]:
         """The exchanges that have ended."""
         return [self._takes[number] for number in sorted(self._takes)]
 
+    @property
+    def so_far(self) -> list[Take]:
+        """The same, and as cut what is still under way."""
+        begun = {number: take for number, under in [*self._open.items()] if (take := under.take)}
+        known = {**begun, **self._takes}
+        return [known[number] for number in sorted(known)]
+
     async def begin(self, sent: Take) -> Passage:
         """A request is about to be sent."""
         self._begun += 1
-        under = Passage(self._begun, sent)
+        under = self._open[self._begun] = Passage(self._begun, sent)
         if self._watch:
             await self._watch.before(under.number, sent)
         under.began = time.perf_counter()
@@ -127,6 +135,7 @@ class Recording:
 
     def keep(self, under: Passage) -> None:
         """An exchange has ended."""
+        del self._open[under.number]
         take = under.take
         if self._interrupted and under.cut:
             return
@@ -136,8 +145,9 @@ class Recording:
             self._watch.after(under.number, take)
 
     def fail(self, problem: str) -> None:
-        """Something stood between a client and the API."""
-        self.problems[problem] += 1
+        """Something stood between a client and the API; an interruption of the recording is none of these."""
+        if not self._interrupted:
+            self.problems[problem] += 1
 
     def interrupt(self) -> None:
         """Take nothing more that is cut: it is not the API that cuts it."""

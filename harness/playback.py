@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from harness.errors import ConfigError, HarnessError
+from harness.plugin import options
 
 if TYPE_CHECKING:
     from harness.script import Turn
@@ -36,9 +38,10 @@ FOLDER = "cassettes"
 THROUGH_PROXY = "Record through `harness record -- COMMAND`, and replay with `harness serve --replay`"
 
 _SECRET = re.compile(r"_(?:KEY|TOKEN|SECRET|PASSWORD)$|^OPENAI_(?:ORG_ID|PROJECT|PROJECT_ID)$")
-_TAPED = pytest.StashKey["Taped"]()
-_FAILED = pytest.StashKey[bool]()
-_RECORDED = pytest.StashKey[set[Path]]()
+TAPED = pytest.StashKey["Taped"]()
+"""Where the item of a running test keeps its cassette."""
+_PASSED = pytest.StashKey[bool]()
+_BEGAN = pytest.StashKey[float]()
 
 
 class _Undone(Exception):
@@ -73,13 +76,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker, and check the option."""
     config.addinivalue_line(
         "markers",
-        'cassette(name): requests of the test are answered from the cassette of this name, "openai/scenarios/weather"; '
-        "`pytest --record` records it.",
+        "cassette(name, pace=False): requests of the test are answered from the cassette of this name, say "
+        '"openai/scenarios/weather"; with pace=True as slowly as they were recorded. `pytest --record` records it.',
     )
     mode = config.getoption("--record")
     if mode is not None and mode not in MODES:
         raise pytest.UsageError(f"--record={mode}: it is one of {', '.join(MODES)}; alone it means new.")
-    config.stash[_RECORDED] = set()
+    config.stash[_BEGAN] = time.time()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -93,17 +96,33 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """A test fails for what its cassette could not answer, whatever its client made of that."""
     result = yield
-    if (taped := item.stash.get(_TAPED, None)) and taped.problems:
-        pytest.fail("\n".join([*dict.fromkeys(taped.problems), _way(item, taped.mode)]).strip(), pytrace=False)
+    if told := _unanswered(item):
+        pytest.fail(told, pytrace=False)
     return result
+
+
+def _unanswered(item: pytest.Item) -> str:
+    """What the cassette of a test could not answer, and how to record it; empty when there is nothing."""
+    taped = item.stash.get(TAPED, None)
+    return "\n".join([*taped.faults, _way(item, taped.mode)]).strip() if taped and taped.faults else ""
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Remember that a test has failed: its recording is not written."""
+    """Remember that a test has passed: the recording of one that failed, or was interrupted, is not written.
+
+    A test that failed by itself is told what its cassette could not answer.
+    """
     report = yield
-    if report.failed and _TAPED in item.stash:
-        item.stash[_FAILED] = True
+    if report.when == "call" and TAPED in item.stash:
+        item.stash[_PASSED] = not report.failed
+        told = _unanswered(item)
+        if report.failed and told and told not in report.longreprtext:
+            from harness.failure import TITLE
+
+            report.sections.append((TITLE, told))
+    if report.when == "teardown" and TAPED in item.stash:
+        del item.stash[TAPED]
     return report
 
 
@@ -113,9 +132,13 @@ def cassette(request: pytest.FixtureRequest) -> Callable[[str], list[Turn]]:
 
     def turns(name: str) -> list[Turn]:
         from harness.recorder import load
+        from harness.replayed import note
         from harness.retelling import retold
 
-        return retold(load(path_of(request.config, name)).takes, name)
+        path = path_of(request.config, name)
+        told = retold(load(path).takes, name)
+        note(path)
+        return told
 
     return turns
 
@@ -134,21 +157,25 @@ def path_of(config: pytest.Config, name: str) -> Path:
 @pytest.fixture
 def _taped(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Taped]:
     """The cassette of a test: replayed, unless the command line asks for a recording."""
+    from harness.replayed import note
     from harness.taping import taping
 
     node, config = request.node, request.config
-    path = path_of(config, _name(node))
+    options(node)
+    name, pace = _asked_for(node)
+    path = path_of(config, name)
     mode = _mode(config, path)
     with suppress(_Undone), _blaming(_way(node, mode)), ExitStack() as held:
-        taped = held.enter_context(taping(path, mode, secrets=[] if mode == "replay" else _secrets()))
-        node.stash[_TAPED] = taped
+        taped = held.enter_context(taping(path, mode, secrets=[] if mode == "replay" else _secrets(), pace=pace))
+        node.stash[TAPED], node.stash[_PASSED] = taped, False
         _guard(held, taped, node)
         if mode == "replay":
             _lead(taped.replay.takes, monkeypatch)
         yield taped
-        if node.stash.get(_FAILED, False):
+        if not node.stash[_PASSED]:
             raise _Undone
-        _noted(taped, config)
+        if mode == "replay":
+            note(path)
 
 
 def _guard(held: ExitStack, taped: Taped, node: pytest.Item) -> None:
@@ -167,15 +194,6 @@ def _guard(held: ExitStack, taped: Taped, node: pytest.Item) -> None:
     held.enter_context(without_sockets(refusing(f"a cassette cannot record one in process. {THROUGH_PROXY}")))
 
 
-def _noted(taped: Taped, config: pytest.Config) -> None:
-    if taped.mode != "replay":
-        config.stash[_RECORDED].add(taped.path)
-        return
-    from harness.replayed import note
-
-    note(taped.path)
-
-
 def _way(node: pytest.Item, mode: str) -> str:
     """How to record what a test lacks."""
     return f"Record it: pytest --record {shlex.quote(node.nodeid)}" if mode == "replay" else ""
@@ -190,16 +208,22 @@ def _blaming(way: str) -> Iterator[None]:
         raise pytest.fail.Exception(f"{problem}\n{way}".strip(), pytrace=False) from None
 
 
-def _name(node: pytest.Item) -> str:
+def _asked_for(node: pytest.Item) -> tuple[str, bool]:
+    """The name of the cassette of a test, and whether it is replayed at its pace."""
     marker = node.get_closest_marker("cassette")
-    if marker is None or len(marker.args) != 1 or marker.kwargs:
-        raise ConfigError('@pytest.mark.cassette: give it one name, as in cassette("openai/scenarios/weather").')
+    args, options = (marker.args, marker.kwargs) if marker else ((), {})
+    pace = options.get("pace", False)
+    if len(args) != 1 or options.keys() - {"pace"} or not isinstance(pace, bool):
+        raise ConfigError(
+            '@pytest.mark.cassette: give it one name, as in cassette("openai/scenarios/weather"), and pace=True to replay '
+            "it as slowly as it was recorded."
+        )
     if "mock" in getattr(node, "fixturenames", ()):
         raise ConfigError(
             "a test has a cassette or a script, not both: drop the marker and say mock.script(*cassette(name)), with the "
             "fixture `cassette`; or drop the fixture `mock`."
         )
-    return str(marker.args[0])
+    return str(args[0]), pace
 
 
 def _mode(config: pytest.Config, path: Path) -> Mode:
@@ -208,7 +232,12 @@ def _mode(config: pytest.Config, path: Path) -> Mode:
         return "replay"
     if not any(os.environ.get(name) for name in (*KEYS, *ENDPOINTS)):
         raise ConfigError(f"--record asks the live API, and there is no key: set {KEYS[0]} (or {', '.join(KEYS[1:])}).")
-    return "new" if asked == "new" or path in config.stash[_RECORDED] else "all"
+    return "new" if asked == "new" or _is_of_this_run(path, config) else "all"
+
+
+def _is_of_this_run(path: Path, config: pytest.Config) -> bool:
+    """Whether a test before this one has recorded the cassette, perhaps in another process of the run."""
+    return path.exists() and path.stat().st_mtime >= config.stash[_BEGAN]
 
 
 def _secrets() -> list[str]:
@@ -218,16 +247,15 @@ def _secrets() -> list[str]:
 
 def _lead(takes: Sequence[Take], monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment of a replay: clients find the recorded address, and a key that is none."""
-    from harness.origin import root_of
+    from harness.replay import root
 
     for name in [*KEYS, *(name for name in os.environ if _SECRET.search(name) and "OPENAI" in name)]:
         monkeypatch.delenv(name, raising=False)
     parts = urlsplit(takes[0].uri if takes else "https://api.openai.com/v1/responses")
-    root = root_of(parts.path) or "/v1"
     host = f"{parts.scheme}://{parts.netloc}"
     version = parse_qs(parts.query).get("api-version", [""])[0]
     project = re.match(r"/api/projects/[^/]+", parts.path)
-    for name, value in _addresses(host, root, version, project[0] if project else "").items():
+    for name, value in _addresses(host, root(takes), version, project[0] if project else "").items():
         monkeypatch.setenv(name, value)
 
 

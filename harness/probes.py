@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
-
-import orjson
 
 from harness import budget
 from harness.cases import MINIMAL, Played, Sent, filled, play, sent
@@ -23,11 +20,13 @@ from harness.doubt import ABILITIES
 from harness.exchange import Answer, Json
 from harness.mock import Mock, bearer
 from harness.rule import CREATE, Case, Rule
+from harness.rules.websocket import CREATED
 
 CHEAPEST = {"gpt-4.1": "gpt-4.1-nano", "gpt-4o": "gpt-4o-mini", "gpt-5": "gpt-5-nano", "gpt-5.4": "gpt-5.4-nano"}
 """The cheapest model of a family, where an example is not about the model."""
 SHORTEST = {"max_output_tokens": 16}
 """The fewest tokens that the API lets a request ask for."""
+FOREIGN = "it is another provider's"
 KEPT = ("content-type", "openai-beta")
 """Headers of a request that the API reads, besides its key."""
 
@@ -45,6 +44,11 @@ class Probe:
         """What is sent, in order; the last one is the example itself."""
         return (*self.case.before, self.case)
 
+    @property
+    def calls(self) -> int:
+        """How many of them, the last ones, are events sent over one WebSocket."""
+        return sum(map(_is_event, self.steps))
+
     @cached_property
     def played(self) -> Played:
         """What the mock says to it."""
@@ -57,14 +61,15 @@ class Probe:
         asked = [sent(step, before[:number]) for number, step in enumerate(self.steps)]
         taken = [*(answer.status < 400 for answer in before), self.words is None]
         return budget.total(
-            budget.of_request(each.method, each.path.partition("?")[0], each.body, ok)
+            budget.of_request(each.method.replace("WS", "POST"), each.path.partition("?")[0], each.body, ok)
             for each, ok in zip(asked, taken, strict=True)
         )
 
     def expected(self, before: Sequence[Answer]) -> Json:
         """The error it must earn after these answers: status, message, type, param, code, as far as its form has them."""
         answer = self.played.answer
-        error = answer.body.get("error", answer.body)
+        told = answer.events[-1] if answer.events else answer.body  # steering fails with an event of its own
+        error = told.get("error", told)
         return {"status": answer.status, **error, **self._said(error, before)}
 
     def _said(self, error: Json, before: Sequence[Answer]) -> Json:
@@ -77,29 +82,28 @@ def probes_of(rules: Iterable[Rule], dialect: str = OPENAI) -> tuple[list[Probe]
     for rule in rules:
         examples = [*rule.rejects.items(), *((None, case) for case in rule.accepts)]
         for words, case in examples:
-            if why := _left_out(rule, case, dialect):
+            if why := unasked(rule, case, dialect):
                 left_out[why] += 1
             else:
                 probes.append(Probe(rule, words, _cheap(rule, words, case)))
     return probes, left_out
 
 
-def _left_out(rule: Rule, case: Case, dialect: str) -> str:
-    """Why an example cannot be asked of the API; empty when it can."""
+def unasked(rule: Rule, case: Case, dialect: str) -> str:
+    """Why an example can be asked of no API of this dialect; empty when it can."""
     steps = (*case.before, case)
     paths = [(each.on or CREATE).partition(" ")[2] for each in steps]
     if rule.until:
         return "the API no longer says it"
     foreign = any(path.startswith("!") and address(path[1:]).dialect != dialect for path in paths)
-    if foreign or (rule.dialects and dialect not in rule.dialects):
-        return "it is another provider's"
+    over_socket = any(map(_is_event, steps)) and dialect != OPENAI
+    if foreign or over_socket or (rule.dialects and dialect not in rule.dialects):
+        return FOREIGN
     if any(each.given for each in steps):
         return "it needs an account of its own"
-    if any((each.on or CREATE).startswith("WS ") for each in steps):
-        return "it is said over a WebSocket, which no cassette of a rule holds"
     if any(each.skip for each in steps):
         return "time has to pass"
-    return "a model has to say certain words" if case.turns else ""
+    return "a model has to say certain words" if any(each.turns for each in steps) else ""
 
 
 def _cheap(rule: Rule, words: str | None, case: Case) -> Case:
@@ -144,23 +148,19 @@ def _shorter(case: Case) -> Case:
 
 
 def _creates(case: Case) -> bool:
-    return (case.on or CREATE).partition("?")[0] == CREATE
+    if (case.on or CREATE).partition("?")[0] == CREATE:
+        return True
+    return _is_event(case) and (case.body or {}).get("type", CREATED) == CREATED
+
+
+def _is_event(case: Case) -> bool:
+    """Whether a step is sent over a WebSocket."""
+    return (case.on or CREATE).startswith("WS ")
 
 
 def kept(headers: Mapping[str, str]) -> dict[str, str]:
     """The headers of a request that a cassette holds."""
     return {name: headers[name] for name in KEPT if name in headers}
-
-
-def body_in(raw: bytes) -> Any:
-    """A body as a cassette holds it: JSON, a text where that would not give the same bytes; None where there is none."""
-    if not raw:
-        return None
-    with suppress(orjson.JSONDecodeError):
-        body = orjson.loads(raw)
-        if isinstance(body, dict) and orjson.dumps(body) == raw:
-            return body
-    return raw.decode("utf-8", "surrogateescape")
 
 
 def wrong_key(asked: Sent, dialect: str = OPENAI) -> str | None:

@@ -6,40 +6,32 @@ as they wrote it; what was recorded there before makes room for what is recorded
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import urlsplit
 
-import orjson
-import yaml
-
+from harness.dialect import address
 from harness.evidence import Interaction, interactions
+from harness.notation import TapeError
 from harness.probes import Probe
-from harness.proven import runs, take_of
+from harness.proven import runs
 from harness.recorder import SecretFound, locked, replaced
+from harness.rule import LEVELS
 from harness.scrubbing import scrubbed, secrets_in
+from harness.serializer import read, write
+from harness.splicing import splice
+from harness.take import Header, Take
 
 REFUSED, TAKEN = "rules", "accepts"
-HOSTS: Mapping[str, str] = {
-    "openai": "https://api.openai.com",
-    "azure": "https://xxxxxxx.openai.azure.com",
-    "foundry": "https://xxxxxxx.services.ai.azure.com",
-}
-"""Where a request is said to have gone; the name of a resource in Azure would tell the account."""
-_ENTRY = re.compile(r"(?m)^(?=  - )")
-WIDTH = 120
-HEAD = "version: 1\ninteractions:\n"
 Run = Sequence[Interaction]
 
 
 def asked(place: Path, dialect: str, probe: Probe, where: str, since: str) -> Run | None:
     """The newest recording of this probe by the API at `where`, of the day `since` or later; None when there is none."""
     held = [_held(_file(place, dialect, kind, probe.rule.id)) for kind in (REFUSED, TAKEN)]
-    found = [each[start : start + len(probe.steps)] for each in held for start in runs(probe, each)]
+    found = [[each[at] for at in run] for each in held for run in runs(probe, each)]
     fresh = [run for run in found if run[-1].origin.where == where and run[-1].origin.date >= since]
     return max(fresh, key=lambda run: run[-1].origin.date, default=None)
 
@@ -53,109 +45,65 @@ def _held(file: Path) -> Run:
 
 
 def is_kept(run: Run) -> bool:
-    """Whether a run can stand in a cassette: a whole answer, an error as an object, and a request that is text."""
+    """Whether a run can stand in a cassette: a whole answer, a refusal with an error that is an object."""
     last = run[-1]
     error = last.answer.get("error") if isinstance(last.answer, dict) else None
-    texts = all(_is_text(one.body) for one in run)
-    return bool(texts and 0 < last.status < 500 and (last.status < 400 or (isinstance(error, dict) and error)))
-
-
-def _is_text(body: Any) -> bool:
-    try:
-        return not isinstance(body, str) or bool(body.encode())
-    except UnicodeEncodeError:
-        return False
+    whole = 0 < last.status < 500 and not any(one.take.cut for one in run)
+    return bool(whole and (last.status < 400 or (isinstance(error, dict) and error)))
 
 
 def keep(place: Path, dialect: str, asked_now: Mapping[Probe, Run], secrets: Sequence[str] = ()) -> None:
     """Write down what was asked about one rule; `secrets` are values that must not be written, say the key."""
     probes = [probe for probe, run in asked_now.items() if is_kept(run)]
     for kind in (REFUSED, TAKEN):
-        fitting = [asked_now[probe] for probe in probes if (asked_now[probe][-1].status >= 400) is (kind == REFUSED)]
+        fitting = [asked_now[probe] for probe in probes if asked_now[probe][-1].refused is (kind == REFUSED)]
         if probes:
-            _rewrite(_file(place, dialect, kind, probes[0].rule.id), dialect, probes, fitting, secrets)
+            _rewrite(_file(place, dialect, kind, probes[0].rule.id), probes, fitting, secrets)
 
 
-def _rewrite(file: Path, dialect: str, probes: Sequence[Probe], fresh: Sequence[Run], secrets: Sequence[str]) -> None:
+def _rewrite(file: Path, probes: Sequence[Probe], fresh: Sequence[Run], secrets: Sequence[str]) -> None:
     """A file without what was recorded of these probes before, and with what is recorded now."""
     if not (file.is_file() or fresh):
         return
-    new = [_entry(one, dialect) for run in fresh for one in _scrubbed(run, dialect, secrets)]
-    if places := secrets_in("".join([HEAD, *new]), secrets):
+    new = [take for run in fresh for take in scrubbed([_phrased(one.take) for one in run], secrets)]
+    if places := secrets_in(write(Header(), new), secrets):
         listed = "\n  ".join(places[:5])
         raise SecretFound(f"{file}: not written, because an answer still holds what looks secret:\n  {listed}")
     with locked(file):
-        head, entries = _entries(file)
         held = _held(file)
-        old = {start + step for probe in probes for start in runs(probe, held) for step in range(len(probe.steps))}
-        left = [text for place, text in enumerate(entries) if place not in old] + new
-        if left:
-            replaced(file, "".join([head, *left]))
+        old = {at for probe in probes for run in runs(probe, held) for at in run}
+        if new or len(old) < len(held):
+            replaced(file, _text(file, held, old, new))
         else:
             file.unlink()
 
 
-def _entries(file: Path) -> tuple[str, list[str]]:
-    """What stands before the exchanges of a file, and each of them as it is written there."""
-    if not file.is_file():
-        return HEAD, []
-    text = file.read_text(encoding="utf-8")
-    head, *entries = _ENTRY.split(text if text.endswith("\n") else f"{text}\n")
-    if len(entries) == len(_held(file)):
-        return head, entries
-    tape = yaml.safe_load(text)
-    told = {name: value for name, value in tape.items() if name != "interactions"}
-    return f"{_dumped(told) if told else ''}interactions:\n", [_indented(one) for one in tape["interactions"]]
+def _phrased(take: Take) -> Take:
+    """A take with the usual words of its status: those of a server are another's in every version of HTTP."""
+    return replace(take, reason=next((each.phrase for each in HTTPStatus if each == take.status), ""))
 
 
-def _entry(one: Interaction, dialect: str) -> str:
-    origin = {"level": one.origin.level, "where": one.origin.where, "date": one.origin.date}
-    key = {} if one.origin.key is None else {"key": one.origin.key}
-    query = f"?{urlencode(one.query)}" if one.query else ""
-    return _indented(
-        {
-            "origin": {**origin, **key},
-            "request": {
-                "method": one.method,
-                "uri": f"{HOSTS[dialect]}{one.path}{query}",
-                "headers": {name: [value] for name, value in one.headers.items()},
-                "body": one.body,
-            },
-            "response": {
-                "status": {"code": one.status, "message": HTTPStatus(one.status).phrase},
-                "headers": {
-                    "content-type": ["text/event-stream" if isinstance(one.answer, list) else "application/json"]
-                },
-                "body": one.answer,
-            },
-        }
+def _text(file: Path, held: Run, old: Collection[int], new: Sequence[Take]) -> str:
+    """The new text of a file: what stays is as it was written, if that can be."""
+    left = [one.take for at, one in enumerate(held) if at not in old]
+    whole = write(header(file.stem, [*left, *new]), [*left, *new])
+    if not held:
+        return whole
+    spliced = splice(file.read_text(encoding="utf-8"), old, whole)
+    try:
+        return spliced if read(spliced, "") == read(whole, "") else whole
+    except TapeError:
+        return whole
+
+
+def header(rule: str, takes: Sequence[Take]) -> Header:
+    """What the cassette of a rule says of itself: a date and a dialect where one holds for all, the best evidence."""
+    dialects = {address(urlsplit(take.uri).path).dialect for take in takes}
+    dates = {str(take.origin["date"]) for take in takes if take.origin.get("date")}
+    levels = sorted({take.origin["level"] for take in takes}, key=LEVELS.index)
+    return Header(
+        recorded=dates.pop() if len(dates) == 1 else "",
+        dialect=dialects.pop() if len(dialects) == 1 else "",
+        evidence=levels[0],
+        probe=rule,
     )
-
-
-class _Dumper(yaml.SafeDumper):
-    """Lists stand below their name, texts of several lines as they are."""
-
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002
-        """Indent a list below the name it has."""
-        super().increase_indent(flow, False)
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
-        """Write a value again where it stands again."""
-        return True
-
-
-def _dumped(value: Any) -> str:
-    return str(yaml.dump(value, Dumper=_Dumper, width=WIDTH, sort_keys=False, allow_unicode=True))
-
-
-def _indented(entry: Any) -> str:
-    return "".join(f"  {line}" if line.strip() else line for line in _dumped([entry]).splitlines(keepends=True))
-
-
-def _scrubbed(run: Run, dialect: str, secrets: Sequence[str]) -> Iterator[Interaction]:
-    takes = scrubbed([take_of(one, HOSTS[dialect]) for one in run], secrets)
-    for one, take in zip(run, takes, strict=True):
-        body = take.body.decode() if isinstance(one.body, str) else orjson.loads(take.body) if take.body else None
-        uri = urlsplit(take.uri)
-        query = dict(parse_qsl(uri.query, keep_blank_values=True))
-        yield replace(one, path=uri.path, query=query, body=body, answer=orjson.loads(take.answer))

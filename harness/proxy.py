@@ -22,7 +22,7 @@ from harness.passage import Passage, Recording, joined, pairs, told
 from harness.server import Receive, Scope, Send, body_of, config, reply
 from harness.take import Take
 from harness.tunnel import OPENING, tunnel
-from harness.upstream import Upstream
+from harness.upstream import Upstream, way_to
 
 OWN = frozenset(
     {
@@ -84,13 +84,17 @@ class Proxy:
         except httpx2.TransportError as problem:
             self._recording.fail(f"{self._behind.origin} broke off without an answer ({_said(problem)})")
             drop(send)
+        except asyncio.CancelledError:
+            self._recording.fail(f"{self._behind.origin} had not answered when the client left. {_way()}")
+            raise
         else:
             await _pass(under, response, send)
 
     def _unreached(self, problem: Exception) -> Answer:
-        what = f"{self._behind.origin} cannot be reached: {_said(problem)}"
+        why = _said(problem)
+        what = f"{self._behind.origin} cannot be reached: {why}. {_way(why)}"
         self._recording.fail(what)
-        return told(f"{what}. Is --upstream right, and is the API up?")
+        return told(what)
 
 
 async def _pass(under: Passage, response: httpx2.Response, send: Send) -> None:
@@ -119,6 +123,10 @@ async def _unless_left(passing: Coroutine[Any, Any, None], receive: Receive) -> 
     passed.cancel()
     with suppress(asyncio.CancelledError):
         await passed
+
+
+def _way(why: str = "") -> str:
+    return way_to("--upstream", why)
 
 
 def _said(problem: Exception) -> str:

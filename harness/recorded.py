@@ -19,7 +19,7 @@ from harness.cassette import Entry
 from harness.exchange import Json
 from harness.origin import PROVIDERS, evident, hidden, likely, place, provider, split
 
-FLAGS = ("no_request", "cut", "sanitized", "sequence_gaps", "transcribed")
+FLAGS = ("no_request", "cut", "sanitized", "sequence_gaps", "transcribed", "socket")
 """Members of a flat exchange that, when true, become flags."""
 UNREAD = "_raw"
 """The one member of an answer that was no JSON, as flat exchanges keep it."""
@@ -47,7 +47,8 @@ class Recorded(NamedTuple):
 
     Flags: `no_request` (the request is not known), `cut` (the stream or long values are cut), `inferred` (some of
     method, path, status and provider were), `sanitized`, `sequence_gaps`, `transcribed`, `done-marker` (`[DONE]` was
-    sent), `event-names` (they differ from the types), `unread-answer` (neither JSON nor events), `no-status`.
+    sent), `event-names` (they differ from the types), `unread-answer` (neither JSON nor events), `no-status`, `socket`
+    (what was said over a WebSocket; `harness.talk`).
     """
 
     id: str

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from harness.brief import count
 from harness.dialect import address
 from harness.errors import HarnessError
 from harness.notation import Malformed, TapeError, decoded
@@ -31,6 +34,18 @@ except ImportError:  # a system without it has no locks, and the rest works
 
 NAMED = 5
 """Places of secrets that an error lists."""
+EVERY = 5.0
+"""Seconds between two writings of a cassette that grows."""
+YIELDING = 0.0005
+"""Seconds after which a thread that passes bytes on goes first, while a cassette that grows is written."""
+SHARE = 20
+"""How much longer than the writing itself took the next one is off, when that is more."""
+WAYS = {
+    errno.ENOSPC: "Free some space",
+    errno.EDQUOT: "Free some space",
+    errno.EFBIG: "Raise the limit on the size of a file (`ulimit -f`)",
+}
+"""What to do when the system refuses to write."""
 
 
 class RecordError(HarnessError):
@@ -54,10 +69,29 @@ class Recorder:
         self._header = header
         self._kept = tuple(kept)
         self._secrets = tuple(secrets)
+        self._written = 0
+        self._due = time.monotonic() + EVERY
 
     def add(self, take: Take) -> None:
         """Keep a take; it is scrubbed when the file is written."""
         self.takes.append(take)
+
+    def grow(self, so_far: Callable[[], Sequence[Take]]) -> None:
+        """Write all takes so far when that is due: called often, so that a recorder that is killed has lost little.
+
+        What cannot be written now is tried again, and told by `save`.
+        """
+        began = time.monotonic()
+        if began < self._due:
+            return
+        self.takes = [*so_far()]
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(YIELDING)
+        with suppress(HarnessError):
+            self.save()
+        sys.setswitchinterval(before)
+        ended = time.monotonic()
+        self._due = ended + max(EVERY, SHARE * (ended - began))
 
     def save(self) -> None:
         """Write the cassette; without a single new take nothing is written.
@@ -70,8 +104,9 @@ class Recorder:
         clean = scrubbed(self.takes, self._secrets)
         text = write(self._dated(), (*self._kept, *clean))
         if places := secrets_in(text, known_secrets(self.takes, self._secrets)):
-            raise SecretFound(_told(self.path, places))
+            raise SecretFound(_told(self.path, places, self._written))
         replaced(self.path, text)
+        self._written = len(self.takes)
 
     def _dated(self) -> Header:
         header, (sdk, version) = self._header, client_of(self.takes)
@@ -101,7 +136,7 @@ def load(path: Path) -> Tape:
     """The cassette of a file; TapeError when it is not there, or cannot be read."""
     name = path.as_posix()
     try:
-        return read(decoded(path.read_bytes()), name)
+        return _addressed(read(decoded(path.read_bytes()), name), name)
     except FileNotFoundError:
         raise TapeError(f"{name}: there is no such cassette. Record it, or correct the name.") from None
     except OSError as problem:
@@ -110,17 +145,29 @@ def load(path: Path) -> Tape:
         raise TapeError(f"{name}: {problem}. Give the path of a cassette.") from problem
 
 
+def _addressed(tape: Tape, name: str) -> Tape:
+    """A tape whose addresses are some."""
+    for number, take in enumerate(tape.takes, 1):
+        try:
+            urlsplit(take.uri)
+        except ValueError as problem:
+            where = f"{name}: exchange {number}: its address is none ({problem})"
+            raise TapeError(f"{where}. Record it again, or mend that place.") from problem
+    return tape
+
+
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """The right to record one cassette; a RecordError when another recorder has it. It ends with the process too."""
     with _made(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    lock = path.with_name(f".{path.name}.lock")
+    lock = _lock(path)
     with _made(path):
         held = _held(lock)
     if held is None:
         raise RecordError(
-            f"{path.as_posix()}: another recorder is writing this cassette. Wait for it, or record into another file."
+            f"{path.as_posix()}: another recorder is writing this cassette. Wait for it, or record into another file; "
+            "tests that share one are recorded with `pytest -n 0`."
         )
     try:
         yield
@@ -128,6 +175,15 @@ def locked(path: Path) -> Iterator[None]:
         with suppress(OSError):
             lock.unlink()
         held.close()
+
+
+def is_free(path: Path) -> bool:
+    """Whether a cassette is neither there nor being recorded."""
+    return not (path.exists() or _lock(path).exists())
+
+
+def _lock(path: Path) -> Path:
+    return path.with_name(f".{path.name}.lock")
 
 
 def _held(lock: Path) -> IO[Any] | None:
@@ -179,18 +235,18 @@ def _made(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        full = problem.errno in (errno.ENOSPC, errno.EDQUOT)
-        way = "Free some space" if full else "Make the folder writable, or record into another one"
-        why = "the disk is full" if full else problem.strerror
+        way = WAYS.get(problem.errno or 0, "Make the folder writable, or record into another one")
+        why = "the disk is full" if problem.errno == errno.ENOSPC else problem.strerror
         raise RecordError(
             f"{path.as_posix()}: cannot be written: {why}. What was there is unchanged. {way}."
         ) from problem
 
 
-def _told(path: Path, places: Sequence[str]) -> str:
+def _told(path: Path, places: Sequence[str], written: int) -> str:
     more = f"\n  and {len(places) - NAMED} more" if len(places) > NAMED else ""
     listed = "".join(f"\n  {place}" for place in places[:NAMED])
+    before = f" The first {count(written, 'exchange')} of this recording are there." if written else ""
     return (
         f"{path.as_posix()}: not written, because the recording still holds what looks secret:{listed}{more}\n"
-        "Leave it out of the request, or name its value as a secret, and record again."
+        f"Leave it out of the request, or name its value as a secret, and record again.{before}"
     )

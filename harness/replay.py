@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher, unified_diff
+from itertools import chain
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 import orjson
 
 from harness.body import parse
+from harness.dialect import OPENAI, ROOTS
+from harness.origin import root_of
 from harness.scrubbing import scrubbed
 from harness.take import Take
 
@@ -25,6 +28,8 @@ _ID = re.compile(
     r"(?<![A-Za-z0-9])(?:[a-z]{2,16}[_-](?=[A-Za-z]*[0-9])[A-Za-z0-9]{12,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
     r"(?![A-Za-z0-9])"
 )
+_ROOT = re.compile(r".*?/v1(?=/)|.*?(?=/responses(?:/|\Z))")
+"""What a gateway may put before the paths of the API."""
 _BOUNDARY = re.compile(r'boundary="?([^";,\s]+)')
 
 
@@ -53,7 +58,7 @@ class Replay:
     """The takes of a cassette, each played once and in order; with `again` the last that fits as often as it is asked."""
 
     def __init__(self, takes: Sequence[Take], *, again: bool = False) -> None:
-        self.takes = tuple(take for take in takes if not take.frames)
+        self.takes = tuple(take for take in takes if take.status and not take.frames)
         self.sockets = tuple(take for take in takes if take.frames)
         self._again = again
         self._played: set[int] = set()
@@ -97,6 +102,13 @@ class Replay:
         closeness = [_closeness(wanted, recorded) for recorded in self._asked]
         best = max(range(len(closeness)), key=lambda number: (closeness[number], number not in self._played))
         return Miss(self.takes[best], diff(self._asked[best], wanted))
+
+
+def root(takes: Sequence[Take]) -> str:
+    """Where the API begins in the addresses of recordings: `/v1`, behind a gateway perhaps `/llm/v1`."""
+    paths = [urlsplit(take.uri).path for take in takes]
+    gateways = (found[0] for found in map(_ROOT.match, paths) if found)
+    return next(chain(filter(None, map(root_of, paths)), gateways), ROOTS[OPENAI])
 
 
 def called(take: Take) -> str:

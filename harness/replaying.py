@@ -10,18 +10,15 @@ import asyncio
 from collections.abc import MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import orjson
 
 from harness import replayed
 from harness.courier import drop
-from harness.dialect import OPENAI, ROOTS
 from harness.duplex import NORMAL, refuse
 from harness.errors import ConfigError
 from harness.exchange import Answer
 from harness.notation import NotATape
-from harness.origin import root_of
 from harness.passage import joined, packed, pairs, told
 from harness.recorder import load
 from harness.replay import Asked, Miss, Replay, called, diff
@@ -50,12 +47,6 @@ def loaded(path: Path) -> tuple[Take, ...]:
     if not takes:
         raise ConfigError(f"--replay {path}: it holds no recordings. Make some with `harness record`.")
     return tuple(takes)
-
-
-def root(takes: Sequence[Take]) -> str:
-    """Where the API begins in the addresses of recordings: `/v1`."""
-    paths = (urlsplit(take.uri).path for take in takes)
-    return next(filter(None, map(root_of, paths)), ROOTS[OPENAI])
 
 
 class Player:

@@ -98,7 +98,7 @@ def lines(tally: Tally) -> Iterator[str]:
     total = sum(tally.counts[at] for at in FINDINGS)
     for at, entry in islice(found, SHOWN):
         yield f"{at}  {entry.get('id') or entry['file']}"
-        yield from (f"  {text}" for text in _told(entry))
+        yield from (f"  {text}" for text in told(entry))
     if total > SHOWN:
         yield f"… and {total - SHOWN} more; --json FILE has them all."
     for at in ("requests.unverifiable", "refusals.unverifiable", "skipped"):
@@ -107,7 +107,8 @@ def lines(tally: Tally) -> Iterator[str]:
         yield f"others  {others} files that are no recordings"
 
 
-def _told(entry: Json) -> Iterator[str]:
+def told(entry: Json) -> Iterator[str]:
+    """What was found, in lines: the two sides where there are two."""
     if isinstance(entry.get("recorded"), str):
         yield f"{entry['at']}"
         yield from (f"  {side.ljust(8)}  {_short(entry[side])}" for side in ("recorded", "mock"))

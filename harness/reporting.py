@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 from harness.errors import ConfigError
+from harness.playback import TAPED
 from harness.plugin import WORLD, options
-from harness.reports import ACTIONS, FORMS, write
+from harness.reports import ACTIONS, CHECKOUT, FORMS, unwritable, write
 
 if TYPE_CHECKING:
     from harness.findings import Report, Totals, Trial
     from harness.loss import Lost
+    from harness.taping import Taped
     from harness.world import World
 
-CHECKOUT = "GITHUB_WORKSPACE"
-"""The environment variable of the folder that code hosts name files from."""
 _WORST = ("passed", "xpassed", "xfailed", "skipped", "failed", "error")
 """Outcomes of the phases of a test, the one that counts last."""
 _TOLD = "_harness_told"
@@ -62,10 +63,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse options that cannot be followed before the first test runs."""
     for file in config.getoption("--harness-report"):
-        if file.suffix not in FORMS:
-            raise pytest.UsageError(f"--harness-report={file}: its suffix must be one of {' '.join(FORMS)}.")
-        if not file.absolute().parent.is_dir():
-            raise pytest.UsageError(f"--harness-report={file}: there is no folder {file.parent}. Make it first.")
+        if why := unwritable(file):
+            raise pytest.UsageError(f"--harness-report={file}: {why}")
     least = config.getoption("--harness-fail-under")
     if least is not None and not 0 <= least <= 100:
         raise pytest.UsageError(f"--harness-fail-under={least:g}: give a number from 0 to 100.")
@@ -88,11 +87,14 @@ class _Reporter:
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Note how a test goes; at its end, tell all of it."""
-        world = item.stash.get(WORLD, None)
+        world, taped = item.stash.get(WORLD, None), item.stash.get(TAPED, None)
         report = yield
         item.stash[_SO] = so = _so_far(item.stash.get(_SO, _So()) if report.when != "setup" else _So(), report, call)
-        if report.when == "teardown" and world:
-            setattr(report, _TOLD, _told(item, so, world, self.whole))
+        broken = so.outcome == "error" and item.get_closest_marker("cassette") is not None
+        if report.when == "teardown" and (world or taped or broken):
+            judged = world is not None or so.outcome != "passed"
+            with suppress(ConfigError):  # a marker that does not fit has failed its test
+                setattr(report, _TOLD, _told(item, so, world or _journal(taped), self.whole, judged))
         return report
 
     @pytest.hookimpl(tryfirst=True)
@@ -167,8 +169,18 @@ def _so_far(so: _So, report: pytest.TestReport, call: pytest.CallInfo[None]) -> 
     return _So(max(so.outcome, outcome, key=_WORST.index), so.seconds + report.duration, so.why or why)
 
 
-def _told(item: pytest.Item, so: _So, world: World, whole: bool) -> dict[str, Any]:
-    """A test in plain values, which every worker of pytest-xdist can send: totals, what it touched, if `whole` all of it."""
+def _journal(taped: Taped | None) -> World:
+    """What a test asked of its cassette, as a World would have it."""
+    from harness.recount import journal
+
+    return journal(taped.takes if taped else ())
+
+
+def _told(item: pytest.Item, so: _So, world: World, whole: bool, judged: bool) -> dict[str, Any]:
+    """A test in plain values, which every worker of pytest-xdist can send: totals, what it touched, if `whole` all of it.
+
+    `judged` says whether losses fail it.
+    """
     from harness import findings
     from harness.loss import losses_of
     from harness.surveyed import hits
@@ -178,10 +190,11 @@ def _told(item: pytest.Item, so: _So, world: World, whole: bool) -> dict[str, An
     allowed = _allowed(chosen, losses)
     told: dict[str, Any] = {"hits": {name: sorted(touched) for name, touched in hits(exchanges, world).items()}}
     if whole:
-        trial = findings.filled(_trial(item, so), world, losses, allowed)
+        trial = findings.filled(_trial(item, so), world, losses, allowed, judged=judged)
         found, told["trial"] = trial.found, trial.json()
     else:
-        found = findings.found_in(world, exchanges, losses, so.outcome in findings.PASSED, allowed)
+        passed = so.outcome in findings.PASSED
+        found = findings.found_in(world, exchanges, losses, passed, allowed, judged=judged)
     return {"totals": list(findings.totals(len(exchanges), found)), **told}
 
 

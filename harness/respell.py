@@ -1,62 +1,44 @@
-"""A recorded stream, its answer used as a script: does the mock tell the same events in the same order?
+"""A recorded answer beside the mock's own to the same request, its model saying the same: where do they differ?
 
-Runs of deltas count as one event and ids are mapped by their place. A response in an event is compared by the names of
-its members, as they were on the day: what they echo is judged with the answers.
+Of a stream the events and their order are compared as well: runs of deltas count as one event, ids are mapped by their
+place. See `otherwise` for what of a response is compared. What no schema knows is drift, and told elsewhere.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from harness.ending import Ending, Line
+from harness.contract import conform
+from harness.counterpart import asks_for_response, counterpart, whole
+from harness.dialect import OPENAI
+from harness.drift import drift
 from harness.errors import HarnessError
-from harness.exchange import Json, Request
-from harness.include import evident
-from harness.item import Item, from_wire
-from harness.judge import Verdict
-from harness.operation import OPERATIONS
-from harness.origin import place
+from harness.exchange import Answer, Json
+from harness.judge import Verdict, request_of
+from harness.listen import EVENT
+from harness.otherwise import ABSENT, Difference, comparable, differences, free, named
 from harness.reader import TERMINAL, StreamError, plain
 from harness.recorded import Recorded
-from harness.rule import CREATE
 from harness.scrub import hide, secrets_of
 from harness.stream import read
-from harness.word import Deltas
 from harness.world import World
 
 ENDS = frozenset(f"response.{status}" for status in TERMINAL)
 ASIDE = frozenset({"keepalive", "response.rate_limits.updated"})
 """Events that come when they like."""
+ANNOUNCED = "response.output_item.added"
 NOTE = "response.output_text.annotation.added"
 TEXT = "response.output_text.done"
 UNTOLD = frozenset({"sequence_number", "obfuscation"})
 """Members that depend on how a text was cut into deltas."""
-SINCE: Mapping[str, str] = {
-    "service_tier": "2025-04-01",
-    "background": "2025-06-01",
-    **dict.fromkeys(("logprobs", "max_tool_calls"), "2025-06-24"),
-    "top_logprobs": "2025-06-27",
-    **dict.fromkeys(("prompt_cache_key", "safety_identifier"), "2025-07-11"),
-    "mcp_call.status": "2025-10-01",
-    "prompt_cache_retention": "2025-11-01",
-    **dict.fromkeys(("completed_at", "frequency_penalty", "presence_penalty"), "2026-02-14"),
-    "moderation": "2026-04-21",
-    "tool_usage": "2026-06-25",
-    "access_programs": "2026-09-04",
-}
-"""The first day from which every recorded stream has a member, of an item with that `type.`; before, it may be missing."""
-
-
-RESPONSES = "/responses"
-NOW = "9999"
-"""A day after every other."""
-INDICES = ("content_index", "summary_index", "command_index")
-"""Members that say which text of an item a delta belongs to."""
-RESPONSE = "…"
-"""Stands for the value of each member of a response."""
+OPEN: Mapping[str, Collection[str]] = {"message": {"status"}, "tool_search_call": {"call_id"}}
+"""Members of an item that the API announces in one way or another. Recorded: a message of one delta is completed at once."""
+THOUGHTS = "response.reasoning_summary"
+"""Events of a text that the API tells anew, or not to its end, where a response is cut. Recorded in 2025 and 2026."""
+SHOWS = Callable[[Json], Json]
+"""What of a response is compared."""
 
 
 class Step(NamedTuple):
@@ -67,135 +49,101 @@ class Step(NamedTuple):
     said: Json
 
 
-class Difference(NamedTuple):
-    """The first place where the mock tells a recorded stream otherwise: of which event, and what each side has."""
+def respell(recorded: Recorded, world: World | None = None) -> Iterator[Verdict]:
+    """The verdicts on one exchange: `respelled.same`, or `respelled.different` for each place that differs.
 
-    place: int
-    recorded: str
-    mock: str
-
-
-def respell(recorded: Recorded) -> Iterator[Verdict]:
-    """The verdict on one exchange: `respelled.same`, or `respelled.different` with the first difference.
-
-    None on what is no whole stream with which the API answered `POST /responses`.
+    `world` is what the exchanges before have left behind; it stays as it is. None on what is no whole answer to
+    `POST /responses`, or holds an item of a kind that nobody knows.
     """
-    events = recorded.events or []
-    if place(recorded.path) != RESPONSES or recorded.method != "POST":
-        return
-    try:
-        final, drift = read(events)
-    except StreamError:
-        return
-    if any(found.rule == "unknown_kind" for found in drift):
-        return
-    found = _compared(recorded, events, final)
+    answered = asks_for_response(recorded) and 200 <= recorded.status < 300 and "transcribed" not in recorded.flags
+    final = _final(recorded) if answered else None
+    found = None if final is None else _found(recorded, final, world or World(recorded.file))
     if found is None:
-        yield Verdict("respelled.same")
         return
-    told = {"at": f"events[{found.place}]", "recorded": found.recorded, "mock": found.mock}
     secrets = secrets_of(recorded.headers) | secrets_of(recorded.answer_headers)
-    yield Verdict("respelled.different", hide({"id": recorded.id, **told}, secrets))
+    yield from (Verdict("respelled.different", hide({"id": recorded.id, **each._asdict()}, secrets)) for each in found)
+    if not found:
+        yield Verdict("respelled.same")
 
 
-def _compared(recorded: Recorded, events: Sequence[Json], final: Json) -> Difference | None:
+def _final(recorded: Recorded) -> Json | None:
+    """The response that was recorded whole; None where there is none."""
+    if recorded.events is None:
+        return whole(recorded.answer)
     try:
-        told = _told(recorded, final, turn(events, final))
+        final, drift = read(recorded.events)
+    except StreamError:
+        return None
+    return None if any(found.rule == "unknown_kind" for found in drift) else final
+
+
+def _found(recorded: Recorded, final: Json, world: World) -> list[Difference] | None:
+    """What differs; None where the answer itself does not conform, which is told with the answers."""
+    try:
+        mock = counterpart(recorded, final, world)
     except HarnessError as problem:
-        return Difference(len(events) - 1, str(events[-1]["type"]), str(problem))
-    return difference(events, told, day=recorded.date[:10], responses=recorded.provider == "openai")
+        if recorded.events is None and conform("Response", final):
+            return None
+        at = "output" if recorded.events is None else f"events[{len(recorded.events) - 1}]"
+        return [Difference(at, str(final["status"]), str(problem))]
+    _, request = request_of(recorded)
+    is_known = "no_request" not in recorded.flags and isinstance(request.body, dict)
+    names = free(request, world, recorded.date[:10]) if is_known else None
+    return list(_between(recorded, mock, _day(recorded), lambda response: comparable(response, names)))
 
 
-def turn(events: Sequence[Json], final: Json) -> list[Line]:
-    """The script that says what a stream told: its items with their exact deltas, and how the response ended."""
-    exact: list[dict[tuple[str, int], list[str]]] = [defaultdict(list) for _ in final["output"]]
-    for event in events:
-        stem = event["type"].removeprefix("response.")
-        piece = event.get("delta", event.get("partial_image_b64"))
-        if isinstance(piece, str):
-            number: int = next((event[name] for name in INDICES if name in event), 0)
-            exact[event["output_index"]][stem.removesuffix(".delta"), number].append(piece)
-    lines: list[Line] = [_line(wire, dict(deltas)) for wire, deltas in zip(final["output"], exact, strict=True)]
-    return lines if final["status"] == "completed" else [*lines, _ending(final)]
+def _day(recorded: Recorded) -> str:
+    """The day from which what came to the API is to be seen; when it comes to Azure is not known."""
+    return recorded.date[:10] if recorded.provider == OPENAI else ""
 
 
-def _line(wire: Json, deltas: Deltas) -> Item:
-    item = from_wire(wire)
-    return Item(item.type, item.members, deltas)
+def _between(recorded: Recorded, mock: Answer, day: str, shows: SHOWS) -> Iterator[Difference]:
+    if recorded.events is None and mock.events is None:
+        found = differences(shows(recorded.answer), shows(mock.body), day, "response")
+        yield from _known(found, "Response", recorded.answer)
+    elif recorded.events is None or mock.events is None:
+        yield Difference(
+            "answer", *("JSON" if events is None else "a stream" for events in (recorded.events, mock.events))
+        )
+    else:
+        yield from _streams(recorded.events, mock.events, day, shows)
 
 
-def _ending(final: Json) -> Ending:
-    member = "error" if final["status"] == "failed" else "incomplete_details"
-    return Ending(final["status"], {member: final.get(member)}, off_schema=True)
+def _known(found: Iterator[Difference], root: str, body: Any) -> Iterator[Difference]:
+    """The differences but for members that no schema knows."""
+    if several := list(found):
+        unknown = {each.at for each in drift(root, body)}
+        yield from (each for each in several if each.at not in unknown)
 
 
-def _told(recorded: Recorded, final: Json, lines: Sequence[Line]) -> Sequence[Json]:
-    world = World(recorded.file)
-    world.script(lines)
-    request = Request("POST", RESPONSES, body={**_asked(recorded, final), "stream": True}, operation=CREATE)
-    return OPERATIONS[CREATE].handler(request, world).events or ()
+def _streams(recorded: Sequence[Json], mock: Sequence[Json], day: str, shows: SHOWS) -> Iterator[Difference]:
+    """The first event that differs, of those that carry a response and of the others."""
+    told: set[bool] = set()
+    for one, other in zip_longest(_steps(recorded, shows), _steps(mock, shows)):
+        if one is None or other is None or one.type != other.type:
+            at = f"events[{one.place if one else len(recorded)}]"
+            yield Difference(at, *(step.type if step else "the end" for step in (one, other)))
+            return
+        carries = "response" in one.said
+        if carries not in told and (found := list(_differing(one, other, day, recorded[one.place]))):
+            told.add(carries)
+            yield from found
 
 
-def _asked(recorded: Recorded, final: Json) -> Json:
-    """The request, or where it is not known one that must be like it."""
-    if isinstance(recorded.request, dict) and "no_request" not in recorded.flags:
-        return recorded.request
-    shown = {name: final[name] for name in ("model", "background", "conversation") if final.get(name)}
-    return {**shown, "input": "", "include": evident(final["output"])}
+def _differing(one: Step, other: Step, day: str, event: Json) -> Iterator[Difference]:
+    for at, left, right in _known(differences(one.said, other.said, day), EVENT, event):
+        sides = (f"{one.type}: no {at}" if value == ABSENT else f"{one.type}: {at} {value}" for value in (left, right))
+        yield Difference(f"events[{one.place}]", *sides)
 
 
-def difference(
-    recorded: Sequence[Json], mock: Sequence[Json], *, day: str = NOW, responses: bool = True
-) -> Difference | None:
-    """The first difference between two streams of one response, whatever the ids and the cuts of their texts.
-
-    `day` is that of the recording (ISO 8601, empty if unknown): what came later may be missing. Without `responses` the
-    members of the responses in them are not compared: other dialects have others.
-    """
-    for one, other in zip_longest(_steps(recorded), _steps(mock)):
-        if found := _differing(one, other, day, responses):
-            return Difference(one.place if one else len(recorded), *found)
-    return None
-
-
-def _differing(one: Step | None, other: Step | None, day: str, responses: bool) -> tuple[str, str] | None:
-    if one is None or other is None or one.type != other.type:
-        return (one.type if one else "the end"), (other.type if other else "the end")
-    left, right = one.said, other.said
-    for name in sorted({*left, *right}) if responses or "response" not in left else ():
-        if not _alike({name: left[name]} if name in left else {}, {name: right[name]} if name in right else {}, day):
-            return f"{one.type}: {_brief(name, left)}", f"{one.type}: {_brief(name, right)}"
-    return None
-
-
-def _alike(left: Any, right: Any, day: str) -> bool:
-    """Whether two values are the same, but for members of the right one that came later than the left."""
-    if isinstance(left, dict) and isinstance(right, dict):
-        later = {name for name in right if name not in left and _is_later(name, right, day)}
-        names = {*left, *right} - later
-        return all(name in left and name in right and _alike(left[name], right[name], day) for name in names)
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(_alike(*pair, day) for pair in zip(left, right, strict=True))
-    return bool(left == right)
-
-
-def _is_later(name: str, thing: Json, day: str) -> bool:
-    return day < SINCE.get(name, "") or day < SINCE.get(f"{thing.get('type')}.{name}", "")
-
-
-def _brief(name: str, said: Json) -> str:
-    text = f"{name} {said[name]!r}" if name in said else f"no {name}"
-    return text if len(text) <= 300 else f"{text[:300]}…"
-
-
-def _steps(events: Sequence[Json]) -> list[Step]:
+def _steps(events: Sequence[Json], shows: SHOWS) -> list[Step]:
     """The events of a stream to its end; annotations stand behind the text they are in, however soon they came."""
     steps: list[Step] = []
     notes: list[Step] = []
-    ids = _places(events)
+    ids, cut = _places(events), events[-1]["type"] == "response.incomplete"
     for index, event in enumerate(events):
-        step = Step(index, event["type"], _comparable(event, ids))
-        if step.type in ASIDE:
+        step = Step(index, event["type"], _comparable(event, ids, shows))
+        if step.type in ASIDE or (cut and step.type.startswith(THOUGHTS)):
             continue
         if step.type == NOTE:
             notes.append(step)
@@ -231,19 +179,14 @@ def _places(events: Sequence[Json]) -> dict[str, str]:
     return {item["id"]: f"item {index}" for index, item in told if isinstance(item, dict) and "id" in item}
 
 
-def _comparable(event: Json, ids: Mapping[str, str]) -> Json:
+def _comparable(event: Json, ids: Mapping[str, str], shows: SHOWS) -> Json:
     if isinstance(response := event.get("response"), dict):
-        return {"response": RESPONSE, **dict.fromkeys(response, RESPONSE)}
+        return {"response": shows(response)}
     said = {name: value for name, value in event.items() if name not in UNTOLD}
     if event["type"].endswith(".delta"):
         said.pop("logprobs", None)
-    made: Json = _named(plain(said), ids)
+    if event["type"] == ANNOUNCED:
+        open_to = OPEN.get(event["item"]["type"], ())
+        said["item"] = {name: value for name, value in event["item"].items() if name not in open_to}
+    made: Json = named(plain(said), ids)
     return made
-
-
-def _named(value: Any, ids: Mapping[str, str]) -> Any:
-    if isinstance(value, str):
-        return ids.get(value, value)
-    if isinstance(value, list):
-        return [_named(one, ids) for one in value]
-    return {name: _named(one, ids) for name, one in value.items()} if isinstance(value, dict) else value

@@ -118,7 +118,8 @@ def _used(output: Sequence[Json]) -> Json:
 
 def billed(response: Json) -> Json:
     """A response as JSON shows it at its end: with who pays. Recorded: never in a stream, nor while it is under way."""
-    return {**response, "billing": {"payer": "developer"}} if response["status"] == "completed" else response
+    ended = response["status"] in ("completed", "incomplete")
+    return {**response, "billing": {"payer": "developer"}} if ended else response
 
 
 def departure(item: Item) -> Finding | None:

@@ -11,7 +11,6 @@ from harness import wire
 from harness.ending import Line, failed, incomplete, line_from_wire
 from harness.errors import HarnessError, ScriptError
 from harness.exchange import Json
-from harness.origin import place
 from harness.script import Turn
 from harness.take import Take
 
@@ -36,7 +35,7 @@ def retold(takes: Sequence[Take], name: str) -> list[Turn]:
 
 def _response(take: Take) -> Json | None:
     """The response that a take made; None for anything else."""
-    if take.method != "POST" or take.status != 200 or place(urlsplit(take.uri).path) != "/responses":
+    if take.method != "POST" or take.status != 200 or not urlsplit(take.uri).path.rstrip("/").endswith("/responses"):
         return None
     said = wire.answered(take.answer, take.answer_headers)
     if said.events is None:

@@ -7,7 +7,6 @@ finished file and in ways of its own: a place that it names is a recording that 
 from __future__ import annotations
 
 import base64
-import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,10 +15,10 @@ from itertools import accumulate
 from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, urlsplit, urlunsplit
 
-from harness.masking import Masks, Unreadable, is_json, mask, strings
+from harness.masking import Masks, Unreadable, mask
 from harness.notation import Malformed, documents
-from harness.scrub import KEYS, SECRET_HEADERS, secrets_of
-from harness.spelling import escapes
+from harness.scrub import KEYS, SECRET_HEADERS
+from harness.spelling import escapes, is_json, said, strings
 from harness.take import Chunk, Frame, Take
 from harness.wire import unpacked
 
@@ -34,6 +33,8 @@ KEPT_ALL = "x-ratelimit-"
 """How the other headers that it holds begin."""
 SHORTEST = 8
 """A shorter value may stand anywhere by chance, and is hidden only where it is known to be a secret."""
+CODINGS = frozenset({"identity", "gzip", "x-gzip", "deflate", "br", "zstd"})
+"""Content encodings that can be undone, each alone."""
 SEEMS = "a secret, an address or the id of an account"
 
 _TELLING = re.compile(
@@ -59,13 +60,16 @@ def known_secrets(takes: Iterable[Take], secrets: Iterable[str] = ()) -> list[st
     found = {secret for secret in secrets if len(secret) >= SHORTEST}
     for take in takes:
         for headers in (take.headers, take.answer_headers):
-            found.update(secrets_of(headers), *(_values(name, headers[name]) for name in headers))
+            found.update(*(_values(name, headers[name]) for name in headers))
         found.update(_query_secrets(take.uri))
     return sorted(found, key=lambda secret: (-len(secret), secret))
 
 
 def _values(name: str, value: str) -> Iterator[str]:
     """The values of a header that are secrets: of cookies each, without their attributes."""
+    if name == "sec-websocket-protocol":  # how browsers send a key: `openai-insecure-api-key.sk-…`
+        protocols = (each.strip().partition(".") for each in value.split(","))
+        yield from (each for what, _, each in protocols if _TELLING.search(what) and len(each) >= SHORTEST)
     if _kept(name) or not (name in SECRET_HEADERS or _TELLING.search(name)):
         return
     words = [value.strip(), value.strip().rpartition(" ")[2]]
@@ -94,7 +98,7 @@ def _kept(name: str) -> bool:
 
 def _decoded(take: Take, number: int) -> Take:
     """A take whose bodies are without content encodings; the times of the chunks stay."""
-    body = unpacked(take.body, take.headers)
+    body = _undone(take.body, take.headers)
     chunks = _plain(take)
     if body is None or chunks is None:
         coding = (take.headers if body is None else take.answer_headers).get("content-encoding", "unknown")
@@ -112,8 +116,21 @@ def _plain(take: Take) -> tuple[Chunk, ...] | None:
         return take.chunks
     if coding in ("gzip", "x-gzip") and take.streamed:
         return _inflated(take.chunks)
-    plain = unpacked(whole, take.answer_headers)
+    plain = _undone(whole, take.answer_headers)
     return None if plain is None else (((take.chunks[-1][0], plain),) if take.chunks else ())
+
+
+def _undone(raw: bytes, headers: Mapping[str, str]) -> bytes | None:
+    """A body without its content encodings; None when one cannot be undone, or is not known and the result is no text."""
+    plain = unpacked(raw, headers)
+    codings = [each.strip().lower() for each in headers.get("content-encoding", "identity").split(",")]
+    if plain is None or (len(codings) == 1 and codings[0] in CODINGS):
+        return plain
+    try:
+        plain.decode()
+    except UnicodeDecodeError:
+        return None
+    return plain
 
 
 def _inflated(chunks: Sequence[Chunk]) -> tuple[Chunk, ...] | None:
@@ -152,7 +169,7 @@ def _identified(text: str) -> Iterator[str]:
     for start, end, path, named in strings(text):
         name = next((each for each in reversed(path) if isinstance(each, str)), "")
         if not named and _IDENTIFYING.fullmatch(name):
-            id = json.loads(text[start:end], strict=False)
+            id = said(text[start:end])
             if _ID.fullmatch(id):
                 yield id
 

@@ -10,19 +10,19 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple, TypeVar
 
-from harness.cases import Sent, sent
 from harness.conformance.endpoint import Endpoint, Reply
+from harness.dial import Dial, Opened
 from harness.dialect import FOUNDRY, OPENAI, ROOTS
 from harness.errors import HarnessError
-from harness.evidence import Interaction, Origin
-from harness.exchange import Answer, Json
+from harness.exchange import NOTHING, Json
 from harness.origin import provider
-from harness.probes import Probe, wrong_key
-from harness.proven import answer_of, as_told
+from harness.parley import Part
 from harness.scrub import hide
 from harness.upstream import Upstream
 
+T = TypeVar("T")
 PATIENCE = 6
 """How often a request that was limited or failed is sent again."""
 LONGEST = 300.0
@@ -80,7 +80,8 @@ class Sender:
         self.day = date.today().isoformat()
         self.calls = 0
         self.waited = 0.0
-        self._endpoint = Endpoint(live.behind.origin, live.key, timeout)
+        self._endpoint = Endpoint(live.behind.origin, live.key, timeout, patience=1)
+        self._timeout = timeout
         self._sleep = sleep
         self._silent = 0
         self._answered = False
@@ -90,50 +91,95 @@ class Sender:
 
         UpstreamError when it is no use to go on.
         """
+        told = self.live.headers(headers, good)
+        return self._paced(lambda: self._endpoint.send(method, self.live.path(path), told, body), _of_reply, good)
+
+    def dial(self, path: str, headers: Mapping[str, str] = NOTHING) -> tuple[Dial, Opened]:
+        """A WebSocket at a path of the API, and the answer to the request for it; UpstreamError as for `send`."""
+        url = f"ws{self.live.behind.origin.removeprefix('http')}{self.live.path(path)}"
+        line = Dial(url, self._timeout)
+        return line, self._paced(lambda: line.open(self.live.headers(headers)), _of_opened)
+
+    def say(self, line: Dial, text: str, is_enough: Callable[[Part], bool]) -> Part:
+        """An event of the client and what is said to it until that is enough; UpstreamError as for `send`."""
+        known = len(line.frames)
+
+        def ask() -> Part:
+            line.forget(known)
+            return line.ask(text, is_enough)
+
+        return self._paced(ask, lambda part: _of_part(part, line.fault))
+
+    def _paced(self, ask: Callable[[], T], read: Callable[[T], _Heard], good: bool = True) -> T:
+        """What is answered at last, asked again as often and as late as the API says."""
         for attempt in range(PATIENCE):
-            reply = self._endpoint.send(method, self.live.path(path), self.live.headers(headers, good), body)
+            answer = ask()
+            heard = read(answer)
             self.calls += 1
-            self._stop(reply, good)
-            wait = _again(reply, attempt)
+            self._stop(heard, good)
+            wait = _again(heard, attempt)
             if wait is None:
                 break
             self._wait(wait)
-        self._wait(_before_next(reply.recorded.answer_headers))
-        return reply
+        self._wait(_before_next(heard.headers))
+        return answer
 
     def _wait(self, seconds: float) -> None:
         if seconds > 0:
             self.waited += seconds
             self._sleep(seconds)
 
-    def _stop(self, reply: Reply, good: bool) -> None:
+    def _stop(self, heard: _Heard, good: bool) -> None:
         """Raise UpstreamError when no further request can be answered."""
-        where, error = self.live.behind.origin, _error(reply)
-        failed = not reply.status or (reply.status >= 500 and bool(reply.fault))
+        where, status, fault = self.live.behind.origin, heard.status, heard.fault
+        failed = not status or (status >= 500 and bool(fault))
         self._silent = self._silent + 1 if failed else 0
-        if failed and (not (self._answered or reply.status) or self._silent >= SILENT):
-            status = f"{reply.status}, " if reply.status else ""
-            raise UpstreamError(f"{where}: {status}{reply.fault}. Is it up, and is the address right?")
-        if reply.fault and not self._answered and not failed:
-            raise UpstreamError(f"{where}: {reply.status}, {reply.fault}. Give the root of the API, say {where}/v1.")
-        if reply.status == 401 and good:
-            raise UpstreamError(f"{where} refuses the key: {hide(str(error.get('message')))} Give a key that it knows.")
-        if reply.status == 429 and error.get("code") == "insufficient_quota":
+        if failed and (not (self._answered or status) or self._silent >= SILENT):
+            raise UpstreamError(f"{where}: {f'{status}, ' * bool(status)}{fault}. Is it up, and is the address right?")
+        if fault and not self._answered and not failed:
+            raise UpstreamError(f"{where}: {status}, {fault}. Give the root of the API, say {where}/v1.")
+        if status == 401 and good:
+            said = hide(str(heard.error.get("message")))
+            raise UpstreamError(f"{where} refuses the key: {said} Give a key that it knows.")
+        if status == 429 and heard.error.get("code") == "insufficient_quota":
             raise UpstreamError(f"{where}: the account is out of credit. Add some; what is recorded is kept.")
         self._answered = self._answered or not failed
 
 
-def _error(reply: Reply) -> Json:
-    error = reply.body.get("error", reply.body) if isinstance(reply.body, dict) else {}
+class _Heard(NamedTuple):
+    """What the pace of asking depends on."""
+
+    status: int
+    headers: Mapping[str, str]
+    error: Json
+    fault: str
+
+
+def _of_reply(reply: Reply) -> _Heard:
+    body = reply.body if isinstance(reply.body, dict) else {}
+    return _Heard(reply.status, reply.recorded.answer_headers, _error(body), reply.fault)
+
+
+def _of_opened(opened: Opened) -> _Heard:
+    return _Heard(opened.status, opened.headers, opened.error, opened.fault)
+
+
+def _of_part(part: Part, fault: str) -> _Heard:
+    answer = part.answer
+    return _Heard(0 if fault else answer.status, answer.headers, _error(answer.body or {}), fault)
+
+
+def _error(body: Json) -> Json:
+    error = body.get("error", body)
     return error if isinstance(error, dict) else {}
 
 
-def _again(reply: Reply, attempt: int) -> float | None:
+def _again(heard: _Heard, attempt: int) -> float | None:
     """The seconds after which to send the same again; None when this is the answer."""
-    if reply.status not in (408, 429, 500, 502, 503, 504):
+    if heard.status not in (408, 429, 500, 502, 503, 504):
         return None
-    told = _asked_to_wait(reply.recorded.answer_headers)
-    if reply.status == 500 and attempt >= 1:
+    told = _asked_to_wait(heard.headers)
+    if heard.status == 500 and attempt >= 1:
         return None  # it may be the answer
     wait = float(2**attempt) if told is None else told
     return wait if wait <= LONGEST else None
@@ -161,23 +207,3 @@ def _seconds(duration: str) -> float:
         return 0.0
     hours, minutes, seconds, thousandths = (float(part or 0) for part in found.groups())
     return hours * 3600 + minutes * 60 + seconds + thousandths / 1000
-
-
-def ask(probe: Probe, sender: Sender) -> list[Interaction]:
-    """Send the steps of a probe, as far as each is taken; the exchanges as the API has them, without any key."""
-    told, before = list[Interaction](), list[Answer]()
-    for step in probe.steps:
-        asked = sent(step, before)
-        told.append(_sent(asked, sender))
-        if told[-1].status >= 400 or not told[-1].status:
-            break
-        before.append(answer_of(told[-1]))
-    return told
-
-
-def _sent(asked: Sent, sender: Sender) -> Interaction:
-    wrong = wrong_key(asked)
-    body = asked.body if asked.method in ("POST", "PUT") else None
-    reply = sender.send(asked.method, asked.path, asked.headers, body, good=wrong is None)
-    answer = {"error": {"message": reply.fault}} if reply.fault else reply.recorded.events or reply.recorded.answer
-    return as_told(asked, Origin("recorded", sender.live.named, sender.day, key=wrong), reply.status, answer)

@@ -3,32 +3,32 @@
     version: 1
     harness: {format: 1, recorded: '2026-09-21', dialect: openai, sdk: OpenAI/Python, …}
     interactions:
-    - request: {method: POST, uri: …, headers: …, body: the JSON, indented}
+    - origin: where it is known from, in evidence alone
+      request: {method: POST, uri: …, headers: …, body: the JSON, indented}
       response: {status: {code: 200, message: OK}, headers: …, body: {string: the JSON indented, or the stream}}
       wire: {request: compact, answer: compact, arrivals: [[seconds, bytes], …], cut: true}
     sockets:
-    - {uri: …, headers: …, frames: [{at: seconds, from: client, text: …}, …]}
+    - {origin: …, uri: …, headers: …, frames: [{at: seconds, from: client, text: …}, …]}
 
 `wire` says how to make the bytes again: the spelling of the JSON, when which part of an answer arrived, whether it broke
-off. What cannot be made again from indented JSON stands as it was sent. Files of other recorders are read as they are by
-`harness.cassette`.
+off. What cannot be made again from indented JSON stands as it was sent. `schemas/cassette.json` says what may stand where.
+Files of other recorders are read as they are by `harness.cassette`.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from itertools import chain
 from typing import Any, NamedTuple
 
-import yaml
-
 from harness.cassette import Entry, entries, entry
-from harness.exchange import Json
+from harness.edited import check
+from harness.exchange import NOTHING, Json
+from harness.layout import Lines, OneLine, written
 from harness.notation import Malformed, NotATape, TapeError, documents
-from harness.take import CLIENT, FORMAT, SERVER, Chunk, Frame, Header, Take
+from harness.take import FORMAT, Chunk, Header, Take
 from harness.wire import unpacked
 
 _SPELLINGS: dict[str, Mapping[str, Any]] = {
@@ -40,9 +40,6 @@ _SPELLINGS: dict[str, Mapping[str, Any]] = {
 }
 """How clients and servers write JSON, by the name that `wire` gives it."""
 _PRETTY: Mapping[str, Any] = {"indent": 2, "ensure_ascii": False}
-_UNLIKELY = re.compile(r"[\r\t\x85\u2028\u2029\ufeff]|\A[ \n]|[^\n]\n\Z")
-"""What a block of YAML would not keep as it is."""
-_NUMBERLIKE = re.compile(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?")
 _CODINGS = ("content-encoding", "transfer-encoding", "content-length")
 
 
@@ -53,72 +50,50 @@ class Tape(NamedTuple):
     takes: tuple[Take, ...]
 
 
-class _Dumper(yaml.SafeDumper):
-    """Texts of several lines as blocks, and no anchors: every exchange stands for itself."""
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
-        """Whether a value is written again where it stands again."""
-        return True
-
-
-def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    style = "'" if _NUMBERLIKE.fullmatch(text) else None
-    if "\n" in text or _UNLIKELY.search(text):
-        style = '"' if _UNLIKELY.search(text) else "|"
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
-
-
-class _OneLine(list[Any]):
-    """A list that is written in one line."""
-
-
-def _one_line(dumper: _Dumper, values: _OneLine) -> yaml.SequenceNode:
-    return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=True)
-
-
-_Dumper.add_representer(str, _text)
-_Dumper.add_representer(_OneLine, _one_line)
-
-
 def write(header: Header, takes: Sequence[Take]) -> str:
     """The text of a cassette; the same takes give the same text."""
     content: Json = {
         "version": 1,
-        "harness": {name: value for name, value in asdict(header).items() if value != ""},
+        "harness": Lines({name: value for name, value in asdict(header).items() if value != ""}),
         "interactions": [_interaction(take) for take in takes if not take.frames],
     }
     if sockets := [_socket(take) for take in takes if take.frames]:
         content["sockets"] = sockets
-    return str(
-        yaml.dump(content, Dumper=_Dumper, default_flow_style=None, sort_keys=False, allow_unicode=True, width=1 << 20)
-    )
+    return written(content)
 
 
 def _interaction(take: Take) -> Json:
     asked, asked_as = _body(take.body)
     said, said_as = _body(take.answer)
+    timeless = len(take.chunks) == 1 and not take.chunks[0][0]
     wire = {
         "request": asked_as,
         "answer": said_as,
-        "arrivals": [_OneLine((round(at, 6), len(data))) for at, data in take.chunks],
+        "arrivals": [] if timeless else [OneLine((round(at, 6), len(data))) for at, data in take.chunks],
         "cut": take.cut,
     }
+    told = {name: value for name, value in wire.items() if value}
     status = {"code": take.status, "message": take.reason}
     return {
+        **_origin(take),
         "request": {"method": take.method, "uri": take.uri, "headers": _headers(take.headers), "body": asked or None},
         "response": {"status": status, "headers": _headers(take.answer_headers), "body": {"string": said}},
-        "wire": {name: value for name, value in wire.items() if value},
+        **({"wire": told} if told else {}),
     }
 
 
-def _headers(headers: Mapping[str, str]) -> dict[str, _OneLine]:
-    return {name: _OneLine([headers[name]]) for name in sorted(headers)}
+def _origin(take: Take) -> Json:
+    return {"origin": Lines(take.origin)} if take.origin else {}
+
+
+def _headers(headers: Mapping[str, str]) -> dict[str, OneLine]:
+    return {name: OneLine([headers[name]]) for name in sorted(headers)}
 
 
 def _socket(take: Take) -> Json:
     frames = [{"at": round(at, 6), "from": by, **_framed(text)} for at, by, text in take.frames]
     cut = {"cut": True} if take.cut else {}
-    return {"uri": take.uri, "headers": _headers(take.headers), "frames": frames, **cut}
+    return {**_origin(take), "uri": take.uri, "headers": _headers(take.headers), "frames": frames, **cut}
 
 
 def _framed(text: str) -> Json:
@@ -151,17 +126,18 @@ def _spelled(text: str) -> tuple[str, str]:
 def read(text: str, name: str) -> Tape:
     """What the text of a cassette holds, ours or another recorder's; `name` is what its errors call it.
 
-    NotATape when it is none, TapeError when it is of a newer format or a place in it cannot be read.
+    NotATape when it is none, TapeError when it is of a newer format or a place in it cannot be read: of ours, when it is
+    not as `schemas/cassette.json` has it.
     """
     try:
         document = next(iter([*documents(text)]), None)
         if (found := entries(document)) is None or not isinstance(document, dict | list):
             raise NotATape(f"{name}: it holds no recorded exchanges. Give a cassette, or record it again.")
-        header = _header(document, name)
-        listed = document.get("interactions") if header and isinstance(document, dict) else None
-        wires = chain((one.get("wire") if isinstance(one, dict) else None for one in listed or ()), _endless())
+        header = _header(document)
+        listed = document["interactions"] if header and isinstance(document, dict) else ()
+        wires = chain((one.get("wire") for one in listed), _endless())
         takes = [_take(_whole(one), wire) for one, wire in zip(found, wires, strict=False)]
-        return Tape(header, (*takes, *_sockets(document)))
+        return Tape(header, (*takes, *sockets(document)))
     except Malformed as problem:
         raise TapeError(f"{name}: {problem}. Record it again, or mend that place.") from problem
 
@@ -177,22 +153,22 @@ def _whole(found: Entry | Malformed) -> Entry:
     return found
 
 
-def _header(document: Any, name: str) -> Header | None:
+def refuse_newer(document: Any) -> None:
+    """Malformed when a cassette is of a format that is newer than this harness."""
     told = document.get("harness") if isinstance(document, dict) else None
-    if not isinstance(told, dict):
+    number = told.get("format") if isinstance(told, dict) else None
+    if isinstance(number, int) and number > FORMAT:
+        raise Malformed(f"its format is {number}, and this harness reads up to {FORMAT}; a newer harness reads it")
+
+
+def _header(document: Any) -> Header | None:
+    """What a cassette of ours says of itself, once all of it is known to be as it must be."""
+    if not isinstance(document, dict) or "harness" not in document:
         return None
-    number = told.get("format")
-    if not isinstance(number, int):
-        raise Malformed("harness.format is no number")
-    if number > FORMAT:
-        raise TapeError(
-            f"{name}: it has format {number}, and this harness reads up to {FORMAT}. Update it, or record it again."
-        )
-    known = {each.name: type(each.default) for each in fields(Header)}
-    wrong = [one for one, kind in known.items() if one in told and not isinstance(told[one], kind)]
-    if wrong:
-        raise Malformed(f"harness.{wrong[0]} is no {'number' if known[wrong[0]] is int else 'text'}")
-    return Header(**{one: told[one] for one in known if one in told})
+    refuse_newer(document)
+    check(document)
+    told = document["harness"]
+    return Header(**{one.name: told[one.name] for one in fields(Header) if one.name in told})
 
 
 def _take(found: Entry, wire: Any) -> Take:
@@ -207,7 +183,12 @@ def _take(found: Entry, wire: Any) -> Take:
         _chunks(_bytes(found.said, found.answer_headers, told.get("answer")), told.get("arrivals")),
         told.get("cut") is True,
         reason=found.reason,
+        origin=_known(found.extra.get("origin")),
     )
+
+
+def _known(origin: Any) -> Mapping[str, Any]:
+    return origin if isinstance(origin, dict) else NOTHING
 
 
 def _bytes(said: Any, headers: Mapping[str, str], spelling: Any) -> bytes:
@@ -262,26 +243,20 @@ def _chunks(answer: bytes, arrivals: Any) -> tuple[Chunk, ...]:
 
 
 def _pairs(arrivals: Any) -> Iterator[tuple[float, int]]:
-    for one in arrivals if isinstance(arrivals, list) else ():
-        match one:
-            case [float() | int() as seconds, int(length)] if length > 0:
-                yield float(seconds), length
-            case _:
-                raise Malformed("wire.arrivals: an entry is no pair of seconds and bytes")
+    yield from ((float(seconds), length) for seconds, length in arrivals or ())
 
 
-def _sockets(document: Any) -> Iterator[Take]:
-    told = document.get("sockets") if isinstance(document, dict) else None
-    for number, one in enumerate(told if isinstance(told, list) else ()):
-        try:
-            found = entry({"request": {**one, "method": "GET"}, "response": {"status": 101}})
-            frames = tuple(map(_frame, one["frames"]))
-        except (TypeError, KeyError, AttributeError, Malformed) as problem:
-            raise Malformed(f"sockets[{number}]: it needs a uri and frames, each with at, from and text") from problem
-        yield Take("GET", found.url, found.headers, status=101, cut=one.get("cut") is True, frames=frames)
-
-
-def _frame(told: Any) -> Frame:
-    if told["from"] not in (CLIENT, SERVER) or not isinstance(told["text"], str):
-        raise Malformed("a frame is from client or server, and has a text")
-    return float(told["at"]), told["from"], _respelled(told["text"], told.get("spelling"))
+def sockets(document: Any) -> Iterator[Take]:
+    """The WebSockets of a cassette of our own; Malformed says which of them is none."""
+    if not isinstance(document, dict) or "sockets" not in document:
+        return
+    check(document)
+    for one in document["sockets"]:
+        found = entry({"request": {**one, "method": "GET"}, "response": {"status": 101}})
+        frames = tuple(
+            (float(each["at"]), each["from"], _respelled(each["text"], each.get("spelling"))) for each in one["frames"]
+        )
+        origin = _known(one.get("origin"))
+        yield Take(
+            "GET", found.url, found.headers, status=101, cut=one.get("cut") is True, frames=frames, origin=origin
+        )

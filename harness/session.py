@@ -71,7 +71,7 @@ class Session:
         connection.generate = body.get("generate") is not False
         made: Json = {} if connection.generate else {"input": []}
         made |= {name: value for name, value in body.items() if name not in ENVELOPE}
-        answer = self._create(request, made if _is_odd(made.get("stream")) else {**made, "stream": True}, lane)
+        answer = self._create(request, made if is_odd(made.get("stream")) else {**made, "stream": True}, lane)
         if answer.rule:
             connection.forget(lane, body.get("previous_response_id"))
         return answer
@@ -125,7 +125,7 @@ class Session:
         return Answer(rule.error.status, refused, rule=rule.id, events=[told, failed])
 
 
-def _is_odd(stream: Any) -> bool:
+def is_odd(stream: Any) -> bool:
     """Whether `stream` is of a type that the schema refuses; any other value says nothing here."""
     return not (stream is None or isinstance(stream, bool))
 

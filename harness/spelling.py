@@ -1,11 +1,56 @@
-"""How a text can be wrapped, undone and done again in the same way: JSON's escapes, base64 of either alphabet, in lines."""
+"""How a text can be wrapped, undone and done again in the same way: JSON and its escapes, base64 of either alphabet."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import json
+import re
+from collections.abc import Iterator
 from functools import cache
+from typing import Any
+
+Path = tuple[str | int, ...]
+"""Where a string stands in a JSON text: names and indices."""
+
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],]', re.S)
+_COLON = re.compile(r"\s*:")
+_LENIENT = json.JSONDecoder(strict=False)
+
+
+def strings(text: str) -> Iterator[tuple[int, int, Path, bool]]:
+    """Every string of a JSON text: where it begins and ends, its path, and whether it is the name of a member."""
+    around: list[list[Any]] = []  # [is an object, the name or the index in it]
+    for token in _TOKEN.finditer(text):
+        first, top = token[0][0], around[-1] if around else None
+        if first in "{[":
+            around.append([first == "{", None if first == "{" else 0])
+        elif first in "}]":
+            del around[-1:]
+        elif first == ",":
+            if top:
+                top[1] = None if top[0] else top[1] + 1
+        elif top and top[0] and _COLON.match(text, token.end()):
+            top[1] = said(token[0])
+            yield token.start(), token.end(), tuple(name for _, name in around), True
+        else:
+            yield token.start(), token.end(), tuple(name for _, name in around), False
+
+
+def said(string: str) -> str:
+    """What a string of a JSON text says, its quotes around it."""
+    return string[1:-1] if "\\" not in string else str(_LENIENT.decode(string))
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is a JSON object, array or string."""
+    if text.lstrip()[:1] not in ("{", "[", '"'):
+        return False
+    try:
+        _LENIENT.decode(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 @cache

@@ -108,7 +108,7 @@ def _said(answer: Answer) -> Iterator[Json]:
     """What the model says in an answer: items of a response, messages and calls of a run, messages of a list."""
     body = mapping(answer.body)
     yield from mappings(body.get("output"))
-    messages = [*map(_completed, answer.events or ()), *mappings(body.get("data"))]
+    messages = [*map(_completed, mappings(list(answer.events or ()))), *mappings(body.get("data"))]
     yield from (each for each in messages if each.get("object") == "thread.message" and each.get("role") == "assistant")
     waiting = mapping(mapping(body.get("required_action")).get("submit_tool_outputs")).get("tool_calls")
     for call in mappings(waiting):

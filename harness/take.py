@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from harness.exchange import NOTHING
 
@@ -33,7 +34,7 @@ class Take:
     """One exchange as it travelled; without a status, chunks and frames it is a request alone.
 
     `uri` is the whole address with its query, `cut` says that the answer broke off. With `frames` it is a WebSocket: `uri`
-    is where it connected to, `status` 101.
+    is where it connected to, `status` 101. `origin` says in evidence where it is known from (`harness.evidence`).
     """
 
     method: str
@@ -46,6 +47,7 @@ class Take:
     cut: bool = False
     frames: tuple[Frame, ...] = ()
     reason: str = ""
+    origin: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
 
     @property
     def answer(self) -> bytes:

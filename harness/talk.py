@@ -1,9 +1,13 @@
-"""A take as the exchanges that the contract judges: one over HTTP, over a WebSocket one for each `response.create`."""
+"""A take as the exchanges that the contract judges: one over HTTP, over a WebSocket one for each response.
+
+There a `response.create` and what its lane said to it are an exchange with `POST /responses`. What was said unasked, to a
+warm-up or to steering, is one whose request is not known. Events about steering are not part of any response.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,81 +15,87 @@ import orjson
 
 from harness.cassette import Entry
 from harness.exchange import Json
+from harness.parley import Parley, Part, event_of, status_of, stream_id
 from harness.recorded import Recorded, recorded
-from harness.respell import ENDS
-from harness.rules.websocket import CREATED
-from harness.session import ENVELOPE
-from harness.take import CLIENT, Take
+from harness.respell import ASIDE
+from harness.rules.websocket import CREATED, STEERED
+from harness.session import ENVELOPE, is_odd
+from harness.take import CLIENT, SERVER, Take
 from harness.upstream import Upstream
+
+_CREATED = "response.created"
+"""The event with which a response begins."""
 
 
 def exchanges(take: Take, name: str, behind: Upstream) -> Iterator[Recorded]:
     """The exchanges of a take, in order; `name` (`file#1`) says which it is, those of a WebSocket are `file#1.1` …"""
-    if not take.frames:
-        yield _recorded(_entry(take, behind, take.body, take.status, take.answer), name, take.cut)
-        return
-    for number, part in enumerate(_parts(take), 1):
-        status, said = part.answer
-        entry = _entry(take, behind, orjson.dumps(part.asked), status, said)
-        yield _recorded(entry._replace(method="POST"), f"{name}.{number}", not part.ended)
-
-
-def _entry(take: Take, behind: Upstream, asked: bytes, status: int, said: Any) -> Entry:
-    parts = urlsplit(take.uri)
-    url = parts._replace(path=behind.known(parts.path)).geturl()
-    extra = {"provider": behind.dialect}
-    return Entry(take.method, url, dict(take.headers), asked, status, dict(take.answer_headers), said, extra=extra)
-
-
-def _recorded(entry: Entry, name: str, cut: bool) -> Recorded:
     file, _, _ = name.rpartition("#")
-    return recorded(entry._replace(extra={**entry.extra, "id": name, "cut": cut}), file, 1)
+    numbers = (f"{name}.{number}" for number in range(1, 1 + len(take.frames))) if take.frames else (name,)
+    for id, entry in zip(numbers, entries(take), strict=False):
+        parts = urlsplit(entry.url)
+        url = parts._replace(path=behind.known(parts.path)).geturl()
+        extra = {"provider": behind.dialect, **entry.extra, "id": id}
+        yield recorded(entry._replace(url=url, extra=extra), file, 1)
 
 
-@dataclass(slots=True)
-class _Part:
-    """A `response.create` and what was said to it."""
-
-    asked: Json
-    events: list[Json] = field(default_factory=list)
-
-    @property
-    def ended(self) -> bool:
-        """Whether all has been said."""
-        return bool(self.events) and self.events[-1].get("type") in (*ENDS, "error")
-
-    @property
-    def answer(self) -> tuple[int, Any]:
-        """The status and the body that HTTP would have given; the events of a stream."""
-        first = self.events[0] if self.events else {}
-        if first.get("type") == "error" and isinstance(first.get("error"), dict):
-            return int(first.get("status") or 400), {"error": first["error"]}
-        return (200 if self.events else 0), self.events
+def entries(take: Take) -> Iterator[Entry]:
+    """The exchanges of a take as if recorders had written them down, in order; those of a WebSocket say `socket`."""
+    if not take.frames:
+        yield _entry(take, take.method, take.body, take.status, take.answer, cut=take.cut)
+        return
+    for part in _responses(take):
+        status, said = _answer([_without(event, ("stream_id",)) for event in part.events])
+        asked = orjson.dumps(over_http(part.event)) if part.asks else None
+        yield _entry(take, "POST", asked, status, said, cut=not part.is_settled, socket=True)
 
 
-def _parts(take: Take) -> list[_Part]:
-    """The requests of a connection, in order, each with what its lane said until it ended."""
-    parts: list[_Part] = []
-    open_in: dict[str | None, _Part] = {}
+def over_http(event: Json) -> Json:
+    """The request that a `response.create` carries, as HTTP would carry it."""
+    asked = _without(event, ENVELOPE)
+    return asked if is_odd(asked.get("stream")) else {**asked, "stream": True}
+
+
+def turns(take: Take) -> list[tuple[Part, list[Entry]]]:
+    """Each event of a client over a WebSocket and what followed it before the next one: as a part, as exchanges."""
+    starts = [place for place, (_, side, _) in enumerate(take.frames) if side == CLIENT]
+    spans = zip(starts, [*starts[1:], len(take.frames)], strict=True)
+    alone = [replace(take, frames=take.frames[start:end]) for start, end in spans]
+    return [(Parley(turn.frames).parts[0], list(entries(turn))) for turn in alone]
+
+
+def _entry(take: Take, method: str, asked: bytes | None, status: int, said: Any, **extra: bool) -> Entry:
+    more: dict[str, Any] = {**extra, "no_request": asked is None}
+    if take.origin:
+        more["origin"] = take.origin
+    headers = dict(take.headers), dict(take.answer_headers)
+    return Entry(method, take.uri, headers[0], asked, status, headers[1], said, extra=more)
+
+
+def _answer(events: list[Json]) -> tuple[int, Any]:
+    """The status and the body that HTTP would have given; the events of a stream."""
+    first = next((event for event in events if event.get("type") not in ASIDE), {})
+    if first.get("type") == "error" and isinstance(first.get("error"), dict):
+        return status_of(first), {"error": first["error"]}
+    return (200, events) if events else (0, None)
+
+
+def _responses(take: Take) -> list[Part]:
+    """The responses of a connection, in the order of their beginnings, each with what its lane said until it ended."""
+    begun: list[Part] = []
+    open_in: dict[str | None, Part] = {}
     for _, side, text in take.frames:
-        if not (said := _object(text)):
-            continue
-        lane = said.get("stream_id")
-        if side != CLIENT:
-            if (part := open_in.get(lane)) and not part.ended:
-                part.events.append({name: value for name, value in said.items() if name != "stream_id"})
-        elif said.get("type") != CREATED or said.get("generate") is False:
+        event = event_of(text)
+        lane, kind = stream_id(event), str(event.get("type"))
+        if side == CLIENT and kind == CREATED:
             open_in.pop(lane, None)
-        else:
-            asked = {name: value for name, value in said.items() if name not in ENVELOPE}
-            open_in[lane] = _Part({**asked, "stream": True})
-            parts.append(open_in[lane])
-    return parts
+        known, part = open_in.get(lane), Part(text, event) if side == CLIENT else Part()
+        if part.asks or (side == SERVER and kind == _CREATED and (known is None or known.is_settled)):
+            begun.append(part)
+            known = open_in[lane] = part
+        if side == SERVER and known and event and not known.is_settled and not kind.startswith(STEERED):
+            known.hear(event)
+    return begun
 
 
-def _object(text: str) -> Json:
-    try:
-        found = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return {}
-    return found if isinstance(found, dict) else {}
+def _without(event: Json, names: Collection[str]) -> Json:
+    return {name: value for name, value in event.items() if name not in names}

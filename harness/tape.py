@@ -16,12 +16,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
-from harness.cassette import Entry, entries, entry
+from harness import talk
+from harness.cassette import Entry, answerer, entries, entry
 from harness.notation import Malformed, NotATape, TapeError, decoded, documents, parsed
 from harness.origin import place
 from harness.recorded import Recorded, recorded
+from harness.serializer import refuse_newer, sockets
 
-__all__ = ["NotATape", "Recorded", "TapeError", "files", "place", "read"]
+__all__ = ["NotATape", "Recorded", "TapeError", "files", "numbered", "place", "read"]
 
 SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".ndjson", ".har")
 """What the names of recordings end in, each also with `.gz` after it."""
@@ -85,16 +87,28 @@ def read(path: Path) -> Iterator[Recorded]:
 
     NotATape when it holds no recording. TapeError when a part of it cannot be read: after all that can.
     """
+    return (one for _, one in numbered(path))
+
+
+def numbered(path: Path) -> Iterator[tuple[int, Recorded]]:
+    """Like `read`, each exchange with the number of its record in the file, from 1; those of a WebSocket share one."""
     name = _name(path)
     with _blaming(name), _opened(path) as stream:
         problem, more = None, 0
         for number, found in enumerate(_entries(stream, path.name), 1):
-            if isinstance(found, Entry):
-                yield recorded(found, name, number)
-            else:
+            if isinstance(found, Malformed):
                 problem, more = problem or found, more + bool(problem)
+            elif isinstance(found, Entry):
+                yield number, recorded(found, name, number)
+            else:
+                yield from ((number, recorded(one, name, number)) for one in _identified(found, f"{name}#{number}"))
         if problem:
             raise Malformed(f"{problem} (and {more} more like it)" if more else str(problem))
+
+
+def _identified(socket: Sequence[Entry], id: str) -> Iterator[Entry]:
+    for number, one in enumerate(socket, 1):
+        yield one._replace(extra={**one.extra, "id": f"{id}.{number}"})
 
 
 @contextmanager
@@ -112,6 +126,10 @@ def _blaming(name: str) -> Iterator[None]:
         raise TapeError(f"{name}: cannot be read: {problem.strerror}. Give the path of a recording.") from problem
 
 
+_Found = Entry | Sequence[Entry] | Malformed
+"""An exchange, those of a WebSocket, or what is wrong with one of them."""
+
+
 class _Foreign(Exception):
     """Why a file is no recording."""
 
@@ -124,8 +142,8 @@ def _opened(path: Path) -> Iterator[Stream]:
         yield gzip.GzipFile(fileobj=plain) if packed else plain
 
 
-def _entries(stream: Stream, name: str) -> Iterator[Entry | Malformed]:
-    """The exchanges of a file, or what is wrong with one of them."""
+def _entries(stream: Stream, name: str) -> Iterator[_Found]:
+    """What is recorded in a file, in order."""
     suffix, head, full = _suffix(name), list[bytes](), list[bytes]()
     lines = iter(partial(stream.readline, LARGEST), b"")
     size = 0
@@ -150,7 +168,7 @@ def _is_object(line: bytes) -> bool:
         return False
 
 
-def _lines(lines: Iterable[bytes]) -> Iterator[Entry | Malformed]:
+def _lines(lines: Iterable[bytes]) -> Iterator[_Found]:
     known = False
     for number, line in enumerate(lines, 1):
         text = (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).strip()
@@ -165,7 +183,7 @@ def _lines(lines: Iterable[bytes]) -> Iterator[Entry | Malformed]:
         known = True
 
 
-def _whole(raw: bytes, suffix: str) -> Iterator[Entry | Malformed]:
+def _whole(raw: bytes, suffix: str) -> Iterator[_Found]:
     if not raw.strip():
         raise _Foreign("it is empty")
     known = False
@@ -173,13 +191,21 @@ def _whole(raw: bytes, suffix: str) -> Iterator[Entry | Malformed]:
         for document in _documents(decoded(raw), suffix):
             if found := entries(document):
                 known = True
+                refuse_newer(document)
                 yield from found
+                yield from _sockets(document)
     except Malformed as problem:
         if not known and not _TELLING.search(raw.decode("latin-1")):
             raise _Foreign("it is no recording, nor JSON or YAML") from problem
         raise
     if not known:
         raise _Foreign("it holds no recorded exchanges")
+
+
+def _sockets(document: Any) -> Iterator[Sequence[Entry]]:
+    """The exchanges of each WebSocket in a cassette of our own."""
+    for take in sockets(document):
+        yield [one._replace(extra={**answerer(document), **one.extra}) for one in talk.entries(take)]
 
 
 def _documents(text: str, suffix: str) -> Iterator[Any]:

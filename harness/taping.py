@@ -6,8 +6,9 @@ answered with a 418 that no SDK retries, and noted among the `problems`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ import vcr.request
 
 from harness.arrivals import patches
 from harness.errors import HarnessError
+from harness.masking import Unreadable
 from harness.recorder import Recorder, load, locked
 from harness.replay import Asked, Replay, diff
 from harness.scrubbing import scrubbed
@@ -147,7 +149,7 @@ def bytes_of(body: Any) -> bytes:
 class Taped:
     """A cassette in the machine: what it may answer, what it writes down, and the `problems` on the way."""
 
-    def __init__(self, path: Path, mode: Mode, *, pace: bool = False) -> None:
+    def __init__(self, path: Path, mode: Mode, *, secrets: Iterable[str] = (), pace: bool = False) -> None:
         held = mode == "replay" or (mode == "new" and path.exists())
         self.replay = Replay(load(path).takes if held else ())
         self.mode = mode
@@ -155,6 +157,10 @@ class Taped:
         self.pace = pace
         self.problems: list[str] = []
         self.cassette: Any = None
+        self._secrets = tuple(secrets)
+        self._missed: list[Take] = []
+        self._held = 0
+        self._silent: dict[tuple[str, str, bytes], str] = {}
         self._known: dict[tuple[str, str, bytes], Asked] = {}
 
     def fits(self, live: Any, recorded: Any) -> None:
@@ -172,17 +178,18 @@ class Taped:
         """The take that answers a request; None when the API is to be asked."""
         request = vcr.request.Request(**asked_of(sent))
         if sent.headers.get("upgrade", "").lower() == "websocket":
-            return self.refused(f"{sent.uri}: a WebSocket is not recorded in process; `harness record -- COMMAND` can")
+            why = f"{sent.uri}: a WebSocket is not recorded in process; `harness record -- COMMAND` can"
+            return self.refused(sent, why)
         if self.cassette.can_play_response_for(request):
             return take_of(request, self.cassette.play_response(request))
         if self.mode == "replay":
             played = sum(self._asked(request) == self._asked(each) for each in self.cassette.requests)
-            return self.refused(f"not recorded: {self.replay.miss(self._asked(request), played)}")
+            return self.refused(sent, f"not recorded: {self.replay.miss(self._asked(request), played)}")
         if given := self.replay.continued(sent):
-            return self.refused(f"the request names {given}, which the cassette gave and the API does not know")
+            return self.refused(sent, f"the request names {given}, which the cassette gave and the API does not know")
         return None
 
-    def refused(self, why: str) -> Take:
+    def refused(self, sent: Take, why: str) -> Take:
         """The answer to what cannot be answered: 418, with the reason; it is noted."""
         from harness.mock import teapot
 
@@ -190,10 +197,38 @@ class Taped:
         self.problems.append(str(problem))
         answer = teapot(problem)
         headers = {"content-type": "application/json", **answer.headers}
-        return Take("", "", status=answer.status, answer_headers=headers, chunks=((0.0, orjson.dumps(answer.body)),))
+        chunks = ((0.0, orjson.dumps(answer.body)),)
+        self._missed.append(replace(sent, status=answer.status, answer_headers=headers, chunks=chunks))
+        return self._missed[-1]
+
+    @property
+    def faults(self) -> Sequence[str]:
+        """The problems, and the requests that were never answered."""
+        return [*dict.fromkeys([*self.problems, *self._silent.values()])]
+
+    @property
+    def takes(self) -> Sequence[Take]:
+        """What was played and recorded, in the order of the cassette, then what it lacks; none that may not be written."""
+        told = enumerate(zip(self.cassette.requests, self.cassette.responses, strict=True))
+        pairs = (pair for number, pair in told if number >= self._held or self.cassette.play_counts[number])
+        takes = [*(take_of(*pair) for pair in pairs), *self._missed]
+        if self.mode == "replay":
+            return takes
+        with suppress(Unreadable):
+            return scrubbed(takes, self._secrets)
+        return ()
+
+    def opened(self, cassette: Any) -> None:
+        """The cassette of vcrpy is loaded."""
+        self.cassette, self._held = cassette, len(cassette)
+
+    def unanswered(self, sent: Take, why: str) -> None:
+        """Nobody has answered a request; it may be sent again."""
+        self._silent[sent.method, sent.uri, sent.body] = why
 
     def keep(self, take: Take) -> None:
         """Write an exchange down."""
+        self._silent.pop((take.method, take.uri, take.body), None)
         self.cassette.append(vcr.request.Request(**asked_of(take)), said_of(take))
 
 
@@ -209,8 +244,9 @@ def taping(
     with ExitStack() as held:
         if mode != "replay":
             held.enter_context(locked(path))
-        taped = Taped(path, mode, pace=pace)
-        kept = Cassettes(header or Header(), secrets, mode)
+        known = tuple(secrets)
+        taped = Taped(path, mode, secrets=known, pace=pace)
+        kept = Cassettes(header or Header(), known, mode)
         machine = vcr.VCR(
             record_mode=_MODES[mode],
             match_on=("method", "harness"),
@@ -221,6 +257,7 @@ def taping(
         machine.register_serializer("harness", kept)
         machine.register_matcher("harness", taped.fits)
         machine.register_persister(later := _Later(kept))
-        with machine.use_cassette(str(path)) as taped.cassette:
+        with machine.use_cassette(str(path)) as cassette:
+            taped.opened(cassette)
             yield taped
         later.save()

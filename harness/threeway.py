@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from harness.counterpart import asks_for_response, counterpart, whole
+from harness.doubt import IN_ACCOUNT
 from harness.errors import HarnessError
-from harness.exchange import Json, Request
-from harness.item import from_wire
+from harness.exchange import Json
 from harness.judge import MEMBERS, said
-from harness.operation import OPERATIONS
-from harness.origin import place
+from harness.otherwise import ABSENT, kind
 from harness.recorded import Recorded
-from harness.rule import CREATE
+from harness.respell import ASIDE
 from harness.verify import FINDINGS
 from harness.world import World
 
@@ -29,9 +29,17 @@ FREE = re.compile(r"(?:.*_)?(?:id|at)|usage|output_text|metadata")
 NAMES = re.compile(r"(?:.*_)?id|encrypted_content")
 """Members whose value a later request repeats, so that it has to say the new one."""
 ANSWER, EVENTS = "answer", "events"
-ABSENT = "absent"
+
+REPEATED = re.compile(r"answer\.output\[|events\[[^]]*\]\.(?:item|part|annotation|response\.output\[)")
+"""Where the mock's answer repeats what the model has said."""
+GONE = ("model_not_found", "DeploymentNotFound")
+"""Codes of errors about a model that is not there."""
+PASSING = ("server_error", "rate_limit_exceeded", "vector_store_timeout", "websocket_connection_limit_reached")
+"""Codes of errors that say nothing about the request; the last one ends a connection after its hour."""
 
 Profile = Mapping[str, frozenset[str]]
+Verdicts = Mapping[str, Sequence[Json | None]]
+"""What the judge says of an exchange: by the name of each verdict what it is about."""
 
 
 class Difference(NamedTuple):
@@ -83,28 +91,48 @@ def ids_in(answer: Any) -> set[str]:
 def _by_type(values: list[Any]) -> Mapping[Any, list[Any]]:
     found: dict[Any, list[Any]] = defaultdict(list)
     for one in values:
-        found[str(one.get("type")) if isinstance(one, dict) else ""].append(one)
+        found[_type_of(one)].append(one)
     return found
 
 
+def passing(recorded: Recorded) -> str:
+    """What of an answer is about the account or the hour: its status, or the code of its error; empty when nothing is."""
+    if recorded.status in IN_ACCOUNT or recorded.status >= 500:
+        return str(recorded.status)
+    answer = said(recorded)
+    failed = [answer.get("error"), answer.get("last_error")] if isinstance(answer, dict) else []
+    told = [_error(event) for event in recorded.events or () if _type_of(event) == "error"]
+    codes = [error.get("code") for error in (*failed, *told) if isinstance(error, dict)]
+    return next((code for code in PASSING if code in codes), "")
+
+
 def differences(
-    recorded: Recorded, live: Recorded, verdicts: tuple[frozenset[str], frozenset[str]], mock: Recorded | None
+    recorded: Recorded, live: Recorded, verdicts: tuple[Verdicts, Verdicts], mock: Recorded | None
 ) -> list[Difference]:
     """Where the two answers differ, and which of them the mock says.
 
     `verdicts` are the judge's of both, `mock` the mock's answer to the same request where there is one to compare.
     """
     sides = _side(*verdicts)
+    error = _error(live.answer)
+    if error.get("code") in GONE and error.get("code") != _error(recorded.answer).get("code"):
+        model = live.request.get("model") if isinstance(live.request, dict) else None
+        return [Difference("model", str(model), _status(live), "")]
     if recorded.status and recorded.status != live.status:
         return [Difference("status", _status(recorded), _status(live), sides)]
     if live.status >= 300:
         return [Difference(f"error.{name}", one, other, sides) for name, one, other in _errors(recorded, live)]
-    found = list(_shapes(recorded, live, mock))
-    wrong = sorted(at for at in verdicts[1] if at in FINDINGS and at not in verdicts[0])
-    return found or [Difference(at, "conforms", "does not", "recording") for at in wrong]
+    return list(_shapes(recorded, live, mock, verdicts)) or list(_faults(*verdicts))
 
 
-def _side(then: frozenset[str], now: frozenset[str]) -> str:
+def _faults(then: Verdicts, now: Verdicts) -> Iterator[Difference]:
+    """What the judge holds against the live answer, of a kind that it does not hold against the recorded one."""
+    for at in sorted(now.keys() & set(FINDINGS) - then.keys()):
+        for told in (entry or {} for entry in now[at]):
+            yield Difference(told.get("at") or at, "conforms", told.get("message") or "does not", "recording")
+
+
+def _side(then: Verdicts, now: Verdicts) -> str:
     """Which of the two the mock says, by the judge's verdicts on them."""
     good = ("requests.accepted", "refusals.same")
     agrees = any(at in then for at in good), any(at in now for at in good)
@@ -112,24 +140,26 @@ def _side(then: frozenset[str], now: frozenset[str]) -> str:
 
 
 def _status(recorded: Recorded) -> str:
-    error = _error(recorded).get("message", "")
+    error = _error(recorded.answer).get("message", "")
     return f"{recorded.status} {error}".strip()
 
 
 def _errors(recorded: Recorded, live: Recorded) -> Iterator[tuple[str, str, str]]:
-    then, now = _error(recorded), _error(live)
+    then, now = _error(recorded.answer), _error(live.answer)
     for name in MEMBERS:
         if name in then and then[name] != now.get(name):
             yield name, str(then[name]), str(now.get(name, ABSENT))
 
 
-def _error(recorded: Recorded) -> Json:
-    body = recorded.answer if isinstance(recorded.answer, dict) else {}
-    error = body.get("error") or body
+def _error(told: Any) -> Json:
+    """The error that an answer or an event is."""
+    error = (told.get("error") or told) if isinstance(told, dict) else {}
     return error if isinstance(error, dict) else {}
 
 
-def _shapes(recorded: Recorded, live: Recorded, mock: Recorded | None) -> Iterator[Difference]:
+def _shapes(
+    recorded: Recorded, live: Recorded, mock: Recorded | None, verdicts: tuple[Verdicts, Verdicts]
+) -> Iterator[Difference]:
     then, now = profile(recorded), profile(live)
     third = profile(mock) if mock else {}
     same_items = _kinds(recorded) == _kinds(live)
@@ -138,8 +168,20 @@ def _shapes(recorded: Recorded, live: Recorded, mock: Recorded | None) -> Iterat
             continue
         one, other = _told(then.get(at)), _told(now.get(at))
         mine = _told(third.get(at))
-        side = "" if mock is None else "live" if mine == other else "recording" if mine == one else "neither"
-        yield Difference(at, one, other, side)
+        by_itself = "live" if mine == other else "recording" if mine == one else "neither"
+        yield Difference(at, one, other, _by_form(at, *verdicts) if mock is None or REPEATED.match(at) else by_itself)
+
+
+def _by_form(at: str, then: Verdicts, now: Verdicts) -> str:
+    """Which of two forms the mock knows, where it tells no answer of its own; empty when that is both, or none."""
+    name = at.rpartition(".")[2].partition("[")[0]
+    return {(True, False): "live", (False, True): "recording"}.get((_blames(then, name), _blames(now, name)), "")
+
+
+def _blames(verdicts: Verdicts, name: str) -> bool:
+    """Whether the judge finds fault with a member of this name, or knows no such member."""
+    entries = (entry for at in verdicts if at.endswith((".findings", ".drift")) for entry in verdicts[at])
+    return any(name in re.split(r"[.\[\]]", entry["at"]) for entry in entries if entry)
 
 
 def _kinds(recorded: Recorded) -> set[str]:
@@ -168,16 +210,20 @@ def profile(recorded: Recorded) -> Profile:
     if recorded.events is None:
         _note(found, ANSWER, recorded.answer, True)
     else:
-        _note(found, EVENTS, recorded.events, False)
+        _note(found, EVENTS, [one for one in recorded.events if _type_of(one) not in ASIDE], False)
     return {at: frozenset(values) for at, values in found.items()}
 
 
+def _type_of(one: Any) -> str:
+    """What one of several is: an item or an event by its type, an event of a run by its name."""
+    return str(one.get("type", one.get("event", ""))) if isinstance(one, dict) else ""
+
+
 def _note(found: dict[str, set[str]], at: str, value: Any, outer: bool) -> None:
-    found[at].add(_kind(value))
+    found[at].add(kind(value))
     if isinstance(value, list):
         for one in value:
-            named = one.get("type", one.get("event", "")) if isinstance(one, dict) else ""
-            _note(found, f"{at}[{named}]", one, False)
+            _note(found, f"{at}[{_type_of(one)}]", one, False)
     elif isinstance(value, dict):
         for name, own in value.items():
             _member(found, f"{at}.{name}", name, own, outer)
@@ -185,16 +231,11 @@ def _note(found: dict[str, set[str]], at: str, value: Any, outer: bool) -> None:
 
 def _member(found: dict[str, set[str]], at: str, name: str, own: Any, outer: bool) -> None:
     if name == "metadata":
-        found[at].add(_kind(own))
+        found[at].add(kind(own))
     elif not isinstance(own, dict | list) and (name in CHOSEN or (outer and not FREE.fullmatch(name))):
         found[at].add(repr(own))
     else:
         _note(found, at, own, name == "response" and at.startswith(EVENTS))
-
-
-def _kind(value: Any) -> str:
-    kinds = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "a text", list: "a list"}
-    return kinds.get(type(value), "an object")
 
 
 def by_mock(live: Recorded, world: World) -> Recorded | None:
@@ -202,17 +243,11 @@ def by_mock(live: Recorded, world: World) -> Recorded | None:
 
     `world` is what the live answers before have left behind.
     """
-    final = said(live)
-    if live.method != "POST" or place(live.path) != "/responses" or not isinstance(live.request, dict):
+    final = whole(said(live))
+    if final is None or not asks_for_response(live) or final["status"] != "completed":
         return None
-    if not isinstance(final, dict) or final.get("status") != "completed":
-        return None
-    mine = World("threeway")
-    mine.responses, mine.conversations, mine.items = dict(world.responses), {**world.conversations}, dict(world.items)
     try:
-        mine.script([from_wire(item) for item in final["output"]])
-        request = Request("POST", "/responses", body=live.request, operation=CREATE)
-        answer = OPERATIONS[CREATE].handler(request, mine)
-    except (HarnessError, KeyError, TypeError):
+        answer = counterpart(live._replace(events=None), final, world)
+    except HarnessError:
         return None
     return live._replace(answer=answer.body, events=None if answer.events is None else list(answer.events))

@@ -63,6 +63,13 @@ def _parts(url: str) -> SplitResult:
     return parts
 
 
+def way_to(asked: str, why: str) -> str:
+    """What to do when the API could not be reached for this reason; `asked` is where its address was given."""
+    if "CERTIFICATE_VERIFY_FAILED" in why:
+        return "Name the file of its certificates in SSL_CERT_FILE."
+    return f"Is {asked} right, and is the API up?"
+
+
 def environment(behind: Upstream, here: str, given: Mapping[str, str]) -> dict[str, str]:
     """What leads a command to `here` (`http://127.0.0.1:8765`) instead: changes to its environment `given`.
 

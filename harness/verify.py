@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from traceback import extract_tb
+from typing import Protocol
 
 import orjson
 
@@ -21,7 +22,7 @@ from harness.exchange import Json
 from harness.judge import Verdict, judge
 from harness.respell import respell
 from harness.scrub import hide
-from harness.tape import NotATape, Recorded, files, read
+from harness.tape import NotATape, Recorded, files, numbered
 from harness.world import World
 
 OPEN = 32
@@ -32,6 +33,8 @@ GATHERED = ("answers.drift", "streams.drift")
 """Verdicts of which the same, whatever the index, is listed once, with `times`."""
 DISTINCT = 10_000
 """Entries of them that are listed; more are counted only."""
+SEEN = ".seen"
+"""The suffix of the file that a witness is given."""
 _INDEX = re.compile(r"\[\d+\]")
 
 
@@ -90,19 +93,45 @@ FINDINGS = (
 """Verdicts that speak against the mock or the recording."""
 
 
-def verify(paths: Sequence[Path], folder: Path, jobs: int = 1, *, respelled: bool = False) -> Tally:
+class Witness(Protocol):
+    """Who looks on while a file is judged."""
+
+    def begin(self, number: int, one: Recorded, world: World) -> None:
+        """An exchange is about to be judged, that of this record (from 1) in the file, on what was there before it."""
+
+    def note(self, verdict: Verdict) -> None:
+        """The exchange that was begun last, or the whole file, was judged so."""
+
+    def close(self) -> None:
+        """All was judged."""
+
+
+def verify(
+    paths: Sequence[Path],
+    folder: Path,
+    jobs: int = 1,
+    *,
+    respelled: bool = False,
+    witness: Callable[[Path, Path], Witness] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Tally:
     """Judge every recording at `paths`, files or folders; `folder` is an empty one for the findings.
 
     With `respelled` every recorded stream is also compared with what the mock makes of its answer (`harness.respell`).
+    `witness` makes one for each recording and a file in `folder`, `<n>.seen`, in the process that judges it. `progress`
+    is told how many files of how many are judged.
     TapeError when a path does not exist. A file that is no recording is counted, one that breaks off is listed.
     """
     tally = Tally(respelled=respelled)
     named = {path for path in paths if path.is_file()}
     recordings = list(dict.fromkeys(files(paths)))
     spools = (folder / f"{number}.jsonl" for number in range(len(recordings)))
-    one_file = partial(_one_file, respelled=respelled)
-    for each in _side_by_side(one_file, recordings, spools, [file in named for file in recordings], jobs):
+    one_file = partial(_one_file, respelled=respelled, witness=witness)
+    judged_files = _side_by_side(one_file, recordings, spools, [file in named for file in recordings], jobs)
+    for number, each in enumerate(judged_files, 1):
         tally.add(each)
+        if progress:
+            progress(number, len(recordings))
     return tally
 
 
@@ -120,8 +149,14 @@ def _side_by_side(
         yield from pool.map(one_file, recordings, spools, asked)
 
 
-def _one_file(recording: Path, spool: Path, asked: bool, *, respelled: bool = False) -> Tally:
-    return counted(_verdicts(recording, asked, respelled), spool)
+def _one_file(
+    recording: Path, spool: Path, asked: bool, *, respelled: bool, witness: Callable[[Path, Path], Witness] | None
+) -> Tally:
+    seen = witness(recording, spool.with_suffix(SEEN)) if witness else None
+    tally = counted(_verdicts(recording, asked, respelled, seen), spool)
+    if seen:
+        seen.close()
+    return tally
 
 
 def counted(verdicts: Iterable[Verdict], spool: Path) -> Tally:
@@ -145,12 +180,22 @@ def counted(verdicts: Iterable[Verdict], spool: Path) -> Tally:
     return tally
 
 
-def _verdicts(recording: Path, asked: bool, respelled: bool) -> Iterator[Verdict]:
+def _verdicts(recording: Path, asked: bool, respelled: bool, seen: Witness | None) -> Iterator[Verdict]:
+    for verdict in _on_each(recording, asked, respelled, seen):
+        if seen:
+            seen.note(verdict)
+        yield verdict
+
+
+def _on_each(recording: Path, asked: bool, respelled: bool, seen: Witness | None) -> Iterator[Verdict]:
     worlds: OrderedDict[str, World] = OrderedDict()
     try:
-        for recorded in read(recording):
+        for number, recorded in numbered(recording):
+            world = _world(worlds, recorded.file)
+            if seen:
+                seen.begin(number, recorded, world)
             yield Verdict("exchanges")
-            yield from judged(recorded, _world(worlds, recorded.file), respelled)
+            yield from judged(recorded, world, respelled)
     except NotATape as problem:
         yield Verdict("unreadable", _unreadable(recording, problem)) if asked else Verdict("others")
     except HarnessError as problem:
@@ -159,14 +204,13 @@ def _verdicts(recording: Path, asked: bool, respelled: bool) -> Iterator[Verdict
 
 def judged(recorded: Recorded, world: World, respelled: bool = False) -> Iterator[Verdict]:
     """The verdicts of one exchange; should a rule fail on it, that is told, and the next exchange is judged."""
-    try:
-        yield from judge(recorded, world)
-        if respelled:
-            yield from respell(recorded)
-    except Exception as problem:
-        *_, last = extract_tb(problem.__traceback__)
-        said = f"the harness failed on {recorded.id}: {last.name} raised {type(problem).__name__}; please report it"
-        yield Verdict("unreadable", {"file": recorded.id, "message": hide(said)})
+    for judges in (respell, judge) if respelled else (judge,):  # to judge an exchange is to remember it
+        try:
+            yield from judges(recorded, world)
+        except Exception as problem:
+            *_, last = extract_tb(problem.__traceback__)
+            said = f"the harness failed on {recorded.id}: {last.name} raised {type(problem).__name__}; please report it"
+            yield Verdict("unreadable", {"file": recorded.id, "message": hide(said)})
 
 
 def _unreadable(recording: Path, problem: HarnessError) -> Json:

@@ -26,7 +26,7 @@ class Watch:
     """
 
     def __init__(self, name: str, behind: Upstream, folder: Path, notice: Callable[[str], None]) -> None:
-        self.tally = Tally()
+        self.tally = Tally(respelled=True)
         self._name = name
         self._behind = behind
         self._folder = folder
@@ -76,4 +76,4 @@ class Watch:
         for each in exchanges(take, f"{self._name}#{self._kept}", self._behind):
             if each.status:
                 yield Verdict("exchanges")
-                yield from judged(each, self._world)
+                yield from judged(each, self._world, respelled=True)

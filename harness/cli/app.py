@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -18,6 +19,8 @@ from harness.errors import ConfigError, HarnessError
 if TYPE_CHECKING:
     from rich.console import Console
 
+DRAWN_EVERY = 0.1
+"""Seconds after which a bar is drawn anew."""
 PIPED = 1000
 """Columns when the output is no terminal: nothing wraps, so that a line can be searched for."""
 
@@ -67,9 +70,32 @@ def console_of(stderr: bool = False) -> Console:
 
 
 @contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """What is told how many of how many are done, with a bar on stderr where that is a terminal.
+
+    No thread draws it: what is done meanwhile may fork.
+    """
+    from rich.progress import Progress
+
+    console, drawn = console_of(stderr=True), [0.0]
+    with Progress(console=console, transient=True, auto_refresh=False, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task(what, total=None)
+
+        def tell(done: int, total: int) -> None:
+            due = monotonic() - drawn[0] > DRAWN_EVERY
+            bar.update(task, completed=done, total=total, refresh=due)
+            drawn[0] = monotonic() if due else drawn[0]
+
+        yield tell
+
+
+@contextmanager
 def ended_by_signals(end: Callable[[], object]) -> Iterator[None]:
-    """SIGINT and SIGTERM call `end`, also before a server listens to them and when it raises them again."""
-    signals = (signal.SIGINT, signal.SIGTERM)
+    """SIGINT, SIGTERM and a terminal that closes call `end`, also before a server listens to them or raises them again."""
+    signals = [signal.SIGINT, signal.SIGTERM]
+    hung_up = getattr(signal, "SIGHUP", None)
+    if hung_up and signal.getsignal(hung_up) is not signal.SIG_IGN:  # it is below nohup
+        signals.append(hung_up)
     before = [signal.signal(each, lambda *_: end()) for each in signals]
     try:
         yield

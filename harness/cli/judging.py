@@ -11,11 +11,11 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli.app import console_of, print_json
+from harness.cli.app import console_of, print_json, progress
 from harness.errors import ConfigError
 
 if TYPE_CHECKING:
-    from harness.verify import Tally
+    from harness.verify import Tally, Witness
 
 
 def verify(
@@ -31,9 +31,14 @@ def verify(
     as_json: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the whole report; - is stdout.")
     ] = None,
+    reports: Annotated[
+        list[Path] | None,
+        typer.Option("--report", metavar="FILE", help="Of recordings: write a report; .html .json .xml .sarif .md."),
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Files judged, or questions asked, side by side.")] = 1,
     respell: Annotated[
-        bool, typer.Option("--respell", help="Also: would the mock, scripted with an answer, tell its stream alike?")
+        bool,
+        typer.Option("--respell", help="Also: would the mock, scripted with what an answer says, have answered alike?"),
     ] = False,
 ) -> None:
     """Judge recorded exchanges (vcrpy and other cassettes, HAR, JSON lines), or with --server a server.
@@ -44,28 +49,57 @@ def verify(
     if bool(paths) == bool(server):
         raise typer.BadParameter("give recordings, or --server URL.")
     if server:
-        if respell:
-            raise typer.BadParameter("--respell is of recordings.")
+        if respell or reports:
+            raise typer.BadParameter("--respell and --report are of recordings.")
         _examined(server, model, key_env, timeout, jobs, as_json)
         return
     if model or key_env:
         raise typer.BadParameter("--model and --key-env go with --server.")
-    _judged(paths or [], as_json, jobs, respell)
+    _judged(paths or [], as_json, jobs, respell, reports or [])
 
 
-def _judged(paths: list[Path], as_json: Path | None, jobs: int, respell: bool) -> None:
+def _judged(paths: list[Path], as_json: Path | None, jobs: int, respell: bool, reports: list[Path]) -> None:
     from tempfile import TemporaryDirectory
 
     from harness.verify import verify as judged
 
+    witness = _witness(reports)
     with TemporaryDirectory(prefix="harness-verify-") as folder:
-        tally = judged(paths, Path(folder), jobs, respelled=respell)
+        with progress("judging") as tell:
+            tally = judged(paths, Path(folder), jobs, respelled=respell, witness=witness, progress=tell)
+        _write_reports(Path(folder), reports)
         _report(tally, as_json)
     if not tally.counts["exchanges"] and not tally.counts["unreadable"]:
         raise ConfigError(
             f"no recording in {', '.join(map(str, paths))}: give cassettes (YAML, JSON), HAR or JSON lines."
         )
     raise typer.Exit(0 if tally.clean else 1)
+
+
+def _witness(reports: list[Path]) -> Callable[[Path, Path], Witness] | None:
+    """Who takes down what reports tell, when any is asked for that can be written."""
+    if not reports:
+        return None
+    from harness.reports import unwritable
+    from harness.trials import Trials
+
+    for file in reports:
+        if why := unwritable(file):
+            raise ConfigError(f"--report {file}: {why}")
+
+    return Trials
+
+
+def _write_reports(folder: Path, reports: list[Path]) -> None:
+    if not reports:
+        return
+    from harness.reports import write
+    from harness.trials import report_of
+    from harness.verify import SEEN
+
+    whole = report_of(sorted(folder.glob(f"*{SEEN}"), key=lambda spool: int(spool.stem)))
+    for file in reports:
+        write(whole, file, file.suffix)
 
 
 def _report(tally: Tally, as_json: Path | None) -> None:
@@ -90,8 +124,8 @@ def _examined(url: str, model: str, key_env: str, timeout: float, jobs: int, as_
     from harness.conformance.questions import MODEL
 
     key = _key(key_env) if key_env else KEY
-    with _progress() as progress:
-        score = examine(url, model=model or MODEL, key=key, timeout=timeout, jobs=jobs, progress=progress)
+    with progress("asking") as tell:
+        score = examine(url, model=model or MODEL, key=key, timeout=timeout, jobs=jobs, progress=tell)
     if as_json is not None:
         _write_json(told.document(score, key), as_json)
     if as_json != Path("-"):
@@ -106,17 +140,6 @@ def _key(name: str) -> str:
     if not (key := os.environ.get(name, "").strip()):
         raise ConfigError(f"--key-env {name}: the variable is not set. Set it to the key of the server.")
     return key
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr, where that is a terminal."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task("asked", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _write_json(document: Any, file: Path) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
+import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import date, timedelta
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from harness.cli.app import console_of, known, print_json
+from harness.cli.app import console_of, known, print_json, progress
 from harness.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     from harness.rule import Rule
     from harness.sending import Sender
     from harness.shelf import Shelved
-    from harness.threeway import Difference
 
+LONG = 2.0
+"""Seconds from which on waiting is told."""
+ALL = "all"
+"""What stands for every area."""
 FRESH = 30
 """Days for which what was asked about a rule is not asked again."""
 KEYS: Mapping[str, str] = {
@@ -39,7 +42,6 @@ MEANS = {
     "recording": "the mock still says what was recorded: it is behind",
     "both": "the mock says either: what was stored then is not there now",
     "neither": "the mock says neither",
-    "": "",
 }
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; the budget is shown all the same.")]
@@ -50,7 +52,7 @@ Upstream = Annotated[str, typer.Option(envvar="OPENAI_BASE_URL", metavar="URL", 
 def record_rules(
     areas: Sequence[str], upstream: str, into: Path, *, key_env: str = "", yes: bool = False, fresh: int = FRESH
 ) -> NoReturn:
-    """Ask the live API for every example of the rules (of these areas, by default all), and keep its answers as evidence.
+    """Ask the live API for the examples of the rules of these areas (`all`, as without any), and keep its answers.
 
     What was asked of the same API in the last `fresh` days is not asked again, but told.
     """
@@ -77,8 +79,9 @@ def record_rules(
 def _rules(areas: Sequence[str]) -> list[Rule]:
     from harness.rule import RULES
 
-    names = {known("area", area, {rule.area: None for rule in RULES.values()}) for area in areas}
-    return [rule for rule in RULES.values() if not names or rule.area in names]
+    known_areas = [*dict.fromkeys(rule.area for rule in RULES.values()), ALL]
+    names = {known("area", area, known_areas) for area in areas} or {ALL}
+    return [rule for rule in RULES.values() if names & {rule.area, ALL}]
 
 
 def _sender(upstream: str, key_env: str) -> Sender:
@@ -90,7 +93,14 @@ def _sender(upstream: str, key_env: str) -> Sender:
     name = key_env or KEYS[behind.dialect]
     if not (key := os.environ.get(name, "").strip()):
         raise ConfigError(f"no key for {behind.origin}: set {name}, or name another variable with --key-env.")
-    return Sender(Live(behind, key))
+    return Sender(Live(behind, key), sleep=_wait)
+
+
+def _wait(seconds: float) -> None:
+    """Wait as long as the API asks for, and say so where it is long."""
+    if seconds >= LONG:
+        typer.echo(f"waiting {seconds:.0f} s: the API has had enough requests for now", err=True)
+    time.sleep(seconds)
 
 
 def _tell_plan(fresh: int, left_out: Mapping[str, int]) -> None:
@@ -117,8 +127,8 @@ def _confirm(cost: Budget, sender: Sender, yes: bool) -> None:
 def _asked(to_ask: Sequence[Probe], sender: Sender, into: Path, kept: Mapping[Probe, Any]) -> list[Outcome]:
     """Ask, and keep what was said of a rule before the next one is asked about, or when it is interrupted."""
     from harness import proof
+    from harness.asking import ask
     from harness.proven import judged
-    from harness.sending import ask
 
     outcomes: list[Outcome] = []
     asked: dict[Probe, Any] = {}
@@ -143,9 +153,10 @@ def _asked(to_ask: Sequence[Probe], sender: Sender, into: Path, kept: Mapping[Pr
 
 def _progress(several: Sequence[Any], what: str) -> Iterator[Any]:
     """Each of them, with a bar where somebody looks."""
-    from rich.progress import track
-
-    yield from track(several, what, console=console_of(stderr=True), disable=not sys.stderr.isatty(), transient=True)
+    with progress(what) as tell:
+        for done, one in enumerate(several):
+            tell(done, len(several))
+            yield one
 
 
 def _report_rules(outcomes: Sequence[Outcome]) -> None:
@@ -156,8 +167,8 @@ def _report_rules(outcomes: Sequence[Outcome]) -> None:
     console = console_of()
     table = Table("area", "examples", *FINDINGS, box=None, pad_edge=False)
     areas = dict.fromkeys(one.probe.rule.area for one in outcomes)
-    for area in (*areas, "all"):
-        found = Counter(one.finding for one in outcomes if area in ("all", one.probe.rule.area))
+    for area in (*areas, ALL):
+        found = Counter(one.finding for one in outcomes if area in (ALL, one.probe.rule.area))
         table.add_row(area, str(found.total()), *(str(found[each] or "-") for each in FINDINGS))
     console.print(table)
     for one in sorted(outcomes, key=lambda one: FINDINGS.index(one.finding)):
@@ -205,37 +216,41 @@ def drift(
         raise ConfigError(f"no recorded request can be sent again. {why or 'Give the paths of recordings.'}")
     _tell_plan(0, planned.left_out)
     _confirm(planned.cost, sender, yes)
-    found = [one for talk in _progress(planned.talks, "sending") for one in resent(talk, sender)]
-    if as_json:
-        told = [{**one._asdict(), "found": [each._asdict() for each in one.found]} for one in found]
-        print_json({"exchanges": told, "left_out": planned.left_out})
-    else:
-        _report_drift(found)
+    found: list[Resent] = []
+    try:
+        for talk in _progress(planned.talks, "sending"):
+            found.extend(resent(talk, sender))
+    finally:  # what was found before the API could not be asked any further is told, too
+        if as_json:
+            told = [{**one._asdict(), "found": [each._asdict() for each in one.found]} for one in found]
+            print_json({"exchanges": told, "left_out": planned.left_out})
+        elif found:
+            _report_drift(found)
     raise typer.Exit(int(any(one.found for one in found)))
 
 
 def _report_drift(found: Sequence[Resent]) -> None:
     from harness.brief import count, cut
+    from harness.resending import GOES_ON
     from harness.scrub import hide
 
     console = console_of()
     same = sum(not one.why and not one.found for one in found)
-    unsent = Counter(one.why for one in found if one.why)
-    console.print(
-        f"{count(len(found), 'exchange')} sent again: {same} as recorded, {sum(bool(o.found) for o in found)} not"
-    )
-    for why, times in unsent.items():
-        console.print(f"{times} not compared: {hide(why)}")
-    places: dict[Difference, list[str]] = {}
+    why_not = Counter(one.why for one in found if one.why)
+    sent = count(len(found) - why_not[GOES_ON], "exchange")
+    console.print(f"{sent} sent again: {same} as recorded, {sum(bool(one.found) for one in found)} not")
+    for why, times in why_not.items():
+        console.print(f"{times} not {'sent' if why == GOES_ON else 'compared'}: {hide(why)}")
+    places: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
     for one in found:
         for each in one.found:
-            places.setdefault(each, []).append(one.id)
-    for each, ids in places.items():
-        more = f" and {len(ids) - 1} more" if ids[1:] else ""
-        console.print(hide(f"{ids[0]}{more}  {each.at}"))
-        console.print(hide(f"  recorded  {cut(each.recorded, 300)}\n  live      {cut(each.live, 300)}"))
-        if each.mock:
-            console.print(f"  {MEANS[each.mock]}")
+            places.setdefault((each.at, each.recorded, each.live), []).append((one.id, each.mock))
+    for (at, recorded, live), several in places.items():
+        more = f" and {len(several) - 1} more" if several[1:] else ""
+        console.print(hide(f"{several[0][0]}{more}  {at}"))
+        console.print(hide(f"  recorded  {cut(recorded, 300)}\n  live      {cut(live, 300)}"))
+        for meaning in dict.fromkeys(MEANS[mock] for _, mock in several if mock):
+            console.print(f"  {meaning}")
 
 
 def cassettes(
@@ -275,15 +290,14 @@ def _report_shelf(listed: Sequence[Shelved]) -> None:
         console.print(text)
 
 
-def _plan(listed: Iterable[Shelved]) -> Iterator[str]:
+def _plan(listed: Sequence[Shelved]) -> Iterator[str]:
     """What to run to make the stale ones again, and what each costs."""
     from harness.budget import total
+    from harness.shelf import plan
 
-    stale: dict[str, list[Shelved]] = {}
-    for one in listed:
-        if one.stale and not one.orphan:
-            stale.setdefault(one.again, []).append(one)
-    for command, several in stale.items():
-        yield f"{command}   # {total(one.cost for one in several)}"
-    if len(stale) > 1:
-        yield f"in all: {total(one.cost for several in stale.values() for one in several)}"
+    costs = plan(listed)
+    yield from (f"{command}   # {cost}" for command, cost in costs.items())
+    if len(costs) > 1:
+        yield f"in all: {total(costs.values())}"
+    unknown = [one.file.as_posix() for one in listed if one.stale and not one.orphan and not one.again]
+    yield from (f"{file}: no command makes it again" for file in unknown)

@@ -6,8 +6,9 @@ import os
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import chain
 from itertools import count as counting
 from pathlib import Path
@@ -21,8 +22,6 @@ from harness.cli.probing import FRESH, KeyEnv, Yes, record_rules
 from harness.errors import ConfigError
 
 if TYPE_CHECKING:
-    from socket import socket
-
     from harness.passage import Recording
     from harness.upstream import Upstream
     from harness.watch import Watch
@@ -32,9 +31,17 @@ SUFFIXES = (".yaml", ".yml")
 PATIENCE = 3.0
 """Seconds that an interrupted command has to end by itself, and again after it was told to."""
 LOCAL = "127.0.0.1:0"
-NOTHING = "nothing was recorded. Does the command read OPENAI_BASE_URL?"
+NOTHING = "nothing was recorded."
+UNASKED = "Does the command read OPENAI_BASE_URL?"
 REFUSED = {401: "is the key of the command right, and in its environment?", 429: "the limits of the key are reached"}
 """What to say of answers that tell of the key."""
+ELSEWHERE = {
+    **dict.fromkeys(
+        (301, 302, 303, 307, 308), "the API is somewhere else: give --upstream as the answer's location says"
+    ),
+    404: "is the path of --upstream right?",
+}
+"""What to say when all answers were of one of these."""
 
 
 def record(
@@ -66,6 +73,7 @@ def record(
     if rules:
         record_rules(command or [], upstream or OPENAI, into, key_env=key_env, yes=yes, fresh=fresh)
     from harness.passage import Recording
+    from harness.proxy import proxying
     from harness.recorder import recording
     from harness.server import bind
     from harness.take import Header
@@ -74,33 +82,23 @@ def record(
 
     behind, (host, port) = at(upstream or OPENAI), _address(listen)
     file = _cassette(into, command or [])
-    with (
-        recording(file, Header(dialect=behind.dialect), secrets=_keys()) as cassette,
-        _watching(file, behind, check or strict) as watch,
-    ):
-        listening = bind(host, port)
-        here = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
+    with _watching(file, behind, check or strict) as watch:
         passed = Recording(watch)
-        _tell(f"recording {here}{behind.root} in front of {behind.origin}{behind.root}")
-        code = _passing(command or [], environment(behind, here, os.environ), behind, passed, listening)
-        for take in passed.takes:
-            cassette.add(take)
+        with recording(file, Header(dialect=behind.dialect), secrets=_keys()) as cassette:
+            listening = bind(host, port)
+            here = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
+            _tell(f"recording {here}{behind.root} in front of {behind.origin}{behind.root}")
+            led = environment(behind, here, os.environ)
+            with proxying(behind, passed, listening):
+                grow = partial(cassette.grow, lambda: passed.so_far)
+                code = _run(command, led, passed.interrupt, grow) if command else _wait(led, grow)
+            cassette.takes = passed.takes
         if watch:
             watch.close()
         _report(passed, file, watch)
     found = watch is not None and not watch.tally.clean
     missed = bool(passed.problems) and not passed.takes
     raise typer.Exit(code or int(missed or (strict and found)))
-
-
-def _passing(
-    command: Sequence[str], led: Mapping[str, str], behind: Upstream, recording: Recording, listening: socket
-) -> int:
-    """Run the command in front of the recorder; returns its exit code."""
-    from harness.proxy import proxying
-
-    with proxying(behind, recording, listening):
-        return _run(command, led, recording) if command else _wait(led)
 
 
 def _address(listen: str) -> tuple[str, int]:
@@ -118,12 +116,14 @@ def _keys() -> list[str]:
 
 def _cassette(into: Path, command: Sequence[str]) -> Path:
     """The file to write: `into` itself, or a new one in that folder, named for the command but not for what it was told."""
+    from harness.recorder import is_free
+
     if into.suffix in SUFFIXES:
         return into
     words = [Path(word).stem for word in (*command[:1], *filter(os.path.exists, command[1:]))]
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", "-".join(filter(None, words[:3]))) or "recording"
     names = (f"{name}{number}.yaml" for number in chain([""], (f"-{number}" for number in counting(2))))
-    return next(file for each in names if not (file := into / each).exists())
+    return next(file for each in names if is_free(file := into / each))
 
 
 @contextmanager
@@ -140,7 +140,9 @@ def _watching(file: Path, behind: Upstream, asked: bool) -> Iterator[Watch | Non
         yield Watch(file.as_posix(), behind, Path(folder), _tell)
 
 
-def _run(command: Sequence[str], led: Mapping[str, str], recording: Recording) -> int:
+def _run(
+    command: Sequence[str], led: Mapping[str, str], interrupt: Callable[[], None], meanwhile: Callable[[], None]
+) -> int:
     """Run the command and return its exit code; one that is interrupted has time to end by itself."""
     stopped = Event()
     with ended_by_signals(stopped.set):
@@ -150,9 +152,9 @@ def _run(command: Sequence[str], led: Mapping[str, str], recording: Recording) -
             told = f"{command[0]}: cannot be run: {problem.strerror}. Give a command after --."
             raise ConfigError(told) from problem
         while not (stopped.is_set() or _ends(child, 0.1)):
-            pass
+            meanwhile()
         if stopped.is_set():
-            recording.interrupt()
+            interrupt()
             _end(child)
     code = child.wait()
     return 128 - code if code < 0 else code
@@ -173,7 +175,7 @@ def _ends(child: subprocess.Popen[bytes], seconds: float) -> bool:
     return child.returncode is not None
 
 
-def _wait(led: Mapping[str, str]) -> int:
+def _wait(led: Mapping[str, str], meanwhile: Callable[[], None]) -> int:
     """Record whoever comes, until a signal ends it."""
     stopped = Event()
     with ended_by_signals(stopped.set):
@@ -181,7 +183,7 @@ def _wait(led: Mapping[str, str]) -> int:
             if name.upper() != "NO_PROXY":
                 _tell(f"export {name}={value}")
         while not stopped.wait(0.2):
-            pass
+            meanwhile()
     return 0
 
 
@@ -192,11 +194,13 @@ def _report(recording: Recording, file: Path, watch: Watch | None) -> None:
 
     takes = recording.takes
     cut = sum(take.cut for take in takes)
-    _tell(f"{count(len(takes), 'exchange')} in {file}{f', {cut} of them cut' if cut else ''}" if takes else NOTHING)
+    nothing = NOTHING if recording.problems else f"{NOTHING} {UNASKED}"
+    _tell(f"{count(len(takes), 'exchange')} in {file}{f', {cut} of them cut' if cut else ''}" if takes else nothing)
     for problem, times in recording.problems.items():
         _tell(f"{problem} ({times} ×)")
-    for status, times in Counter(take.status for take in takes if take.status in REFUSED).items():
-        _tell(f"{times} × {status}: {REFUSED[status]}")
+    for status, times in (met := Counter(take.status for take in takes)).items():
+        if why := REFUSED.get(status) or (ELSEWHERE.get(status) if len(met) == 1 else None):
+            _tell(f"{times} × {status}: {why}")
     if watch:
         console = console_of(stderr=True)
         console.print(report.table(watch.tally))
@@ -205,5 +209,6 @@ def _report(recording: Recording, file: Path, watch: Watch | None) -> None:
 
 
 def _tell(text: str) -> None:
-    """A line on stderr: stdout is the command's."""
-    typer.echo(f"harness: {text}", err=True)
+    """A line on stderr, as long as somebody reads it: stdout is the command's."""
+    with suppress(OSError):
+        typer.echo(f"harness: {text}", err=True)

@@ -36,15 +36,19 @@ def report(
         typer.Option(min=0, max=100, metavar="PCT", help="End with 1 below so many per cent of the rules."),
     ] = None,
 ) -> None:
-    """Show, convert and merge reports of pytest --harness-report=FILE.json: shards, jobs of a matrix.
+    """Show, convert and merge reports of pytest --harness-report=FILE.json and harness verify --report FILE.json.
 
-    With `merge` first, -o is where the merged JSON goes. Annotations are printed where GitHub Actions reads them.
+    `merge` makes one JSON report of several, of shards or jobs of a matrix: in the file of -o, else on stdout; the other
+    options go with it. Without it the report is told, with annotations where GitHub Actions reads them.
     """
     from harness.reports import write, written
     from harness.reports.merged import merged, read
 
-    wanted = {".json": as_json, ".html": html, ".xml": junit, ".sarif": sarif, ".md": markdown}
-    whole = merged([read(Path(file)) for file in _named(files, as_json)])
+    merging = files[0] == MERGE
+    into = as_json or (STDOUT if merging else None)
+    wanted = {".json": into, ".html": html, ".xml": junit, ".sarif": sarif, ".md": markdown}
+    _refuse(merging, files, list(wanted.values()).count(STDOUT))
+    whole = merged([read(Path(file)) for file in files[merging:]])
     for suffix, file in wanted.items():
         if file == STDOUT:
             typer.echo(written(whole, suffix), nl=False)
@@ -55,12 +59,13 @@ def report(
     _gate(whole, fail_under)
 
 
-def _named(files: list[str], into: Path | None) -> list[str]:
-    if files[0] != MERGE:
-        return files
-    if not files[1:] or into is None:
-        raise ConfigError("merge: say of which files and where to: harness report merge A.json B.json -o C.json.")
-    return files[1:]
+def _refuse(merging: bool, files: list[str], on_stdout: int) -> None:
+    """Say what of the request cannot be done."""
+    if merging and not files[1:]:
+        raise ConfigError("merge: say of which files: harness report merge A.json B.json -o C.json.")
+    if on_stdout > 1:
+        also = "merge writes JSON there unless -o names a file; " if merging else ""
+        raise ConfigError(f"only one form can go to stdout: {also}give the others a file.")
 
 
 def _show(report: Report) -> None:
@@ -75,7 +80,7 @@ def _show(report: Report) -> None:
     console = console_of()
     console.print(line(report.totals, report.share("rules")))
     for trial, found in report.unexpected[:SHOWN]:
-        console.print(f"{trial.file}:{trial.line}  {found.title}: {found.text}")
+        console.print(f"{':'.join(map(str, trial.place(found)))}  {found.title}: {found.text}")
     if (hidden := len(report.unexpected) - SHOWN) > 0:
         console.print(f"… and {hidden} more")
     table = Table("surface", "touched", "of", "%", box=None, pad_edge=False)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
-import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -58,7 +58,8 @@ def serve(
 
 def _play(recordings: Path, host: str, port: int, paced: bool) -> None:
     """Play recordings until interrupted, then tell what was asked for beside them."""
-    from harness.replaying import Player, loaded, root
+    from harness.replay import root
+    from harness.replaying import Player, loaded
 
     takes = loaded(recordings)
     player = Player(takes, paced)
@@ -80,8 +81,8 @@ def _listen(app: Asgi, host: str, port: int, root: str, key: str) -> None:
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
     with ended_by_signals(partial(setattr, server, "should_exit", True)):
-        typer.echo(f"Serving {url}\nexport OPENAI_BASE_URL={url}\nexport OPENAI_API_KEY={key}")
-        sys.stdout.flush()
+        with suppress(OSError):  # nobody reads it, and clients may know the port
+            typer.echo(f"Serving {url}\nexport OPENAI_BASE_URL={url}\nexport OPENAI_API_KEY={key}")
         server.run(sockets=[listening])
     listening.close()
 

@@ -12,7 +12,9 @@ from threading import Event, Timer
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, urlsplit
 
+from harness.dialect import OPENAI
 from harness.errors import ConfigError
+from harness.exchange import NOTHING
 from harness.judge import said
 from harness.recorded import Recorded
 from harness.wire import answered
@@ -25,16 +27,20 @@ BYTES = re.compile(r".*/content(?:\?.*)?")
 SAFE = "/?=&%[]:,+@!$'()*;~"
 LIMITED = 429
 PATIENCE = 3
-"""How often a request that came too early is sent again."""
+"""How often a request is sent at most that comes too early."""
 LONGEST_WAIT = 20.0
 """Seconds that a server may ask to wait; another answer is not waited for."""
 
 
 class Reply(NamedTuple):
-    """What came back: the exchange, and what was wrong with the connection; an answer that never came has status 0."""
+    """What came back: the exchange, and what was wrong with the connection; an answer that never came has status 0.
+
+    `raw` is the body of the answer as it came.
+    """
 
     recorded: Recorded
     fault: str = ""
+    raw: bytes = b""
 
     @property
     def status(self) -> int:
@@ -52,23 +58,53 @@ class Reply(NamedTuple):
         return 200 <= self.status < 300 and not self.fault
 
 
-class _Read(NamedTuple):
+class Read(NamedTuple):
+    """An answer as it came: its headers by their names in lower case, and what broke it off."""
+
     status: int = 0
-    headers: Mapping[str, str] = {}
+    headers: Mapping[str, str] = NOTHING
     body: bytes = b""
     fault: str = ""
+
+
+def reply(host: str, method: str, path: str, headers: Mapping[str, str], read: Read) -> Reply:
+    """What was read as the reply to a request for `path` below the base URL."""
+    below, _, query = path.partition("?")
+    found = answered(read.body or None, read.headers)
+    recorded = Recorded(
+        id="",
+        file="",
+        method=method,
+        host=host,
+        path=below,
+        query=dict(parse_qsl(query)),
+        headers=headers,
+        request=None,
+        raw=None,
+        status=read.status,
+        answer_headers=read.headers,
+        answer=found.body,
+        events=found.events,
+        provider=OPENAI,
+        date="",
+        flags=found.flags | ({"cut"} if read.fault else frozenset()),
+    )
+    unread = found.body is None and found.events is None and not BYTES.fullmatch(path)
+    return Reply(recorded, read.fault or (_unread(read) if unread and read.status else ""), read.body)
 
 
 class Endpoint:
     """A server that speaks the API at `url`, the base URL; `timeout` is the seconds that one answer may take.
 
-    Neither proxies nor redirects are followed. ConfigError when `url` is no address.
+    `patience` is how often a request is sent at most that comes too early. Neither proxies nor redirects are followed.
+    ConfigError when `url` is no address, or the key none that can be sent.
     """
 
-    def __init__(self, url: str, key: str, timeout: float) -> None:
+    def __init__(self, url: str, key: str, timeout: float, patience: int = PATIENCE) -> None:
         self.url = url.rstrip("/")
         self.key = key
         self._timeout = timeout
+        self._patience = patience
         try:
             parts = urlsplit(self.url)
             self._host, self._port, self.root = parts.hostname or "", parts.port, parts.path
@@ -76,42 +112,20 @@ class Endpoint:
             parts, self._host = urlsplit(""), ""
         if not self._host or parts.scheme not in ("http", "https") or parts.query or parts.username:
             raise ConfigError("--server: give a base URL such as http://127.0.0.1:8765/v1, without a query or a key.")
+        if not key.isprintable():
+            raise ConfigError("the key has a line break or another control character: give the key alone.")
         self._secure = parts.scheme == "https"
 
     def send(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> Reply:
         """The reply to a request for `path` below the base URL; one that came too early is sent again. Never raises."""
-        for _ in range(PATIENCE):
+        for left in reversed(range(self._patience)):
             read = self._exchange(method, path, headers, body)
-            if read.status != LIMITED or (wait := _wait(read.headers)) is None:
+            if not left or read.status != LIMITED or (wait := _wait(read.headers)) is None:
                 break
             time.sleep(wait)
-        return self._reply(method, path, headers, read)
+        return reply(self._host, method, path, headers, read)
 
-    def _reply(self, method: str, path: str, headers: Mapping[str, str], read: _Read) -> Reply:
-        below, _, query = path.partition("?")
-        found = answered(read.body or None, read.headers)
-        recorded = Recorded(
-            id="",
-            file="",
-            method=method,
-            host=self._host,
-            path=below,
-            query=dict(parse_qsl(query)),
-            headers=headers,
-            request=None,
-            raw=None,
-            status=read.status,
-            answer_headers=read.headers,
-            answer=found.body,
-            events=found.events,
-            provider="openai",
-            date="",
-            flags=found.flags | ({"cut"} if read.fault else frozenset()),
-        )
-        unread = found.body is None and found.events is None and not BYTES.fullmatch(path)
-        return Reply(recorded, read.fault or (_unread(read) if unread and read.status else ""))
-
-    def _exchange(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> _Read:
+    def _exchange(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> Read:
         made = HTTPSConnection if self._secure else HTTPConnection
         connection = made(self._host, self._port, timeout=self._timeout)
         late = Event()
@@ -125,7 +139,7 @@ class Endpoint:
             finally:
                 watch.cancel()
         except (OSError, HTTPException, ValueError) as problem:
-            return _Read(fault=self._why(problem, late))
+            return Read(fault=self._why(problem, late))
         finally:
             connection.close()
 
@@ -137,7 +151,7 @@ class Endpoint:
         headers: Mapping[str, str],
         body: bytes | None,
         late: Event,
-    ) -> _Read:
+    ) -> Read:
         # A server may refuse before it has read all: then its answer is there although sending failed.
         with suppress(BrokenPipeError, ConnectionResetError):
             sent = {name: value.encode() for name, value in headers.items()}
@@ -145,7 +159,7 @@ class Endpoint:
         response = connection.getresponse()
         named = {name.lower(): value for name, value in response.getheaders()}
         content, fault = self._content(response, late)
-        return _Read(response.status, named, content, fault)
+        return Read(response.status, named, content, fault)
 
     def _content(self, response: HTTPResponse, late: Event) -> tuple[bytes, str]:
         content, fault = bytearray(), ""
@@ -186,6 +200,10 @@ def _wait(headers: Mapping[str, str]) -> float | None:
     return seconds if 0 <= seconds <= LONGEST_WAIT else None
 
 
-def _unread(read: _Read) -> str:
+def _unread(read: Read) -> str:
+    if 300 <= read.status < 400:
+        return (
+            f"it leads elsewhere ({read.status}), to {read.headers.get('location', '').partition('?')[0] or 'nowhere'}"
+        )
     kind = read.headers.get("content-type", "").partition(";")[0] or "no content type"
     return f"the answer is neither JSON nor events ({read.status}, {len(read.body)} bytes, {kind})"

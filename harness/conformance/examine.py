@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from threading import Lock
 from typing import Any
 
 import orjson
 
+import harness.conformance.remembered
 import harness.conformance.scenarios
 import harness.operations  # noqa: F401  (registers every operation)
 from harness.cases import HEADERS, KEY, body_of, filled
 from harness.conformance.endpoint import Endpoint, Reply
 from harness.conformance.grade import grade, refused, shown
-from harness.conformance.questions import MODEL, SURFACES, Question, questions, with_model
+from harness.conformance.questions import MODEL, SURFACES, Question, dialect_of, questions, with_model
 from harness.conformance.scenario import SCENARIOS, told
 from harness.conformance.score import Score
+from harness.conformance.socket import Socket
 from harness.contract import conform
+from harness.dialect import AZURE
 from harness.errors import ConfigError
 from harness.exchange import Finding, Json
 from harness.listen import listen
@@ -27,6 +30,7 @@ from harness.operation import find
 from harness.overhear import overhear
 from harness.rule import CREATE, Case
 from harness.rules.beta import OF_ASSISTANTS
+from harness.rules.websocket import CREATED, SOCKET
 
 Task = Callable[[], None]
 FAULTS = 5
@@ -47,6 +51,7 @@ class Examination:
         self.timeout = timeout
         self._endpoint = endpoint
         self._model = model
+        self._is_azure = dialect_of(endpoint.root) == AZURE
         self._lock = Lock()
         self._faults = 0
 
@@ -58,6 +63,12 @@ class Examination:
         """The reply to a request of a scenario; one that creates something names the model."""
         whole = {"model": self._model, **body} if body is not None and on == CREATE else body
         return self._sent(on, HEADERS, None if whole is None else orjson.dumps(whole))
+
+    @contextmanager
+    def connected(self) -> Iterator[Callable[[Json], Reply]]:
+        """What asks for responses over one WebSocket."""
+        with closing(self._socket()) as socket:
+            yield lambda body: self._said(socket, orjson.dumps({"type": CREATED, "model": self._model, **body}))
 
     def begin(self) -> None:
         """Ask the smallest request and look for the optional endpoints; ConfigError when it is no such server."""
@@ -74,7 +85,8 @@ class Examination:
 
     def _look(self, case: Case) -> str:
         """Why an optional endpoint is taken not to be there; empty when it is."""
-        reply = self._step(with_model(case, self._model), [], judged=False)
+        with closing(self._socket()) as socket:
+            reply = self._step(with_model(case, self._model), [], socket, judged=False)
         return "" if reply.taken else f"{case.on} is answered by {reply.status}" if reply.status else reply.fault
 
     @property
@@ -92,17 +104,17 @@ class Examination:
         before: list[Reply] = []
         reply = None
         # What was made before may come back without what the question needs of it, its id above all.
-        with suppress(LookupError, TypeError):
-            reply = self._last(question, before)
+        with suppress(LookupError, TypeError), closing(self._socket()) as socket:
+            reply = self._last(question, before, socket)
         self._outcome(question, before, reply)
 
-    def _last(self, question: Question, before: list[Reply]) -> Reply | None:
+    def _last(self, question: Question, before: list[Reply], socket: Socket) -> Reply | None:
         """The reply to the question itself; None when one before it, which are noted, was not answered as it must be."""
         for step, due in zip(question.case.before, question.before, strict=True):
-            before.append(self._step(step, before))
+            before.append(self._step(step, before, socket))
             if not _alike(before[-1], due):
                 return None
-        return self._step(question.case, before)
+        return self._step(question.case, before, socket)
 
     def tell(self, name: str) -> None:
         """Play one scenario."""
@@ -110,27 +122,46 @@ class Examination:
             with self._lock:
                 self.score.claim(name, claim, problem)
 
-    def _step(self, case: Case, before: list[Any], *, judged: bool = True) -> Reply:
+    def _step(self, case: Case, before: list[Any], socket: Socket, *, judged: bool = True) -> Reply:
         on = filled(case.on or CREATE, before)
-        body = body_of(case, before) if on.startswith(("POST", "PUT")) else None
+        body = body_of(case, before) if on.startswith(("POST", "PUT", "WS")) else None
+        if on == SOCKET:
+            return self._said(socket, body or b"", judged=judged)
         return self._sent(on, HEADERS if case.headers is None else case.headers, body, judged=judged)
 
+    def _socket(self) -> Socket:
+        return Socket(self._endpoint.url, self._with_key(HEADERS), self.timeout)
+
+    def _said(self, socket: Socket, event: bytes, *, judged: bool = True) -> Reply:
+        return self._noted(SOCKET, lambda: socket.ask(event), judged)
+
     def _sent(self, on: str, headers: Mapping[str, str], body: bytes | None, *, judged: bool = True) -> Reply:
+        method, _, path = on.partition(" ")
+        return self._noted(on, lambda: self._endpoint.send(method, path, self._with_key(headers), body), judged)
+
+    def _with_key(self, headers: Mapping[str, str]) -> Mapping[str, str]:
+        """The headers of an example, with the server's key in the place of a good one."""
+        own = {name: value.replace(KEY, self._endpoint.key) for name, value in headers.items()}
+        if self._is_azure and own.get("authorization") == f"Bearer {self._endpoint.key}":
+            own["api-key"] = own.pop("authorization").removeprefix("Bearer ")
+        return own
+
+    def _noted(self, on: str, asked: Callable[[], Reply], judged: bool) -> Reply:
         if self._faults >= FAULTS:
             raise _Gone
-        method, _, path = on.partition(" ")
-        own = {name: value.replace(KEY, self._endpoint.key) for name, value in headers.items()}
-        reply = self._endpoint.send(method, path, own, body)
+        reply = asked()
         with self._lock:
-            self._faults = 0 if reply.status else self._faults + 1
+            self._faults = self._faults + 1 if not reply.status or "cut" in reply.recorded.flags else 0
             if judged:
-                self._judge(method, path, reply)
+                self._judge(on, reply)
         return reply
 
-    def _judge(self, method: str, path: str, reply: Reply) -> None:
+    def _judge(self, on: str, reply: Reply) -> None:
         """Hold an answer to the form that it must have, whatever it says."""
+        method, _, path = (CREATE if on == SOCKET else on).partition(" ")
         operation, _, _ = find(method, path.partition("?")[0])
-        on, recorded = operation.id if operation else "no operation", reply.recorded
+        recorded = reply.recorded
+        on = on if on == SOCKET else operation.id if operation else "no operation"
         kind = "streams" if recorded.events is not None else "answers" if reply.status < 400 else "errors"
         if reply.fault:
             self.score.form(kind, on, [Finding("", reply.fault)])
@@ -218,6 +249,7 @@ def examine(
     ]
     for done, _ in enumerate(_side_by_side(made, tasks, jobs), 1):
         progress(done, len(tasks))
+    made.score.sort()
     return made.score
 
 

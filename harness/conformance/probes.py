@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from harness.cases import MINIMAL
 from harness.exchange import Json
 from harness.rule import Case
 
@@ -68,10 +69,20 @@ ITEMS: Mapping[str, list[Json]] = {
         *(_of("function_call", call_id=f"call_{n}", name="deploy", arguments='{"ref":"v2"}') for n in (1, 2)),
         *(_of("function_call_output", call_id=f"call_{n}", output="live") for n in (1, 2)),
     ],
+    "function_call_output with an image": [
+        ASK,
+        _of("function_call", call_id="call_1", name="look", arguments="{}"),
+        _of("function_call_output", call_id="call_1", output=[_of("input_image", image_url=PNG, detail="low")]),
+    ],
     "custom_tool_call": [
         ASK,
         _of("custom_tool_call", call_id="call_1", name="run", input="make"),
         _of("custom_tool_call_output", call_id="call_1", output="ok"),
+    ],
+    "custom_tool_call_output in parts": [
+        ASK,
+        _of("custom_tool_call", call_id="call_1", name="run", input="make"),
+        _of("custom_tool_call_output", call_id="call_1", output=[_of("input_text", text="ok")]),
     ],
     "web_search_call": [
         ASK,
@@ -104,6 +115,11 @@ ITEMS: Mapping[str, list[Json]] = {
         ASK,
         _of("mcp_approval_request", id="mcpr_1", server_label="prod", name="deploy", arguments="{}"),
         _of("mcp_approval_response", approval_request_id="mcpr_1", approve=True),
+    ],
+    "mcp_approval_response that declines": [
+        ASK,
+        _of("mcp_approval_request", id="mcpr_1", server_label="prod", name="deploy", arguments="{}"),
+        _of("mcp_approval_response", approval_request_id="mcpr_1", approve=False, reason="Not today."),
     ],
     "local_shell_call": [
         ASK,
@@ -143,6 +159,27 @@ TOOLS: Mapping[str, Json] = {
 }
 """Tools that need nothing else; a server may run without any of the hosted ones, but the API has them."""
 
+CHOICES: Mapping[str, Any] = {
+    "none": "none",
+    "required": "required",
+    "a function": _of("function", name="deploy"),
+    "allowed_tools": _of("allowed_tools", mode="auto", tools=[_of("function", name="deploy")]),
+}
+"""Values of `tool_choice` with the first of TOOLS."""
+
+HI = Case({"input": "Ship v2."})
+STORED: Mapping[str, Case] = {
+    "item_reference": Case(
+        {"input": [_of("item_reference", id="{1.data.0.id}"), THEN]},
+        before=(HI, Case(on="GET /responses/{0.id}/input_items")),
+    ),
+    "compaction": Case(
+        {"input": [_of("compaction", encrypted_content="{0.output.1.encrypted_content}"), THEN]},
+        before=(Case(MINIMAL, on="POST /responses/compact"),),
+    ),
+}
+"""Requests about items that a server has made."""
+
 MEMBERS: Mapping[str, Json] = {
     "instructions": {"instructions": "Be brief."},
     "metadata": {"metadata": {"run": "1"}},
@@ -155,7 +192,12 @@ MEMBERS: Mapping[str, Json] = {
     "service_tier": {"service_tier": "auto"},
     "text.format": {"text": {"format": _of("text")}},
     "null members": {"instructions": None, "tools": None, "previous_response_id": None, "temperature": None},
+    "text.verbosity": {"text": {"verbosity": "medium"}},
+    "top_logprobs": {"include": ["message.output_text.logprobs"], "top_logprobs": 2},
+    "max_tool_calls": {"max_tool_calls": 3},
+    "stream_options": {"stream": True, "stream_options": {"include_obfuscation": False}},
     "include": {"include": ["message.output_text.logprobs"]},
+    "include of tools": {"include": ["file_search_call.results", "web_search_call.action.sources"]},
 }
 """Members that any request may have."""
 
@@ -164,7 +206,17 @@ def probes() -> Iterator[tuple[str, str, Case]]:
     """The area, the name and the request of every probe."""
     for name, items in ITEMS.items():
         yield "items", name, Case({"input": items})
+    yield from (("items", name, case) for name, case in STORED.items())
     for name, tool in TOOLS.items():
         yield "tools", name, Case({"input": "hi", "tools": [tool]})
+    for name, choice in CHOICES.items():
+        yield (
+            "tools",
+            f"tool_choice: {name}",
+            Case({"input": "hi", "tools": [TOOLS["function"]], "tool_choice": choice}),
+        )
+    store = Case({"name": "docs"}, on="POST /vector_stores")
+    search = _of("file_search", vector_store_ids=["{0.id}"])
+    yield "tools", "file_search", Case({"input": "hi", "tools": [search]}, before=(store,))
     for name, members in MEMBERS.items():
         yield "members", name, Case({"input": "hi", **members})

@@ -7,7 +7,7 @@ counted with the reason.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -15,10 +15,12 @@ import orjson
 
 from harness.cases import MINIMAL, MINIMALS, Played, filled, play
 from harness.conformance.probes import probes
-from harness.dialect import OPENAI
+from harness.dialect import OPENAI, ROOTS, address
 from harness.exchange import Json
+from harness.probes import FOREIGN, unasked
 from harness.rule import CREATE, RULES, Case, Rule
 from harness.rules.uploads import ANY as ANY_FILE
+from harness.rules.websocket import CREATED, SOCKET
 
 MODEL: str = MINIMAL["model"]
 """The model that stands in the examples in the place of any."""
@@ -28,6 +30,7 @@ SURFACES: Mapping[str, Case] = {
     **{f"/{name}": Case({}, on=f"POST /{name}") for name in ("conversations", "vector_stores", "threads")},
     **{f"/{name}": Case(on=f"GET /{name}") for name in ("assistants", "models")},
     "/files": ANY_FILE,
+    SOCKET: Case({}, on=SOCKET),
 }
 """Endpoints that a server may lack, each with what it is looked for by; what is about them is asked where they are."""
 
@@ -57,67 +60,70 @@ class Question:
 def questions(model: str, listed: Collection[str], absent: Collection[str], root: str) -> Iterator[Question]:
     """Every question to a server with this `model`.
 
-    `listed` are other models that it has, `absent` the SURFACES that it lacks, `root` is the path of its base URL.
+    `listed` are other models that it has, `absent` the SURFACES that it lacks, `root` is the path of its base URL, which
+    tells the dialect.
     """
-    allowed = {model, MODEL, *listed}
+    allowed, dialect = {model, MODEL, *listed}, dialect_of(root)
     for rule in RULES.values():
         why = _of_rule(rule)
         for words, case in rule.rejects.items():
-            reason = why or _of_case(case, allowed, absent)
+            reason = unasked(rule, case, dialect) or why or _of_case(case, allowed, absent)
             yield _refusal(rule, words, with_model(case, model), model, root, reason)
         for number, case in enumerate(rule.accepts):
-            reason = why or _of_case(case, allowed, absent) or _of_accept(case, listed)
-            yield _accept(rule.area, f"{rule.id} {number + 1}", with_model(case, model), reason)
+            reason = unasked(rule, case, dialect) or why or _of_case(case, allowed, absent) or _of_accept(case, listed)
+            yield _accept(rule.area, f"{rule.id} {number + 1}", with_model(case, model), dialect, reason)
     for area, name, case in probes():
-        yield _accept(f"probes: {area}", name, with_model(case, model), "")
+        reason = _of_case(case, allowed, absent)
+        yield _accept(f"probes: {area}", name, with_model(case, model), dialect, reason)
+
+
+def dialect_of(root: str) -> str:
+    """The dialect of a server, by the path of its base URL: what is neither Azure's nor Foundry's is OpenAI's."""
+    return address(f"{root}/responses").dialect
 
 
 def _of_rule(rule: Rule) -> str:
-    if rule.dialects and OPENAI not in rule.dialects:
-        return "said in another dialect"
-    if rule.until:
-        return "not said any more"
     if rule.error.form is not None:
-        return "said in another form"
-    return "assumed, not known" if rule.level == "assumed" else ""
+        return "it is said in another form"
+    return "it is assumed, not known" if rule.level == "assumed" else ""
 
 
-REASONS: tuple[tuple[str, Callable[[Case], Any]], ...] = (
-    ("sent over a WebSocket", lambda step: (step.on or CREATE).startswith("WS ")),
-    ("asked outside of the base URL", lambda step: "!" in (step.on or "")),
-    ("depends on the account", lambda step: step.given is not None),
-    ("takes time that the mock skips", lambda step: step.skip),
-    ("needs a model whose words are scripted", lambda step: step.turns),
-)
-"""Why an example is not asked of any server; the first that holds."""
+def _names(step: Case) -> bool:
+    """Whether an event other than a request names a response."""
+    body = step.body or {}
+    return body.get("type", CREATED) != CREATED and "{" in str(body.get("previous_response_id"))
 
 
+ANOTHER_MODEL = "it is about another model"
 MADE_UP = re.compile(r'"encrypted_content":"|//[\w.]*example\.org|"(?:vs|file|pmpt|cntr|msg)_\w+"|data:image/')
 """What an example that is taken names although no server has it: a ciphertext, an address, an id, half an image."""
 
 
 def _of_accept(case: Case, listed: Collection[str]) -> str:
     if MADE_UP.search(orjson.dumps([step.body for step in (*case.before, case)]).decode()):
-        return "names what no server has"
+        return "it names what no server has"
     on = case.on or CREATE
     unlisted = on.startswith(ONE_MODEL) and on.removeprefix(ONE_MODEL) not in listed
-    return "about another model" if unlisted else ""
+    return ANOTHER_MODEL if unlisted else ""
 
 
 def _of_case(case: Case, allowed: Collection[str], absent: Collection[str]) -> str:
     steps = (*case.before, case)
-    if reason := next((reason for reason, holds in REASONS if any(map(holds, steps))), ""):
-        return reason
+    if any("!" in (step.on or "") for step in steps):
+        return "it is asked outside of the base URL"
+    if any(step.on == SOCKET and _names(step) for step in steps):
+        return "it is about a response while it is made"
     if lacking := next((surface for step in steps for surface in _surfaces(step) if surface in absent), ""):
         return f"the server has no {lacking}"
     named = (step.body.get("model") for step in steps if isinstance(step.body, dict))
-    return "about another model" if any(isinstance(name, str) and name not in allowed for name in named) else ""
+    return ANOTHER_MODEL if any(isinstance(name, str) and name not in allowed for name in named) else ""
 
 
 def _surfaces(step: Case) -> Iterator[str]:
     """The optional endpoints that a request needs: the one it is sent to, and conversations where it goes on with one."""
-    path = (step.on or CREATE).partition(" ")[2].partition("?")[0]
-    yield from (each for each in SURFACES if f"{path}/".startswith(f"{each}/"))
+    on = step.on or CREATE
+    path = on.partition(" ")[2].partition("?")[0]
+    yield from (each for each in SURFACES if each == on or f"{path}/".startswith(f"{each}/"))
     if isinstance(step.body, dict) and "conversation" in step.body:
         yield "/conversations"
 
@@ -138,22 +144,23 @@ def _refusal(rule: Rule, words: str, case: Case, model: str, root: str, reason: 
     made = Question("refusal", rule.area, rule.id, case, reason=reason)
     if reason:
         return made
-    played = play(case)
+    dialect = dialect_of(root)
+    played = play(case, ROOTS[dialect])
     if played.answer.rule != rule.id:
-        return replace(made, reason="depends on the model")
+        return replace(made, reason="it depends on the model" if dialect == OPENAI else FOREIGN)
     # Where nothing else tells of the base URL, the API names the path that was asked.
     said = words.replace(MODEL, model).replace(" /v1/", f" {root}/") if rule.area == "transport" else words
     expected = {"status": played.answer.status, **played.answer.body["error"]}
     return replace(made, words=said, expected=expected, before=_statuses(played))
 
 
-def _accept(area: str, name: str, case: Case, reason: str) -> Question:
+def _accept(area: str, name: str, case: Case, dialect: str, reason: str) -> Question:
     made = Question("accept", area, name, case, reason=reason)
     if reason:
         return made
-    played = play(case)
+    played = play(case, ROOTS[dialect])
     if played.answer.status != 200:
-        return replace(made, reason="depends on the model")
+        return replace(made, reason="it depends on the model" if dialect == OPENAI else FOREIGN)
     return replace(made, before=_statuses(played))
 
 

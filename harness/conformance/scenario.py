@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 from harness.brief import cut
 from harness.conformance.endpoint import Reply
 from harness.exchange import Json
+
+QUESTION = "What is the capital of France? Answer in one word."
 
 
 class Claim(NamedTuple):
@@ -28,6 +31,9 @@ class Server(Protocol):
 
     def ask(self, on: str, body: Json | None = None) -> Reply:
         """The reply to `POST /responses` with this body over the model's name, or to another operation."""
+
+    def connected(self) -> AbstractContextManager[Callable[[Json], Reply]]:
+        """What asks for responses with such bodies over one WebSocket."""
 
 
 class Unanswered(Exception):

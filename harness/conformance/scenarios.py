@@ -1,21 +1,22 @@
-"""Stories of several requests: what a server must say, stream, remember and forget. Each tells claims, true or not."""
+"""Stories of what a server must say and stream. Each tells claims, true or not; `remembered` has those of its state."""
 
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import jsonschema_rs
 
+from harness.conformance.endpoint import Reply
 from harness.conformance.scenario import (
+    QUESTION,
     Claim,
     Server,
+    Step,
     Story,
     answered,
     equal,
-    got,
     id_of,
     items_of,
     refuses,
@@ -27,8 +28,8 @@ from harness.conformance.scenario import (
     why,
 )
 from harness.exchange import Json
+from harness.rules.websocket import SOCKET
 
-QUESTION = "What is the capital of France? Answer in one word."
 CITY: Json = {
     "type": "object",
     "properties": {"city": {"type": "string"}},
@@ -44,14 +45,8 @@ WEATHER: Json = {
 }
 CALLING: Json = {"input": "What is the weather in Paris?", "tools": [WEATHER], "tool_choice": "required"}
 FORMAT: Json = {"text": {"format": {"type": "json_schema", "name": "city", "schema": CITY, "strict": True}}}
-BALLAST = "Remember this list of words: " + " ".join(f"{word} {n}" for n in range(100) for word in ("apple", "river"))
-TURNS = (BALLAST + ". Answer with ok.", "How many lists did I give you? One word.", "Which word was first? One word.")
-TWICE = 1.4
-"""A history that costs so many times the tokens of the same one sent again has parts of it twice."""
-PART = 0.6
-"""One that costs less than this part lacks some of it."""
-POLL = 0.2
-"""Seconds between two looks at a response in the background."""
+RUN: Json = {"type": "custom", "name": "run", "description": "Runs a command."}
+RUNNING: Json = {"input": "Run make.", "tools": [RUN], "tool_choice": {"type": "custom", "name": "run"}}
 
 
 @scenario
@@ -75,15 +70,24 @@ def stream(server: Server) -> Story:
 @scenario
 def tools_streamed(server: Server) -> Story:
     """A call as a stream: its deltas are the arguments."""
-    yield from _streamed(server, CALLING, "response.function_call_arguments.delta", _arguments)
+    yield from _streamed(server, CALLING, "response.function_call_arguments.delta", _of_calls("function", "arguments"))
 
 
-def _arguments(response: Json) -> str:
-    return "".join(str(call.get("arguments")) for call in items_of(response, "function_call"))
+@scenario
+def custom_tool_streamed(server: Server) -> Story:
+    """The same of a tool that takes any text."""
+    yield from _streamed(server, RUNNING, "response.custom_tool_call_input.delta", _of_calls("custom_tool", "input"))
+
+
+def _of_calls(kind: str, member: str) -> Callable[[Json], str]:
+    return lambda response: "".join(str(call.get(member)) for call in items_of(response, f"{kind}_call"))
 
 
 def _streamed(server: Server, body: Json, delta: str, said: Callable[[Json], str]) -> Story:
-    reply = server.ask("POST /responses", {**body, "stream": True})
+    yield from _told(server.ask("POST /responses", {**body, "stream": True}), delta, said)
+
+
+def _told(reply: Reply, delta: str, said: Callable[[Json], str]) -> Story:
     events = reply.recorded.events
     yield Claim("it is answered by a stream", "" if events and reply.taken else why(reply))
     if not events or not reply.taken:
@@ -99,26 +103,42 @@ def _streamed(server: Server, body: Json, delta: str, said: Callable[[Json], str
 @scenario
 def tools(server: Server) -> Story:
     """A call that is required, answered by chain and by replay; one that is not answered is refused."""
-    response = yield from answered(server, CALLING)
-    calls = items_of(response, "function_call")
-    yield Claim(
-        "it calls the tool", "" if calls else f"its output is {[one.get('type') for one in response['output']]}"
-    )
-    if not calls:
-        return
-    call = calls[0]
-    yield equal("the call names the tool", call.get("name"), WEATHER["name"])
-    yield _fits("the arguments keep to the schema of the tool", call.get("arguments"))
-    outputs = [{"type": "function_call_output", "call_id": one.get("call_id"), "output": "18 degrees"} for one in calls]
-    asked = {"tools": [WEATHER]}
-    chained = yield from answered(
-        server, {**asked, "previous_response_id": id_of(response), "input": outputs}, "its output is taken by chain"
-    )
-    yield from spoke(chained)
-    replayed = [user(CALLING["input"]), *response["output"], *outputs]
-    yield from spoke((yield from answered(server, {**asked, "input": replayed}, "its output is taken by replay")))
-    reply = server.ask("POST /responses", {**asked, "previous_response_id": id_of(response), "input": "Well?"})
-    yield refuses("a chain that leaves it unanswered is refused", reply)
+    response, calls = yield from _calls(server, CALLING, "function_call", WEATHER["name"])
+    for call in calls[:1]:
+        yield _fits("the arguments keep to the schema of the tool", call.get("arguments"))
+        yield from _answered_calls(server, CALLING, response, "18 degrees")
+
+
+@scenario
+def custom_tool(server: Server) -> Story:
+    """The same of a tool that takes any text."""
+    response, calls = yield from _calls(server, RUNNING, "custom_tool_call", RUN["name"])
+    for call in calls[:1]:
+        yield Claim("its input is a text", "" if isinstance(call.get("input"), str) else short(call.get("input")))
+        yield from _answered_calls(server, RUNNING, response, "ok")
+
+
+def _calls(server: Server, asked: Json, kind: str, name: str) -> Step:
+    """The response to a request that requires a call, and its calls."""
+    response = yield from answered(server, asked)
+    calls = items_of(response, kind)
+    put_out = [one.get("type") for one in response["output"]]
+    yield Claim("it calls the tool", "" if calls else f"its output is {put_out}")
+    for call in calls[:1]:
+        yield equal("the call names the tool", call.get("name"), name)
+    return response, calls
+
+
+def _answered_calls(server: Server, asked: Json, response: Json, output: str) -> Story:
+    calls = [one for one in response["output"] if str(one.get("type")).endswith("_call")]
+    outputs = [{"type": f"{one['type']}_output", "call_id": one.get("call_id"), "output": output} for one in calls]
+    again, chained = {"tools": asked["tools"]}, {"previous_response_id": id_of(response)}
+    reply = yield from answered(server, {**again, **chained, "input": outputs}, "its output is taken by chain")
+    yield from spoke(reply)
+    replayed = [user(asked["input"]), *response["output"], *outputs]
+    yield from spoke((yield from answered(server, {**again, "input": replayed}, "its output is taken by replay")))
+    unanswered = server.ask("POST /responses", {**again, **chained, "input": "Well?"})
+    yield refuses("a chain that leaves it unanswered is refused", unanswered)
 
 
 def _fits(claim: str, written: Any) -> Claim:
@@ -138,112 +158,17 @@ def structured_output(server: Server) -> Story:
 
 
 @scenario
-def chain(server: Server) -> Story:
-    """A response goes on from another one: it reads all that was said, once, and inherits no instructions."""
-    first = yield from answered(server, {"input": QUESTION, "instructions": "Be brief."})
-    second = yield from answered(
-        server, {"input": "And of Spain?", "previous_response_id": id_of(first)}, "a chain is answered"
-    )
-    yield equal("it names what it goes on from", second.get("previous_response_id"), id_of(first))
-    yield equal("instructions are not inherited", second.get("instructions"), None)
-    yield Claim("it has an id of its own", "" if id_of(second) != id_of(first) else "both are the same")
-
-
-@scenario
-def history(server: Server) -> Story:
-    """The third turn costs the same by chain as by replay: no part of the history is there twice, none is missing."""
-    alone = yield from answered(server, {"input": "hi"})
-    replayed, items, previous, chained = {}, list[Json](), None, {}
-    for turn in TURNS:
-        items.append(user(turn))
-        replayed = yield from answered(server, {"input": items}, "the history is taken as items")
-        items += replayed.get("output") or []
-    for turn in TURNS:
-        chained = yield from answered(
-            server, {"input": turn, "previous_response_id": previous}, "the history is chained"
-        )
-        previous = id_of(chained)
-    yield from _compared(*((each.get("usage") or {}).get("input_tokens") for each in (alone, chained, replayed)))
-
-
-def _compared(alone: Any, chained: Any, replayed: Any) -> Iterator[Claim]:
-    """What the tokens of three responses say of the history; nothing where a server counts none."""
-    if not all(isinstance(cost, int) for cost in (alone, chained, replayed)) or replayed <= alone:
+def websocket(server: Server) -> Story:
+    """Where there is WebSocket mode: a connection goes on from its last response, also when that is not stored."""
+    if server.lacks(SOCKET):
         return
-    times = (chained - alone) / (replayed - alone)
-    cost = f"its third turn reads {chained} tokens by chain, {replayed} by replay, {alone} are read by a turn alone"
-    yield Claim("no part of a chained history is there twice", cost if times > TWICE else "")
-    yield Claim("no part of a chained history is missing", cost if times < PART else "")
-
-
-@scenario
-def retrieve_and_delete(server: Server) -> Story:
-    """A response can be read as it was made, until it is deleted."""
-    made = yield from answered(server, {"input": QUESTION})
-    on = f"/responses/{id_of(made)}"
-    read = yield from got(server, f"GET {on}")
-    for member in ("id", "status", "output", "model", "created_at"):
-        yield equal(f"`{member}` is as it was", read.get(member), made.get(member))
-    gone = yield from got(server, f"DELETE {on}")
-    yield equal("it is deleted", (gone.get("id"), gone.get("deleted")), (id_of(made), True))
-    yield equal("it cannot be read any more", server.ask(f"GET {on}").status, 404)
-    chained = server.ask("POST /responses", {"input": "And?", "previous_response_id": id_of(made)})
-    yield refuses("it cannot be chained to any more", chained)
-
-
-@scenario
-def not_stored(server: Server) -> Story:
-    """A response that is not stored cannot be read, nor chained to."""
-    made = yield from answered(server, {"input": QUESTION, "store": False})
-    yield equal("it says that it is not stored", made.get("store"), False)
-    yield equal("it cannot be read", server.ask(f"GET /responses/{id_of(made)}").status, 404)
-    reply = server.ask("POST /responses", {"input": "And?", "previous_response_id": id_of(made)})
-    yield refuses("it cannot be chained to", reply)
-
-
-@scenario
-def input_items_of_a_response(server: Server) -> Story:
-    """What a response was asked is listed once, newest first unless it is asked otherwise."""
-    texts = ["One.", "Two.", "Three."]
-    made = yield from answered(server, {"input": [user(each) for each in texts]})
-    on = f"GET /responses/{id_of(made)}/input_items"
-    yield equal("newest first", _texts((yield from got(server, on))), texts[::-1])
-    yield equal("in order", _texts((yield from got(server, f"{on}?order=asc"))), texts)
-    page = yield from got(server, f"{on}?order=asc&limit=2")
-    yield equal("a page has what it may", (_texts(page), page.get("has_more")), (texts[:2], True))
-    rest = yield from got(server, f"{on}?order=asc&after={page.get('last_id')}")
-    yield equal("the next page has the rest", (_texts(rest), rest.get("has_more")), (texts[2:], False))
-
-
-def _texts(page: Json) -> list[str]:
-    """The texts of a list of messages."""
-    return [text_of({"output": [item]}) for item in items_of({"output": page.get("data")}, "message")]
-
-
-@scenario
-def conversation(server: Server) -> Story:
-    """Where there are conversations: each holds what was said in it, once and in order."""
-    if server.lacks("/conversations"):
-        return
-    made = yield from got(server, "POST /conversations", {}, "a conversation is made")
-    said: list[str] = []
-    for turn in (QUESTION, "And of Spain?"):
-        response = yield from answered(server, {"input": turn, "conversation": id_of(made)}, "it is spoken in")
-        yield equal("the response names it", response.get("conversation"), {"id": id_of(made)})
-        said += [turn, text_of(response)]
-    page = yield from got(server, f"GET /conversations/{id_of(made)}/items?order=asc")
-    yield equal("its items are what was said", _texts(page), said)
-    yield from got(server, f"DELETE /conversations/{id_of(made)}")
-    yield equal("it is gone", server.ask(f"GET /conversations/{id_of(made)}").status, 404)
-
-
-@scenario
-def background(server: Server) -> Story:
-    """A response in the background is there at once, and comes to its end."""
-    made = yield from answered(server, {"input": QUESTION, "background": True})
-    yield equal("it says so", made.get("background"), True)
-    until = time.monotonic() + server.timeout
-    while made.get("status") in ("queued", "in_progress") and time.monotonic() < until:
-        time.sleep(POLL)
-        made = server.ask(f"GET /responses/{id_of(made)}").body or {}
-    yield from spoke(made)
+    alone = {"input": QUESTION, "store": False}
+    with server.connected() as ask:
+        first = ask(alone)
+        yield from _told(first, "response.output_text.delta", text_of)
+        yield refuses("a request is refused as over HTTP", ask({"input": QUESTION, "temperature": 9}))
+        goes_on = {**alone, "previous_response_id": id_of(first.body or {})}
+        with server.connected() as elsewhere:
+            yield refuses("what is not stored is not known to another connection", elsewhere(goes_on))
+        second = ask(goes_on)
+        yield Claim("after a refusal the connection goes on from it", "" if second.taken else why(second))

@@ -24,6 +24,9 @@ LONGEST = 300
 DISTINCT = 2000
 """Findings about answers that are listed; more are counted only."""
 FORMS = ("answers", "streams", "errors")
+KINDS = ("refusal", "accept", "scenario", *FORMS)
+"""What findings are about, in the order in which they are told."""
+_ORDER = ("area", "name", "claim", "on", "at", "message", "request")
 _INDEX = re.compile(r"\[\d+\]")
 
 
@@ -72,6 +75,14 @@ class Score:
         self.claims.setdefault(scenario, Counter())["false" if problem else "true"] += 1
         if problem:
             self.findings.append({"kind": "scenario", "area": scenario, "claim": claim, "message": problem})
+
+    def sort(self) -> None:
+        """Put all in an order that does not depend on who was asked first."""
+        for counts in (self.refusals, self.accepts, self.claims):
+            ordered = sorted(counts.items())
+            counts.clear()
+            counts.update(ordered)
+        self.findings.sort(key=lambda found: (KINDS.index(found["kind"]), *(str(found.get(name)) for name in _ORDER)))
 
     @property
     def sections(self) -> dict[str, tuple[int, int]]:

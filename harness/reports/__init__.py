@@ -16,12 +16,21 @@ FORMS: Mapping[str, str] = {".json": "merged", ".html": "html", ".xml": "junit",
 """The module that writes a form: its `written(report)` is the whole text."""
 ACTIONS = "GITHUB_ACTIONS"
 """The environment variable that says that annotations are read."""
+CHECKOUT = "GITHUB_WORKSPACE"
+"""The environment variable of the folder that code hosts name files from."""
 
 
 def written(report: Report, suffix: str) -> str:
     """A report in the form of a suffix."""
     text: str = import_module(f"{__name__}.{FORMS[suffix]}").written(report)
     return text
+
+
+def unwritable(file: Path) -> str:
+    """Why no report can be written to a file; empty when one can."""
+    if file.suffix not in FORMS:
+        return f"its suffix must be one of {' '.join(FORMS)}."
+    return "" if file.absolute().parent.is_dir() else f"there is no folder {file.parent}. Make it first."
 
 
 def write(report: Report, file: Path, suffix: str) -> None:

@@ -14,7 +14,8 @@ def commands(report: Report) -> Iterator[str]:
     """A line for each of the first findings that were not expected."""
     pairs = report.unexpected
     for trial, found in pairs[:MOST]:
-        named = {"file": trial.file, "line": str(trial.line), "title": found.title}
+        file, line = trial.place(found)
+        named = {"file": file, "line": str(line), "title": found.title}
         members = ",".join(f"{name}={_member(value)}" for name, value in named.items())
         yield f"::error {members}::{_text(found.text)}"
     if (hidden := len(pairs) - MOST) > 0:

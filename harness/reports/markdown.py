@@ -38,7 +38,7 @@ def _to_mend(pairs: Sequence[tuple[Trial, Found]]) -> Iterator[str]:
         return
     yield "\n| test | what | where | fix |\n|---|---|---|---|"
     for trial, found in pairs[:MOST]:
-        test = f"{trial.file}:{trial.line} {trial.id.rpartition('::')[2]}"
+        test = f"{':'.join(map(str, trial.place(found)))} {trial.id.rpartition('::')[2]}"
         cells = (test, f"{found.title}: {found.message}", found.place, found.fix)
         yield f"| {' | '.join(map(_flat, cells))} |"
     if (hidden := len(pairs) - MOST) > 0:

@@ -40,7 +40,7 @@ def read(file: Path) -> Report:
     return _report(told)
 
 
-_WANTED = "Give a file that pytest --harness-report=FILE.json wrote."
+_WANTED = "Give a file that pytest --harness-report=FILE.json or harness verify --report FILE.json wrote."
 
 
 @cache

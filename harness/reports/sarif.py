@@ -17,6 +17,8 @@ _KINDS = {
     "loss": "A client lost something of what was said.",
     "unanswered": "A request that no turn of the script answers.",
     "unused": "A turn of the script that no request took.",
+    "disagreement": "A recorded exchange and the contract do not agree.",
+    "unreadable": "A recording that could not be read to its end.",
 }
 
 
@@ -54,9 +56,10 @@ def _rule(found: Found) -> Json:
 
 
 def _result(trial: Trial, found: Found, index: int) -> Json:
+    file, line = trial.place(found)
     place = {
-        "artifactLocation": {"uri": quote(trial.file), "uriBaseId": "%SRCROOT%"},
-        "region": {"startLine": trial.line},
+        "artifactLocation": {"uri": quote(file), "uriBaseId": "%SRCROOT%"},
+        "region": {"startLine": line},
     }
     mark = "\n".join([trial.id, _id(found), found.at, found.message])
     return {

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from typer.testing import CliRunner
 
@@ -18,13 +19,19 @@ from harness.errors import ConfigError
 from harness.faults import pause
 from harness.items import message
 from harness.mock import Mock
-from harness.recorder import load
+from harness.recorder import load, recording
 from harness.replaying import Player, loaded
+from harness.scrubbing import scrubbed
+from harness.take import Header, Take
 from harness.tape import read
+from harness.taping import taping
 from harness.world import World
 from tests.clients.cells import found
 from tests.clients.environments import prepared
-from tests.unit.live import over_tls, serving
+from tests.servers.__main__ import started
+from tests.servers.kinds import KINDS, Start
+from tests.unit.live import behind_tls, over_tls, recorded, serving
+from tests.unit.test_cli import free_port
 
 KEY = "sk-any-language-0123456789"
 TOLD = ["Once ", "upon ", "a ", "time."]
@@ -155,3 +162,91 @@ def _plain(value: Any) -> Any:
             if name not in ("id", "item_id", "previous_response_id")
         }
     return [_plain(inner) for inner in value] if isinstance(value, list) else value
+
+
+@pytest.fixture(scope="module")
+def foreign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server of somebody else that speaks the API, over TLS."""
+    kind = KINDS["aimock"]
+    try:
+        made = prepared(kind.environment)
+    except ConfigError as problem:
+        pytest.skip(f"npm packages cannot be installed: {problem}")
+    port = free_port()
+    begin = Start(made, tmp_path_factory.mktemp("aimock"), port, "")
+    with started(kind, begin), behind_tls(port, tmp_path_factory) as origin:
+        yield f"{origin}/v1"
+
+
+TOOLS = [
+    {
+        "type": "function",
+        "name": "get_weather",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+        "strict": False,
+    }
+]
+ASKED: list[tuple[str, str, Any]] = [
+    ("POST", "/responses", {"model": "gpt-4.1", "input": "What is the capital of France?"}),
+    ("POST", "/responses", {"model": "gpt-4.1", "input": "weather in Paris", "stream": True, "tools": TOOLS}),
+    ("POST", "/responses", {"model": "gpt-4.1", "input": "And now?", "stream": True}),
+    ("POST", "/responses", "{broken"),
+    ("GET", "/models", None),
+    ("GET", "/nowhere", None),
+]
+
+
+def heard(base_url: str) -> list[tuple[int, str, list[bytes]]]:
+    """What a client gets for each of these: status, type, and the body in the pieces in which it came."""
+    got = []
+    with httpx2.Client(timeout=20, headers={"authorization": f"Bearer {KEY}"}) as client:
+        for method, path, body in ASKED:
+            sent = body.encode() if isinstance(body, str) else None if body is None else json.dumps(body).encode()
+            headers = {"content-type": "application/json"} if sent else {}
+            with client.stream(method, f"{base_url}{path}", content=sent, headers=headers) as answer:
+                got.append((answer.status_code, answer.headers.get("content-type", ""), [*answer.iter_raw()]))
+    return got
+
+
+def by_proxy(upstream: str, file: Path) -> list[Any]:
+    with recorded(upstream) as front, recording(file, Header(), secrets=[KEY]) as cassette:
+        got = heard(f"{front.origin}{front.root}")
+        cassette.takes = front.takes(len(ASKED))
+    return got
+
+
+def in_process(upstream: str, file: Path) -> list[Any]:
+    with taping(file, "all", secrets=[KEY]) as tape:
+        got = heard(upstream)
+    assert tape.faults == []
+    return got
+
+
+def played_by_server(upstream: str, file: Path) -> list[Any]:
+    with serving(Player(loaded(file))) as origin:
+        return heard(f"{origin}/v1")
+
+
+def played_in_process(upstream: str, file: Path) -> list[Any]:
+    with taping(file):
+        return heard(upstream)
+
+
+@pytest.mark.parametrize("play", [played_by_server, played_in_process])
+@pytest.mark.parametrize("record", [by_proxy, in_process])
+def test_a_foreign_server_over_tls_is_played_byte_for_byte(record, play, foreign, tmp_path):
+    told = record(foreign, file := tmp_path / "it.yaml")
+    assert [status for status, _, _ in told] == [200, 200, 200, 400, 200, 404]
+    assert all(len(told[number][2]) > 1 for number in (1, 2))
+    again = play(foreign, file)
+    assert [(status, kind) for status, kind, _ in again] == [(status, kind) for status, kind, _ in told]
+    assert [b"".join(pieces) for _, _, pieces in again] == [masked(*one) for one in told]
+    if play is played_in_process:
+        assert [[*map(len, pieces)] for _, _, pieces in again] == [[*map(len, pieces)] for _, _, pieces in told]
+
+
+def masked(status: int, kind: str, pieces: Sequence[bytes]) -> bytes:
+    """What an answer becomes in a cassette: ids are others, everything else is the same."""
+    chunks = tuple((0.0, piece) for piece in pieces)
+    take = Take("GET", "/", status=status, answer_headers={"content-type": kind}, chunks=chunks)
+    return scrubbed([take])[0].answer

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
+import httpx
 import orjson
 import pytest
-import vcr.persisters.filesystem
-import vcr.serializers.yamlserializer
+import vcr
+from vcr.record_mode import RecordMode
 
 from harness import evidence
 from harness.cases import OK
@@ -18,18 +21,28 @@ from harness.exchange import Answer, Request
 from harness.mock import ROOT, Mock
 from harness.operation import find
 from harness.organization import Organization, RateLimit
+from harness.proof import header
 from harness.recall import remember
+from harness.recorder import load
 from harness.rule import RULES
+from harness.session import Session
+from harness.take import CLIENT
 from harness.world import World
 
 CASSETTES = evidence.load()
+FILES = [
+    *sorted(evidence.directory().rglob("*.yaml")),
+    *sorted((Path(__file__).parents[1] / "cassettes").glob("*.yaml")),
+]
 KEY = "sk-evidence"
 
 
-def sent(interaction: Interaction) -> bytes:
-    """The body as it travels: a text is sent as it stands, anything else as JSON."""
-    body = interaction.body
-    return body.encode() if isinstance(body, str) else b"" if body is None else orjson.dumps(body)
+def path(interaction: Interaction) -> str:
+    return urlsplit(interaction.take.uri).path
+
+
+def query(interaction: Interaction) -> dict[str, str]:
+    return dict(parse_qsl(urlsplit(interaction.take.uri).query, keep_blank_values=True))
 
 
 def account(interaction: Interaction) -> Organization:
@@ -42,18 +55,38 @@ def account(interaction: Interaction) -> Organization:
 def ask(mock: Mock, world: World, interaction: Interaction) -> Answer:
     """What the mock says to a request, in the account and with the key that its origin names."""
     key = KEY if interaction.origin.key is None else interaction.origin.key
-    headers = {**interaction.headers, **({"authorization": f"Bearer {key}"} if key else {})}
+    headers = {**interaction.take.headers, **({"authorization": f"Bearer {key}"} if key else {})}
     world.account = account(interaction)
-    return mock.handle(interaction.method, interaction.path, headers, interaction.query, sent(interaction))
+    if interaction.take.frames:
+        return told(mock, world, interaction, headers)
+    return mock.handle(interaction.take.method, path(interaction), headers, query(interaction), interaction.take.body)
+
+
+def told(mock: Mock, world: World, interaction: Interaction, headers: dict[str, str]) -> Answer:
+    """What the mock says to the last event of a WebSocket; the time between its frames passes in the World."""
+    session = mock.socket(path(interaction), headers, query(interaction))
+    assert isinstance(session, Session)
+    began = 0.0
+    for at, side, text in interaction.take.frames:
+        if side == CLIENT:
+            world.skip(int(at - began))
+            began = at
+            session.receive(text)
+    return world.exchanges[-1].answer
 
 
 def stored(world: World, interaction: Interaction) -> None:
     """Let a World remember what was stored before."""
-    path = interaction.path.removeprefix(ROOT)
-    operation, params, _ = find(interaction.method, path)
-    assert operation, path
+    below = path(interaction).removeprefix(ROOT)
+    operation, params, _ = find(interaction.take.method, below)
+    assert operation, below
     request = Request(
-        interaction.method, path, body=interaction.body, params=params, operation=operation.id, schema=operation.body
+        interaction.take.method,
+        path,
+        body=orjson.loads(interaction.take.body or b"null"),
+        params=params,
+        operation=operation.id,
+        schema=operation.body,
     )
     remember(world, request, interaction.answer)
 
@@ -112,13 +145,29 @@ def test_every_rule_with_a_dated_public_source_has_a_cassette() -> None:
     assert left == []
 
 
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_plain_vcrpy_plays_it(file: Path) -> None:
+    takes = [take for take in load(file).takes if not take.frames]
+    with vcr.VCR().use_cassette(str(file), record_mode=RecordMode.NONE) as played, httpx.Client() as client:
+        for take in takes:
+            answer = client.request(take.method, take.uri, content=take.body, headers=take.headers)
+            assert answer.status_code == take.status
+            assert said(answer.content) == said(take.answer)
+    assert played.play_count == len(takes)
+
+
+def said(body: bytes) -> Any:
+    """What a body says, however its JSON is spelled."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return body
+
+
 @pytest.mark.parametrize("cassette", CASSETTES.values(), ids=list(CASSETTES))
-def test_vcrpy_reads_it(cassette: Cassette) -> None:
-    requests, responses, *_ = vcr.persisters.filesystem.FilesystemPersister.load_cassette(
-        cassette.file, vcr.serializers.yamlserializer
-    )
-    assert [one.path for one in requests] == [one.path for one in cassette.interactions]
-    assert [one["status"]["code"] for one in responses] == [one.status for one in cassette.interactions]
+def test_its_header_says_what_it_is_evidence_of(cassette: Cassette) -> None:
+    takes = [one.take for one in cassette.interactions]
+    assert load(cassette.file).header == header(cassette.rule, takes)
 
 
 @pytest.mark.parametrize("cassette", CASSETTES.values(), ids=list(CASSETTES))

@@ -92,11 +92,12 @@ def test_one():
         assert client.responses.create(model="gpt-4.1", input="hi").output_text == "hello"
 """).assert_outcomes(passed=1)
 
-    def test_a_miss_fails_the_test_with_a_diff_and_the_way_to_record_it(self, run: Run):
-        result = run("""
+    @pytest.mark.parametrize("expected", ["with pytest.raises(openai.APIStatusError):", "if True:"])
+    def test_a_miss_fails_the_test_with_a_diff_and_the_way_to_record_it(self, run: Run, expected: str):
+        result = run(f"""
 @pytest.mark.cassette("weather/one")
 def test_one(client):
-    with pytest.raises(openai.APIStatusError):
+    {expected}
         client.responses.create(model="gpt-4.1", input="ho")
 """)
         result.assert_outcomes(failed=1)
@@ -154,7 +155,7 @@ def test_one(mock, client, cassette):
         file.write_text(file.read_text(encoding="utf-8").replace("format: 1", "format: 9"), encoding="utf-8")
         result = run(ONE)
         result.assert_outcomes(errors=1)
-        result.stdout.fnmatch_lines(["*one.yaml: it has format 9, and this harness reads up to 1.*", "Record it: *"])
+        result.stdout.fnmatch_lines(["*one.yaml: its format is 9, and this harness reads up to 1;*", "Record it: *"])
 
 
 class TestRecord:
@@ -247,6 +248,7 @@ def test_a_cassette_and_a_script_are_two_things(run: Run):
             {"AZURE_AI_PROJECT_ENDPOINT": "https://acme.services.ai.azure.com/api/projects/moon"},
         ),
         ("http://127.0.0.1:1/v1/responses", {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}),
+        ("https://gateway.example/llm/v1/responses", {"OPENAI_BASE_URL": "https://gateway.example/llm/v1"}),
     ],
 )
 def test_a_replay_leads_clients_of_each_dialect(run: Run, pytester, uri, variables):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
+import ssl
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -69,6 +71,46 @@ def over_tls(app: Any, factory: pytest.TempPathFactory) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch, serving(app, tls) as origin:
         patch.setenv("SSL_CERT_FILE", str(tls.file))
         yield origin
+
+
+@contextmanager
+def behind_tls(port: int, factory: pytest.TempPathFactory) -> Iterator[str]:
+    """What listens on a port of this machine, over TLS; yields its origin."""
+    tls = certificate(factory.mktemp("tls"))
+    secure = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    secure.load_cert_chain(tls.file, tls.key)
+    loop = asyncio.new_event_loop()
+
+    async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while data := await source.read(65536):
+                sink.write(data)
+                await sink.drain()
+        sink.close()
+
+    async def accept(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        inner, outer = await asyncio.open_connection("127.0.0.1", port)
+        await asyncio.gather(pump(source, outer), pump(inner, sink))
+
+    server = loop.run_until_complete(asyncio.start_server(accept, "127.0.0.1", 0, ssl=secure))
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+
+    async def stop() -> None:
+        server.close()
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
+        await asyncio.sleep(0.1)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(tls.file))
+        try:
+            yield f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        finally:
+            asyncio.run_coroutine_threadsafe(stop(), loop).result(10)
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join(10)
+            loop.close()
 
 
 class Front(NamedTuple):

@@ -28,3 +28,9 @@ def test_only_what_a_model_answers_costs_tokens(method: str, path: str, body: by
 def test_budgets_add_up_and_read_as_a_sentence() -> None:
     assert str(total([Budget(1, 10, 16), Budget(1, 1000)])) == "2 calls, at most about 1,010 tokens in and 16 out"
     assert str(total([Budget(1)])) == "1 call, at most about 0 tokens in and 0 out"
+
+
+def test_what_it_cost_before_is_the_least_that_it_costs_again() -> None:
+    cost = Budget(1, 10, 500)
+    assert cost.at_least({"input_tokens": 900, "output_tokens": 20}) == Budget(1, 900, 500)
+    assert cost.at_least({"input_tokens": None, "output_tokens": 700}) == Budget(1, 10, 700)

@@ -30,6 +30,7 @@ from harness.take import Take
 from harness.tape import read
 from harness.world import World
 from tests.unit.live import serving
+from tests.unit.liveapi import live as live_api
 from tests.unit.test_cli import free_port
 from tests.unit.test_server import settled
 
@@ -185,6 +186,23 @@ class TestAValidatingProxy:
         assert (checked.exit_code, strict.exit_code) == (0, 1)
         for part in ("the contract refuses it (invalid_type)", "refusals.different", "recorded  400 Bad input."):
             assert part in checked.stderr
+
+    def test_finds_where_the_mock_would_have_answered_otherwise(self, mock, tmp_path, monkeypatch):
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+        def change(method: str, path: str, body: Any) -> Any:
+            raw = json.dumps(body).encode()
+            said = mock.handle(method, path, {"authorization": f"Bearer {KEY}"}, {}, raw)
+            return 200, {}, said.body | {"truncation": "auto"}
+
+        with live_api(change) as (url, _):
+            checked = record(url, tmp_path / "a.yaml", "--check")
+            strict = record(url, tmp_path / "a.yaml", "--strict")
+        mock.close(KEY)
+        assert (checked.exit_code, strict.exit_code) == (0, 1)
+        assert re.search(r"^respelled +1 +- +1 ", checked.stderr, re.M)
+        told = f"respelled.different  {tmp_path / 'a.yaml'}#1\n  truncation\n    recorded  'auto'\n    mock      'disabled'"
+        assert told in checked.stderr
 
 
 @contextlib.contextmanager

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import random
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,9 @@ import vcr
 from typer.testing import CliRunner, Result
 
 from harness.cli import app
+from harness.cli.app import DRAWN_EVERY, progress
 from harness.schema import directory
+from harness.verify import verify
 from tests.unit.recordings import HI, KEY, exchange, recorded, tape
 
 ROOT = Path(__file__).parents[2]
@@ -172,3 +176,30 @@ def peak(file: Path) -> int:
     code += "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code, "verify", file], capture_output=True, text=True, check=True)
     return int(done.stderr.split()[-1])
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class TestProgress:
+    @pytest.mark.parametrize("stream", [io.StringIO, Terminal])
+    def test_a_bar_is_drawn_on_a_terminal_only(
+        self, stream: type[io.StringIO], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setattr(sys, "stderr", drawn := stream())
+        with progress("judging") as tell:
+            for done in (1, 2):
+                tell(done, 2)
+                time.sleep(2 * DRAWN_EVERY)
+        assert ("judging" in drawn.getvalue(), "100%" in drawn.getvalue()) == (stream is Terminal,) * 2
+
+    @pytest.mark.parametrize("jobs", [1, 2])
+    def test_each_file_is_told(self, tmp_path: Path, jobs: int) -> None:
+        files = [tape(tmp_path, recorded(HI), name) for name in ("a.jsonl", "b.jsonl")]
+        (spools := tmp_path / "spools").mkdir()
+        told: list[tuple[int, int]] = []
+        verify(files, spools, jobs, progress=lambda done, total: told.append((done, total)))
+        assert told == [(1, 2), (2, 2)]

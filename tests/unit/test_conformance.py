@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import jsonschema
 import pytest
 from typer.testing import CliRunner, Result
+from websockets.sync.server import serve
 
 from harness.cases import play
 from harness.cli import app
 from harness.conformance import examine as examining
+from harness.conformance import socket as sockets
 from harness.conformance.endpoint import Endpoint
 from harness.conformance.examine import examine
-from harness.conformance.probes import ITEMS, probes
+from harness.conformance.probes import ITEMS, STORED, probes
 from harness.conformance.questions import SURFACES, questions
+from harness.conformance.scenario import SCENARIOS, told
 from harness.conformance.score import document, lines
+from harness.conformance.socket import Socket
 from harness.errors import ConfigError
 from harness.fallback import small_talk
 from harness.mock import Mock
-from harness.schema import directory
+from harness.schema import directory, load
 from harness.server import serving
 
 KEY = "sk-conformance-0123456789"
@@ -172,6 +178,24 @@ class TestARightServer:
         assert KEY not in shown.output + whole.output
         assert (shown.exit_code, whole.exit_code) == (1, 1)
 
+    @pytest.mark.parametrize("root", ["/openai/v1", "/api/projects/p/openai/v1"])
+    def test_a_server_of_azure_or_foundry_is_known_by_its_path(self, right: str, root: str) -> None:
+        score = examine(right.replace("/v1", root), jobs=2)
+        assert score.findings == []
+        assert score.left_out["it is said in another form"] > 5
+        assert "there is no WS /responses" in "\n".join(lines(score, KEY))
+
+    def test_a_key_of_azure_is_sent_as_such(self) -> None:
+        seen = set()
+
+        def note(method: str, path: str, headers: Any, raw: bytes) -> Reply:
+            seen.add((headers.get("authorization"), headers.get("api-key")))
+            return 401, JSON, b'{"error": {"message": "No."}}'
+
+        with server(note) as url, pytest.raises(ConfigError, match="refuses the key"):
+            examine(url.replace("/v1", "/openai/v1"), key=KEY)
+        assert seen == {(None, KEY)}
+
 
 class TestAWrongServer:
     @pytest.mark.parametrize(
@@ -224,6 +248,37 @@ class TestAWrongServer:
 
         with server(mocked(change)) as url:
             assert "no part of a chained history is there twice" in kinds(examine(url, jobs=2))
+
+    def test_a_history_that_is_listed_twice(self) -> None:
+        def change(method: str, path: str, body: Any) -> Any:
+            return {**body, "data": body["data"] * 2} if path.endswith("/input_items") and "data" in body else body
+
+        with server(mocked(change)) as url:
+            assert "no part of it is listed twice" in kinds(examine(url, jobs=2))
+
+    def test_what_runs_in_the_background_is_not_cancelled_nor_resumed(self) -> None:
+        answer = mocked()
+
+        def deaf(method: str, path: str, headers: Any, raw: bytes) -> Reply:
+            if path.endswith("/cancel"):
+                return 500, JSON, b"{}"
+            return answer(method, path.partition("?")[0], headers, raw)
+
+        with server(deaf) as url:
+            found = kinds(examine(url, jobs=2))
+        assert found >= {"it is cancelled, or was done before", "it goes on after the number that the client has"}
+
+    def test_a_custom_tool_that_is_not_called(self) -> None:
+        def change(method: str, path: str, body: Any) -> Any:
+            text = json.dumps(body).replace('"custom_tool_call"', '"message"')
+            return json.loads(text.replace("custom_tool_call_input.delta", "output_text.delta"))
+
+        with server(mocked(change)) as url:
+            score = examine(url, jobs=2)
+        assert score.claims["custom tool"]["false"] == 1
+        assert "it has deltas" in {
+            each["claim"] for each in score.findings if each.get("area") == "custom tool streamed"
+        }
 
     def test_a_member_that_is_missing_is_told_once(self) -> None:
         def change(method: str, path: str, body: Any) -> Any:
@@ -323,6 +378,17 @@ class TestNoSuchServer:
         assert result.exit_code == 2
         assert said in result.stderr
 
+    def test_one_that_is_elsewhere(self) -> None:
+        with server(lambda *_: (308, {"location": "https://a.test/v1?key=x"}, b"")) as url:
+            result = run("--server", url)
+        assert result.exit_code == 2
+        assert "it leads elsewhere (308), to https://a.test/v1. Give the base URL" in result.stderr
+
+    def test_a_key_that_cannot_be_sent_is_not_shown(self, right: str) -> None:
+        result = run("--server", right, "--key-env", "OWN", OWN=f"{KEY}\nx-more: 1")
+        assert (result.exit_code, KEY in result.output) == (2, False)
+        assert "the key has a line break or another control character: give the key alone." in result.stderr
+
     def test_one_without_the_model(self) -> None:
         body = b'{"error": {"message": "The model does not exist", "code": "model_not_found"}}'
         with server(lambda *_: (404, JSON, body)) as url:
@@ -357,6 +423,29 @@ class TestNoSuchServer:
         assert time.monotonic() - began < 2
         assert reply.fault.startswith("no whole answer within 0.4 s, after")
 
+    def test_one_whose_answers_never_end_stops_the_examination(self) -> None:
+        class Endless(Handler):
+            asked = 0
+
+            answer = staticmethod(mocked())
+
+            def _do(self) -> None:
+                Endless.asked += 1
+                if Endless.asked < 20:
+                    super()._do()
+                    return
+                self.send_response(200)
+                self.send_header("content-type", "text/event-stream")
+                self.end_headers()
+                time.sleep(2)
+
+            do_GET = do_POST = _do  # noqa: N815  (as http.server has it)
+
+        with running(Endless) as url:
+            score = examine(f"{url}/v1", timeout=0.2)
+        assert score.stopped == f"{examining.FAULTS} requests in a row were not answered"
+        assert Endless.asked < 20 + 2 * examining.FAULTS
+
     def test_one_that_dies_stops_the_examination(self) -> None:
         answer, asked = mocked(), []
 
@@ -382,6 +471,101 @@ class TestNoSuchServer:
         assert "give a base URL" in result.stderr
 
 
+@contextmanager
+def over_sockets(talk: Callable[[Any], None], refuse: int | None = None) -> Iterator[str]:
+    """The base URL of a server that talks so over each WebSocket, or refuses all with a status."""
+
+    def check(connection: Any, request: Any) -> Any:
+        return None if refuse is None else connection.respond(refuse, "No.\n")
+
+    with serve(talk, "127.0.0.1", 0, process_request=check) as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{made.socket.getsockname()[1]}/v1"
+        made.shutdown()
+
+
+def asked(url: str, timeout: float = 5.0) -> Any:
+    with closing(Socket(url, {"authorization": f"Bearer {KEY}"}, timeout)) as socket:
+        return socket.ask(b'{"type": "response.create"}')
+
+
+class TestSockets:
+    def test_each_event_is_answered_as_http_would(self, right: str) -> None:
+        with closing(Socket(right, {"authorization": f"Bearer {KEY}"}, 5.0)) as socket:
+            good, bad = (
+                socket.ask(json.dumps({"type": "response.create", "model": "gpt-4.1", **more}).encode())
+                for more in ({"input": "hi", "stream_id": "a"}, {"input": "hi", "temperature": 9})
+            )
+        assert (good.status, good.body["status"], good.taken) == (200, "completed", True)
+        assert "stream_id" not in good.recorded.events[0]
+        assert (bad.status, bad.body["error"]["param"]) == (400, "temperature")
+
+    def test_a_refused_upgrade_is_an_answer(self) -> None:
+        with over_sockets(lambda connection: None, refuse=403) as url:
+            assert asked(url).status == 403
+
+    def test_nobody_there(self) -> None:
+        assert asked("http://127.0.0.1:9/v1").fault == "the connection is refused"
+
+    @pytest.mark.parametrize(
+        ("talk", "fault"),
+        [
+            (lambda connection: connection.recv(), "the connection is closed (ConnectionClosedOK)"),
+            (lambda connection: time.sleep(0.5), "no whole answer in time"),
+            (lambda connection: connection.send("[]") or time.sleep(0.5), "no whole answer in time"),
+            (lambda connection: connection.send(b"\xff") or time.sleep(0.5), "the connection is closed ("),
+            (lambda connection: [connection.send("{}") for _ in range(200)], "it has more than 100 events"),
+        ],
+    )
+    def test_an_answer_that_does_not_end_says_why(
+        self, talk: Callable[[Any], None], fault: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sockets, "MOST", 100)
+        with over_sockets(talk) as url:
+            reply = asked(url, 0.2)
+        assert reply.fault.startswith(fault)
+        assert not reply.taken
+
+    def test_a_connection_that_remembers_nothing_is_told(self) -> None:
+        made = {"id": "resp_1", "status": "completed", "output": []}
+
+        def forgetful(connection: Any) -> None:
+            for text in connection:
+                event = json.loads(text)
+                error = {"type": "error", "status": 400, "error": {"message": "No.", "code": None}}
+                refused = "previous_response_id" in event or event.get("temperature") == 9
+                connection.send(json.dumps(error if refused else {"type": "response.completed", "response": made}))
+
+        with over_sockets(forgetful) as url:
+            claims = {each.claim: each.problem for each in told(SCENARIOS["websocket"], Talking(url))}
+        assert claims["a request is refused as over HTTP"] == ""
+        assert claims["what is not stored is not known to another connection"] == ""
+        assert claims["after a refusal the connection goes on from it"].startswith("400")
+
+    def test_where_there_is_none_nothing_is_claimed(self) -> None:
+        assert list(told(SCENARIOS["websocket"], Talking("", absent=True))) == []
+
+
+@dataclass
+class Talking:
+    """A server of which only WebSocket mode is asked."""
+
+    url: str
+    absent: bool = False
+    timeout: float = 5.0
+
+    def lacks(self, surface: str) -> bool:
+        return self.absent
+
+    def ask(self, on: str, body: Any = None) -> Any:
+        raise AssertionError(on)
+
+    @contextmanager
+    def connected(self) -> Iterator[Callable[[Any], Any]]:
+        with closing(Socket(self.url, {}, self.timeout)) as socket:
+            yield lambda body: socket.ask(json.dumps({"type": "response.create", **body}).encode())
+
+
 class TestOptions:
     @pytest.mark.parametrize(
         "arguments",
@@ -398,6 +582,29 @@ class TestOptions:
         assert run(*arguments).exit_code == 2
 
 
+SOME_MODELS = {
+    *("additional_tools", "agent_message", "configuration_update", "multi_agent_call", "multi_agent_call_output"),
+    *("compaction_trigger", "computer_call", "computer_call_output", "program", "program_output", "reasoning"),
+    *("tool_search_call", "tool_search_output"),
+}
+"""Items that the rules about them ask of servers with a fitting model, or that only a beta takes."""
+
+
+def kinds_of_items() -> set[str]:
+    """The types of all items that a request may have."""
+    root = load("CreateResponse")
+
+    def types(schema: Any) -> Iterator[str]:
+        if "$ref" in schema:
+            schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
+        for one in schema.get("anyOf", schema.get("oneOf", ())):
+            yield from types(one)
+        yield json.dumps(schema.get("properties", {}).get("type"))
+
+    _, listed = root["properties"]["input"]["anyOf"]
+    return set(re.findall(r'"const": "(\w+)"', " ".join(types(listed["items"]))))
+
+
 class TestQuestions:
     @pytest.mark.parametrize(("name", "case"), [(f"{area} {name}", case) for area, name, case in probes()])
     def test_the_mock_takes_every_probe(self, name: str, case: Any) -> None:
@@ -405,13 +612,19 @@ class TestQuestions:
 
     def test_there_is_a_probe_of_each_kind_that_a_client_runs_itself(self) -> None:
         sent = {item.get("type") for items in ITEMS.values() for item in items}
+        assert {"item_reference", "compaction"} == set(STORED)
         assert sent >= {
             f"{kind}_output" for kind in ("function_call", "custom_tool_call", "shell_call", "apply_patch_call")
         }
 
+    def test_each_kind_of_input_item_is_probed_unless_only_some_models_take_it(self) -> None:
+        cases = [*({"input": items} for items in ITEMS.values()), *(case.body for case in STORED.values())]
+        probed = {item.get("type", "message") for body in cases for item in body["input"]}
+        assert kinds_of_items() - probed == SOME_MODELS
+
     def test_what_no_server_can_be_asked_is_left_out_with_a_reason(self) -> None:
         reasons = {each.reason for each in questions("gpt-4.1", (), ("/files",), "/v1") if each.reason}
-        assert reasons >= {"said in another dialect", "depends on the account", "takes time that the mock skips"}
+        assert reasons >= {"it is another provider's", "it needs an account of its own", "time has to pass"}
         assert "the server has no /files" in reasons
 
     def test_the_path_in_a_refusal_is_that_of_the_server(self) -> None:
@@ -426,4 +639,4 @@ class TestQuestions:
 
     def test_what_depends_on_the_model_is_left_out(self) -> None:
         asked = {each.name: each.reason for each in questions("a-deployment", (), (), "/v1")}
-        assert asked["encrypted_content_unsupported"] == "depends on the model"
+        assert asked["encrypted_content_unsupported"] == "it depends on the model"

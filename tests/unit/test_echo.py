@@ -123,7 +123,9 @@ def echoed(*tools: Json, input: Any = "hi", model: str = "gpt-5.6-sol") -> list[
             },
         ),
         ({"type": "apply_patch"}, {"type": "apply_patch"}),
-        ({"type": "custom", "name": "c"}, {"type": "custom", "name": "c"}),
+        ({"type": "custom", "name": "c"}, {"type": "custom", "name": "c", "format": {"type": "text"}}),
+        ({**F, "parameters": {}}, SAID_OF_F),
+        ({**F, "description": ""}, SAID_OF_F),
     ],
     ids=lambda value: value.get("type", "") if isinstance(value, dict) else None,
 )
@@ -262,3 +264,9 @@ def test_what_one_response_used_is_not_told_of_another() -> None:
     searched = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": search("a")}
     finish_with(skeleton({}, "resp_1", 0), [searched], {}, 0)
     assert finish_with(skeleton({}, "resp_2", 0), [], {}, 0)["tool_usage"]["web_search"] == {"num_requests": 0}
+
+
+def test_how_the_prompt_is_cached_is_repeated_with_its_defaults_where_it_was_asked_for() -> None:
+    asked = {"model": "gpt-5.6-sol", "input": "hi", "prompt_cache_options": {"mode": "explicit"}}
+    assert skeleton(asked, "resp_1", 0)["prompt_cache_options"] == {"mode": "explicit", "ttl": "30m"}
+    assert "prompt_cache_options" not in skeleton({**asked, "prompt_cache_options": None}, "resp_1", 0)

@@ -29,7 +29,7 @@ class TestIncomplete:
         said = one.ask(max_output_tokens=16).body
         assert (said["status"], said["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})
         assert said["completed_at"] is said["error"] is None
-        assert "billing" not in said
+        assert said["billing"] == {"payer": "developer"}
         assert [item.get("status") for item in said["output"]] == [None, "completed", "incomplete"]
         assert said["usage"]["output_tokens"] == 16
         assert said["usage"]["total_tokens"] == said["usage"]["input_tokens"] + 16

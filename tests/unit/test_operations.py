@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from harness import operation as module
+from harness.ending import incomplete
 from harness.errors import RegistrationError
 from harness.exchange import Answer, Request
 from harness.items import function_call, message
@@ -138,7 +139,9 @@ class TestAResponse:
         assert large["total_tokens"] == large["input_tokens"] + large["output_tokens"]
 
     def test_is_billed_when_it_is_no_stream(self) -> None:
-        assert Client().ask().body["billing"] == {"payer": "developer"}
+        client = Client()
+        client.world.script([message("Once"), incomplete()], message("Twice"))
+        assert [client.ask().body["billing"] for _ in range(2)] == [{"payer": "developer"}] * 2
 
     @pytest.mark.parametrize(
         ("options", "padded"), [({}, True), ({"stream_options": {"include_obfuscation": False}}, False)]

@@ -9,7 +9,7 @@ import pytest
 
 import harness.mock  # noqa: F401  (registers the rules)
 from harness.cases import sent
-from harness.probes import Probe, body_in, probes_of, wrong_key
+from harness.probes import Probe, probes_of, wrong_key
 from harness.rule import RULES
 
 
@@ -44,7 +44,7 @@ def test_what_would_change_the_answer_is_left_as_it_is() -> None:
     [
         ("insufficient_quota", "it needs an account of its own"),
         ("token_invalid", "it is another provider's"),
-        ("generate_kind", "it is said over a WebSocket, which no cassette of a rule holds"),
+        ("connection_limit_reached", "time has to pass"),
         ("outputs_missing", "a model has to say certain words"),
     ],
 )
@@ -61,18 +61,37 @@ def test_every_example_is_asked_or_counted() -> None:
     assert len(probes) > left_out.total()
 
 
+def test_the_events_of_an_example_come_after_its_requests() -> None:
+    probes, left_out = probes_of([one for one in RULES.values() if one.area == "websocket"])
+    assert set(left_out) == {"time has to pass", "it needs an account of its own"}
+    assert [
+        probe for probe in probes if any((step.on or "").startswith("WS ") for step in probe.steps[: -probe.calls])
+    ] == []
+    assert {probe.calls for probe in probes} == {1, 2, 3, 33}
+    assert not probes_of([RULES["generate_kind"]], "azure")[0]
+
+
+def test_an_event_costs_what_its_request_would() -> None:
+    (refused, warm_up, _) = of("generate_kind")
+    assert (refused.cost.calls, refused.cost.output_tokens) == (1, 0)
+    assert (warm_up.cost.calls, warm_up.cost.output_tokens) == (1, 16)
+    assert warm_up.case.body["model"] == "gpt-4.1-nano"
+
+
+def test_steering_that_fails_is_expected_without_a_param() -> None:
+    probe = of("steer_invalid_input")[0]
+    assert probe.expected(probe.played.before) == {
+        "status": 400,
+        "type": "invalid_request_error",
+        "code": "invalid_input",
+        "message": "Invalid steering input.",
+    }
+
+
 def test_azure_is_asked_what_azure_says() -> None:
     assert not of("token_invalid")
     assert [sent(probe.case, ()).path for probe in of("token_invalid", "azure")] == ["/openai/v1/responses"] * 2
     assert not of("rate_limit", "azure")
-
-
-@pytest.mark.parametrize(
-    ("raw", "held"),
-    [(b"", None), (b'{"a":1}', {"a": 1}), (b'{"a": 1}', '{"a": 1}'), (b'"text"', '"text"'), (b"{", "{")],
-)
-def test_a_body_that_json_would_spell_otherwise_is_held_as_a_text(raw: bytes, held: Any) -> None:
-    assert body_in(raw) == held
 
 
 def test_a_wrong_key_is_told_from_a_good_one() -> None:

@@ -143,6 +143,20 @@ class TestWhatIsTakenDown:
         gate.open()
         assert (take.cut, b"time" in take.answer) == (True, False)
 
+    def test_so_far_has_what_is_under_way_as_cut(self, front, client, world):
+        gate = Gate()
+        world.script(message("whole"), pause(ONCE, after=3, until=gate))
+        client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
+        with client.stream("POST", f"{front.origin}/v1/responses", json=STREAM, headers=KEY) as answer:
+            pieces = answer.iter_raw()
+            next(pieces)
+            assert settled(lambda: len(front.recording.so_far) == 2)
+            assert [take.cut for take in front.recording.so_far] == [False, True]
+            assert len(front.recording.takes) == 1
+            gate.open()
+            assert b"time" in b"".join(pieces)
+        assert front.takes(2) == front.recording.so_far
+
     def test_after_an_interruption_is_only_what_is_whole(self, front, client, world):
         gate = Gate()
         world.script(message("whole"), pause(ONCE, after=3, until=gate))
@@ -188,7 +202,35 @@ class TestAnApiThatIsNotThere:
         monkeypatch.delenv("SSL_CERT_FILE")
         with recorded(live) as front:
             answer = client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
-            assert (answer.status_code, "certificate" in answer.text) == (418, True)
+            assert (answer.status_code, "SSL_CERT_FILE" in answer.text) == (418, True)
+
+    def test_or_not_soon_enough_for_the_client_is_a_problem(self, front, client, world):
+        gate = Gate()
+        world.script(pause(ONCE, until=gate))
+        with pytest.raises(httpx2.ReadTimeout):
+            client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY, timeout=0.3)
+        assert settled(lambda: len(front.recording.problems) == 1)
+        gate.open()
+        assert "had not answered when the client left" in next(iter(front.recording.problems))
+        assert (front.recording.takes, front.recording.so_far) == ([], [])
+
+    def test_while_the_recording_is_interrupted_is_none(self, front, client, world):
+        gate = Gate()
+        world.script(pause(ONCE, until=gate))
+        asking = {"json": HI, "headers": KEY, "timeout": 0.4}
+
+        def ask() -> None:
+            with contextlib.suppress(httpx2.ReadTimeout):
+                client.post(f"{front.origin}/v1/responses", **asking)
+
+        asker = threading.Thread(target=ask)
+        asker.start()
+        assert settled(lambda: len(world.exchanges) == 1)
+        front.recording.interrupt()
+        asker.join(5)
+        time.sleep(2 * MOMENT)
+        gate.open()
+        assert not front.recording.problems
 
     def test_that_speaks_no_http_breaks_off(self, client):
         with bind("127.0.0.1", 0) as listening, recorded(f"http://127.0.0.1:{listening.getsockname()[1]}/v1") as front:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
-import yaml
 from typer.testing import CliRunner, Result
 
 import harness.mock  # noqa: F401  (registers the rules)
 from harness import evidence, proof
 from harness.cases import sent
 from harness.cli import app
-from harness.evidence import Origin
+from harness.cli.probing import _rules
+from harness.evidence import Origin, sourced
 from harness.probes import Probe, probes_of
-from harness.proven import Finding, as_told, judged
-from harness.recorder import SecretFound, locked
+from harness.proven import Finding, judged, take_of
+from harness.recorder import SecretFound, load, locked
 from harness.rule import RULES
+from harness.take import Header
 from tests.unit.liveapi import KEY, Change, Live, error, live
 
 BOGUS = {"seed": 1}
@@ -57,8 +60,8 @@ def test_the_evidence_is_read_like_any_other(api: tuple[str, Live], tmp_path: Pa
     assert {"unknown_parameter", "response_not_found", "auth_missing"} <= set(held)
     one = held["unknown_parameter"].interactions[0]
     assert (one.origin.level, one.origin.where, len(one.origin.date)) == ("recorded", api[0][:-3], 10)
-    assert (one.path, one.status, one.answer["error"]["message"]) == (
-        "/v1/responses",
+    assert (one.take.uri, one.status, one.answer["error"]["message"]) == (
+        "https://api.openai.com/v1/responses",
         400,
         "Unknown parameter: 'seed'.",
     )
@@ -104,11 +107,14 @@ def test_what_was_asked_longer_ago_makes_room(api: tuple[str, Live], tmp_path: P
 
 HAND = """# kept by hand
 version: 1
+harness: {format: 1, evidence: reported}
 interactions:
-{entry}"""
+"""
 ENTRY = """- origin: {level: reported, where: https://example.org/1, date: 2026-03-27}   # a note
-  request: {method: POST, uri: https://api.openai.com/v1/responses, headers: {}, body: {seed: 2}}
-  response: {status: {code: 400}, headers: {}, body: {error: {message: No., type: t, param: x, code: y}}}
+  request: {method: POST, uri: https://api.openai.com/v1/responses, headers: {}, body: '{"seed": 2}'}
+  response:
+    status: {code: 400}
+    body: {string: '{"error": {"message": "No.", "type": "t", "param": "x", "code": "y"}}'}
 """
 
 
@@ -116,14 +122,32 @@ ENTRY = """- origin: {level: reported, where: https://example.org/1, date: 2026-
 def test_what_people_have_transcribed_stays(api: tuple[str, Live], tmp_path: Path, indent: str) -> None:
     file = tmp_path / "openai/rules/unknown_parameter.yaml"
     file.parent.mkdir(parents=True)
-    written = HAND.format(entry="".join(f"{indent}{line}\n" for line in ENTRY.splitlines()))
-    file.write_text(written)
+    written = "".join(f"{indent}{line}\n" for line in ENTRY.splitlines())
+    file.write_text(HAND + written)
     for _ in range(2):
         record(api[0], tmp_path, "shape", "--yes")
     held = evidence.interactions(file)
     assert [one.origin.level for one in held].count("reported") == 1
     assert held[0].origin.where == "https://example.org/1"
-    assert (written in file.read_text()) is bool(indent)
+    text = file.read_text()
+    assert text.startswith("# kept by hand\nversion: 1\nharness:\n")
+    assert f"interactions:\n{written}{indent}- origin:\n" in text
+    assert load(file).header == Header("", "openai", evidence="recorded", probe="unknown_parameter")
+
+
+STRANGE = """{"version": 1, "harness": {"format": 1}, "interactions": [{"origin":
+  {"level": "reported", "where": "https://example.org/1", "date": "2026"}, "request": {"method": "POST", "uri": "https://a/v1"},
+  "response": {"status": {"code": 400}, "body": {"string": "{\\"error\\": {\\"message\\": \\"No.\\"}}"}}}]}"""
+
+
+@pytest.mark.parametrize("text", [STRANGE.replace('"2026"', '"2026", "published": ["message"]')])
+def test_a_file_of_a_strange_layout_is_written_anew_with_all_that_it_says(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "openai/rules/unknown_parameter.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    proof.keep(tmp_path, "openai", {probe(): run(REFUSED)})
+    assert [one.origin.level for one in evidence.interactions(file)] == ["reported", "recorded"]
+    assert file.read_text().startswith("version: 1\nharness:\n  dialect: openai\n")
 
 
 def changed(change: Change, tmp_path: Path, *more: str) -> Result:
@@ -153,7 +177,7 @@ def test_what_the_api_takes_contradicts_its_rule(tmp_path: Path) -> None:
     assert said.exit_code == 1
     assert "contradicted  unknown_parameter: Unknown parameter: 'seed'.\n  it is taken" in said.stdout
     taken = evidence.interactions(tmp_path / "openai/accepts/unknown_parameter.yaml")
-    assert [one.body.get("seed") for one in taken] == [1, None]
+    assert [orjson.loads(one.take.body).get("seed") for one in taken] == [1, None]
 
 
 def test_what_the_api_refuses_contradicts_an_example_that_passes(tmp_path: Path) -> None:
@@ -191,7 +215,7 @@ def test_what_lies_in_the_account_or_the_hour_is_unclear_and_not_kept(answer: An
     unclear = said.stdout.partition("unclear  unknown_parameter: Unknown parameter: 'seed'.")[2]
     assert why in unclear
     held = evidence.interactions(tmp_path / "openai/rules/unknown_parameter.yaml")
-    assert not any(seeded(one.body) for one in held)
+    assert not any(seeded(orjson.loads(one.take.body)) for one in held)
 
 
 def test_an_example_whose_first_step_fails_is_unclear(tmp_path: Path) -> None:
@@ -231,6 +255,10 @@ def test_one_is_asked_whether_to_go_on(api: tuple[str, Live], tmp_path: Path, an
     assert said.exit_code == int(not sent_any)
 
 
+def test_every_area_has_a_name() -> None:
+    assert _rules(["all"]) == _rules([]) == list(RULES.values())
+
+
 def test_a_missing_key_and_an_unknown_area_are_mistakes(
     api: tuple[str, Live], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,9 +276,10 @@ def probe() -> Probe:
     return probes_of([RULES["unknown_parameter"]])[0][0]
 
 
-def run(answer: Any, status: int = 400, **origin: Any) -> Any:
-    told = Origin("recorded", "https://api.openai.com", "2026-10-01", **origin)
-    return [as_told(sent(probe().case, ()), told, status, answer)]
+def run(answer: Any, status: int = 400, **members: Any) -> Any:
+    told = Origin("recorded", "https://api.openai.com", "2026-10-01")
+    take = take_of(sent(probe().case, ()), "https://api.openai.com")
+    return [sourced(replace(take, status=status, chunks=((0.0, orjson.dumps(answer)),), **members), told)]
 
 
 REFUSED = {"error": {"message": "Unknown parameter: 'seed'.", "type": "t", "param": "seed", "code": "c"}}
@@ -270,9 +299,12 @@ def test_two_recorders_of_one_rule_do_not_mix(tmp_path: Path) -> None:
     assert not file.exists()
 
 
-@pytest.mark.parametrize(("answer", "status"), [({"title": "No."}, 400), (REFUSED, 500), ({}, 0)])
-def test_an_answer_that_proves_nothing_is_not_kept(tmp_path: Path, answer: Any, status: int) -> None:
-    proof.keep(tmp_path, "openai", {probe(): run(answer, status)})
+@pytest.mark.parametrize(
+    ("answer", "status", "cut"),
+    [({"title": "No."}, 400, False), (REFUSED, 500, False), ({}, 0, False), ({}, 200, True)],
+)
+def test_an_answer_that_proves_nothing_is_not_kept(tmp_path: Path, answer: Any, status: int, cut: bool) -> None:
+    proof.keep(tmp_path, "openai", {probe(): run(answer, status, cut=cut)})
     assert not list(tmp_path.rglob("*.yaml"))
 
 
@@ -284,13 +316,12 @@ def test_what_is_refused_no_longer_leaves_the_place_of_what_was_refused(tmp_path
     assert [file.parent.name for file in tmp_path.rglob("*.yaml")] == ["accepts"]
 
 
-def test_the_stream_of_an_example_is_kept_as_its_events(api: tuple[str, Live], tmp_path: Path) -> None:
+def test_the_stream_of_an_example_is_kept_as_it_came(api: tuple[str, Live], tmp_path: Path) -> None:
     record(api[0], tmp_path, "text", "--yes")
     held = evidence.interactions(tmp_path / "openai/accepts/stream_options_without_stream.yaml")
     assert held[0].answer[0]["type"] == "response.created"
-    text = (tmp_path / "openai/accepts/stream_options_without_stream.yaml").read_text()
-    (entry,) = yaml.safe_load(text)["interactions"]
-    assert entry["response"]["headers"] == {"content-type": ["text/event-stream"]}
+    assert held[0].take.answer.startswith(b"event: response.created\ndata: {")
+    assert held[0].take.streamed
 
 
 def finding(answer: Any, status: int) -> Finding:

@@ -12,7 +12,7 @@ import pytest
 
 from harness import recorder
 from harness.notation import TapeError
-from harness.recorder import RecordError, SecretFound, load, locked, recording
+from harness.recorder import RecordError, SecretFound, is_free, load, locked, recording
 from harness.take import Header, Take
 from tests.unit.takes import JSON, streamed, take
 
@@ -101,10 +101,52 @@ def test_an_interrupted_recording_is_written_as_far_as_it_came(file):
     assert len(load(file).takes) == 1
 
 
+class TestACassetteThatGrows:
+    @pytest.fixture(autouse=True)
+    def _at_once(self, monkeypatch):
+        monkeypatch.setattr(recorder, "EVERY", 0.0)
+        monkeypatch.setattr(recorder, "SHARE", 0)
+
+    def test_is_there_before_the_recording_ends(self, file):
+        with recording(file, Header()) as tape:
+            for number in (1, 2):
+                tape.grow(lambda: [take({"n": 1}, {})] * number)  # noqa: B023
+                assert len(load(file).takes) == number
+        assert len(load(file).takes) == 2
+
+    def test_is_written_no_more_often_than_is_worth_it(self, file, monkeypatch):
+        monkeypatch.setattr(recorder, "SHARE", 10_000)
+        with recording(file, Header()) as tape:
+            tape.grow(lambda: [take({}, {})])
+            tape.grow(lambda: pytest.fail("too early"))
+        monkeypatch.setattr(recorder, "EVERY", 60.0)
+        with recording(file, Header()) as tape:
+            tape.grow(lambda: pytest.fail("too early"))
+
+    def test_that_cannot_be_written_yet_is_written_later(self, file):
+        odd = take({}, {}, answer_headers={"content-encoding": "gzip"}, chunks=((0.1, b"\x1f\x8b broken"),))
+        with recording(file, Header()) as tape:
+            tape.grow(lambda: [odd])
+            assert not file.exists()
+            tape.grow(lambda: [take({}, {})])
+        assert len(load(file).takes) == 1
+
+    def test_stays_as_far_as_it_holds_no_secret(self, file, monkeypatch):
+        found = iter([(), ("line 7: a key",), ("line 7: a key",)])
+        monkeypatch.setattr(recorder, "secrets_in", lambda *_: next(found))
+        tape = recorder.Recorder(file, Header())
+        tape.grow(lambda: [take({"n": 1}, {})])
+        tape.grow(lambda: [take({"n": 2}, {})] * 2)
+        with pytest.raises(SecretFound, match=r"line 7: a key\n.*The first 1 exchange of this recording are there"):
+            tape.save()
+        assert [one.body for one in load(file).takes] == [b'{"n":1}']
+
+
 @pytest.mark.parametrize(
     ("code", "says"),
     [
         (errno.ENOSPC, "the disk is full.*unchanged.*Free some space"),
+        (errno.EFBIG, "File too large.*unchanged.*ulimit -f"),
         (errno.EIO, "Input/output error.*folder writable"),
     ],
 )
@@ -138,6 +180,15 @@ def test_two_recorders_of_one_cassette_are_told(file):
     with locked(file):
         assert others(file) == [".weather.yaml.lock"]
     assert others(file) == []
+
+
+def test_a_name_is_free_that_nobody_uses(file):
+    assert is_free(file)
+    with locked(file):
+        assert not is_free(file)
+    assert is_free(file)
+    record(file, take({}, {}))
+    assert not is_free(file)
 
 
 def hold(file, ready):
@@ -194,6 +245,14 @@ def test_a_file_that_is_no_text(file):
     file.parent.mkdir()
     file.write_bytes(b"interactions: \xff")
     with pytest.raises(TapeError, match="not UTF-8"):
+        load(file)
+
+
+def test_an_address_that_is_none(file):
+    record(file, take({}, {}), take({}, {}))
+    first, second = file.read_text().rsplit("https://api.openai.com", 1)
+    file.write_text(f"{first}https://[api{second}")
+    with pytest.raises(TapeError, match=r"weather.yaml: exchange 2: its address is none \(Invalid IPv6 URL\)"):
         load(file)
 
 

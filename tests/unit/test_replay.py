@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from harness.replay import Miss, Replay
+from harness.replay import Miss, Replay, root
 from harness.scrubbing import scrubbed
 from harness.take import Take
 from tests.unit.takes import JSON, URI, compact, socket, take
@@ -145,3 +145,28 @@ def test_a_query_is_shown():
     miss = Replay([take({}, {}, uri=f"{URI}?a=1")]).play(asking({}, uri=f"{URI}?a=2"))
     assert "-  a=1" in miss.diff
     assert "+  a=2" in miss.diff
+
+
+def test_what_has_no_answer_is_not_played():
+    assert Replay([asking({})]).takes == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "begins"),
+    [
+        ("/v1/responses", "/v1"),
+        ("/openai/v1/responses", "/openai/v1"),
+        ("/openai/deployments/gpt/responses", "/openai/deployments/gpt"),
+        ("/api/projects/moon/openai/v1/responses", "/api/projects/moon/openai/v1"),
+        ("/llm/api/v1/conversations/conv_1", "/llm/api/v1"),
+        ("/llm/responses/resp_1", "/llm"),
+        ("/elsewhere", "/v1"),
+    ],
+)
+def test_where_the_api_begins_in_a_recording(path, begins):
+    assert root([Take("POST", f"https://host{path}")]) == begins
+
+
+def test_where_the_api_begins_is_told_by_the_first_address_that_tells():
+    assert root([Take("GET", "https://host/elsewhere"), Take("GET", "https://host/openai/v1/models")]) == "/openai/v1"
+    assert root([]) == "/v1"

@@ -17,7 +17,7 @@ from websockets.sync.client import ClientConnection, connect
 from harness.errors import ConfigError
 from harness.notation import NotATape
 from harness.recorder import recording
-from harness.replaying import Player, loaded, root
+from harness.replaying import Player, loaded
 from harness.take import Header, Take
 from tests.unit.live import serving
 
@@ -208,7 +208,3 @@ class TestWhatIsLoaded:
         (tmp_path / "other.yaml").write_text("name: nothing recorded\n")
         with pytest.raises(NotATape):
             loaded(tmp_path / "other.yaml")
-
-    def test_says_where_the_api_begins(self):
-        azure = Take("POST", "https://it.openai.azure.com/openai/v1/responses")
-        assert (root([azure]), root([take("a", "A")]), root([])) == ("/openai/v1", "/v1", "/v1")

@@ -158,6 +158,17 @@ def test_sarif_has_what_was_not_expected_at_the_line_of_its_test() -> None:
     assert len({one["partialFingerprints"]["finding/v1"] for one in results}) == 2
 
 
+def test_what_has_a_line_of_its_own_is_told_there() -> None:
+    found = (replace(REFUSED, kind="disagreement", line=41), Found("unreadable", False, "It breaks off."))
+    report = of(replace(FAILED, found=found))
+    (run,) = json.loads(written(report, ".sarif"))["runs"]
+    places = [one["locations"][0]["physicalLocation"]["region"] for one in run["results"]]
+    assert places == [{"startLine": 41}, {"startLine": 12}]
+    assert [line.split(",")[1] for line in commands(report)] == ["line=41", "line=12"]
+    assert "test\\_a b.py:41 " in written(report, ".md")
+    assert "| unreadable: It breaks off. | the file |" in written(report, ".md")
+
+
 def test_a_loss_has_its_own_words_in_sarif() -> None:
     lost = Found("loss", False, "gone", "citation-dropped", 2, "input[0]")
     said = json.loads(written(of(replace(FAILED, found=(lost,))), ".sarif"))

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from harness.cli import app
-from harness.findings import Report, Trial
+from harness.findings import Found, Report, Trial
 from harness.reports import write
 from harness.reports.merged import read
 from tests.unit.test_reports import FAILED, of, passed
@@ -71,15 +71,43 @@ def test_shards_are_merged(a: Path, b: Path, tmp_path: Path) -> None:
     whole = read(tmp_path / "c.json")
     assert (said.exit_code, len(whole.trials)) == (0, 2)
     assert whole.hit["rules"] == {"auth_missing", "unknown_parameter"}
+    assert said.stdout.startswith("contract: ")
 
 
-@pytest.mark.parametrize("arguments", [["merge"], ["merge", "a.json"], ["merge", "-o", "c.json"]])
-def test_a_merge_without_files_or_place_says_how(arguments: list[str]) -> None:
+def test_what_was_merged_goes_to_stdout_unless_a_file_is_named(a: Path, b: Path, tmp_path: Path) -> None:
+    page = tmp_path / "o.html"
+    piped, named = run("merge", a, b, "--html", page), run("merge", a, b, "-o", tmp_path / "c.json")
+    assert (piped.exit_code, named.exit_code) == (0, 0)
+    assert piped.stdout == (tmp_path / "c.json").read_text()
+    assert page.stat().st_size
+
+
+def test_the_gate_of_what_was_merged_leaves_the_json_alone(a: Path, b: Path) -> None:
+    said = run("merge", a, b, "--fail-under", "50")
+    assert (said.exit_code, len(json.loads(said.stdout)["tests"])) == (1, 2)
+    assert "--fail-under asks for 50 %" in said.stderr
+
+
+@pytest.mark.parametrize("arguments", [["merge"], ["merge", "-o", "c.json"]])
+def test_a_merge_without_files_says_how(arguments: list[str]) -> None:
     said = run(*arguments)
     assert (said.exit_code, said.stderr) == (
         2,
-        "harness: merge: say of which files and where to: harness report merge A.json B.json -o C.json.\n",
+        "harness: merge: say of which files: harness report merge A.json B.json -o C.json.\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["--html", "-", "--markdown", "-"], "only one form can go to stdout: give the others a file."),
+        (["merge", "--html", "-"], "merge writes JSON there unless -o names a file; give the others a file."),
+    ],
+)
+def test_two_forms_on_stdout_are_refused(a: Path, arguments: list[str], why: str) -> None:
+    merge = [word for word in arguments if word == "merge"]
+    said = run(*merge, a, *arguments[len(merge) :])
+    assert (said.exit_code, said.stdout, why in said.stderr) == (2, "", True)
 
 
 @pytest.mark.parametrize(("least", "code"), [("0.5", 0), ("50", 1)])
@@ -87,6 +115,12 @@ def test_the_gate(a: Path, least: str, code: int) -> None:
     said = run(a, "--fail-under", least)
     assert said.exit_code == code
     assert ("--fail-under asks for" in said.stderr) is bool(code)
+
+
+def test_a_finding_with_a_line_of_its_own_is_told_there(tmp_path: Path) -> None:
+    found = Found("disagreement", False, "No.", "refusals.missed", 3, line=41)
+    said = run(saved(tmp_path / "a.json", of(passed("a.yaml", file="a.yaml", found=[found]))))
+    assert "a.yaml:41  disagreement refusals.missed: No. (exchange 3)" in said.stdout
 
 
 def test_bad_input_is_one_message(tmp_path: Path) -> None:

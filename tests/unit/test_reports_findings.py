@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from harness import findings
+from harness.bounded import DEEPEST, LONGEST, MOST, safe
 from harness.ending import Line
 from harness.exchange import Json
 from harness.faults import hang_up, rate_limit
-from harness.findings import DEEPEST, LONGEST, MOST, TRACED, Found, Totals, Trial, explained, line, safe, totals
+from harness.findings import TRACED, Found, Totals, Trial, explained, line, totals
 from harness.items import message
 from harness.loss import losses_of
 from harness.mock import Mock
@@ -37,9 +38,9 @@ def ask(mock: Mock, given: Any, **members: Any) -> Any:
     return post(mock, {"model": "gpt-4.1", "input": given, **members})
 
 
-def filled(world: World, outcome: str = "passed", *allowed: str, why: str = "") -> Trial:
+def filled(world: World, outcome: str = "passed", *allowed: str, why: str = "", judged: bool = True) -> Trial:
     trial = Trial("test_a.py::test_it", "test_a.py", 3, outcome, 0.1, why=why)
-    return findings.filled(trial, world, losses_of(world.exchanges), allowed)
+    return findings.filled(trial, world, losses_of(world.exchanges), allowed, judged=judged)
 
 
 def told_of(*asked: str) -> Trial:
@@ -107,6 +108,21 @@ def test_a_loss_that_the_marker_allows_was_expected() -> None:
     assert found.expected
 
 
+def test_a_test_that_no_loss_fails_has_it_to_mend_unless_its_marker_allows_it() -> None:
+    (found,), (allowed,) = (filled(lossy(), "passed", *ids, judged=False).found for ids in ((), ("citation-dropped",)))
+    assert (found.kind, found.expected, allowed.expected) == ("loss", False, True)
+
+
+def test_a_loss_that_the_api_told_the_client_was_expected_all_the_same() -> None:
+    mock = said([message("See page 3.", annotations=NOTES)])
+    (item,) = ask(mock, "Report?")["output"]
+    bare = {**item, "content": [{**item["content"][0], "annotations": []}]}
+    user = {"role": "user", "content": "Report?"}
+    ask(mock, [user, bare, user], bogus=1)
+    kinds = [(found.kind, found.expected) for found in filled(mock.worlds[KEY], judged=False).found]
+    assert sorted(kinds) == [("loss", True), ("refusal", True)]
+
+
 def test_a_request_without_a_turn_is_found() -> None:
     mock = Mock()
     mock.open(KEY)
@@ -161,6 +177,14 @@ def test_an_exchange_has_all_that_went_to_and_fro() -> None:
     assert exchange["answer"]["output"][0]["content"][0]["text"] == "ok"
     assert "planner" in trial.diagram
     assert trial == Trial.of(trial.json())
+
+
+def test_a_long_stream_is_drawn_and_told_by_its_beginning() -> None:
+    mock = said([message([f"word{number} " for number in range(MOST + 9)])])
+    ask(mock, "hi", stream=True)
+    trial = filled(mock.worlds[KEY])
+    assert (len(trial.exchanges[0]["events"]), trial.exchanges[0]["events"][-1][:1]) == (MOST + 1, "…")
+    assert "word0" in trial.diagram
 
 
 def test_a_test_without_a_request_has_no_diagram() -> None:
@@ -245,6 +269,13 @@ def test_the_line_of_a_good_run() -> None:
 def test_the_line_of_a_bad_run() -> None:
     assert line(Totals(1, 1, 1, 2, 1, 1, 2), 0) == (
         "contract: 1 exchange, 1 refusal expected, 2 unexpected, 1 loss, 1 unanswered, 2 turns unused, 0 % of rules"
+    )
+
+
+def test_the_line_of_recordings() -> None:
+    both = [found(kind, expected) for kind in ("disagreement", "unreadable") for expected in (True, False)]
+    assert line(totals(3, both), 9) == (
+        "contract: 3 exchanges, 0 refusals expected, 0 losses, 1 disagreement, 1 unreadable, 9 % of rules"
     )
 
 

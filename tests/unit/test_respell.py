@@ -1,4 +1,4 @@
-"""`respell`: a recorded stream against what the mock makes of its answer."""
+"""`respell`: a recorded answer against what the mock answers to the same request, saying the same."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from typing import Any
 
 import jsonschema
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from harness import report
 from harness.cli import app
 from harness.ending import failed, incomplete
+from harness.item import Item
 from harness.items import (
     code_interpreter_call,
     file_search_call,
@@ -32,6 +35,7 @@ from harness.script import Turn
 from harness.tape import read
 from harness.verify import verify
 from tests.unit.recordings import HI, recorded, tape
+from tests.unit.streams import ITEMS
 
 ASK = {**HI, "stream": True}
 TURNS = [
@@ -70,6 +74,13 @@ def test_what_the_mock_streams_it_streams_again(tmp_path: Path, turn: Turn, memb
     assert told(tmp_path, stream(turn, **members)) == [None]
 
 
+@given(turn=st.lists(ITEMS, min_size=1, max_size=3), streams=st.booleans(), known=st.booleans())
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_so_it_does_whatever_was_said(tmp_path: Path, turn: list[Item], streams: bool, known: bool) -> None:
+    (made,) = recorded({**HI, "stream": streams}, turns=[turn])
+    assert told(tmp_path, made | ({} if known else {"request": None, "no_request": True})) == [None]
+
+
 @pytest.mark.parametrize("turn", TURNS)
 def test_so_it_does_when_the_request_is_not_known(tmp_path: Path, turn: Turn) -> None:
     assert told(tmp_path, {**stream(turn), "request": None, "no_request": True}) == [None]
@@ -98,43 +109,66 @@ def test_an_annotation_may_come_later_than_ours(tmp_path: Path) -> None:
     assert told(tmp_path, made) == [None]
 
 
+def of_today(made: dict[str, Any], **response: Any) -> dict[str, Any]:
+    """A recording of these days, whose `response.created` has other members: `gone` is none."""
+    told = {**made["events"][0]["data"]["response"], **response}
+    kept = {name: value for name, value in told.items() if value != "gone"}
+    return {**changed(made, 0, response=kept), "recorded_at": "2026-10-01"}
+
+
 class TestADifference:
     def test_is_named_with_its_place_and_both_sides(self, tmp_path: Path) -> None:
-        made = stream(function_call("f", "{}"))
-        item = made["events"][2]["data"]["item"]
-        assert (
-            told(tmp_path, changed(made, 2, item={**item, "mood": "good"})) == []
-        )  # no whole stream: `streams` says so
-        assert told(tmp_path, changed(made, 5, colour="blue")) == [
+        assert told(tmp_path, of_today(stream(message("Hi.")), temperature=0.3)) == [
             {
                 "id": "project/tape.jsonl#1",
-                "at": "events[5]",
-                "recorded": "response.output_item.done: colour 'blue'",
-                "mock": "response.output_item.done: no colour",
+                "at": "events[0]",
+                "recorded": "response.created: response.temperature 0.3",
+                "mock": "response.created: response.temperature 1.0",
             }
         ]
 
-    def test_is_a_member_of_a_response_by_its_name(self, tmp_path: Path) -> None:
+    def test_is_told_once_for_all_events_with_a_response(self, tmp_path: Path) -> None:
         made = stream(message("Hi."))
-        response = made["events"][0]["data"]["response"]
-        assert told(tmp_path, changed(made, 0, response={**response, "temperature": 0.3})) == [None]
-        (entry,) = told(tmp_path, changed(made, 0, response={**response, "mood": "good"}))
+        for event in made["events"]:
+            if response := event["data"].get("response"):
+                response["truncation"] = "auto"
+        (entry,) = told(tmp_path, of_today(made))
         assert entry is not None
-        assert (entry["at"], entry["mock"]) == ("events[0]", "response.created: no mood")
+        assert entry["mock"] == "response.created: response.truncation 'disabled'"
+
+    def test_is_an_event_more_or_less(self, tmp_path: Path) -> None:
+        made = stream(message("Hi."), background=True)
+        assert made["events"][1]["event"] == "response.queued"
+        (entry,) = told(tmp_path, {**made, "request": ASK, "recorded_at": "2026-01-01"})
+        assert entry is not None
+        assert (entry["at"], entry["recorded"]) == ("events[1]", "response.queued")
+        assert entry["mock"] == "response.in_progress"
+
+    def test_is_a_member_of_a_response_that_is_not_there(self, tmp_path: Path) -> None:
+        (entry,) = told(tmp_path, of_today(stream(message("Hi.")), user="gone"))
+        assert entry is not None
+        assert (entry["recorded"], entry["mock"]) == (
+            "response.created: no response.user",
+            "response.created: response.user None",
+        )
+
+    def test_is_none_for_a_member_that_no_schema_knows(self, tmp_path: Path) -> None:
+        made = stream(function_call("f", "{}"))
+        assert told(tmp_path, of_today(made, mood="good"), changed(made, 5, colour="blue")) == [None, None]
+
+    def test_is_none_in_a_stream_that_is_none_of_the_api(self, tmp_path: Path) -> None:
+        made = stream(function_call("f", "{}"))
+        item = made["events"][2]["data"]["item"]
+        assert told(tmp_path, changed(made, 2, item={**item, "mood": "good"})) == []
 
     def test_is_none_for_a_member_that_came_later(self, tmp_path: Path) -> None:
-        made = stream(message("Hi."))
-        response = dict(made["events"][0]["data"]["response"])
-        del response["tool_usage"]
-        old = {**changed(made, 0, response=response), "recorded_at": "2026-01-01"}
-        assert told(tmp_path, old) == [None]
+        old = of_today(stream(message("Hi.")), tool_usage="gone")
+        assert told(tmp_path, {**old, "recorded_at": "2026-06-01"}) == [None]
         assert told(tmp_path, {**old, "recorded_at": "2026-07-01"}) != [None]
 
-    def test_is_none_for_a_member_of_another_dialect(self, tmp_path: Path) -> None:
-        made = stream(message("Hi."))
-        response = {**made["events"][0]["data"]["response"], "content_filters": []}
-        azure = {**changed(made, 0, response=response), "provider": "azure"}
-        assert told(tmp_path, azure) == [None]
+    def test_is_none_for_a_value_in_a_recording_from_before_the_api_answered_so(self, tmp_path: Path) -> None:
+        old = of_today(stream(message("Hi.")), temperature=0.3)
+        assert told(tmp_path, {**old, "recorded_at": "2026-03-01"}) == [None]
 
     def test_is_a_script_that_the_request_does_not_allow(self, tmp_path: Path) -> None:
         schema = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
@@ -144,6 +178,130 @@ class TestADifference:
         assert entry is not None
         assert entry["at"] == f"events[{len(made['events']) - 1}]"
         assert "is not what text.format (out) asks for" in entry["mock"]
+
+    def test_is_none_for_what_the_api_announces_in_one_way_or_another(self, tmp_path: Path) -> None:
+        made = stream(message(["Hi."]))
+        item = made["events"][2]["data"]["item"]
+        assert told(tmp_path, changed(made, 2, item={**item, "status": "completed"})) == [None]
+
+
+TODAY = "2026-10-01"
+
+
+def answer(request: dict[str, Any] = HI, turn: Turn | None = None, **members: Any) -> dict[str, Any]:
+    """An answer as JSON, of these days, with other members: `gone` is none."""
+    (made,) = recorded(request, turns=[turn or message("Hi.")])
+    said = {name: value for name, value in (made["response"] | members).items() if value != "gone"}
+    return {**made, "response": said, "recorded_at": TODAY}
+
+
+class TestAnAnswer:
+    @pytest.mark.parametrize("turn", TURNS[:-3])
+    def test_is_told_again(self, tmp_path: Path, turn: Turn) -> None:
+        assert told(tmp_path, answer(turn=turn)) == [None]
+
+    @pytest.mark.parametrize(
+        ("members", "at", "sides"),
+        [
+            ({"temperature": 0.5}, "temperature", ("0.5", "1.0")),
+            ({"parallel_tool_calls": 1}, "parallel_tool_calls", ("1", "True")),
+            ({"tools": [{"type": "apply_patch"}]}, "tools", ("[{'type': 'apply_patch'}]", "[]")),
+            ({"text": {"format": {"type": "text"}}}, "text.verbosity", ("absent", "'medium'")),
+            ({"metadata": {"a": "b"}}, "metadata.a", ("'b'", "absent")),
+            ({"usage": None}, "usage", ("'null'", "'an object'")),
+            ({"billing": "gone"}, "billing", ("absent", "'…'")),
+            ({"agent": None}, "agent", ("None", "absent")),
+        ],
+    )
+    def test_differs_in_a_place(self, tmp_path: Path, members: Any, at: str, sides: tuple[str, str]) -> None:
+        found = told(tmp_path, answer(**members))
+        assert found == [{"id": "project/tape.jsonl#1", "at": at, "recorded": sides[0], "mock": sides[1]}]
+
+    def test_differs_in_each_place(self, tmp_path: Path) -> None:
+        found = told(tmp_path, answer(temperature=0.5, truncation="auto"))
+        assert [entry and entry["at"] for entry in found] == ["temperature", "truncation"]
+
+    def test_differs_in_an_item(self, tmp_path: Path) -> None:
+        made = answer(turn=web_search_call("rain"))
+        made["response"]["output"][0]["action"]["sources"] = []
+        (entry,) = told(tmp_path, made)
+        assert entry is not None
+        assert (entry["at"], entry["mock"]) == ("output[0].action.sources", "absent")
+
+    @pytest.mark.parametrize(
+        "members",
+        [
+            {"id": "resp_2", "created_at": 5, "completed_at": 7, "model": "gpt-4.1-2026-01-01"},
+            {"service_tier": "priority", "prompt_cache_retention": "24h", "store": False},
+            {"access_programs": {"cyber": "standard"}},
+            {"mood": "good"},
+        ],
+    )
+    def test_is_the_same_but_for_what_others_choose_or_no_schema_knows(self, tmp_path: Path, members: Any) -> None:
+        assert told(tmp_path, answer(**members)) == [None]
+
+    def test_differs_in_what_was_asked_for_whoever_chooses_it_otherwise(self, tmp_path: Path) -> None:
+        (entry,) = told(tmp_path, answer({**HI, "store": True}, store=False))
+        assert entry is not None
+        assert (entry["at"], entry["recorded"], entry["mock"]) == ("store", "False", "True")
+
+    def test_differs_in_the_defaults_of_known_models_only(self, tmp_path: Path) -> None:
+        ours = {**HI, "model": "ft:gpt-4.1:acme::1"}
+        assert told(tmp_path, answer(ours, top_p=0.9)) == [None]
+        assert told(tmp_path, answer({**ours, "top_p": 0.5}, top_p=0.9)) != [None]
+        assert told(tmp_path, answer(ours, truncation="auto")) != [None]
+
+    def test_may_have_what_a_prompt_brings(self, tmp_path: Path) -> None:
+        asked = {"prompt": {"id": "pmpt_1"}}
+        made = {**answer(), "request": asked}
+        made["response"] |= {"prompt": {"id": "pmpt_1", "variables": {}, "version": "1"}, "instructions": "Be kind."}
+        assert told(tmp_path, made) == [None]
+
+    def test_may_have_tools_that_were_loaded_before_the_recording_began(self, tmp_path: Path) -> None:
+        tools = [{"type": "namespace", "name": "n", "description": "d", "tools": []}]
+        for before in ({"previous_response_id": "resp_0"}, {"conversation": {"id": "conv_0"}}):
+            made = {**answer(tools=tools, **before), "request": {**HI, **before}}
+            assert told(tmp_path, made) == [None]
+
+    def test_is_no_stream(self, tmp_path: Path) -> None:
+        made = {**answer(), "request": {**HI, "stream": True}}
+        (entry,) = told(tmp_path, made)
+        assert entry is not None
+        assert (entry["at"], entry["recorded"], entry["mock"]) == ("answer", "JSON", "a stream")
+
+    def test_is_compared_while_it_is_under_way(self, tmp_path: Path) -> None:
+        asked = {**HI, "background": True}
+        assert told(tmp_path, answer(asked)) == [None]
+        assert told(tmp_path, answer(asked, truncation="auto")) != [None]
+
+    @pytest.mark.parametrize(
+        "members",
+        [
+            {"output": [{"type": "mood", "id": "mood_1"}]},
+            {"output": []},
+            {"output": None},
+            {"id": 3},
+            {"status": "done"},
+        ],
+    )
+    def test_is_not_compared_where_it_cannot_be_told(self, tmp_path: Path, members: Any) -> None:
+        assert told(tmp_path, answer(**members)) == []
+
+    def test_that_does_not_conform_is_told_with_the_answers(self, tmp_path: Path) -> None:
+        made = answer(turn=web_search_call("rain"))
+        made["response"]["output"][0]["action"] = "rain"
+        assert told(tmp_path, made) == []
+
+    def test_that_the_request_does_not_allow_differs(self, tmp_path: Path) -> None:
+        made = answer()
+        schema = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+        made["request"] = {**HI, "text": {"format": {"type": "json_schema", "name": "out", "schema": schema}}}
+        (entry,) = told(tmp_path, made)
+        assert entry is not None
+        assert (entry["at"], entry["recorded"]) == ("output", "completed")
+
+    def test_that_was_published_and_not_recorded_is_not_compared(self, tmp_path: Path) -> None:
+        assert told(tmp_path, {**answer(), "transcribed": True}) == []
 
 
 def test_a_whole_stream_is_compared_though_its_long_values_are_cut(tmp_path: Path) -> None:
@@ -159,8 +317,8 @@ def test_what_is_no_whole_stream_of_a_new_response_is_not_compared(tmp_path: Pat
             if item:
                 item["type"] = "mood"
     read_back = {**made, "method": "GET", "url_path": "/v1/responses/resp_1"}
-    (plain,) = recorded(HI)
-    assert told(tmp_path, cut, unknown, read_back, plain) == []
+    (refused,) = recorded({**HI, "input": 3})
+    assert told(tmp_path, cut, unknown, read_back, refused) == []
 
 
 class TestVerify:
@@ -174,17 +332,17 @@ class TestVerify:
 
     def test_tells_what_is_the_same_and_what_differs(self, tmp_path: Path) -> None:
         made = stream(function_call("f", "{}"))
-        file = tape(tmp_path, [made, changed(made, 5, colour="blue")])
+        file = tape(tmp_path, [made, of_today(made, temperature=0.3)])
         result = CliRunner().invoke(app, ["verify", "--respell", str(file)])
         assert result.exit_code == 1
         row = next(line.split() for line in result.stdout.splitlines() if line.startswith("respelled "))
         assert row[:4] == ["respelled", "2", "1", "1"]
-        assert "  recorded  response.output_item.done: colour 'blue'" in result.stdout
+        assert "  recorded  response.created: response.temperature 0.3" in result.stdout
         CliRunner().invoke(app, ["verify", "--respell", str(file), "--json", str(tmp_path / "said")])
         said = json.loads((tmp_path / "said").read_text())
         jsonschema.validate(said, json.loads((directory() / "verify.json").read_text()))
         assert said["respelled"]["same"] == 1
-        assert [entry["at"] for entry in said["respelled"]["different"]] == ["events[5]"]
+        assert [entry["at"] for entry in said["respelled"]["different"]] == ["events[0]"]
 
     def test_compares_in_every_process(self, tmp_path: Path) -> None:
         files = [tape(tmp_path, [stream(message(text))], f"{text}.jsonl") for text in ("a", "b")]

@@ -92,3 +92,7 @@ def test_reasoning_keeps_what_it_says():
     ((line,),) = retold([take({}, response(item))], "it")
     assert line == reasoning("Hm.") or line.type == "reasoning"
     assert message("x").type == "message"
+
+
+def test_behind_a_gateway_too():
+    assert retold([take({}, response(MESSAGE), uri="https://host/llm/v1/responses")], "it")

@@ -117,6 +117,32 @@ def form(planted: str) -> Take:
     )
 
 
+def upload(file: bytes, name: str = "a.png", field: str = "vision") -> Take:
+    """A form with a file that is no text, and a field beside it."""
+    head = f'--b\r\nContent-Disposition: form-data; name="purpose"\r\n\r\n{field}\r\n--b\r\n'
+    head += f'Content-Disposition: form-data; name="file"; filename="{name}"\r\nContent-Type: image/png\r\n\r\n'
+    body = b"%s\x89PNG\xff\xfe%s\xff\r\n--b--\r\n" % (head.encode(), file)
+    return Take(
+        "POST", "https://api.openai.com/v1/files", {"content-type": "multipart/form-data; boundary=b"}, body, 200
+    )
+
+
+def named(planted: str) -> Take:
+    return upload(b"", name=planted.replace("\n", "%0A").replace('"', "%22"))
+
+
+def zipped_request(planted: str) -> Take:
+    headers, body = JSON | {"content-encoding": "gzip"}, gzip.compress(compact({"input": planted}))
+    return Take("POST", "https://api.openai.com/v1/responses", headers, body, 200)
+
+
+def arguments(planted: str) -> Take:
+    """JSON in JSON, told in small pieces."""
+    told = json.dumps({"a": json.dumps({"b": planted})})
+    kind = {"type": "response.function_call_arguments.delta", "item_id": "fc_1"}
+    return streamed(*(sse({**kind, "delta": told[at : at + 12]}) for at in range(0, len(told), 12)))
+
+
 POSITIONS: dict[str, Callable[[str], Take]] = {
     "header of a request": lambda planted: take({}, {}, headers=JSON | {"openai-beta": planted}),
     "unknown header": lambda planted: take({}, {}, headers=JSON | {"x-what": planted}),
@@ -125,7 +151,12 @@ POSITIONS: dict[str, Callable[[str], Take]] = {
     "path": lambda planted: take({}, {}, uri=f"https://api.openai.com/v1/files/{quote(planted, safe='')}/content"),
     "request": lambda planted: take({"input": [{"role": "user", "content": planted}]}, {}),
     "member of a request": lambda planted: take({"metadata": {planted: "1"}}, {}),
+    "fragment": lambda planted: take({}, {}, uri=f"https://api.openai.com/v1/responses#{quote(planted, safe='')}"),
     "form": form,
+    "field beside a file": lambda planted: upload(b"", field=planted),
+    "name of a file": named,
+    "file": lambda planted: upload(planted.encode()),
+    "compressed request": zipped_request,
     "answer": lambda planted: take({}, {"output": [{"content": [{"text": planted}]}]}),
     "error": refused,
     "reason": lambda planted: take({}, {}, reason=planted),
@@ -133,6 +164,7 @@ POSITIONS: dict[str, Callable[[str], Take]] = {
     "event": lambda planted: streamed(sse({"type": "response.completed", "response": {"output": planted}})),
     "event over chunks": lambda planted: in_bytes(planted, 7),
     "deltas": lambda planted: streamed(*(sse(event) for event in deltas(planted))),
+    "JSON in JSON in deltas": arguments,
     "deltas over chunks": lambda planted: streamed(b"".join(sse(event) for event in deltas(planted))),
     "compressed deltas": zipped_stream,
     "frame of a client": lambda planted: socket(("client", {"type": "response.create", "input": planted})),
@@ -149,7 +181,14 @@ CARRIER = Take("GET", "https://api.openai.com/v1/models", HEADERS, status=200)
 
 def left(one: Take, secret: str, planted: str) -> bool:
     """Whether a secret can still be found in what a client would get."""
-    texts = [one.uri, one.reason, str(one.headers), str(one.answer_headers), one.body.decode(), one.answer.decode()]
+    texts = [
+        one.uri,
+        one.reason,
+        str(one.headers),
+        str(one.answer_headers),
+        str(one.body, "utf-8", "replace"),
+        one.answer.decode(),
+    ]
     frames = [text for _, _, text in one.frames]
     texts += [*frames, "".join(told(texts[5])), "".join(json.loads(frame).get("delta", "") for frame in frames)]
     spellings = {secret, planted, json.dumps(secret)[1:-1], json.dumps(planted)[1:-1], quote(planted, safe="")}
@@ -174,7 +213,7 @@ def test_no_planted_secret_is_left(position, encoding):
     assert secrets_in(text, known_secrets(takes)) == ()
 
 
-SEEN = [position for position in POSITIONS if position != "unknown header"]
+SEEN = [position for position in POSITIONS if position not in ("unknown header", "compressed request")]
 
 
 @pytest.mark.parametrize("position", SEEN)
@@ -368,6 +407,40 @@ def test_what_cannot_be_decoded_is_refused(member, headers):
         scrubbed([made])
 
 
+@pytest.mark.parametrize("coding", ["xz", "gzip, br"])
+def test_what_is_in_an_encoding_of_no_known_name_is_refused_unless_it_is_text(coding):
+    packed = take({}, chunks=((0.1, b"\xfd7zXZ\x00 packed"),), answer_headers=JSON | {"content-encoding": coding})
+    with pytest.raises(Unreadable, match=f"exchange 1: the answer is in an encoding .*{coding!r}"):
+        scrubbed([packed])
+    plain = take({}, {"a": 1}, answer_headers=JSON | {"content-encoding": coding})
+    assert scrubbed([plain])[0].answer == plain.answer
+
+
+def test_bytes_that_are_no_text_stay():
+    image = bytes((number * 7919) >> 3 & 255 for number in range(200_000))
+    (clean,) = scrubbed([upload(image)])
+    assert clean.body == upload(image).body
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zlib.compress], ids=["gzip", "zlib"])
+def test_a_compressed_file_is_compressed_again(pack):
+    whole = upload(b"PACKED").body.replace(b"\x89PNG\xff\xfePACKED\xff", pack(f"my {FORMS['key']}".encode()))
+    (clean,) = scrubbed([Take("POST", "https://api.openai.com/v1/files", {}, whole, 200)])
+    file = clean.body.split(b"\r\n\r\n")[-1]
+    assert file.endswith(b"\r\n--b--\r\n")
+    assert zlib.decompressobj(47).decompress(file) == b"my " + Masks().text(FORMS["key"]).encode()
+
+
+def test_what_a_browser_sends_as_a_subprotocol_is_known():
+    asked = {"sec-websocket-protocol": "realtime, openai-insecure-api-key.opaque-value-0, openai-project.moon-shot"}
+    assert known_secrets([Take("GET", "wss://api.openai.com/v1/responses", asked)]) == ["opaque-value-0", "moon-shot"]
+
+
+def test_cookies_of_an_answer_are_known():
+    told = {"set-cookie": "sid=Cr1sp-C00kie; Path=/; Secure, other=0123456789; Max-Age=10"}
+    assert known_secrets([Take("GET", "/", answer_headers=told)]) == ["Cr1sp-C00kie", "0123456789"]
+
+
 def test_a_damaged_compressed_stream_is_refused():
     made = take({}, chunks=((0.1, b"\x1f\x8bnot gzip at all"),), answer_headers=STREAM | {"content-encoding": "gzip"})
     with pytest.raises(Unreadable, match="exchange 1: the answer"):
@@ -402,4 +475,4 @@ def test_scrubbing_twice_changes_nothing_more(position):
 
 
 def test_how_many_were_planted():
-    assert len(SECRETS) * len(PLANTED) == 5700
+    assert len(SECRETS) * len(PLANTED) == 7410

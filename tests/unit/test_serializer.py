@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
+from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
 import vcr.persisters.filesystem
 import vcr.serializers.yamlserializer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.notation import NotATape, TapeError
-from harness.serializer import read, write
+from harness.edited import check
+from harness.evidence import MEMBERS, Origin
+from harness.evidence import directory as cassettes
+from harness.notation import NotATape, TapeError, documents
+from harness.rule import LEVELS
+from harness.schema import directory
+from harness.serializer import _SPELLINGS, read, write
 from harness.take import FORMAT, Header, Take
 from harness.tape import read as recordings
 from tests.unit.takes import JSON, STREAM, URI, compact, socket, sse, streamed, take
 
+CASSETTES = sorted(cassettes().rglob("*.yaml"))
 HEADER = Header("2026-09-21", "azure", "OpenAI/JS", "6.1.0", "recorded", "call_needs_output")
 ASKED = {"model": "gpt-4.1", "input": "Is it 18 °C? 😀"}
 SAID = {"id": "resp_1", "output": [{"type": "message", "n": 1.0}]}
@@ -228,21 +239,121 @@ class TestEditedByHand:
     @pytest.mark.parametrize(
         ("old", "new", "says"),
         [
-            ("  format: 1", f"  format: {FORMAT + 1}", f"it: it has format {FORMAT + 1}, and this harness reads up to"),
-            ("  format: 1", "  format: one", "it: harness.format is no number"),
-            ("  recorded: '2026-09-21'", "  recorded: 5", "it: harness.recorded is no text"),
-            ("    - [0.25, 53]", "    - [soon, 53]", "it: wire.arrivals: an entry is no pair"),
-            ("    method: POST\n", "", r"it: interactions\[0\]: it has no request"),
-            ("sockets:", "sockets: [1]\nother:", r"it: sockets\[0\]: it needs a uri and frames"),
-            ("from: client", "from: me", r"it: sockets\[0\]: it needs a uri and frames"),
-            ("interactions:", "interactions: [", "it: line .*: no YAML"),
+            (
+                "  format: 1",
+                f"  format: {FORMAT + 1}",
+                f"its format is {FORMAT + 1}, and this harness reads",
+            ),
+            ("  format: 1", "  format: one", "harness.format: expected a whole number: the format of the cassette."),
+            ("  format: 1\n", "", "harness: without `format`; expected the header: format, recorded,"),
+            ("  recorded: '2026-09-21'", "  recorded: 5", "harness.recorded: expected the day of the recording"),
+            ("  dialect: azure", "  dialect: bedrock", "harness.dialect: expected openai, azure or foundry."),
+            ("  dialect: azure", "  dialekt: azure", "harness: with `dialekt`; expected the header: format"),
+            ("version: 1\n", "", "the file: without `version`; expected a cassette with version, harness"),
+            ("    - [0.25, 53]", "    - [soon, 53]", "interactions[0].wire.arrivals[0][0]: expected seconds"),
+            (
+                "    - [0.25, 53]",
+                "    - 0.25",
+                "interactions[0].wire.arrivals[0]: expected a pair of seconds and bytes",
+            ),
+            ("    - [0.25, 53]", "    - [0.25, 53, 1]", "interactions[0].wire.arrivals[0]: expected a pair of"),
+            (
+                "    answer: compact",
+                "    answer: tight",
+                "interactions[0].wire.answer: expected compact, compact ascii,",
+            ),
+            ("  wire:", "  wires:", "interactions[0]: with `wires`; expected an exchange: request and response"),
+            ("    method: POST\n", "", "interactions[0].request: without `method`; expected a request: method, uri"),
+            (
+                "      string: |-",
+                "      text: |-",
+                "interactions[0].response.body: with `text`; without `string`; expected",
+            ),
+            (
+                "    body: |-\n      {",
+                "    body:\n      {",
+                "interactions[0].request.body: expected a text, JSON indented",
+            ),
+            ("sockets:", "other:", "the file: with `other`; expected a cassette"),
+            ("sockets:", "sockets: [1]\n#", "sockets[0]: expected a connection: uri, headers and frames"),
+            ("from: client", "from: me", "sockets[0].frames[0].from: expected client or server."),
+            (
+                "    text: |-",
+                "    texts: |-",
+                "sockets[0].frames[0]: without `text`; with `texts`; expected a message:",
+            ),
         ],
     )
-    def test_what_cannot_be_read_is_named(self, old, new, says):
+    def test_what_is_wrong_is_told_with_its_place_and_what_is_expected_there(self, old, new, says):
         text = text_of(take(ASKED, SAID), socket(("client", {"a": 1})))
         assert old in text
-        with pytest.raises(TapeError, match=says):
-            read(text.replace(old, new), "it")
+        with pytest.raises(TapeError) as told:
+            read(text.replace(old, new).partition("\n#")[0], "it")
+        assert says in str(told.value)
+        assert str(told.value).startswith("it: ")
+        assert re.search(r"Record it again, or mend that place\.$|Update it, or record it again\.$", str(told.value))
+
+    def test_yaml_that_is_none_is_named_by_its_line(self):
+        with pytest.raises(TapeError, match=r"it: line .*: no YAML"):
+            read(text_of(take(ASKED, SAID)).replace("interactions:", "interactions: ["), "it")
+
+    def test_a_value_is_never_quoted(self):
+        with pytest.raises(TapeError) as told:
+            read(text_of(take(ASKED, SAID)).replace("  dialect: azure", "  dialect: sk-secret"), "it")
+        assert "sk-secret" not in str(told.value)
+
+
+class TestTheSchema:
+    def test_takes_what_is_written(self):
+        binary = Take("POST", URI, JSON, b"\xff", 200, JSON, ((0.0, b"\xff"),))
+        full = socket(("client", {"a": 1}), ("server", {"b": 2}))
+        origin = {"level": "reported", "where": "https://example.org/1", "date": "2026", "organization": {"zdr": True}}
+        takes = [take(ASKED, SAID), streamed(b"data: 1\n\n", cut=True), binary, replace(full, cut=True, origin=origin)]
+        check(next(documents(text_of(*takes))))
+        check(next(documents(write(Header(), ()))))
+
+    @pytest.mark.parametrize("file", CASSETTES, ids=lambda file: file.stem)
+    def test_takes_every_cassette_of_ours(self, file: Path):
+        check(next(documents(file.read_text(encoding="utf-8"))))
+
+    def test_knows_each_member_of_the_header_each_spelling_and_each_level(self):
+        schema = json.loads((directory() / "cassette.json").read_text(encoding="utf-8"))
+        jsonschema.Draft202012Validator.check_schema(schema)
+        defined = schema["$defs"]
+        assert set(defined["header"]["properties"]) == {each.name for each in fields(Header)}
+        assert defined["spelling"]["enum"] == [*_SPELLINGS]
+        assert defined["header"]["properties"]["evidence"]["enum"] == [*LEVELS]
+        assert set(defined["origin"]["properties"]) == {each.name for each in fields(Origin)}
+        assert defined["origin"]["properties"]["published"]["items"]["enum"] == [*MEMBERS]
+
+    def test_says_of_every_place_what_belongs_there(self):
+        schema = json.loads((directory() / "cassette.json").read_text(encoding="utf-8"))
+        assert [place for place, one in places(schema) if not ("description" in one or "$ref" in one)] == []
+
+
+def places(schema: dict[str, Any], place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every schema within a schema."""
+    yield place, schema
+    for name in ("properties", "$defs"):
+        for member, one in schema.get(name, {}).items():
+            yield from places(one, f"{place}/{member}")
+    for one in (schema.get("items"), schema.get("additionalProperties"), *schema.get("prefixItems", ())):
+        if isinstance(one, dict):
+            yield from places(one, f"{place}/*")
+
+
+def test_an_origin_comes_back_with_its_exchange_and_its_socket():
+    origin = {"level": "reported", "where": "https://example.org/1", "date": "2026-03", "published": ["status", "type"]}
+    takes = (replace(take(ASKED, SAID), origin=origin), replace(socket(("client", {"a": 1})), origin=origin))
+    text = text_of(*takes)
+    assert again(*takes) == takes
+    assert "- origin:\n    level: reported\n    where: https://example.org/1\n" in text
+
+
+def test_what_came_at_once_has_no_times():
+    one = replace(take(ASKED, SAID), chunks=((0.0, compact(SAID)),))
+    assert "arrivals" not in text_of(one)
+    assert again(one) == (one,)
 
 
 @pytest.mark.parametrize("text", ["", "a: 1", "just words", "[1]"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,35 @@ ASKED = Take(
     "POST", "https://api.openai.com/v1/responses", {"content-type": "application/json"}, BODY, 200, {}, ((0.1, SAID),)
 )
 SOCKET = Take("GET", "wss://api.openai.com/v1/responses", status=101, frames=((0.0, "client", "{}"),))
+FOREIGN = {
+    "request": {
+        "method": "POST",
+        "uri": "https://api.openai.com/v1/responses",
+        "body": "{}",
+        "headers": {"User-Agent": ["AsyncOpenAI/Python 2.1.0"]},
+    },
+    "response": {
+        "status": {"code": 200},
+        "headers": {"Date": ["Thu, 09 Apr 2026 00:57:33 GMT"]},
+        "body": {"string": "{}"},
+    },
+}
+TESTS = """
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.cassette("module")]
+
+@pytest.mark.cassette("test_order")
+def test_order(): ...
+
+class TestShop:
+    @pytest.mark.cassette("openai/shared.yaml")
+    async def test_a(self): ...
+
+@pytest.mark.cassette("openai/shared")
+@pytest.mark.parametrize("x", [1])
+def test_b(x): ...
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +65,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     (tmp_path / "pyproject.toml").write_text("[project]\n")
-    (tmp_path / "test_shop.py").write_text("def test_order(): ...\n")
+    (tmp_path / "test_shop.py").write_text(TESTS)
     ignored = tmp_path / "node_modules" / "test_gone.py"
     ignored.parent.mkdir()
     ignored.write_text("def test_gone(): ...\n")
@@ -65,7 +96,7 @@ def test_a_cassette_says_its_age_its_client_and_what_it_costs(project: Path) -> 
     assert one["now"] == installed("OpenAI/Python", project)
     assert (one["stale"], one["orphan"], one["replayed"]) == ([], False, "")
     assert one["cost"] == {"calls": 1, "input_tokens": 14, "output_tokens": 20}
-    assert one["again"] == "pytest --record=all -k test_order"
+    assert one["again"] == f"pytest --record=all {os.path.relpath(project)}/test_shop.py::test_order"
 
 
 @pytest.mark.parametrize(
@@ -84,6 +115,12 @@ def test_one_that_is_stale_says_why(project: Path, header: Header, why: str) -> 
     assert why in one["stale"][0]
 
 
+def test_evidence_of_several_days_is_as_old_as_the_newest(project: Path) -> None:
+    days = ({"level": "reported", "where": "a report", "date": day} for day in ("2025-03", "2026-01-04", "2024"))
+    cassette(project, "openai/rules/unknown_parameter.yaml", Header(), *(replace(ASKED, origin=day) for day in days))
+    assert told(project / "cassettes")[0]["recorded"] == "2026-01-04"
+
+
 def test_how_old_is_stale_can_be_chosen(project: Path) -> None:
     cassette(project, "test_order.yaml", Header(recorded=(date.today() - timedelta(5)).isoformat()))
     assert not told(project / "cassettes")[0]["stale"]
@@ -98,8 +135,10 @@ def test_how_old_is_stale_can_be_chosen(project: Path) -> None:
         ("TestShop.test_order.yaml", False),
         ("test_gone.yaml", True),
         ("story.yaml", True),
-        ("rules/unknown_parameter.yaml", False),
-        ("rules/no_such_rule.yaml", True),
+        ("order.yaml", True),
+        ("openai/rules/unknown_parameter.yaml", False),
+        ("openai/rules/no_such_rule.yaml", True),
+        ("mine/rules/unknown_parameter.yaml", True),
     ],
 )
 def test_one_that_nothing_names_is_an_orphan(project: Path, name: str, orphan: bool) -> None:
@@ -115,10 +154,73 @@ def test_a_project_may_be_written_in_any_language(project: Path) -> None:
     assert one["again"] == f"harness record --into {project}/cassettes/story.yaml -- COMMAND"
 
 
-def test_a_replay_is_remembered(project: Path) -> None:
-    file = cassette(project, "test_order.yaml", Header(recorded=TODAY))
+def test_what_has_been_replayed_is_no_orphan(project: Path) -> None:
+    file = cassette(project, "story.yaml", Header(recorded=TODAY))
+    assert told(file)[0]["orphan"]
     replayed.note(file)
-    assert told(file)[0]["replayed"][:2] == "20"
+    (one,) = told(file)
+    assert (one["replayed"][:2], one["orphan"]) == ("20", False)
+
+
+@pytest.mark.parametrize(
+    ("name", "tests"),
+    [
+        ("module", ["test_shop.py"]),
+        ("openai/shared", ["test_shop.py::TestShop::test_a", "test_shop.py::test_b"]),
+    ],
+)
+def test_all_tests_that_a_mark_gives_a_cassette_record_it_again(project: Path, name: str, tests: list[str]) -> None:
+    (project / "broken.py").write_text("pytest.mark.cassette(")
+    file = cassette(project, f"{name}.yaml", Header(recorded=TODAY))
+    assert told(file)[0]["again"].split()[2:] == [f"{os.path.relpath(project)}/{each}" for each in tests]
+
+
+def test_the_folder_of_cassettes_is_where_the_project_says(project: Path) -> None:
+    (project / "pyproject.toml").write_text('[tool.pytest.ini_options]\nharness_cassettes = "tapes"\n')
+    file = cassette(project, "test_order.yaml", Header(recorded=TODAY))
+    moved = project / "tapes" / "test_order.yaml"
+    moved.parent.mkdir()
+    moved.write_text(file.read_text())
+    assert [one["again"].partition(" ")[0] for one in told(file, moved)] == ["harness", "pytest"]
+
+
+@pytest.mark.parametrize(
+    ("uri", "leads"),
+    [
+        ("https://api.openai.com/v1/responses", ""),
+        ("http://127.0.0.1:4000/v1/responses", " --upstream http://127.0.0.1:4000/v1"),
+        ("https://xxxxx.openai.azure.com/openai/v1/responses", ' --upstream "$AZURE_OPENAI_ENDPOINT"'),
+        (
+            "https://xxxxx.services.ai.azure.com/api/projects/xxxx/openai/v1/responses",
+            ' --upstream "$AZURE_AI_PROJECT_ENDPOINT"',
+        ),
+    ],
+)
+def test_it_is_recorded_again_where_it_was(project: Path, uri: str, leads: str) -> None:
+    file = cassette(project, "story.yaml", Header(recorded=TODAY), replace(ASKED, uri=uri))
+    assert told(file)[0]["again"] == f"harness record --into {file}{leads} -- COMMAND"
+
+
+@pytest.mark.parametrize(
+    ("name", "again"),
+    [
+        ("cassettes/test_shop/test_order[1].yaml", "pytest --record-mode=rewrite -k test_order"),
+        ("cassettes/TestShop.test_a.yaml", "pytest --vcr-record=all -k 'TestShop and test_a'"),
+        ("cassettes/shop.yaml", ""),
+        ("cassettes/test_order.har", ""),
+    ],
+)
+def test_plugins_of_others_make_their_cassettes_again(project: Path, name: str, again: str) -> None:
+    file = project / name
+    file.parent.mkdir(parents=True)
+    file.write_text(yaml.safe_dump({"interactions": [FOREIGN], "version": 1}))
+    assert told(file)[0]["again"] == again
+
+
+def test_a_rule_that_cannot_be_asked_of_any_account_has_no_command(project: Path) -> None:
+    cassette(project, "openai/rules/auth_missing_scope.yaml", Header(recorded="2020-01-01"))
+    said = listing(project / "cassettes").stdout
+    assert said.endswith("/auth_missing_scope.yaml: no command makes it again\n")
 
 
 def test_that_a_replay_cannot_be_noted_is_no_failure(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,15 +230,7 @@ def test_that_a_replay_cannot_be_noted_is_no_failure(project: Path, monkeypatch:
 
 
 def test_the_cassettes_of_others_are_listed_too(project: Path) -> None:
-    request = {"method": "POST", "uri": "https://api.openai.com/v1/responses", "body": "{}"}
-    agent = {"User-Agent": ["AsyncOpenAI/Python 2.1.0"]}
-    response = {
-        "status": {"code": 200},
-        "headers": {"Date": ["Thu, 09 Apr 2026 00:57:33 GMT"]},
-        "body": {"string": "{}"},
-    }
-    entry = {"request": {**request, "headers": agent}, "response": response}
-    (project / "test_order.yaml").write_text(yaml.safe_dump({"interactions": [entry], "version": 1}))
+    (project / "test_order.yaml").write_text(yaml.safe_dump({"interactions": [FOREIGN], "version": 1}))
     (project / "notes.yaml").write_text("a: 1\n")
     (one,) = told(project)
     assert (one["sdk"], one["recorded"]) == ("AsyncOpenAI/Python 2.1.0", "2026-04-09")
@@ -146,7 +240,8 @@ def test_one_that_cannot_be_read_is_stale(project: Path) -> None:
     file = cassette(project, "test_order.yaml", Header(recorded=TODAY))
     file.write_text("interactions:\n- request: {method: GET, uri: /v1/responses}\n")
     (one,) = told(file)
-    assert (one["stale"], one["age"], one["exchanges"]) == (["it cannot be read"], None, 0)
+    assert (one["age"], one["exchanges"]) == (None, 0)
+    assert one["stale"] == ["it cannot be read: interactions[0]: its request has no answer"]
 
 
 def test_the_version_of_a_client_for_node_is_that_of_the_project(project: Path) -> None:
@@ -163,15 +258,22 @@ def test_the_version_of_a_client_for_node_is_that_of_the_project(project: Path) 
 def test_the_plan_says_what_to_run_and_what_it_costs(project: Path) -> None:
     old = Header(recorded="2020-01-01")
     cassette(project, "test_order.yaml", old)
-    cassette(project, "rules/unknown_parameter.yaml", old, ASKED, ASKED)
-    cassette(project, "rules/no_such_rule.yaml", old)
-    said = listing(project / "cassettes").stdout
+    for kind in ("rules", "accepts"):
+        cassette(project, f"azure/{kind}/unknown_parameter.yaml", old, ASKED)
+    cassette(project, "openai/rules/no_such_rule.yaml", old)
+    said = listing(project / "cassettes", "--stale-after", "60").stdout
     assert "nothing names it" in said
-    assert said.endswith(
-        "pytest --record=all -k test_order   # 1 call, at most about 14 tokens in and 20 out\n"
-        "harness record --rules shape   # 2 calls, at most about 28 tokens in and 40 out\n"
-        "in all: 3 calls, at most about 42 tokens in and 60 out\n"
+    first, second, last = said.splitlines()[-3:]
+    assert first == (
+        f"pytest --record=all {os.path.relpath(project)}/test_shop.py::test_order"
+        "   # 1 call, at most about 14 tokens in and 20 out"
     )
+    into = f'--into {os.path.relpath(project)}/cassettes --upstream "$AZURE_OPENAI_ENDPOINT"'
+    command, _, cost = second.partition("   # ")
+    assert command == f"harness record --rules shape --fresh 60 {into}"
+    calls = int(cost.split()[0])
+    assert calls > 20
+    assert last.startswith(f"in all: {calls + 1} calls, ")
 
 
 def test_no_cassette_is_a_mistake(tmp_path: Path) -> None:

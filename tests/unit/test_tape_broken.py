@@ -88,6 +88,8 @@ BROKEN = {
     "a first line that is cut": ("x.jsonl", f'{{"url_path": "/v1\n{json.dumps(FLAT)}', 1, "line 1: line 1, column "),
     "cut gzip": ("x.jsonl.gz", gzip.compress(f"{json.dumps(FLAT)}\n".encode() * 3)[:-9], 3,
                  "the compressed data breaks off or is damaged"),
+    "a newer format": ("x.yaml", b"version: 1\nharness: {format: 9}\ninteractions: []\nsockets: []\n", 0,
+                       "its format is 9, and this harness reads up to 1; a newer harness reads it"),
     "damaged gzip": ("x.yaml.gz", b"\x1f\x8bsomething else", 0, "the compressed data breaks off or is damaged"),
 }  # fmt: skip
 

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-import harness.mock  # noqa: F401  (registers the rules)
 from harness.cli import app
+from harness.fallback import small_talk
+from harness.mock import Mock
 from harness.threeway import names_of, renamed
 from tests.unit.liveapi import KEY, Change, error, live
-from tests.unit.recordings import HI, recorded, tape
+from tests.unit.recordings import HEADERS, HI, exchange, recorded, tape
 
 SEED = {**HI, "seed": 1}
 
@@ -127,6 +128,12 @@ def test_an_event_of_a_new_kind_is_told(tmp_path: Path) -> None:
     assert "events[response.in_progress]\n  recorded  absent\n  live      an object" in said.stdout
 
 
+def test_events_that_come_when_they_like_are_not_compared(tmp_path: Path) -> None:
+    made = recorded({**HI, "stream": True})
+    made[0]["events"].insert(2, {"event": "keepalive", "data": {"type": "keepalive", "sequence_number": 2}})
+    assert "1 as recorded" in drifted(tape(tmp_path, made)).stdout
+
+
 def test_what_goes_on_with_words_that_were_not_said_again_is_not_sent(tmp_path: Path) -> None:
     made = recorded(HI)
     made[0]["response"]["output"] = [
@@ -142,7 +149,9 @@ def test_what_goes_on_with_words_that_were_not_said_again_is_not_sent(tmp_path: 
     output = {"type": "function_call_output", "call_id": "call_then", "output": "ok"}
     follow = {**made[0], "id": "project/tape.jsonl#2", "request": {**HI, "input": [output]}}
     said = drifted(tape(tmp_path, [made[0], follow]))
-    assert "1 not compared: it goes on with what the model did not say this time" in said.stdout
+    assert said.stdout == (
+        "1 exchange sent again: 1 as recorded, 0 not\n1 not sent: it goes on with what the model did not say this time\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -159,6 +168,78 @@ def test_what_cannot_be_asked_again_is_left_out_and_counted(tmp_path: Path, chan
     said = drifted(tape(tmp_path, [one, {**one, "id": "project/tape.jsonl#2", **changes}]))
     assert f"1 left out: {why}" in said.stderr
     assert "1 exchange sent again: 1 as recorded" in said.stdout
+
+
+def test_the_budget_counts_what_a_chain_goes_on_from(tmp_path: Path) -> None:
+    first = recorded(HI)
+    first[0]["response"]["usage"] |= {"input_tokens": 4321}
+    assert "1 call, at most about 4,321 tokens in and 500 out" in drifted(tape(tmp_path, first)).stderr
+
+
+def test_a_refusal_of_what_was_not_known_is_compared(tmp_path: Path) -> None:
+    made = recorded({**HI, "previous_response_id": "resp_nope"})
+    said = drifted(tape(tmp_path, made), lambda *asked: error(400, "No such response.", "previous_response_id"))
+    assert "live      No such response." in said.stdout
+
+
+def talked(*steps: tuple[str, str, Any]) -> list[dict[str, Any]]:
+    """What a mock answers to these requests; `{0}` in a path or a text is the id that answer 0 gave."""
+    mock, made = Mock(fallback=small_talk), []
+    mock.open(HEADERS["authorization"].removeprefix("Bearer "))
+    for number, (method, path, body) in enumerate(steps, 1):
+        ids = [one["response"].get("id") for one in made]
+        below, sent = path.format(*ids), {**body, "conversation": ids[0]} if "model" in body else body
+        answer = mock.handle(method, below, HEADERS, {}, b"" if method == "GET" else json.dumps(sent).encode())
+        more = {"method": method, "url_path": below}
+        made.append(exchange(number, None if method == "GET" else sent, answer.status, answer.body, **more))
+    return made
+
+
+ITEMS = ("GET", "/v1/conversations/{0}/items", {})
+
+
+def test_a_model_that_is_gone_is_told_and_nothing_that_follows_from_it(tmp_path: Path) -> None:
+    made = talked(("POST", "/v1/conversations", {}), ("POST", "/v1/responses", HI), ITEMS)
+    gone = error(400, "The requested model 'gpt-4.1' does not exist.", "model", "model_not_found")
+    said = drifted(tape(tmp_path, made), lambda method, path, body: gone if "model" in (body or {}) else None)
+    assert said.exit_code == 1
+    assert said.stdout.endswith(
+        "3 exchanges sent again: 1 as recorded, 1 not\n"
+        "1 not compared: something before it was answered otherwise\n"
+        "project/tape.jsonl#2  model\n"
+        "  recorded  gpt-4.1\n"
+        "  live      400 The requested model 'gpt-4.1' does not exist.\n"
+    )
+
+
+def test_of_what_the_mock_does_not_answer_itself_the_form_tells_who_is_behind(tmp_path: Path) -> None:
+    made = talked(("POST", "/v1/conversations", {}), ITEMS)
+    empty = {"object": "list", "data": [], "first_id": None, "last_id": None, "has_more": "no"}
+    said = drifted(tape(tmp_path, made), lambda method, path, body: (200, {}, empty) if method == "GET" else None)
+    assert said.stdout.endswith("live      'no'\n  the mock still says what was recorded: it is behind\n")
+
+
+def test_a_new_member_of_an_item_is_not_taken_for_the_mocks(tmp_path: Path) -> None:
+    (one,) = recorded(HI)
+    item = one["response"]["output"][0]
+    said = drifted(tape(tmp_path, [one]), altered(output=[{**item, "flavour": "x"}]))
+    assert said.stdout.endswith(
+        "answer.output[message].flavour\n  recorded  absent\n  live      a text\n"
+        "  the mock still says what was recorded: it is behind\n"
+    )
+
+
+def test_events_in_another_order_are_told_by_the_first_that_is_wrong(tmp_path: Path) -> None:
+    made = recorded({**HI, "stream": True})
+    events = [each["data"] for each in made[0]["events"]]
+    frames = "".join(f"data: {json.dumps(each)}\n\n" for each in [events[0], events[2], events[1], *events[3:]])
+
+    def swapped(method: str, path: str, body: Any) -> Any:
+        return 200, {"content_type": "text/event-stream"}, frames
+
+    said = drifted(tape(tmp_path, made), swapped)
+    assert said.exit_code == 1
+    assert "events[1]\n  recorded  conforms\n" in said.stdout
 
 
 def test_an_answer_about_the_account_is_not_compared(tmp_path: Path) -> None:
@@ -230,3 +311,25 @@ def test_ids_are_replaced_wherever_they_stand() -> None:
         {"at": "/v1/responses/resp_2"},
         3,
     ]
+
+
+def in_turn(*answers: Any) -> Change:
+    """The API, which answers so, one after the other, and then as ever."""
+    left = list(answers)
+    return lambda *asked: left.pop(0) if left else None
+
+
+def test_what_was_found_before_the_credit_ran_out_is_told(tmp_path: Path) -> None:
+    new = error(400, "What is 'seed'?", "seed", "unknown_parameter")
+    out = error(429, "You exceeded your current quota.", code="insufficient_quota")
+    said = drifted(tape(tmp_path, recorded(SEED, HI)), in_turn(new, out))
+    assert said.exit_code == 2
+    assert "1 exchange sent again: 0 as recorded, 1 not" in said.stdout
+    assert "live      What is 'seed'?" in said.stdout
+    assert "the account is out of credit" in said.stderr
+
+
+def test_a_long_wait_that_the_api_asks_for_is_told(tmp_path: Path) -> None:
+    limited = error(429, "Slow down.", code="rate_limit_exceeded", retry_after="2")
+    said = drifted(tape(tmp_path, recorded(HI)), in_turn(limited))
+    assert (said.exit_code, "waiting 2 s: the API has had enough requests for now" in said.stderr) == (0, True)

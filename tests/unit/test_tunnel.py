@@ -74,6 +74,15 @@ class TestAConnection:
         seconds = [at for at, _, _ in take.frames]
         assert seconds == sorted(seconds)
 
+    def test_that_is_open_is_kept_as_far_as_it_came(self, front, world):
+        world.script(message("Hello."))
+        with opened(front) as wire:
+            wire.send(CREATE)
+            told = events(wire)
+            (take,) = front.recording.so_far
+            assert (take.status, take.cut, len(take.frames)) == (101, True, 1 + len(told))
+        assert not front.takes()[0].cut
+
     def test_ends_as_the_api_ends_it(self, front, world):
         with opened(front) as wire:
             world.skip(3601)

@@ -12,13 +12,28 @@ import httpx2
 import pytest
 from websockets.sync.client import connect
 
-from harness.items import message
+from harness.ending import incomplete
+from harness.items import (
+    code_interpreter_call,
+    compaction,
+    custom_tool_call,
+    file_search_call,
+    function_call,
+    image_generation_call,
+    message,
+    reasoning,
+    shell_call,
+    shell_call_output,
+    url_citation,
+    web_search_call,
+)
 from harness.mock import Mock
 from harness.take import Take
 from harness.upstream import upstream
 from harness.verify import Tally
 from harness.watch import Watch
 from tests.unit.live import Front, recorded, serving
+from tests.unit.recordings import recorded as recorded_by_mock
 
 KEY = {"authorization": "Bearer sk-live"}
 HI = {"model": "gpt-4.1", "input": "hi"}
@@ -83,6 +98,112 @@ def test_an_api_that_is_as_the_mock_is_has_no_findings(watched):
     assert tally.clean
     counts = [tally.counts[at] for at in ("requests.accepted", "refusals.same", "answers.conform", "streams.conform")]
     assert counts == [2, 2, 3, 1]
+
+
+class TestTheMocksOwnAnswer:
+    """What the mock would have said to the same request, its model saying the same."""
+
+    def test_is_that_of_an_api_that_is_as_the_mock_is(self, watched):
+        turns = [
+            [
+                reasoning("**Plan**"),
+                message("See a page.", annotations=[url_citation("https://e.org", "E", cite="page")]),
+            ],
+            [function_call("f", {"x": 1}), custom_tool_call("c", "x")],
+            [web_search_call("rain"), file_search_call("rain"), code_interpreter_call("1")],
+            image_generation_call("AA=="),
+            [shell_call(["ls"], call_id="call_1"), shell_call_output("call_1", "a\n")],
+            [message("Once upon"), incomplete()],
+            compaction("c3VtbWFyeQ=="),
+        ]
+        sol = {"model": "gpt-5.6-sol"}
+        f = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
+        asks = [
+            {},
+            {"tools": [f, {"type": "custom", "name": "c"}], "tool_choice": "required", "temperature": 0.2},
+            {"include": ["web_search_call.action.sources", "reasoning.encrypted_content"], **sol, "store": False},
+            {"text": {"verbosity": "low"}, "metadata": {"a": "b"}, **sol},
+            {"max_output_tokens": 500, "truncation": "auto", "user": "u", "prompt_cache_key": "k"},
+            {"reasoning": {"effort": "low", "summary": "auto"}, **sol},
+        ]
+        live = Mock()
+        passing = watched(live)
+        live.open("sk-live").script(*(turn for _ in range(2 * len(asks)) for turn in turns))
+        for ask in asks:
+            for streams in (False, True):
+                for _ in turns:
+                    assert passing.post(**{**HI, **ask, "stream": streams}).status_code == 200
+        tally = passing.found(2 * len(asks) * len(turns))
+        assert of(tally, "respelled.different") == []
+        assert (tally.clean, tally.counts["respelled.same"]) == (True, 2 * len(asks) * len(turns))
+
+    def test_goes_on_with_what_was_stored_before(self, watched):
+        passing = watched(Mock(fallback=lambda _: [message("Hello.")]))
+        conversations = f"{passing.front.origin}/v1/conversations"
+        talk = httpx2.post(conversations, json={}, headers=KEY).json()["id"]
+        first = passing.post(**HI, background=True).json()
+        for _ in range(2):
+            httpx2.get(f"{passing.url}/{first['id']}", headers=KEY)
+        passing.post(**HI, previous_response_id=first["id"])
+        for streams in (False, True):
+            passing.post(**HI, conversation=talk, stream=streams)
+        tally = passing.found(7)
+        assert tally.clean
+        assert tally.counts["respelled.same"] == 4
+
+    @pytest.mark.parametrize("root", ["/openai/v1", "/api/projects/p/openai/v1"])
+    def test_is_azures_where_azure_answers(self, watched, root):
+        passing = watched(Mock(fallback=lambda _: [message("Hello.")]), root)
+        for streams in (False, True):
+            assert passing.post(**HI, stream=streams).status_code == 200
+        tally = passing.found(2)
+        assert of(tally, "respelled.different") == []
+        assert (tally.clean, tally.counts["respelled.same"]) == (True, 2)
+
+    @pytest.mark.parametrize(
+        ("change", "at", "sides"),
+        [
+            ({"truncation": "auto"}, "truncation", ("'auto'", "'disabled'")),
+            ({"metadata": {"a": "b"}}, "metadata.a", ("'b'", "absent")),
+            ({"previous_response_id": "resp_1"}, "previous_response_id", ("'resp_1'", "None")),
+        ],
+    )
+    def test_differs_from_an_api_that_answers_otherwise_in_one_member(self, watched, change, at, sides):
+        passing = watched(answering(200, said() | change))
+        passing.post(**HI)
+        tally = passing.found(1)
+        assert not tally.clean
+        entry = {"id": "tape.yaml#1", "at": at, "recorded": sides[0], "mock": sides[1]}
+        assert of(tally, "respelled.different") == [entry]
+
+    def test_differs_from_an_api_that_tells_an_event_otherwise(self, watched):
+        told = recorded_by_mock({**HI, "stream": True, "background": True})[0]["events"]
+        body = "".join(f"event: {each['event']}\ndata: {json.dumps(each['data'])}\n\n" for each in told)
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            headers = [(b"content-type", b"text/event-stream")]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": body.encode()})
+
+        passing = watched(app)
+        passing.post(**HI, stream=True)
+        found = [
+            (entry["at"], entry["recorded"], entry["mock"]) for entry in of(passing.found(1), "respelled.different")
+        ]
+        assert found == [
+            (
+                "events[0]",
+                "response.created: response.status 'queued'",
+                "response.created: response.status 'in_progress'",
+            ),
+            ("events[0]", "response.created: response.background True", "response.created: response.background False"),
+            ("events[1]", "response.queued", "response.in_progress"),
+        ]
+
+
+def said() -> Any:
+    """An answer to `HI`."""
+    return recorded_by_mock(HI)[0]["response"]
 
 
 def test_what_the_contract_refuses_is_told_before_it_is_sent(watched):
@@ -152,6 +273,7 @@ class TestAConnection:
         tally = passing.found(1)
         assert tally.clean
         assert (tally.counts["streams.conform"], tally.counts["refusals.same"]) == (2, 1)
+        assert tally.counts["respelled.same"] == 2
         assert any("invalid_type" in text for text in passing.notices)
 
     def test_that_differs_is_a_finding(self, watched):
