@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness import serializer
+from harness.cassette import serializer
+from harness.cassette.take import Take
 from harness.errors import HarnessError
 from harness.exchange import Json
+from harness.judging.parley import Parley, Part
 from harness.organization import Organization
-from harness.parley import Parley, Part
 from harness.rule import LEVELS, Level, Rule
 from harness.rules import AREAS
-from harness.take import Take
 from harness.wire import answered
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from harness.errors import ConfigError, HarnessError
 from harness.plugin import options
 
 if TYPE_CHECKING:
+    from harness.cassette.take import Take
+    from harness.recording.taping import Mode, Taped
     from harness.script import Turn
-    from harness.take import Take
-    from harness.taping import Mode, Taped
 
 MODES = ("new", "all", "rules")
 """What `--record` takes: what no cassette holds, everything again, or everything again of the rules."""
@@ -131,9 +131,9 @@ def cassette(request: pytest.FixtureRequest) -> Callable[[str], list[Turn]]:
     """What the model said in a recording, as turns: `mock.script(*cassette("openai/scenarios/weather"))`."""
 
     def turns(name: str) -> list[Turn]:
-        from harness.recorder import load
-        from harness.replayed import note
-        from harness.retelling import retold
+        from harness.recording.recorder import load
+        from harness.recording.replayed import note
+        from harness.recording.retelling import retold
 
         path = path_of(request.config, name)
         told = retold(load(path).takes, name)
@@ -157,8 +157,8 @@ def path_of(config: pytest.Config, name: str) -> Path:
 @pytest.fixture
 def _taped(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Taped]:
     """The cassette of a test: replayed, unless the command line asks for a recording."""
-    from harness.replayed import note
-    from harness.taping import taping
+    from harness.recording.replayed import note
+    from harness.recording.taping import taping
 
     node, config = request.node, request.config
     options(node)
@@ -180,7 +180,7 @@ def _taped(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
 
 def _guard(held: ExitStack, taped: Taped, node: pytest.Item) -> None:
     """Nothing of a test passes beside its cassette."""
-    from harness.offline import offline, without_sockets
+    from harness.recording.offline import offline, without_sockets
 
     def refusing(why: str) -> Callable[[str], str]:
         def refuse(what: str) -> str:
@@ -247,7 +247,7 @@ def _secrets() -> list[str]:
 
 def _lead(takes: Sequence[Take], monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment of a replay: clients find the recorded address, and a key that is none."""
-    from harness.replay import root
+    from harness.recording.replay import root
 
     for name in [*KEYS, *(name for name in os.environ if _SECRET.search(name) and "OPENAI" in name)]:
         monkeypatch.delenv(name, raising=False)

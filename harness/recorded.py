@@ -15,7 +15,7 @@ import orjson
 
 from harness import wire
 from harness.body import asked
-from harness.cassette import Entry
+from harness.cassette.entries import Entry
 from harness.exchange import Json
 from harness.origin import PROVIDERS, evident, hidden, likely, place, provider, split
 
@@ -48,7 +48,7 @@ class Recorded(NamedTuple):
     Flags: `no_request` (the request is not known), `cut` (the stream or long values are cut), `inferred` (some of
     method, path, status and provider were), `sanitized`, `sequence_gaps`, `transcribed`, `done-marker` (`[DONE]` was
     sent), `event-names` (they differ from the types), `unread-answer` (neither JSON nor events), `no-status`, `socket`
-    (what was said over a WebSocket; `harness.talk`).
+    (what was said over a WebSocket; `harness.judging.talk`).
     """
 
     id: str

@@ -20,9 +20,9 @@ from harness.plugin import WORLD, options
 from harness.reports import ACTIONS, CHECKOUT, FORMS, unwritable, write
 
 if TYPE_CHECKING:
-    from harness.findings import Report, Totals, Trial
     from harness.loss import Lost
-    from harness.taping import Taped
+    from harness.recording.taping import Taped
+    from harness.reports.findings import Report, Totals, Trial
     from harness.world import World
 
 _WORST = ("passed", "xpassed", "xfailed", "skipped", "failed", "error")
@@ -118,7 +118,7 @@ class _Reporter:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The last line, what stands in the way of the reports, and annotations where somebody reads them."""
         if self.told and (totals := self._totals()).exchanges:
-            from harness.findings import line
+            from harness.reports.findings import line
 
             terminalreporter.write_line(line(totals, self._report().share("rules")))
         for problem in self.problems:
@@ -144,12 +144,12 @@ class _Reporter:
             self.problems.append(f"--harness-fail-under={least:g}: only {touched} rules, {report.share('rules')} %")
 
     def _totals(self) -> Totals:
-        from harness.findings import Totals
+        from harness.reports.findings import Totals
 
         return Totals(*map(sum, zip(*(told["totals"] for told in self.told.values()), strict=True)))
 
     def _report(self) -> Report:
-        from harness.findings import Report, Trial
+        from harness.reports.findings import Report, Trial
         from harness.surveyed import united
 
         every = self.told.values()
@@ -171,7 +171,7 @@ def _so_far(so: _So, report: pytest.TestReport, call: pytest.CallInfo[None]) -> 
 
 def _journal(taped: Taped | None) -> World:
     """What a test asked of its cassette, as a World would have it."""
-    from harness.recount import journal
+    from harness.judging.recount import journal
 
     return journal(taped.takes if taped else ())
 
@@ -181,8 +181,8 @@ def _told(item: pytest.Item, so: _So, world: World, whole: bool, judged: bool) -
 
     `judged` says whether losses fail it.
     """
-    from harness import findings
     from harness.loss import losses_of
+    from harness.reports import findings
     from harness.surveyed import hits
 
     chosen, exchanges = options(item), world.exchanges
@@ -206,7 +206,7 @@ def _allowed(chosen: dict[str, Any], losses: list[Lost]) -> set[str]:
 
 
 def _trial(item: pytest.Item, so: _So) -> Trial:
-    from harness.findings import Trial
+    from harness.reports.findings import Trial
 
     file, line, _ = item.location
     placed = f"{_folder(item.config.rootpath)}{Path(file).as_posix()}"

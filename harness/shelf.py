@@ -14,20 +14,21 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from harness import budget, replayed
+from harness.cassette.serializer import Tape
+from harness.cassette.take import SCRUBBER, Header, Take, client_of
 from harness.dialect import AZURE, OPENAI
 from harness.errors import HarnessError
+from harness.live import budget
+from harness.live.probes import Probe, probes_of
+from harness.live.resending import sent_again
 from harness.marked import Project, project
 from harness.origin import PROVIDERS, provider, root_of
-from harness.probes import Probe, probes_of
 from harness.recorded import Recorded
-from harness.recorder import load
-from harness.resending import sent_again
+from harness.recording import replayed
+from harness.recording.recorder import load
 from harness.rule import RULES
-from harness.serializer import Tape
-from harness.take import SCRUBBER, Header, Take, client_of
-from harness.tape import NotATape, files, read
 from harness.upstream import ENDPOINT, PROJECTS
+from harness.verify.tape import NotATape, files, read
 
 STALE = 90
 """Days after which a recording is stale."""

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,17 @@ def test_a_module_imports_only_what_stands_before_it(file):
     before = READING_ORDER[: READING_ORDER.index(place(file))]
     late = ours(file) - set(before)
     assert not late, f"{place(file)} imports {', '.join(sorted(late))}, which ARCHITECTURE.md lists after it"
+
+
+def test_inside_a_folder_imports_go_one_way():
+    names = {".".join(file.relative_to(HARNESS.parent).with_suffix("").parts): file for file in files()}
+    TopologicalSorter({name: neighbours(name, file, set(names)) for name, file in names.items()}).prepare()
+
+
+def neighbours(name: str, file: Path, known: set[str]) -> set[str]:
+    """The modules of its own folder that a file imports."""
+    found = {each for full in imports(file) for each in (full, full.rpartition(".")[0])} & known
+    return {each for each in found - {name} if each.split(".")[:2] == name.split(".")[:2]}
 
 
 @pytest.mark.parametrize("file", files(), ids=lambda file: str(file.relative_to(HARNESS)))

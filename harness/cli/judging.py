@@ -15,7 +15,7 @@ from harness.cli.app import console_of, print_json, progress
 from harness.errors import ConfigError
 
 if TYPE_CHECKING:
-    from harness.verify import Tally, Witness
+    from harness.verify.tally import Tally, Witness
 
 
 def verify(
@@ -61,7 +61,7 @@ def verify(
 def _judged(paths: list[Path], as_json: Path | None, jobs: int, respell: bool, reports: list[Path]) -> None:
     from tempfile import TemporaryDirectory
 
-    from harness.verify import verify as judged
+    from harness.verify.tally import verify as judged
 
     witness = _witness(reports)
     with TemporaryDirectory(prefix="harness-verify-") as folder:
@@ -81,7 +81,7 @@ def _witness(reports: list[Path]) -> Callable[[Path, Path], Witness] | None:
     if not reports:
         return None
     from harness.reports import unwritable
-    from harness.trials import Trials
+    from harness.verify.trials import Trials
 
     for file in reports:
         if why := unwritable(file):
@@ -94,8 +94,8 @@ def _write_reports(folder: Path, reports: list[Path]) -> None:
     if not reports:
         return
     from harness.reports import write
-    from harness.trials import report_of
-    from harness.verify import SEEN
+    from harness.verify.tally import SEEN
+    from harness.verify.trials import report_of
 
     whole = report_of(sorted(folder.glob(f"*{SEEN}"), key=lambda spool: int(spool.stem)))
     for file in reports:
@@ -103,7 +103,7 @@ def _write_reports(folder: Path, reports: list[Path]) -> None:
 
 
 def _report(tally: Tally, as_json: Path | None) -> None:
-    from harness import report
+    from harness.verify import report
 
     if as_json == Path("-"):
         report.write(tally, sys.stdout.buffer)

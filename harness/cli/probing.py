@@ -17,12 +17,12 @@ from harness.cli.app import console_of, known, print_json, progress
 from harness.errors import ConfigError
 
 if TYPE_CHECKING:
-    from harness.budget import Budget
-    from harness.probes import Probe
-    from harness.proven import Outcome
-    from harness.resending import Resent
+    from harness.live.budget import Budget
+    from harness.live.probes import Probe
+    from harness.live.proven import Outcome
+    from harness.live.resending import Resent
+    from harness.live.sending import Sender
     from harness.rule import Rule
-    from harness.sending import Sender
     from harness.shelf import Shelved
 
 LONG = 2.0
@@ -56,10 +56,10 @@ def record_rules(
 
     What was asked of the same API in the last `fresh` days is not asked again, but told.
     """
-    from harness import proof
-    from harness.budget import total
-    from harness.probes import probes_of
-    from harness.proven import judged
+    from harness.live import proof
+    from harness.live.budget import total
+    from harness.live.probes import probes_of
+    from harness.live.proven import judged
 
     sender = _sender(upstream, key_env)
     dialect = sender.live.behind.dialect
@@ -86,7 +86,7 @@ def _rules(areas: Sequence[str]) -> list[Rule]:
 
 def _sender(upstream: str, key_env: str) -> Sender:
     import harness.rules  # noqa: F401  (registers every rule)
-    from harness.sending import Live, Sender
+    from harness.live.sending import Live, Sender
     from harness.upstream import upstream as at
 
     behind = at(upstream)
@@ -126,9 +126,9 @@ def _confirm(cost: Budget, sender: Sender, yes: bool) -> None:
 
 def _asked(to_ask: Sequence[Probe], sender: Sender, into: Path, kept: Mapping[Probe, Any]) -> list[Outcome]:
     """Ask, and keep what was said of a rule before the next one is asked about, or when it is interrupted."""
-    from harness import proof
-    from harness.asking import ask
-    from harness.proven import judged
+    from harness.live import proof
+    from harness.live.asking import ask
+    from harness.live.proven import judged
 
     outcomes: list[Outcome] = []
     asked: dict[Probe, Any] = {}
@@ -162,7 +162,7 @@ def _progress(several: Sequence[Any], what: str) -> Iterator[Any]:
 def _report_rules(outcomes: Sequence[Outcome]) -> None:
     from rich.table import Table
 
-    from harness.proven import FINDINGS
+    from harness.live.proven import FINDINGS
 
     console = console_of()
     table = Table("area", "examples", *FINDINGS, box=None, pad_edge=False)
@@ -207,7 +207,7 @@ def drift(
 
     Ids, times, texts and usage are not compared.
     """
-    from harness.resending import plan, resent
+    from harness.live.resending import plan, resent
 
     sender = _sender(upstream, key_env)
     planned = plan(paths or [Path("cassettes")], sender.live.behind.dialect)
@@ -231,7 +231,7 @@ def drift(
 
 def _report_drift(found: Sequence[Resent]) -> None:
     from harness.brief import count, cut
-    from harness.resending import GOES_ON
+    from harness.live.resending import GOES_ON
     from harness.scrub import hide
 
     console = console_of()
@@ -292,7 +292,7 @@ def _report_shelf(listed: Sequence[Shelved]) -> None:
 
 def _plan(listed: Sequence[Shelved]) -> Iterator[str]:
     """What to run to make the stale ones again, and what each costs."""
-    from harness.budget import total
+    from harness.live.budget import total
     from harness.shelf import plan
 
     costs = plan(listed)

@@ -22,9 +22,9 @@ from harness.cli.probing import FRESH, KeyEnv, Yes, record_rules
 from harness.errors import ConfigError
 
 if TYPE_CHECKING:
-    from harness.passage import Recording
+    from harness.recording.passage import Recording
+    from harness.recording.watch import Watch
     from harness.upstream import Upstream
-    from harness.watch import Watch
 
 OPENAI = "https://api.openai.com/v1"
 SUFFIXES = (".yaml", ".yml")
@@ -72,11 +72,11 @@ def record(
     """Run a command and record what its clients, in any language, and the live API say to each other."""
     if rules:
         record_rules(command or [], upstream or OPENAI, into, key_env=key_env, yes=yes, fresh=fresh)
-    from harness.passage import Recording
-    from harness.proxy import proxying
-    from harness.recorder import recording
+    from harness.cassette.take import Header
+    from harness.recording.passage import Recording
+    from harness.recording.proxy import proxying
+    from harness.recording.recorder import recording
     from harness.server import bind
-    from harness.take import Header
     from harness.upstream import environment
     from harness.upstream import upstream as at
 
@@ -116,7 +116,7 @@ def _keys() -> list[str]:
 
 def _cassette(into: Path, command: Sequence[str]) -> Path:
     """The file to write: `into` itself, or a new one in that folder, named for the command but not for what it was told."""
-    from harness.recorder import is_free
+    from harness.recording.recorder import is_free
 
     if into.suffix in SUFFIXES:
         return into
@@ -134,7 +134,7 @@ def _watching(file: Path, behind: Upstream, asked: bool) -> Iterator[Watch | Non
         return
     from tempfile import TemporaryDirectory
 
-    from harness.watch import Watch
+    from harness.recording.watch import Watch
 
     with TemporaryDirectory(prefix="harness-record-") as folder:
         yield Watch(file.as_posix(), behind, Path(folder), _tell)
@@ -189,8 +189,8 @@ def _wait(led: Mapping[str, str], meanwhile: Callable[[], None]) -> int:
 
 def _report(recording: Recording, file: Path, watch: Watch | None) -> None:
     """Say what was recorded, what went wrong, and what was found."""
-    from harness import report
     from harness.brief import count
+    from harness.verify import report
 
     takes = recording.takes
     cut = sum(take.cut for take in takes)

@@ -12,7 +12,7 @@ from harness.cli.app import console_of
 from harness.errors import ConfigError
 
 if TYPE_CHECKING:
-    from harness.findings import Report
+    from harness.reports.findings import Report
 
 MERGE = "merge"
 STDOUT = Path("-")
@@ -72,9 +72,9 @@ def _show(report: Report) -> None:
     """The report on a terminal: its line, the first things to mend, the surface that was touched."""
     from rich.table import Table
 
-    from harness.findings import line
     from harness.reports import ACTIONS
     from harness.reports.annotations import commands
+    from harness.reports.findings import line
     from harness.surveyed import DIMENSIONS
 
     console = console_of()

@@ -58,8 +58,8 @@ def serve(
 
 def _play(recordings: Path, host: str, port: int, paced: bool) -> None:
     """Play recordings until interrupted, then tell what was asked for beside them."""
-    from harness.replay import root
-    from harness.replaying import Player, loaded
+    from harness.recording.replay import root
+    from harness.recording.replaying import Player, loaded
 
     takes = loaded(recordings)
     player = Player(takes, paced)

@@ -15,7 +15,6 @@ import harness.conformance.remembered
 import harness.conformance.scenarios
 import harness.operations  # noqa: F401  (registers every operation)
 from harness.cases import HEADERS, KEY, body_of, filled
-from harness.conformance.endpoint import Endpoint, Reply
 from harness.conformance.grade import grade, refused, shown
 from harness.conformance.questions import MODEL, SURFACES, Question, dialect_of, questions, with_model
 from harness.conformance.scenario import SCENARIOS, told
@@ -25,9 +24,10 @@ from harness.contract import conform
 from harness.dialect import AZURE
 from harness.errors import ConfigError
 from harness.exchange import Finding, Json
-from harness.listen import listen
+from harness.judging.listen import listen
+from harness.judging.overhear import overhear
+from harness.live.endpoint import Endpoint, Reply
 from harness.operation import find
-from harness.overhear import overhear
 from harness.rule import CREATE, Case
 from harness.rules.beta import OF_ASSISTANTS
 from harness.rules.websocket import CREATED, SOCKET

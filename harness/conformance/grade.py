@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.conformance.endpoint import LIMITED, Reply
 from harness.conformance.questions import Question
 from harness.exchange import Json
-from harness.judge import MEMBERS, differing
+from harness.judging.judge import MEMBERS, differing
+from harness.live.endpoint import LIMITED, Reply
 
 GRADES = ("words", "code", "status")
 """Of a refusal, best first: word for word; the same status, code and param; the same status. Each is worth a third."""

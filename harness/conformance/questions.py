@@ -17,7 +17,7 @@ from harness.cases import MINIMAL, MINIMALS, Played, filled, play
 from harness.conformance.probes import probes
 from harness.dialect import OPENAI, ROOTS, address
 from harness.exchange import Json
-from harness.probes import FOREIGN, unasked
+from harness.live.probes import FOREIGN, unasked
 from harness.rule import CREATE, RULES, Case, Rule
 from harness.rules.uploads import ANY as ANY_FILE
 from harness.rules.websocket import CREATED, SOCKET

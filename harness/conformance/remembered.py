@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from harness.conformance.endpoint import Reply
 from harness.conformance.scenario import (
     QUESTION,
     Claim,
@@ -25,6 +24,7 @@ from harness.conformance.scenario import (
     why,
 )
 from harness.exchange import Json
+from harness.live.endpoint import Reply
 
 BALLAST = "Remember this list of words: " + " ".join(f"{word} {n}" for n in range(100) for word in ("apple", "river"))
 TURNS = (BALLAST + ". Answer with ok.", "How many lists did I give you? One word.", "Which word was first? One word.")

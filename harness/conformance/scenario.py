@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 from harness.brief import cut
-from harness.conformance.endpoint import Reply
 from harness.exchange import Json
+from harness.live.endpoint import Reply
 
 QUESTION = "What is the capital of France? Answer in one word."
 

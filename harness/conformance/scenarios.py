@@ -8,7 +8,6 @@ from typing import Any
 
 import jsonschema_rs
 
-from harness.conformance.endpoint import Reply
 from harness.conformance.scenario import (
     QUESTION,
     Claim,
@@ -28,6 +27,7 @@ from harness.conformance.scenario import (
     why,
 )
 from harness.exchange import Json
+from harness.live.endpoint import Reply
 from harness.rules.websocket import SOCKET
 
 CITY: Json = {

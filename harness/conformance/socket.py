@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from harness.conformance.endpoint import Read, Reply, reply
-from harness.dial import SWITCHED, Dial
 from harness.exchange import Json
-from harness.parley import Part
+from harness.judging.parley import Part
+from harness.live.dial import SWITCHED, Dial
+from harness.live.endpoint import Read, Reply, reply
 
 PATH = "/responses"
 MOST = 100_000

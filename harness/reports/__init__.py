@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from harness.errors import ConfigError
 
 if TYPE_CHECKING:
-    from harness.findings import Report
+    from harness.reports.findings import Report
 
 FORMS: Mapping[str, str] = {".json": "merged", ".html": "html", ".xml": "junit", ".sarif": "sarif", ".md": "markdown"}
 """The module that writes a form: its `written(report)` is the whole text."""

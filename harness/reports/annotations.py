@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.findings import Report
+from harness.reports.findings import Report
 
 MOST = 10
 """Annotations that a step may make."""

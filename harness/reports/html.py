@@ -13,8 +13,8 @@ import orjson
 
 from harness.brief import brief, gist, quoted
 from harness.exchange import Json
-from harness.findings import Report, Trial, explained, line
 from harness.lenient import mapping, mappings, string
+from harness.reports.findings import Report, Trial, explained, line
 from harness.surveyed import DIMENSIONS
 
 _PAGE = Path(__file__).with_name("page.html")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree as Xml
 
-from harness.findings import Report, Trial, line
+from harness.reports.findings import Report, Trial, line
 from harness.surveyed import DIMENSIONS
 
 _UNSAYABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from harness.brief import cut
-from harness.findings import Found, Report, Trial, line
+from harness.reports.findings import Found, Report, Trial, line
 from harness.surveyed import DIMENSIONS
 
 MOST = 50

@@ -12,7 +12,7 @@ import orjson
 
 from harness.errors import ConfigError
 from harness.exchange import Json
-from harness.findings import VERSION, Report, Trial
+from harness.reports.findings import VERSION, Report, Trial
 from harness.schema import directory
 from harness.surveyed import united
 

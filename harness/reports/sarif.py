@@ -9,7 +9,7 @@ from urllib.parse import quote
 import orjson
 
 from harness.exchange import Json
-from harness.findings import Found, Report, Trial, explained
+from harness.reports.findings import Found, Report, Trial, explained
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _KINDS = {

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from harness.errors import ConfigError
-from harness.findings import Found, Report
 from harness.reports import write
+from harness.reports.findings import Found, Report
 from harness.surveyed import hits, united
 from tests.clients.cells import Environment
 from tests.clients.environments import prepared

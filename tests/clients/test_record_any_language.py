@@ -14,17 +14,17 @@ import httpx2
 import pytest
 from typer.testing import CliRunner
 
+from harness.cassette.take import Header, Take
 from harness.cli import app
 from harness.errors import ConfigError
 from harness.faults import pause
 from harness.items import message
 from harness.mock import Mock
-from harness.recorder import load, recording
-from harness.replaying import Player, loaded
-from harness.scrubbing import scrubbed
-from harness.take import Header, Take
-from harness.tape import read
-from harness.taping import taping
+from harness.recording.recorder import load, recording
+from harness.recording.replaying import Player, loaded
+from harness.recording.taping import taping
+from harness.scrubbing.takes import scrubbed
+from harness.verify.tape import read
 from harness.world import World
 from tests.clients.cells import found
 from tests.clients.environments import prepared

@@ -16,17 +16,17 @@ from vcr.record_mode import RecordMode
 
 from harness import evidence
 from harness.cases import OK
+from harness.cassette.take import CLIENT
 from harness.evidence import Cassette, Interaction
 from harness.exchange import Answer, Request
+from harness.live.proof import header
 from harness.mock import ROOT, Mock
 from harness.operation import find
 from harness.organization import Organization, RateLimit
-from harness.proof import header
 from harness.recall import remember
-from harness.recorder import load
+from harness.recording.recorder import load
 from harness.rule import RULES
 from harness.session import Session
-from harness.take import CLIENT
 from harness.world import World
 
 CASSETTES = evidence.load()

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from harness.exchange import Json
-from harness.report import reasons
-from harness.verify import Tally, verify
+from harness.verify.report import reasons
+from harness.verify.tally import Tally, verify
 from tests.contract.shared import PRESENT, SHARED
 
 pytestmark = pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")

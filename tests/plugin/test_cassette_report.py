@@ -6,14 +6,14 @@ from dataclasses import replace
 import jsonschema
 import pytest
 
+from harness.cassette.serializer import write
+from harness.cassette.take import Header
 from harness.items import message
 from harness.mock import Mock
-from harness.recorder import load
+from harness.recording.recorder import load
 from harness.reports.merged import read
 from harness.schema import directory
-from harness.serializer import write
 from harness.server import serving
-from harness.take import Header
 from tests.unit.recordings import HI, recorded
 from tests.unit.takes import sse, take
 

@@ -10,7 +10,7 @@ import pytest
 
 from harness.items import message
 from harness.mock import Mock
-from harness.recorder import load
+from harness.recording.recorder import load
 from harness.server import serving
 from harness.world import World
 from tests.plugin.conftest import Run

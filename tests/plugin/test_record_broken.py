@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ import pytest
 from harness.faults import cut, hang_up
 from harness.items import message
 from harness.mock import Mock
-from harness.recorder import load, locked
+from harness.recording.recorder import load, locked
 from harness.world import World
 from tests.plugin.conftest import HEAD, INI, Run
 from tests.unit.live import over_tls
@@ -116,6 +117,7 @@ def test_an_interrupted_test_leaves_no_half_cassette(pytester, live: World, file
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         cwd=pytester.path,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a shell's job in the background ignores it
     )
     until = time.monotonic() + 60
     while flag.exists() and time.monotonic() < until:

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import pytest
 import uvicorn
 
-from harness.passage import Recording, Watch
-from harness.proxy import proxying
+from harness.cassette.take import Take
+from harness.recording.passage import Recording, Watch
+from harness.recording.proxy import proxying
 from harness.server import App, bind, config
-from harness.take import Take
 from harness.upstream import upstream
 from tests.unit.test_server import settled
 

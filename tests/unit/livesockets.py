@@ -42,6 +42,7 @@ class Sockets:
             await refuse(self.refused.pop(0), send)
             return
         self.opened += 1
+        closed: list[bool] = []
 
         async def heard() -> Any:
             message = await receive()
@@ -52,7 +53,9 @@ class Sockets:
         async def said(message: Any) -> None:
             if message["type"] == "websocket.send":
                 if self.closing:
-                    await send({"type": "websocket.close", "code": 1011})
+                    if not closed:
+                        closed.append(True)
+                        await send({"type": "websocket.close", "code": 1011})
                     return
                 event = self.change(json.loads(message["text"]))
                 if event is None:

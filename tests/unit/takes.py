@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from harness.take import Take
+from harness.cassette.take import Take
 
 URI = "https://api.openai.com/v1/responses"
 JSON = {"content-type": "application/json"}

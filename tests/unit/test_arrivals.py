@@ -11,8 +11,8 @@ import pytest
 from harness.faults import hang_up
 from harness.items import message
 from harness.mock import Mock
+from harness.recording.taping import taping
 from harness.server import serving
-from harness.taping import taping
 from harness.world import World
 from tests.unit.live import over_tls
 from tests.unit.test_cli import free_port

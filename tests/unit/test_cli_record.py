@@ -21,13 +21,13 @@ import httpx2
 import pytest
 from typer.testing import CliRunner, Result
 
+from harness.cassette.take import Take
 from harness.cli import app
 from harness.faults import Gate, pause, rate_limit
 from harness.items import message
 from harness.mock import Mock
-from harness.recorder import load, locked
-from harness.take import Take
-from harness.tape import read
+from harness.recording.recorder import load, locked
+from harness.verify.tape import read
 from harness.world import World
 from tests.unit.live import serving
 from tests.unit.liveapi import live as live_api

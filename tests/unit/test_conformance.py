@@ -21,7 +21,6 @@ from harness.cases import play
 from harness.cli import app
 from harness.conformance import examine as examining
 from harness.conformance import socket as sockets
-from harness.conformance.endpoint import Endpoint
 from harness.conformance.examine import examine
 from harness.conformance.probes import ITEMS, STORED, probes
 from harness.conformance.questions import SURFACES, questions
@@ -30,6 +29,7 @@ from harness.conformance.score import document, lines
 from harness.conformance.socket import Socket
 from harness.errors import ConfigError
 from harness.fallback import small_talk
+from harness.live.endpoint import Endpoint
 from harness.mock import Mock
 from harness.schema import directory, load
 from harness.server import serving

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness import doubt
 from harness.items import function_call, message
+from harness.judging import doubt
 from tests.unit.recordings import HI, exchange, recorded
 from tests.unit.test_verify import OUTPUT, error, judge, judged
 
@@ -230,7 +230,7 @@ class TestAConversation:
 
 
 def test_a_fault_of_the_harness_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness import verify
+    from harness.verify import tally as verify
 
     def fails(*_: Any) -> Any:
         raise KeyError("x")

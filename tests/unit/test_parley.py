@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.exchange import Answer
-from harness.parley import Parley, Part
+from harness.judging.parley import Parley, Part
 
 CREATE = {"type": "response.create"}
 ERROR = {"type": "invalid_request_error", "code": "c", "message": "No.", "param": None}

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.placing import lines_of
-from harness.serializer import write
-from harness.take import CLIENT, Frame, Header, Take
-from harness.tape import numbered
+from harness.cassette.serializer import write
+from harness.cassette.take import CLIENT, Frame, Header, Take
+from harness.verify.placing import lines_of
+from harness.verify.tape import numbered
 from tests.unit.recordings import HI, recorded, tape
 from tests.unit.takes import take
 

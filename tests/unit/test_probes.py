@@ -9,7 +9,7 @@ import pytest
 
 import harness.mock  # noqa: F401  (registers the rules)
 from harness.cases import sent
-from harness.probes import Probe, probes_of, wrong_key
+from harness.live.probes import Probe, probes_of, wrong_key
 from harness.rule import RULES
 
 

@@ -14,7 +14,7 @@ import pytest
 from harness.faults import Gate, cut, hang_up, pause, rate_limit
 from harness.items import message
 from harness.mock import Mock
-from harness.proxy import MOMENT
+from harness.recording.proxy import MOMENT
 from harness.server import bind
 from harness.world import World
 from tests.unit.live import Front, over_tls, recorded

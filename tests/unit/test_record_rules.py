@@ -13,16 +13,17 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import harness.mock  # noqa: F401  (registers the rules)
-from harness import evidence, proof
+from harness import evidence
 from harness.cases import sent
+from harness.cassette.take import Header
 from harness.cli import app
 from harness.cli.probing import _rules
 from harness.evidence import Origin, sourced
-from harness.probes import Probe, probes_of
-from harness.proven import Finding, judged, take_of
-from harness.recorder import SecretFound, load, locked
+from harness.live import proof
+from harness.live.probes import Probe, probes_of
+from harness.live.proven import Finding, judged, take_of
+from harness.recording.recorder import SecretFound, load, locked
 from harness.rule import RULES
-from harness.take import Header
 from tests.unit.liveapi import KEY, Change, Live, error, live
 
 BOGUS = {"seed": 1}

@@ -11,17 +11,18 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import harness.mock  # noqa: F401  (registers the rules)
-from harness import evidence, proof
-from harness.asking import ask, steered_later
+from harness import evidence
 from harness.cli import app
 from harness.exchange import Answer
 from harness.fallback import small_talk
+from harness.live import proof
+from harness.live.asking import ask, steered_later
+from harness.live.probes import Probe, probes_of
+from harness.live.proven import judged, runs
+from harness.live.sending import Live, Sender, UpstreamError
 from harness.mock import Mock
-from harness.probes import Probe, probes_of
-from harness.proven import judged, runs
-from harness.recorder import load
+from harness.recording.recorder import load
 from harness.rule import RULES, Case
-from harness.sending import Live, Sender, UpstreamError
 from harness.upstream import upstream
 from tests.unit.live import over_tls
 from tests.unit.liveapi import KEY

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.cassette import Entry
+from harness.cassette.entries import Entry
 from harness.recorded import Recorded, recorded
 
 DATE = {"date": "Thu, 09 Apr 2026 00:57:33 GMT"}

@@ -10,10 +10,10 @@ import stat
 
 import pytest
 
-from harness import recorder
+from harness.cassette.take import Header, Take
 from harness.notation import TapeError
-from harness.recorder import RecordError, SecretFound, is_free, load, locked, recording
-from harness.take import Header, Take
+from harness.recording import recorder
+from harness.recording.recorder import RecordError, SecretFound, is_free, load, locked, recording
 from tests.unit.takes import JSON, streamed, take
 
 KEY = "sk-AbCd1234EfGh5678IjKlMnOpQrSt"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from harness.cassette.take import SERVER, Take
+from harness.judging.recount import journal
 from harness.loss import losses_of
-from harness.recount import journal
 from harness.surveyed import hits
-from harness.take import SERVER, Take
 from tests.unit.recordings import HI, recorded
 from tests.unit.takes import URI, sse, take
 

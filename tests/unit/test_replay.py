@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from harness.replay import Miss, Replay, root
-from harness.scrubbing import scrubbed
-from harness.take import Take
+from harness.cassette.take import Take
+from harness.recording.replay import Miss, Replay, root
+from harness.scrubbing.takes import scrubbed
 from tests.unit.takes import JSON, URI, compact, socket, take
 
 ID = "resp_bea7c4bf3d44bdfb006ab13b81a94602014275b3ca7edf822c"

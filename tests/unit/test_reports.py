@@ -13,9 +13,9 @@ import jsonschema
 import pytest
 
 from harness.errors import ConfigError
-from harness.findings import Found, Report, Totals, Trial
 from harness.reports import FORMS, write, written
 from harness.reports.annotations import commands
+from harness.reports.findings import Found, Report, Totals, Trial
 from harness.reports.merged import merged, read
 from harness.schema import directory
 from harness.surveyed import DIMENSIONS, known, united

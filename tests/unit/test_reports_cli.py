@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from harness.cli import app
-from harness.findings import Found, Report, Trial
 from harness.reports import write
+from harness.reports.findings import Found, Report, Trial
 from harness.reports.merged import read
 from tests.unit.test_reports import FAILED, of, passed
 

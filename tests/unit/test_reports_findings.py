@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from harness import findings
-from harness.bounded import DEEPEST, LONGEST, MOST, safe
 from harness.ending import Line
 from harness.exchange import Json
 from harness.faults import hang_up, rate_limit
-from harness.findings import TRACED, Found, Totals, Trial, explained, line, totals
 from harness.items import message
 from harness.loss import losses_of
 from harness.mock import Mock
+from harness.reports import findings
+from harness.reports.bounded import DEEPEST, LONGEST, MOST, safe
+from harness.reports.findings import TRACED, Found, Totals, Trial, explained, line, totals
 from harness.rule import RULES
 from harness.world import World
 

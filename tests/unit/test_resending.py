@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from harness.cassette.serializer import write
+from harness.cassette.take import CLIENT, SERVER, Frame, Header, Take
 from harness.cli import app
 from harness.exchange import Answer
 from harness.items import message
-from harness.serializer import write
-from harness.take import CLIENT, SERVER, Frame, Header, Take
 from tests.unit.liveapi import KEY
 from tests.unit.livesockets import Change, Event, live
 from tests.unit.sockets import Socket

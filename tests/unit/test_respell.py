@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from harness import report
 from harness.cli import app
 from harness.ending import failed, incomplete
 from harness.item import Item
@@ -29,11 +28,12 @@ from harness.items import (
     url_citation,
     web_search_call,
 )
-from harness.respell import respell
+from harness.judging.respell import respell
 from harness.schema import directory
 from harness.script import Turn
-from harness.tape import read
-from harness.verify import verify
+from harness.verify import report
+from harness.verify.tally import verify
+from harness.verify.tape import read
 from tests.unit.recordings import HI, recorded, tape
 from tests.unit.streams import ITEMS
 

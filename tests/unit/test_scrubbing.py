@@ -12,11 +12,12 @@ from urllib.parse import quote
 
 import pytest
 
-from harness.masking import Masks, Unreadable
-from harness.pseudonym import is_pseudonym, pseudonym
-from harness.scrubbing import known_secrets, scrubbed, secrets_in
-from harness.serializer import read, write
-from harness.take import Header, Take
+from harness.cassette.serializer import read, write
+from harness.cassette.take import Header, Take
+from harness.scrubbing.gate import secrets_in
+from harness.scrubbing.masking import Masks, Unreadable
+from harness.scrubbing.pseudonym import is_pseudonym, pseudonym
+from harness.scrubbing.takes import known_secrets, scrubbed
 from tests.unit.takes import JSON, STREAM, compact, socket, sse, streamed, take
 
 FORMS = {

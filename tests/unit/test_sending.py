@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from harness.cases import HEADERS
-from harness.sending import Live as Behind
-from harness.sending import Sender, UpstreamError
+from harness.live.sending import Live as Behind
+from harness.live.sending import Sender, UpstreamError
 from harness.upstream import upstream
 from tests.unit.liveapi import KEY, Change, Said, error, live
 

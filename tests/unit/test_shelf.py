@@ -13,11 +13,11 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
-from harness import replayed
+from harness.cassette.serializer import write
+from harness.cassette.take import Header, Take
 from harness.cli import app
-from harness.serializer import write
+from harness.recording import replayed
 from harness.shelf import installed
-from harness.take import Header, Take
 
 TODAY = date.today().isoformat()
 BODY = b'{"model":"gpt-4.1","input":"hi","max_output_tokens":20}'

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness import schema, tape
+from harness import schema
 from harness.errors import RegistrationError
 from harness.item import ITEMS, item
-from harness.respell import respell
+from harness.judging.respell import respell
 from harness.stream import events, fold
+from harness.verify import tape
 from harness.word import Grow, Phase
 from tests.contract.shared import PRESENT, SHARED
 from tests.unit.streams import CALLS, MESSAGES, THOUGHTS, between, response, streamed

@@ -10,15 +10,15 @@ import pytest
 
 import harness.rules  # noqa: F401  (registers every rule)
 from harness.cases import sent
-from harness.doubt import OF_CONNECTION
+from harness.cassette.serializer import write
+from harness.cassette.take import CLIENT, SERVER, Frame, Header, Take
 from harness.items import function_call, message
+from harness.judging.doubt import OF_CONNECTION
+from harness.judging.talk import entries, exchanges, turns
 from harness.rule import RULES, Case
-from harness.serializer import write
-from harness.take import CLIENT, SERVER, Frame, Header, Take
-from harness.talk import entries, exchanges, turns
-from harness.tape import numbered, read
 from harness.upstream import upstream
-from harness.verify import FINDINGS, Tally, verify
+from harness.verify.tally import FINDINGS, Tally, verify
+from harness.verify.tape import numbered, read
 from tests.unit.sockets import Socket
 from tests.unit.takes import take as over_http
 

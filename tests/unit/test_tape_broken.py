@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from harness import tape
-from harness.tape import NotATape, Recorded, TapeError, files, read
+from harness.verify import tape
+from harness.verify.tape import NotATape, Recorded, TapeError, files, read
 
 SECRET = "sk-secret"
 REQUEST = {"method": "POST", "uri": "https://api.openai.com/v1/responses", "body": SECRET}

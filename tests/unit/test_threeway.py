@@ -11,8 +11,8 @@ from typer.testing import CliRunner, Result
 
 from harness.cli import app
 from harness.fallback import small_talk
+from harness.live.threeway import names_of, renamed
 from harness.mock import Mock
-from harness.threeway import names_of, renamed
 from tests.unit.liveapi import KEY, Change, error, live
 from tests.unit.recordings import HEADERS, HI, exchange, recorded, tape
 

@@ -10,11 +10,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from harness import report
 from harness.errors import HarnessError
 from harness.items import function_call, message, reasoning
 from harness.schema import directory
-from harness.verify import Tally, verify
+from harness.verify import report
+from harness.verify.tally import Tally, verify
 from tests.unit.recordings import HI, KEY, exchange, recorded, tape
 
 CALL = function_call("f", "{}", call_id="call_1")
@@ -272,8 +272,8 @@ def test_the_memory_of_a_long_recording_is_bounded(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(recall, "KEPT", 10)
     (one,) = recorded(HI)
     world = World("long")
-    from harness.judge import judge as verdicts
-    from harness.tape import read
+    from harness.judging.judge import judge as verdicts
+    from harness.verify.tape import read
 
     for number in range(100):
         answer = json.loads(json.dumps(one["response"]).replace(one["response"]["id"], f"resp_{number:032x}"))

@@ -12,6 +12,7 @@ import httpx2
 import pytest
 from websockets.sync.client import connect
 
+from harness.cassette.take import Take
 from harness.ending import incomplete
 from harness.items import (
     code_interpreter_call,
@@ -28,10 +29,9 @@ from harness.items import (
     web_search_call,
 )
 from harness.mock import Mock
-from harness.take import Take
+from harness.recording.watch import Watch
 from harness.upstream import upstream
-from harness.verify import Tally
-from harness.watch import Watch
+from harness.verify.tally import Tally
 from tests.unit.live import Front, recorded, serving
 from tests.unit.recordings import recorded as recorded_by_mock
 

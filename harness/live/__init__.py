@@ -1,0 +1,1 @@
+"""The live API asked: about rules, and about recordings."""

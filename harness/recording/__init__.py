@@ -1,0 +1,1 @@
+"""Recording and replay, in pytest and in front of any program."""

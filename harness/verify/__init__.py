@@ -1,0 +1,1 @@
+"""`harness verify`: recordings of anyone read from files, judged, and told."""
