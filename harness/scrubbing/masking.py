@@ -70,6 +70,12 @@ _PARAMETER = re.compile(
     r"([^&\s\"'<>#\\]+)",
     re.I,
 )
+_ASSIGNED = re.compile(
+    r"((?:api|access|account|private|secret|shared)_?(?:access_?)?key|secret|token|password|passwd)(\s*[=:]\s*[\"']?)"
+    r"(?=[A-Za-z+/_\-]*[0-9])(?=[0-9+/_\-]*[A-Za-z])([A-Za-z0-9+/_.\-]{16,}={0,2})",
+    re.I,
+)
+"""A name that tells, and what it is given, as in the environment and in connection strings."""
 _ID = re.compile(
     r"(?<![A-Za-z0-9])(?:[a-z]{2,16}[_-][A-Za-z0-9]{12,}|[A-Za-z0-9]{20,}"
     r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![A-Za-z0-9])"
@@ -285,6 +291,7 @@ _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...] 
     ("*", _SHOWN_KEY, lambda found: mask(found[0], 3)),
     ("@", _USERINFO, lambda found: mask(found[0])),
     ("=", _PARAMETER, lambda found: found[1] + mask(found[2])),
+    ("", _ASSIGNED, lambda found: found[1] + found[2] + mask(found[3])),
     ("@", _MAIL, _mail),
     (".azure", _RESOURCE, lambda found: mask(found[0])),
     ("/", _ACCOUNT_PATH, lambda found: mask(found[0])),

@@ -26,6 +26,10 @@ FORMS = {
     "token": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJlLXNpZw",
     "github": "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4",
     "aws": "AKIAIOSFODNN7EXAMPL3",
+    "groq": "gsk_A1b2C3d4E5f6G7h8I9j0K1l2M3n4",
+    "stripe": "sk_live_A1b2C3d4E5f6G7h8I9j0K1l2",
+    "langsmith": "lsv2_pt_0123456789abcdef0123456789abcdef_0123456789",
+    "bot": "123456789:AAbCcDdEeFfGgHhIiJjKkLlMmNnOoPpQq00",
     "mail": "jane.doe@corp-mail.com",
     "organization": "org-A1b2C3d4E5f6G7h8I9j0K1l2",
     "project": "proj_A1b2C3d4E5f6G7h8I9j0K1l2",
@@ -476,4 +480,35 @@ def test_scrubbing_twice_changes_nothing_more(position):
 
 
 def test_how_many_were_planted():
-    assert len(SECRETS) * len(PLANTED) == 7410
+    assert len(SECRETS) * len(PLANTED) == 9386
+
+
+@pytest.mark.parametrize(
+    ("before", "secret", "after"),
+    [
+        ("GROQ_API_KEY=", "0123456789abcdefABCDEF01", "\nHOME=/root"),
+        ('password: "', "S3cretPassw0rd-long", '"'),
+        ("Protocol=https;AccountKey=", "AbCdEfGhIjKlMnOpQrStUv0123456789+/==", ";EndpointSuffix=core"),
+        ("aws_secret_access_key = ", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLE00", ""),
+    ],
+)
+def test_what_a_telling_name_is_given_is_hidden(before: str, secret: str, after: str) -> None:
+    hidden = f"{before}{'x' * len(secret)}{after}"
+    assert Masks().text(f"{before}{secret}{after}") == Masks().text(hidden) == hidden
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hf_model_search_tool",
+        "npm_install_package_version_2",
+        "fw_update_firmware_version_2_now",
+        "pk-based-lookup-table",
+        "ASIA-PACIFIC-region",
+        "dapi_function_name_long_version_2x",
+        "max_tokens: 1234567890123456",
+        "token: aVeryLongWordWithoutDigits",
+    ],
+)
+def test_names_of_tools_and_words_stay(name: str) -> None:
+    assert Masks().text(name) == name
