@@ -1,0 +1,100 @@
+"""`python -m bench.recording`: what recording costs the client until the first byte, and whether chunks stay chunks.
+
+Every round asks the same API three times: directly, recorded in process, and through `harness record`. The API, the recorder
+and the client are processes of their own. A ratio compares two times of one round.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+import httpx2
+
+from bench import slow
+from bench.servers import Server, free_port, serving
+from harness.recording.recorder import load
+from harness.recording.taping import taping
+
+WAITS = (0, 10, 50, 200)
+"""Milliseconds that the API takes until its first byte."""
+ROUNDS, REQUESTS = 9, 5
+HEAD = ("the API takes", "directly", "in process", "through the proxy", "chunks in process", "through the proxy")
+
+
+class Heard(NamedTuple):
+    """Seconds until the first byte, and how many chunks came."""
+
+    first: float
+    chunks: int
+
+
+def ask(client: httpx2.Client, port: int) -> Heard:
+    """One request, and its answer to the end."""
+    begun = time.perf_counter()
+    body = {"model": "gpt-4.1", "input": "hi", "stream": True}
+    with client.stream("POST", f"http://127.0.0.1:{port}/v1/responses", json=body) as answer:
+        chunks = answer.iter_raw()
+        next(chunks)
+        first = time.perf_counter() - begun
+        return Heard(first, 1 + sum(1 for _ in chunks))
+
+
+def asked(port: int) -> Heard:
+    """Some requests over a connection that is open: the median time, the fewest chunks."""
+    with httpx2.Client() as client:
+        ask(client, port)
+        several = [ask(client, port) for _ in range(REQUESTS)]
+    return Heard(median(one.first for one in several), min(one.chunks for one in several))
+
+
+def taped(port: int, folder: Path) -> Heard:
+    """The same, recorded in process; chunks are those of the cassette."""
+    file = folder / "it.yaml"
+    with taping(file, "all"):
+        heard = asked(port)
+    return Heard(heard.first, min(len(take.chunks) for take in load(file).takes))
+
+
+@contextmanager
+def recorder(upstream: Server, folder: Path) -> Iterator[Server]:
+    port = free_port()
+    command = [sys.executable, "-m", "harness", "record", "--upstream", f"http://127.0.0.1:{upstream.port}/v1"]
+    listen = ["--listen", f"127.0.0.1:{port}", "--into", str(folder / "proxy.yaml")]
+    with serving("harness record", [*command, *listen], port) as running:
+        yield running
+
+
+def row(wait: int, folder: Path) -> tuple[str, ...]:
+    port = free_port()
+    with ExitStack() as held:
+        api = held.enter_context(serving("slow", [sys.executable, "-m", "bench.slow", str(port), str(wait)], port))
+        proxy = held.enter_context(recorder(api, folder))
+        rounds = [(asked(api.port), taped(api.port, folder), asked(proxy.port)) for _ in range(ROUNDS)]
+    plain, inside, passed = zip(*rounds, strict=True)
+    times = [
+        median(one.first / other.first for one, other in zip(each, plain, strict=True)) for each in (inside, passed)
+    ]
+    kept = [f"{min(one.chunks for one in each)} of {slow.CHUNKS}" for each in (inside, passed)]
+    return (
+        f"{wait} ms",
+        f"{median(one.first for one in plain) * 1e3:.1f} ms",
+        *(f"{each:.2f} ×" for each in times),
+        *kept,
+    )
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        for cells in (HEAD, ("---",) * len(HEAD), *(row(wait, Path(name)) for wait in WAITS)):
+            print(f"| {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
