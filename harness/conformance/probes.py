@@ -41,6 +41,18 @@ def _asked(*parts: Json) -> Json:
     return _of("message", role="user", content=list(parts))
 
 
+def _deployed(output: str | list[Json]) -> list[Json]:
+    """A function that was called, and what it gave."""
+    call = _of("function_call", call_id="call_1", name="deploy", arguments='{"ref":"v2"}')
+    return [ASK, call, _of("function_call_output", call_id="call_1", output=output)]
+
+
+def _run(output: str | list[Json]) -> list[Json]:
+    """The same of a custom tool."""
+    call = _of("custom_tool_call", call_id="call_1", name="run", input="make")
+    return [ASK, call, _of("custom_tool_call_output", call_id="call_1", output=output)]
+
+
 WORDS = _of("input_text", text="What is it?")
 CITED = _of("url_citation", url="https://example.org", title="A guide", start_index=0, end_index=2)
 
@@ -54,16 +66,8 @@ ITEMS: Mapping[str, list[Json]] = {
     "annotations": [ASK, _said(_of("output_text", text="Here.", annotations=[CITED])), THEN],
     "input_image": [_asked(WORDS, _of("input_image", image_url=PNG, detail="low"))],
     "input_file": [_asked(WORDS, _of("input_file", filename="a.pdf", file_data=PDF))],
-    "function_call": [
-        ASK,
-        _of("function_call", call_id="call_1", name="deploy", arguments='{"ref":"v2"}'),
-        _of("function_call_output", call_id="call_1", output="v2 is live"),
-    ],
-    "function_call_output in parts": [
-        ASK,
-        _of("function_call", call_id="call_1", name="deploy", arguments='{"ref":"v2"}'),
-        _of("function_call_output", call_id="call_1", output=[_of("input_text", text="v2 is live")]),
-    ],
+    "function_call": _deployed("v2 is live"),
+    "function_call_output in parts": _deployed([_of("input_text", text="v2 is live")]),
     "parallel function calls": [
         ASK,
         *(_of("function_call", call_id=f"call_{n}", name="deploy", arguments='{"ref":"v2"}') for n in (1, 2)),
@@ -74,16 +78,8 @@ ITEMS: Mapping[str, list[Json]] = {
         _of("function_call", call_id="call_1", name="look", arguments="{}"),
         _of("function_call_output", call_id="call_1", output=[_of("input_image", image_url=PNG, detail="low")]),
     ],
-    "custom_tool_call": [
-        ASK,
-        _of("custom_tool_call", call_id="call_1", name="run", input="make"),
-        _of("custom_tool_call_output", call_id="call_1", output="ok"),
-    ],
-    "custom_tool_call_output in parts": [
-        ASK,
-        _of("custom_tool_call", call_id="call_1", name="run", input="make"),
-        _of("custom_tool_call_output", call_id="call_1", output=[_of("input_text", text="ok")]),
-    ],
+    "custom_tool_call": _run("ok"),
+    "custom_tool_call_output in parts": _run([_of("input_text", text="ok")]),
     "web_search_call": [
         ASK,
         _of("web_search_call", id="ws_1", action=_of("search", query="v2", queries=["v2"]), **DONE),

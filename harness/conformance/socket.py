@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from harness.exchange import Json
 from harness.judging.parley import Part
 from harness.live.dial import SWITCHED, Dial
 from harness.live.endpoint import Read, Reply, reply
@@ -40,7 +39,7 @@ class Socket:
         told = self._reply(Read(answer.status, fault=fault)).recorded
         if answer.status >= 400:
             return Reply(told._replace(answer=answer.body), fault)
-        return Reply(told._replace(events=list(map(_alone, part.events))), fault)
+        return Reply(told._replace(events=part.stream), fault)
 
     def _reply(self, read: Read) -> Reply:
         return reply(urlsplit(self._dial.url).hostname or "", "POST", PATH, self._headers, read)
@@ -48,8 +47,3 @@ class Socket:
 
 def _is_enough(part: Part) -> bool:
     return part.is_settled or len(part.events) > MOST
-
-
-def _alone(event: Json) -> Json:
-    """An event as it stands in a stream over HTTP, which has one lane only."""
-    return {name: value for name, value in event.items() if name != "stream_id"}

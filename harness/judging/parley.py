@@ -47,6 +47,11 @@ class Part:
         return self.event.get("type") == CREATED and self.event.get("generate") is not False
 
     @property
+    def stream(self) -> list[Json]:
+        """The events as a stream over HTTP has them: it has one lane only, which needs no name."""
+        return [{name: value for name, value in event.items() if name != "stream_id"} for event in self.events]
+
+    @property
     def is_begun(self) -> bool:
         """Whether its response has an id, or will never have one."""
         return self.is_settled or any(isinstance(event.get("response"), dict) for event in self.events)

@@ -6,7 +6,7 @@ warm-up or to steering, is one whose request is not known. Events about steering
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -44,14 +44,14 @@ def entries(take: Take) -> Iterator[Entry]:
         yield _entry(take, take.method, take.body, take.status, take.answer, cut=take.cut)
         return
     for part in _responses(take):
-        status, said = _answer([_without(event, ("stream_id",)) for event in part.events])
+        status, said = _answer(part.stream)
         asked = orjson.dumps(over_http(part.event)) if part.asks else None
         yield _entry(take, "POST", asked, status, said, cut=not part.is_settled, socket=True)
 
 
 def over_http(event: Json) -> Json:
     """The request that a `response.create` carries, as HTTP would carry it."""
-    asked = _without(event, ENVELOPE)
+    asked = {name: value for name, value in event.items() if name not in ENVELOPE}
     return asked if is_odd(asked.get("stream")) else {**asked, "stream": True}
 
 
@@ -95,7 +95,3 @@ def _responses(take: Take) -> list[Part]:
         if side == SERVER and known and event and not known.is_settled and not kind.startswith(STEERED):
             known.hear(event)
     return begun
-
-
-def _without(event: Json, names: Collection[str]) -> Json:
-    return {name: value for name, value in event.items() if name not in names}

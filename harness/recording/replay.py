@@ -86,11 +86,6 @@ class Replay:
         sent = f"{request.uri}\n{request.body.decode('utf-8', 'replace')}"
         return next((id for id in _ID.findall(sent) if id in self._given), "")
 
-    @property
-    def unplayed(self) -> list[Take]:
-        """The takes that nothing has asked for yet, in order."""
-        return [take for number, take in enumerate(self.takes) if number not in self._played]
-
     def miss(self, wanted: Asked, played: int = 0) -> Miss:
         """Why a request finds no take: the closest one and the difference, or that all `played` ones have been given."""
         what = f"{wanted.method} {wanted.path}"

@@ -49,7 +49,6 @@ def test_the_same_request_is_answered_in_order_and_once():
     replay = Replay([take({"a": 1}, 1), take({"b": 1}, 3), take({"a": 1}, 2)])
     assert [played(replay, {"a": 1}), played(replay, {"a": 1})] == [1, 2]
     assert str(played(replay, {"a": 1})) == "POST /v1/responses was recorded 2 times, and has been played as often"
-    assert [one.answer for one in replay.unplayed] == [b"3"]
     played(replay, {"b": 1})
     assert str(played(replay, {"b": 1})) == "POST /v1/responses was recorded once, and has been played as often"
 
