@@ -107,9 +107,10 @@ def recorded(found: Entry, name: str, number: int) -> Recorded:
 
 
 def _noted(found: Entry) -> set[str]:
-    """What an exchange says of itself; one with an `origin` was published, not recorded, and holds what was published."""
+    """What an exchange says of itself; one whose `origin` is a publication holds what was published."""
     noted = {flag for flag in FLAGS if found.extra.get(flag)} | ({"inferred"} if found.extra.get("inferred") else set())
-    if "origin" in found.extra:
+    origin = found.extra.get("origin")
+    if origin is not None and not (isinstance(origin, dict) and origin.get("level") == "recorded"):
         noted.add("transcribed")
     return noted if found.status else noted | {"no-status"}
 

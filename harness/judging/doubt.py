@@ -20,6 +20,7 @@ from harness.recall import PRESUMED
 from harness.recorded import Recorded
 from harness.rule import RULES, Rule
 from harness.rules.beta import OF_ASSISTANTS
+from harness.rules.cursors import ITEMS
 from harness.session import ENVELOPE
 from harness.transcript import conversation_id
 from harness.world import World
@@ -94,7 +95,7 @@ def of_recording(error: Json, refusal: Refusal | None, recorded: Recorded, reque
             return IS_CUT
     if refusal:
         return of_refusal(refusal, recorded, request, world)
-    if began_before(_body(request), world):
+    if began_before(_body(request), world) or _lists_the_unknown(request, world):
         return BEGAN_BEFORE
     return TAKEN_NOW if is_taken_now(request, error) else ""
 
@@ -132,6 +133,12 @@ def began_before(body: Json, world: World) -> bool:
     while isinstance(previous, str) and (stored := world.responses.get(previous)):
         previous = stored.response.get("previous_response_id")
     return bool(previous) or bool(conversation and conversation.object == PRESUMED)
+
+
+def _lists_the_unknown(request: Request, world: Any) -> bool:
+    """Whether a page is asked for of items without ids: only a list gives those of an input theirs."""
+    known = ITEMS.get(request.operation) if {"after", "before"} & request.query.keys() else None
+    return known is not None and None in known(request, world)
 
 
 def _is_pending(request: Request, world: World) -> bool:

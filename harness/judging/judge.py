@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import orjson
+
 import harness.operations  # noqa: F401  (registers every operation)
 from harness import form, schema
 from harness.body import parse, typed
@@ -138,7 +140,7 @@ def request_of(recorded: Recorded) -> tuple[Operation | None, Request]:
     shown = {name: recorded.headers.get(name, "") for name in told}
     headers = KEY | {name: value for name, value in shown.items() if told[name].match(value)}
     judged_by = None if fault else operation.body or operation.query
-    raw = recorded.raw or b""
+    raw = recorded.raw or (orjson.dumps(body) if operation.body and not isinstance(body, dict) else b"")
     return operation, Request(
         recorded.method, below, headers, asked, body, raw, params, operation.id, judged_by, fault, *_spoken(recorded)
     )

@@ -99,6 +99,19 @@ class TestAResumedStream:
         assert "sequence_number is 7, expected 6" in judge(tmp_path, [rest])["streams"]["findings"][0]["message"]
 
 
+class TestInputItems:
+    LOST = error("Item with id 'msg_x' not found.", param="after")
+
+    def test_have_ids_that_only_a_list_gives(self, tmp_path: Path) -> None:
+        (one,) = recorded(HI)
+        asked = then(one, "GET", "/input_items", 404, self.LOST, query={"after": "msg_x"})
+        assert why(tmp_path, one, asked) == {"missed": 0, doubt.BEGAN_BEFORE: 1}
+
+    def test_that_are_asked_for_from_the_beginning_are_there(self, tmp_path: Path) -> None:
+        (one,) = recorded(HI)
+        assert why(tmp_path, one, then(one, "GET", "/input_items", 400, self.LOST)) == {"missed": 1}
+
+
 class TestWhatChanged:
     def test_a_rule_may_be_younger_than_the_recording(self, tmp_path: Path) -> None:
         (one,) = recorded(HI)

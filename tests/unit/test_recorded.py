@@ -20,6 +20,11 @@ def of(**entry: Any) -> Recorded:
     return recorded(plain._replace(**entry), "a.yaml", 3)
 
 
+@pytest.mark.parametrize(("level", "transcribed"), [("recorded", False), ("reported", True), ("assumed", True)])
+def test_what_was_published_is_transcribed(level: str, transcribed: bool) -> None:
+    assert ("transcribed" in of(extra={"origin": {"level": level, "where": "x"}}).flags) is transcribed
+
+
 def test_it_is_named_by_its_file_and_place() -> None:
     assert (of().id, of().file) == ("a.yaml#3", "a.yaml")
 

@@ -76,6 +76,11 @@ def error(text: str, **more: Any) -> dict[str, Any]:
     return {"error": {"message": text, "type": "invalid_request_error", "param": None, "code": None, **more}}
 
 
+def test_a_body_that_is_no_object_is_refused_as_it_was(tmp_path: Path) -> None:
+    told = error("Invalid type: expected an object, but got a string instead.")
+    assert judge(tmp_path, [exchange(1, '"hi"', 400, told)])["refusals"]["same"] == 1
+
+
 def test_a_refusal_in_other_words_is_shown_beside_the_recorded_ones(tmp_path: Path) -> None:
     said = judge(tmp_path, [exchange(1, {**HI, "input": [OUTPUT]}, 400, error("No call for that."))])
     (found,) = said["refusals"]["different"]
