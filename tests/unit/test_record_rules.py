@@ -334,3 +334,10 @@ def test_a_changed_member_alone_is_new_words() -> None:
     assert finding({"error": {**same, "param": "seed"}}, 400) == "confirmed"
     assert finding({"error": {**same, "param": None}}, 400) == "new words"
     assert finding({"error": "no object"}, 400) == "new words"
+
+
+def test_what_was_recorded_is_judged_without_a_finding(api: tuple[str, Live], tmp_path: Path) -> None:
+    record(api[0], tmp_path, "transport", "cursors", "--yes")
+    said = CliRunner().invoke(app, ["verify", str(tmp_path)])
+    assert said.exit_code == 0, said.output
+    assert re.search(r"answers +[1-9]", said.output)
