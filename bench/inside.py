@@ -16,9 +16,9 @@ from typing import Any
 
 from bench.servers import ROOT, SkipError
 from bench.wire import HEADERS
-from harness.contract import check
-from harness.exchange import Request
-from harness.world import World
+from harness.contract.check import check
+from harness.core.exchange import Request
+from harness.world.world import World
 
 SIZES = (10, 100, 1000)
 STEEPEST = 1.2
@@ -101,7 +101,7 @@ def best(call: Callable[[], object], seconds: float = 0.7) -> float:
 
 
 def check_costs() -> dict[int, float]:
-    """Microseconds of one `harness.contract.check` by number of input items."""
+    """Microseconds of one `harness.contract.check.check` by number of input items."""
     verify(conversation(SIZES[0]))
     return {size: best(checker(conversation(size))) for size in SIZES}
 
@@ -117,7 +117,13 @@ def run_tests(folder: Path, texts: Mapping[str, str], count: int, *options: str,
     (folder / "conftest.py").write_text(SETUPS)
     (folder / "pytest.ini").write_text("[pytest]\n")
     (folder / "test_generated.py").write_text(TESTS.format(count=count, **texts))
-    plugins = ["-p", "xdist", "-p", "no:cacheprovider", *(["-p", "harness.plugin"] if texts is USING else [])]
+    plugins = [
+        "-p",
+        "xdist",
+        "-p",
+        "no:cacheprovider",
+        *(["-p", "harness.pytest_plugin.plugin"] if texts is USING else []),
+    ]
     own = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "", "PYTHONPATH": str(ROOT)}
     env = {**os.environ, **own, **environ}
     begun = time.perf_counter()
@@ -131,7 +137,7 @@ def run_tests(folder: Path, texts: Mapping[str, str], count: int, *options: str,
 
 def fixture_costs(folder: Path) -> tuple[float, float]:
     """Milliseconds to set up `mock` and `client`: for the first test, and the median of the following."""
-    need("harness.plugin", "harness.items", "openai")
+    need("harness.pytest_plugin.plugin", "harness.items", "openai")
     file = folder / "setups"
     run_tests(folder, USING, 50, BENCH_SETUPS=str(file))
     first, *following = [float(line) * 1e3 for line in file.read_text().split()]
@@ -142,7 +148,7 @@ def suite_costs(folder: Path) -> tuple[float, float | None]:
     """Seconds of 200 tests under `pytest -n 2`: empty ones, and HTTP tests (None while there is no plugin)."""
     empty = run_tests(folder, EMPTY, 200, "-n", "2")
     try:
-        need("harness.plugin", "harness.items", "openai")
+        need("harness.pytest_plugin.plugin", "harness.items", "openai")
     except SkipError:
         return empty, None
     return empty, run_tests(folder, USING, 200, "-n", "2")

@@ -19,8 +19,8 @@ import httpx2
 
 from bench import slow
 from bench.servers import Server, free_port, serving
-from harness.recording.recorder import load
-from harness.recording.taping import taping
+from harness.cassettes.recording.vcr import taping
+from harness.cassettes.recording.writer import load
 
 WAITS = (0, 10, 50, 200)
 """Milliseconds that the API takes until its first byte."""

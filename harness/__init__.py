@@ -2,10 +2,10 @@
 
 TYPE_CHECKING = False  # what `typing` calls so, without the time it takes to import it
 if TYPE_CHECKING:
-    from harness.comparison import surfaced as surfaced
-    from harness.counting import counted as counted
+    from harness.analysis.surfaced import surfaced as surfaced
+    from harness.drive.call_counter import counted as counted
 
-_LAZY = {"counted": "harness.counting", "surfaced": "harness.comparison"}
+_LAZY = {"counted": "harness.drive.call_counter", "surfaced": "harness.analysis.surfaced"}
 """What is loaded when it is first asked for: a test run that does not need it starts faster."""
 
 

@@ -17,13 +17,13 @@ import openai
 import pytest
 import yaml
 
-import harness.operations  # noqa: F401  (registers every operation)
-from harness.document import read_route
-from harness.item import ITEMS
-from harness.operation import OPERATIONS
-from harness.organization import Organization
-from harness.rule import LEVELS
-from harness.script import CONDITIONS
+import harness.endpoints  # noqa: F401  (registers every operation)
+from harness.contract.rule import LEVELS
+from harness.core.account import Organization
+from harness.endpoints.operation import OPERATIONS
+from harness.items.kind import ITEMS
+from harness.world.script import CONDITIONS
+from harness.world.scripting.document import read_route
 
 ROOT = Path(__file__).parent.parent
 README, ARCHITECTURE = (ROOT / "README.md", ROOT / "ARCHITECTURE.md")
@@ -192,8 +192,8 @@ def test_every_level_is_explained():
 
 
 def test_every_control_path_is_served():
-    from harness.control import control
-    from harness.mock import CONTROL, Mock
+    from harness.server.control_plane import control
+    from harness.server.mock_api import CONTROL, Mock
 
     served = {route.path for route in control(Mock()).routes}
     named = {name.split()[-1] for name in ticked(section("A server for other languages")) if CONTROL in name}

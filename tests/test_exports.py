@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-import harness.errors
+import harness.core.errors
 import harness.items
-from harness.errors import HarnessError
-from harness.item import ITEMS, kind
+from harness.core.errors import HarnessError
+from harness.items.kind import ITEMS, kind
 
-HARNESS = Path(harness.errors.__file__).parent
+HARNESS = Path(harness.__file__).parent
 PARTS = {
     *("output_text", "refusal", "url_citation", "file_citation", "container_file_citation", "file_path"),
     *("search", "open_page", "find_in_page", "create_file", "update_file", "delete_file", "shell_output"),
@@ -69,11 +69,11 @@ def test_nobody_takes_what_a_module_does_not_offer(name):
 
 
 def test_the_drawn_tree_of_errors_is_complete():
-    drawn = re.findall(r"(\w+) {2,}\S", harness.errors.__doc__ or "")
-    declared = [name for name, value in vars(harness.errors).items() if isinstance(value, type) and name != "Any"]
+    drawn = re.findall(r"(\w+) {2,}\S", harness.core.errors.__doc__ or "")
+    declared = [name for name, value in vars(harness.core.errors).items() if isinstance(value, type) and name != "Any"]
     assert set(drawn) == {
         "ApiError",
-        *(name for name in declared if issubclass(vars(harness.errors)[name], HarnessError)),
+        *(name for name in declared if issubclass(vars(harness.core.errors)[name], HarnessError)),
     }
 
 

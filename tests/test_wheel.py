@@ -67,7 +67,9 @@ def test_the_wheel_holds_every_module_schema_and_piece_of_evidence(wheel):
 
 
 def test_the_installed_wheel_is_what_runs(installed, tmp_path):
-    code = "import harness.schema as s; print(s.directory()); print(len(s.load('CreateResponse')['properties']))"
+    code = (
+        "import harness.contract.schema as s; print(s.directory()); print(len(s.load('CreateResponse')['properties']))"
+    )
     place, members = run(installed / "python", "-c", code, cwd=tmp_path).split()
     assert Path(place).is_relative_to(installed.parent)
     assert int(members) > 20
@@ -103,7 +105,7 @@ def test_the_installed_wheel_is_a_pytest_plugin(installed, tmp_path):
 
 def test_a_checkout_finds_its_own_schemas(tmp_path):
     run_from = {**CLEAN, "PYTHONPATH": str(ROOT)}
-    code = "import harness.schema as s; print(s.directory())"
+    code = "import harness.contract.schema as s; print(s.directory())"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=run_from, capture_output=True, text=True)
     assert Path(done.stdout.strip()) == ROOT / "schemas"
 

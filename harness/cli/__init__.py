@@ -5,20 +5,20 @@ Exit codes: 0 done, 1 something was found or the check failed, 2 a mistake in wh
 
 from __future__ import annotations
 
-from harness.cli import judging, listing, making, probing, recording, reporting, serving
+from harness.cli import live, record, report, rules, schemas, serve, verify
 from harness.cli.app import app
 
 COMMANDS = (
-    serving.serve,
-    recording.record,
-    listing.rules,
-    listing.losses,
-    judging.verify,
-    reporting.report,
-    probing.drift,
-    probing.cassettes,
-    making.schemas,
-    making.demo,
+    serve.serve,
+    record.record,
+    rules.rules,
+    rules.losses,
+    verify.verify,
+    report.report,
+    live.drift,
+    live.cassettes,
+    schemas.schemas,
+    schemas.demo,
 )
 
 for command in COMMANDS:

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from harness.errors import ScriptError
-from harness.exchange import Json
-from harness.item import item, named
-from harness.word import Grow, Text
+from harness.core.errors import ScriptError
+from harness.core.exchange import Json
+from harness.items.kind import item, named
+from harness.items.stream_grammar import Grow, Text
 
 
 @item("fc", Grow("arguments", "function_call_arguments"), fills={"call_id": None})

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.errors import ScriptError
-from harness.exchange import Json
-from harness.item import item, named
-from harness.word import Grow, Later, Phase, Text
+from harness.core.errors import ScriptError
+from harness.core.exchange import Json
+from harness.items.kind import item, named
+from harness.items.stream_grammar import Grow, Later, Phase, Text
 
 OUTPUTS = ("logs", "image")
 SEALED = "gAAAAABhYXJuZXNz"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from harness.exchange import Json
-from harness.item import item, named
-from harness.word import Phase
+from harness.core.exchange import Json
+from harness.items.kind import item, named
+from harness.items.stream_grammar import Phase
 
 
 # The SDK's types know an event that no recorded stream has.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.errors import ScriptError
-from harness.exchange import Json
-from harness.item import item
-from harness.word import Deltas, Later, Pen, Phase
+from harness.core.errors import ScriptError
+from harness.core.exchange import Json
+from harness.items.kind import item
+from harness.items.stream_grammar import Deltas, Later, Pen, Phase
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg=="
 """A white PNG of one pixel."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.errors import ScriptError
-from harness.exchange import Json
-from harness.item import item, named
+from harness.core.errors import ScriptError
+from harness.core.exchange import Json
 from harness.items.calls import written
-from harness.word import Deltas, Grow, Later, Pen, Phase, Text
+from harness.items.kind import item, named
+from harness.items.stream_grammar import Deltas, Grow, Later, Pen, Phase, Text
 
 STARTED, COMPLETED, FAILED = map(Phase, ("in_progress", "completed", "failed"))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from harness.errors import ScriptError
-from harness.exchange import Json
-from harness.item import item
-from harness.word import Grow, Notes, Parts, Text
+from harness.core.errors import ScriptError
+from harness.core.exchange import Json
+from harness.items.kind import item
+from harness.items.stream_grammar import Grow, Notes, Parts, Text
 
 CONTENT = Parts(
     "content",

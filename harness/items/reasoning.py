@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.exchange import Json
-from harness.item import item
-from harness.word import Grow, Parts, Text
+from harness.core.exchange import Json
+from harness.items.kind import item
+from harness.items.stream_grammar import Grow, Parts, Text
 
 SUMMARY = Parts(
     "summary",

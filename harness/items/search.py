@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.errors import ScriptError
-from harness.exchange import Json
-from harness.item import item, named
-from harness.word import Later, Phase
+from harness.core.errors import ScriptError
+from harness.core.exchange import Json
+from harness.items.kind import item, named
+from harness.items.stream_grammar import Later, Phase
 
 SEARCHING = (Phase("in_progress"), Phase("searching"), Phase("completed"))
 

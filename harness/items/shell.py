@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.errors import ScriptError
-from harness.exchange import Json
-from harness.item import item, named
-from harness.word import Deltas, Grow, Inside, Later, Pen, Text, blanked
+from harness.core.errors import ScriptError
+from harness.core.exchange import Json
+from harness.items.kind import item, named
+from harness.items.stream_grammar import Deltas, Grow, Inside, Later, Pen, Text, blanked
 
 COMMAND = Grow("command", "shell_call_command")
 CONTENT = "shell_call_output_content"

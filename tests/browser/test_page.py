@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from harness.errors import ConfigError
-from harness.reports import write
-from harness.reports.findings import Found, Report
-from harness.surveyed import hits, united
+from harness.core.errors import ConfigError
+from harness.report.coverage import hits, united
+from harness.report.formats import write
+from harness.report.model import Found, Report
 from tests.clients.cells import Environment
 from tests.clients.environments import prepared
 from tests.unit.test_reports_findings import KEY, ask, filled, said

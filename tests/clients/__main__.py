@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.errors import HarnessError
+from harness.core.errors import HarnessError
 from tests.clients.cells import found
 from tests.clients.matrix import Row, Run, played, runs
 

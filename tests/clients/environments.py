@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 
-from harness.errors import ConfigError
+from harness.core.errors import ConfigError
 from tests.clients.cells import Environment
 
 ROOT = Path(__file__).parents[2]

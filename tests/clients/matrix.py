@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from harness.errors import HarnessError
+from harness.core.errors import HarnessError
 from tests.clients.cells import GREEN, Environment, Suite
 from tests.clients.environments import prepared, python_of
 

@@ -9,9 +9,9 @@ from typing import Any
 from openai import OpenAI
 from pydantic import BaseModel
 
-from harness.exchange import Request
+from harness.core.exchange import Request
 from harness.items import function_call, message
-from harness.world import World
+from harness.world.world import World
 
 HI: Any = {"role": "user", "content": "hi"}
 ASK: Any = {"model": "gpt-4.1", "input": "hi"}

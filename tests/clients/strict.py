@@ -17,7 +17,7 @@ from openai.types.shared import ErrorObject
 from openai.types.vector_stores import VectorStoreFile
 from pydantic import TypeAdapter, ValidationError
 
-from harness.exchange import Exchange, Json
+from harness.core.exchange import Exchange, Json
 
 ANSWERS: dict[str, Any] = {
     "POST /responses": Response,

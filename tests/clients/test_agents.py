@@ -23,9 +23,9 @@ from agents import (
 from openai.types.shared import Reasoning
 from pydantic import BaseModel
 
-from harness.exchange import Json
+from harness.core.exchange import Json
 from harness.items import function_call, message, reasoning, refusal
-from harness.world import World
+from harness.world.world import World
 from tests.clients import broken
 from tests.clients.broken import BrokenAsyncOpenAI
 from tests.clients.programs import MODEL, TEMPERATURES

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import openai
 import pytest
 
+from harness.core.account import RateLimit
 from harness.items import function_call, message
-from harness.organization import RateLimit
 from tests.clients.programs import MODEL, WEATHER, outputs
 
 ASK = {"model": MODEL, "input": "hi"}

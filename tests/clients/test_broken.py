@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 import openai
 import pytest
 
-from harness import contract
-from harness.exchange import Json
-from harness.rule import RULES
-from harness.world import World
+from harness.contract import check
+from harness.contract.rule import RULES
+from harness.core.exchange import Json
+from harness.world.world import World
 from tests.clients import broken
 from tests.clients.broken import BrokenOpenAI, Bug
 from tests.clients.programs import (
@@ -91,12 +91,12 @@ def without() -> Iterator[Callable[[str], None]]:
 
     def loosen(name: str) -> None:
         del RULES[name]
-        contract._plan.cache_clear()
+        check._plan.cache_clear()
 
     yield loosen
     RULES.clear()
     RULES.update(kept)
-    contract._plan.cache_clear()
+    check._plan.cache_clear()
 
 
 def is_refused(mock: World, case: Case) -> None:

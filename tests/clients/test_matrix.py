@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from harness.errors import ConfigError
+from harness.core.errors import ConfigError
 from tests.clients import __main__ as command
 from tests.clients import cells, environments, matrix
 from tests.clients.cells import Environment, found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import openai
 import pytest
 
-from harness.organization import RateLimit
+from harness.core.account import RateLimit
 from tests.clients.programs import MODEL
 
 ASK = {"model": MODEL, "input": "hi"}

@@ -14,18 +14,18 @@ import httpx2
 import pytest
 from typer.testing import CliRunner
 
-from harness.cassette.take import Header, Take
+from harness.cassettes.format.interaction import Header, Take
+from harness.cassettes.recording.replay_server import Player, loaded
+from harness.cassettes.recording.vcr import taping
+from harness.cassettes.recording.writer import load, recording
+from harness.cassettes.scrubbing.mask_interactions import scrubbed
 from harness.cli import app
-from harness.errors import ConfigError
+from harness.core.errors import ConfigError
 from harness.faults import pause
 from harness.items import message
-from harness.mock import Mock
-from harness.recording.recorder import load, recording
-from harness.recording.replaying import Player, loaded
-from harness.recording.taping import taping
-from harness.scrubbing.takes import scrubbed
-from harness.verify.tape import read
-from harness.world import World
+from harness.server.mock_api import Mock
+from harness.verify.read_files import read
+from harness.world.world import World
 from tests.clients.cells import found
 from tests.clients.environments import prepared
 from tests.servers.__main__ import started

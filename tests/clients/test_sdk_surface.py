@@ -14,7 +14,7 @@ from typing import Any
 import openai
 import pytest
 
-from harness.world import World
+from harness.world.world import World
 from tests.clients.stage import ASK, Stage
 from tests.clients.surface import CALLS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.exchange import Exchange, Json
+from harness.core.exchange import Exchange, Json
 from harness.items import function_call, message
 from tests.clients.programs import MODEL
 from tests.clients.strict import faults

@@ -10,8 +10,8 @@ from typing import Any
 
 import orjson
 
-from harness.breach import KINDS, deref, key_values, types_of
-from harness.exchange import Json
+from harness.contract.first_violation import KINDS, deref, key_values, types_of
+from harness.core.exchange import Json
 from tests.contract.mutate import KEYS, Path, instance
 
 ANNOTATIONS = ("$schema", "$defs", "$ref", "title", "description", "default")

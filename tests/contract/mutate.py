@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from harness.breach import deref, dotted
-from harness.exchange import Json
+from harness.contract.first_violation import deref, dotted
+from harness.core.exchange import Json
 
 Step = str | int
 Path = tuple[Step, ...]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.cases import MINIMAL
-from harness.exchange import Json
-from harness.rule import CREATE, RULES, Case
+from harness.contract.rule import CREATE, RULES, Case
+from harness.core.exchange import Json
+from harness.verify.examples import MINIMAL
 from tests.contract.mutate import places
 from tests.contract.tools import CHOICES, ENVIRONMENTS, OBJECT, TOOLS, part
 

@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harness.cases import MINIMAL, OK
-from harness.exchange import NOTHING, Answer, Json
+from harness.core.account import Organization
+from harness.core.exchange import NOTHING, Answer, Json
+from harness.endpoints.operation import OPERATIONS
 from harness.items import function_call, message, reasoning
-from harness.mock import Mock
-from harness.operation import OPERATIONS
-from harness.organization import Organization
-from harness.world import World
+from harness.server.mock_api import Mock
+from harness.verify.examples import MINIMAL, OK
+from harness.world.world import World
 
 KEY = "sk-mutations"
 AUTH = {"authorization": f"Bearer {KEY}", "openai-beta": "assistants=v2"}

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import harness.operations  # noqa: F401  (registers every operation)
-from harness import schema
-from harness.contract import conform
-from harness.drift import drift
-from harness.exchange import Answer
+import harness.endpoints  # noqa: F401  (registers every operation)
+from harness.contract import schema
+from harness.contract.check import conform
+from harness.contract.unknown_members import drift
+from harness.core.exchange import Answer
 from harness.items import function_call, message, reasoning
-from harness.mock import Mock
+from harness.server.mock_api import Mock
 
 EVENT = "ResponseStreamEvent"
 HEADERS = {"authorization": "Bearer sk-answers"}

@@ -14,20 +14,20 @@ import pytest
 import vcr
 from vcr.record_mode import RecordMode
 
-from harness import evidence
-from harness.cases import OK
-from harness.cassette.take import CLIENT
-from harness.evidence import Cassette, Interaction
-from harness.exchange import Answer, Request
-from harness.live.proof import header
-from harness.mock import ROOT, Mock
-from harness.operation import find
-from harness.organization import Organization, RateLimit
-from harness.recall import remember
-from harness.recording.recorder import load
-from harness.rule import RULES
-from harness.session import Session
-from harness.world import World
+from harness.cassettes.format.interaction import CLIENT
+from harness.cassettes.recording.writer import load
+from harness.contract.rule import RULES
+from harness.core.account import Organization, RateLimit
+from harness.core.exchange import Answer, Request
+from harness.endpoints.operation import find
+from harness.live.rule_evidence.store import header
+from harness.server.mock_api import ROOT, Mock
+from harness.server.socket_session import Session
+from harness.verify import evidence
+from harness.verify.evidence import Cassette, Interaction
+from harness.verify.examples import OK
+from harness.verify.learn import remember
+from harness.world.world import World
 
 CASSETTES = evidence.load()
 FILES = [

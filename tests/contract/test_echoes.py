@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from harness.contract import given
-from harness.response import finish_with, skeleton
-from harness.transcript import conversation_id
+from harness.answers.response import finish_with, skeleton
+from harness.api.transcript import conversation_id
+from harness.contract.check import given
 from tests.contract.shared import PRESENT, exchanges
 
 pytestmark = pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")

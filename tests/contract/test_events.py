@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import orjson
 
-from harness import schema
-from harness.breach import key_values
-from harness.contract import conform
+from harness.contract import schema
+from harness.contract.check import conform
+from harness.contract.first_violation import key_values
+from harness.core.exchange import Answer
 from harness.ending import failed, incomplete
-from harness.exchange import Answer
 from harness.items import (
     apply_patch_call,
     code_interpreter_call,
@@ -36,7 +36,7 @@ from harness.items import (
     url_citation,
     web_search_call,
 )
-from harness.mock import Mock
+from harness.server.mock_api import Mock
 
 EVENT = "ResponseStreamEvent"
 HEADERS = {"authorization": "Bearer sk-events"}

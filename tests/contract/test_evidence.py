@@ -10,12 +10,12 @@ from typing import Any
 import orjson
 import pytest
 
-from harness.cases import OK
-from harness.ciphertext import Bond, seal
-from harness.exchange import Answer
+from harness.api.encrypted_content import Bond, seal
+from harness.core.exchange import Answer
 from harness.items import function_call, message, reasoning
-from harness.mock import Mock
-from harness.world import World
+from harness.server.mock_api import Mock
+from harness.verify.examples import OK
+from harness.world.world import World
 from tests.contract.shared import PRESENT, accepts, rejects
 
 pytestmark = pytest.mark.skipif(not PRESENT, reason="the recorded evidence is not here")

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from harness.cases import HEADERS, KEY, OK, body_of
-from harness.catalogue import row_of_loss, sections_of_loss, told_of_loss
-from harness.errors import RegistrationError
-from harness.exchange import Answer, Exchange
-from harness.loss import LOSSES, Loss, loss, losses_of
-from harness.losses import AREAS
-from harness.mock import Mock
-from harness.rule import Case, after
+from harness.analysis.loss import LOSSES, Loss, loss, losses_of
+from harness.analysis.losses import AREAS
+from harness.contract.rule import Case, after
+from harness.core.errors import RegistrationError
+from harness.core.exchange import Answer, Exchange
+from harness.report.catalogue import row_of_loss, sections_of_loss, told_of_loss
+from harness.server.mock_api import Mock
+from harness.verify.examples import HEADERS, KEY, OK, body_of
 
 
 def examples(kind: str) -> list:

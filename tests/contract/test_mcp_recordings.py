@@ -9,10 +9,10 @@ from itertools import groupby
 
 import pytest
 
-from harness.exchange import Json
-from harness.item import Item, from_wire
+from harness.core.exchange import Json
 from harness.items import mcp_call
-from harness.mcp import ToolError
+from harness.items.kind import Item, from_wire
+from harness.world.mcp_server import ToolError
 from tests.contract.shared import PRESENT, SHARED
 from tests.unit.client import Client
 

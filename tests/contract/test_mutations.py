@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 from jsonschema import validators
 from jsonschema.validators import Draft202012Validator
 
-from harness import breach, schema
-from harness.contract import conform
-from harness.exchange import Answer, Json
-from harness.operation import OPERATIONS
-from harness.rule import CREATE, RULES, Rule
+from harness.contract import first_violation, schema
+from harness.contract.check import conform
+from harness.contract.rule import CREATE, RULES, Rule
+from harness.core.exchange import Answer, Json
+from harness.endpoints.operation import OPERATIONS
 from tests.contract.mutate import Mutation, instance, mutations, places, replaced
 from tests.contract.samples import NAMED, REQUESTS
 from tests.contract.stored import continuing, fresh, post, remembering, send
@@ -168,7 +168,7 @@ NO_JSON = (
     '"\x01"',
 )
 ROOTS = schema.roots(schema.directory())
-PLAIN = validators.extend(Draft202012Validator, {"pattern": breach._pattern})
+PLAIN = validators.extend(Draft202012Validator, {"pattern": first_violation._pattern})
 """The library as it is; only `$` is the end of a text and not also the place before a last line break."""
 
 
@@ -184,7 +184,7 @@ class TestTheThreeEngines:
     @pytest.mark.parametrize("root", ROOTS)
     def test_agree_on_anything_with_one_thing_wrong(self, root: str) -> None:
         good = REQUESTS if root == "CreateResponse" else made_up(root, 30)
-        plain, decided, walk = PLAIN(schema.load(root)), schema.validator(root), breach._walker(root)
+        plain, decided, walk = PLAIN(schema.load(root)), schema.validator(root), first_violation._walker(root)
         assert good, "no instance of this root could be made up"
 
         @many(300 if root == "CreateResponse" else 40)

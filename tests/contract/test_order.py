@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 import pytest
 
-from harness.cases import OK
-from harness.mock import Mock
+from harness.server.mock_api import Mock
+from harness.verify.examples import OK
 
 ABSENT = object()
 BODY = {"model": "gpt-5.6-terra", "input": "ping"}

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.exchange import Json
-from harness.verify.report import reasons
-from harness.verify.tally import Tally, verify
+from harness.core.exchange import Json
+from harness.verify.output import reasons
+from harness.verify.run import Tally, verify
 from tests.contract.shared import PRESENT, SHARED
 
 pytestmark = pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")

@@ -6,14 +6,14 @@ from itertools import chain
 
 import pytest
 
-import harness.mock  # noqa: F401  (registers the rules)
-from harness import schema
-from harness.cases import play
-from harness.contract import _plan, conform, named_rules
-from harness.errors import ApiError, RegistrationError
-from harness.operation import find
-from harness.rule import RULES, Case, Rule, assumed, reported, rule
-from harness.rules import AREAS
+import harness.server.mock_api  # noqa: F401  (registers the rules)
+from harness.contract import schema
+from harness.contract.check import _plan, conform, named_rules
+from harness.contract.rule import RULES, Case, Rule, assumed, reported, rule
+from harness.contract.rules import AREAS
+from harness.core.errors import ApiError, RegistrationError
+from harness.endpoints.operation import find
+from harness.verify.examples import play
 
 REJECTS = [
     pytest.param(r, words, case, id=f"{r.id}: {words[:60]}")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness import breach, schema
-from harness.exchange import Json
+from harness.contract import first_violation, schema
+from harness.core.exchange import Json
 from tests.contract.mutate import places
 from tests.contract.samples import NAMED, REQUESTS
 from tests.contract.stored import continuing, fresh, post, remembering
@@ -30,7 +30,7 @@ def test_a_sample_that_continues_is_taken_by_a_mock_that_remembers(body: Json) -
 
 def test_the_samples_hold_every_kind_the_schema_knows() -> None:
     whole = schema.load("CreateResponse")
-    kinds = {tuple(breach.key_values(whole, branch, "type")) for union in unions(whole) for branch in union}
+    kinds = {tuple(first_violation.key_values(whole, branch, "type")) for union in unions(whole) for branch in union}
     assert [kind for kind in kinds if kind and not set(kind) & set(NAMED)] == []
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from harness import breach, schema
-from harness.breach import dotted
-from harness.cases import MINIMAL
-from harness.contract import words_for
-from harness.operation import OPERATIONS
+from harness.contract import first_violation, schema
+from harness.contract.check import words_for
+from harness.contract.first_violation import dotted
+from harness.endpoints.operation import OPERATIONS
+from harness.verify.examples import MINIMAL
 from tests.contract.keywords import Breaker, Broken, occurrences, written
 from tests.contract.mutate import places, replaced
 from tests.contract.truths import contradicts
@@ -21,14 +21,14 @@ OTHERS = sorted({operation.body for operation in OPERATIONS.values() if operatio
 
 
 @cache
-def broken(root: str) -> list[tuple[Broken, breach.Breach | None]]:
+def broken(root: str) -> list[tuple[Broken, first_violation.Breach | None]]:
     """Each keyword of a root broken by a body of its own, and what is found; definitions of the first root only there."""
     whole, least = schema.load(root), MINIMAL if root == FIRST else {}
     known = [] if root == FIRST else map(written, schema.load(FIRST)["$defs"].values())
     every = Breaker(whole, frozenset(known)).place(
         whole, (), lambda body: {**least, **body} if isinstance(body, dict) else body
     )
-    return [(one, breach.first(root, one.body)) for one in every]
+    return [(one, first_violation.first(root, one.body)) for one in every]
 
 
 def test_every_keyword_can_be_broken() -> None:
@@ -131,7 +131,7 @@ def test_a_type_is_expected_in_the_phrase_of_its_place(place: str, expected: str
     """A value of each type there: refused in these words, or of a type that the phrase or a nullable member takes."""
     path = next(path for path, _ in places(body) if dotted(path) == place)
     for kind, value in VALUES.items():
-        found = breach.first("CreateResponse", {**MINIMAL, **replaced(body, path, value)})
+        found = first_violation.first("CreateResponse", {**MINIMAL, **replaced(body, path, value)})
         if found and found.keyword == "type" and found.path == place:
             said = words_for("type", None).refuse(found.facts).message
             assert said == f"Invalid type for '{place}': expected {expected}, but got {kind} instead."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.exchange import Json
+from harness.core.exchange import Json
 
 OBJECT: Json = {
     "type": "object",

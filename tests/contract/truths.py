@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from harness.breach import dotted
-from harness.exchange import Json
-from harness.phrase import kind_of
-from harness.rule import Rule
+from harness.contract.first_violation import dotted
+from harness.contract.phrasing import kind_of
+from harness.contract.rule import Rule
+from harness.core.exchange import Json
 from tests.contract.mutate import KEYS, Mutation, places
 
 Said = Mapping[str, str]

@@ -6,8 +6,8 @@ import openai
 import pytest
 
 from harness.items import message
-from harness.mock import Mock
-from harness.server import serving
+from harness.server.asgi import serving
+from harness.server.mock_api import Mock
 
 INI = """
 [pytest]

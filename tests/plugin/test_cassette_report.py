@@ -6,14 +6,14 @@ from dataclasses import replace
 import jsonschema
 import pytest
 
-from harness.cassette.serializer import write
-from harness.cassette.take import Header
+from harness.cassettes.format.interaction import Header
+from harness.cassettes.format.serializer import write
+from harness.cassettes.recording.writer import load
+from harness.contract.schema import directory
 from harness.items import message
-from harness.mock import Mock
-from harness.recording.recorder import load
-from harness.reports.merged import read
-from harness.schema import directory
-from harness.server import serving
+from harness.report.formats.json_file import read
+from harness.server.asgi import serving
+from harness.server.mock_api import Mock
 from tests.unit.recordings import HI, recorded
 from tests.unit.takes import sse, take
 

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from harness import failure
+from harness.contract.rule import RULES
 from harness.ending import failed
 from harness.faults import cut, server_error
 from harness.items import function_call, message
-from harness.journal import journal
-from harness.mock import Mock
-from harness.rule import RULES
+from harness.report import failure
+from harness.report.journal import journal
+from harness.server.mock_api import Mock
 
 USER = {"role": "user", "content": "hi"}
 

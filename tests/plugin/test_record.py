@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from harness.cassettes.recording.writer import load
 from harness.items import message
-from harness.mock import Mock
-from harness.recording.recorder import load
-from harness.server import serving
-from harness.world import World
+from harness.server.asgi import serving
+from harness.server.mock_api import Mock
+from harness.world.world import World
 from tests.plugin.conftest import Run
 
 KEY = "sk-live-AbCd1234EfGh5678"

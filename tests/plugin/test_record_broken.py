@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from harness.cassettes.recording.writer import load, locked
 from harness.faults import cut, hang_up
 from harness.items import message
-from harness.mock import Mock
-from harness.recording.recorder import load, locked
-from harness.world import World
+from harness.server.mock_api import Mock
+from harness.world.world import World
 from tests.plugin.conftest import HEAD, INI, Run
 from tests.unit.live import over_tls
 from tests.unit.test_cli import free_port

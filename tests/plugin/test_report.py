@@ -6,8 +6,8 @@ import os
 import jsonschema
 import pytest
 
-from harness.reports.merged import read
-from harness.schema import directory
+from harness.contract.schema import directory
+from harness.report.formats.json_file import read
 
 SUITE = """
 NOTES = [{"type": "file_citation", "file_id": "file_1", "filename": "a.pdf", "index": 3}]

@@ -89,7 +89,7 @@ def test_collecting_starts_no_server(pytester):
 import sys
 
 def pytest_sessionfinish():
-    print("loaded:", sorted({"harness.server", "harness.mock", "fastapi", "openai"} & set(sys.modules)))
+    print("loaded:", sorted({"harness.server.asgi", "harness.server.mock_api", "fastapi", "openai"} & set(sys.modules)))
 """)
     pytester.makepyfile("def test_it(mock): ...")
     result = pytester.runpytest_subprocess("--collect-only", "-p", "no:cacheprovider")
@@ -103,5 +103,5 @@ def test_the_marker_is_declared(run):
 
 def test_the_plugin_imports_nothing_slow():
     slow = {"fastapi", "openai", "uvicorn", "jsonschema"}
-    code = f"import pytest, sys; import harness.plugin; print({slow} & set(sys.modules))"
+    code = f"import pytest, sys; import harness.pytest_plugin.plugin; print({slow} & set(sys.modules))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"

@@ -206,7 +206,7 @@ class TestApp(unittest.TestCase):
 def test_a_marker_that_does_not_fit_is_a_config_error(run, marker, words):
     result = run(f"@pytest.mark.harness({marker})\ndef test_it(mock): ...")
     result.assert_outcomes(errors=1)
-    assert f"harness.errors.ConfigError: {words}" in result.stdout.str()
+    assert f"harness.core.errors.ConfigError: {words}" in result.stdout.str()
 
 
 def test_a_mock_that_refuses_less_fails_the_test_that_relies_on_the_refusal(run):
@@ -223,7 +223,7 @@ def test_it(mock, client):
 def loosened(monkeypatch):
     from harness import contract
     monkeypatch.setattr(contract, "check", lambda request, world: None)
-    monkeypatch.setattr("harness.mock.check", lambda request, world: None)
+    monkeypatch.setattr("harness.server.mock_api.check", lambda request, world: None)
 """
     run(relying).assert_outcomes(passed=1)
     run(loosened + relying).assert_outcomes(failed=1)

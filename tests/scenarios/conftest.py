@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.world import World
+from harness.world.world import World
 from tests.clients.strict import faults
 
 

@@ -24,10 +24,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.errors import ConfigError, HarnessError
-from harness.fallback import small_talk
-from harness.mock import Mock
-from harness.server import bind, serving
+from harness.core.errors import ConfigError, HarnessError
+from harness.server.asgi import bind, serving
+from harness.server.default_model import small_talk
+from harness.server.mock_api import Mock
 from tests.clients.environments import prepared
 from tests.servers.kinds import KEY, KINDS, Kind, Start, variables
 

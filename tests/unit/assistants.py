@@ -7,11 +7,11 @@ from typing import Any
 
 import orjson
 
-from harness.contract import conform
-from harness.exchange import Answer, Json
+from harness.answers.stream import frames
+from harness.contract.check import conform
+from harness.core.exchange import Answer, Json
 from harness.items import message
-from harness.mock import Mock
-from harness.stream import frames
+from harness.server.mock_api import Mock
 
 KEY = "sk-unit-assistants"
 HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json", "openai-beta": "assistants=v2"}

@@ -6,12 +6,12 @@ from typing import Any
 
 import orjson
 
-from harness.contract import conform
-from harness.exchange import Answer
+from harness.contract.check import conform
+from harness.core.account import Organization
+from harness.core.exchange import Answer
+from harness.endpoints.operation import find
 from harness.items import message
-from harness.mock import Mock
-from harness.operation import find
-from harness.organization import Organization
+from harness.server.mock_api import Mock
 
 KEY = "sk-unit"
 

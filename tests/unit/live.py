@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import pytest
 import uvicorn
 
-from harness.cassette.take import Take
-from harness.recording.passage import Recording, Watch
-from harness.recording.proxy import proxying
-from harness.server import App, bind, config
-from harness.upstream import upstream
+from harness.api.upstream import upstream
+from harness.cassettes.format.interaction import Take
+from harness.cassettes.recording.in_flight import Recording, Watch
+from harness.cassettes.recording.proxy import proxying
+from harness.server.asgi import App, bind, config
 from tests.unit.test_server import settled
 
 

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.fallback import small_talk
-from harness.mock import Mock
-from harness.server import App, body_of
+from harness.server.asgi import App, body_of
+from harness.server.default_model import small_talk
+from harness.server.mock_api import Mock
 from tests.unit.live import serving
 
 KEY = "sk-live-Zx81nQp5Vb7Lk2Hd9Ws4"

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.duplex import refuse
-from harness.exchange import Answer
-from harness.fallback import small_talk
-from harness.mock import Mock
-from harness.server import App
+from harness.core.exchange import Answer
+from harness.server.asgi import App
+from harness.server.default_model import small_talk
+from harness.server.mock_api import Mock
+from harness.server.websocket import refuse
 from tests.unit.live import serving
 
 Event = dict[str, Any]

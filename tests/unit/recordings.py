@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 
 from harness.items import message
-from harness.mock import Mock
-from harness.script import Turn
+from harness.server.mock_api import Mock
+from harness.world.script import Turn
 
 KEY = "sk-recording-0123456789"
 HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}

@@ -6,9 +6,9 @@ from typing import Any
 
 import orjson
 
-from harness.contract import conform
-from harness.exchange import Exchange
-from harness.session import Session
+from harness.contract.check import conform
+from harness.core.exchange import Exchange
+from harness.server.socket_session import Session
 from tests.unit.client import KEY, Client
 
 Event = dict[str, Any]

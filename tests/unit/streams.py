@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from harness.ids import Ids
-from harness.item import finish
+from harness.answers.stream import events
+from harness.core.ids import Ids
 from harness.items import (
     apply_patch_call,
     apply_patch_call_output,
@@ -39,7 +39,7 @@ from harness.items import (
     url_citation,
     web_search_call,
 )
-from harness.stream import events
+from harness.items.kind import finish
 
 NOW = 1788812320
 

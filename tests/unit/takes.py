@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from harness.cassette.take import Take
+from harness.cassettes.format.interaction import Take
 
 URI = "https://api.openai.com/v1/responses"
 JSON = {"content-type": "application/json"}

@@ -2,10 +2,10 @@
 
 import pytest
 
-from harness.cases import play
-from harness.organization import Organization, RateLimit
-from harness.rule import Case
-from harness.rules.access import masked
+from harness.contract.rule import Case
+from harness.contract.rules.http.access import masked
+from harness.core.account import Organization, RateLimit
+from harness.verify.examples import play
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from typing import Any
 import orjson
 import pytest
 
-from harness.exchange import Answer, Json
+from harness.core.exchange import Answer, Json
 from harness.items import message
-from harness.mock import Mock
-from harness.world import World
+from harness.server.mock_api import Mock
+from harness.world.world import World
 
 KEY = {"api-key": "mine", "content-type": "application/json"}
 PROJECT = "/api/projects/p"

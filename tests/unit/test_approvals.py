@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.approvals import Approval, Ledger, concerns
-from harness.exchange import Json
+from harness.analysis.approval_ledger import Approval, Ledger, concerns
+from harness.core.exchange import Json
 from tests.unit.client import user
 
 ASKED: Json = {

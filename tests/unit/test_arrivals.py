@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from harness.cassettes.recording.vcr import taping
 from harness.faults import hang_up
 from harness.items import message
-from harness.mock import Mock
-from harness.recording.taping import taping
-from harness.server import serving
-from harness.world import World
+from harness.server.asgi import serving
+from harness.server.mock_api import Mock
+from harness.world.world import World
 from tests.unit.live import over_tls
 from tests.unit.test_cli import free_port
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.errors import ConfigError
+from harness.core.errors import ConfigError
 from harness.items import message
 from tests.unit.assistants import FUNCTION, Desk, path, text
 

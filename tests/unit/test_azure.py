@@ -7,12 +7,12 @@ from typing import Any
 import orjson
 import pytest
 
+from harness.core.errors import ConfigError
+from harness.core.exchange import Answer, Json
 from harness.ending import failed, incomplete
-from harness.errors import ConfigError
-from harness.exchange import Answer, Json
 from harness.items import function_call, message
-from harness.mock import Mock
-from harness.world import World
+from harness.server.mock_api import Mock
+from harness.world.world import World
 
 KEY = {"api-key": "mine", "content-type": "application/json"}
 GOOD: Json = {"model": "my-deployment", "input": "hi"}

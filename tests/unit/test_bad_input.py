@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.items import message
-from harness.mock import Mock
-from harness.server import Server, serving
+from harness.server.asgi import Server, serving
+from harness.server.mock_api import Mock
 
 KEY = "sk-bad-input"
 AUTH = {"authorization": f"Bearer {KEY}"}

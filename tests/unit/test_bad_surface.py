@@ -12,14 +12,14 @@ from typing import Any
 import orjson
 import pytest
 
-from harness import schema
-from harness.cases import OK
+from harness.contract import schema
+from harness.contract.rules.stored.threads import PREFIXES
+from harness.core.exchange import Answer, Json, Request
 from harness.ending import Line
-from harness.exchange import Answer, Json, Request
+from harness.endpoints.operation import OPERATIONS, Operation
 from harness.items import function_call, message
-from harness.mock import Mock
-from harness.operation import OPERATIONS, Operation
-from harness.rules.threads import PREFIXES
+from harness.server.mock_api import Mock
+from harness.verify.examples import OK
 
 HI: Json = {"role": "user", "content": "hi"}
 API = [operation for operation in OPERATIONS.values() if not operation.project]

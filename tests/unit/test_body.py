@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.body import DEEPEST, members, parse, typed
-from harness.exchange import Fault
+from harness.api.body import DEEPEST, members, parse, typed
+from harness.core.exchange import Fault
 
 TEXTS = st.text(st.sampled_from('ab":\\ {}[],\n\t\u20ac\U0001f600'), max_size=6) | st.text(
     st.characters(codec="utf-8"), max_size=4

@@ -7,15 +7,15 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from harness import breach, schema
-from harness.breach import Breach, deref, dotted, key_values, types_of
+from harness.contract import first_violation, schema
+from harness.contract.first_violation import Breach, deref, dotted, key_values, types_of
 
 CREATE = "CreateResponse"
 MINIMAL = {"model": "gpt-4.1", "input": "hi"}
 
 
 def first(**members: Any) -> Breach | None:
-    return breach.first(CREATE, {**MINIMAL, **members})
+    return first_violation.first(CREATE, {**MINIMAL, **members})
 
 
 def found(**members: Any) -> tuple[str, str]:
@@ -101,7 +101,7 @@ class TestTheKeyword:
         ],
     )
     def test_of_an_item_without_type_is_that_of_a_message(self, root: str, body: Any, path: str) -> None:
-        said = breach.first(root, body)
+        said = first_violation.first(root, body)
         assert said is not None
         assert (said.keyword, said.path) == ("type", path)
 
@@ -117,10 +117,10 @@ class TestTheKeyword:
         assert first(max_output_tokens=16.0, temperature=1, metadata={}, tools=[]) is None
 
     def test_is_the_last_resort_where_the_walk_sees_no_fault(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(breach, "_walker", lambda root: breach.Draft202012Validator({}))
+        monkeypatch.setattr(first_violation, "_walker", lambda root: first_violation.Draft202012Validator({}))
         said = first(tools=[{"type": "function"}])
         assert said == Breach("unexplained", None, {"path": "tools[0]", "value": "", "values": "", "name": 0})
-        whole = breach.first(CREATE, [])
+        whole = first_violation.first(CREATE, [])
         assert whole is not None
         assert (whole.keyword, whole.path) == ("unexplained", "")
 
@@ -159,7 +159,7 @@ def test_a_keyword_speaks_only_of_values_of_its_type(
 ) -> None:
     monkeypatch.setattr(schema, "load", lambda root: own)
     monkeypatch.setattr(schema, "validator", lambda root: jsonschema_rs.validator_for(own))
-    said = breach.first(f"test {own}", body)
+    said = first_violation.first(f"test {own}", body)
     assert said is not None
     assert (said.keyword, said.path) == (keyword, path)
 
@@ -275,5 +275,5 @@ KEYED: dict[str, Any] = {
     ],
 )
 def test_a_branch_without_a_key_is_tried_whatever_the_key_says(body: dict[str, Any], right: bool) -> None:
-    assert breach.walker(KEYED).is_valid(body) is right
+    assert first_violation.walker(KEYED).is_valid(body) is right
     assert jsonschema_rs.is_valid(KEYED, body) is right

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.brief import brief, count, gist, words
+from harness.core.shorten import brief, count, gist, words
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.live.budget import UNBOUNDED, Budget, of_request, total
+from harness.live.client.budget import UNBOUNDED, Budget, of_request, total
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from harness import counted
-from harness.calls import Call
-from harness.errors import ConfigError
-from harness.exchange import Json
+from harness.analysis.call_ledger import Call
+from harness.core.errors import ConfigError
+from harness.core.exchange import Json
 from harness.items import custom_tool_call, function_call, message, shell_call, tool_search_call
 from tests.unit.assistants import FUNCTION, Desk
 from tests.unit.client import Client, user

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from harness.cause import cause
 from harness.items import function_call, mcp_call, message, reasoning
-from harness.mock import Mock
+from harness.report.cause import cause
+from harness.server.mock_api import Mock
 
 USER = {"role": "user", "content": "hi"}
 CITED = [{"type": "file_citation", "file_id": "file_1", "filename": "a.pdf", "index": 3}]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.choice import called
+from harness.server.tool_picker import called
 
 
 def tool(name: str, description: str = "", type: str = "function") -> dict[str, Any]:

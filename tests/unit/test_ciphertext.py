@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.ciphertext import OTHER_ITEM, OTHER_ORGANIZATION, UNREADABLE, Bond, bond_of, flaw, seal
+from harness.api.encrypted_content import OTHER_ITEM, OTHER_ORGANIZATION, UNREADABLE, Bond, bond_of, flaw, seal
 
 MINE = Bond("org-mine", "rs_1")
 SEALED = seal(MINE, 1_790_000_000)

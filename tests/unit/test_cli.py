@@ -22,11 +22,12 @@ import openai
 import pytest
 from typer.testing import CliRunner, Result
 
-from harness import schema, sync
 from harness.cli import app, main
-from harness.demo import REFUSAL_RULE, story
-from harness.mock import Mock
-from harness.rule import RULES
+from harness.contract import schema
+from harness.contract.rule import RULES
+from harness.contract.schemagen import sync
+from harness.server.demo import REFUSAL_RULE, story
+from harness.server.mock_api import Mock
 
 ROOT = Path(__file__).parents[2]
 Serve = Callable[..., str]
@@ -220,7 +221,7 @@ class TestDemo:
         self, absent: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         absent("agents")
-        monkeypatch.setattr("harness.mock.check", lambda request, world: None)
+        monkeypatch.setattr("harness.server.mock_api.check", lambda request, world: None)
         result = run("demo")
         assert result.exit_code == 1
         assert result.stderr == (
@@ -247,7 +248,7 @@ class TestDemo:
         find = importlib.util.find_spec
 
         def hide(name: str) -> None:
-            monkeypatch.setattr("harness.demo.find_spec", lambda asked: None if asked == name else find(asked))
+            monkeypatch.setattr("harness.server.demo.find_spec", lambda asked: None if asked == name else find(asked))
 
         return hide
 

@@ -21,14 +21,14 @@ import httpx2
 import pytest
 from typer.testing import CliRunner, Result
 
-from harness.cassette.take import Take
+from harness.cassettes.format.interaction import Take
+from harness.cassettes.recording.writer import load, locked
 from harness.cli import app
 from harness.faults import Gate, pause, rate_limit
 from harness.items import message
-from harness.mock import Mock
-from harness.recording.recorder import load, locked
-from harness.verify.tape import read
-from harness.world import World
+from harness.server.mock_api import Mock
+from harness.verify.read_files import read
+from harness.world.world import World
 from tests.unit.live import serving
 from tests.unit.liveapi import live as live_api
 from tests.unit.test_cli import free_port
@@ -226,7 +226,7 @@ def interrupted(work: Callable[[], object], number: int = signal.SIGINT) -> Iter
 class TestAnInterruption:
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     def test_leaves_what_is_whole(self, live, world, tmp_path, number, monkeypatch):
-        monkeypatch.setattr("harness.cli.recording.PATIENCE", 0.2)
+        monkeypatch.setattr("harness.cli.record.PATIENCE", 0.2)
         gate = Gate()
         world.script(message("whole"), pause(message("Once upon"), after=3, until=gate))
         file = tmp_path / "a.yaml"
@@ -242,7 +242,7 @@ class TestAnInterruption:
         assert [each.name for each in tmp_path.iterdir()] == ["a.yaml"]
 
     def test_ends_also_a_command_that_does_not_listen(self, live, tmp_path, monkeypatch):
-        monkeypatch.setattr("harness.cli.recording.PATIENCE", 0.2)
+        monkeypatch.setattr("harness.cli.record.PATIENCE", 0.2)
         (deaf := tmp_path / "deaf").touch()
         ignoring = (
             f"import os, signal, time; signal.signal(15, signal.SIG_IGN); os.remove({str(deaf)!r}); time.sleep(60)"

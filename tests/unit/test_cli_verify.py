@@ -19,8 +19,8 @@ from typer.testing import CliRunner, Result
 
 from harness.cli import app
 from harness.cli.app import DRAWN_EVERY, progress
-from harness.schema import directory
-from harness.verify.tally import verify
+from harness.contract.schema import directory
+from harness.verify.run import verify
 from tests.unit.recordings import HI, KEY, exchange, recorded, tape
 
 ROOT = Path(__file__).parents[2]

@@ -17,22 +17,22 @@ import pytest
 from typer.testing import CliRunner, Result
 from websockets.sync.server import serve
 
-from harness.cases import play
 from harness.cli import app
-from harness.conformance import examine as examining
-from harness.conformance import socket as sockets
-from harness.conformance.examine import examine
-from harness.conformance.probes import ITEMS, STORED, probes
-from harness.conformance.questions import SURFACES, questions
-from harness.conformance.scenario import SCENARIOS, told
-from harness.conformance.score import document, lines
-from harness.conformance.socket import Socket
-from harness.errors import ConfigError
-from harness.fallback import small_talk
-from harness.live.endpoint import Endpoint
-from harness.mock import Mock
-from harness.schema import directory, load
-from harness.server import serving
+from harness.contract.schema import directory, load
+from harness.core.errors import ConfigError
+from harness.live.client.http import Endpoint
+from harness.live.conformance import run as examining
+from harness.live.conformance import websocket as sockets
+from harness.live.conformance.minimal_requests import ITEMS, STORED, probes
+from harness.live.conformance.questions import SURFACES, questions
+from harness.live.conformance.run import examine
+from harness.live.conformance.scenario import SCENARIOS, told
+from harness.live.conformance.score import document, lines
+from harness.live.conformance.websocket import Socket
+from harness.server.asgi import serving
+from harness.server.default_model import small_talk
+from harness.server.mock_api import Mock
+from harness.verify.examples import play
 
 KEY = "sk-conformance-0123456789"
 Reply = tuple[int, dict[str, str], bytes]

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from harness import contract
-from harness.body import DEEPEST, duplicate, members, parse, typed
-from harness.contract import check, conform, given, named_rules, words_for
-from harness.errors import ApiError
-from harness.exchange import Fault, Finding, Request
+from harness.api.body import DEEPEST, duplicate, members, parse, typed
+from harness.contract import check as contract
+from harness.contract.check import check, conform, given, named_rules, words_for
+from harness.contract.rule import RULES, assumed, rule
+from harness.contract.schema import directory, load, roots
+from harness.core.errors import ApiError
+from harness.core.exchange import Fault, Finding, Request
 from harness.items import message
-from harness.mock import Mock
-from harness.rule import RULES, assumed, rule
-from harness.schema import directory, load, roots
-from harness.world import World
+from harness.server.mock_api import Mock
+from harness.world.world import World
 
 AUTH = {"authorization": "Bearer sk-contract"}
 
@@ -228,7 +228,7 @@ class TestABody:
         self, monkeypatch: pytest.MonkeyPatch, raw: bytes, slow: bool
     ) -> None:
         searched: list[Any] = []
-        monkeypatch.setattr("harness.body._search", lambda value, path: searched.append(value))
+        monkeypatch.setattr("harness.api.body._search", lambda value, path: searched.append(value))
         assert duplicate(raw, parse(raw)[0]) is None
         assert bool(searched) is slow
 

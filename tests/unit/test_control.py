@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import pytest
 
+from harness.contract.rule import RULES
 from harness.items import message
-from harness.mock import Mock
-from harness.rule import RULES
-from harness.server import Server, serving
+from harness.server.asgi import Server, serving
+from harness.server.mock_api import Mock
 
 HI = {"type": "message", "content": [{"type": "output_text", "text": "hi"}]}
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from harness.cork import FULL, Cork
+from harness.server.coalesced_write import FULL, Cork
 
 
 class Wire:

@@ -17,9 +17,9 @@ from websockets.sync.client import ClientConnection, connect
 
 from harness.faults import Gate, cut, hang_up, pause
 from harness.items import message
-from harness.mock import Mock
-from harness.server import Server, serving
-from harness.world import World
+from harness.server.asgi import Server, serving
+from harness.server.mock_api import Mock
+from harness.world.world import World
 from tests.unit.test_server import head, settled
 
 KEY = "sk-courier"

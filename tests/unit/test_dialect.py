@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from harness.dialect import AZURE, FOUNDRY, OPENAI, ROOTS, Address, address, agent_of, bound, chosen, plain
-from harness.errors import ApiError, ConfigError
-from harness.exchange import NOTHING, Request
-from harness.filters import filtered
-from harness.ids import Ids
+from harness.api.content_filters import filtered
+from harness.api.dialects import AZURE, FOUNDRY, OPENAI, ROOTS, Address, address, agent_of, bound, chosen, plain
+from harness.core.errors import ApiError, ConfigError
+from harness.core.exchange import NOTHING, Request
+from harness.core.ids import Ids
 
 PROJECT = "/api/projects/p"
 HELPER = {"type": "agent_reference", "name": "helper"}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.items import function_call, message
-from harness.judging import doubt
+from harness.verify.judging import unverifiable
 from tests.unit.recordings import HI, exchange, recorded
 from tests.unit.test_verify import OUTPUT, error, judge, judged
 
@@ -49,13 +49,13 @@ class TestInTheBackground:
         one = background("queued")
         assert why(tmp_path, one, then(one, "POST", "/cancel", 400, self.ENDED)) == {
             "missed": 0,
-            doubt.ENDED_UNSEEN: 1,
+            unverifiable.ENDED_UNSEEN: 1,
         }
 
     def test_it_may_be_continued_when_it_has_ended_unseen(self, tmp_path: Path) -> None:
         one, later = background("queued"), recorded(HI)[0]
         later["request"] = {**HI, "previous_response_id": one["response"]["id"]}
-        assert why(tmp_path, one, later, kind="requests") == {doubt.ENDED_UNSEEN: 1}
+        assert why(tmp_path, one, later, kind="requests") == {unverifiable.ENDED_UNSEEN: 1}
 
     def test_once_it_is_seen_to_have_ended_the_words_are_known(self, tmp_path: Path) -> None:
         one = background("queued")
@@ -105,7 +105,7 @@ class TestInputItems:
     def test_have_ids_that_only_a_list_gives(self, tmp_path: Path) -> None:
         (one,) = recorded(HI)
         asked = then(one, "GET", "/input_items", 404, self.LOST, query={"after": "msg_x"})
-        assert why(tmp_path, one, asked) == {"missed": 0, doubt.BEGAN_BEFORE: 1}
+        assert why(tmp_path, one, asked) == {"missed": 0, unverifiable.BEGAN_BEFORE: 1}
 
     def test_that_are_asked_for_from_the_beginning_are_there(self, tmp_path: Path) -> None:
         (one,) = recorded(HI)
@@ -146,7 +146,7 @@ class TestWhatChanged:
         self, tmp_path: Path, param: str, body: dict[str, Any], value: str
     ) -> None:
         words = error(f"Invalid value: '{value}'. Supported values are: 'x'.", param=param, code="invalid_value")
-        assert why(tmp_path, exchange(1, {**HI, **body}, 400, words)) == {"missed": 0, doubt.TAKEN_NOW: 1}
+        assert why(tmp_path, exchange(1, {**HI, **body}, 400, words)) == {"missed": 0, unverifiable.TAKEN_NOW: 1}
 
     @pytest.mark.parametrize("param", ["metadata.a", "input[7]", "nowhere", None])
     def test_a_place_where_everything_is_taken_is_missed(self, tmp_path: Path, param: str | None) -> None:
@@ -163,17 +163,17 @@ class TestWhatIsHidden:
 
     def test_a_long_text_may_be_cut(self, tmp_path: Path) -> None:
         one = exchange(1, HI, 400, self.TOO_LONG)
-        assert why(tmp_path, {**one, "cut": True}) == {"missed": 0, doubt.IS_CUT: 1}
+        assert why(tmp_path, {**one, "cut": True}) == {"missed": 0, unverifiable.IS_CUT: 1}
         assert why(tmp_path, one) == {"missed": 1}
 
     def test_a_placeholder_stands_for_what_was_long(self, tmp_path: Path) -> None:
         request = {**HI, "input": [{"role": "user", "content": "<LONG_TEXT>"}]}
-        assert why(tmp_path, exchange(1, request, 400, self.TOO_LONG)) == {"missed": 0, doubt.IS_CUT: 1}
+        assert why(tmp_path, exchange(1, request, 400, self.TOO_LONG)) == {"missed": 0, unverifiable.IS_CUT: 1}
 
     def test_ids_may_be_rewritten(self, tmp_path: Path) -> None:
         (one,) = recorded(HI)
         one["request"] = {**HI, "input": [{**OUTPUT, "id": "REDACTED"}]}
-        assert list(why(tmp_path, {**one, "sanitized": True}, kind="requests")) == [doubt.REWRITTEN]
+        assert list(why(tmp_path, {**one, "sanitized": True}, kind="requests")) == [unverifiable.REWRITTEN]
 
     def test_an_agent_of_foundry_brings_its_own_model(self, tmp_path: Path) -> None:
         there = to_foundry({"input": "hi", "agent_reference": {"name": "a", "type": "agent_reference"}})
@@ -182,8 +182,8 @@ class TestWhatIsHidden:
     @pytest.mark.parametrize(
         ("model", "reason"),
         [
-            ({"model": "gpt-4.1"}, doubt.OF_DEPLOYMENT),
-            ({"model": "gpt-4.1", "agent_reference": {"name": "a", "type": "agent_reference"}}, doubt.OF_AGENT),
+            ({"model": "gpt-4.1"}, unverifiable.OF_DEPLOYMENT),
+            ({"model": "gpt-4.1", "agent_reference": {"name": "a", "type": "agent_reference"}}, unverifiable.OF_AGENT),
         ],
     )
     def test_what_a_model_can_do_is_not_told_by_its_name_on_azure(
@@ -194,7 +194,7 @@ class TestWhatIsHidden:
 
     def test_a_version_in_the_query_may_be_left_out(self, tmp_path: Path) -> None:
         there = {**to_foundry(HI), "url_path": "/openai/responses", "provider": "azure"}
-        assert why(tmp_path, there, kind="requests") == {doubt.IS_CUT: 1}
+        assert why(tmp_path, there, kind="requests") == {unverifiable.IS_CUT: 1}
 
     def test_an_agent_had_another_name_before(self, tmp_path: Path) -> None:
         there = to_foundry({"input": "hi", "agent": {"name": "a", "type": "agent_reference"}})
@@ -227,7 +227,7 @@ class TestAConversation:
         deleted = self.on(4, "DELETE", "/items/msg_1", 200, CONVERSATION)
         said = judge(tmp_path, [self.made(), added, got, deleted, {**got, "status": 404, "response": error("x")}])
         assert said["requests"]["accepted"] == 4
-        assert said["refusals"]["unverifiable_why"] == {doubt.BEGAN_BEFORE: 1}
+        assert said["refusals"]["unverifiable_why"] == {unverifiable.BEGAN_BEFORE: 1}
 
     def test_what_is_deleted_is_gone(self, tmp_path: Path) -> None:
         gone = {"id": "conv_1", "object": "conversation.deleted", "deleted": True}
@@ -239,11 +239,11 @@ class TestAConversation:
         one, two = recorded(HI, HI)
         silent = {**one, "request": {**HI, "conversation": "conv_1"}, "response": None}
         later = {**two, "request": {**HI, "conversation": "conv_1", "input": [OUTPUT]}}
-        assert why(tmp_path, self.made(), silent, later, kind="requests") == {doubt.BEGAN_BEFORE: 1}
+        assert why(tmp_path, self.made(), silent, later, kind="requests") == {unverifiable.BEGAN_BEFORE: 1}
 
 
 def test_a_fault_of_the_harness_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness.verify import tally as verify
+    from harness.verify import run as verify
 
     def fails(*_: Any) -> Any:
         raise KeyError("x")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from harness.drift import closed, drift
-from harness.errors import SchemaError
-from harness.response import finish_with, skeleton
+from harness.answers.response import finish_with, skeleton
+from harness.contract.unknown_members import closed, drift
+from harness.core.errors import SchemaError
 
 REQUEST: dict[str, Any] = {
     "model": "gpt-5",

@@ -16,12 +16,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 
-from harness.drive import Chat, linear
-from harness.errors import ConfigError
-from harness.exchange import Answer, Exchange, Json
-from harness.exchange import Request as Asked
+from harness.answers.stream import frames
+from harness.core.errors import ConfigError
+from harness.core.exchange import Answer, Exchange, Json
+from harness.core.exchange import Request as Asked
+from harness.drive.chat import Chat, linear
 from harness.items import function_call, message, reasoning
-from harness.stream import frames
 
 openai = pytest.importorskip("openai")
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from harness.contract import conform
-from harness.exchange import Json
+from harness.answers.response import finish_with, skeleton
+from harness.contract.check import conform
+from harness.core.exchange import Json
 from harness.items import open_page, search, web_search_call
-from harness.response import finish_with, skeleton
 from tests.unit.client import Client
 
 NOWHERE = {"type": "approximate", "city": None, "country": None, "region": None, "timezone": None}

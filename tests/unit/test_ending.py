@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from harness.contract.rule import RULES
+from harness.core.errors import ScriptError
+from harness.core.exchange import Answer
 from harness.ending import SORRY, completed, failed, incomplete, line_from_wire, parted
-from harness.errors import ScriptError
-from harness.exchange import Answer
 from harness.items import function_call, message, reasoning
-from harness.rule import RULES
 from tests.unit.client import Client
 
 

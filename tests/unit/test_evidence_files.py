@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from harness import evidence
-from harness.errors import ApiError, HarnessError
-from harness.evidence import EvidenceError, Gap
-from harness.rule import Case, Rule, Source, assumed, documented, recorded, reported
+from harness.contract.rule import Case, Rule, Source, assumed, documented, recorded, reported
+from harness.core.errors import ApiError, HarnessError
+from harness.verify import evidence
+from harness.verify.evidence import EvidenceError, Gap
 
 ERROR = {"message": "No.", "type": "invalid_request_error", "param": None, "code": None}
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import ScriptError
-from harness.exchange import Request
-from harness.fallback import FREE, GREETING, THANKS, instance, small_talk
-from harness.mock import Mock
+from harness.core.errors import ScriptError
+from harness.core.exchange import Request
+from harness.server.default_model import FREE, GREETING, THANKS, instance, small_talk
+from harness.server.mock_api import Mock
 
 NODE = {
     "type": "object",

@@ -7,10 +7,11 @@ from typing import Any
 import orjson
 import pytest
 
-from harness.delivery import Pause
+from harness.analysis.losses.examples import ASK
+from harness.core.delivery import Pause
+from harness.core.errors import ScriptError
+from harness.core.exchange import Answer, Json
 from harness.ending import failed, incomplete, line_from_wire
-from harness.errors import ScriptError
-from harness.exchange import Answer, Json
 from harness.faults import FAULTS, OTHERS, Gate, cut, hang_up, overloaded, pause, rate_limit, server_error
 from harness.items import (
     custom_tool_call,
@@ -22,8 +23,7 @@ from harness.items import (
     refusal,
     web_search_call,
 )
-from harness.journal import journal
-from harness.losses.examples import ASK
+from harness.report.journal import journal
 from tests.unit.assistants import Desk
 from tests.unit.client import Client
 from tests.unit.sockets import Socket

@@ -8,11 +8,11 @@ import httpx2 as httpx
 import orjson
 import pytest
 
-from harness.contract import conform
-from harness.errors import ConfigError
-from harness.exchange import Answer
-from harness.mock import Mock
-from harness.operation import find
+from harness.contract.check import conform
+from harness.core.errors import ConfigError
+from harness.core.exchange import Answer
+from harness.endpoints.operation import find
+from harness.server.mock_api import Mock
 from tests.unit.client import KEY, Client, error
 
 TEXT = b"Paris is the capital of France."
@@ -91,7 +91,7 @@ class TestUploads:
         assert made(client, expires_after="soon")["expires_at"] is None
 
     def test_the_largest_batch_is_smaller_than_the_largest_file(self, client, monkeypatch):
-        monkeypatch.setattr("harness.rules.uploads.LARGEST_BATCH", 3)
+        monkeypatch.setattr("harness.contract.rules.stored.uploads.LARGEST_BATCH", 3)
         assert error(upload(client, "a.jsonl", b"abcd", purpose="batch")) == (400, "File is too large.", None, None)
         assert upload(client, "a.jsonl", b"abcd").status == 200
 

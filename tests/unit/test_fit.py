@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from harness.core.exchange import Answer
 from harness.ending import completed, failed, incomplete
-from harness.exchange import Answer
-from harness.fit import judge
+from harness.endpoints.output_limits import judge
 from harness.items import (
     function_call,
     mcp_call,

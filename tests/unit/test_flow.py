@@ -6,12 +6,12 @@ import re
 
 import pytest
 
+from harness.analysis.flow import Flow
+from harness.analysis.steps import Step
 from harness.ending import incomplete
-from harness.flow import Flow
 from harness.items import function_call, mcp_call, message, reasoning
-from harness.mock import Mock
-from harness.server import serving
-from harness.steps import Step
+from harness.server.asgi import serving
+from harness.server.mock_api import Mock
 
 USER = {"role": "user", "content": "Ship v2."}
 PLANNER, OPS = "You are the planner.", "You are ops."

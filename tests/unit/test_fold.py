@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.errors import HarnessError
+from harness.answers.stream import StreamError, events, fold, read
+from harness.core.errors import HarnessError
 from harness.items import (
     compaction,
     image_generation_call,
@@ -19,7 +20,6 @@ from harness.items import (
     url_citation,
     web_search_call,
 )
-from harness.stream import StreamError, events, fold, read
 from tests.unit.streams import ENDINGS, ITEMS, response, streamed, tokens
 
 

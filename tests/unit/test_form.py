@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.form import ENCODING, KIND, parse
+from harness.api.multipart import ENCODING, KIND, parse
 
 HEADER = f"{KIND}; boundary=x"
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.exchange import Json
-from harness.strict import of_format, of_function
+from harness.api.strict_schema import of_format, of_function
+from harness.core.exchange import Json
 
 EVERY = "'required' is required to be supplied and to be an array including every key in properties."
 AT_THE_TOP = (

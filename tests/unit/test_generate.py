@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from harness.errors import ConfigError, SchemaError
-from harness.generate import ANSWERS, REQUESTS, clean, generate, sdk, short_names
+from harness.contract.schemagen.from_sdk import ANSWERS, REQUESTS, clean, generate, sdk, short_names
+from harness.core.errors import ConfigError, SchemaError
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from harness.ids import Ids
+from harness.core.ids import Ids
 
 NOW = 1788812320
 HEX_TIME = "6a9f1c20"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.include import evident, veiled
+from harness.api.include import evident, veiled
 from harness.items import (
     code_interpreter_call,
     file_search_call,

@@ -3,9 +3,8 @@ import json
 import pytest
 
 import harness.items as items
-from harness.errors import RegistrationError, ScriptError
-from harness.ids import Ids
-from harness.item import ITEMS, Item, finish, from_wire, item, kind
+from harness.core.errors import RegistrationError, ScriptError
+from harness.core.ids import Ids
 from harness.items import (
     container_file_citation,
     file_citation,
@@ -17,7 +16,8 @@ from harness.items import (
     refusal,
     url_citation,
 )
-from harness.word import Grow
+from harness.items.kind import ITEMS, Item, finish, from_wire, item, kind
+from harness.items.stream_grammar import Grow
 
 NOW = 1788812320
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from harness.errors import ScriptError
-from harness.ids import Ids
-from harness.item import ITEMS, finish, from_wire, kind
+from harness.core.errors import ScriptError
+from harness.core.ids import Ids
 from harness.items import (
     apply_patch_call,
     apply_patch_call_output,
@@ -34,6 +33,7 @@ from harness.items import (
     update_file,
     web_search_call,
 )
+from harness.items.kind import ITEMS, finish, from_wire, kind
 
 NOW = 1788812320
 CALLED_BY_PROGRAM = {"type": "program", "caller_id": "call_1"}

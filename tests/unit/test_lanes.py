@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from harness.analysis.lanes import HandOff
 from harness.items import function_call, message
-from harness.lanes import HandOff
-from harness.mock import Mock
+from harness.server.mock_api import Mock
 
 PLANNER, OPS = "You are the planner.", "You are ops."
 USER = {"role": "user", "content": "Ship v2."}

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from harness.core.exchange import Answer, Json
 from harness.ending import failed, incomplete
-from harness.exchange import Answer, Json
 from harness.items import function_call, mcp_approval_request, mcp_call, mcp_list_tools, message, reasoning
-from harness.mcp import ToolError
+from harness.world.mcp_server import ToolError
 from tests.unit.client import Client, error, user
 from tests.unit.sockets import Socket
 

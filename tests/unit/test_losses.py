@@ -7,11 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from harness.ending import failed
-from harness.exchange import Answer, Exchange, Json, Request
-from harness.items import custom_tool_call, function_call, mcp_approval_request, message, reasoning, shell_call
-from harness.loss import losses_of
-from harness.losses.examples import (
+from harness.analysis.loss import losses_of
+from harness.analysis.losses.examples import (
     ASK,
     DEPLOY,
     NOTIFY,
@@ -25,7 +22,10 @@ from harness.losses.examples import (
     output,
     user,
 )
-from harness.world import World
+from harness.core.exchange import Answer, Exchange, Json, Request
+from harness.ending import failed
+from harness.items import custom_tool_call, function_call, mcp_approval_request, message, reasoning, shell_call
+from harness.world.world import World
 from tests.unit.client import Client
 from tests.unit.sockets import Socket
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.errors import ConfigError, ScriptError
-from harness.mcp import Server, ToolError, needs_leave, serve
+from harness.core.errors import ConfigError, ScriptError
+from harness.world.mcp_server import Server, ToolError, needs_leave, serve
 
 READ_ONLY = {"annotations": {"read_only": True}, "result": "up"}
 

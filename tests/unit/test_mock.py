@@ -9,13 +9,13 @@ from typing import Any
 import orjson
 import pytest
 
-from harness import operation
-from harness.errors import ApiError, HarnessError, ScriptError
-from harness.exchange import Answer, Request
+from harness.contract.rule import RULES, assumed, rule
+from harness.core.account import Organization
+from harness.core.errors import ApiError, HarnessError, ScriptError
+from harness.core.exchange import Answer, Request
+from harness.endpoints import operation
 from harness.items import message
-from harness.mock import Mock, bearer, teapot
-from harness.organization import Organization
-from harness.rule import RULES, assumed, rule
+from harness.server.mock_api import Mock, bearer, teapot
 
 AUTH = {"authorization": "Bearer sk-mock"}
 GOOD = {"model": "gpt-4.1", "input": "hi"}

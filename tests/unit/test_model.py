@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.cases import play
-from harness.model import MODELS, Model, is_none_of_the_api, known, learn, model
-from harness.rule import Case
+from harness.api.models import MODELS, Model, is_none_of_the_api, known, learn, model
+from harness.contract.rule import Case
+from harness.verify.examples import play
 
 
 @pytest.mark.parametrize(

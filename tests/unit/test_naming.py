@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.naming import called, heading, near, steady
+from harness.analysis.agent_names import called, heading, near, steady
 
 PREFIX = (
     "# System context\nYou are part of a multi-agent system called the Agents SDK, designed to make coordination easy. "

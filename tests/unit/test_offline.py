@@ -11,7 +11,7 @@ import websockets.asyncio.client
 import websockets.client
 import websockets.sync.client
 
-from harness.recording.offline import SOCKETS, Blocked, is_here, offline, without_sockets
+from harness.cassettes.recording.block_network import SOCKETS, Blocked, is_here, offline, without_sockets
 
 
 def refuse(what: str) -> str:
@@ -96,7 +96,8 @@ def test_no_websocket_opens_by_any_library(begin):
 
 def test_libraries_that_are_not_there_do_not_matter(monkeypatch):
     monkeypatch.setattr(
-        "harness.recording.offline.SOCKETS", (*SOCKETS, ("no_such_library", "A", "b"), ("json.none", "", "b"))
+        "harness.cassettes.recording.block_network.SOCKETS",
+        (*SOCKETS, ("no_such_library", "A", "b"), ("json.none", "", "b")),
     )
     with without_sockets(refuse):
         assert "no_such_library" not in sys.modules

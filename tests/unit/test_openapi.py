@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from harness.errors import SchemaError
-from harness.openapi import Change, Document, differences, overlay, read
+from harness.contract.schemagen.from_openapi import Change, Document, differences, overlay, read
+from harness.core.errors import SchemaError
 
 TEXT = {"type": "string"}
 

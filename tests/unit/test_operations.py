@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from harness import operation as module
+from harness.answers.response import listed_input
+from harness.contract.schema import directory, roots
+from harness.core.errors import RegistrationError
+from harness.core.exchange import Answer, Request
 from harness.ending import incomplete
-from harness.errors import RegistrationError
-from harness.exchange import Answer, Request
+from harness.endpoints import operation as module
+from harness.endpoints.operation import OPERATIONS, find, operation
 from harness.items import function_call, message
-from harness.operation import OPERATIONS, find, operation
-from harness.response import listed_input
-from harness.schema import directory, roots
 from tests.unit.client import Client
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.errors import ConfigError
-from harness.exchange import Answer
+from harness.core.errors import ConfigError
+from harness.core.exchange import Answer
 from harness.items import function_call, message
 from tests.unit.client import Client as Plain
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from harness.ciphertext import bond_of
-from harness.exchange import Answer
+from harness.api.encrypted_content import bond_of
+from harness.api.models import MODELS
+from harness.api.tokens import tokens
+from harness.core.exchange import Answer
 from harness.items import function_call
-from harness.model import MODELS
-from harness.usage import tokens
 from tests.unit.client import Client, error, user
 
 CALL = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}

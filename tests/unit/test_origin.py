@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.origin import evident, hidden, likely, place, provider, split
+from harness.api.providers import evident, hidden, likely, place, provider, split
 
 PROJECT = "/api/projects/p"
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.items import code_interpreter_call, file_citation, function_call, mcp_approval_request, mcp_call, message
-from harness.verify.tally import Tally, verify
+from harness.verify.run import Tally, verify
 from tests.unit.assistants import Desk, path
 from tests.unit.recordings import exchange, tape
 

@@ -5,8 +5,8 @@ from copy import deepcopy
 
 import pytest
 
-from harness.errors import SchemaError
-from harness.overlay import OPERATIONS, merge_patch, parse, stale
+from harness.contract.overlay import OPERATIONS, merge_patch, parse, stale
+from harness.core.errors import SchemaError
 
 SCHEMA = {
     "$schema": "draft",

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness.exchange import Answer
-from harness.judging.parley import Parley, Part
+from harness.core.exchange import Answer
+from harness.verify.judging.websocket_pairs import Parley, Part
 
 CREATE = {"type": "response.create"}
 ERROR = {"type": "invalid_request_error", "code": "c", "message": "No.", "param": None}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.phrase import describe, distance, in_quotes, kind_of, listed, short, suggestion
+from harness.contract.phrasing import describe, distance, in_quotes, kind_of, listed, short, suggestion
 
 ROOT: dict[str, Any] = {
     "$defs": {

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.cassette.serializer import write
-from harness.cassette.take import CLIENT, Frame, Header, Take
-from harness.verify.placing import lines_of
-from harness.verify.tape import numbered
+from harness.cassettes.format.interaction import CLIENT, Frame, Header, Take
+from harness.cassettes.format.serializer import write
+from harness.verify.line_numbers import lines_of
+from harness.verify.read_files import numbered
 from tests.unit.recordings import HI, recorded, tape
 from tests.unit.takes import take
 

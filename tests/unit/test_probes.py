@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-import harness.mock  # noqa: F401  (registers the rules)
-from harness.cases import sent
-from harness.live.probes import Probe, probes_of, wrong_key
-from harness.rule import RULES
+import harness.server.mock_api  # noqa: F401  (registers the rules)
+from harness.contract.rule import RULES
+from harness.live.rule_evidence.probes import Probe, probes_of, wrong_key
+from harness.verify.examples import sent
 
 
 def of(id: str, dialect: str = "openai") -> list[Probe]:

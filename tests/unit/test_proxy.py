@@ -11,12 +11,12 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
+from harness.cassettes.recording.proxy import MOMENT
 from harness.faults import Gate, cut, hang_up, pause, rate_limit
 from harness.items import message
-from harness.mock import Mock
-from harness.recording.proxy import MOMENT
-from harness.server import bind
-from harness.world import World
+from harness.server.asgi import bind
+from harness.server.mock_api import Mock
+from harness.world.world import World
 from tests.unit.live import Front, over_tls, recorded
 from tests.unit.test_server import settled
 

@@ -15,9 +15,9 @@ from typing import Any
 import httpx2
 import pytest
 
+from harness.cassettes.recording.writer import load
 from harness.items import message
-from harness.mock import Mock
-from harness.recording.recorder import load
+from harness.server.mock_api import Mock
 from tests.unit.live import over_tls
 from tests.unit.liveapi import Change, Live, Said, error
 from tests.unit.test_cli import free_port
@@ -26,7 +26,7 @@ from tests.unit.test_server import settled
 
 RECORD = """
 import sys
-from harness.recording import recorder
+from harness.cassettes.recording import recorder
 from harness.cli import app
 
 recorder.EVERY = 0.2

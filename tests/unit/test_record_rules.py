@@ -12,18 +12,18 @@ import orjson
 import pytest
 from typer.testing import CliRunner, Result
 
-import harness.mock  # noqa: F401  (registers the rules)
-from harness import evidence
-from harness.cases import sent
-from harness.cassette.take import Header
+import harness.server.mock_api  # noqa: F401  (registers the rules)
+from harness.cassettes.format.interaction import Header
+from harness.cassettes.recording.writer import SecretFound, load, locked
 from harness.cli import app
-from harness.cli.probing import _rules
-from harness.evidence import Origin, sourced
-from harness.live import proof
-from harness.live.probes import Probe, probes_of
-from harness.live.proven import Finding, judged, take_of
-from harness.recording.recorder import SecretFound, load, locked
-from harness.rule import RULES
+from harness.cli.live import _rules
+from harness.contract.rule import RULES
+from harness.live.rule_evidence import store
+from harness.live.rule_evidence.outcome import Finding, judged, take_of
+from harness.live.rule_evidence.probes import Probe, probes_of
+from harness.verify import evidence
+from harness.verify.evidence import Origin, sourced
+from harness.verify.examples import sent
 from tests.unit.liveapi import KEY, Change, Live, error, live
 
 BOGUS = {"seed": 1}
@@ -146,7 +146,7 @@ def test_a_file_of_a_strange_layout_is_written_anew_with_all_that_it_says(tmp_pa
     file = tmp_path / "openai/rules/unknown_parameter.yaml"
     file.parent.mkdir(parents=True)
     file.write_text(text)
-    proof.keep(tmp_path, "openai", {probe(): run(REFUSED)})
+    store.keep(tmp_path, "openai", {probe(): run(REFUSED)})
     assert [one.origin.level for one in evidence.interactions(file)] == ["reported", "recorded"]
     assert file.read_text().startswith("version: 1\nharness:\n  dialect: openai\n")
 
@@ -289,14 +289,14 @@ REFUSED = {"error": {"message": "Unknown parameter: 'seed'.", "type": "t", "para
 def test_a_secret_in_an_answer_is_not_written(tmp_path: Path) -> None:
     leak = {"error": {**REFUSED["error"], "note": "x" * 8}}
     with pytest.raises(SecretFound, match=r"not written, because an answer still holds what looks secret"):
-        proof.keep(tmp_path, "openai", {probe(): run(leak)}, ["x" * 8, "'seed'. xxxxxxxx"[:8]])
+        store.keep(tmp_path, "openai", {probe(): run(leak)}, ["x" * 8, "'seed'. xxxxxxxx"[:8]])
     assert not list(tmp_path.rglob("*.yaml"))
 
 
 def test_two_recorders_of_one_rule_do_not_mix(tmp_path: Path) -> None:
     file = tmp_path / "openai/rules/unknown_parameter.yaml"
     with locked(file), pytest.raises(Exception, match="another recorder is writing this cassette"):
-        proof.keep(tmp_path, "openai", {probe(): run(REFUSED)})
+        store.keep(tmp_path, "openai", {probe(): run(REFUSED)})
     assert not file.exists()
 
 
@@ -305,15 +305,15 @@ def test_two_recorders_of_one_rule_do_not_mix(tmp_path: Path) -> None:
     [({"title": "No."}, 400, False), (REFUSED, 500, False), ({}, 0, False), ({}, 200, True)],
 )
 def test_an_answer_that_proves_nothing_is_not_kept(tmp_path: Path, answer: Any, status: int, cut: bool) -> None:
-    proof.keep(tmp_path, "openai", {probe(): run(answer, status, cut=cut)})
+    store.keep(tmp_path, "openai", {probe(): run(answer, status, cut=cut)})
     assert not list(tmp_path.rglob("*.yaml"))
 
 
 def test_what_is_refused_no_longer_leaves_the_place_of_what_was_refused(tmp_path: Path) -> None:
     one, taken = probe(), {"id": "resp_1", "object": "response", "output": []}
-    proof.keep(tmp_path, "openai", {one: run(REFUSED)})
+    store.keep(tmp_path, "openai", {one: run(REFUSED)})
     assert (tmp_path / "openai/rules/unknown_parameter.yaml").is_file()
-    proof.keep(tmp_path, "openai", {one: run(taken, 200)})
+    store.keep(tmp_path, "openai", {one: run(taken, 200)})
     assert [file.parent.name for file in tmp_path.rglob("*.yaml")] == ["accepts"]
 
 

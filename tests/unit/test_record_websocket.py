@@ -10,20 +10,20 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-import harness.mock  # noqa: F401  (registers the rules)
-from harness import evidence
+import harness.server.mock_api  # noqa: F401  (registers the rules)
+from harness.api.upstream import upstream
+from harness.cassettes.recording.writer import load
 from harness.cli import app
-from harness.exchange import Answer
-from harness.fallback import small_talk
-from harness.live import proof
-from harness.live.asking import ask, steered_later
-from harness.live.probes import Probe, probes_of
-from harness.live.proven import judged, runs
-from harness.live.sending import Live, Sender, UpstreamError
-from harness.mock import Mock
-from harness.recording.recorder import load
-from harness.rule import RULES, Case
-from harness.upstream import upstream
+from harness.contract.rule import RULES, Case
+from harness.core.exchange import Answer
+from harness.live.client.paced import Live, Sender, UpstreamError
+from harness.live.rule_evidence import store
+from harness.live.rule_evidence.ask import ask, steered_later
+from harness.live.rule_evidence.outcome import judged, runs
+from harness.live.rule_evidence.probes import Probe, probes_of
+from harness.server.default_model import small_talk
+from harness.server.mock_api import Mock
+from harness.verify import evidence
 from tests.unit.live import over_tls
 from tests.unit.liveapi import KEY
 from tests.unit.livesockets import Change, Event, Sockets, live
@@ -97,7 +97,7 @@ def test_what_was_asked_lately_is_not_asked_again_but_told(once: Any) -> None:
 def kept(probe: Probe, into: Path, change: Change | None = None) -> Path:
     """The file of what an API says to a probe now."""
     with live(change) as (url, _):
-        proof.keep(into, "openai", {probe: ask(probe, sender(url))}, [KEY])
+        store.keep(into, "openai", {probe: ask(probe, sender(url))}, [KEY])
     return into / f"openai/rules/{probe.rule.id}.yaml"
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.cassette.entries import Entry
-from harness.recorded import Recorded, recorded
+from harness.cassettes.format.other_recorders import Entry
+from harness.cassettes.format.recorded import Recorded, recorded
 
 DATE = {"date": "Thu, 09 Apr 2026 00:57:33 GMT"}
 RESPONSE = {"object": "response", "created_at": 1_760_000_000, "model": "gpt-4.1"}

@@ -10,10 +10,10 @@ import stat
 
 import pytest
 
-from harness.cassette.take import Header, Take
-from harness.notation import TapeError
-from harness.recording import recorder
-from harness.recording.recorder import RecordError, SecretFound, is_free, load, locked, recording
+from harness.cassettes.format.interaction import Header, Take
+from harness.cassettes.format.untrusted_text import TapeError
+from harness.cassettes.recording import writer
+from harness.cassettes.recording.writer import RecordError, SecretFound, is_free, load, locked, recording
 from tests.unit.takes import JSON, streamed, take
 
 KEY = "sk-AbCd1234EfGh5678IjKlMnOpQrSt"
@@ -104,8 +104,8 @@ def test_an_interrupted_recording_is_written_as_far_as_it_came(file):
 class TestACassetteThatGrows:
     @pytest.fixture(autouse=True)
     def _at_once(self, monkeypatch):
-        monkeypatch.setattr(recorder, "EVERY", 0.0)
-        monkeypatch.setattr(recorder, "SHARE", 0)
+        monkeypatch.setattr(writer, "EVERY", 0.0)
+        monkeypatch.setattr(writer, "SHARE", 0)
 
     def test_is_there_before_the_recording_ends(self, file):
         with recording(file, Header()) as tape:
@@ -115,11 +115,11 @@ class TestACassetteThatGrows:
         assert len(load(file).takes) == 2
 
     def test_is_written_no_more_often_than_is_worth_it(self, file, monkeypatch):
-        monkeypatch.setattr(recorder, "SHARE", 10_000)
+        monkeypatch.setattr(writer, "SHARE", 10_000)
         with recording(file, Header()) as tape:
             tape.grow(lambda: [take({}, {})])
             tape.grow(lambda: pytest.fail("too early"))
-        monkeypatch.setattr(recorder, "EVERY", 60.0)
+        monkeypatch.setattr(writer, "EVERY", 60.0)
         with recording(file, Header()) as tape:
             tape.grow(lambda: pytest.fail("too early"))
 
@@ -133,8 +133,8 @@ class TestACassetteThatGrows:
 
     def test_stays_as_far_as_it_holds_no_secret(self, file, monkeypatch):
         found = iter([(), ("line 7: a key",), ("line 7: a key",)])
-        monkeypatch.setattr(recorder, "secrets_in", lambda *_: next(found))
-        tape = recorder.Recorder(file, Header())
+        monkeypatch.setattr(writer, "secrets_in", lambda *_: next(found))
+        tape = writer.Recorder(file, Header())
         tape.grow(lambda: [take({"n": 1}, {})])
         tape.grow(lambda: [take({"n": 2}, {})] * 2)
         with pytest.raises(SecretFound, match=r"line 7: a key\n.*The first 1 exchange of this recording are there"):
@@ -157,7 +157,7 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(file, monkeypatch, cod
     def full(number):
         raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr(recorder.os, "fsync", full)
+    monkeypatch.setattr(writer.os, "fsync", full)
     with pytest.raises(RecordError, match=says):
         record(file, take({"n": 2}, {}))
     assert file.read_bytes() == before
@@ -211,7 +211,7 @@ def test_a_recorder_that_was_killed_holds_no_lock(file):
 
 def test_a_lock_that_vanishes_meanwhile_is_made_anew(file, monkeypatch):
     file.parent.mkdir()
-    flock, lost = recorder._fcntl.flock, [True]
+    flock, lost = writer._fcntl.flock, [True]
 
     def removed(held, how):
         flock(held, how)
@@ -219,7 +219,7 @@ def test_a_lock_that_vanishes_meanwhile_is_made_anew(file, monkeypatch):
             lost.pop()
             os.unlink(held.name)
 
-    monkeypatch.setattr(recorder._fcntl, "flock", removed)
+    monkeypatch.setattr(writer._fcntl, "flock", removed)
     record(file, take({}, {}))
     assert len(load(file).takes) == 1
 

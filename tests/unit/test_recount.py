@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from harness.cassette.take import SERVER, Take
-from harness.judging.recount import journal
-from harness.loss import losses_of
-from harness.surveyed import hits
+from harness.analysis.loss import losses_of
+from harness.cassettes.format.interaction import SERVER, Take
+from harness.report.coverage import hits
+from harness.verify.judging.to_journal import journal
 from tests.unit.recordings import HI, recorded
 from tests.unit.takes import URI, sse, take
 

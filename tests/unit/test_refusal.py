@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from harness.mock import Mock
-from harness.refusal import at, sent
+from harness.report.refusal import at, sent
+from harness.server.mock_api import Mock
 
 
 @pytest.fixture

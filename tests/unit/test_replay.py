@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from harness.cassette.take import Take
-from harness.recording.replay import Miss, Replay, root
-from harness.scrubbing.takes import scrubbed
+from harness.cassettes.format.interaction import Take
+from harness.cassettes.recording.matching import Miss, Replay, root
+from harness.cassettes.scrubbing.mask_interactions import scrubbed
 from tests.unit.takes import JSON, URI, compact, socket, take
 
 ID = "resp_bea7c4bf3d44bdfb006ab13b81a94602014275b3ca7edf822c"

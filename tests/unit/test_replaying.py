@@ -14,11 +14,11 @@ import pytest
 from websockets.exceptions import ConnectionClosedError, ConnectionClosedOK, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from harness.cassette.take import Header, Take
-from harness.errors import ConfigError
-from harness.notation import NotATape
-from harness.recording.recorder import recording
-from harness.recording.replaying import Player, loaded
+from harness.cassettes.format.interaction import Header, Take
+from harness.cassettes.format.untrusted_text import NotATape
+from harness.cassettes.recording.replay_server import Player, loaded
+from harness.cassettes.recording.writer import recording
+from harness.core.errors import ConfigError
 from tests.unit.live import serving
 
 URL = "https://api.openai.com/v1/responses"

@@ -12,13 +12,13 @@ from xml.etree import ElementTree as Xml
 import jsonschema
 import pytest
 
-from harness.errors import ConfigError
-from harness.reports import FORMS, write, written
-from harness.reports.annotations import commands
-from harness.reports.findings import Found, Report, Totals, Trial
-from harness.reports.merged import merged, read
-from harness.schema import directory
-from harness.surveyed import DIMENSIONS, known, united
+from harness.contract.schema import directory
+from harness.core.errors import ConfigError
+from harness.report.coverage import DIMENSIONS, known, united
+from harness.report.formats import FORMS, write, written
+from harness.report.formats.github import commands
+from harness.report.formats.json_file import merged, read
+from harness.report.model import Found, Report, Totals, Trial
 from tests.unit.test_reports_findings import KEY, told_of
 
 REFUSED = Found(

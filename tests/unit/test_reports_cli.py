@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from harness.cli import app
-from harness.reports import write
-from harness.reports.findings import Found, Report, Trial
-from harness.reports.merged import read
+from harness.report.formats import write
+from harness.report.formats.json_file import read
+from harness.report.model import Found, Report, Trial
 from tests.unit.test_reports import FAILED, of, passed
 
 

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
+from harness.analysis.loss import losses_of
+from harness.contract.rule import RULES
+from harness.core.exchange import Json
 from harness.ending import Line
-from harness.exchange import Json
 from harness.faults import hang_up, rate_limit
 from harness.items import message
-from harness.loss import losses_of
-from harness.mock import Mock
-from harness.reports import findings
-from harness.reports.bounded import DEEPEST, LONGEST, MOST, safe
-from harness.reports.findings import TRACED, Found, Totals, Trial, explained, line, totals
-from harness.rule import RULES
-from harness.world import World
+from harness.report import model
+from harness.report.model import TRACED, Found, Totals, Trial, explained, line, totals
+from harness.report.sanitize import DEEPEST, LONGEST, MOST, safe
+from harness.server.mock_api import Mock
+from harness.world.world import World
 
 KEY = "sk-harness-0123456789abcdef"
 NOTES = [{"type": "file_citation", "file_id": "file_1", "filename": "a.pdf", "index": 3}]
@@ -40,7 +40,7 @@ def ask(mock: Mock, given: Any, **members: Any) -> Any:
 
 def filled(world: World, outcome: str = "passed", *allowed: str, why: str = "", judged: bool = True) -> Trial:
     trial = Trial("test_a.py::test_it", "test_a.py", 3, outcome, 0.1, why=why)
-    return findings.filled(trial, world, losses_of(world.exchanges), allowed, judged=judged)
+    return model.filled(trial, world, losses_of(world.exchanges), allowed, judged=judged)
 
 
 def told_of(*asked: str) -> Trial:

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.contract import asked
-from harness.exchange import Request
+from harness.contract.check import asked
+from harness.contract.rule import RULES
+from harness.core.exchange import Request
 from harness.faults import rate_limit
 from harness.items import function_call, reasoning
-from harness.mock import Mock
-from harness.rule import RULES
-from harness.surveyed import DIMENSIONS, Hits, hits, is_staged, known, reached, share, united
+from harness.report.coverage import DIMENSIONS, Hits, hits, is_staged, known, reached, share, united
+from harness.server.mock_api import Mock
 from tests.unit.test_reports_findings import KEY, ask, post, said
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from harness.cassette.serializer import write
-from harness.cassette.take import CLIENT, SERVER, Frame, Header, Take
+from harness.cassettes.format.interaction import CLIENT, SERVER, Frame, Header, Take
+from harness.cassettes.format.serializer import write
 from harness.cli import app
-from harness.exchange import Answer
+from harness.core.exchange import Answer
 from harness.items import message
 from tests.unit.liveapi import KEY
 from tests.unit.livesockets import Change, Event, live

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from harness.cli import app
+from harness.contract.schema import directory
 from harness.ending import failed, incomplete
-from harness.item import Item
 from harness.items import (
     code_interpreter_call,
     file_search_call,
@@ -28,12 +28,12 @@ from harness.items import (
     url_citation,
     web_search_call,
 )
-from harness.judging.respell import respell
-from harness.schema import directory
-from harness.script import Turn
-from harness.verify import report
-from harness.verify.tally import verify
-from harness.verify.tape import read
+from harness.items.kind import Item
+from harness.verify import output
+from harness.verify.judging.rerender import respell
+from harness.verify.read_files import read
+from harness.verify.run import verify
+from harness.world.script import Turn
 from tests.unit.recordings import HI, recorded, tape
 from tests.unit.streams import ITEMS
 
@@ -326,7 +326,7 @@ class TestVerify:
         file = tape(tmp_path, [stream(message("Hi."))])
         tally = verify([file], tmp_path)
         with (tmp_path / "report").open("wb") as out:
-            report.write(tally, out)
+            output.write(tally, out)
         assert "respelled" not in json.loads((tmp_path / "report").read_text())
         assert "respelled" not in CliRunner().invoke(app, ["verify", str(file)]).stdout
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from harness.cassette.take import Take
+from harness.cassettes.format.interaction import Take
+from harness.cassettes.recording.as_script import retold
+from harness.core.errors import ScriptError
 from harness.ending import incomplete
-from harness.errors import ScriptError
 from harness.items import message, reasoning
-from harness.recording.retelling import retold
 from tests.unit.client import Client
 from tests.unit.takes import JSON, compact, sse, streamed, take
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness.errors import ApiError, RegistrationError
-from harness.rule import RULES, Case, Rule, after, assumed, documented, recorded, reported, rule, shape
+from harness.contract.rule import RULES, Case, Rule, after, assumed, documented, recorded, reported, rule, shape
+from harness.core.errors import ApiError, RegistrationError
 
 ERROR = ApiError(400, "No {thing}.", "{place}", "none_{thing}")
 EXAMPLE = {"No cheese.": {"input": "cheese?"}}

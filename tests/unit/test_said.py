@@ -6,17 +6,9 @@ from typing import Any
 
 import pytest
 
+from harness.core.replies import Sayings
 from harness.ending import failed
-from harness.items import (
-    file_citation,
-    function_call,
-    mcp_approval_request,
-    message,
-    output_text,
-    reasoning,
-    refusal,
-)
-from harness.said import Sayings
+from harness.items import file_citation, function_call, mcp_approval_request, message, output_text, reasoning, refusal
 from tests.unit.assistants import FUNCTION, Desk
 from tests.unit.client import Client
 from tests.unit.sockets import Socket

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from harness import schema
-from harness.errors import SchemaError
+from harness.contract import schema
+from harness.core.errors import SchemaError
 
 ENTRY = {"source": "x", "level": "typed"}
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from harness.errors import NoTurn, ScriptError
-from harness.exchange import Request
-from harness.item import Item
+from harness.core.errors import NoTurn, ScriptError
+from harness.core.exchange import Request
 from harness.items import function_call, message
-from harness.script import Route, Script, fits, said
+from harness.items.kind import Item
+from harness.world.script import Route, Script, fits, said
 
 
 def ask(input: Any = "hi", **members: Any) -> Request:

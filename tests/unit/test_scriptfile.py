@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from harness.document import KEYS
+from harness.core.account import Organization
+from harness.core.errors import ScriptError
+from harness.core.exchange import Request
 from harness.ending import Line, completed, failed, incomplete
-from harness.errors import ScriptError
-from harness.exchange import Request
 from harness.faults import Refused, cut, hang_up, pause, rate_limit
-from harness.item import ITEMS
 from harness.items import function_call, message, reasoning, url_citation
-from harness.organization import Organization
-from harness.scriptfile import load
-from harness.settings import SETTINGS
-from harness.world import World
+from harness.items.kind import ITEMS
+from harness.world.scripting.document import KEYS
+from harness.world.scripting.load import load
+from harness.world.scripting.settings import SETTINGS
+from harness.world.world import World
 
 Write = Callable[..., Path]
 KINDS = ", ".join(sorted(ITEMS))

@@ -12,12 +12,12 @@ from urllib.parse import quote
 
 import pytest
 
-from harness.cassette.serializer import read, write
-from harness.cassette.take import Header, Take
-from harness.scrubbing.gate import secrets_in
-from harness.scrubbing.masking import Masks, Unreadable
-from harness.scrubbing.pseudonym import is_pseudonym, pseudonym
-from harness.scrubbing.takes import known_secrets, scrubbed
+from harness.cassettes.format.interaction import Header, Take
+from harness.cassettes.format.serializer import read, write
+from harness.cassettes.scrubbing.leak_check import secrets_in
+from harness.cassettes.scrubbing.mask_interactions import known_secrets, scrubbed
+from harness.cassettes.scrubbing.mask_text import Masks, Unreadable
+from harness.cassettes.scrubbing.pseudonyms import is_pseudonym, pseudonym
 from tests.unit.takes import JSON, STREAM, compact, socket, sse, streamed, take
 
 FORMS = {

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.files import STATIC, VectorStore, made_store, uploaded
-from harness.search import chunks, fits, found, text
+from harness.api.resources.files import STATIC, VectorStore, made_store, uploaded
+from harness.api.resources.search import chunks, fits, found, text
 
 
 def strategy(size: int, overlap: int) -> dict:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from harness.cases import HEADERS
-from harness.live.sending import Live as Behind
-from harness.live.sending import Sender, UpstreamError
-from harness.upstream import upstream
+from harness.api.upstream import upstream
+from harness.live.client.paced import Live as Behind
+from harness.live.client.paced import Sender, UpstreamError
+from harness.verify.examples import HEADERS
 from tests.unit.liveapi import KEY, Change, Said, error, live
 
 GOOD: Said = (200, {}, {"object": "list", "data": []})

@@ -17,15 +17,15 @@ import vcr.serializers.yamlserializer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.cassette.edited import check
-from harness.cassette.serializer import _SPELLINGS, read, write
-from harness.cassette.take import FORMAT, Header, Take
-from harness.evidence import MEMBERS, Origin
-from harness.evidence import directory as cassettes
-from harness.notation import NotATape, TapeError, documents
-from harness.rule import LEVELS
-from harness.schema import directory
-from harness.verify.tape import read as recordings
+from harness.cassettes.format.interaction import FORMAT, Header, Take
+from harness.cassettes.format.serializer import _SPELLINGS, read, write
+from harness.cassettes.format.untrusted_text import NotATape, TapeError, documents
+from harness.cassettes.format.validate import check
+from harness.contract.rule import LEVELS
+from harness.contract.schema import directory
+from harness.verify.evidence import MEMBERS, Origin
+from harness.verify.evidence import directory as cassettes
+from harness.verify.read_files import read as recordings
 from tests.unit.takes import JSON, STREAM, URI, compact, socket, sse, streamed, take
 
 CASSETTES = sorted(cassettes().rglob("*.yaml"))

@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from harness import server as module
-from harness.body import asked
-from harness.errors import ConfigError
+from harness.api.body import asked
+from harness.core.errors import ConfigError
 from harness.items import message
-from harness.mock import Mock
-from harness.server import App, Server, bind, serving
+from harness.server import asgi as module
+from harness.server.asgi import App, Server, bind, serving
+from harness.server.mock_api import Mock
 
 GOOD = b'{"model": "gpt-4.1", "input": "hi"}'
 STREAM = b'{"model": "gpt-4.1", "input": "hi", "stream": true}'

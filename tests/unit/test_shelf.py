@@ -13,11 +13,11 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
-from harness.cassette.serializer import write
-from harness.cassette.take import Header, Take
+from harness.cassettes.format.interaction import Header, Take
+from harness.cassettes.format.serializer import write
+from harness.cassettes.recording import last_used
 from harness.cli import app
-from harness.recording import replayed
-from harness.shelf import installed
+from harness.live.inventory import installed
 
 TODAY = date.today().isoformat()
 BODY = b'{"model":"gpt-4.1","input":"hi","max_output_tokens":20}'
@@ -157,7 +157,7 @@ def test_a_project_may_be_written_in_any_language(project: Path) -> None:
 def test_what_has_been_replayed_is_no_orphan(project: Path) -> None:
     file = cassette(project, "story.yaml", Header(recorded=TODAY))
     assert told(file)[0]["orphan"]
-    replayed.note(file)
+    last_used.note(file)
     (one,) = told(file)
     assert (one["replayed"][:2], one["orphan"]) == ("20", False)
 
@@ -225,8 +225,8 @@ def test_a_rule_that_cannot_be_asked_of_any_account_has_no_command(project: Path
 
 def test_that_a_replay_cannot_be_noted_is_no_failure(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(project / "pyproject.toml"))
-    replayed.note(project / "a.yaml")
-    assert replayed.last(project / "a.yaml") == ""
+    last_used.note(project / "a.yaml")
+    assert last_used.last(project / "a.yaml") == ""
 
 
 def test_the_cassettes_of_others_are_listed_too(project: Path) -> None:

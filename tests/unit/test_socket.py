@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.cases import MINIMAL, play
-from harness.errors import ConfigError
-from harness.exchange import Answer
+from harness.contract.rule import CREATE, RULES, Case, Rule
+from harness.contract.rules.http.websocket import SOCKET
+from harness.core.account import Organization, RateLimit
+from harness.core.errors import ConfigError
+from harness.core.exchange import Answer
 from harness.items import function_call, message, reasoning
-from harness.mock import Mock
-from harness.organization import Organization, RateLimit
-from harness.rule import CREATE, RULES, Case, Rule
-from harness.rules.websocket import SOCKET
-from harness.session import Session
+from harness.server.mock_api import Mock
+from harness.server.socket_session import Session
+from harness.verify.examples import MINIMAL, play
 from tests.unit.sockets import AUTH, Socket, error, types
 
 NOT_FOUND = (400, "previous_response_not_found", "previous_response_id")

@@ -7,12 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from harness.items import (
-    custom_tool_call,
-    function_call,
-    mcp_approval_request,
-    message,
-)
+from harness.items import custom_tool_call, function_call, mcp_approval_request, message
 from tests.unit.sockets import Event, Socket, types
 
 GPT6 = {"model": "gpt-6-astra"}

@@ -16,12 +16,12 @@ from websockets.exceptions import ConnectionClosedError, ConnectionClosedOK, Inv
 from websockets.frames import Frame, Opcode
 from websockets.sync.client import ClientConnection, connect
 
-from harness import server as module
-from harness.duplex import serve
 from harness.items import message
-from harness.mock import Mock
-from harness.server import App, Server, config, serving
-from harness.session import Session
+from harness.server import asgi as module
+from harness.server.asgi import App, Server, config, serving
+from harness.server.mock_api import Mock
+from harness.server.socket_session import Session
+from harness.server.websocket import serve
 from tests.unit.test_server import settled
 
 CREATE = {"type": "response.create", "model": "gpt-4.1", "input": "hi"}

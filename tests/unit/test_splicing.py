@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.cassette.splicing import splice
+from harness.cassettes.format.splice import splice
 
 HEAD = "version: 1\nharness:\n  format: 1\n  probe: new\n"
 A = "- origin: {where: a}  # mine\n  request:\n    body: |-\n      {\n      - b\n"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.answers.stream import StreamError, cut, events, frames
 from harness.items import file_path, function_call, message, output_text, reasoning, refusal, url_citation
-from harness.stream import StreamError, cut, events, frames
 from tests.unit.streams import between, deltas, response, streamed, tokens, types
 
 

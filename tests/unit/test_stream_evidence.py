@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness import schema
-from harness.errors import RegistrationError
-from harness.item import ITEMS, item
-from harness.judging.respell import respell
-from harness.stream import events, fold
-from harness.verify import tape
-from harness.word import Grow, Phase
+from harness.answers.stream import events, fold
+from harness.contract import schema
+from harness.core.errors import RegistrationError
+from harness.items.kind import ITEMS, item
+from harness.items.stream_grammar import Grow, Phase
+from harness.verify import read_files
+from harness.verify.judging.rerender import respell
 from tests.contract.shared import PRESENT, SHARED
 from tests.unit.streams import CALLS, MESSAGES, THOUGHTS, between, response, streamed
 from tests.unit.streams import ITEMS as ANY
@@ -82,7 +82,9 @@ OTHERWISE = {
 
 
 def exchanges():
-    return (one for file in sorted((SHARED / "corpus").glob("*.jsonl.gz")) for one in tape.read(file) if one.events)
+    return (
+        one for file in sorted((SHARED / "corpus").glob("*.jsonl.gz")) for one in read_files.read(file) if one.events
+    )
 
 
 @pytest.mark.skipif(not PRESENT, reason="no recorded traffic beside the project")

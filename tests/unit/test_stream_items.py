@@ -2,6 +2,7 @@
 
 import pytest
 
+from harness.answers.stream import events
 from harness.items import (
     apply_patch_call,
     apply_patch_call_output,
@@ -27,7 +28,6 @@ from harness.items import (
     tool_search_output,
     web_search_call,
 )
-from harness.stream import events
 from tests.unit.streams import between, response, streamed
 
 SEARCHED = ["in_progress", "searching", "completed"]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from harness.exchange import Request
-from harness.recall import remember
-from harness.world import World
+from harness.core.exchange import Request
+from harness.verify.learn import remember
+from harness.world.world import World
 from tests.unit.recordings import HI, exchange, recorded
 from tests.unit.test_verify import error, judge
 

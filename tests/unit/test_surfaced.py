@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from harness import surfaced
-from harness.errors import ConfigError, RegistrationError
-from harness.exchange import Json
+from harness.analysis.surfaces import read
+from harness.analysis.surfaces.base import READERS, Surface, found, plain, reads
+from harness.core.errors import ConfigError, RegistrationError
+from harness.core.exchange import Json
 from harness.items import (
     container_file_citation,
     file_citation,
@@ -24,8 +26,6 @@ from harness.items import (
     shell_call,
     url_citation,
 )
-from harness.surface import READERS, Surface, found, plain, reads
-from harness.surfaces import read
 from tests.unit.assistants import Desk
 from tests.unit.client import Client, user
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from harness.errors import ConfigError
-from harness.surface import Surface
-from harness.surfaces import read
+from harness.analysis.surfaces import read
+from harness.analysis.surfaces.base import Surface
+from harness.core.errors import ConfigError
 
 
 def like(name: str, *bases: type, **members: Any) -> type:

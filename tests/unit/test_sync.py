@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from harness import schema
-from harness.errors import SchemaError
-from harness.generate import generate, sdk
-from harness.openapi import Change
-from harness.sync import OPENAPI, check, diff, pretty, sync
+from harness.contract import schema
+from harness.contract.schemagen.from_openapi import Change
+from harness.contract.schemagen.from_sdk import generate, sdk
+from harness.contract.schemagen.sync import OPENAPI, check, diff, pretty, sync
+from harness.core.errors import SchemaError
 
 TEMPERATURE = {"properties": {"temperature": {"type": "number", "maximum": 2}, "new": {"type": "string"}}}
 DOCUMENT = {"info": {"version": "2.3.0"}, "components": {"schemas": {"CreateResponse": TEMPERATURE}}}

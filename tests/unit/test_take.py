@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.cassette.take import Take, client_of
+from harness.cassettes.format.interaction import Take, client_of
 from tests.unit.takes import streamed, take
 
 

@@ -8,17 +8,17 @@ from typing import Any
 import orjson
 import pytest
 
-import harness.rules  # noqa: F401  (registers every rule)
-from harness.cases import sent
-from harness.cassette.serializer import write
-from harness.cassette.take import CLIENT, SERVER, Frame, Header, Take
+import harness.contract.rules  # noqa: F401  (registers every rule)
+from harness.api.upstream import upstream
+from harness.cassettes.format.interaction import CLIENT, SERVER, Frame, Header, Take
+from harness.cassettes.format.serializer import write
+from harness.contract.rule import RULES, Case
 from harness.items import function_call, message
-from harness.judging.doubt import OF_CONNECTION
-from harness.judging.talk import entries, exchanges, turns
-from harness.rule import RULES, Case
-from harness.upstream import upstream
-from harness.verify.tally import FINDINGS, Tally, verify
-from harness.verify.tape import numbered, read
+from harness.verify.examples import sent
+from harness.verify.judging.unverifiable import OF_CONNECTION
+from harness.verify.judging.websocket_exchanges import entries, exchanges, turns
+from harness.verify.read_files import numbered, read
+from harness.verify.run import FINDINGS, Tally, verify
 from tests.unit.sockets import Socket
 from tests.unit.takes import take as over_http
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.verify.tape import Recorded, TapeError, files, read
+from harness.cassettes.listing import files
+from harness.verify.read_files import Recorded, TapeError, read
 from tests.contract.shared import PRESENT, SHARED
 from tests.unit.tapes import ASKED, EXPECTED, GOT, NAMED_OUT, SAID, SENT, URL, VARIANTS, har, interactions, vcr
 

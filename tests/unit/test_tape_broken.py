@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from harness.verify import tape
-from harness.verify.tape import NotATape, Recorded, TapeError, files, read
+from harness.cassettes.listing import files
+from harness.verify import read_files
+from harness.verify.read_files import NotATape, Recorded, TapeError, read
 
 SECRET = "sk-secret"
 REQUEST = {"method": "POST", "uri": "https://api.openai.com/v1/responses", "body": SECRET}
@@ -137,7 +138,7 @@ def test_an_empty_tape_is_a_tape(write: Write) -> None:
 
 
 def test_what_is_too_large_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tape, "LARGEST", 1 << 20)
+    monkeypatch.setattr(read_files, "LARGEST", 1 << 20)
     path = write(tape_of(GOOD).encode() + b"\n" * (1 << 20), "x.json")
     with pytest.raises(TapeError, match="it is larger than 1 MiB; only JSON lines may be"):
         list(read(path))

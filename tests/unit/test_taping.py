@@ -10,16 +10,16 @@ from collections.abc import Iterator
 import pytest
 import vcr
 
-from harness.cassette.take import Header
+from harness.cassettes.format.interaction import Header
+from harness.cassettes.format.untrusted_text import TapeError
+from harness.cassettes.recording import vcr as machine
+from harness.cassettes.recording.vcr import Cassettes, bytes_of, joined, take_of, taping
+from harness.cassettes.recording.writer import RecordError, SecretFound, load, locked
 from harness.faults import cut, pause
 from harness.items import message
-from harness.mock import Mock
-from harness.notation import TapeError
-from harness.recording import taping as machine
-from harness.recording.recorder import RecordError, SecretFound, load, locked
-from harness.recording.taping import Cassettes, bytes_of, joined, take_of, taping
-from harness.server import serving
-from harness.world import World
+from harness.server.asgi import serving
+from harness.server.mock_api import Mock
+from harness.world.world import World
 
 KEY = "sk-AbCd1234EfGh5678IjKlMnOpQrSt"
 AUTH = {"authorization": f"Bearer {KEY}"}
@@ -282,7 +282,7 @@ def test_the_serializer_serves_plain_vcrpy(http, live, world, file):
 def test_the_gate_holds_here_too(http, live, world, file, monkeypatch):
     world.script(message("one"))
     monkeypatch.setattr(machine, "scrubbed", lambda takes, secrets=(): tuple(takes))
-    monkeypatch.setattr("harness.recording.recorder.scrubbed", lambda takes, secrets=(): tuple(takes))
+    monkeypatch.setattr("harness.cassettes.recording.writer.scrubbed", lambda takes, secrets=(): tuple(takes))
 
     def record():
         with taping(file, "all"):

@@ -6,16 +6,9 @@ from typing import Any
 
 import pytest
 
+from harness.core.errors import ConfigError, ScriptError
 from harness.ending import failed, incomplete
-from harness.errors import ConfigError, ScriptError
-from harness.items import (
-    function_call,
-    mcp_approval_request,
-    mcp_call,
-    mcp_list_tools,
-    message,
-    web_search_call,
-)
+from harness.items import function_call, mcp_approval_request, mcp_call, mcp_list_tools, message, web_search_call
 from tests.unit.assistants import END, FUNCTION, SAID, START, STEP, Desk, data, names, path, text
 
 AZURE = {"api-version": "v1"}

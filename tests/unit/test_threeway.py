@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from harness.cli import app
-from harness.fallback import small_talk
-from harness.live.threeway import names_of, renamed
-from harness.mock import Mock
+from harness.live.drift.compare import names_of, renamed
+from harness.server.default_model import small_talk
+from harness.server.mock_api import Mock
 from tests.unit.liveapi import KEY, Change, error, live
 from tests.unit.recordings import HEADERS, HI, exchange, recorded, tape
 

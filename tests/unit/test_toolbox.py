@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness.exchange import Json
+from harness.api.tools import called_in, declared, is_deferred, loaded, plain, spaces
+from harness.core.exchange import Json
 from harness.items import function_call, message, tool_search_output
-from harness.toolbox import called_in, declared, is_deferred, loaded, plain, spaces
 from tests.unit.client import Client, error
 
 F: Json = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}

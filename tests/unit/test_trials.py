@@ -11,12 +11,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from harness.cli import app
+from harness.contract.schema import directory
 from harness.items import message
-from harness.reports.findings import Found, Report, Totals, Trial
-from harness.reports.merged import read
-from harness.schema import directory
-from harness.verify.tally import FINDINGS
-from harness.verify.trials import SAYS
+from harness.report.formats.json_file import read
+from harness.report.model import Found, Report, Totals, Trial
+from harness.verify.report_cases import SAYS
+from harness.verify.run import FINDINGS
 from tests.unit.recordings import HI, KEY, exchange, recorded, tape
 from tests.unit.test_talk import cassette, connection, create, spoken, talked
 

@@ -12,8 +12,8 @@ from websockets.sync.client import ClientConnection, connect
 
 from harness.faults import cut
 from harness.items import message
-from harness.mock import Mock
-from harness.world import World
+from harness.server.mock_api import Mock
+from harness.world.world import World
 from tests.unit.live import Front, over_tls, recorded
 
 AUTH = {"Authorization": "Bearer sk-live"}

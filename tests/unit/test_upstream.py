@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.errors import ConfigError
-from harness.upstream import environment, upstream
+from harness.api.upstream import environment, upstream
+from harness.core.errors import ConfigError
 
 HERE = "http://127.0.0.1:8765"
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.model import MODELS, model
-from harness.usage import TOKENS_AN_ITEM, tokens, usage
+from harness.api.models import MODELS, model
+from harness.api.tokens import TOKENS_AN_ITEM, tokens, usage
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from harness.errors import HarnessError
+from harness.contract.schema import directory
+from harness.core.errors import HarnessError
 from harness.items import function_call, message, reasoning
-from harness.schema import directory
-from harness.verify import report
-from harness.verify.tally import Tally, verify
+from harness.verify import output
+from harness.verify.run import Tally, verify
 from tests.unit.recordings import HI, KEY, exchange, recorded, tape
 
 CALL = function_call("f", "{}", call_id="call_1")
@@ -27,7 +27,7 @@ def judged(tmp_path: Path, *files: Path, jobs: int = 1) -> tuple[Tally, dict[str
     spools.mkdir(exist_ok=True)
     tally = verify(files, spools, jobs)
     with (tmp_path / "report.json").open("wb") as out:
-        report.write(tally, out)
+        output.write(tally, out)
     said = json.loads((tmp_path / "report.json").read_text())
     jsonschema.validate(said, json.loads((directory() / "verify.json").read_text()))
     return tally, said
@@ -263,7 +263,7 @@ def test_secrets_are_never_told(tmp_path: Path) -> None:
     one["request"] = {**HI, KEY: 1}
     two = {**one, "request": {**HI, "0123456789abcdef0123456789abcdef": 1}}
     tally, said = judged(tmp_path, tape(tmp_path, [one, two]))
-    told = json.dumps(said) + "\n".join(report.lines(tally))
+    told = json.dumps(said) + "\n".join(output.lines(tally))
     assert len(said["requests"]["refused"]) == 2
     assert KEY not in told
     assert "0123456789abcdef" not in told
@@ -271,14 +271,14 @@ def test_secrets_are_never_told(tmp_path: Path) -> None:
 
 
 def test_the_memory_of_a_long_recording_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness import recall
-    from harness.world import World
+    from harness.verify import learn
+    from harness.world.world import World
 
-    monkeypatch.setattr(recall, "KEPT", 10)
+    monkeypatch.setattr(learn, "KEPT", 10)
     (one,) = recorded(HI)
     world = World("long")
-    from harness.judging.judge import judge as verdicts
-    from harness.verify.tape import read
+    from harness.verify.judging.judge import judge as verdicts
+    from harness.verify.read_files import read
 
     for number in range(100):
         answer = json.loads(json.dumps(one["response"]).replace(one["response"]["id"], f"resp_{number:032x}"))
@@ -291,6 +291,6 @@ def test_the_memory_of_a_long_recording_is_bounded(tmp_path: Path, monkeypatch: 
 def test_the_report_tells_the_first_findings_and_where_the_rest_is(tmp_path: Path) -> None:
     (one,) = recorded(HI)
     tally, _ = judged(tmp_path, tape(tmp_path, [{**one, "request": {**HI, "colour": n}} for n in range(30)]))
-    told = list(report.lines(tally))
+    told = list(output.lines(tally))
     assert any("Unknown parameter: 'colour'." in line for line in told)
     assert any("10 more" in line for line in told)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.walk import find, forms, places
+from harness.contract.schemagen.align import find, forms, places
 
 
 def tagged(tag, **more):

@@ -12,7 +12,8 @@ import httpx2
 import pytest
 from websockets.sync.client import connect
 
-from harness.cassette.take import Take
+from harness.api.upstream import upstream
+from harness.cassettes.format.interaction import Take
 from harness.ending import incomplete
 from harness.items import (
     code_interpreter_call,
@@ -28,10 +29,9 @@ from harness.items import (
     url_citation,
     web_search_call,
 )
-from harness.mock import Mock
-from harness.recording.watch import Watch
-from harness.upstream import upstream
-from harness.verify.tally import Tally
+from harness.server.mock_api import Mock
+from harness.verify.run import Tally
+from harness.verify.watch import Watch
 from tests.unit.live import Front, recorded, serving
 from tests.unit.recordings import recorded as recorded_by_mock
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness import wire
-from harness.wire import answered, asked, frames, listed
+from harness.api import decoding
+from harness.api.decoding import answered, asked, frames, listed
 
 EVENTS = {"content-type": "text/event-stream; charset=utf-8"}
 
@@ -99,12 +99,12 @@ def test_a_request_is_json_or_else_its_bytes(said: Any, request_: Any, raw: byte
 
 
 def test_a_body_that_grows_without_end_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "LARGEST", 1000)
+    monkeypatch.setattr(decoding, "LARGEST", 1000)
     assert answered(gzip.compress(b" " * 100_000), {}).flags == {"unread-answer"}
 
 
 def test_chunks_that_break_off_stay_as_they_are() -> None:
-    assert wire.unpacked(b"5\r\nabc", {"transfer-encoding": "chunked"}) == b"5\r\nabc"
+    assert decoding.unpacked(b"5\r\nabc", {"transfer-encoding": "chunked"}) == b"5\r\nabc"
 
 
 class Codec:
@@ -121,6 +121,6 @@ class Codec:
 
 @pytest.mark.parametrize("raw", [b"\xffbrotli", b"\x28\xb5\x2f\xfdzstd"])
 def test_other_encodings_are_undone_where_their_library_is(raw: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "find_spec", lambda name: name)
-    monkeypatch.setattr(wire, "import_module", lambda name: Codec)
+    monkeypatch.setattr(decoding, "find_spec", lambda name: name)
+    monkeypatch.setattr(decoding, "import_module", lambda name: Codec)
     assert answered(raw, {"content-encoding": "br"}).body == {"a": 1}

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from harness.errors import ConfigError, ScriptError
-from harness.exchange import Answer, Request
+from harness.api.paging import page
+from harness.api.transcript import conversation_id
+from harness.core.account import Organization, RateLimit
+from harness.core.errors import ConfigError, ScriptError
+from harness.core.exchange import Answer, Request
 from harness.items import message
-from harness.organization import Organization, RateLimit
-from harness.paging import page
-from harness.transcript import conversation_id
-from harness.world import EPOCH, Conversation, World
+from harness.world.world import EPOCH, Conversation, World
 
 USER = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}], "id": "msg_user"}
 THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": []}

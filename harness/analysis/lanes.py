@@ -1,0 +1,248 @@
+"""Which agent sent each request: lanes, recognised from the journal alone, whatever the framework.
+
+A request says who sends it by the name of an agent (`agent_reference`, `metadata.agent`, the assistant of a run), else by
+its instructions, tools and model. One that repeats no instructions continues the lane of what it continues. What is sent
+to other endpoints is the lane `client`, unless it asks for what an agent's request has made.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count, takewhile
+from typing import NamedTuple
+
+from harness.analysis.agent_names import called, heading, near, steady
+from harness.api.transcript import conversation_id, input_items
+from harness.core.exchange import Exchange, Json, Request
+from harness.core.loose_json import mapping, mappings, string
+from harness.core.shorten import words
+
+CLIENT = "client"
+PROBES = ("outside_the_api", "unknown_url")
+"""The rules that refuse paths which the API does not have: a client that looks around asks for many."""
+LEADING = ("system", "developer")
+"""The roles of messages that are instructions when they come first."""
+_TO_NAME = ("transfer_to_", "handoff_to_", "hand_off_to_")
+"""How the tools of a hand-off begin; an agent's name follows."""
+
+Key = tuple[str, str]
+"""What a request may name of what was said before: an id, the id of a call, the words of the assistant."""
+
+
+class HandOff(NamedTuple):
+    """The output of a call that led to another lane: in exchange `number` the lane `to` answers a call of the lane `by`."""
+
+    number: int
+    by: str
+    to: str
+    name: str
+    call_id: str
+
+
+class Sent(NamedTuple):
+    """An exchange and the lane that sent it, with the hand-off that led there if one did."""
+
+    exchange: Exchange
+    lane: str
+    hand_off: HandOff | None = None
+
+
+class _Face(NamedTuple):
+    """How an agent looks: its model, its instructions without what changes by the day, the names of its tools."""
+
+    model: str
+    instructions: str
+    tools: frozenset[str]
+
+
+@dataclass(slots=True)
+class _Lane:
+    """One agent: the name it gave itself, how it looks, its instructions, the call that first led to it, its name here."""
+
+    own: str
+    face: _Face
+    text: str
+    led: str = ""
+    name: str = ""
+
+
+class _Origin(NamedTuple):
+    """What a request continues: the lane that said it, and the call when the request answers one."""
+
+    lane: _Lane
+    call: Json | None = None
+
+
+@dataclass(slots=True)
+class _Journal:
+    """What is known of the lanes after some exchanges."""
+
+    lanes: list[_Lane] = field(default_factory=list)
+    said: dict[Key, _Origin] = field(default_factory=dict)
+    assistants: dict[str, str] = field(default_factory=dict)
+
+    def read(self, exchange: Exchange) -> tuple[_Lane | None, _Origin | None]:
+        """The lane of the next exchange (None: the client), and what it continues."""
+        body, origin = mapping(exchange.request.body), self._origin(exchange.request)
+        lane = self._lane(exchange, body, origin)
+        if lane:
+            self._remember(exchange, lane)
+        return lane, origin
+
+    def _lane(self, exchange: Exchange, body: Json, origin: _Origin | None) -> _Lane | None:
+        request, answer = exchange.request, mapping(exchange.answer.body)
+        if answer.get("object") == "assistant":
+            self.assistants[string(answer.get("id"))] = string(answer.get("name"))
+        if asks_model(request) and body.get("type") != "response.steer":
+            return self._found(_agent(body), body, origin)
+        if request.method == "POST" and (id := string(answer.get("assistant_id")) or string(body.get("assistant_id"))):
+            return self._found(self.assistants.get(id) or id, body | answer, origin)
+        return origin and origin.lane
+
+    def _origin(self, request: Request) -> _Origin | None:
+        """What a request continues: the newest of its items that was said here, else its chain."""
+        body, params = mapping(request.body), request.params
+        for item in reversed(_items(body)):
+            if origin := next((self.said[key] for key in _keys(item) if key in self.said), None):
+                return origin if str(item.get("type")).endswith("_output") else _Origin(origin.lane)
+        chain = [
+            body.get("previous_response_id"),
+            conversation_id(body),
+            params.get("response_id"),
+            params.get("run_id"),
+        ]
+        return next((self.said["id", id] for id in chain if isinstance(id, str) and ("id", id) in self.said), None)
+
+    def _found(self, own: str, body: Json, origin: _Origin | None) -> _Lane:
+        text, face = _text_and_face(body)
+        lane = self._own(own) if own else self._continued(body, text, face, origin) or self._alike(face, origin)
+        if lane is None:
+            led = string(origin.call.get("name")) if origin and origin.call else ""
+            self.lanes.append(lane := _Lane(own, face, text, led))
+        known = lane.face
+        lane.face = _Face(face.model or known.model, face.instructions or known.instructions, known.tools | face.tools)
+        return lane
+
+    def _own(self, name: str) -> _Lane | None:
+        return next((lane for lane in self.lanes if lane.own == name), None)
+
+    @staticmethod
+    def _continued(body: Json, text: str, face: _Face, origin: _Origin | None) -> _Lane | None:
+        """The lane of a chain whose request repeats no instructions; other tools are another agent's."""
+        chained = bool(body.get("previous_response_id") or conversation_id(body))
+        if origin and chained and not text and _nested(face.tools, origin.lane.face.tools):
+            return origin.lane
+        return None
+
+    def _alike(self, face: _Face, origin: _Origin | None) -> _Lane | None:
+        """The lane that looks like this: best with the same tools, then the one that is continued, then the oldest."""
+        before = origin and origin.lane
+        found = [lane for lane in self.lanes if _same(lane, face, continued=lane is before)]
+        return min(found, key=lambda lane: (lane.face.tools != face.tools, lane is not before), default=None)
+
+    def _remember(self, exchange: Exchange, lane: _Lane) -> None:
+        body = mapping(exchange.answer.body)
+        ids = [body.get("id"), conversation_id(mapping(exchange.request.body)), conversation_id(body)]
+        self.said.update((("id", id), _Origin(lane)) for id in ids if isinstance(id, str))
+        for item in mappings(body.get("output")):
+            call = item if isinstance(item.get("call_id"), str) else None
+            self.said.update((key, _Origin(lane, call)) for key in _keys(item))
+
+
+def sent(exchanges: Sequence[Exchange], hints: Sequence[str] = ()) -> list[Sent]:
+    """Every exchange with its lane; `hints` are texts that name an agent whose instructions hold one, routes' say."""
+    journal = _Journal()
+    read = [(exchange, *journal.read(exchange)) for exchange in exchanges]
+    _name_all(journal.lanes, hints)
+    return [
+        Sent(exchange, lane.name if lane else CLIENT, _hand_off(exchange, lane, origin))
+        for exchange, lane, origin in read
+    ]
+
+
+def lanes(exchanges: Sequence[Exchange], hints: Sequence[str] = ()) -> dict[str, list[Exchange]]:
+    """The exchanges of each lane, by its name, in the order of their first requests."""
+    found: dict[str, list[Exchange]] = {}
+    for one in sent(exchanges, hints):
+        found.setdefault(one.lane, []).append(one.exchange)
+    return found
+
+
+def known(exchanges: Sequence[Exchange]) -> Sequence[Exchange]:
+    """The exchanges about paths that the API has; all of them where there is no such."""
+    return [exchange for exchange in exchanges if not is_probe(exchange)] or exchanges
+
+
+def is_probe(exchange: Exchange) -> bool:
+    """Whether a client looked for a path that the API does not have."""
+    return exchange.answer.rule in PROBES
+
+
+def asks_model(request: Request) -> bool:
+    """Whether a request is one for a response, over HTTP or a WebSocket."""
+    return request.path == "/responses" and request.method in ("POST", "WS")
+
+
+def _hand_off(exchange: Exchange, lane: _Lane | None, origin: _Origin | None) -> HandOff | None:
+    if lane is None or origin is None or origin.call is None or origin.lane is lane:
+        return None
+    call = origin.call
+    return HandOff(exchange.number, origin.lane.name, lane.name, string(call.get("name")), call["call_id"])
+
+
+def _name_all(found: Sequence[_Lane], hints: Sequence[str]) -> None:
+    """Name each lane; a name that is taken gets a number."""
+    taken, unnamed = Counter([CLIENT]), count(1)
+    for lane in found:
+        name = _name(lane, hints) or f"agent {next(unnamed)}"
+        taken[name] += 1
+        lane.name = name if taken[name] == 1 else f"{name} {taken[name]}"
+
+
+def _name(lane: _Lane, hints: Sequence[str]) -> str:
+    led = next((lane.led.removeprefix(start) for start in _TO_NAME if lane.led.startswith(start)), "")
+    hinted = next((hint for hint in hints if hint.casefold() in lane.text.casefold()), "")
+    own = "" if lane.own.startswith("asst_") else lane.own
+    return own or called(lane.text) or hinted or led or heading(lane.text)
+
+
+def _same(lane: _Lane, face: _Face, *, continued: bool) -> bool:
+    known = lane.face
+    if (lane.own and not face.instructions) or (known.model and face.model and known.model != face.model):
+        return False
+    if known.instructions == face.instructions:
+        return _nested(known.tools, face.tools)
+    return continued and known.tools == face.tools and near(known.instructions, face.instructions)
+
+
+def _nested(one: frozenset[str], other: frozenset[str]) -> bool:
+    return one <= other or other <= one
+
+
+def _text_and_face(body: Json) -> tuple[str, _Face]:
+    leading = takewhile(lambda item: item.get("role") in LEADING, _items(body))
+    prompt = mapping(body.get("prompt")).get("id")
+    text = "\n".join(filter(None, [string(prompt), string(body.get("instructions")), *map(words, leading)]))
+    named = (mapping(tool.get("function")) | tool for tool in mappings(body.get("tools")))
+    tools = frozenset(str(tool.get("name") or tool.get("server_label") or tool.get("type")) for tool in named)
+    return text, _Face(string(body.get("model")), steady(text), tools)
+
+
+def _agent(body: Json) -> str:
+    agent = mapping(body.get("agent_reference")) or mapping(body.get("agent"))
+    return string(agent.get("name")) or string(mapping(body.get("metadata")).get("agent"))
+
+
+def _keys(item: Json) -> Iterator[Key]:
+    """What an item may be found by among what was said."""
+    for kind, member in (("id", "call_id"), ("id", "approval_request_id"), ("id", "id")):
+        if isinstance(item.get(member), str):
+            yield kind, item[member]
+    if item.get("role") == "assistant" and item.get("type", "message") == "message" and (text := words(item)):
+        yield "text", text
+
+
+def _items(body: Json) -> list[Json]:
+    return mappings(input_items(body))

@@ -1,0 +1,137 @@
+"""What a loss is: what the API accepts although the client lost something on the way.
+
+A loss is a generator function that looks at a request and at what was said before, and yields facts; `@loss` adds the
+words, the fix and the examples. The function's name, with hyphens, is the loss's id, its docstring the documentation.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Required, TypedDict, Unpack
+
+from harness.analysis.history import Asked, Past, answers_in
+from harness.contract.rule import Case
+from harness.core.errors import RegistrationError
+from harness.core.exchange import Exchange
+
+Facts = Mapping[str, Any]
+"""`at`: the place in the request, `said`: the exchange that said the original, and the fields of the message."""
+Check = Callable[[Asked, Past], Iterable[Facts]]
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Something that a client lost: which `loss`, in the request of which `exchange`, where `at` in its body.
+
+    `message` names cause and original in one line, `said` is the number of the exchange that said the original.
+    """
+
+    loss: str
+    exchange: int
+    at: str
+    message: str
+    said: int | None
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """One kind of loss: its words with `{fact}` fields, its fix, its examples of both kinds, its check.
+
+    A `strict` one may be a right habit too, and is looked for only on demand.
+    """
+
+    id: str
+    area: str
+    doc: str
+    message: str
+    fix: str
+    loses: tuple[Case, ...]
+    keeps: tuple[Case, ...]
+    strict: bool
+    check: Check
+
+    @property
+    def summary(self) -> str:
+        """The first line of the documentation."""
+        return self.doc.splitlines()[0]
+
+    def found(self, asked: Asked, past: Past) -> Iterator[Lost]:
+        """What a request lost of what was said before."""
+        for facts in self.check(asked, past):
+            message = self.message.format_map(facts)
+            yield Lost(self.id, asked.number, facts["at"], message, facts["said"], self.fix)
+
+
+LOSSES: dict[str, Loss] = {}
+"""Every loss by id; filled by importing `harness.analysis.losses`."""
+
+
+class Words(TypedDict, total=False):
+    """What every loss declares beside its function: `loses` are conversations that show it, `keeps` some that do not."""
+
+    message: Required[str]
+    fix: Required[str]
+    loses: Required[Sequence[Case]]
+    keeps: Required[Sequence[Case]]
+    strict: bool
+
+
+def loss(**words: Unpack[Words]) -> Callable[[Check], Check]:
+    """Register a generator `(asked, past)` that yields the facts of what was lost."""
+
+    def register(check: Check) -> Check:
+        made = Loss(
+            id=check.__name__.replace("_", "-"),
+            area=check.__module__.rpartition(".")[2],
+            doc=inspect.getdoc(check) or "",
+            message=words["message"],
+            fix=words["fix"],
+            loses=tuple(words["loses"]),
+            keeps=tuple(words["keeps"]),
+            strict=words.get("strict", False),
+            check=check,
+        )
+        if problem := _problem(made):
+            raise RegistrationError(f"loss {made.id} in {check.__module__} {problem}")
+        LOSSES[made.id] = made
+        return check
+
+    return register
+
+
+def _problem(made: Loss) -> str | None:
+    if made.id in LOSSES:
+        return "is declared twice"
+    if not inspect.isgeneratorfunction(made.check):
+        return "is no generator: write a function of (asked, past) that yields facts"
+    if not made.doc:
+        return "has no docstring"
+    if not (made.loses and made.keeps):
+        return "needs examples of both kinds: loses=[after(…)], keeps=[after(…)]"
+    return None
+
+
+def losses_of(exchanges: Sequence[Exchange], strict: bool = False) -> list[Lost]:
+    """What the clients of a journal lost, oldest first, each once; with `strict` also what may be a right habit."""
+    past = Past(answers_in(exchanges))
+    found: dict[tuple[str, int | None, str], Lost] = {}
+    for exchange in exchanges:
+        asked = past.asked(exchange)
+        if asked:
+            for one in _asked_for(strict):
+                for lost in one.found(asked, past):
+                    found.setdefault((lost.loss, lost.said, lost.message), lost)
+        past.hear(exchange, asked)
+    return list(found.values())
+
+
+def losses_taken(exchanges: Sequence[Exchange], strict: bool = False) -> list[Lost]:
+    """The losses that fail a test: what shows in a refused request alone, the API itself has told the client."""
+    return losses_of([exchange for exchange in exchanges if exchange.status < 400], strict)
+
+
+def _asked_for(strict: bool) -> Iterator[Loss]:
+    return (one for one in LOSSES.values() if strict or not one.strict)

@@ -1,0 +1,45 @@
+"""What the examples of several losses are made of: items as clients send them, turns as models take them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.core.exchange import Json
+from harness.items import function_call, message, reasoning
+
+
+def user(text: str) -> Json:
+    """The user speaks."""
+    return {"role": "user", "content": text}
+
+
+def assistant(text: str, **members: Any) -> Json:
+    """A message of the assistant, as its parts."""
+    return {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": text, "annotations": []}],
+        **members,
+    }
+
+
+def call(call_id: str = "call_1", name: str = "deploy", arguments: str = '{"ref":"v2"}') -> Json:
+    """A call as it is sent back."""
+    return {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
+
+
+def output(call_id: str = "call_1", said: Any = "v2 is live") -> Json:
+    """What came of a call."""
+    return {"type": "function_call_output", "call_id": call_id, "output": said}
+
+
+ASK, THEN = user("Ship v2, please."), user("And now?")
+DEPLOY = function_call("deploy", {"ref": "v2"}, call_id="call_1")
+NOTIFY = function_call("notify", {"who": "ops"}, call_id="call_2")
+TEXT = "I will deploy v2 and tell the operators about it."
+SAY = message(TEXT)
+THINK = reasoning("**Planning**")
+TOOLS: list[Json] = [
+    {"type": "function", "name": name, "parameters": {"type": "object", "properties": {}}, "strict": False}
+    for name in ("deploy", "notify")
+]

@@ -1,0 +1,169 @@
+"""What the model said to one key, read back from its journal: responses and runs, in the order they began.
+
+Whatever carried it (JSON, a stream, a background response that was polled, a WebSocket, a run of a thread), it is told in
+the same words: messages, calls and reasoning as items, the usage. What no answer has shown was not said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from harness.analysis.approval_ledger import REQUEST, RESPONSE
+from harness.answers.reader import TERMINAL
+from harness.api.resources.threads import with_delta
+from harness.api.transcript import CALLS, OUTPUTS, answered, input_items
+from harness.core.exchange import Exchange, Json, Request
+from harness.core.replies import Said, Sayings
+
+TOLD = {"messages": ("message",), "calls": (*CALLS, REQUEST), "reasoning": ("reasoning",)}
+"""The items of a response that are told, by where; the calls are those a client has to answer."""
+
+
+def sayings(exchanges: Iterable[Exchange]) -> Sayings:
+    """All that was said in these exchanges."""
+    journal = _Journal()
+    for exchange in exchanges:
+        if exchange.status < 400:
+            journal.take(exchange)
+    return Sayings(said for said in journal.whole() if said.messages or said.calls or said.usage)
+
+
+class _Journal:
+    """What was said so far by id, the messages of each run as its thread has them, and who said which open call."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, Said] = {}
+        self._messages: dict[str, dict[str, Json]] = {}
+        self._callers: dict[str, str] = {}
+
+    def whole(self) -> Iterator[Said]:
+        """All of it."""
+        for id, said in self._said.items():
+            own = self._messages.get(id)
+            yield replace(said, messages=tuple(map(_item, own.values()))) if own else said
+
+    def take(self, exchange: Exchange) -> None:
+        """One exchange more."""
+        body = exchange.answer.body
+        if not isinstance(body, dict):
+            return
+        if body.get("object") == "response":
+            self._response(exchange, body)
+        for thing in _things(exchange, body):
+            self._thing(exchange.number, thing)
+
+    def _response(self, exchange: Exchange, body: Json) -> None:
+        follows = self._followed(exchange.request)
+        known = self._said.setdefault(body["id"], Said(body["id"], exchange.number, follows=follows))
+        if body["status"] in TERMINAL and not _told(known) and not _silent(exchange.request):
+            told: Json = {name: _of(body["output"], kinds) for name, kinds in TOLD.items()}
+            self._know(replace(known, exchange=exchange.number, usage=body.get("usage") or {}, **told))
+
+    def _know(self, said: Said) -> None:
+        self._said[said.id] = said
+        self._callers.update((id, said.id) for call in said.calls for id in called(call))
+
+    def _followed(self, request: Request) -> str | None:
+        """Who said the calls that a request is the first to answer, the last of them."""
+        found = [self._callers.pop(id) for id in answers(request) if id in self._callers]
+        return found[-1] if found else None
+
+    def _thing(self, number: int, thing: Json) -> None:
+        """An object of a thread: a run, a message of the assistant, or a delta of one."""
+        kind = thing.get("object")
+        if kind == "thread.run":
+            self._run(number, thing)
+        elif kind == "thread.message" and thing["run_id"]:
+            self._said.setdefault(thing["run_id"], Said(thing["run_id"], number))
+            told = self._messages.setdefault(thing["run_id"], {})
+            told[thing["id"]] = _richer(told.get(thing["id"], thing), thing)
+        elif kind == "thread.message.delta":
+            told = next(own for own in self._messages.values() if thing["id"] in own)
+            told[thing["id"]] = with_delta(told[thing["id"]], thing)
+
+    def _run(self, number: int, run: Json) -> None:
+        known = self._said.get(run["id"]) or Said(run["id"], number)
+        calls = {call["id"]: call for call in [*known.calls, *waited_for(run)]}
+        self._know(replace(known, calls=tuple(calls.values()), usage=run["usage"] or known.usage))
+
+
+def _told(said: Said) -> bool:
+    return bool(said.messages or said.calls or said.reasoning or said.usage)
+
+
+def _silent(request: Request) -> bool:
+    """Whether the model was not asked: a warm-up of a WebSocket."""
+    return isinstance(request.body, dict) and request.body.get("generate") is False
+
+
+def _of(output: Iterable[Json], kinds: tuple[str, ...]) -> tuple[Json, ...]:
+    return tuple(item for item in output if item["type"] in kinds and item.get("execution") != "server")
+
+
+def answers(request: Request) -> Iterator[str]:
+    """The ids of the calls, and of the requests for leave, that a request brings an answer for."""
+    for item in input_items(request.body if isinstance(request.body, dict) else {}):
+        if item.get("type") in OUTPUTS and (id := answered(item)):
+            yield id
+        elif item.get("type") == RESPONSE:
+            yield item["approval_request_id"]
+
+
+def called(call: Json) -> list[str]:
+    """The ids by which a client may answer a call."""
+    return [call[name] for name in ("call_id", "id") if call.get(name)]
+
+
+def waited_for(run: Json) -> list[Json]:
+    """The calls that a run waits for, as items."""
+    action = run.get("required_action")
+    return [_call(call) for call in action[action["type"]]["tool_calls"]] if action else []
+
+
+def _call(call: Json) -> Json:
+    if call["type"] == "function":
+        return {"type": "function_call", "id": call["id"], "call_id": call["id"], **call["function"]}
+    return {**call, "type": REQUEST}
+
+
+def _things(exchange: Exchange, body: Json) -> Iterator[Json]:
+    """The objects of threads that an answer shows, oldest first."""
+    shown: Iterable[Any] = [body]
+    if body.get("object") == "list":
+        newest_first = exchange.request.query.get("order", "desc") == "desc"
+        shown = reversed(body["data"]) if newest_first else body["data"]
+    elif body.get("object") == "thread.run" and exchange.answer.events is not None:
+        shown = [event["data"] for event in exchange.answer.events]
+    for thing in shown:
+        if isinstance(thing, dict) and str(thing.get("object")).startswith("thread."):
+            yield thing
+
+
+def _richer(told: Json, ended: Json) -> Json:
+    """A message as it is shown now; what only its deltas had of its texts stays."""
+    if len(told["content"]) > len(ended["content"]):
+        return told
+    pairs = zip(told["content"], ended["content"], strict=False)
+    rest = ended["content"][len(told["content"]) :]
+    return {**ended, "content": [*(_fuller(before, part) for before, part in pairs), *rest]}
+
+
+def _fuller(before: Json, part: Json) -> Json:
+    noted = before.get("text", {}).get("annotations") or ()
+    if part["type"] != "text" or len(noted) <= len(part["text"]["annotations"]):
+        return part
+    return {**part, "text": {**part["text"], "annotations": noted}}
+
+
+def _item(message: Json) -> Json:
+    """A message of a thread as an item."""
+    content = [_part(part) for part in message["content"] if part["type"] in ("text", "refusal")]
+    return {"type": "message", "id": message["id"], "role": message["role"], "content": content}
+
+
+def _part(part: Json) -> Json:
+    if part["type"] == "refusal":
+        return dict(part)
+    return {"type": "output_text", "text": part["text"]["value"], "annotations": part["text"].get("annotations") or []}

@@ -1,0 +1,142 @@
+"""The steps of a flow: of each exchange what was new in the request, and what the answer said that was not said before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import dropwhile
+from typing import Any, NamedTuple
+
+from harness.analysis.lanes import LEADING, HandOff, Sent, asks_model
+from harness.api.transcript import conversation_id, input_items
+from harness.core.exchange import Answer, Exchange, Json, Request
+from harness.core.loose_json import mapping, mappings, string
+from harness.core.shorten import error, gist, words
+
+_WHOLE = ("completed", "requires_action")
+"""The statuses of what its items tell alone."""
+
+
+class Step(NamedTuple):
+    """An exchange of a flow, without what its lane had sent or heard before.
+
+    `given` and `said` are items, `ended` says how a response stands that is not whole, `refused` is the error that
+    it ended with, `asked` the method and path of a request that is not `POST /responses`.
+    """
+
+    number: int
+    lane: str
+    given: Sequence[Json]
+    said: Sequence[Json]
+    ended: str = ""
+    refused: str = ""
+    asked: str = ""
+    hand_off: HandOff | None = None
+
+
+def steps(sent: Sequence[Sent]) -> Iterator[Step]:
+    """The steps of exchanges whose lanes are known."""
+    heard: Counter[tuple[str, ...]] = Counter()
+    before: dict[str, Counter[tuple[str, ...]]] = {}
+    told: set[str] = set()
+    for exchange, lane, hand_off in sent:
+        request, answer = exchange.request, exchange.answer
+        given = _given(request)
+        new = given if _is_chained(request) else _new(given, before.get(lane, Counter()) | heard, told)
+        said = [item for item in _said(answer) if _id(item) not in told]
+        asked = "" if asks_model(request) else f"{request.method} {request.path}"
+        yield Step(exchange.number, lane, new, said, _ended(answer), _refused(exchange), asked, hand_off)
+        before[lane] = Counter(map(_mark, given)) if asks_model(request) else before.get(lane, Counter())
+        heard.update(map(_mark, said))
+        told.update(filter(None, map(_id, said)))
+
+
+def is_unanswered(exchange: Exchange) -> bool:
+    """Whether it was the harness that had no answer, so that its user must mend the script."""
+    return error(exchange).get("type") == "harness_error"
+
+
+def line(item: Json) -> str:
+    """An item in one line: its kind and name, the beginning of its text, for a call its `call_id`."""
+    name = ".".join(str(item[part]) for part in ("server_label", "name") if item.get(part))
+    told = gist({**item, "name": name} if item.get("server_label") else item, 60)
+    match item.get("type"):
+        case "mcp_approval_response":
+            return f"{told} {'approved' if item.get('approve') else 'denied'}"
+        case "mcp_approval_request" | "item_reference" | "local_shell_call_output":
+            return f"{told} ({item.get('id')})"
+    return f"{told} ({item['call_id']})" if item.get("name") and item.get("call_id") else told
+
+
+def _given(request: Request) -> list[Json]:
+    """The items of a request without leading instructions, which its lane is known by."""
+    body = mapping(request.body)
+    if request.path.endswith("/messages"):
+        return [body] if body else []
+    if request.path.endswith("/submit_tool_outputs"):
+        outputs = mappings(body.get("tool_outputs"))
+        return [{**one, "type": "function_call_output", "call_id": one.get("tool_call_id")} for one in outputs]
+    more = mappings(body.get("additional_messages")) or mappings(mapping(body.get("thread")).get("messages"))
+    return more or list(dropwhile(lambda item: item.get("role") in LEADING, mappings(input_items(body))))
+
+
+def _is_chained(request: Request) -> bool:
+    body = mapping(request.body)
+    return bool(body.get("previous_response_id") or conversation_id(body))
+
+
+def _new(given: Sequence[Json], known: Counter[tuple[str, ...]], told: set[str]) -> list[Json]:
+    """The items that are not among the known, each of these as often as it is there."""
+    found = []
+    for item in given:
+        mark = _mark(item)
+        known[mark] -= 1
+        if known[mark] < 0 and not (item.get("type") == "item_reference" and item.get("id") in told):
+            found.append(item)
+    return found
+
+
+def _mark(item: Json) -> tuple[str, ...]:
+    """What an item is known again by, however a client has rewritten it: spaces, ids and kinds of parts do not count."""
+    kind = string(item.get("role")) or string(item.get("type"))
+    if kind in ("reasoning", "item_reference") and item.get("id"):
+        return kind, str(item["id"])
+    return kind, str(item.get("name")), str(item.get("call_id")), "".join(words(item).split())
+
+
+def _said(answer: Answer) -> Iterator[Json]:
+    """What the model says in an answer: items of a response, messages and calls of a run, messages of a list."""
+    body = mapping(answer.body)
+    yield from mappings(body.get("output"))
+    messages = [*map(_completed, mappings(list(answer.events or ()))), *mappings(body.get("data"))]
+    yield from (each for each in messages if each.get("object") == "thread.message" and each.get("role") == "assistant")
+    waiting = mapping(mapping(body.get("required_action")).get("submit_tool_outputs")).get("tool_calls")
+    for call in mappings(waiting):
+        yield {**call, **mapping(call.get("function")), "type": "function_call", "call_id": call.get("id")}
+
+
+def _completed(event: Mapping[str, Any]) -> Json:
+    return mapping(event.get("data")) if event.get("event") == "thread.message.completed" else {}
+
+
+def _id(item: Json) -> str:
+    return string(item.get("id"))
+
+
+def _ended(answer: Answer) -> str:
+    if answer.broke:
+        return answer.broke
+    body = mapping(answer.body)
+    status = string(body.get("status"))
+    if body.get("object") not in ("response", "thread.run") or status in _WHOLE:
+        return ""
+    why = mapping(body.get("incomplete_details")).get("reason") or mapping(body.get("error")).get("code")
+    why = why or mapping(body.get("last_error")).get("code")
+    return f"{status} ({why})" if why else status
+
+
+def _refused(exchange: Exchange) -> str:
+    message = error(exchange).get("message")
+    if is_unanswered(exchange):
+        return f"no answer: {message}"
+    return f"refused: {exchange.status} {message}" if exchange.status >= 400 else ""

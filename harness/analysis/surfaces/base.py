@@ -1,0 +1,141 @@
+"""What a client surfaced: the one form in which results of all frameworks are compared with what was said.
+
+A reader is a function of a result that returns a `Surface`, registered for classes by the package and the name of each, so
+no framework is imported. Any other object says what it surfaces by itself:
+
+    def __surfaced__(self): return {"text": self.answer, "annotations": self.sources}
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from harness.core.errors import ConfigError, RegistrationError
+from harness.core.exchange import Json
+from harness.core.replies import total
+
+PARTS = ("text", "annotations", "calls", "reasoning", "usage")
+LISTS = ("annotations", "calls")
+FORMS: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(("text", "reasoning"), (str,)),
+    **dict.fromkeys(LISTS, (list, tuple)),
+    "usage": (Mapping,),
+    **dict.fromkeys(("ids", "kinds"), (list, tuple, set, frozenset)),
+}
+FORM = "A text and reasoning are texts, annotations and calls lists of objects, usage is an object."
+HIDDEN = ("raw_representation",)
+"""Members in which a framework keeps what it was sent, and so no part of what it surfaces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """What a result shows; None stands for what it cannot express.
+
+    `annotations` are objects in any form, `calls` have a `name` and `arguments` (a JSON text or an object), `usage` has
+    numbers of tokens under the names of any API. `ids` are those of responses, runs and messages that it names, `kinds`
+    the kinds of annotation that it can express, None for all.
+    """
+
+    text: str | None = None
+    annotations: Sequence[Json] | None = None
+    calls: Sequence[Json] | None = None
+    reasoning: str | None = None
+    usage: Mapping[str, Any] | None = None
+    ids: frozenset[str] = frozenset()
+    kinds: frozenset[str] | None = None
+
+
+Reader = Callable[[Any], Any]
+"""Returns the surface of a result, or other results that are read in its place."""
+READERS: dict[str, Reader] = {}
+"""Readers by package and class: `agents.RunResult`."""
+JOINERS: dict[str, Callable[[Sequence[Any]], Any]] = {}
+"""What makes one result of the pieces of a stream, by package and class of a piece."""
+
+
+def reads(*classes: str) -> Callable[[Reader], Reader]:
+    """Register a reader for these classes, each named by its top package and its own name."""
+    return _register(READERS, classes)
+
+
+def joins(*classes: str) -> Callable[[Callable[[Sequence[Any]], Any]], Callable[[Sequence[Any]], Any]]:
+    """Register what puts a list of such pieces together; it returns what can be read."""
+    return _register(JOINERS, classes)
+
+
+def _register(table: dict[str, Any], classes: Sequence[str]) -> Callable[[Any], Any]:
+    def register(function: Any) -> Any:
+        if twice := [name for name in classes if name in table]:
+            raise RegistrationError(f"{', '.join(twice)}: there is a reader for it already. Remove one of them.")
+        table.update(dict.fromkeys(classes, function))
+        return function
+
+    return register
+
+
+def found(table: Mapping[str, Any], result: Any) -> Any:
+    """The entry for the class of a result or the nearest of its bases; None when there is none."""
+    for each in type(result).__mro__:
+        name = f"{each.__module__.partition('.')[0]}.{each.__name__.partition('[')[0]}"
+        if name in table:
+            return table[name]
+    return None
+
+
+def own(said: Mapping[str, Any]) -> Surface:
+    """A mapping of the members of `Surface`; another member is a ConfigError."""
+    known = [each.name for each in fields(Surface)]
+    if unknown := [name for name in said if name not in known]:
+        raise ConfigError(f"surfaced(): {unknown[0]!r} is no part of a result. It has {', '.join(PARTS)}.")
+    given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+    for name, value in given.items():
+        inside: Sequence[Any] = value if name in LISTS and isinstance(value, list | tuple) else ()
+        if not isinstance(value, FORMS[name]) or not all(isinstance(one, Mapping) for one in inside):
+            raise ConfigError(f"surfaced(): {name} is {value!r}. {FORM}")
+    return Surface(**given | {name: frozenset(given[name]) for name in ("ids", "kinds") if name in given})
+
+
+def together(surfaces: Iterable[Surface]) -> Surface:
+    """Several results as one: texts and lists one after the other, usage added up."""
+    every = list(surfaces)
+
+    def each(name: str) -> list[Any] | None:
+        return [value for one in every if (value := getattr(one, name)) is not None] or None
+
+    texts, thoughts, usages = each("text"), each("reasoning"), each("usage")
+    notes, calls, kinds = each("annotations"), each("calls"), each("kinds")
+    if any(one.annotations and one.kinds is None for one in every):
+        kinds = None
+    return Surface(
+        text=None if texts is None else "".join(texts),
+        annotations=None if notes is None else [note for some in notes for note in some],
+        calls=None if calls is None else [call for some in calls for call in some],
+        reasoning=None if thoughts is None else "".join(thoughts),
+        usage=None if usages is None else total(usages),
+        ids=frozenset().union(*(one.ids for one in every)),
+        kinds=None if kinds is None else frozenset().union(*kinds),
+    )
+
+
+def plain(thing: Any) -> Any:
+    """An object of a framework as JSON, without what it keeps of the wire; other values as they are."""
+    if isinstance(thing, Mapping):
+        return {name: plain(value) for name, value in thing.items() if name not in HIDDEN and value is not None}
+    if isinstance(thing, list | tuple | set | frozenset):
+        return [plain(value) for value in thing]
+    if thing is None or isinstance(thing, str | int | float | bytes):
+        return thing
+    if hasattr(thing, "model_dump"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return plain(thing.model_dump(mode="json"))
+    return plain(vars(thing)) if hasattr(thing, "__dict__") else str(thing)
+
+
+def get(thing: Any, name: str, default: Any = None) -> Any:
+    """A member of a mapping or an attribute of an object; what is None or not there is the default."""
+    value = thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+    return default if value is None else value

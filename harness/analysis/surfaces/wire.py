@@ -1,0 +1,179 @@
+"""Results that are the API's own JSON, or objects that dump to it: responses, messages of threads, events, completions.
+
+So read: the objects of the `openai` SDK, LiteLLM's, and what a server under test sends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from harness.analysis.read_replies import TOLD
+from harness.analysis.surfaces.base import JOINERS, READERS, Surface, found, own, plain, together
+from harness.core.errors import ConfigError
+from harness.core.exchange import Json
+from harness.core.replies import notes, parts
+
+WHOLE = ("response.completed", "response.incomplete", "response.failed")
+NOTED = "response.output_text.annotation.added"
+HOW = (
+    "Give a text, the result of a framework, a mapping {'text': …, 'annotations': …, 'calls': …, 'reasoning': …, "
+    "'usage': …}, or an object with a `__surfaced__()` that returns one."
+)
+URLS = frozenset({"url_citation"})
+"""The kinds of annotation that a chat completion has."""
+
+
+def read(result: Any) -> Surface:
+    """What a result surfaces; a ConfigError when nobody knows how to read it."""
+    try:
+        return _read(result)
+    except (AttributeError, IndexError, KeyError, TypeError) as problem:
+        raise ConfigError(f"surfaced(): {_named(result)} is not as it is known: {problem!r}. {HOW}") from problem
+
+
+def _named(result: Any) -> str:
+    return f"a {type(result).__module__}.{type(result).__qualname__}"
+
+
+def _read(result: Any) -> Surface:
+    if hasattr(result, "__surfaced__"):
+        return own(result.__surfaced__())
+    if isinstance(result, str):
+        return Surface(text=result)
+    if reader := found(READERS, result):
+        return _checked(reader(result))
+    if isinstance(result, list | tuple):
+        return _listed(result)
+    if isinstance(result, Mapping) and isinstance(result.get("messages"), list):
+        return _listed(result["messages"])
+    if isinstance(result, Mapping) or hasattr(result, "model_dump"):
+        return _mapped(plain(result))
+    raise ConfigError(f"surfaced(): nobody knows how to read {_named(result)}. {HOW}")
+
+
+def _checked(result: Any) -> Surface:
+    """What a reader returns: a surface, or other results that are read in its place."""
+    return result if isinstance(result, Surface) else read(result)
+
+
+def _listed(results: Sequence[Any]) -> Surface:
+    """The pieces of a stream put together, else several results one after the other."""
+    if not results:
+        return Surface(text="")
+    if all(isinstance(one, str) for one in results):
+        return Surface(text="".join(results))
+    if joiner := found(JOINERS, results[0]):
+        return _checked(joiner(results))
+    wire = [plain(one) for one in results if isinstance(one, Mapping) or hasattr(one, "model_dump")]
+    if wire and len(wire) == len(results) and _is_event(wire[0]):
+        return _events(wire)
+    return together(read(one) for one in results)
+
+
+def _is_event(thing: Any) -> bool:
+    kind = thing.get("event") or thing.get("type") or thing.get("object")
+    return str(kind).startswith(("response.", "thread.", "chat.completion.chunk")) and thing.get("role") is None
+
+
+def _mapped(thing: Json) -> Surface:
+    kind = thing.get("object")
+    if kind == "response":
+        return _response(thing)
+    if kind == "thread.message":
+        return _message(thing)
+    if "choices" in thing:
+        return _completion(thing)
+    if kind == "list" and isinstance(thing.get("data"), list):
+        return _listed([one for one in reversed(thing["data"]) if one.get("role") != "user"])
+    if thing.get("type") in (*TOLD["messages"], *TOLD["calls"], *TOLD["reasoning"]):
+        return items([thing])
+    return own(thing)
+
+
+def _response(response: Json) -> Surface:
+    shown = items(response.get("output") or ())
+    return together([shown, Surface(usage=response.get("usage"), ids=frozenset({response.get("id") or ""}))])
+
+
+def items(output: Iterable[Any]) -> Surface:
+    """What the items of a response show."""
+    told = [plain(item) for item in output]
+    messages = [item for item in told if item.get("type") == "message" and item.get("role", "assistant") == "assistant"]
+    thoughts = [item for item in told if item.get("type") == "reasoning"]
+    return Surface(
+        text="".join(text for item in messages for text, _ in parts(item)),
+        annotations=[note for item in messages for note in notes(item)],
+        calls=[item for item in told if item.get("type") in TOLD["calls"]],
+        reasoning="".join(text for item in thoughts for text, _ in parts(item)),
+    )
+
+
+def _message(message: Json) -> Surface:
+    """A message of a thread; those of users show nothing."""
+    if message.get("role") == "user":
+        return Surface(text="")
+    content = message.get("content") or ()
+    texts = [part["text"] for part in content if part.get("type") == "text"]
+    refused = [part["refusal"] for part in content if part.get("type") == "refusal"]
+    cited = [note for text in texts for note in text.get("annotations") or ()]
+    ids = frozenset({message.get("id") or ""})
+    return Surface(text="".join([*(text.get("value") or "" for text in texts), *refused]), annotations=cited, ids=ids)
+
+
+def _completion(thing: Json) -> Surface:
+    message = thing["choices"][0].get("message") or {}
+    return Surface(
+        text=message.get("content") or message.get("refusal") or "",
+        annotations=message.get("annotations") or [],
+        calls=[call.get("function") or call.get("custom") or call for call in message.get("tool_calls") or ()],
+        reasoning=message.get("reasoning_content"),
+        usage=thing.get("usage"),
+        ids=frozenset({thing.get("id") or ""}),
+        kinds=URLS,
+    )
+
+
+def _events(events: Sequence[Json]) -> Surface:
+    if "event" in events[0]:
+        return _thread_events(events)
+    if events[0].get("object") == "chat.completion.chunk":
+        return _chunks(events)
+    deltas = [event["delta"] for event in events if event["type"] == "response.output_text.delta"]
+    cited = [event["annotation"] for event in events if event["type"] == NOTED]
+    done = items(event["item"] for event in events if event["type"] == "response.output_item.done")
+    ended = [event["response"] for event in events if event["type"] in WHOLE]
+    return Surface(
+        text="".join(deltas) if deltas else done.text,
+        annotations=cited or done.annotations,
+        calls=done.calls,
+        reasoning=done.reasoning,
+        usage=together(Surface(usage=response.get("usage")) for response in ended).usage,
+        ids=frozenset(response.get("id") or "" for response in ended),
+    )
+
+
+def _thread_events(events: Sequence[Json]) -> Surface:
+    deltas = [event["data"]["delta"] for event in events if event["event"] == "thread.message.delta"]
+    told = _message({"content": [part for delta in deltas for part in delta.get("content") or ()]})
+    whole = [_message(event["data"]) for event in events if event["event"] == "thread.message.completed"]
+    ended = together(whole)
+    return Surface(text=told.text or ended.text or "", annotations=told.annotations or ended.annotations, ids=ended.ids)
+
+
+def _chunks(chunks: Sequence[Json]) -> Surface:
+    deltas = [choice.get("delta") or {} for chunk in chunks for choice in chunk.get("choices") or ()]
+    calls: dict[int, Json] = {}
+    for call in (call for delta in deltas for call in delta.get("tool_calls") or ()):
+        known, more = calls.setdefault(call["index"], {"name": "", "arguments": ""}), call.get("function") or {}
+        known |= {name: known[name] + (more.get(name) or "") for name in known}
+    thoughts = [delta["reasoning_content"] for delta in deltas if delta.get("reasoning_content")]
+    return Surface(
+        text="".join(delta.get("content") or "" for delta in deltas),
+        annotations=[note for delta in deltas for note in delta.get("annotations") or ()],
+        calls=list(calls.values()),
+        reasoning="".join(thoughts) if thoughts else None,
+        usage=next((chunk["usage"] for chunk in reversed(chunks) if chunk.get("usage")), None),
+        ids=frozenset(chunk.get("id") or "" for chunk in chunks),
+        kinds=URLS,
+    )

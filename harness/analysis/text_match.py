@@ -1,0 +1,79 @@
+"""Whether a text is made of messages that were said, and how it differs from them when it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from harness.core.exchange import Json
+from harness.core.replies import Said, parts
+from harness.core.shorten import quoted
+
+STEPS = 10_000
+"""How many beginnings of a text are tried."""
+
+
+class Told(NamedTuple):
+    """A message that was said: by what, and whether it was the last of it."""
+
+    said: Said
+    message: Json
+    last: bool
+
+
+def text_of(told: Told) -> str:
+    """What a message says."""
+    return "".join(text for text, _ in parts(told.message))
+
+
+def assemble(text: str, told: Sequence[Told], whole: Callable[[Sequence[Told]], bool]) -> list[Told] | None:
+    """The messages, each at most once, that a text is made of; of several ways the one with the first of them."""
+    waiting, steps = [(text.strip(), tuple[int, ...]())], 0
+    while waiting and steps < STEPS:
+        rest, used = waiting.pop()
+        if not rest and whole([told[place] for place in used]):
+            return [told[place] for place in used]
+        steps += 1
+        taken = frozenset(used)
+        after = [(place, _after(rest, parts(each.message))) for place, each in enumerate(told) if place not in taken]
+        waiting += [(left, (*used, place)) for place, left in reversed(after) if left is not None]
+    return None
+
+
+def _after(text: str, told: Sequence[tuple[str, bool]]) -> str | None:
+    """What follows a message at the beginning of a text; None when it does not begin with it."""
+    rest = text
+    for part, optional in told:
+        if rest.startswith(part.strip()):
+            rest = rest[len(part.strip()) :].lstrip()
+        elif not optional:
+            return None
+    return rest if rest != text else None
+
+
+def akin(said: str, shown: str) -> bool:
+    """Whether one text may have become the other."""
+    said, shown = _dense(said), _dense(shown)
+    return said in shown or shown in said or said[:8] == shown[:8]
+
+
+def _dense(text: str) -> str:
+    return "".join(text.split())
+
+
+def differs(what: str, shown: str, said: str) -> str:
+    """How a text differs from what was said."""
+    dense, wanted = _dense(shown), _dense(said)
+    if not dense:
+        return f"{what} lost: {quoted(said)} is not in the result"
+    if (times := dense.count(wanted)) > 1:
+        return f"{what} doubled: {quoted(said)} is {times} times in the result: {quoted(shown, 200)}"
+    end = "first" if wanted.startswith(dense) else "last" if wanted.endswith(dense) else ""
+    if end and wanted != dense:
+        return f"{what} truncated: the result has the {end} {len(shown)} of {len(said)} characters of {quoted(said)}"
+    if times and wanted != dense:
+        return f"{what} changed: the result has more than {quoted(said)}: {quoted(shown, 200)}"
+    if not akin(said, shown):
+        return f"{what} lost: {quoted(said)} is not in the result, which is {quoted(shown)}"
+    at = next((place for place, (one, other) in enumerate(zip(said, shown, strict=False)) if one != other), len(said))
+    return f"{what} changed at character {at}: said was {quoted(said[at:])}, the result has {quoted(shown[at:])}"

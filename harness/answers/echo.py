@@ -1,0 +1,225 @@
+"""How a response repeats what its request asked for: tools with their defaults, formats closed, reasoning settled.
+
+Read from recorded answers of 2026-06 to 2026-10; where they changed, as the newest are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from harness.api.models import Model
+from harness.api.strict_schema import closed, of_function
+from harness.api.tools import declared, loaded, plain
+from harness.core.exchange import Json
+
+
+def echoes(body: Json, family: Model, items: Sequence[Json]) -> Json:
+    """What a response repeats of its request, so far as it asks for anything; `items` are all that the model reads."""
+    made = {name: echo(value) for name, value in body.items() if value is not None and (echo := _ECHOES.get(name))}
+    if tools := _tools(body, items):
+        made["tools"] = tools
+    if asked := body.get("reasoning"):
+        made["reasoning"] = reasoning(family, asked)
+    return made
+
+
+def reasoning(family: Model, asked: Json) -> Json:
+    """How the model reasons; of one that does not, nothing is said."""
+    if family.turns is None:
+        return {"context": None, "effort": None, "summary": None}
+    summary = asked.get("summary")
+    return {
+        "context": asked.get("context") or family.turns,
+        "effort": asked.get("effort") or family.effort,
+        "mode": asked.get("mode") or "standard",
+        "summary": "detailed" if summary == "auto" else summary,
+    }
+
+
+def text(asked: Json) -> Json:
+    """How the answer is written: plainly unless asked otherwise."""
+    format = asked.get("format") or {"type": "text"}
+    return {
+        "format": _format(format) if format.get("type") == "json_schema" else format,
+        "verbosity": asked.get("verbosity") or "medium",
+    }
+
+
+def _format(asked: Json) -> Json:
+    strict = asked.get("strict")
+    return {
+        "type": "json_schema",
+        "description": asked.get("description"),
+        "name": asked.get("name"),
+        "schema": {name: value for name, value in (asked.get("schema") or {}).items() if name != "$schema"},
+        "strict": True if strict is None else strict,
+    }
+
+
+_LAST = {"tool_search": 1, "namespace": 2}
+"""What stands behind the other tools, which keep their order."""
+
+
+def _tools(body: Json, items: Sequence[Json]) -> list[Json]:
+    tools = declared(body)
+    spaces = _found(tools, items)
+    if not tools and not spaces:
+        return []
+    rest = [tool for tool in tools if not (tool.get("defer_loading") and tool.get("name") in spaces)]
+    return sorted(map(_tool, [*rest, *spaces.values()]), key=lambda tool: _LAST.get(tool["type"], 0))
+
+
+def _found(tools: Sequence[Json], items: Sequence[Json]) -> dict[str, Json]:
+    """What searches have loaded that is not declared anyway, as namespaces by name."""
+    searches = [item for item in items if item.get("type") == "tool_search_output"]
+    if not searches:
+        return {}
+    known = plain(tools) | {tool["name"] for tool in tools if tool["type"] == "namespace"}
+    spaces = {name: space for item in searches for name, space in loaded(item, tools).items()}
+    return {name: space for name, space in spaces.items() if name not in known}
+
+
+def _tool(tool: Json) -> Json:
+    return _NORMAL.get(tool["type"], dict)(tool)
+
+
+def _function(tool: Json) -> Json:
+    parameters, strict = tool.get("parameters"), tool.get("strict")
+    if parameters == {}:
+        parameters = {"type": "object", "properties": {}}
+    if strict is None and isinstance(parameters, dict):
+        closes = closed(parameters)
+        strict = not any(of_function(closes, strict=True))
+        parameters = closes if strict else parameters
+    return {
+        "type": "function",
+        "description": tool.get("description") or None,
+        "name": tool["name"],
+        "output_schema": tool.get("output_schema"),
+        "parameters": parameters,
+        "strict": True if strict is None else strict,
+        **{name: tool[name] for name in ("defer_loading", "async", "allowed_callers") if name in tool},
+    }
+
+
+def _namespace(tool: Json) -> Json:
+    return {**tool, "tools": [_tool(one) for one in tool["tools"]]}
+
+
+def _custom(tool: Json) -> Json:
+    return {**tool, "format": tool.get("format") or {"type": "text"}}
+
+
+def _tool_search(tool: Json) -> Json:
+    return {"description": None, "parameters": None, **tool}
+
+
+def _file_search(tool: Json) -> Json:
+    ranking = {"ranker": "auto", "score_threshold": 0.0, **(tool.get("ranking_options") or {})}
+    return {"filters": None, "max_num_results": 20, **tool, "ranking_options": ranking}
+
+
+_NOWHERE: Json = {"type": "approximate", "city": None, "country": None, "region": None, "timezone": None}
+
+
+def _search(tool: Json) -> Json:
+    where = tool.get("user_location") or {"country": "US"}
+    searching = {"search_content_types": ["text"], "search_context_size": "medium"}
+    return {**searching, **tool, "user_location": {**_NOWHERE, **where}}
+
+
+def _web_search(tool: Json) -> Json:
+    return {"return_token_budget": "default", **_search(tool)}
+
+
+def _image_generation(tool: Json) -> Json:
+    asked = {name: value for name, value in tool.items() if name not in _UNSAID}
+    automatic = dict.fromkeys(("background", "moderation", "quality", "size"), "auto")
+    return {**automatic, "n": 1, "output_compression": 100, "output_format": "png", **asked}
+
+
+_UNSAID = ("action", "input_fidelity", "input_image_mask", "partial_images")
+"""What an image generation tool is asked for and its echo leaves out."""
+
+
+def _mcp(tool: Json) -> Json:
+    defaults = {"allowed_tools": None, "headers": None, "require_approval": "always", "server_description": None}
+    here = {"server_url": None} if tool.get("connector_id") else {}
+    made = {**defaults, **here, **tool, "headers": dict.fromkeys(tool.get("headers") or {}, "<redacted>") or None}
+    if isinstance(allowed := tool.get("allowed_tools"), dict):
+        made["allowed_tools"] = _chosen(allowed)
+    if isinstance(approval := tool.get("require_approval"), dict):
+        made["require_approval"] = {
+            name: approval.get(name) and _chosen(approval[name]) for name in ("always", "never")
+        }
+    return made
+
+
+def _chosen(tools: Json) -> Json:
+    return {"read_only": None, **tools}
+
+
+_NORMAL: Mapping[str, Callable[[Json], Json]] = {
+    "custom": _custom,
+    "function": _function,
+    "namespace": _namespace,
+    "tool_search": _tool_search,
+    "file_search": _file_search,
+    "image_generation": _image_generation,
+    "mcp": _mcp,
+    **dict.fromkeys(("web_search", "web_search_2025_08_26"), _web_search),
+    **dict.fromkeys(("web_search_preview", "web_search_preview_2025_03_11"), _search),
+}
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _prompt(asked: Json) -> Json:
+    """A prompt template: the newest version is taken for the first, whatever is there."""
+    return {"id": asked["id"], "variables": asked.get("variables") or {}, "version": asked.get("version") or "1"}
+
+
+def _cached(asked: Json) -> Json:
+    return {"mode": "implicit", "ttl": "30m", **asked}
+
+
+def _moderated(asked: Json) -> Json:
+    """What the moderation that was asked for says of the input and the output: nothing against either."""
+    verdict: Json = {"categories": {}, "category_applied_input_types": {}, "category_scores": {}, "flagged": False}
+    said = {"type": "moderation_result", **verdict, "model": asked["model"]}
+    return {"input": said, "output": said}
+
+
+_ECHOES: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("frequency_penalty", "presence_penalty", "temperature", "top_p"), float),
+    **dict.fromkeys(
+        (
+            "access_programs",
+            "background",
+            "instructions",
+            "max_output_tokens",
+            "max_tool_calls",
+            "metadata",
+            "parallel_tool_calls",
+            "previous_response_id",
+            "prompt_cache_key",
+            "prompt_cache_retention",
+            "safety_identifier",
+            "service_tier",
+            "store",
+            "tool_choice",
+            "top_logprobs",
+            "truncation",
+            "user",
+        ),
+        _same,
+    ),
+    "moderation": _moderated,
+    "prompt": _prompt,
+    "prompt_cache_options": _cached,
+    "text": text,
+}
+"""The members of a request that its response repeats, and how."""

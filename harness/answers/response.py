@@ -1,0 +1,178 @@
+"""The response object: the full field set of 2026-10 with its defaults, echoing what the request asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from harness.answers.echo import echoes, reasoning, text
+from harness.api.models import Model, model
+from harness.api.transcript import input_items
+from harness.contract.check import conform
+from harness.core.exchange import Finding, Json
+from harness.core.ids import Ids
+from harness.ending import DONE, Ending
+from harness.items.kind import Item, finish
+
+TOOL_USAGE: Json = {
+    "image_gen": {
+        "input_tokens": 0,
+        "input_tokens_details": {"image_tokens": 0, "text_tokens": 0},
+        "output_tokens": 0,
+        "output_tokens_details": {"image_tokens": 0, "text_tokens": 0},
+        "total_tokens": 0,
+    },
+    "web_search": {"num_requests": 0},
+}
+
+
+_TIERS: Mapping[str, str] = {"auto": "default", "fast": "priority"}
+"""The tier that a response has been given, by the one it was asked for; of all others it is the same."""
+
+OF_PROMPTS = "gpt-4.1"
+"""The model of a request that leaves it to its prompt template."""
+
+
+def skeleton(
+    body: Json, id: str, created_at: int, *, conversation: str | None = None, items: Sequence[Json] | None = None
+) -> Json:
+    """A response as `response.created` carries it: in progress, nothing said yet; times are unix seconds.
+
+    `items` are all that the model reads, the request's own input unless given.
+    """
+    family = model(body.get("model") or OF_PROMPTS)
+    read = input_items(body) if items is None else items
+    made = {**_blank(family), "id": id, "created_at": created_at, **echoes(body, family, read)}
+    if conversation:
+        made["conversation"] = {"id": conversation}
+    return made
+
+
+@lru_cache(maxsize=64)
+def _blank(family: Model) -> Json:
+    """What a response of a model says of everything that was not asked for; shared, so never changed."""
+    return {
+        "id": "",
+        "object": "response",
+        "created_at": 0,
+        "status": "in_progress",
+        "access_programs": None,
+        "background": False,
+        "completed_at": None,
+        "error": None,
+        "frequency_penalty": 0.0,
+        "incomplete_details": None,
+        "instructions": None,
+        "max_output_tokens": None,
+        "max_tool_calls": None,
+        "model": family.snapshot,
+        "moderation": None,
+        "output": [],
+        "parallel_tool_calls": True,
+        "presence_penalty": 0.0,
+        "previous_response_id": None,
+        "prompt_cache_key": None,
+        "prompt_cache_retention": family.retention,
+        "reasoning": reasoning(family, {}),
+        "safety_identifier": None,
+        "service_tier": "auto",
+        "store": True,
+        "temperature": 1.0,
+        "text": text({}),
+        "tool_choice": "auto",
+        "tool_usage": TOOL_USAGE,
+        "tools": [],
+        "top_logprobs": 0,
+        "top_p": family.top_p,
+        "truncation": "disabled",
+        "usage": None,
+        "user": None,
+        "metadata": {},
+    }
+
+
+def finish_with(started: Json, output: Sequence[Json], usage: Json, now: int, ending: Ending = DONE) -> Json:
+    """The response at its end: `started` itself, which nobody else holds, with what was said.
+
+    Recorded: one that failed has no usage, and its tier is still the one asked for.
+    """
+    tier = started["service_tier"]
+    started["status"] = ending.status
+    started["completed_at"] = now if ending.status == "completed" else None
+    started["output"] = list(output)
+    started["tool_usage"] = _used(output)
+    if ending.status != "failed":
+        started["service_tier"] = _TIERS.get(tier, tier)
+        started["usage"] = usage
+    started.update(ending.members)
+    return started
+
+
+def _used(output: Sequence[Json]) -> Json:
+    """What the tools the API runs have used: a search of the web counts once, whatever it looks for."""
+    calls = [item.get("action") or {} for item in output if item["type"] == "web_search_call"]
+    if not calls:
+        return TOOL_USAGE
+    return {**TOOL_USAGE, "web_search": {"num_requests": sum(action.get("type") == "search" for action in calls)}}
+
+
+def billed(response: Json) -> Json:
+    """A response as JSON shows it at its end: with who pays. Recorded: never in a stream, nor while it is under way."""
+    ended = response["status"] in ("completed", "incomplete")
+    return {**response, "billing": {"payer": "developer"}} if ended else response
+
+
+def departure(item: Item) -> Finding | None:
+    """Where an item is none the API could give, judged inside an otherwise plain response; None when it could."""
+    said = finish(item, Ids("departure"), "resp_0", 0)
+    return conform("Response", {**_blank(model("gpt-4.1")), "id": "resp_0", "output": [said]})
+
+
+_PARTS: Mapping[str, Json] = {
+    "output_text": {"annotations": [], "logprobs": []},
+    "input_file": {"file_id": None},
+    "input_image": {"detail": "auto", "file_id": None, "image_url": None},
+}
+"""The members a part has in a list although the client may leave them out."""
+
+_WITH_STATUS = frozenset(
+    f"{name}{end}"
+    for name in ("apply_patch", "computer", "custom_tool", "function", "shell", "tool_search")
+    for end in ("_call", "_call_output", "_output")
+) | {"code_interpreter_call", "file_search_call", "image_generation_call", "local_shell_call", "web_search_call"}
+"""The kinds of items that have a status in a list although the client may leave it out."""
+
+
+def listed_input(body: Json) -> list[Json]:
+    """The request's own input as `GET …/input_items` shows it: typed items, strings as parts; ids are given later."""
+    return [_listed(item) for item in input_items(body)]
+
+
+def _listed(item: Json) -> Json:
+    if item.get("role") is None or item.get("type", "message") != "message":
+        return _listed_other(item)
+    content = item["content"]
+    kind = "output_text" if item["role"] == "assistant" else "input_text"
+    parts = _parts([{"type": kind, "text": content}] if isinstance(content, str) else content)
+    phase = {"phase": item["phase"]} if item.get("phase") else {}
+    base: Json = {"type": "message", "status": "completed", "content": parts, "role": item["role"], **phase}
+    return {"id": item["id"], **base} if item.get("id") else base
+
+
+def _listed_other(item: Json) -> Json:
+    listed = {**item, "status": item.get("status") or "completed"} if item.get("type") in _WITH_STATUS else dict(item)
+    if isinstance(item.get("output"), list):
+        listed["output"] = _parts(item["output"])
+    return listed
+
+
+def _parts(parts: Sequence[Json]) -> list[Json]:
+    """Parts with the members that a list always shows; what the client gave as null is one it left out."""
+    return [
+        {**_PARTS.get(part.get("type", ""), {}), **(_without_nulls(part) if None in part.values() else part)}
+        for part in parts
+    ]
+
+
+def _without_nulls(part: Json) -> Json:
+    return {name: said for name, said in part.items() if said is not None}

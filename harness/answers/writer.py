@@ -1,0 +1,271 @@
+"""How the events of a response are written, one after the other; `harness.answers.reader` is its counterpart.
+
+Members stand in the order of the API's newer serialiser: `type`, then by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import accumulate, chain, count, repeat
+from json.encoder import encode_basestring as quoted
+from typing import overload
+from zlib import crc32
+
+import orjson
+
+from harness.core.exchange import Json
+from harness.core.ids import ALPHANUMERIC
+from harness.ending import failure
+from harness.items.kind import kind
+from harness.items.stream_grammar import Deltas, blanked
+
+TOKEN = re.compile(r" ?[^\W\d_]{1,16}|\d{1,3}| ?(?:[^\w\s]|_){1,16}|\s+")
+"""What a text without exact deltas is cut into; every character belongs to one of the four."""
+
+SEARCH = "web_search_call"
+"""Recorded: a model that does not reason announces the type of its action, one that reasons nothing of it."""
+
+_NOISE_SIZE = 4096
+_NOISE = b"".join(blake2b(b"%d" % n).digest() for n in range(_NOISE_SIZE // 64 + 1)).translate(ALPHANUMERIC).decode()
+
+
+@lru_cache(maxsize=256)
+def cut(text: str) -> tuple[str, ...]:
+    """A text in pieces about as long as a model's tokens; joined they are the text."""
+    return tuple(TOKEN.findall(text))
+
+
+def frame(event: Json) -> bytes:
+    """An event as a server-sent event, in UTF-8; one of the Assistants API has its name beside its data."""
+    if "event" in event:
+        data = event["data"]
+        said = data.encode() if isinstance(data, str) else orjson.dumps(data)
+        return b"event: %b\ndata: %b\n\n" % (event["event"].encode(), said)
+    return b"event: %b\ndata: %b\n\n" % (event["type"].encode(), orjson.dumps(event))
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Deltas that differ in nothing but their text, padding and number: `frame` is the event they share.
+
+    Kept as it is until somebody looks, because a stream is mostly deltas: as bytes it costs a third of its events.
+    """
+
+    frame: Json
+    pieces: Sequence[str]
+    start: int
+    seed: int
+
+    def __iter__(self) -> Iterator[Json]:
+        padded = "obfuscation" in self.frame
+        for number, piece, padding in zip(count(self.start), self.pieces, self._paddings(), strict=False):
+            own = {"obfuscation": padding} if padded else {}
+            yield {**self.frame, "delta": piece, "sequence_number": number, **own}
+
+    def wire(self) -> bytes:
+        """The run as server-sent events."""
+        padded = "obfuscation" in self.frame
+        marks = {"delta": "\0delta", "sequence_number": "\0number"} | ({"obfuscation": "\0padding"} if padded else {})
+        before, rest = frame({**self.frame, **marks}).decode().split('"\\u0000delta"')
+        between, rest = rest.split("\\u0000padding") if padded else ("", rest)
+        inner, after = rest.split('"\\u0000number"')
+        paddings = self._paddings() if padded else repeat("")
+        told = zip(map(quoted, self.pieces), paddings, count(self.start), strict=False)
+        return "".join(
+            [f"{before}{piece}{between}{padding}{inner}{number}{after}" for piece, padding, number in told]
+        ).encode()
+
+    def _paddings(self) -> list[str]:
+        places = count(self.seed + self.start * 61, 61)
+        return [
+            _NOISE[(at := place % _NOISE_SIZE) : at + -len(piece) % 16]
+            for place, piece in zip(places, self.pieces, strict=False)
+        ]
+
+
+class Events(Sequence[Json]):
+    """The events of a stream, in order; `parts` are single events and runs of deltas."""
+
+    def __init__(self) -> None:
+        self.parts: list[Json | Run] = []
+        self._count = 0
+
+    def add(self, part: Json | Run, number: int = 1) -> None:
+        """One more event, or a run of `number`."""
+        self.parts.append(part)
+        self._count += number
+
+    def cut(self, start: int) -> None:
+        """Drop what follows the last run of deltas, but no part before `start`."""
+        while len(self.parts) > start and not isinstance(self.parts[-1], Run):
+            self.parts.pop()
+            self._count -= 1
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Json]:
+        return chain.from_iterable(part if isinstance(part, Run) else (part,) for part in self.parts)
+
+    @overload
+    def __getitem__(self, index: int) -> Json: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Json]: ...
+    def __getitem__(self, index: int | slice) -> Json | list[Json]:
+        return list(self)[index]
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == (list(other) if isinstance(other, Events) else other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Writer:
+    """The pen that writes `events`."""
+
+    def __init__(self, obfuscate: bool) -> None:
+        self.events = Events()
+        self._obfuscate = obfuscate
+        self._stamp: Json = {}
+        self._deltas: Deltas = {}
+        self._seed = 0
+        self._reasons = False
+
+    def opening(self, response: Json, background: bool) -> None:
+        """The response as it was before anything was said."""
+        self._reasons = (response.get("reasoning") or {}).get("effort") is not None
+        # The final tier of a request that asked for none is "default"; it starts as "auto".
+        tier = response.get("service_tier")
+        blank: Json = {
+            "completed_at": None,
+            "content_filters": None,
+            "error": None,
+            "incomplete_details": None,
+            "moderation": None,
+            "output": [],
+            "service_tier": "auto" if tier == "default" else tier,
+            "usage": None,
+        }
+        running = blanked(response, {**blank, "status": "in_progress"})
+        created = {**running, "status": "queued"} if background else running
+        self._append("response.created", {"response": created})
+        if background:
+            self._append("response.queued", {"response": created})
+        self._append("response.in_progress", {"response": running})
+
+    def item(self, index: int, wire: Json, deltas: Deltas, left_open: bool = False) -> None:
+        """One item: announced, told by its kind's words, done; one `left_open` ends with its last delta."""
+        declared = kind(wire["type"])
+        announced = declared.announced(wire)
+        if wire["type"] == SEARCH and not self._reasons and (action := wire.get("action")):
+            announced["action"] = {"type": action["type"]}
+        self._append("response.output_item.added", {"item": announced, "output_index": index})
+        self._stamp = declared.stamp(wire, index)
+        self._deltas = deltas
+        self._seed = crc32(wire["id"].encode())
+        start = len(self.events.parts)
+        for word in declared.words:
+            word.tell(wire, self, {})
+        if left_open:
+            return self.events.cut(start)
+        self._append("response.output_item.done", {"item": wire, "output_index": index})
+        return None
+
+    def closing(self, response: Json) -> None:
+        """The error if there is one, then the response as it ended."""
+        if error := response.get("error"):
+            told = failure(error)
+            self._append(
+                "error", {"error": {"type": told.type, "code": told.code, "message": told.message, "param": told.param}}
+            )
+        self._append(f"response.{response['status']}", {"response": response})
+
+    def put(self, name: str, members: Json) -> None:
+        """One event of the item at hand."""
+        self._append(f"response.{name}", {**members, **self._stamp})
+
+    def passed(self, name: str, place: Json) -> None:
+        """Nothing is written."""
+
+    def run(self, stem: str, place: Json, text: str) -> None:
+        """The deltas of a text."""
+        self._grow(self._frame(stem, place), self._pieces(stem, place, text))
+
+    def cited(self, stem: str, place: Json, part: Json) -> None:
+        """The deltas of a text, each with its logprobs, and each annotation after the delta that covers its end."""
+        entries, notes, text = part.get("logprobs", ()), part["annotations"], part["text"]
+        pieces = self._pieces(stem, place, text, [entry["token"] for entry in entries])
+        frame = self._frame(stem, {**place, "logprobs": []})
+        if not entries and not notes:
+            return self._grow(frame, pieces)
+        shares = _shares(entries, pieces)
+        waiting = list(enumerate(notes))
+        for piece, end in zip(pieces, accumulate(map(len, pieces)), strict=True):
+            self._grow({**frame, "logprobs": next(shares)}, [piece])
+            while waiting and _end(waiting[0][1], text) <= end:
+                self._annotate(stem, place, *waiting.pop(0))
+        for index, note in waiting:
+            self._annotate(stem, place, index, note)
+        return None
+
+    def printed(self, stem: str, place: Json, texts: Mapping[str, str]) -> None:
+        """One delta for each text."""
+        for name, text in texts.items():
+            self.put(f"{stem}.delta", {**place, "delta": {name: text}})
+
+    def shown(self, stem: str, members: Json, image: str | None) -> None:
+        """The images that the item says, else the finished one alone."""
+        images = self._deltas.get((stem, 0), () if image is None else (image,))
+        for number, each in enumerate(images):
+            self.put(stem, {**members, "partial_image_b64": each, "partial_image_index": number})
+
+    def _annotate(self, stem: str, place: Json, index: int, note: Json) -> None:
+        self.put(f"{stem}.annotation.added", {**place, "annotation": note, "annotation_index": index})
+
+    def _pieces(self, stem: str, place: Json, text: str, tokens: Sequence[str] = ()) -> Sequence[str]:
+        exact = self._deltas.get((stem, next(iter(place.values()), 0)), tokens)
+        whole = "".join(exact)
+        if whole == text:
+            return exact
+        return _clipped(exact, len(text)) if exact and whole.startswith(text) else cut(text)
+
+    def _frame(self, stem: str, members: Json) -> Json:
+        padding = {"obfuscation": ""} if self._obfuscate else {}
+        own = {**members, **padding, **self._stamp, "delta": "", "sequence_number": 0}
+        return {"type": f"response.{stem}.delta", **dict(sorted(own.items()))}
+
+    def _grow(self, frame: Json, pieces: Sequence[str]) -> None:
+        self.events.add(Run(frame, pieces, len(self.events), self._seed), len(pieces))
+
+    def _append(self, name: str, members: Json) -> None:
+        members["sequence_number"] = len(self.events)
+        self.events.add({"type": name, **{key: members[key] for key in _by_name(tuple(members))}})
+
+
+@lru_cache(maxsize=256)
+def _by_name(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(names))
+
+
+def _shares(entries: Sequence[Json], pieces: Sequence[str]) -> Iterator[list[Json]]:
+    """The logprobs entries of each piece: those whose token ends in it, the last piece takes the rest."""
+    ends = accumulate(len(entry["token"]) for entry in entries)
+    left = list(zip(ends, entries, strict=True))
+    for number, end in enumerate(accumulate(map(len, pieces)), 1):
+        count = len(left) if number == len(pieces) else sum(1 for own, _ in left if own <= end)
+        yield [entry for _, entry in left[:count]]
+        del left[:count]
+
+
+def _end(note: Json, text: str) -> int:
+    # Recorded: a citation of no text at all (0 to 0) comes last.
+    return note.get("end_index", note.get("index")) or len(text) + 1
+
+
+def _clipped(pieces: Sequence[str], length: int) -> list[str]:
+    starts = chain((0,), accumulate(map(len, pieces)))
+    return [piece[: length - start] for piece, start in zip(pieces, starts, strict=False) if start < length]

@@ -1,0 +1,122 @@
+"""From the bytes of a body and the texts of a query to JSON, with the faults of the transport the API names.
+
+Duplicate names, invalid UTF-8 and anything that is not JSON (NaN included) are errors of the body as a whole.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+import orjson
+
+from harness.core.exchange import Fault, Json
+
+DEEPEST = 200
+"""Nesting beyond which a body counts as unparseable; the API's own limit is not known."""
+
+_INTEGER = re.compile(r"-?[0-9]{1,300}")
+_BOOLEANS = {"true": True, "false": False}
+
+
+def parse(raw: bytes) -> tuple[Any, Fault | None]:
+    """The JSON value of a body, or the fault it has; an empty body and `null` count as `{}`."""
+    if not raw:
+        return {}, None
+    try:
+        value = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return None, Fault("syntax" if _is_unicode(raw) else "unicode")
+    if raw.count(b"[") + raw.count(b"{") > DEEPEST and _depth(value) > DEEPEST:
+        return None, Fault("syntax")
+    if twice := duplicate(raw, value):
+        return None, twice
+    return ({} if value is None else value), None
+
+
+def _depth(value: Any) -> int:
+    level, deepest = [value], 0
+    while level := [inner for one in level for inner in _inside(one)]:
+        deepest += 1
+    return deepest
+
+
+def _inside(value: Any) -> list[Any]:
+    return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+
+
+def _is_unicode(raw: bytes) -> bool:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def members(value: Any) -> int:
+    """How many object members a parsed value has, at all depths; iterative, so that depth cannot hurt."""
+    count, found = 0, [value]
+    for one in found:
+        if type(one) is dict:
+            count += len(one)
+            found += one.values()
+        elif type(one) is list:
+            found += one
+    return count
+
+
+def duplicate(raw: bytes, value: Any) -> Fault | None:
+    """The first duplicate name of a body; a second, slower parse looks for it when a count cannot rule one out."""
+    names = raw.count(b'":') - raw.count(b'\\":')
+    if names == members(value) and not _unusual(raw):
+        return None
+    return _search(json.loads(raw, object_pairs_hook=tuple, parse_int=len), ())
+
+
+def _unusual(raw: bytes) -> bool:
+    """Whether a count of `":` may be no count of names: a name ends in a backslash, or white space precedes a colon."""
+    return b'\\\\":' in raw or b" :" in raw or b"\n:" in raw or b"\t:" in raw or b"\r:" in raw
+
+
+def _search(value: Any, path: tuple[str, ...]) -> Fault | None:
+    """Objects come as tuples of pairs, to see the names a dict would merge; array indices are not part of a path."""
+    if isinstance(value, list):
+        return next((found for one in value if (found := _search(one, path))), None)
+    if not isinstance(value, tuple):
+        return None
+    seen: set[str] = set()
+    for name, inner in value:
+        if name in seen:
+            return Fault("duplicate", name, ".".join((*path, name)))
+        seen.add(name)
+        if found := _search(inner, (*path, name)):
+            return found
+    return None
+
+
+def asked(query: bytes) -> dict[str, str | list[str]]:
+    """The parameters of a query string: of a repeated one the last, all of those whose names end in `[]`."""
+    pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+    lists: dict[str, list[str]] = {name[:-2]: [] for name, _ in pairs if name.endswith("[]")}
+    for name, value in pairs:
+        lists.get(name.removesuffix("[]"), []).append(value)
+    return {**dict(pair for pair in pairs if not pair[0].endswith("[]")), **lists}
+
+
+def typed(query: Mapping[str, Any], schema: Json) -> Json:
+    """A query as JSON: its texts become integers, booleans and arrays where `schema` wants one and the text is one."""
+    members = schema.get("properties", {})
+    return {name: _typed(said, members.get(name, {}).get("type")) for name, said in query.items()}
+
+
+def _typed(said: Any, wanted: str | None) -> Any:
+    if wanted == "array":
+        return said if isinstance(said, list) else [said]
+    if not isinstance(said, str):
+        return said
+    if wanted == "boolean":
+        return _BOOLEANS.get(said, said)
+    return int(said) if wanted == "integer" and _INTEGER.fullmatch(said) else said

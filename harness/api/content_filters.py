@@ -1,0 +1,31 @@
+"""What the content filters of Azure say of a text: nothing found, or what made them stop it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.core.account import CATEGORIES
+from harness.core.exchange import Json
+
+_OF_PROMPTS = CATEGORIES
+_OF_COMPLETIONS = ("protected_material_code", "protected_material_text", *CATEGORIES[:4])
+_DETECTED = frozenset({"jailbreak", "protected_material_code", "protected_material_text"})
+"""Categories that are detected or not; the others have a severity."""
+
+
+def filtered(source: str, found: Sequence[str], length: int) -> Json:
+    """What the filters say of a `prompt` or a `completion` of so many characters; `found` are the categories they stop."""
+    categories = _OF_PROMPTS if source == "prompt" else _OF_COMPLETIONS
+    return {
+        "blocked": bool(found),
+        "source_type": source,
+        "content_filter_raw": [],
+        "content_filter_results": {name: _result(name, name in found) for name in categories},
+        "content_filter_offsets": {"start_offset": 0, "end_offset": length, "check_offset": 0},
+    }
+
+
+def _result(category: str, found: bool) -> Json:
+    if category in _DETECTED:
+        return {"detected": found, "filtered": found}
+    return {"filtered": found, "severity": "medium" if found else "safe"}

@@ -1,0 +1,254 @@
+"""Bodies as they travelled: encodings undone, JSON parsed, server-sent events taken apart.
+
+What a recording says of a body is bytes, a text, a JSON value that its recorder has parsed, or None.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import orjson
+
+from harness.api.body import parse
+from harness.core.exchange import Json
+
+LARGEST = 1 << 28
+"""Bytes beyond which a compressed body is not decoded."""
+
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_CHUNK = re.compile(rb"([0-9a-fA-F]{1,8})[^\r\n]{0,200}\r\n")
+_FIELD = re.compile(r"\s*(?:event|data|id|retry)?:")
+_BREAK = re.compile(r"\r\n|\n|\r")
+_HEX = re.compile(r"(?:[0-9a-f]{2})+")
+_DONE = "[DONE]"
+_BESIDE = ("thread.", "error")
+"""How the names of events begin that the Assistants API tells beside their data, not in it."""
+
+
+class Said(NamedTuple):
+    """What an answer's body was: a JSON value, or the data of its events in order, and what is odd about it.
+
+    An event of the Assistants API is `{"event", "data"}`: its data does not say which it is.
+    """
+
+    body: Any = None
+    events: list[Json] | None = None
+    flags: frozenset[str] = frozenset()
+
+
+UNSAYABLE = b"\0"
+"""Stands for the body of a request that its recorder has parsed into something JSON cannot say."""
+UNREAD = Said(flags=frozenset({"unread-answer"}))
+
+
+def asked(said: Any, headers: Mapping[str, str]) -> tuple[Any, bytes | None]:
+    """The JSON of a request's body (None without one), else its bytes: those the API could not parse either."""
+    raw = _bytes(said)
+    if raw is None:
+        value = _pure(said)
+        return value, None if value is not None or said is None else UNSAYABLE
+    plain = unpacked(raw, headers)
+    if plain is not None:
+        raw = plain
+    value, fault = parse(raw) if raw else (None, None)
+    return (None, raw) if fault else (value, None)
+
+
+def answered(said: Any, headers: Mapping[str, str]) -> Said:
+    """What an answer said; a body that is neither JSON nor a stream of events is flagged `unread-answer`."""
+    if isinstance(said, list) and said and all(map(_is_event, said)):
+        return listed(said)
+    raw = _bytes(said)
+    if raw is None:
+        value = _pure(said)
+        return Said(value) if value is not None or said is None else UNREAD
+    plain = unpacked(raw, headers)
+    if plain is None:
+        return UNREAD
+    return _read(plain.decode("utf-8-sig", "replace").strip("\0"), "event-stream" in headers.get("content-type", ""))
+
+
+def _read(text: str, streamed: bool) -> Said:
+    if not text.strip():
+        return _told([]) if streamed else Said()
+    try:
+        return Said(orjson.loads(text))
+    except orjson.JSONDecodeError:
+        return _told(frames(text)) if streamed or _FIELD.match(text) else UNREAD
+
+
+def frames(text: str) -> list[tuple[str, str]]:
+    """The events of a stream as pairs of name and data, by the rules of server-sent events.
+
+    The last event counts even when the empty line after it is missing: recorders strip it.
+    """
+    found, name, data = [], "", list[str]()
+    for line in [*_BREAK.split(text.removeprefix("\ufeff")), ""]:
+        field, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if field == "data":
+            data.append(value)
+        elif field == "event":
+            name = value
+        elif not line:
+            if data:
+                found.append((name, "\n".join(data)))
+            name, data = "", []
+    return found
+
+
+def listed(events: Sequence[Json]) -> Said:
+    """A stream that is kept as a list of its events: their data, or `{"event", "data"}` of each."""
+    pairs = [(one["event"] or "", one["data"]) if _named(one) else ("", one) for one in events]
+    return _told(pairs)
+
+
+def _told(pairs: Sequence[tuple[str, Any]]) -> Said:
+    events: list[Json] = []
+    flags = set[str]() if pairs else {"cut"}
+    for index, (name, said) in enumerate(pairs):
+        data = _data(said)
+        if isinstance(data, dict):
+            beside = name.startswith(_BESIDE) and name != data.get("type")
+            events.append({"event": name, "data": data} if beside else data)
+            flags |= {"event-names"} if name and name != data.get("type") and not beside else set()
+        elif data == _DONE:
+            flags.add("done-marker")
+        else:
+            flags.add("cut" if data is None and index == len(pairs) - 1 else "unread-answer")
+    return Said(None, events, frozenset(flags))
+
+
+def _data(said: Any) -> Any:
+    """The JSON of an event's data, None when it is none."""
+    if not isinstance(said, str):
+        return said
+    if said.strip() == _DONE:
+        return _DONE
+    try:
+        return orjson.loads(said)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _is_event(value: Any) -> bool:
+    return isinstance(value, dict) and (_named(value) or isinstance(value.get("type"), str))
+
+
+def _named(event: Json) -> bool:
+    return "data" in event and isinstance(event.get("event", 0), str | None)
+
+
+def _bytes(said: Any) -> bytes | None:
+    """The bytes of a body; None when there is none, or when it is a JSON value already."""
+    if isinstance(said, str):
+        return said.encode("utf-8", "replace")
+    if isinstance(said, list) and said and all(isinstance(piece, str | bytes) for piece in said):
+        return b"".join(_pieces(said))
+    return said if isinstance(said, bytes) else None
+
+
+def _pieces(said: Iterable[str | bytes]) -> list[bytes]:
+    """The bytes of a body kept in pieces: lines, or what came over the network in hexadecimal or base64."""
+    pieces = [piece.encode("utf-8", "replace") if isinstance(piece, str) else piece for piece in said]
+    whole = b"".join(pieces)
+    if _HEX.fullmatch(whole.decode("latin-1")):
+        return [bytes.fromhex(whole.decode())]
+    if whole.startswith(b"H4sI"):
+        return [unbased(piece) for piece in pieces]
+    return pieces
+
+
+def unbased(text: str | bytes) -> bytes:
+    """The bytes behind a base64 text; a text that is none stands for itself."""
+    try:
+        return base64.b64decode(text, validate=False)
+    except (binascii.Error, ValueError):
+        return text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+
+
+def _pure(value: Any) -> Any:
+    """A JSON value of its own: YAML's shared parts are copied; None when it holds what JSON cannot say."""
+    try:
+        return orjson.loads(orjson.dumps(value))
+    except TypeError:
+        return None
+
+
+def unpacked(raw: bytes, headers: Mapping[str, str]) -> bytes | None:
+    """A body without its content and transfer encodings; None when one of them cannot be undone.
+
+    The content decides, the headers only hint: recorders decode a body and keep the header, or drop the header only.
+    """
+    if "chunked" in headers.get("transfer-encoding", ""):
+        raw = _joined(raw)
+    try:
+        if raw.startswith(_GZIP):
+            return _inflated(raw, 31)
+        if raw.startswith(_ZSTD):
+            return _with("zstandard", raw)
+        coding = headers.get("content-encoding", "")
+        if "deflate" in coding:
+            return _deflated(raw)
+        return _with("brotli", raw) if "br" in coding and not _is_text(raw) else raw
+    except Exception:  # each library has an error of its own for bytes that are damaged
+        return None
+
+
+def _inflated(raw: bytes, bits: int) -> bytes | None:
+    """What zlib makes of it, members one after the other; what a damaged end leaves readable is kept."""
+    whole = b""
+    while raw:
+        inflate = zlib.decompressobj(bits)
+        whole += inflate.decompress(raw, LARGEST - len(whole))
+        if inflate.unconsumed_tail or not (whole or inflate.eof):
+            return None
+        raw = inflate.unused_data if inflate.unused_data.startswith(_GZIP) else b""
+    return whole
+
+
+def _deflated(raw: bytes) -> bytes | None:
+    for bits in (15, -15):
+        try:
+            return _inflated(raw, bits)
+        except zlib.error:
+            continue
+    return raw
+
+
+def _with(library: str, raw: bytes) -> bytes | None:
+    """What an optional library makes of it, when it is installed."""
+    if find_spec(library) is None:
+        return None
+    module: Any = import_module(library)
+    if library == "brotli":
+        return bytes(module.decompress(raw))
+    return bytes(module.ZstdDecompressor().decompressobj().decompress(raw))
+
+
+def _is_text(raw: bytes) -> bool:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _joined(raw: bytes) -> bytes:
+    """A body in chunks as one; a body that is in none stays as it is."""
+    parts: list[bytes] = []
+    at = 0
+    while size := _CHUNK.match(raw, at):
+        start, length = size.end(), int(size[1], 16)
+        if length == 0:
+            return b"".join(parts)
+        parts.append(raw[start : start + length])
+        at = start + length + 2
+    return raw

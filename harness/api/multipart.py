@@ -1,0 +1,89 @@
+"""Multipart forms as JSON: a field is a text, a file its name, its type and its data, as Latin-1 text a byte a character.
+
+So an upload is plain data like any other body: it can be judged, shown and written to the journal.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from harness.core.exchange import Json
+
+if TYPE_CHECKING:
+    from python_multipart.multipart import MultipartCallbacks
+
+KIND = "multipart/form-data"
+ENCODING = "latin-1"
+logging.getLogger("python_multipart").addHandler(logging.NullHandler())  # a body that is none is told in the answer
+_BOUNDARY = re.compile(rb"\s*--([^\r\n]{1,200})\r?\n")
+_NESTED = re.compile(r"(\w+)\[(\w+)\]")
+
+
+@dataclass(slots=True)
+class _Part:
+    headers: dict[str, bytes] = field(default_factory=dict)
+    data: bytearray = field(default_factory=bytearray)
+
+
+def parse(raw: bytes, content_type: str) -> Json:
+    """The fields of a multipart body; `{}` for one that is none. A name like `a[b]` is a member of the object `a`.
+
+    The boundary is the header's, else the one that the body begins with. Of a body that breaks off, what came counts.
+    """
+    from python_multipart.exceptions import FormParserError
+    from python_multipart.multipart import MultipartParser, parse_options_header
+
+    _, options = parse_options_header(content_type)
+    found = _BOUNDARY.match(raw)
+    boundary = options.get(b"boundary") or (found[1] if found else b"")
+    parts: list[_Part] = []
+    try:
+        MultipartParser(boundary, _collecting(parts)).write(raw)
+    except FormParserError:
+        return {}
+    return _fields(parts)
+
+
+def _collecting(parts: list[_Part]) -> MultipartCallbacks:
+    """Callbacks that collect the parts; a header's name and value may come in pieces."""
+    name, value = bytearray(), bytearray()
+
+    def header() -> None:
+        parts[-1].headers[name.decode(ENCODING).lower()] = bytes(value)
+        name.clear()
+        value.clear()
+
+    return {
+        "on_part_begin": lambda: parts.append(_Part()),
+        "on_header_field": lambda data, start, end: name.extend(data[start:end]),
+        "on_header_value": lambda data, start, end: value.extend(data[start:end]),
+        "on_header_end": header,
+        "on_part_data": lambda data, start, end: parts[-1].data.extend(data[start:end]),
+    }
+
+
+def _fields(parts: list[_Part]) -> Json:
+    from python_multipart.multipart import parse_options_header
+
+    fields: Json = {}
+    for part in parts:
+        _, options = parse_options_header(part.headers.get("content-disposition", b""))
+        name = options.get(b"name", b"").decode("utf-8", "replace")
+        nested = _NESTED.fullmatch(name)
+        holder = fields.setdefault(nested[1], {}) if nested else fields
+        if name and isinstance(holder, dict):
+            holder[nested[2] if nested else name] = _value(part, options)
+    return fields
+
+
+def _value(part: _Part, options: dict[bytes, bytes]) -> str | Json:
+    if b"filename" not in options:
+        return part.data.decode("utf-8", "replace")
+    return {
+        "filename": options[b"filename"].decode("utf-8", "replace"),
+        "content_type": part.headers.get("content-type", b"application/octet-stream").decode(ENCODING),
+        "data": part.data.decode(ENCODING),
+    }

@@ -1,0 +1,34 @@
+"""One page of a list, as the API cuts it: `after`, `before`, `limit` (20), `order` (newest first)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.core.exchange import Json
+
+LIMIT = 20
+
+
+def page(items: Sequence[Json], query: Mapping[str, Any], limit: int = LIMIT) -> Json:
+    """A list object over `items` (oldest first); `after` and `before` are ids of items that end other pages.
+
+    `limit` is how many items a page has unless the query says so.
+    An id that is none of the list's counts as absent; the rules of `cursors` refuse those that are not there at all.
+    """
+    ordered = list(items) if query.get("order") == "asc" else list(reversed(items))
+    places = {item["id"]: index for index, item in enumerate(ordered)}
+    rest = ordered[places.get(query.get("after"), -1) + 1 : places.get(query.get("before"))]
+    shown = rest[: query.get("limit", limit)]
+    return listed(shown, more=len(rest) > len(shown))
+
+
+def listed(items: Sequence[Json], *, more: bool = False) -> Json:
+    """A list object that holds these items in this order; `more` says whether others follow."""
+    return {
+        "object": "list",
+        "data": items,
+        "first_id": items[0]["id"] if items else None,
+        "has_more": more,
+        "last_id": items[-1]["id"] if items else None,
+    }

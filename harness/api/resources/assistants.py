@@ -1,0 +1,204 @@
+"""The objects of the Assistants API, with all members that recorded ones have (2025-09 to 2026-03), and their defaults.
+
+`as_request` tells a run as a request to `POST /responses`, so that one script drives both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from harness.core.exchange import Json
+from harness.core.ids import Ids
+
+LASTS = 600
+"""Seconds after which a run that nobody answers expires."""
+RANKING: Json = {"ranker": "default_2024_08_21", "score_threshold": 0.0}
+"""How a search ranks what it finds, unless a tool says otherwise."""
+WEEK: Json = {"expires_after": {"anchor": "last_active_at", "days": 7}}
+"""How long a vector store lasts that is made with a thread, as OpenAI's guide to file search has it."""
+
+Shelve = Callable[[Sequence[str], Json], str]
+"""Makes a vector store of files by their ids, with members of `POST /vector_stores`; returns its id."""
+
+
+def echoed(body: Json, known: Json) -> Json:
+    """`known` with the members of it that a body sets; a null sets what may be null, and nothing else."""
+    said = {name: _echo(name, value) for name, value in body.items() if name in known}
+    return known | {name: value for name, value in said.items() if value is not None or known[name] is None}
+
+
+def _echo(name: str, value: Any) -> Any:
+    return [declared(tool) for tool in value] if name == "tools" and value is not None else value
+
+
+def declared(tool: Json) -> Json:
+    """A tool as the API shows it: what the client left out of it has its default."""
+    if tool["type"] == "function":
+        return {**tool, "function": {**tool["function"], "strict": tool["function"].get("strict") or False}}
+    if tool["type"] == "file_search":
+        own = tool.get("file_search") or {}
+        ranking = {**RANKING, "hybrid_search": None, **(own.get("ranking_options") or {})}
+        return {**tool, "file_search": {**own, "ranking_options": ranking}}
+    return tool
+
+
+def assistant(body: Json, ids: Ids, now: int, shelve: Shelve) -> Json:
+    """A new assistant; `now` is unix seconds."""
+    blank: Json = {
+        "id": ids.alphanumeric("asst_"),
+        "object": "assistant",
+        "created_at": now,
+        "name": None,
+        "description": None,
+        "model": "",
+        "instructions": None,
+        "tools": [],
+        "top_p": 1.0,
+        "temperature": 1.0,
+        "reasoning_effort": None,
+        "tool_resources": {},
+        "metadata": {},
+        "response_format": "auto",
+    }
+    made = echoed(body, blank)
+    code: Json = {"code_interpreter": {"file_ids": []}} if {"type": "code_interpreter"} in made["tools"] else {}
+    return {**made, "tool_resources": code | resources(body, shelve)}
+
+
+def resources(body: Json, shelve: Shelve, **lasts: Json) -> Json:
+    """The `tool_resources` of a new object: the vector stores it asks for are made, and named by their ids.
+
+    `lasts` is how long they last, unless for ever.
+    """
+    asked: Json = body.get("tool_resources") or {}
+    if not (new := new_stores(body)):
+        return asked
+    made = [shelve(store.get("file_ids", ()), {**_without("file_ids", store), **lasts}) for store in new]
+    known = _without("vector_stores", asked["file_search"])
+    return {**asked, "file_search": {**known, "vector_store_ids": [*known.get("vector_store_ids", ()), *made]}}
+
+
+def _without(name: str, thing: Json) -> Json:
+    return {other: value for other, value in thing.items() if other != name}
+
+
+def new_stores(body: Json) -> Sequence[Json]:
+    """The vector stores that an assistant or a thread asks for to be made with it."""
+    search = (body.get("tool_resources") or {}).get("file_search") or {}
+    stores: Sequence[Json] = search.get("vector_stores") or ()
+    return stores
+
+
+def thread(body: Json, ids: Ids, now: int, shelve: Shelve) -> Json:
+    """A new thread, without its messages."""
+    head = {"id": ids.alphanumeric("thread_"), "object": "thread", "created_at": now}
+    return {**head, "metadata": body.get("metadata") or {}, "tool_resources": resources(body, shelve, **WEEK)}
+
+
+def message(body: Json, thread_id: str, ids: Ids, now: int) -> Json:
+    """A message that the client adds."""
+    said = body["content"]
+    parts = [{"type": "text", "text": said}] if isinstance(said, str) else said
+    return {
+        "id": ids.message(),
+        "object": "thread.message",
+        "created_at": now,
+        "assistant_id": None,
+        "thread_id": thread_id,
+        "run_id": None,
+        "role": body["role"],
+        "content": [_part(part) for part in parts],
+        "attachments": body.get("attachments") or [],
+        "metadata": body.get("metadata") or {},
+    }
+
+
+def _part(part: Json) -> Json:
+    if part["type"] == "text":
+        return {"type": "text", "text": {"value": part["text"], "annotations": []}}
+    return {"type": part["type"], part["type"]: {"detail": "auto", **part[part["type"]]}}
+
+
+def run(body: Json, assistant: Json, thread_id: str, ids: Ids, now: int) -> Json:
+    """A new run, queued."""
+    blank: Json = {
+        "id": ids.alphanumeric("run_"),
+        "object": "thread.run",
+        "created_at": now,
+        "assistant_id": assistant["id"],
+        "thread_id": thread_id,
+        "status": "queued",
+        "started_at": None,
+        "expires_at": now + LASTS,
+        **dict.fromkeys(("cancelled_at", "failed_at", "completed_at", "required_action", "last_error")),
+        **{name: assistant[name] for name in ("model", "instructions", "tools")},
+        "tool_resources": assistant["tool_resources"],
+        "metadata": {},
+        **{name: assistant[name] for name in ("temperature", "top_p", "reasoning_effort")},
+        **dict.fromkeys(("max_completion_tokens", "max_prompt_tokens")),
+        "truncation_strategy": {"type": "auto", "last_messages": None},
+        **dict.fromkeys(("incomplete_details", "usage")),
+        "response_format": assistant["response_format"],
+        "tool_choice": "auto",
+        "parallel_tool_calls": True,
+    }
+    made = echoed({name: value for name, value in body.items() if value is not None}, blank)
+    if more := body.get("additional_instructions"):
+        made["instructions"] = f"{made['instructions']}\n{more}" if made["instructions"] else more
+    made["truncation_strategy"] = {**blank["truncation_strategy"], **made["truncation_strategy"]}
+    return made
+
+
+def as_request(run: Json, assistant: Json, messages: Iterable[Json], steps: Iterable[Json]) -> Json:
+    """What the model of a run reads, as the body of a request to `POST /responses`.
+
+    `steps` are those of this run so far: the calls it made, with their outputs. Routes find the assistant's name as
+    `agent`.
+    """
+    return {
+        "model": run["model"],
+        "instructions": run["instructions"],
+        "tools": [{"type": "function", **tool["function"]} if "function" in tool else tool for tool in run["tools"]],
+        "tool_choice": _choice(run["tool_choice"]),
+        "text": {"format": _format(run["response_format"])},
+        "metadata": run["metadata"],
+        "agent": {"name": assistant["name"] or ""},
+        "input": [*map(_read, messages), *(item for step in steps for item in _calls(step))],
+    }
+
+
+def _choice(choice: Any) -> Any:
+    return {"type": "function", **choice["function"]} if isinstance(choice, dict) and "function" in choice else choice
+
+
+def _format(asked: Any) -> Json:
+    if not isinstance(asked, dict):
+        return {"type": "text"}
+    return {"type": "json_schema", **asked["json_schema"]} if asked["type"] == "json_schema" else asked
+
+
+_AS_PARTS: dict[str, Callable[[Json], Json]] = {
+    "text": lambda part: {"type": "input_text", "text": part["text"]["value"]},
+    "refusal": lambda part: {"type": "refusal", "refusal": part["refusal"]},
+    "image_url": lambda part: {"type": "input_image", "image_url": part["image_url"]["url"]},
+    "image_file": lambda part: {"type": "input_image", "file_id": part["image_file"]["file_id"]},
+}
+
+
+def _read(message: Json) -> Json:
+    parts = [_AS_PARTS[part["type"]](part) for part in message["content"]]
+    if message["role"] == "assistant":
+        parts = [{**part, "type": "output_text"} if part["type"] == "input_text" else part for part in parts]
+    return {"type": "message", "role": message["role"], "content": parts}
+
+
+def _calls(step: Json) -> Iterator[Json]:
+    for call in step["step_details"].get("tool_calls") or ():
+        if call["type"] == "function":
+            yield {"type": "function_call", "call_id": call["id"], **_called(call["function"])}
+            yield {"type": "function_call_output", "call_id": call["id"], "output": call["function"]["output"] or ""}
+
+
+def _called(function: Json) -> Json:
+    return {name: function[name] for name in ("name", "arguments")}

@@ -1,0 +1,80 @@
+"""The agents of a project in Azure AI Foundry: named, each kept in versions, the newest of which answers.
+
+Those of the account (`mock.organization(agents={…})`) were there before, in version 1. Read from recorded answers of
+2026-03; what newer clients require besides (`state`, `status`) is that of an agent at work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from harness.core.account import Organization
+from harness.core.exchange import Json
+
+ENABLED = {"state": "enabled", "configuration_state": "enabled"}
+
+
+class Project(Protocol):
+    """What holds agents: those made by requests, and those of the account."""
+
+    @property
+    def account(self) -> Organization:
+        """The account, which may list agents that were there before."""
+
+    @property
+    def agents(self) -> Mapping[str, Sequence[Json]]:
+        """The versions of agents made by requests, by name; none of one that was deleted."""
+
+
+def version(name: str, number: int, body: Json, now: int) -> Json:
+    """A version of an agent; `body` has its `definition` and perhaps a `description` and `metadata`."""
+    return {
+        "metadata": body.get("metadata") or {},
+        "object": "agent.version",
+        "id": f"{name}:{number}",
+        "name": name,
+        "version": str(number),
+        "description": body.get("description") or "",
+        "created_at": now,
+        "definition": body["definition"],
+        "status": "active",
+    }
+
+
+def agent(name: str, versions: Sequence[Json]) -> Json:
+    """An agent as it is shown, by its newest version."""
+    return {"object": "agent", "id": name, "name": name, **ENABLED, "versions": {"latest": versions[-1]}}
+
+
+def versions(project: Project, name: str) -> Sequence[Json]:
+    """The versions of an agent, oldest first; none of one that is not there."""
+    if name in project.agents:
+        return project.agents[name]
+    scripted = (project.account.agents or {}).get(name)
+    return [version(name, 1, {"definition": {"kind": "prompt", **scripted}}, 0)] if scripted is not None else ()
+
+
+def names(project: Project) -> list[str]:
+    """The agents of a project by name, oldest first."""
+    return [
+        name for name in dict.fromkeys([*(project.account.agents or ()), *project.agents]) if versions(project, name)
+    ]
+
+
+def definition(project: Project, reference: Any) -> Json:
+    """What the agent that a reference names brings to a request; nothing when it is of unknown make.
+
+    An agent of the account is the same in all its versions.
+    """
+    if not isinstance(reference, dict) or not isinstance(reference.get("name"), str):
+        return {}
+    known, asked = versions(project, reference["name"]), reference.get("version")
+    if reference["name"] in project.agents:
+        known = [each for each in known if asked in (None, each["version"])]
+    own = known[-1]["definition"] if known else {}
+    return {member: own[member] for member in _BRINGS if member in own}
+
+
+_BRINGS = ("model", "instructions", "tools", "tool_choice", "temperature", "top_p", "text", "reasoning")
+"""Members of a definition that are members of a request."""

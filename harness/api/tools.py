@@ -1,0 +1,96 @@
+"""The functions a request offers, and how each is called: by its name alone, or in a namespace.
+
+A function at the top of `tools` is called by its name, one of a namespace in that namespace, and one that is deferred
+(`defer_loading`) at the top in a namespace of its own name, once a tool search has found it. Recorded so: what tests of
+langchain-ai/langchain and pydantic/pydantic-ai searched for (2026-03 to 2026-08).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from harness.core.exchange import Json
+
+
+def declared(body: Json, items: Iterable[Json] | None = None) -> list[Json]:
+    """The tools of a request: its own, then those that items of its input add (`additional_tools`).
+
+    `items` are those to look at, where they are known already.
+    """
+    tools = list(body.get("tools") or ())
+    if items is None:
+        items = said if isinstance(said := body.get("input"), list) else ()
+    for item in items:
+        if item.get("type") == "additional_tools":
+            tools += item.get("tools") or ()
+    return tools
+
+
+def is_deferred(tool: Json) -> bool:
+    """Whether a tool, or one inside it, waits until a tool search finds it."""
+    return bool(tool.get("defer_loading")) or any(one.get("defer_loading") for one in _members(tool))
+
+
+def plain(tools: Iterable[Json]) -> set[str]:
+    """The functions that are called by their name alone."""
+    return {tool["name"] for tool in tools if _is_function(tool) and not tool.get("defer_loading")}
+
+
+def spaces(tools: Iterable[Json], *, found: bool = False) -> dict[str, str]:
+    """The functions that are called in a namespace, each with the namespace's name.
+
+    Without `found` a deferred one is left out: no search has loaded it.
+    """
+    return {function["name"]: space for space, function in _spaced(tools) if found or not function.get("defer_loading")}
+
+
+def _spaced(tools: Iterable[Json]) -> Iterator[tuple[str, Json]]:
+    for tool in tools:
+        if _is_function(tool) and tool.get("defer_loading"):
+            yield tool["name"], tool
+        yield from ((tool["name"], one) for one in _members(tool) if _is_function(one))
+
+
+def loaded(item: Json, waiting: Iterable[Json]) -> dict[str, Json]:
+    """What a `tool_search_output` has loaded, as tools by name: `waiting` holds the request's own definitions.
+
+    A deferred function becomes a namespace of its own name. One that is not deferred anywhere is left out: how it is
+    called is not known.
+    """
+    own = {tool["name"]: tool for tool in waiting if _is_function(tool) and tool.get("defer_loading")}
+    found = {}
+    for tool in item.get("tools") or ():
+        if tool.get("type") == "namespace":
+            found[tool["name"]] = tool
+        elif _is_function(tool) and (tool["name"] in own or tool.get("defer_loading")):
+            found[tool["name"]] = _own_space(own.get(tool["name"], tool))
+    return found
+
+
+def _own_space(function: Json) -> Json:
+    bare = {name: value for name, value in function.items() if name != "defer_loading"}
+    return {
+        "type": "namespace",
+        "description": function.get("description") or "",
+        "name": function["name"],
+        "tools": [bare],
+    }
+
+
+def called_in(name: str, tools: Sequence[Json], items: Iterable[Json]) -> str | None:
+    """The namespace a model calls a function in; None when its name is enough. `items` may have loaded it."""
+    if name in plain(tools):
+        return None
+    known = spaces(tools, found=True)
+    for item in items:
+        if item.get("type") == "tool_search_output":
+            known |= spaces(loaded(item, tools).values(), found=True)
+    return known.get(name)
+
+
+def _is_function(tool: Json) -> bool:
+    return tool.get("type") == "function" and "name" in tool
+
+
+def _members(tool: Json) -> Sequence[Json]:
+    return tool.get("tools") or () if tool.get("type") == "namespace" else ()

@@ -1,0 +1,123 @@
+"""The resolved transcript: what the model would read, from the chain or conversation to the last input item.
+
+Every client-executed call in it needs an output, and the reverse; an id may stand in it once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from harness.core.exchange import Json
+
+CALLS: Mapping[str, str] = {
+    "function_call": "function call",
+    "custom_tool_call": "custom tool call",
+    "local_shell_call": "local shell call",
+    "shell_call": "shell call",
+    "apply_patch_call": "apply patch call",
+    "computer_call": "computer call",
+    "tool_search_call": "tool search call",
+}
+"""The calls a client executes, and how the API names each."""
+
+OUTPUTS: Mapping[str, str] = {
+    "function_call_output": "function_call",
+    "custom_tool_call_output": "custom_tool_call",
+    "local_shell_call_output": "local_shell_call",
+    "shell_call_output": "shell_call",
+    "apply_patch_call_output": "apply_patch_call",
+    "computer_call_output": "computer_call",
+    "tool_search_output": "tool_search_call",
+}
+"""The output items, and the call each answers."""
+
+Call = tuple[str, str]
+"""A call's type and `call_id`."""
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """Items in order; those before `start` are stored, the rest came with the request (references resolved).
+
+    `missing` are the ids of `item_reference`s that name nothing this key has stored.
+    """
+
+    items: Sequence[Json]
+    start: int
+    missing: tuple[str, ...]
+
+    @property
+    def added(self) -> Sequence[Json]:
+        """The items the request itself brought."""
+        return self.items[self.start :]
+
+    @cached_property
+    def added_by_type(self) -> Mapping[str, Sequence[Json]]:
+        """The items the request itself brought, by type, each in order; a message without type stands under ''."""
+        found: dict[str, list[Json]] = {}
+        for item in self.added:
+            found.setdefault(item.get("type") or "", []).append(item)
+        return found
+
+    @cached_property
+    def calls(self) -> dict[Call, Json]:
+        """The client-executed calls by kind and `call_id`."""
+        return {
+            (kind, item["call_id"]): item
+            for item in self.items
+            if (kind := item.get("type", "")) in CALLS and item.get("call_id") and item.get("execution") != "server"
+        }
+
+    @cached_property
+    def outputs(self) -> list[Call]:
+        """The call each output item answers, in order; an output without `call_id` answers none."""
+        return [
+            (OUTPUTS[kind], call_id)
+            for item in self.items
+            if (kind := item.get("type", "")) in OUTPUTS and (call_id := answered(item))
+        ]
+
+
+def answered(output: Json) -> str | None:
+    """The `call_id` an output answers; `local_shell_call_output` carries it as `id`."""
+    call_id = output.get("call_id") or (output.get("id") if output["type"] == "local_shell_call_output" else None)
+    return call_id if isinstance(call_id, str) else None
+
+
+def input_items(body: Json) -> list[Json]:
+    """`input` as items: a string is one user message."""
+    said = body.get("input")
+    if isinstance(said, str):
+        return [{"type": "message", "role": "user", "content": said}]
+    return said if isinstance(said, list) else []
+
+
+def resolve(stored: Sequence[Json], body: Json, items: Mapping[str, Json]) -> Transcript:
+    """The transcript of a request: stored items first, then its own with references replaced by what they name."""
+    read, missing = [*stored], []
+    for item in input_items(body):
+        if not _is_reference(item):
+            read.append(item)
+        elif (named := items.get(item["id"])) is not None:
+            read.append(named)
+        else:
+            missing.append(item["id"])
+    return Transcript(read, len(stored), tuple(missing))
+
+
+def _is_reference(item: Mapping[str, Any]) -> bool:
+    """Whether an item only names another; the type may be left out."""
+    kind = item.get("type")
+    return kind == "item_reference" or (kind is None and "role" not in item and "id" in item)
+
+
+def conversation_id(body: Mapping[str, Any]) -> str | None:
+    """The id of the conversation a request belongs to; it may be given as a string or as `{"id": …}`."""
+    if (named := body.get("conversation")) is None:
+        return None
+    if isinstance(named, dict):
+        named = named.get("id")
+    return named if isinstance(named, str) else None

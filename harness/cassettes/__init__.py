@@ -1,0 +1,1 @@
+"""Recordings: their format, scrubbing, recording and replay. Judging them is `verify`."""

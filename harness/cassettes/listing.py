@@ -1,0 +1,52 @@
+"""Which files below a path are recordings, by their names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from harness.cassettes.format.untrusted_text import TapeError
+
+SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".ndjson", ".har")
+"""What the names of recordings end in, each also with `.gz` after it."""
+
+
+def files(paths: Sequence[Path]) -> Iterator[Path]:
+    """The recordings at these paths: each file as it is named, of each folder those with a recording's name, sorted.
+
+    TapeError for a path that does not exist, or a folder that cannot be listed. No folder is entered twice.
+    """
+    for path in paths:
+        if path.is_dir():
+            yield from _below(path)
+        elif path.is_file():
+            yield path
+        else:
+            raise TapeError(
+                f"{printable_path(path)}: no such file or folder. Give the path of a recording, or of a folder."
+            )
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    def refuse(problem: OSError) -> None:
+        raise TapeError(f"{problem.filename}: cannot be listed: {problem.strerror}. Make it readable, or leave it out.")
+
+    seen = {os.path.realpath(folder)}
+    for parent, folders, names in os.walk(folder, onerror=refuse, followlinks=True):
+        real = {name: os.path.realpath(Path(parent, name)) for name in sorted(folders)}
+        folders[:] = [name for name, where in real.items() if where not in seen]
+        seen.update(real.values())
+        here = (Path(parent, name) for name in sorted(names) if recording_suffix(name))
+        yield from (file for file in here if file.is_file())
+
+
+def recording_suffix(name: str) -> str:
+    """The suffix of a recording's name without `.gz`, empty when it is no recording's."""
+    plain = name.lower().removesuffix(".gz")
+    return next((suffix for suffix in SUFFIXES if plain.endswith(suffix)), "")
+
+
+def printable_path(path: Path) -> str:
+    """A path as text, whatever bytes its name has."""
+    return path.as_posix().encode("utf-8", "replace").decode()

@@ -1,0 +1,253 @@
+"""A cassette while it is recorded: one recorder at a time, nothing written that holds a secret, never half a file.
+
+Takes are kept as they came and scrubbed when the file is written, all of it anew beside the old one, which the new one
+then replaces.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+from harness.api.dialects import address
+from harness.cassettes.format.interaction import Header, Take, client_of
+from harness.cassettes.format.serializer import Tape, read, write
+from harness.cassettes.format.untrusted_text import Malformed, TapeError, decoded
+from harness.cassettes.scrubbing.leak_check import secrets_in
+from harness.cassettes.scrubbing.mask_interactions import known_secrets, scrubbed
+from harness.core.errors import HarnessError
+from harness.core.shorten import count
+
+try:
+    import fcntl as _fcntl
+except ImportError:  # a system without it has no locks, and the rest works
+    _fcntl = None  # type: ignore[assignment]
+
+NAMED = 5
+"""Places of secrets that an error lists."""
+EVERY = 5.0
+"""Seconds between two writings of a cassette that grows."""
+YIELDING = 0.0005
+"""Seconds after which a thread that passes bytes on goes first, while a cassette that grows is written."""
+SHARE = 20
+"""How much longer than the writing itself took the next one is off, when that is more."""
+WAYS = {
+    errno.ENOSPC: "Free some space",
+    errno.EDQUOT: "Free some space",
+    errno.EFBIG: "Raise the limit on the size of a file (`ulimit -f`)",
+}
+"""What to do when the system refuses to write."""
+
+
+class RecordError(HarnessError):
+    """A cassette that cannot be written."""
+
+
+class SecretFound(RecordError):
+    """A recording that holds a secret, and so is not written; the text names the places."""
+
+
+class Recorder:
+    """A cassette that is being recorded; `add` takes, then `save` or leave the `with` block of `recording`.
+
+    `kept` are takes of the file that stay before the new ones, `secrets` values that must not be written. What the
+    header does not say of date, dialect and client is found out.
+    """
+
+    def __init__(self, path: Path, header: Header, *, kept: Sequence[Take] = (), secrets: Iterable[str] = ()) -> None:
+        self.path = path
+        self.takes: list[Take] = []
+        self._header = header
+        self._kept = tuple(kept)
+        self._secrets = tuple(secrets)
+        self._written = 0
+        self._due = time.monotonic() + EVERY
+
+    def add(self, take: Take) -> None:
+        """Keep a take; it is scrubbed when the file is written."""
+        self.takes.append(take)
+
+    def grow(self, so_far: Callable[[], Sequence[Take]]) -> None:
+        """Write all takes so far when that is due: called often, so that a recorder that is killed has lost little.
+
+        What cannot be written now is tried again, and told by `save`.
+        """
+        began = time.monotonic()
+        if began < self._due:
+            return
+        self.takes = [*so_far()]
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(YIELDING)
+        with suppress(HarnessError):
+            self.save()
+        sys.setswitchinterval(before)
+        ended = time.monotonic()
+        self._due = ended + max(EVERY, SHARE * (ended - began))
+
+    def save(self) -> None:
+        """Write the cassette; without a single new take nothing is written.
+
+        SecretFound when something secret would be in it, RecordError when the file cannot be written: then what was
+        there before is still there.
+        """
+        if not self.takes:
+            return
+        clean = scrubbed(self.takes, self._secrets)
+        text = write(self._dated(), (*self._kept, *clean))
+        if places := secrets_in(text, known_secrets(self.takes, self._secrets)):
+            raise SecretFound(_told(self.path, places, self._written))
+        replaced(self.path, text)
+        self._written = len(self.takes)
+
+    def _dated(self) -> Header:
+        header, (sdk, version) = self._header, client_of(self.takes)
+        return replace(
+            header,
+            recorded=header.recorded or datetime.now(UTC).date().isoformat(),
+            dialect=header.dialect or address(urlsplit(self.takes[0].uri).path).dialect,
+            sdk=header.sdk or sdk,
+            sdk_version=header.sdk_version or version,
+        )
+
+
+@contextmanager
+def recording(
+    path: Path, header: Header, *, kept: Sequence[Take] = (), secrets: Iterable[str] = ()
+) -> Iterator[Recorder]:
+    """A recorder of a cassette that nobody else records; what it has is written at the end, however that comes."""
+    with locked(path):
+        recorder = Recorder(path, header, kept=kept, secrets=secrets)
+        try:
+            yield recorder
+        finally:
+            recorder.save()
+
+
+def load(path: Path) -> Tape:
+    """The cassette of a file; TapeError when it is not there, or cannot be read."""
+    name = path.as_posix()
+    try:
+        return _addressed(read(decoded(path.read_bytes()), name), name)
+    except FileNotFoundError:
+        raise TapeError(f"{name}: there is no such cassette. Record it, or correct the name.") from None
+    except OSError as problem:
+        raise TapeError(f"{name}: cannot be read: {problem.strerror}. Give the path of a cassette.") from problem
+    except Malformed as problem:
+        raise TapeError(f"{name}: {problem}. Give the path of a cassette.") from problem
+
+
+def _addressed(tape: Tape, name: str) -> Tape:
+    """A tape whose addresses are some."""
+    for number, take in enumerate(tape.takes, 1):
+        try:
+            urlsplit(take.uri)
+        except ValueError as problem:
+            where = f"{name}: exchange {number}: its address is none ({problem})"
+            raise TapeError(f"{where}. Record it again, or mend that place.") from problem
+    return tape
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """The right to record one cassette; a RecordError when another recorder has it. It ends with the process too."""
+    with _made(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    lock = _lock(path)
+    with _made(path):
+        held = _held(lock)
+    if held is None:
+        raise RecordError(
+            f"{path.as_posix()}: another recorder is writing this cassette. Wait for it, or record into another file; "
+            "tests that share one are recorded with `pytest -n 0`."
+        )
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            lock.unlink()
+        held.close()
+
+
+def is_free(path: Path) -> bool:
+    """Whether a cassette is neither there nor being recorded."""
+    return not (path.exists() or _lock(path).exists())
+
+
+def _lock(path: Path) -> Path:
+    return path.with_name(f".{path.name}.lock")
+
+
+def _held(lock: Path) -> IO[Any] | None:
+    """The open file of a lock that is ours; None when it is another's. One that was just removed is made anew."""
+    while True:
+        file = lock.open("w")
+        try:
+            if _fcntl:
+                _fcntl.flock(file, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            return None
+        with suppress(FileNotFoundError):
+            if lock.stat().st_ino == os.fstat(file.fileno()).st_ino:
+                return file
+        file.close()
+
+
+def replaced(path: Path, text: str) -> None:
+    """Write a file in one step; RecordError when that fails, and the file is as it was."""
+    with _made(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        number, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(number, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(beside, _mode(path))
+            os.replace(beside, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(beside)
+            raise
+
+
+def _mode(path: Path) -> int:
+    """The rights of the file that is replaced, or those of a new one."""
+    try:
+        return path.stat().st_mode & 0o777
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
+
+
+@contextmanager
+def _made(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        way = WAYS.get(problem.errno or 0, "Make the folder writable, or record into another one")
+        why = "the disk is full" if problem.errno == errno.ENOSPC else problem.strerror
+        raise RecordError(
+            f"{path.as_posix()}: cannot be written: {why}. What was there is unchanged. {way}."
+        ) from problem
+
+
+def _told(path: Path, places: Sequence[str], written: int) -> str:
+    more = f"\n  and {len(places) - NAMED} more" if len(places) > NAMED else ""
+    listed = "".join(f"\n  {place}" for place in places[:NAMED])
+    before = f" The first {count(written, 'exchange')} of this recording are there." if written else ""
+    return (
+        f"{path.as_posix()}: not written, because the recording still holds what looks secret:{listed}{more}\n"
+        f"Leave it out of the request, or name its value as a secret, and record again.{before}"
+    )

@@ -1,0 +1,303 @@
+"""`harness record --rules`, `harness drift` and `harness cassettes`: the live API asked about the rules and recordings."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from datetime import date, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from harness.cli.app import console_of, known, print_json, progress
+from harness.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from harness.contract.rule import Rule
+    from harness.live.client.budget import Budget
+    from harness.live.client.paced import Sender
+    from harness.live.drift.resend import Resent
+    from harness.live.inventory import Shelved
+    from harness.live.rule_evidence.outcome import Outcome
+    from harness.live.rule_evidence.probes import Probe
+
+LONG = 2.0
+"""Seconds from which on waiting is told."""
+ALL = "all"
+"""What stands for every area."""
+FRESH = 30
+"""Days for which what was asked about a rule is not asked again."""
+KEYS: Mapping[str, str] = {
+    "openai": "OPENAI_API_KEY",
+    "azure": "AZURE_OPENAI_API_KEY",
+    "foundry": "AZURE_OPENAI_API_KEY",
+}
+"""Where the key to each dialect is looked for."""
+MEANS = {
+    "live": "the mock says what the API says now: record again",
+    "recording": "the mock still says what was recorded: it is behind",
+    "both": "the mock says either: what was stored then is not there now",
+    "neither": "the mock says neither",
+}
+
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; the budget is shown all the same.")]
+KeyEnv = Annotated[str, typer.Option(metavar="NAME", help="The variable that holds the key, if it is another one.")]
+Upstream = Annotated[str, typer.Option(envvar="OPENAI_BASE_URL", metavar="URL", help="The live API's root.")]
+
+
+def record_rules(
+    areas: Sequence[str], upstream: str, into: Path, *, key_env: str = "", yes: bool = False, fresh: int = FRESH
+) -> NoReturn:
+    """Ask the live API for the examples of the rules of these areas (`all`, as without any), and keep its answers.
+
+    What was asked of the same API in the last `fresh` days is not asked again, but told.
+    """
+    from harness.live.client.budget import total
+    from harness.live.rule_evidence import store
+    from harness.live.rule_evidence.outcome import judged
+    from harness.live.rule_evidence.probes import probes_of
+
+    sender = _sender(upstream, key_env)
+    dialect = sender.live.behind.dialect
+    probes, left_out = probes_of(_rules(areas), dialect)
+    since = (date.today() - timedelta(days=fresh)).isoformat()
+    kept = {probe: run for probe in probes if (run := store.asked(into, dialect, probe, sender.live.named, since))}
+    to_ask = [probe for probe in probes if probe not in kept]
+    _tell_plan(len(kept), left_out)
+    outcomes = [judged(probe, run, fresh=False) for probe, run in kept.items()]
+    if to_ask:
+        _confirm(total(probe.cost for probe in to_ask), sender, yes)
+        outcomes += _asked(to_ask, sender, into, kept)
+    _report_rules(outcomes)
+    raise typer.Exit(int(any(one.finding in ("contradicted", "new words") for one in outcomes)))
+
+
+def _rules(areas: Sequence[str]) -> list[Rule]:
+    from harness.contract.rule import RULES
+
+    known_areas = [*dict.fromkeys(rule.area for rule in RULES.values()), ALL]
+    names = {known("area", area, known_areas) for area in areas} or {ALL}
+    return [rule for rule in RULES.values() if names & {rule.area, ALL}]
+
+
+def _sender(upstream: str, key_env: str) -> Sender:
+    import harness.contract.rules  # noqa: F401  (registers every rule)
+    from harness.api.upstream import upstream as at
+    from harness.live.client.paced import Live, Sender
+
+    behind = at(upstream)
+    name = key_env or KEYS[behind.dialect]
+    if not (key := os.environ.get(name, "").strip()):
+        raise ConfigError(f"no key for {behind.origin}: set {name}, or name another variable with --key-env.")
+    return Sender(Live(behind, key), sleep=_wait)
+
+
+def _wait(seconds: float) -> None:
+    """Wait as long as the API asks for, and say so where it is long."""
+    if seconds >= LONG:
+        typer.echo(f"waiting {seconds:.0f} s: the API has had enough requests for now", err=True)
+    time.sleep(seconds)
+
+
+def _tell_plan(fresh: int, left_out: Mapping[str, int]) -> None:
+    """What is not sent, on stderr like all that is no result."""
+    if fresh:
+        typer.echo(f"{fresh} asked lately, and not again", err=True)
+    for why, times in sorted(left_out.items()):
+        typer.echo(f"{times} left out: {why}", err=True)
+
+
+def _confirm(cost: Budget, sender: Sender, yes: bool) -> None:
+    """Show what it costs and ask whether to go on; where nobody can answer only --yes will do."""
+    typer.echo(f"{sender.live.behind.origin}: {cost}", err=True)
+    if yes:
+        return
+    try:
+        agreed = typer.confirm("Go on?", err=True)
+    except typer.Abort:
+        raise ConfigError("nothing was sent: nobody could be asked whether to spend this. Give --yes.") from None
+    if not agreed:
+        raise typer.Exit(1)
+
+
+def _asked(to_ask: Sequence[Probe], sender: Sender, into: Path, kept: Mapping[Probe, Any]) -> list[Outcome]:
+    """Ask, and keep what was said of a rule before the next one is asked about, or when it is interrupted."""
+    from harness.live.rule_evidence import store
+    from harness.live.rule_evidence.ask import ask
+    from harness.live.rule_evidence.outcome import judged
+
+    outcomes: list[Outcome] = []
+    asked: dict[Probe, Any] = {}
+    dialect, key = sender.live.behind.dialect, sender.live.key
+
+    def keep() -> None:
+        if asked:
+            store.keep(into, dialect, dict(asked), [key])
+            asked.clear()
+
+    try:
+        for probe in _progress(to_ask, "asking"):
+            if asked and next(iter(asked)).rule is not probe.rule:
+                keep()
+            outcomes.append(judged(probe, run := ask(probe, sender)))
+            if outcomes[-1].finding != "unclear":
+                asked[probe] = run
+    finally:
+        keep()
+    return outcomes
+
+
+def _progress(several: Sequence[Any], what: str) -> Iterator[Any]:
+    """Each of them, with a bar where somebody looks."""
+    with progress(what) as tell:
+        for done, one in enumerate(several):
+            tell(done, len(several))
+            yield one
+
+
+def _report_rules(outcomes: Sequence[Outcome]) -> None:
+    from rich.table import Table
+
+    from harness.live.rule_evidence.outcome import FINDINGS
+
+    console = console_of()
+    table = Table("area", "examples", *FINDINGS, box=None, pad_edge=False)
+    areas = dict.fromkeys(one.probe.rule.area for one in outcomes)
+    for area in (*areas, ALL):
+        found = Counter(one.finding for one in outcomes if area in (ALL, one.probe.rule.area))
+        table.add_row(area, str(found.total()), *(str(found[each] or "-") for each in FINDINGS))
+    console.print(table)
+    for one in sorted(outcomes, key=lambda one: FINDINGS.index(one.finding)):
+        if one.finding != "confirmed":
+            for text in _told(one):
+                console.print(text)
+
+
+def _told(one: Outcome) -> Iterator[str]:
+    from harness.core.redact import hide
+    from harness.core.shorten import brief, cut
+
+    words = one.probe.words
+    what = "an example that it takes" if words is None else cut(words)
+    yield f"{one.finding}  {one.probe.rule.id}: {what}"
+    if one.why:
+        yield f"  {one.why}"
+    if words is None or one.finding == "contradicted":
+        yield f"  sent  {brief(one.probe.case.body)}"
+    for name in dict.fromkeys((*(one.expected or {}), *(one.said or {}))):
+        rule, live = (one.expected or {}).get(name), (one.said or {}).get(name)
+        if one.said is not None and rule != live:
+            yield f"  {name}  " + hide(f"{rule!r} → {live!r}" if one.expected else repr(live))
+
+
+def drift(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="[PATH...]", help="Recordings, or folders of them.")
+    ] = None,
+    upstream: Upstream = "https://api.openai.com/v1",
+    key_env: KeyEnv = "",
+    yes: Yes = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Send recorded requests to the live API again: what does it say now, what did it say then, and what does the mock?
+
+    Ids, times, texts and usage are not compared.
+    """
+    from harness.live.drift.resend import plan, resent
+
+    sender = _sender(upstream, key_env)
+    planned = plan(paths or [Path("cassettes")], sender.live.behind.dialect)
+    if not planned.talks:
+        why = "; ".join(f"{times} left out: {why}" for why, times in planned.left_out.items())
+        raise ConfigError(f"no recorded request can be sent again. {why or 'Give the paths of recordings.'}")
+    _tell_plan(0, planned.left_out)
+    _confirm(planned.cost, sender, yes)
+    found: list[Resent] = []
+    try:
+        for talk in _progress(planned.talks, "sending"):
+            found.extend(resent(talk, sender))
+    finally:  # what was found before the API could not be asked any further is told, too
+        if as_json:
+            told = [{**one._asdict(), "found": [each._asdict() for each in one.found]} for one in found]
+            print_json({"exchanges": told, "left_out": planned.left_out})
+        elif found:
+            _report_drift(found)
+    raise typer.Exit(int(any(one.found for one in found)))
+
+
+def _report_drift(found: Sequence[Resent]) -> None:
+    from harness.core.redact import hide
+    from harness.core.shorten import count, cut
+    from harness.live.drift.resend import GOES_ON
+
+    console = console_of()
+    same = sum(not one.why and not one.found for one in found)
+    why_not = Counter(one.why for one in found if one.why)
+    sent = count(len(found) - why_not[GOES_ON], "exchange")
+    console.print(f"{sent} sent again: {same} as recorded, {sum(bool(one.found) for one in found)} not")
+    for why, times in why_not.items():
+        console.print(f"{times} not {'sent' if why == GOES_ON else 'compared'}: {hide(why)}")
+    places: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
+    for one in found:
+        for each in one.found:
+            places.setdefault((each.at, each.recorded, each.live), []).append((one.id, each.mock))
+    for (at, recorded, live), several in places.items():
+        more = f" and {len(several) - 1} more" if several[1:] else ""
+        console.print(hide(f"{several[0][0]}{more}  {at}"))
+        console.print(hide(f"  recorded  {cut(recorded, 300)}\n  live      {cut(live, 300)}"))
+        for meaning in dict.fromkeys(MEANS[mock] for _, mock in several if mock):
+            console.print(f"  {meaning}")
+
+
+def cassettes(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="[PATH...]", help="Cassettes, or folders of them.")
+    ] = None,
+    stale_after: Annotated[int, typer.Option(min=0, metavar="DAYS", help="When a recording is stale.")] = 90,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List cassettes: age, SDK then and now, which are stale, which nothing names, and what recording again costs."""
+    import harness.contract.rules  # noqa: F401  (registers every rule)
+    from harness.live.inventory import shelf
+
+    listed = list(shelf(paths or [Path("cassettes")], date.today(), stale_after))
+    if not listed:
+        raise ConfigError("no cassette there: give the paths of recordings, or of folders of them.")
+    if as_json:
+        print_json([{**asdict(one), "file": one.file.as_posix(), "cost": one.cost._asdict()} for one in listed])
+        return
+    _report_shelf(listed)
+
+
+def _report_shelf(listed: Sequence[Shelved]) -> None:
+    from rich.table import Table
+
+    console = console_of()
+    table = Table(
+        "cassette", "exchanges", "recorded", "days", "sdk", "now", "replayed", "notes", box=None, pad_edge=False
+    )
+    for one in listed:
+        notes = "; ".join([*one.stale, *(["nothing names it"] if one.orphan else [])])
+        age = "-" if one.age is None else str(one.age)
+        cells = (one.recorded or "-", age, one.sdk or "-", one.now or "-", one.replayed or "never", notes)
+        table.add_row(one.file.as_posix(), str(one.exchanges), *cells)
+    console.print(table)
+    for text in _plan(listed):
+        console.print(text)
+
+
+def _plan(listed: Sequence[Shelved]) -> Iterator[str]:
+    """What to run to make the stale ones again, and what each costs."""
+    from harness.live.client.budget import total
+    from harness.live.inventory import plan
+
+    costs = plan(listed)
+    yield from (f"{command}   # {cost}" for command, cost in costs.items())
+    if len(costs) > 1:
+        yield f"in all: {total(costs.values())}"
+    unknown = [one.file.as_posix() for one in listed if one.stale and not one.orphan and not one.again]
+    yield from (f"{file}: no command makes it again" for file in unknown)

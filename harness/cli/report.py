@@ -1,0 +1,100 @@
+"""`harness report`: what pytest --harness-report wrote, in other forms, several made one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli.app import console_of
+from harness.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from harness.report.model import Report
+
+MERGE = "merge"
+STDOUT = Path("-")
+SHOWN = 20
+"""Findings that are told on a terminal, the first ones."""
+
+
+def report(
+    files: Annotated[list[str], typer.Argument(metavar="[merge] FILE...", help="JSON reports; several become one.")],
+    as_json: Annotated[
+        Path | None, typer.Option("--json", "-o", metavar="FILE", help="Write JSON; - is stdout.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one page that needs no network.")] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML.")] = None,
+    sarif: Annotated[Path | None, typer.Option(metavar="FILE", help="Write SARIF, for code hosts.")] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write Markdown, for the summary of a job.")
+    ] = None,
+    fail_under: Annotated[
+        float | None,
+        typer.Option(min=0, max=100, metavar="PCT", help="End with 1 below so many per cent of the rules."),
+    ] = None,
+) -> None:
+    """Show, convert and merge reports of pytest --harness-report=FILE.json and harness verify --report FILE.json.
+
+    `merge` makes one JSON report of several, of shards or jobs of a matrix: in the file of -o, else on stdout; the other
+    options go with it. Without it the report is told, with annotations where GitHub Actions reads them.
+    """
+    from harness.report.formats import write, written
+    from harness.report.formats.json_file import merged, read
+
+    merging = files[0] == MERGE
+    into = as_json or (STDOUT if merging else None)
+    wanted = {".json": into, ".html": html, ".xml": junit, ".sarif": sarif, ".md": markdown}
+    _refuse(merging, files, list(wanted.values()).count(STDOUT))
+    whole = merged([read(Path(file)) for file in files[merging:]])
+    for suffix, file in wanted.items():
+        if file == STDOUT:
+            typer.echo(written(whole, suffix), nl=False)
+        elif file:
+            write(whole, file, suffix)
+    if STDOUT not in wanted.values():
+        _show(whole)
+    _gate(whole, fail_under)
+
+
+def _refuse(merging: bool, files: list[str], on_stdout: int) -> None:
+    """Say what of the request cannot be done."""
+    if merging and not files[1:]:
+        raise ConfigError("merge: say of which files: harness report merge A.json B.json -o C.json.")
+    if on_stdout > 1:
+        also = "merge writes JSON there unless -o names a file; " if merging else ""
+        raise ConfigError(f"only one form can go to stdout: {also}give the others a file.")
+
+
+def _show(report: Report) -> None:
+    """The report on a terminal: its line, the first things to mend, the surface that was touched."""
+    from rich.table import Table
+
+    from harness.report.coverage import DIMENSIONS
+    from harness.report.formats import ACTIONS
+    from harness.report.formats.github import commands
+    from harness.report.model import line
+
+    console = console_of()
+    console.print(line(report.totals, report.share("rules")))
+    for trial, found in report.unexpected[:SHOWN]:
+        console.print(f"{':'.join(map(str, trial.place(found)))}  {found.title}: {found.text}")
+    if (hidden := len(report.unexpected) - SHOWN) > 0:
+        console.print(f"… and {hidden} more")
+    table = Table("surface", "touched", "of", "%", box=None, pad_edge=False)
+    for name, title in DIMENSIONS.items():
+        table.add_row(title, str(len(report.hit[name])), str(len(report.known[name])), str(report.share(name)))
+    console.print(table)
+    if ACTIONS in os.environ:
+        for command in commands(report):
+            typer.echo(command)
+
+
+def _gate(report: Report, least: float | None) -> None:
+    from harness.report.coverage import reached
+
+    if least is not None and not reached(report.hit["rules"], report.known["rules"], least):
+        typer.echo(f"harness: {report.share('rules')} % of rules, --fail-under asks for {least:g} %", err=True)
+        raise typer.Exit(1)

@@ -1,0 +1,97 @@
+"""`harness rules` and `harness losses`: why the API refuses, and what a client may lose although it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated
+
+import typer
+
+from harness.cli.app import console_of, known, print_json
+
+
+def rules(
+    name: Annotated[str, typer.Argument(metavar="[ID]", help="The rule to explain; without it all are listed.")] = "",
+    area: Annotated[str, typer.Option(help="Only the rules of this area.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    assumed: Annotated[bool, typer.Option("--assumed", help="Only what is assumed, not known.")] = False,
+    coverage: Annotated[
+        bool, typer.Option("--coverage", help="How well each area is known, and what proves it.")
+    ] = False,
+) -> None:
+    """List why the API refuses requests, in order of precedence, or explain one rule."""
+    from harness.contract.rule import RULES
+    from harness.report.catalogue import row, sections, told
+
+    if coverage:
+        if name or area or assumed:
+            raise typer.BadParameter("--coverage is of all rules; give it alone, or with --json.")
+        _print_coverage(as_json)
+        return
+    if name:
+        rule = RULES[known("rule", name, RULES)]
+        title = f"{rule.id}  ({rule.area}, {rule.level})"
+        print_json(told(rule)) if as_json else _print_page(title, rule.doc, sections(rule))
+        return
+    if area:
+        known("area", area, {rule.area: None for rule in RULES.values()})
+    chosen = [r for r in RULES.values() if area in ("", r.area) and (r.level == "assumed" or not assumed)]
+    _print_rows([row(rule) for rule in chosen], as_json)
+
+
+def losses(
+    name: Annotated[str, typer.Argument(metavar="[ID]", help="The loss to explain; without it all are listed.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List what a client may lose although the API accepts the request, or explain one loss."""
+    from harness.analysis.loss import LOSSES
+    from harness.report.catalogue import row_of_loss, sections_of_loss, told_of_loss
+
+    if not name:
+        _print_rows([row_of_loss(loss) for loss in LOSSES.values()], as_json)
+        return
+    loss = LOSSES[known("loss", name, LOSSES)]
+    title = f"{loss.id}  ({loss.area}, {'strict' if loss.strict else 'always'})"
+    print_json(told_of_loss(loss)) if as_json else _print_page(title, loss.doc, sections_of_loss(loss))
+
+
+def _print_coverage(as_json: bool) -> None:
+    """Rules by area and evidence level, then every rule that claims evidence no cassette shows, with the reason."""
+    from dataclasses import asdict
+
+    from harness.contract.rule import RULES
+    from harness.verify import evidence
+
+    cassettes = evidence.load()
+    rows, gaps = evidence.rows(RULES, cassettes), evidence.gaps(RULES, cassettes)
+    if as_json:
+        print_json({"areas": rows, "gaps": [asdict(gap) for gap in gaps]})
+        return
+    console = console_of()
+    console.print(evidence.table(rows))
+    for gap in gaps:
+        console.print(f"no cassette  {gap.rule}  ({gap.level}): {gap.reason}")
+
+
+def _print_rows(rows: Sequence[Mapping[str, str]], as_json: bool) -> None:
+    from rich.table import Table
+
+    if as_json:
+        print_json(rows)
+        return
+    table = Table(*(rows[0] if rows else ()), box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*row.values())
+    console_of().print(table)
+
+
+def _print_page(title: str, doc: str, sections: Iterable[tuple[str, list[str]]]) -> None:
+    """A rule or a loss as a page: what it says, its words, examples, evidence, what to do about it."""
+    from rich.padding import Padding
+
+    console = console_of()
+    console.print(f"{title}\n\n{doc}")
+    for heading, lines in sections:
+        console.print(f"\n{heading}", style="bold")
+        for text in lines:
+            console.print(Padding(text, (0, 0, 0, 2), expand=False))

@@ -1,0 +1,48 @@
+"""`harness schemas` and `harness demo`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from harness.cli.app import console_of
+
+
+def schemas(
+    sync: Annotated[bool, typer.Option("--sync", help="Write the schemas from the installed openai SDK.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Are the files what the SDK, the lock and overlays say?")
+    ] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="What the installed SDK or the document would change.")] = False,
+    openapi: Annotated[str, typer.Option(help="The official OpenAPI document, a path or URL.")] = "",
+) -> None:
+    """Make, check or compare the schemas."""
+    if sync + check + diff != 1:
+        raise typer.BadParameter("give exactly one of --sync, --check, --diff.")
+    if check and openapi:
+        raise typer.BadParameter("--openapi goes with --sync or --diff.")
+    from harness.contract.schema import directory
+    from harness.contract.schemagen import sync as schemas_of
+
+    document = openapi or None
+    if check:
+        problems = schemas_of.check(directory())
+        typer.echo("\n".join(problems or ["ok"]))
+        raise typer.Exit(1 if problems else 0)
+    told = schemas_of.sync(directory(), document) if sync else schemas_of.diff(directory(), document)
+    typer.echo("\n".join(map(str, told)) or "nothing changes")
+
+
+def demo() -> None:
+    """Two agents against the mock, then a request that the API refuses, and its repair; needs no network and no key."""
+    from harness.server.demo import NotRefusedError, story
+    from harness.server.mock_api import Mock
+
+    console = console_of()
+    try:
+        for text in story(Mock()):
+            console.print(text)
+    except NotRefusedError as problem:
+        typer.echo(f"harness: {problem}", err=True)
+        raise typer.Exit(1) from problem

@@ -1,0 +1,128 @@
+"""`harness serve`: the mock in the foreground."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli.app import ended_by_signals
+
+if TYPE_CHECKING:
+    from harness.core.account import Organization
+    from harness.server.asgi import Asgi
+    from harness.server.mock_api import Mock
+    from harness.world.world import World
+
+JOURNAL = 1000
+"""Exchanges a served World keeps, so that a server can run for days."""
+LOSSES = 5
+"""Losses that are named at the end, the first ones."""
+ANY_KEY = "sk-anything"
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 8765,
+    script: Annotated[Path | None, typer.Option(help="What the model says: a .py or .yaml file.")] = None,
+    keys: Annotated[str, typer.Option(help="The only API keys that are known, by commas.")] = "",
+    models: Annotated[str, typer.Option(help="The only models that are known, by commas.")] = "",
+    zdr: Annotated[bool, typer.Option("--zdr", help="Zero Data Retention: nothing is stored for any key.")] = False,
+    dialect: Annotated[str, typer.Option(help="openai, azure or foundry; without it all three, by the path.")] = "",
+    assistants: Annotated[str, typer.Option(help="v2, or gone as since the sunset: 404.")] = "v2",
+    replay: Annotated[
+        Path | None, typer.Option(metavar="DIR|FILE", help="Play these recordings; nothing is made up.")
+    ] = None,
+    paced: Annotated[bool, typer.Option("--paced", help="--replay at the pace of the recording.")] = False,
+) -> None:
+    """Serve the mock until it is interrupted; every key that starts with `sk-` sees a world of its own."""
+    from harness.api.dialects import OPENAI, ROOTS
+    from harness.server.asgi import App
+
+    if replay:
+        if script or keys or models or zdr or dialect:
+            raise typer.BadParameter("--replay plays what was recorded; give it with --host, --port and --paced alone.")
+        _play(replay, host, port, paced)
+        return
+    mock = _mock(script, _names(keys), _account(_names(models), zdr, assistants), dialect or None)
+    _listen(App(mock), host, port, ROOTS[dialect or OPENAI], next(iter(_names(keys)), ANY_KEY))
+    for world in mock.worlds.values():
+        if told := _summary(world):
+            typer.echo(told, err=True)
+
+
+def _play(recordings: Path, host: str, port: int, paced: bool) -> None:
+    """Play recordings until interrupted, then tell what was asked for beside them."""
+    from harness.cassettes.recording.matching import root
+    from harness.cassettes.recording.replay_server import Player, loaded
+
+    takes = loaded(recordings)
+    player = Player(takes, paced)
+    _listen(player, host, port, root(takes), ANY_KEY)
+    for miss in player.misses:
+        typer.echo(f"not recorded: {miss}", err=True)
+
+
+def _listen(app: Asgi, host: str, port: int, root: str, key: str) -> None:
+    """Serve an app in the foreground; its first lines are what a shell takes as the environment of a client."""
+    import uvicorn
+
+    from harness.server.asgi import bind, config
+
+    listening = bind(host, port)
+    server = uvicorn.Server(config(app))
+    url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}{root}"
+    # What a World stores only grows: collecting it over and over would cost a tenth of the time of an answer.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+    with ended_by_signals(partial(setattr, server, "should_exit", True)):
+        with suppress(OSError):  # nobody reads it, and clients may know the port
+            typer.echo(f"Serving {url}\nexport OPENAI_BASE_URL={url}\nexport OPENAI_API_KEY={key}")
+        server.run(sockets=[listening])
+    listening.close()
+
+
+def _summary(world: World) -> str:
+    """What went wrong for a key, in one line; empty when nothing did."""
+    from harness.analysis.steps import is_unanswered
+    from harness.core.shorten import count, cut
+
+    unanswered = sum(is_unanswered(exchange) for exchange in world.exchanges)
+    refused = sum(exchange.status >= 400 for exchange in world.exchanges) - unanswered
+    lost = [f"{each.loss} in {each.exchange}" for each in world.losses]
+    named = ", ".join([*lost[:LOSSES], *(["…"] if lost[LOSSES:] else [])])
+    losses = f"{len(lost)} {'loss' if len(lost) == 1 else 'losses'} ({named})" if lost else ""
+    wrong = [f"{refused} refused" if refused else "", f"{unanswered} unanswered" if unanswered else "", losses]
+    return (
+        ", ".join([f"{cut(world.name, 24)}: {count(world.seen, 'exchange')}", *filter(None, wrong)])
+        if any(wrong)
+        else ""
+    )
+
+
+def _mock(script: Path | None, keys: Sequence[str], account: Organization | None, dialect: str | None) -> Mock:
+    from harness.server.default_model import small_talk
+    from harness.server.mock_api import Mock
+
+    mock = partial(Mock, keys or None, organization=account, fallback=small_talk, journal=JOURNAL, dialect=dialect)
+    if script is None:
+        return mock()
+    from harness.world.scripting.load import load
+
+    return mock(prepare=load(script).apply)
+
+
+def _account(models: Sequence[str], zdr: bool, assistants: str) -> Organization | None:
+    from harness.core.account import ORDINARY, Organization
+
+    made = Organization(models=frozenset(models) or None, zdr=zdr, assistants=assistants)
+    return None if made == ORDINARY else made
+
+
+def _names(listed: str) -> list[str]:
+    return [name for part in listed.split(",") if (name := part.strip())]

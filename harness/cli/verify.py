@@ -1,0 +1,161 @@
+"""`harness verify`: recordings, or a server, held to the contract."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from harness.cli.app import console_of, print_json, progress
+from harness.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from harness.verify.run import Tally, Witness
+
+
+def verify(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="[PATH]...", help="Recordings, or folders of them.")
+    ] = None,
+    server: Annotated[str, typer.Option(metavar="URL", help="Instead of recordings: the base URL of a server.")] = "",
+    model: Annotated[str, typer.Option(help="With --server: the model it is asked for.")] = "",
+    key_env: Annotated[
+        str, typer.Option("--key-env", metavar="NAME", help="With --server: the variable that holds its key.")
+    ] = "",
+    timeout: Annotated[float, typer.Option(min=0.1, help="With --server: seconds that an answer may take.")] = 30.0,
+    as_json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the whole report; - is stdout.")
+    ] = None,
+    reports: Annotated[
+        list[Path] | None,
+        typer.Option("--report", metavar="FILE", help="Of recordings: write a report; .html .json .xml .sarif .md."),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Files judged, or questions asked, side by side.")] = 1,
+    respell: Annotated[
+        bool,
+        typer.Option("--respell", help="Also: would the mock, scripted with what an answer says, have answered alike?"),
+    ] = False,
+) -> None:
+    """Judge recorded exchanges (vcrpy and other cassettes, HAR, JSON lines), or with --server a server.
+
+    Would the mock take what the API took, and refuse in the same words what it refused? Do the answers and streams conform?
+    A server is asked what the rules give as examples, and plays some scenarios: every answer costs it a run of the model.
+    """
+    if bool(paths) == bool(server):
+        raise typer.BadParameter("give recordings, or --server URL.")
+    if server:
+        if respell or reports:
+            raise typer.BadParameter("--respell and --report are of recordings.")
+        _examined(server, model, key_env, timeout, jobs, as_json)
+        return
+    if model or key_env:
+        raise typer.BadParameter("--model and --key-env go with --server.")
+    _judged(paths or [], as_json, jobs, respell, reports or [])
+
+
+def _judged(paths: list[Path], as_json: Path | None, jobs: int, respell: bool, reports: list[Path]) -> None:
+    from tempfile import TemporaryDirectory
+
+    from harness.verify.run import verify as judged
+
+    witness = _witness(reports)
+    with TemporaryDirectory(prefix="harness-verify-") as folder:
+        with progress("judging") as tell:
+            tally = judged(paths, Path(folder), jobs, respelled=respell, witness=witness, progress=tell)
+        _write_reports(Path(folder), reports)
+        _report(tally, as_json)
+    if not tally.counts["exchanges"] and not tally.counts["unreadable"]:
+        raise ConfigError(
+            f"no recording in {', '.join(map(str, paths))}: give cassettes (YAML, JSON), HAR or JSON lines."
+        )
+    raise typer.Exit(0 if tally.clean else 1)
+
+
+def _witness(reports: list[Path]) -> Callable[[Path, Path], Witness] | None:
+    """Who takes down what reports tell, when any is asked for that can be written."""
+    if not reports:
+        return None
+    from harness.report.formats import unwritable
+    from harness.verify.report_cases import Trials
+
+    for file in reports:
+        if why := unwritable(file):
+            raise ConfigError(f"--report {file}: {why}")
+
+    return Trials
+
+
+def _write_reports(folder: Path, reports: list[Path]) -> None:
+    if not reports:
+        return
+    from harness.report.formats import write
+    from harness.verify.report_cases import report_of
+    from harness.verify.run import SEEN
+
+    whole = report_of(sorted(folder.glob(f"*{SEEN}"), key=lambda spool: int(spool.stem)))
+    for file in reports:
+        write(whole, file, file.suffix)
+
+
+def _report(tally: Tally, as_json: Path | None) -> None:
+    from harness.verify import output
+
+    if as_json == Path("-"):
+        output.write(tally, sys.stdout.buffer)
+        return
+    if as_json is not None:
+        with _writing(as_json) as out:
+            output.write(tally, out)
+    console = console_of()
+    console.print(output.table(tally))
+    for text in output.lines(tally):
+        console.print(text)
+
+
+def _examined(url: str, model: str, key_env: str, timeout: float, jobs: int, as_json: Path | None) -> None:
+    from harness.live.conformance import score as told
+    from harness.live.conformance.questions import MODEL
+    from harness.live.conformance.run import examine
+    from harness.verify.examples import KEY
+
+    key = _key(key_env) if key_env else KEY
+    with progress("asking") as tell:
+        score = examine(url, model=model or MODEL, key=key, timeout=timeout, jobs=jobs, progress=tell)
+    if as_json is not None:
+        _write_json(told.document(score, key), as_json)
+    if as_json != Path("-"):
+        console = console_of()
+        console.print(told.table(score))
+        for text in told.lines(score, key):
+            console.print(text)
+    raise typer.Exit(0 if score.clean else 1)
+
+
+def _key(name: str) -> str:
+    if not (key := os.environ.get(name, "").strip()):
+        raise ConfigError(f"--key-env {name}: the variable is not set. Set it to the key of the server.")
+    return key
+
+
+def _write_json(document: Any, file: Path) -> None:
+    from orjson import OPT_INDENT_2, dumps
+
+    if file == Path("-"):
+        print_json(document)
+        return
+    with _writing(file) as out:
+        out.write(dumps(document, option=OPT_INDENT_2) + b"\n")
+
+
+@contextmanager
+def _writing(file: Path) -> Iterator[IO[bytes]]:
+    try:
+        with file.open("wb") as out:
+            yield out
+    except OSError as problem:
+        raise ConfigError(f"{file}: cannot be written: {problem.strerror}. Give another file to --json.") from problem

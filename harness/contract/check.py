@@ -1,0 +1,196 @@
+"""The contract: would the API take this request? `check` says no with the API's one error, the first, or nothing.
+
+The order is source order: rules of `access` and `transport`, the schema of the body, then the other rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from typing import Any
+
+import orjson
+
+from harness.api.dialects import FOUNDRY, OPENAI, bound, plain
+from harness.api.transcript import Transcript
+from harness.contract import first_violation
+from harness.contract.rule import CREATE, KEYLESS, LIMITED, RULES, SUBJECTS, UNREAD, Check, Rule
+from harness.contract.rules import AREAS, HELD_IN, SHARED
+from harness.core.account import ORDINARY
+from harness.core.errors import ApiError
+from harness.core.exchange import Finding, Request
+
+Judge = tuple[Rule, Check]
+
+BEFORE_SHAPE = ("access", "gateway", "transport", "beta", "agents")
+NULL_COUNTS = ("model", "input", "metadata", "attributes")
+"""Members whose null is something said: an update may set the metadata of a conversation to null."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A refused request: which rule, the API's error, and the facts behind it."""
+
+    rule: Rule
+    error: ApiError
+    facts: Mapping[str, Any]
+
+
+def check(request: Request, world: Any) -> Refusal | None:
+    """The refusal the API would answer this request with in this World; None when it would take it.
+
+    `world` is None when the key names no World. The body is not changed; null members at the top level count as absent.
+    """
+    plan = _plan(request.operation, _members(request, world), request.dialect)
+    refusal = _first(plan.before, request, world, None)
+    if request.dialect == FOUNDRY and world is not None:
+        request = bound(request, world.account.agents)
+    refusal = refusal or _misshapen(request)
+    if refusal or not plan.after:
+        return refusal
+    if holder := HELD_IN.get(request.operation):
+        request = request._replace(body={"input": request.body.get(holder) or []})
+    transcript = world.transcript(request.body or {}) if plan.reads_transcript else None
+    refusal = _first(plan.after, _written(request), world, transcript)
+    return _placed(refusal, holder) if refusal and holder else refusal
+
+
+def asked(request: Request, world: Any) -> list[Rule]:
+    """The rules with a function that `check` asks about a request it takes, in the order in which it asks them."""
+    plan = _plan(request.operation, _members(request, world), request.dialect)
+    return [rule for rule, _ in (*plan.before, *plan.after)]
+
+
+def _written(request: Request) -> Request:
+    """The request with its bytes: rules look there first for what most histories lack."""
+    if request.raw or not isinstance(request.body, dict) or not isinstance(request.body.get("input"), list):
+        return request
+    try:
+        return request._replace(raw=orjson.dumps(request.body))
+    except orjson.JSONEncodeError:  # an integer beyond 64 bits
+        return request
+
+
+def _placed(refusal: Refusal, holder: str) -> Refusal:
+    """A refusal about `input` as one about the member that holds the items of this operation."""
+    place = str(refusal.facts.get("path", ""))
+    path = f"{holder}{place[len('input') :]}" if place.startswith("input") else place
+    facts = {**refusal.facts, "path": path}
+    error = refusal.rule.refuse(facts)
+    return Refusal(refusal.rule, replace(error, param=holder) if error.param == "input" else error, facts)
+
+
+def _first(judges: tuple[Judge, ...], request: Request, world: Any, transcript: Transcript | None) -> Refusal | None:
+    for rule, judge in judges:
+        for facts in judge(request, world, transcript):
+            return Refusal(rule, rule.refuse(facts), facts)
+    return None
+
+
+def _misshapen(request: Request) -> Refusal | None:
+    found = first_violation.first(request.schema, given(plain(request))) if request.schema else None
+    return _refused(found) if found else None
+
+
+def conform(root: str, body: Any) -> Finding | None:
+    """Where an answer departs from the schema `root`; None when it conforms. Members no schema knows are no fault."""
+    if (found := first_violation.first(root, body)) is None:
+        return None
+    refusal = _refused(found)
+    return Finding(found.path, refusal.error.message, refusal.rule.id)
+
+
+def given(body: Any) -> Any:
+    """A body without its null members at the top level, which the API takes as absent, those in NULL_COUNTS excepted."""
+    if not isinstance(body, dict) or None not in body.values():
+        return body
+    return {name: value for name, value in body.items() if value is not None or name in NULL_COUNTS}
+
+
+def _refused(found: first_violation.Breach) -> Refusal:
+    rule = words_for(found.keyword, found.rule)
+    return Refusal(rule, rule.refuse(found.facts), found.facts)
+
+
+def words_for(keyword: str, named: str | None) -> Rule:
+    """The rule that speaks for a breach: the one the schema names there, else the one for the keyword."""
+    if named and named in RULES:
+        return RULES[named]
+    by_keyword = _by_keyword()
+    return by_keyword.get(keyword) or by_keyword["unexplained"]
+
+
+@cache
+def _by_keyword() -> Mapping[str, Rule]:
+    return {rule.keyword: rule for rule in RULES.values() if rule.keyword and rule.keyword != "x-rule"}
+
+
+def _members(request: Request, world: Any) -> frozenset[str]:
+    """What rules may ask for by `when`: the members of the body, an array as input, and what is out of the ordinary."""
+    body, names = request.body, []
+    if isinstance(body, dict):
+        items = body.get(HELD_IN.get(request.operation, "input"))
+        names = [*body, "input[]"] if isinstance(items, list) else list(body)
+    elif request.fault or request.raw:
+        names = [UNREAD]
+    if world is None:
+        names.append(KEYLESS)
+    elif world.account is not ORDINARY:
+        names.append(LIMITED)
+    return frozenset(names)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The rules to ask about a request, in order: those before the schema, and those after it."""
+
+    before: tuple[Judge, ...]
+    after: tuple[Judge, ...]
+    reads_transcript: bool
+
+
+@lru_cache(maxsize=4096)
+def _plan(operation: str, members: frozenset[str], dialect: str = OPENAI) -> Plan:
+    asked = [
+        rule
+        for rule in RULES.values()
+        if rule.check
+        and (not rule.dialects or dialect in rule.dialects)
+        and _concerns(rule, operation)
+        and (not rule.when or not members.isdisjoint(rule.when))
+    ]
+    asked.sort(key=lambda rule: AREAS.index(rule.area) if rule.area in AREAS else len(AREAS))
+    before = tuple((rule, _judging(rule)) for rule in asked if rule.area in BEFORE_SHAPE)
+    after = tuple((rule, _judging(rule)) for rule in asked if rule.area not in BEFORE_SHAPE)
+    return Plan(before, after, any("transcript" in rule.needs for rule, _ in after))
+
+
+def _concerns(rule: Rule, operation: str) -> bool:
+    shared = SHARED.get(operation, ()) if CREATE in rule.on else ()
+    return operation in rule.on or "*" in rule.on or rule.area in shared or rule.id in shared
+
+
+def _judging(rule: Rule) -> Check:
+    """A rule's function, called with all three subjects whichever it takes."""
+    check: Check = rule.check  # type: ignore[assignment]
+    wants = tuple(name in rule.needs for name in SUBJECTS)
+    calls: dict[tuple[bool, ...], Check] = {
+        (True, False, False): lambda request, world, transcript: check(request),
+        (False, True, False): lambda request, world, transcript: check(world),
+        (False, False, True): lambda request, world, transcript: check(transcript),
+        (True, True, False): lambda request, world, transcript: check(request, world),
+        (True, False, True): lambda request, world, transcript: check(request, transcript),
+        (False, True, True): lambda request, world, transcript: check(world, transcript),
+    }
+    return calls.get(wants, check)
+
+
+def named_rules(schema: Any) -> set[str]:
+    """Every rule that a schema names by `x-rule` or `x-known-rule`."""
+    if isinstance(schema, list):
+        return set().union(*map(named_rules, schema), set())
+    if not isinstance(schema, dict):
+        return set()
+    own = {value for key in ("x-rule", "x-known-rule") if isinstance(value := schema.get(key), str)}
+    return own.union(*map(named_rules, schema.values()))

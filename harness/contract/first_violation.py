@@ -1,0 +1,335 @@
+"""From a schema that says no to the fact the API would name: which keyword, where, with which limits.
+
+`jsonschema` walks the schema in the API's order (type, required, unknown members, members in declared order) and stops at
+the first breach. A union is decided by JSON type first, then by its key (`type`, `role`), never by trying all branches.
+Annotations the walk reads: `x-rule` (the rule that speaks for this place), `x-facts`, `x-expected` (the API's phrase for
+a type), `x-known` and `x-values` (lists as the API prints them), `x-default` (a missing key's value), `x-at: parent`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+from jsonschema import ValidationError, validators
+from jsonschema.validators import Draft202012Validator
+
+from harness.contract import schema as schemas
+from harness.contract.phrasing import describe, in_quotes, kind_of, short, suggestion
+from harness.core.exchange import Json
+
+ORDER = ("type", "enum", "const", "required", "if", "additionalProperties")
+SPOKEN = ("enum", "pattern", "not")
+"""The keywords for which a schema may name the rule that speaks; for all others the keyword has words of its own."""
+Validator = Any
+"""The class `validators.create` makes; its `descend` and `evolve` are not in the library's protocol."""
+Errors = Iterator[ValidationError]
+KINDS = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """The first fault of a body: the keyword it breaks, the rule the schema names there (if any), and the facts."""
+
+    keyword: str
+    rule: str | None
+    facts: Mapping[str, Any]
+
+    @property
+    def path(self) -> str:
+        """Where, in the API's notation: `input[0].content[1].type`."""
+        return str(self.facts["path"])
+
+
+def first(root: str, body: Any) -> Breach | None:
+    """The first breach of `body` against the schema `root`; None when it is valid. Linear in the size of `body`."""
+    if schemas.validator(root).is_valid(body):
+        return None
+    error = next(iter(_walker(root).iter_errors(body)), None)
+    return _unexplained(root, body) if error is None else _breach(error, body)
+
+
+def _unexplained(root: str, body: Any) -> Breach:
+    error = next(iter(schemas.validator(root).iter_errors(body)))
+    path = list(error.instance_path)
+    facts = {"path": dotted(path), "value": "", "values": "", "name": path[-1] if path else ""}
+    return Breach("unexplained", None, facts)
+
+
+def dotted(path: Iterable[str | int]) -> str:
+    """`("input", 0, "type")` as `input[0].type`."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
+
+
+def _breach(error: ValidationError, body: Any) -> Breach:
+    schema: Json = error.schema if isinstance(error.schema, dict) else {}
+    facts = {
+        "path": dotted(error.absolute_path),
+        "limit": error.validator_value,
+        "hint": "",
+        **schema.get("x-facts", {}),
+    }
+    keyword = str(error.validator)
+    extra = _FACTS.get(keyword)
+    if extra:
+        keyword, more = extra(error, schema)
+        facts |= more
+    if keyword == "additionalProperties" and len(error.absolute_path) == 1:
+        known = [name for name, member in schema["properties"].items() if "not" not in member]
+        facts["hint"] = suggestion(str(error.absolute_path[-1]), known, body)
+    if keyword == "type" and error.instance is None and len(error.absolute_path) == 1:
+        keyword = "null"
+    return Breach(keyword, schema.get("x-rule") if keyword in SPOKEN else None, facts)
+
+
+def _of_type(error: ValidationError, schema: Json) -> tuple[str, Json]:
+    return "type", {"expected": error.validator_value, "kind": kind_of(error.instance)}
+
+
+def _of_values(error: ValidationError, schema: Json) -> tuple[str, Json]:
+    values = schema.get("x-values", error.validator_value)
+    value = error.instance if isinstance(error.instance, str) else ""
+    return "enum", {"value": value, "values": in_quotes(values, "and")}
+
+
+def _of_size(error: ValidationError, schema: Json) -> tuple[str, Json]:
+    empty = error.validator in ("minLength", "minItems") and not error.instance
+    length = len(error.instance) if isinstance(error.instance, str | list | dict) else 0
+    return f"{error.validator}:empty" if empty else str(error.validator), {"length": length}
+
+
+def _of_number(error: ValidationError, schema: Json) -> tuple[str, Json]:
+    numeric = "integer" if schema.get("type") == "integer" else "decimal"
+    return str(error.validator), {"numeric": numeric, "value": error.instance}
+
+
+def _of_text(error: ValidationError, schema: Json) -> tuple[str, Json]:
+    return "pattern", {"value": error.instance, "pattern": schema.get("pattern")}
+
+
+def _of_name(error: ValidationError, schema: Json) -> tuple[str, Json]:
+    name = str(error.instance)
+    return "propertyNames", {"name": short(name), "key": name, "length": len(name)}
+
+
+_FACTS: dict[str, Callable[[ValidationError, Json], tuple[str, Json]]] = {
+    "type": _of_type,
+    "enum": _of_values,
+    "const": lambda error, schema: _of_values(error, {"x-values": [error.validator_value], **schema}),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _of_size),
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), _of_number),
+    "pattern": _of_text,
+    "propertyNames": _of_name,
+}
+
+
+@cache
+def _walker(root: str) -> Validator:
+    return walker(schemas.load(root))
+
+
+def walker(schema: Json) -> Validator:
+    """A validator whose `iter_errors` walks a root's schema in the API's order; the schema must be kept for good."""
+    keywords: dict[str, Any] = {
+        "anyOf": partial(_any_of, schema),
+        "oneOf": partial(_any_of, schema),
+        "type": partial(_type, schema),
+        "enum": partial(_enum, schema),
+        "const": partial(_enum, schema),
+        "required": _required,
+        "additionalProperties": _additional,
+        "propertyNames": _property_names,
+        "pattern": _pattern,
+        "items": partial(_items, schema),
+    }
+    kind = validators.create(
+        meta_schema=Draft202012Validator.META_SCHEMA,
+        validators={**Draft202012Validator.VALIDATORS, **keywords},
+        type_checker=Draft202012Validator.TYPE_CHECKER,
+        applicable_validators=_in_order,
+    )
+    return kind(schema)
+
+
+def _in_order(schema: Any) -> list[tuple[str, Any]]:
+    if "$ref" in schema:
+        return [("$ref", schema["$ref"])]
+    return sorted(schema.items(), key=lambda pair: ORDER.index(pair[0]) if pair[0] in ORDER else len(ORDER))
+
+
+def deref(root: Json, schema: Json) -> Json:
+    """The schema behind a chain of `#/$defs/Name` references."""
+    while "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
+    return schema
+
+
+def types_of(root: Json, schema: Json) -> frozenset[str]:
+    """The JSON types a schema lets through (`integer` counts as `number` too)."""
+    schema = deref(root, schema)
+    if "anyOf" in schema:
+        return frozenset().union(*(types_of(root, branch) for branch in schema["anyOf"]))
+    if "type" in schema:
+        named = schema["type"]
+        return frozenset([named] if isinstance(named, str) else named)
+    values = schema.get("enum", [schema["const"]] if "const" in schema else [])
+    return frozenset(_type_name(value) for value in values) or frozenset((*KINDS.values(), "null"))
+
+
+def _type_name(value: Any) -> str:
+    return "null" if value is None else KINDS[type(value)]
+
+
+def _fits(root: Json, schema: Json, value: Any) -> bool:
+    types, name = types_of(root, schema), _type_name(value)
+    return name in types or (name == "integer" and "number" in types) or _whole(value, types)
+
+
+def _whole(value: Any, types: frozenset[str]) -> bool:
+    return "integer" in types and isinstance(value, float) and value.is_integer()
+
+
+def _mistyped(root: Json, schema: Json, value: Any) -> ValidationError:
+    return ValidationError("", validator="type", validator_value=describe(root, schema), instance=value, schema=schema)
+
+
+def _type(root: Json, validator: Validator, types: Any, value: Any, schema: Json) -> Errors:
+    if not _fits(root, {"type": types}, value):
+        yield _mistyped(root, schema, value)
+
+
+def _enum(root: Json, validator: Validator, values: Any, value: Any, schema: Json) -> Errors:
+    values = values if isinstance(values, list) else [values]
+    if not _fits(root, {"enum": values}, value):
+        yield _mistyped(root, schema, value)
+    elif value not in values:
+        yield ValidationError("", validator="enum", validator_value=values, instance=value, schema=schema)
+
+
+def _required(validator: Validator, names: Sequence[str], value: Any, schema: Json) -> Errors:
+    for name in names:
+        if isinstance(value, dict) and name not in value:
+            yield ValidationError("", validator="required", validator_value=name, path=[name], schema=schema)
+
+
+def _additional(validator: Validator, allowed: Any, value: Any, schema: Json) -> Errors:
+    if not isinstance(value, dict):
+        return
+    members = schema.get("properties", {})
+    for name in value:
+        if "not" in (member := members.get(name, {})):
+            yield ValidationError("", validator="not", path=[name], schema=member)
+        elif name in members:
+            continue
+        elif allowed is False:
+            yield ValidationError("", validator="additionalProperties", path=[name], schema=schema)
+        elif isinstance(allowed, dict):
+            yield from validator.descend(value[name], allowed, path=name)
+
+
+def _property_names(validator: Validator, names: Json, value: Any, schema: Json) -> Errors:
+    limit = names["maxLength"]
+    for name in value if isinstance(value, dict) else ():
+        if len(name) > limit:
+            yield ValidationError("", validator="propertyNames", validator_value=limit, instance=name, schema=names)
+
+
+def _pattern(validator: Validator, pattern: str, value: Any, schema: Json) -> Errors:
+    if isinstance(value, str) and not _searched(pattern).search(value):
+        yield ValidationError("", validator="pattern", validator_value=pattern, instance=value, schema=schema)
+
+
+@cache
+def _searched(pattern: str) -> re.Pattern[str]:
+    """JSON Schema's `$` is the very end; Python's also stands before a last line break."""
+    return re.compile(f"{pattern[:-1]}\\Z" if pattern.endswith("$") else pattern)
+
+
+def _items(root: Json, validator: Validator, items: Json, value: Any, schema: Json) -> Errors:
+    if not isinstance(value, list):
+        return
+    decide = schemas.part_validator(root, items).is_valid if len(value) > 8 else None
+    for index, item in enumerate(value):
+        if decide is None or not decide(item):
+            yield from validator.descend(item, items, path=index)
+
+
+def _any_of(root: Json, validator: Validator, branches: Any, value: Any, schema: Json) -> Errors:
+    fitting = [branch for branch in branches if _fits(root, branch, value)]
+    if not fitting:
+        yield _mistyped(root, schema, value)
+    elif len(fitting) == 1 and not isinstance(value, dict):
+        yield from validator.descend(value, fitting[0])
+    elif isinstance(value, dict):
+        yield from _keyed(root, validator, fitting, value, schema)
+    elif not any(validator.evolve(schema=branch).is_valid(value) for branch in fitting):
+        yield from validator.descend(value, fitting[0])
+
+
+def _keyed(root: Json, validator: Validator, branches: list[Json], value: Json, schema: Json) -> Errors:
+    key = schema.get("x-key", "type")
+    likely = (branch for branch in branches if _may_say(root, branch, key, value.get(key)))
+    if any(validator.evolve(schema=branch).is_valid(value) for branch in likely):
+        return
+    table = {name: branch for branch in reversed(branches) for name in key_values(root, branch, key)}
+    said = value.get(key, schema.get("x-default"))
+    if len(branches) == 1 or not table:
+        yield from validator.descend(value, branches[0])
+    elif isinstance(said, str) and said in table:
+        yield from validator.descend(value, table[said])
+    elif key not in value and "x-at" not in schema:
+        if without := next((branch for branch in branches if not _requires(root, branch, key)), None):
+            yield from validator.descend(value, without)
+        else:
+            yield ValidationError("", validator="required", validator_value=key, path=[key], schema={})
+    else:
+        yield _unknown_key(schema, key, said, list(table))
+
+
+def _may_say(root: Json, schema: Json, key: str, said: Any) -> bool:
+    schema = deref(root, schema)
+    if "anyOf" in schema:
+        return any(_may_say(root, branch, key, said) for branch in schema["anyOf"])
+    values = key_values(root, schema, key)
+    return not values or not isinstance(said, str) or said in values
+
+
+def _requires(root: Json, schema: Json, name: str) -> bool:
+    schema = deref(root, schema)
+    if "anyOf" in schema:
+        return all(_requires(root, branch, name) for branch in schema["anyOf"])
+    return name in schema.get("required", ())
+
+
+def _unknown_key(schema: Json, key: str, said: Any, names: list[str]) -> ValidationError:
+    known = schema.get("x-known")
+    outside = known is not None and said not in known
+    place = [] if schema.get("x-at") == "parent" or (known and not outside) else [key]
+    values = known if outside else schema.get("x-values", names)
+    rule = schema.get("x-known-rule") if outside else schema.get("x-rule")
+    return ValidationError(
+        "",
+        validator="enum",
+        validator_value=values,
+        instance=said,
+        path=place,
+        schema={"x-values": values, "x-rule": rule},
+    )
+
+
+def key_values(root: Json, schema: Json, key: str) -> list[str]:
+    """The values of `key` by which a branch of a union is chosen."""
+    schema = deref(root, schema)
+    if "anyOf" in schema:
+        return [name for branch in schema["anyOf"] for name in key_values(root, branch, key)]
+    member = deref(root, schema.get("properties", {}).get(key, {}))
+    for option in member.get("anyOf", [member]):
+        if "const" in option or "enum" in option:
+            return list(option.get("enum", [option.get("const")]))
+    return []

@@ -1,0 +1,84 @@
+"""Every rule, in order of precedence: the API reports one error, the first, so the order of AREAS is contract.
+
+Measured with pairs of faults (public probe, 2026-08-30): the key, the transport, the schema of the body field by field,
+stored state, the transcript, an empty input, what the model can do. Within a module, source order is precedence.
+"""
+
+from collections.abc import Mapping
+from importlib import import_module
+
+MODULES = (
+    "http.access",
+    "http.gateway",
+    "http.transport",
+    "http.beta",
+    "stored.agents",
+    "http.websocket",
+    "request.shape",
+    "request.content",
+    "request.ids",
+    "request.media",
+    "request.model",
+    "request.tools",
+    "request.text",
+    "stored.state",
+    "stored.lifecycle",
+    "stored.threads",
+    "stored.runs",
+    "request.references",
+    "request.reasoning",
+    "request.pairing",
+    "request.input",
+    "request.capability",
+    "request.hosted",
+    "stored.uploads",
+    "stored.files",
+    "stored.vector_stores",
+    "request.deferred",
+    "request.limits",
+    "http.filtered",
+    "http.cursors",
+)
+"""Where the rules of each area are, in order of precedence."""
+
+AREAS = tuple(module.rpartition(".")[2] for module in MODULES)
+
+CONTINUED = (
+    "previous_response_and_conversation",
+    "conversation_not_found",
+    "previous_response_zdr",
+    "previous_response_not_found",
+    "previous_response_in_progress",
+)
+"""The rules of `state` about what a request only reads: they hold where nothing is answered, too."""
+
+SHARED: Mapping[str, tuple[str, ...]] = {
+    # An unanswered call fails to compact: https://github.com/openai/openai-agents-python/issues/2317 (2026-01-16), and so
+    # does a response that is not stored: https://github.com/openai/openai-agents-python/issues/2333 (2026-01-19).
+    "POST /responses/compact": ("media", "model", *CONTINUED, "references", "reasoning", "pairing"),
+    # Assumed: what cannot become a prompt cannot be counted.
+    "POST /responses/input_tokens": (
+        *("media", "model", "tools", "text"),
+        *(*CONTINUED, "references", "reasoning", "pairing"),
+    ),
+    # Assumed: a call may be stored before its output; only what cannot be stored at all is refused.
+    "POST /conversations": ("media", "item_not_found"),
+    "POST /conversations/{conversation_id}/items": ("media", "item_not_found"),
+    # Assumed: an event that cannot be read is refused like a body that cannot.
+    "WS /responses": ("body_syntax", "body_unicode", "body_duplicate_key", "body_not_object"),
+    # There is nothing to answer, so that nothing need be said.
+    "WS /responses (generate: false)": (
+        *(area for area in AREAS if area not in ("websocket", "input")),
+        "compaction_trigger_last",
+    ),
+}
+"""The rules of `POST /responses`, by area or by id, that hold for other operations too."""
+
+HELD_IN: Mapping[str, str] = {
+    "POST /conversations": "items",
+    "POST /conversations/{conversation_id}/items": "items",
+}
+"""Where operations that share rules about `input` have their items, unless it is `input`."""
+
+for _module in MODULES:
+    import_module(f"{__name__}.{_module}")

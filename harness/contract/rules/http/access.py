@@ -1,0 +1,229 @@
+"""Who may ask: the key, its permissions, its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil
+
+from harness.api.dialects import OPENAI
+from harness.contract.rule import KEYLESS, LIMITED, Case, World, assumed, documented, recorded, reported, rule
+from harness.core.account import Organization, RateLimit
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+KEYS_PAGE = "https://platform.openai.com/account/api-keys"
+CHALLENGE = {"www-authenticate": 'Bearer realm="OpenAI API"'}
+
+
+def masked(key: str) -> str:
+    """A key as the API prints it: up to 12 characters whole, else the first 8 and the last 4, stars between."""
+    if not key:
+        return "''"
+    return key if len(key) <= 12 else f"{key[:8]}{'*' * (len(key) - 12)}{key[-4:]}"
+
+
+@rule(
+    dialects=OPENAI,
+    on="*",
+    error=ApiError(401, "Missing bearer or basic authentication in header", headers=CHALLENGE),
+    source=[
+        reported("https://github.com/openai/openai-cookbook/issues/2347", "2026-01-04"),
+        reported("https://github.com/openclaw/openclaw/issues/150825", "2026-09-17"),
+    ],
+    rejects={"Missing bearer or basic authentication in header": Case({}, headers={})},
+    fix="Send `Authorization: Bearer <key>`; with an SDK, set `api_key` or the environment variable OPENAI_API_KEY.",
+)
+def auth_missing(request: Request) -> Iterator[Json]:
+    """A request must carry a bearer token.
+
+    Another scheme or a token that is missing altogether counts as none.
+    """
+    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not key.strip():
+        yield {}
+
+
+@rule(
+    dialects=OPENAI,
+    when=KEYLESS,
+    on="*",
+    error=ApiError(
+        401,
+        f"Incorrect API key provided: {{key}}. You can find your API key at {KEYS_PAGE}.",
+        code="invalid_api_key",
+        headers=CHALLENGE,
+    ),
+    source=[
+        recorded("crmne/ruby_llm", "2026-08-19"),
+        recorded("posit-dev/chatlas, open-telemetry/opentelemetry-python-contrib", "2026-02-12"),
+    ],
+    rejects={
+        f"Incorrect API key provided: test-con****-key. You can find your API key at {KEYS_PAGE}.": Case(
+            {}, headers={"authorization": "Bearer test-connect-key"}
+        ),
+        f"Incorrect API key provided: bad apiKey. You can find your API key at {KEYS_PAGE}.": Case(
+            {}, headers={"authorization": "Bearer bad apiKey"}
+        ),
+    },
+    fix="Use a key the server knows; the mock takes any key that starts with `sk-` unless it was started with `--keys`.",
+)
+def auth_invalid_key(request: Request) -> Iterator[Json]:
+    """The key must be known; it is printed masked.
+
+    Up to 12 characters are printed whole; of a longer key the first 8 and the last 4 are, the rest as stars.
+    """
+    yield {"key": masked(request.headers["authorization"].partition(" ")[2].strip())}
+
+
+@rule(
+    dialects=OPENAI,
+    when=LIMITED,
+    on="*",
+    error=ApiError(
+        401,
+        "You have insufficient permissions for this operation. Missing scopes: {scope}. Check that you have the correct "
+        "role in your organization (Reader, Writer, Owner) and project (Member, Owner), and if you're using a restricted "
+        "API key, that it has the necessary scopes.",
+        code="missing_scope",
+    ),
+    source=reported("public client tables that handle it, three of different origin", "2026"),
+    rejects={
+        "You have insufficient permissions for this operation. Missing scopes: api.responses.write. Check that you have "
+        "the correct role in your organization (Reader, Writer, Owner) and project (Member, Owner), and if you're using a "
+        "restricted API key, that it has the necessary scopes.": Case(given=Organization(scopes=frozenset()))
+    },
+    accepts=[Case(given=Organization(scopes=frozenset(["api.responses.write"])))],
+    fix="Give the key the missing scope: `mock.organization(scopes={'api.responses.write'})`.",
+)
+def auth_missing_scope(request: Request, world: World) -> Iterator[Json]:
+    """A restricted key needs the scope of the operation: `api.responses.write` or `api.responses.read`."""
+    granted = world.account.scopes
+    scope = f"api.responses.{'read' if request.method == 'GET' else 'write'}"
+    if granted is not None and scope not in granted:
+        yield {"scope": scope}
+
+
+@rule(
+    when=LIMITED,
+    on="*",
+    error=ApiError(
+        500, "The server had an error while processing your request. Sorry about that!", type="server_error"
+    ),
+    source=[
+        documented("https://platform.openai.com/docs/guides/error-codes"),
+        reported("alexrudall/ruby-openai fixtures"),
+    ],
+    rejects={
+        "The server had an error while processing your request. Sorry about that!": Case(
+            given=Organization(failing=True)
+        )
+    },
+    fix="Scripted: `mock.organization(failing=False)` ends it. Retry with backoff.",
+)
+def server_error(world: World) -> Iterator[Json]:
+    """A failing backend answers 500, which SDKs retry."""
+    if world.account.failing:
+        yield {}
+
+
+@rule(
+    when=LIMITED,
+    on="*",
+    error=ApiError(
+        503,
+        "Our servers are currently overloaded. Please try again later.",
+        code="server_is_overloaded",
+        type="service_unavailable_error",
+    ),
+    source=[
+        reported("https://github.com/Wei-Shaw/sub2api/issues/6631: as the `error` of a stream", "2026-09-05"),
+        documented("https://platform.openai.com/docs/guides/error-codes: the status"),
+        assumed("that the body of a 503 has the words that are reported of a stream"),
+    ],
+    rejects={
+        "Our servers are currently overloaded. Please try again later.": Case(given=Organization(overloaded=True))
+    },
+    fix="Scripted: `mock.organization(overloaded=False)` ends it. Retry with backoff.",
+)
+def server_is_overloaded(world: World) -> Iterator[Json]:
+    """A provider that is short of machines answers 503, which SDKs retry."""
+    if world.account.overloaded:
+        yield {}
+
+
+@rule(
+    when=LIMITED,
+    on="*",
+    error=ApiError(
+        429,
+        "You exceeded your current quota, please check your plan and billing details. For more information on this error, "
+        "read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.",
+        code="insufficient_quota",
+        type="insufficient_quota",
+    ),
+    source=[
+        recorded("vercel/ai: in a stream"),
+        documented("https://platform.openai.com/docs/guides/error-codes"),
+    ],
+    rejects={
+        "You exceeded your current quota, please check your plan and billing details. For more information on this error, "
+        "read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.": Case(
+            given=Organization(out_of_quota=True)
+        )
+    },
+    fix="Scripted: `mock.organization(out_of_quota=False)` ends it. Waiting does not help with the real API.",
+)
+def insufficient_quota(world: World) -> Iterator[Json]:
+    """An organization without credit is refused with 429, and its type is the code."""
+    if world.account.out_of_quota:
+        yield {}
+
+
+@rule(
+    dialects=OPENAI,
+    when=LIMITED,
+    on="*",
+    error=ApiError(
+        429,
+        "Rate limit reached for {model} in organization {organization} on {what}: Limit {limit}, Used {used}, Requested "
+        "{requested}. Please try again in {seconds}s. Visit https://platform.openai.com/account/rate-limits to learn more.",
+        code="rate_limit_exceeded",
+        type="{kind}",
+        headers={
+            "retry-after": "{wait}",
+            "retry-after-ms": "{wait_ms}",
+            "x-ratelimit-limit-{kind}": "{limit}",
+            "x-ratelimit-remaining-{kind}": "{remaining}",
+            "x-ratelimit-reset-{kind}": "{seconds}s",
+        },
+    ),
+    source=[
+        documented("https://platform.openai.com/docs/guides/rate-limits"),
+        reported("public reports of three origins", "2026"),
+    ],
+    rejects={
+        "Rate limit reached for gpt-4.1 in organization org-harness on requests per min (RPM): Limit 3, Used 3, Requested "
+        "1. Please try again in 20.0s. Visit https://platform.openai.com/account/rate-limits to learn more.": Case(
+            given=Organization(rate_limit=RateLimit(3, 3, 1, seconds=20.0))
+        )
+    },
+    fix="Wait as the headers `retry-after` and `retry-after-ms` say, then try again.",
+)
+def rate_limit(request: Request, world: World) -> Iterator[Json]:
+    """A request over the limit is refused with 429; the type is `requests` or `tokens`."""
+    account = world.account
+    if limit := account.rate_limit:
+        body = request.body if isinstance(request.body, dict) else {}
+        yield {
+            "model": body.get("model", "default"),
+            "organization": account.name,
+            "what": limit.what,
+            "limit": limit.limit,
+            "used": limit.used,
+            "requested": limit.requested,
+            "seconds": limit.seconds,
+            "kind": limit.kind,
+            "remaining": max(0, limit.limit - limit.used),
+            "wait": ceil(limit.seconds),
+            "wait_ms": ceil(limit.seconds * 1000),
+        }

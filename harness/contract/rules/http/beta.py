@@ -1,0 +1,132 @@
+"""The Assistants API is asked for by a header, and is gone since 2026-08-26."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.api.dialects import AZURE, OPENAI
+from harness.contract.rule import LIMITED, Case, World, assumed, reported, rule
+from harness.core.account import Organization
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+BETA = "assistants=v2"
+_KEY = {"authorization": "Bearer sk-harness-example", "content-type": "application/json"}
+
+OF_ASSISTANT = tuple(f"{method} /assistants/{{assistant_id}}" for method in ("GET", "POST", "DELETE"))
+OF_MESSAGE = tuple(f"{method} /threads/{{thread_id}}/messages/{{message_id}}" for method in ("GET", "POST", "DELETE"))
+OF_STEP = ("GET /threads/{thread_id}/runs/{run_id}/steps/{step_id}",)
+OF_RUN = (
+    "GET /threads/{thread_id}/runs/{run_id}",
+    "POST /threads/{thread_id}/runs/{run_id}",
+    "POST /threads/{thread_id}/runs/{run_id}/cancel",
+    "POST /threads/{thread_id}/runs/{run_id}/submit_tool_outputs",
+    "GET /threads/{thread_id}/runs/{run_id}/steps",
+    *OF_STEP,
+)
+OF_THREAD = (
+    "GET /threads/{thread_id}",
+    "POST /threads/{thread_id}",
+    "DELETE /threads/{thread_id}",
+    "GET /threads/{thread_id}/messages",
+    "POST /threads/{thread_id}/messages",
+    *OF_MESSAGE,
+    "GET /threads/{thread_id}/runs",
+    "POST /threads/{thread_id}/runs",
+    *OF_RUN,
+)
+OF_ASSISTANTS = (
+    "GET /assistants",
+    "POST /assistants",
+    *OF_ASSISTANT,
+    "POST /threads",
+    "POST /threads/runs",
+    *OF_THREAD,
+)
+"""Every operation of the Assistants API; the tuples above are those whose paths have such an id."""
+
+
+@rule(
+    when=LIMITED,
+    dialects=(OPENAI, AZURE),
+    on=OF_ASSISTANTS,
+    error=ApiError(404, "Invalid URL ({method} {path})"),
+    source=[
+        reported("https://github.com/aallam/openai-kotlin/issues/470: the status", "2026-09-21"),
+        assumed("that the words are those for a path that never was"),
+    ],
+    rejects={
+        "Invalid URL (POST /v1/assistants)": Case(
+            {"model": "gpt-4o"}, on="POST /assistants", given=Organization(assistants="gone")
+        ),
+        "Invalid URL (GET /v1/threads/thread_x)": Case(
+            on="GET /threads/thread_x", given=Organization(assistants="gone")
+        ),
+    },
+    accepts=[Case({"model": "gpt-4o"}, on="POST /assistants", given=Organization(name="org-other"))],
+    fix="Move to `POST /responses` with `conversation`; `mock.organization(assistants='v2')` brings the old API back.",
+)
+def assistants_gone(request: Request, world: World) -> Iterator[Json]:
+    """The Assistants API was switched off on 2026-08-26."""
+    if world.account.assistants == "gone":
+        yield {"method": request.method, "path": f"/v1{request.path}"}
+
+
+@rule(
+    dialects=OPENAI,
+    on=OF_ASSISTANTS,
+    error=ApiError(
+        400,
+        "The v1 Assistants API has been deprecated. Please try again by setting the header 'OpenAI-Beta: assistants=v2'. "
+        "See the migration guide for more information: https://platform.openai.com/docs/assistants/migration.",
+        code="invalid_beta",
+    ),
+    source=[
+        reported("https://github.com/supershaneski/openai-assistants-api-multi-user-sample/issues/4", "2025-03-01"),
+        reported("https://github.com/PipedreamHQ/pipedream/issues/15059", "2024-12-23"),
+        reported("https://github.com/JZO001/Forge.OpenAI/issues/25: the code", "2025-07-01"),
+    ],
+    rejects={
+        "The v1 Assistants API has been deprecated. Please try again by setting the header 'OpenAI-Beta: assistants=v2'. "
+        "See the migration guide for more information: https://platform.openai.com/docs/assistants/migration.": Case(
+            {}, on="POST /threads", headers={**_KEY, "openai-beta": "assistants=v1"}
+        )
+    },
+    since="2024-12-18",
+    fix="Send `OpenAI-Beta: assistants=v2`; files and retrieval of version 1 are `tool_resources` and `file_search`.",
+)
+def beta_version_1(request: Request) -> Iterator[Json]:
+    """Version 1 of the Assistants API is gone since the end of 2024."""
+    said = request.headers.get("openai-beta", "")
+    if "assistants=v1" in said and BETA not in said:
+        yield {}
+
+
+@rule(
+    dialects=OPENAI,
+    on=OF_ASSISTANTS,
+    error=ApiError(
+        400,
+        "You must provide the 'OpenAI-Beta' header to access the Assistants API. Please try again by setting the header "
+        "'OpenAI-Beta: assistants=v2'.",
+        code="invalid_beta",
+    ),
+    source=[
+        reported("https://github.com/backmesh/openai-react-native/issues/10", "2025-01-17"),
+        reported("https://github.com/openai-php/client/issues/700", "2025-10-07"),
+        reported("https://github.com/openai/openai-ruby/issues/136", "2025-05-01"),
+    ],
+    rejects={
+        "You must provide the 'OpenAI-Beta' header to access the Assistants API. Please try again by setting the header "
+        "'OpenAI-Beta: assistants=v2'.": Case(on="GET /assistants", headers=_KEY)
+    },
+    accepts=[
+        Case(on="GET /assistants", headers={**_KEY, "openai-beta": "realtime=v1, assistants=v2"}),
+        Case(on="GET !/api/projects/p/assistants?api-version=v1", headers=_KEY),
+    ],
+    fix="Send the header `OpenAI-Beta: assistants=v2`, as the SDKs do below `client.beta`.",
+)
+def beta_missing(request: Request) -> Iterator[Json]:
+    """The Assistants API must be asked for by its header, except on Azure."""
+    if BETA not in request.headers.get("openai-beta", ""):
+        yield {}

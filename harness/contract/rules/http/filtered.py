@@ -1,0 +1,53 @@
+"""What the content filters of Azure stop before a model reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.api.content_filters import filtered
+from harness.api.dialects import OF_AZURE
+from harness.contract.rule import LIMITED, Case, World, reported, rule
+from harness.core.account import Organization
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+TRIGGERED = (
+    "The response was filtered due to the prompt triggering Azure OpenAI\N{RIGHT SINGLE QUOTATION MARK}s content "
+    "management policy. Please modify your prompt and retry. To learn more about our content filtering policies please "
+    "read our documentation: https://go.microsoft.com/fwlink/?linkid=2198766"
+)
+
+
+@rule(
+    when=LIMITED,
+    dialects=OF_AZURE,
+    error=ApiError(
+        400,
+        TRIGGERED,
+        "prompt",
+        "content_filter",
+        form={
+            "error": {
+                "message": "{message}",
+                "type": "{type}",
+                "param": "{param}",
+                "code": "{code}",
+                "content_filters": "{filters}",
+                "innererror": {"code": "ContentFiltered"},
+            }
+        },
+    ),
+    source=reported("several public reports of Azure OpenAI's Responses, whole bodies", "2026"),
+    rejects={
+        TRIGGERED: Case(
+            {"model": "gpt-4o", "input": "hi"},
+            on="POST !/openai/v1/responses",
+            given=Organization(blocked=frozenset(["jailbreak"])),
+        )
+    },
+    fix="Scripted: `mock.organization(blocked=())` ends it. With the real API change the prompt, or the filter.",
+)
+def prompt_filtered(request: Request, world: World) -> Iterator[Json]:
+    """A prompt with something the filters stop is refused, whether a stream was asked for or not."""
+    if world.account.blocked:
+        yield {"filters": [filtered("prompt", sorted(world.account.blocked), len(request.raw))]}

@@ -1,0 +1,331 @@
+"""What stands before the API in Azure OpenAI and Azure AI Foundry: keys, paths, versions, deployments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from math import ceil
+
+from harness.api.dialects import AZURE, FOUNDRY, OF_AZURE, VERSION, agent_of, is_versioned
+from harness.contract.rule import CREATE, LIMITED, Case, World, assumed, recorded, reported, rule
+from harness.core.account import Organization, RateLimit
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+GOOD: Json = {"model": "gpt-4.1", "input": "hi"}
+KEY = {"api-key": "sk-harness-example", "content-type": "application/json"}
+ON_AZURE = "POST !/openai/v1/responses"
+ON_CLASSIC = "POST !/openai/responses"
+PROJECT = "/api/projects/p"
+ON_FOUNDRY = f"POST !{PROJECT}/openai/v1/responses"
+ON_PREVIEW = f"POST !{PROJECT}/openai/responses"
+CODED = {"error": {"code": "{code}", "message": "{message}"}}
+"""How Azure's gateway says it: no type, no param."""
+FIRST = "2025-03-01-preview"
+"""The first version of Azure OpenAI that knows Responses."""
+_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?")
+_TIMELESS = ("v1", "preview", "latest")
+
+
+def _version(request: Request) -> str:
+    """What the query says of the version; the first where it says it twice."""
+    said = request.query.get(VERSION) or ""
+    return said if isinstance(said, str) else str(said[0])
+
+
+@rule(
+    on="*",
+    dialects=OF_AZURE,
+    error=ApiError(
+        401,
+        "Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an "
+        "active subscription and use a correct regional API endpoint for your resource.",
+        code="401",
+        form=CODED,
+    ),
+    source=[
+        recorded("crmne/ruby_llm: another path of the same gateway", "2026-08-19"),
+        reported("https://github.com/SciSharp/BotSharp/issues/386", "2024-04-02"),
+    ],
+    rejects={
+        "Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an "
+        "active subscription and use a correct regional API endpoint for your resource.": Case(
+            {}, on=ON_AZURE, headers={"api-key": ""}
+        )
+    },
+    accepts=[Case(GOOD, on=ON_AZURE, headers=KEY), Case(GOOD, on=ON_FOUNDRY, headers=KEY)],
+    fix="Use a key the server knows in `api-key`; the mock takes any unless it was started with `--keys`.",
+)
+def subscription_key_invalid(request: Request, world: World | None) -> Iterator[Json]:
+    """An `api-key` must be one of the resource."""
+    if world is None and "api-key" in request.headers:
+        yield {}
+
+
+UNAUTHORIZED = "Unauthorized. Access token is missing, invalid, audience is incorrect ({audience}), or have expired."
+
+
+@rule(
+    on="*",
+    dialects=OF_AZURE,
+    error=ApiError(401, UNAUTHORIZED, form={"statusCode": "{status}", "message": "{message}"}),
+    source=[
+        reported("https://github.com/Azure/azure-sdk-for-python/issues/44412: a Foundry project", "2025-12-12"),
+        reported("https://github.com/MuiseDestiny/zotero-gpt/issues/412: Azure OpenAI", "2025-02-08"),
+    ],
+    rejects={
+        UNAUTHORIZED.format(audience="https://cognitiveservices.azure.com"): Case({}, on=ON_AZURE, headers={}),
+        UNAUTHORIZED.format(audience="https://ai.azure.com/"): Case({}, on=ON_FOUNDRY, headers={}),
+    },
+    accepts=[Case(GOOD, on=ON_AZURE, headers={"authorization": "Bearer eyJ0.fake"})],
+    fix="Send `api-key: <key>`, or `Authorization: Bearer <token>` of a credential.",
+)
+def token_invalid(request: Request, world: World | None) -> Iterator[Json]:
+    """Without an `api-key` a request must carry a token; the mock takes any."""
+    if world is None and "api-key" not in request.headers:
+        yield {
+            "audience": "https://ai.azure.com/" if request.dialect == FOUNDRY else "https://cognitiveservices.azure.com"
+        }
+
+
+@rule(
+    on=("unknown URL", "outside the API", "wrong method"),
+    dialects=AZURE,
+    error=ApiError(404, "Resource not found", code="404", form=CODED),
+    source=[
+        reported("https://github.com/langchain-ai/langchain/issues/13284", "2023-11-13"),
+        reported("https://github.com/openai/openai-python/issues/362", "2023-04-20"),
+        assumed("that the paths of Responses say it as those of chat completions do, for a wrong method too"),
+    ],
+    rejects={
+        "Resource not found": Case({}, on="POST !/openai/v1/response"),
+    },
+    fix="Check the path: `/openai/v1/…`, or `/openai/…?api-version=…`; responses are never below `/deployments/`.",
+)
+def resource_not_found(request: Request) -> Iterator[Json]:
+    """The path must be one of the resource's."""
+    yield {}
+
+
+@rule(
+    on=("unknown URL", "outside the API", "wrong method"),
+    dialects=FOUNDRY,
+    error=ApiError(
+        404,
+        "Not Found",
+        form={
+            "type": "https://tools.ietf.org/html/rfc9110#section-15.5.5",
+            "title": "{message}",
+            "status": "{status}",
+            "traceId": f"00-{'0' * 32}-{'0' * 16}-00",
+        },
+    ),
+    source=[
+        reported("a public client of a Foundry project", "2026"),
+        assumed("that a wrong method is told so too"),
+    ],
+    rejects={"Not Found": Case({}, on=f"POST !{PROJECT}/openai/v1/response")},
+    fix="Check the path: the project's endpoint, then `/openai/v1/…`.",
+)
+def route_not_found(request: Request) -> Iterator[Json]:
+    """The path must be one of the project's."""
+    yield {}
+
+
+@rule(
+    on="*",
+    dialects=AZURE,
+    error=ApiError(404, "Resource not found", code="404", form=CODED),
+    source=[
+        reported("https://github.com/MicrosoftDocs/azure-docs/issues/114602: chat completions", "2023-09-12"),
+        assumed("that responses say it as chat completions do"),
+    ],
+    rejects={"Resource not found": Case({}, on=ON_CLASSIC)},
+    accepts=[Case(GOOD, on=f"{ON_CLASSIC}?api-version={FIRST}"), Case(GOOD, on=ON_AZURE)],
+    fix="Add `?api-version=2025-04-01-preview`, or use the path `/openai/v1/…`, which needs none.",
+)
+def version_missing(request: Request) -> Iterator[Json]:
+    """A path without `/v1` needs `api-version` in the query."""
+    if not is_versioned(request) and not _version(request):
+        yield {}
+
+
+@rule(
+    on="*",
+    dialects=FOUNDRY,
+    error=ApiError(400, "Missing required query parameter: api-version", code="BadRequest", form=CODED),
+    source=assumed("that it is refused, as the project's clients always send it; the words are of its other refusals"),
+    rejects={"Missing required query parameter: api-version": Case({}, on=ON_PREVIEW)},
+    accepts=[Case(GOOD, on=f"{ON_PREVIEW}?api-version=2025-11-15-preview")],
+    fix="Add `?api-version=…`, or use the path `…/openai/v1/…`, which takes none.",
+)
+def project_version_missing(request: Request) -> Iterator[Json]:
+    """A project's path without `/v1` needs `api-version` in the query."""
+    if not is_versioned(request) and not _version(request):
+        yield {}
+
+
+@rule(
+    on="*",
+    dialects=FOUNDRY,
+    error=ApiError(
+        400, "api-version query parameter is not allowed when using /v1 path", code="BadRequest", form=CODED
+    ),
+    source=reported("public clients of Foundry projects", "2026"),
+    rejects={
+        "api-version query parameter is not allowed when using /v1 path": Case({}, on=f"{ON_FOUNDRY}?api-version=v1")
+    },
+    accepts=[Case(GOOD, on=ON_FOUNDRY)],
+    since="2026-01-01",
+    fix="Leave `api-version` out of the query.",
+)
+def version_not_allowed(request: Request) -> Iterator[Json]:
+    """A project's path with `/v1` takes no `api-version`."""
+    if is_versioned(request) and _version(request):
+        yield {}
+
+
+@rule(
+    on="*",
+    dialects=AZURE,
+    error=ApiError(400, "API version not supported", code="BadRequest", form=CODED),
+    source=[
+        reported("https://github.com/hotovo/aider-desk/issues/460", "2025-11-01"),
+        reported("https://github.com/zendev-sh/goai/pull/54: a dated version of the path with /v1", "2026-05-03"),
+    ],
+    rejects={
+        "API version not supported": Case({}, on=f"{ON_AZURE}?api-version=2025-04-01-preview"),
+    },
+    accepts=[
+        Case(GOOD, on=f"{ON_AZURE}?api-version=preview"),
+        Case(GOOD, on=f"{ON_CLASSIC}?api-version=2025-04-01-preview"),
+        Case(GOOD, on=f"{ON_CLASSIC}?api-version=preview"),
+    ],
+    since="2025-11-01",
+    fix="With `/openai/v1/…` leave `api-version` out; else give a version that the resource has.",
+)
+def version_unsupported(request: Request) -> Iterator[Json]:
+    """The path with `/v1` takes no dated version, the one without it takes a date."""
+    said = _version(request)
+    if said and said not in _TIMELESS and (is_versioned(request) or not _VERSION.fullmatch(said)):
+        yield {}
+
+
+@rule(
+    on=(CREATE, "GET /responses/{response_id}", "POST /responses/compact", "POST /responses/input_tokens"),
+    dialects=AZURE,
+    error=ApiError(
+        400,
+        f"Azure OpenAI Responses API is enabled only for api-version {FIRST} and later",
+        code="BadRequest",
+        form=CODED,
+    ),
+    source=reported("https://github.com/Aider-AI/aider/issues/4029", "2025-05-16"),
+    rejects={
+        f"Azure OpenAI Responses API is enabled only for api-version {FIRST} and later": Case(
+            {}, on=f"{ON_CLASSIC}?api-version=2024-10-21"
+        )
+    },
+    accepts=[Case(GOOD, on=f"{ON_CLASSIC}?api-version={FIRST}")],
+    fix=f"Use `api-version={FIRST}` or a later one, or the path `/openai/v1/…`.",
+)
+def version_too_old(request: Request) -> Iterator[Json]:
+    """Versions before the first with Responses do not have it."""
+    said = _version(request)
+    if not is_versioned(request) and _VERSION.fullmatch(said) and said[:10] < FIRST[:10]:
+        yield {}
+
+
+PRINCIPAL = (
+    "The principal `{principal}` lacks the required data action `Microsoft.CognitiveServices/accounts/OpenAI/responses/"
+    "{action}` to perform `{method} {path}` operation."
+)
+
+
+@rule(
+    when=LIMITED,
+    on="*",
+    dialects=OF_AZURE,
+    error=ApiError(401, PRINCIPAL, code="PermissionDenied", form=CODED),
+    source=reported("https://github.com/microsoft/vscode/issues/283763", "2025-12-16"),
+    rejects={
+        PRINCIPAL.format(principal="org-harness", action="write", method="POST", path="/openai/responses"): Case(
+            {},
+            on=f"{ON_CLASSIC}?api-version={FIRST}",
+            given=Organization(scopes=frozenset()),
+        )
+    },
+    accepts=[Case(GOOD, on=ON_AZURE, given=Organization(scopes=frozenset(["api.responses.write"])))],
+    fix="Give the principal a role with the data action: `mock.organization(scopes={'api.responses.write'})`.",
+)
+def data_action_missing(request: Request, world: World) -> Iterator[Json]:
+    """A principal needs the data action of the operation: to write, or to read."""
+    granted, action = world.account.scopes, "read" if request.method == "GET" else "write"
+    if granted is not None and f"api.responses.{action}" not in granted:
+        path = f"{request.root}{request.path}"
+        yield {"principal": world.account.name, "action": action, "method": request.method, "path": path}
+
+
+@rule(
+    when=LIMITED,
+    on="*",
+    dialects=OF_AZURE,
+    error=ApiError(
+        429,
+        "Too Many Requests",
+        code="too_many_requests",
+        type="too_many_requests",
+        headers={"retry-after": "{wait}", "retry-after-ms": "{wait_ms}"},
+    ),
+    source=[
+        reported("public reports of Azure OpenAI's Responses", "2026"),
+        reported("https://github.com/openai/codex/issues/1354: the message", "2025-06-20"),
+    ],
+    rejects={"Too Many Requests": Case({}, on=ON_AZURE, given=Organization(rate_limit=RateLimit(3, 3, 1)))},
+    fix="Wait as the headers `retry-after` and `retry-after-ms` say, then try again.",
+)
+def too_many_requests(world: World) -> Iterator[Json]:
+    """A request over the limit of its deployment is refused with 429."""
+    if limit := world.account.rate_limit:
+        yield {"wait": ceil(limit.seconds), "wait_ms": ceil(limit.seconds * 1000)}
+
+
+@rule(
+    on=(CREATE, "POST /responses/compact", "POST /responses/input_tokens"),
+    when="model",
+    dialects=OF_AZURE,
+    error=ApiError(
+        404,
+        "The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes, "
+        "please wait a moment and try again.",
+        code="DeploymentNotFound",
+        form={"error": {"type": "{type}", "code": "{code}", "message": "{message}"}},
+    ),
+    source=[
+        reported("a public recording of /openai/v1/responses", "2026-09-28"),
+        reported("https://github.com/langchain-ai/opengpts/issues/322: chat completions, without the type", "2024-04"),
+    ],
+    rejects={
+        "The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes, "
+        "please wait a moment and try again.": Case(
+            {"model": "gpt-4o"}, on=ON_AZURE, given=Organization(models=frozenset(["mine"]))
+        )
+    },
+    accepts=[
+        Case({**GOOD, "model": "", "agent_reference": {"type": "agent_reference", "name": "helper"}}, on=ON_FOUNDRY),
+        Case({"model": "claude-sonnet-4-5", "input": "hi"}, on=ON_AZURE),
+        Case({"model": "mine", "input": "hi"}, on=ON_AZURE, given=Organization(models=frozenset(["mine"]))),
+    ],
+    fix="`model` is the name of a deployment; `mock.organization(models={…})` says which there are.",
+)
+def deployment_not_found(request: Request, world: World) -> Iterator[Json]:
+    """`model` must name a deployment; unless the account lists them, any name does but an empty one.
+
+    Beside an agent an empty one says nothing: agent-framework's `FoundryAgent` sends it with every turn but the first.
+    """
+    name = request.body.get("model") if isinstance(request.body, dict) else None
+    listed = world.account.models
+    if name == "" and agent_of(request):
+        return
+    if isinstance(name, str) and (not name if listed is None else name not in listed):
+        yield {}

@@ -1,0 +1,209 @@
+"""Whether what came can be read at all: the URL, the method, the content type, the JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.api.dialects import OPENAI
+from harness.contract.phrasing import kind_of
+from harness.contract.rule import CREATE, UNREAD, Case, assumed, recorded, reported, rule
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+AUTH = {"authorization": "Bearer sk-harness-example"}
+PARSER = "public probe of the platform's JSON parser"
+WRITES = (
+    CREATE,
+    "POST /responses/compact",
+    "POST /responses/input_tokens",
+    "POST /conversations",
+    "POST /conversations/{conversation_id}",
+    "POST /conversations/{conversation_id}/items",
+    "POST /assistants",
+    "POST /assistants/{assistant_id}",
+    "POST /threads",
+    "POST /threads/{thread_id}",
+    "POST /threads/{thread_id}/messages",
+    "POST /threads/{thread_id}/messages/{message_id}",
+    "POST /threads/runs",
+    "POST /threads/{thread_id}/runs",
+    "POST /threads/{thread_id}/runs/{run_id}",
+    "POST /threads/{thread_id}/runs/{run_id}/submit_tool_outputs",
+    "POST /vector_stores",
+    "POST /vector_stores/{vector_store_id}",
+    "POST /vector_stores/{vector_store_id}/search",
+    "POST /vector_stores/{vector_store_id}/files",
+    "POST /vector_stores/{vector_store_id}/files/{file_id}",
+    "POST /vector_stores/{vector_store_id}/file_batches",
+    "POST /agents/{agent_name}/versions",
+)
+"""The operations that read a body."""
+
+
+@rule(
+    dialects=OPENAI,
+    on="unknown URL",
+    error=ApiError(404, "Invalid URL ({method} {path})"),
+    source=[
+        reported("https://github.com/harry0703/MoneyPrinterTurbo/issues/57", "2024-03-25"),
+        reported("public probe of /v1/conversations/conv_…/messages", "2025-10-27"),
+    ],
+    rejects={
+        "Invalid URL (POST /v1/response)": Case({}, on="POST /response"),
+        "Invalid URL (POST /v1/responses/)": Case({}, on="POST /responses/"),
+    },
+    fix="Check the path: no trailing slash, and the client's base URL ends in `/v1`.",
+)
+def unknown_url(request: Request) -> Iterator[Json]:
+    """The path must be an endpoint; a trailing slash makes it another one."""
+    yield {"method": request.method, "path": f"/v1{request.path}"}
+
+
+@rule(
+    dialects=OPENAI,
+    on="outside the API",
+    error=ApiError(
+        404,
+        "Unknown request URL: {method} {path}. Please check the URL for typos, or see the docs at "
+        "https://platform.openai.com/docs/api-reference/.",
+        code="unknown_url",
+    ),
+    source=reported("https://github.com/artificial-julien/docker-nginx-openai-api-cache/issues/2", "2024-02"),
+    rejects={
+        "Unknown request URL: POST /responses. Please check the URL for typos, or see the docs at "
+        "https://platform.openai.com/docs/api-reference/.": Case({}, on="POST !/responses")
+    },
+    fix="The client's base URL must end in `/v1`.",
+)
+def outside_the_api(request: Request) -> Iterator[Json]:
+    """Every path begins with `/v1`."""
+    yield {"method": request.method, "path": request.path}
+
+
+@rule(
+    dialects=OPENAI,
+    on="wrong method",
+    error=ApiError(405, "Invalid method for URL ({method} {path})"),
+    source=reported("public code that handles it, three of different origin", "2026-06-21"),
+    rejects={"Invalid method for URL (PUT /v1/responses)": Case({}, on="PUT /responses")},
+    fix="Use a method the endpoint has.",
+)
+def wrong_method(request: Request) -> Iterator[Json]:
+    """The endpoint must have the method."""
+    yield {"method": request.method, "path": f"/v1{request.path}"}
+
+
+@rule(
+    on=WRITES,
+    error=ApiError(
+        400,
+        "Unsupported content type: '{type}'. This API method only accepts 'application/json' requests, but you specified "
+        "the header 'Content-Type: {type}'. Please try again with a supported content type.",
+        code="unsupported_content_type",
+    ),
+    source=[
+        reported("https://github.com/openai/openai-openapi/issues/194", "2024-02-13"),
+        reported("https://github.com/openai/openai-openapi/issues/502", "2025-11-11"),
+    ],
+    rejects={
+        "Unsupported content type: 'text/plain'. This API method only accepts 'application/json' requests, but you "
+        "specified the header 'Content-Type: text/plain'. Please try again with a supported content type.": Case(
+            {}, headers={**AUTH, "content-type": "text/plain"}
+        )
+    },
+    accepts=[Case({}, headers={**AUTH, "content-type": "application/json; charset=utf-8"}), Case({}, headers=AUTH)],
+    fix="Send `Content-Type: application/json`.",
+)
+def unsupported_content_type(request: Request) -> Iterator[Json]:
+    """A body must be declared as `application/json`; parameters such as `charset` are taken, a missing header too."""
+    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip()
+    if kind.lower() != "application/json":
+        yield {"type": kind}
+
+
+@rule(
+    when=UNREAD,
+    on=WRITES,
+    error=ApiError(
+        400,
+        "Invalid body: encountered a unicode decode error when parsing this JSON value. Please check the value to ensure "
+        "it is valid unicode.",
+        code="invalid_json",
+    ),
+    source=[
+        reported("public recording of a Foundry project's /openai/v1/responses", "2026"),
+        reported(PARSER, "2026-09"),
+    ],
+    rejects={
+        "Invalid body: encountered a unicode decode error when parsing this JSON value. Please check the value to ensure "
+        "it is valid unicode.": Case(raw=b'{"model": "gpt-4.1", "input": "\xff"}')
+    },
+    fix="Encode the body as UTF-8; do not compress it, the API does not look at Content-Encoding.",
+)
+def body_unicode(request: Request) -> Iterator[Json]:
+    """The body must be UTF-8; a compressed body is read as it is and fails here or as JSON."""
+    if request.fault and request.fault.kind == "unicode":
+        yield {}
+
+
+@rule(
+    when=UNREAD,
+    on=WRITES,
+    error=ApiError(
+        400,
+        "Invalid body: failed to parse JSON value. Please check the value to ensure it is valid JSON. (Common errors "
+        "include trailing commas, missing closing brackets, missing quotation marks, etc.)",
+        code="invalid_json",
+    ),
+    source=[
+        reported(PARSER, "2026-09-23"),
+        reported("public code that handles it, three of different origin", "2026-07"),
+        recorded("microsoft/agent-framework: on /v1/conversations", "2025-10"),
+    ],
+    rejects={
+        "Invalid body: failed to parse JSON value. Please check the value to ensure it is valid JSON. (Common errors "
+        "include trailing commas, missing closing brackets, missing quotation marks, etc.)": Case(raw=b'{"model": ')
+    },
+    fix="Serialise the body with a JSON library; NaN and Infinity are no JSON.",
+)
+def body_syntax(request: Request) -> Iterator[Json]:
+    """The body must be JSON."""
+    if request.fault and request.fault.kind == "syntax":
+        yield {}
+
+
+@rule(
+    when=UNREAD,
+    on=WRITES,
+    error=ApiError(
+        400,
+        "Invalid body: duplicate JSON key '{name}' at '{path}'. Duplicate JSON keys are not supported.",
+        code="invalid_json",
+    ),
+    source=[reported("public report from /v1/responses", "2026"), reported(PARSER, "2026-09")],
+    rejects={
+        "Invalid body: duplicate JSON key 'role' at 'input.role'. Duplicate JSON keys are not supported.": Case(
+            raw=b'{"model": "gpt-4.1", "input": [{"role": "user", "role": "user", "content": "hi"}]}'
+        )
+    },
+    fix="Send every name of an object once.",
+)
+def body_duplicate_key(request: Request) -> Iterator[Json]:
+    """A name may stand once in an object; the path leaves out array indices."""
+    if request.fault and request.fault.kind == "duplicate":
+        yield {"name": request.fault.name, "path": request.fault.path}
+
+
+@rule(
+    when=UNREAD,
+    on=WRITES,
+    error=ApiError(400, "Invalid type: expected an object, but got {kind} instead."),
+    source=[reported(PARSER, "2026-09"), assumed("that this endpoint says it as the platform's other endpoints do")],
+    rejects={"Invalid type: expected an object, but got a string instead.": Case(raw=b'"hi"')},
+    accepts=[Case(raw=b'{"model": "gpt-4.1", "input": "hi"}')],
+    fix="Send a JSON object.",
+)
+def body_not_object(request: Request) -> Iterator[Json]:
+    """The body must be an object; an empty one counts as `{}`."""
+    if not request.fault and not isinstance(request.body, dict):
+        yield {"kind": kind_of(request.body)}

@@ -1,0 +1,124 @@
+"""Which parts may stand in which content: by role, and in tool outputs. The schema finds these faults."""
+
+from __future__ import annotations
+
+from harness.contract.rule import reported, shape
+from harness.contract.rules.request.shape import probed
+from harness.core.errors import ApiError
+
+_VALUE = ApiError(400, "Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value")
+NINE = (
+    "'input_text', 'input_image', 'input_audio', 'output_text', 'refusal', 'input_file', 'computer_screenshot', "
+    "'summary_text', and 'encrypted_content'"
+)
+
+
+def _part(type: str, **members: str) -> dict[str, str]:
+    return {"type": type, **members}
+
+
+shape(
+    "content_part_type",
+    """A part's `type` must be one of the nine the API knows; `param` ends in `.type`.
+
+    Parts of Chat Completions (`text`, `image_url`, `file`) end here.
+    """,
+    error=_VALUE,
+    source=[probed, reported("https://github.com/MervinPraison/PraisonAI/issues/3934", "2026-08-14")],
+    rejects={
+        f"Invalid value: 'text'. Supported values are: {NINE}.": {
+            "input": [{"role": "user", "content": [_part("text", text="x")]}]
+        },
+        f"Invalid value: 'image_url'. Supported values are: {NINE}.": {
+            "input": [{"role": "assistant", "content": [_part("image_url", image_url="x")]}]
+        },
+    },
+    fix="Use `input_text`, `input_image`, `input_file` in user turns, `output_text` and `refusal` in assistant turns.",
+)
+
+shape(
+    "assistant_content",
+    """An assistant message holds `output_text` and `refusal` parts only, or a string.
+
+    A part that is known but belongs elsewhere (`input_file`, `input_text` …) is reported at the part, without `.type`.
+    """,
+    error=_VALUE,
+    source=[probed, reported("public reports of three more origins", "2026-08-01")],
+    rejects={
+        f"Invalid value: '{type}'. Supported values are: 'output_text' and 'refusal'.": {
+            "input": [{"role": "assistant", "content": [_part(type)]}, {"role": "user", "content": "hi"}]
+        }
+        for type in ("input_text", "input_file", "input_image", "input_audio", "computer_screenshot", "summary_text")
+    },
+    accepts=[
+        {"input": [{"role": "assistant", "content": "earlier"}, {"role": "user", "content": "hi"}]},
+        {
+            "input": [
+                {"role": "assistant", "content": [_part("refusal", refusal="no")]},
+                {"role": "user", "content": "hi"},
+            ]
+        },
+        {
+            "input": [
+                {
+                    "type": "message",
+                    "role": "assistant",
+                    "content": [{**_part("output_text", text="x"), "annotations": []}],
+                },
+                {"role": "user", "content": "hi"},
+            ]
+        },
+    ],
+    fix="Send what the assistant said as `output_text`; a file it made goes into a user turn as `input_file`.",
+)
+
+shape(
+    "user_content",
+    """A user, system or developer message holds input parts only, or a string.""",
+    error=_VALUE,
+    source=[probed, reported("public reports with shorter lists", "2025")],
+    rejects={
+        "Invalid value: 'output_text'. Supported values are: 'input_text', 'input_image', 'input_file', 'scoped_content', "
+        "and 'input_audio'.": {"input": [{"role": "user", "content": [_part("output_text", text="x")]}]},
+    },
+    accepts=[{"input": [{"role": role, "content": [_part("input_text", text="x")]}]} for role in ("user", "system")],
+    fix="Use `input_text` for what a user says.",
+)
+
+shape(
+    "tool_output_content",
+    """The array form of a tool output holds input parts only.""",
+    error=_VALUE,
+    source=reported("public reports of two origins", "2026-08"),
+    rejects={
+        "Invalid value: 'output_text'. Supported values are: 'input_text', 'input_image', 'input_file', and "
+        "'scoped_content'.": {
+            "input": [
+                {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"},
+                {"type": "function_call_output", "call_id": "call_1", "output": [_part("output_text", text="x")]},
+            ]
+        },
+    },
+    accepts=[
+        {
+            "input": [
+                {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"},
+                {"type": "function_call_output", "call_id": "call_1", "output": [_part("input_text", text="x")]},
+            ]
+        }
+    ],
+    fix="Use `input_text` for what a tool returns.",
+)
+
+shape(
+    "web_search_action",
+    """A web search action is a search, an opened page or a find in a page.""",
+    error=_VALUE,
+    source=reported("https://github.com/openai/codex/issues/7085", "2025-11-21"),
+    rejects={
+        "Invalid value: 'other'. Supported values are: 'search', 'open_page', and 'find_in_page'.": {
+            "input": [{"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "other"}}]
+        },
+    },
+    fix="Send the item back as the API returned it, or leave it out.",
+)

@@ -1,0 +1,186 @@
+"""Tools that a search finds (`defer_loading`, `tool_search`) and namespaces: judged as the tools become a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from harness.api.tools import declared, is_deferred, loaded, plain, spaces
+from harness.api.transcript import Transcript, input_items
+from harness.contract.rule import Case, assumed, recorded, reported, rule
+from harness.core.account import Organization
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+SOL = "gpt-5.6-sol"
+F: Json = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
+LATER: Json = {**F, "defer_loading": True}
+SEARCH: Json = {"type": "tool_search"}
+BY_CLIENT: Json = {**SEARCH, "execution": "client", "description": "d", "parameters": {"type": "object"}}
+CRM: Json = {"type": "namespace", "name": "crm", "description": "", "tools": [F]}
+CRM_LATER: Json = {**CRM, "tools": [LATER]}
+_PROMPT = Organization(prompts=frozenset(["pmpt_1"]))
+
+
+def _is_told_all(request: Request) -> bool:
+    """Whether the request names all its tools: a stored prompt may bring more."""
+    return not request.body.get("prompt")
+
+
+@rule(
+    when="tools",
+    error=ApiError(
+        400, "Invalid Value: 'tools.defer_loading'. Deferred tools require tools.tool_search.", "tools.defer_loading"
+    ),
+    source=[
+        reported("https://github.com/pydantic/pydantic-ai: verified live on gpt-5.6", "2026-08"),
+        reported("https://github.com/router-for-me/CLIProxyAPI/issues/3008, with the whole error", "2026"),
+        reported("https://github.com/Wei-Shaw/sub2api/issues/5942", "2026-08-21"),
+        assumed("that it holds for MCP servers and custom tools as for functions"),
+    ],
+    rejects={
+        "Invalid Value: 'tools.defer_loading'. Deferred tools require tools.tool_search.": {
+            "model": SOL,
+            "tools": [CRM_LATER, F],
+        },
+    },
+    accepts=[
+        {"model": SOL, "tools": [LATER, SEARCH]},
+        {"model": SOL, "tools": [LATER, BY_CLIENT]},
+        {"model": SOL, "tools": [{**F, "defer_loading": False}]},
+        Case({"model": SOL, "prompt": {"id": "pmpt_1"}, "tools": [LATER]}, given=_PROMPT),
+    ],
+    fix='Add `{"type": "tool_search"}`, or leave `defer_loading` out.',
+)
+def deferred_without_search(request: Request) -> Iterator[Json]:
+    """A deferred tool, at the top or in a namespace, needs a tool search that can find it."""
+    deferred = any(map(is_deferred, request.body.get("tools") or ()))
+    if deferred and _is_told_all(request) and not _searches(declared(request.body)):
+        yield {}
+
+
+def _searches(tools: Iterable[Json]) -> list[Json]:
+    return [tool for tool in tools if tool["type"] == "tool_search"]
+
+
+@rule(
+    when="tools",
+    error=ApiError(
+        400,
+        "Invalid Value: 'tools.tool_search'. tools.tool_search requires at least one deferred tool.",
+        "tools.tool_search",
+    ),
+    source=[
+        reported("https://github.com/justrach/codegraff/issues/746", "2026-09-05"),
+        reported("public reports of five more origins, of a namespace without deferred functions too", "2026-07"),
+        recorded("langchain-ai/langchain: a search by the client needs none", "2026-03"),
+        assumed("that param is `tools.tool_search`, as for `tools.defer_loading`"),
+    ],
+    rejects={
+        "Invalid Value: 'tools.tool_search'. tools.tool_search requires at least one deferred tool.": {
+            "model": SOL,
+            "tools": [SEARCH, F, CRM],
+        },
+    },
+    accepts=[
+        {"model": SOL, "tools": [BY_CLIENT]},
+        {"model": SOL, "tools": [SEARCH, CRM_LATER]},
+        {
+            "model": SOL,
+            "tools": [
+                SEARCH,
+                {"type": "mcp", "server_label": "s", "server_url": "https://a.b/c", "defer_loading": True},
+            ],
+        },
+        Case({"model": SOL, "prompt": {"id": "pmpt_1"}, "tools": [SEARCH]}, given=_PROMPT),
+    ],
+    fix="Defer a tool (`defer_loading: true`), or leave the tool search out.",
+)
+def search_without_deferred(request: Request) -> Iterator[Json]:
+    """A tool search that the API does needs something to find; one that the client does (`execution`) does not."""
+    searches = _searches(request.body.get("tools") or ())
+    hosted = any(search.get("execution") != "client" for search in searches) and _is_told_all(request)
+    if hosted and not any(map(is_deferred, declared(request.body))) and not _has_found(input_items(request.body)):
+        yield {}
+
+
+def _has_found(items: Iterable[Json]) -> bool:
+    # What an earlier search has loaded may count as deferred; nobody has seen it refused.
+    return any(item.get("type") == "tool_search_output" for item in items)
+
+
+_CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
+_OUTPUT: Json = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
+_FOUND: list[Json] = [
+    {"type": "tool_search_call", "execution": "server", "arguments": {"paths": ["f"]}},
+    {"type": "tool_search_output", "execution": "server", "tools": [LATER]},
+]
+
+
+def _replayed(*items: Json, tools: list[Json]) -> Json:
+    return {"model": SOL, "tools": tools, "input": [{"role": "user", "content": "hi"}, *items, _OUTPUT]}
+
+
+@rule(
+    when="input[]",
+    error=ApiError(
+        400,
+        "Missing namespace for function_call '{name}'. It does not exist in the default namespace. Round-trip the "
+        "model's function_call item with its namespace field included.",
+        "input[{index}].namespace",
+    ),
+    source=[
+        recorded("vercel/ai"),
+        reported(
+            "https://github.com/dust-tt/dust/pull/31323: a live test, what the search of the input has found",
+            "2026-08-28",
+        ),
+        reported("https://github.com/vercel/ai/pull/15193", "2026-05-12"),
+        reported("https://github.com/earendil-works/pi/issues/7709", "2026-08-06"),
+        reported(
+            "https://github.com/experientiallabs/experiential/pull/784: a namespace, nothing deferred", "2026-09-04"
+        ),
+        reported(
+            "public notes of a live probe: before the search, or offered undeferred too, it is taken", "2026-10-05"
+        ),
+    ],
+    rejects={
+        "Missing namespace for function_call 'f'. It does not exist in the default namespace. Round-trip the model's "
+        "function_call item with its namespace field included.": _replayed(*_FOUND, _CALL, tools=[LATER, SEARCH]),
+        "Missing namespace for function_call 'g'. It does not exist in the default namespace. Round-trip the model's "
+        "function_call item with its namespace field included.": _replayed(
+            {**_CALL, "name": "g"}, tools=[{**CRM, "tools": [{**F, "name": "g"}]}]
+        ),
+    },
+    accepts=[
+        _replayed(*_FOUND, {**_CALL, "namespace": "f"}, tools=[LATER, SEARCH]),
+        _replayed(_CALL, *_FOUND, tools=[LATER, SEARCH]),
+        _replayed(*_FOUND, _CALL, tools=[F]),
+        _replayed(_CALL, tools=[LATER, SEARCH]),
+        _replayed(_CALL, tools=[CRM_LATER, SEARCH]),
+        _replayed(_CALL, tools=[CRM, F]),
+        _replayed({**_CALL, "name": "gone"}, tools=[CRM]),
+        _replayed({**_CALL, "namespace": "elsewhere"}, tools=[F]),
+    ],
+    fix="Send the `function_call` back as the model gave it, with its `namespace`.",
+)
+def call_without_namespace(request: Request, transcript: Transcript) -> Iterator[Json]:
+    """A call of a function that only a namespace holds, as declared or as a search before it has found, must name that.
+
+    A deferred function at the top of `tools` is found in a namespace of its own name. What nothing declares is taken.
+    """
+    if "function_call" not in transcript.added_by_type or not _is_told_all(request):
+        return
+    tools = declared(request.body, transcript.added_by_type.get("additional_tools", ()))
+    alone, known = plain(tools), spaces(tools)
+    found = "tool_search_output" in transcript.added_by_type or _has_found(transcript.items[: transcript.start])
+    if not known and not found:
+        return
+    for index, item in enumerate(transcript.items, -transcript.start):
+        if item.get("type") == "tool_search_output":
+            known |= spaces(loaded(item, tools).values(), found=True)
+        elif index >= 0 and _is_bare_call(item) and item["name"] in known and item["name"] not in alone:
+            yield {"name": item["name"], "index": index}
+
+
+def _is_bare_call(item: Json) -> bool:
+    return item.get("type") == "function_call" and not item.get("namespace")

@@ -1,0 +1,141 @@
+"""What the model can do with the hosted tools that were declared: judged last, by its family and its effort."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.api.tools import spaces
+from harness.contract.rule import reported, rule
+from harness.contract.rules.request.capability import family_of
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+
+def _types(request: Request) -> list[str]:
+    """The types of the declared tools, without their versions."""
+    return [tool["type"].partition("_2025")[0] for tool in request.body.get("tools") or ()]
+
+
+@rule(
+    when="tools",
+    error=ApiError(400, "Tool '{type}' is not supported with {model}.", "tools"),
+    source=[
+        reported("public reports of four origins", "2026-08"),
+        reported("public reports of two more origins, which begin with `Hosted tool`", "2025-09"),
+    ],
+    rejects={
+        "Tool 'image_generation' is not supported with gpt-5.3-codex-spark.": {
+            "model": "gpt-5.3-codex-spark",
+            "tools": [{"type": "image_generation"}],
+        },
+        "Tool 'computer_use_preview' is not supported with gpt-5.5.": {
+            "model": "gpt-5.5",
+            "tools": [
+                {"type": "web_search"},
+                {"type": "computer_use_preview", "display_height": 1, "display_width": 1, "environment": "mac"},
+            ],
+        },
+    },
+    accepts=[
+        {"model": "gpt-5.5", "tools": [{"type": "computer"}]},
+        {"model": "my-deployment", "tools": [{"type": "image_generation"}]},
+    ],
+    fix="Declare tools that the model has, or use another model.",
+)
+def tool_unsupported(request: Request) -> Iterator[Json]:
+    """A family refuses the hosted tools it lacks; only those somebody was refused are listed (`harness.api.models`)."""
+    family = family_of(request)
+    if family and family.lacks:
+        yield from ({"type": type, "model": request.body["model"]} for type in _types(request) if type in family.lacks)
+
+
+_NO_MINIMAL = {"web_search": "web_search", "web_search_preview": "web_search", "image_generation": "image_gen"}
+
+
+@rule(
+    when="reasoning",
+    error=ApiError(400, "The following tools cannot be used with reasoning.effort 'minimal': {names}.", "tools"),
+    source=reported("public reports of two origins", "2026"),
+    rejects={
+        "The following tools cannot be used with reasoning.effort 'minimal': image_gen, web_search.": {
+            "model": "gpt-5",
+            "reasoning": {"effort": "minimal"},
+            "tools": [{"type": "image_generation"}, {"type": "web_search"}],
+        }
+    },
+    accepts=[{"model": "gpt-5", "reasoning": {"effort": "low"}, "tools": [{"type": "web_search"}]}],
+    fix="Raise the effort or leave these tools out.",
+)
+def tools_with_minimal_effort(request: Request) -> Iterator[Json]:
+    """With effort `minimal` some hosted tools cannot be used."""
+    effort = (request.body.get("reasoning") or {}).get("effort")
+    names = sorted({_NO_MINIMAL[type] for type in _types(request) if type in _NO_MINIMAL})
+    if names and effort == "minimal":
+        yield {"names": ", ".join(names)}
+
+
+_IMAGEGEN: Json = {
+    "type": "namespace",
+    "name": "image_gen",
+    "description": "",
+    "tools": [{"type": "function", "name": "imagegen"}],
+}
+
+
+@rule(
+    when="tools",
+    error=ApiError(
+        400,
+        "Invalid Value: 'tools'. Function 'image_gen.imagegen' conflicts with a hosted tool in the same request.",
+        "tools",
+    ),
+    source=[
+        reported(
+            "https://github.com/router-for-me/CLIProxyAPI/issues/4187: gpt-5.4 and gpt-5.5, not gpt-5.6", "2026-07-10"
+        ),
+        reported("https://github.com/Wei-Shaw/sub2api/issues/4022: with either alone it is taken", "2026-07-12"),
+        reported("public reports of eight more origins", "2026-08"),
+    ],
+    rejects={
+        "Invalid Value: 'tools'. Function 'image_gen.imagegen' conflicts with a hosted tool in the same request.": {
+            "model": "gpt-5.5",
+            "tools": [_IMAGEGEN, {"type": "image_generation"}],
+        }
+    },
+    accepts=[
+        {"model": "gpt-5.6-sol", "tools": [_IMAGEGEN, {"type": "image_generation"}]},
+        {"model": "gpt-5.5", "tools": [_IMAGEGEN]},
+        {"model": "gpt-5.5", "tools": [{**_IMAGEGEN, "name": "pictures"}, {"type": "image_generation"}]},
+    ],
+    fix="Declare one of them, or name the namespace otherwise.",
+)
+def function_named_like_hosted(request: Request) -> Iterator[Json]:
+    """The hosted image generation is `image_gen.imagegen` to the model: no function may be called so beside it."""
+    family = family_of(request)
+    if family and family.turns == "current_turn" and "image_generation" in _types(request):
+        functions = spaces(request.body["tools"], found=True)
+        yield from ({} for name, space in functions.items() if (space, name) == ("image_gen", "imagegen"))
+
+
+DEEP_TOOLS = ("web_search_preview", "web_search", "mcp", "file_search")
+
+
+@rule(
+    error=ApiError(
+        400,
+        "Deep research models require at least one of 'web_search_preview', 'mcp', or 'file_search' tools.",
+        "tools",
+    ),
+    source=reported("public reports of three origins", "2025"),
+    rejects={
+        "Deep research models require at least one of 'web_search_preview', 'mcp', or 'file_search' tools.": {
+            "model": "o3-deep-research"
+        }
+    },
+    accepts=[{"model": "o3-deep-research", "tools": [{"type": "web_search_preview"}]}],
+    fix="Declare one of these tools.",
+)
+def deep_research_tools(request: Request) -> Iterator[Json]:
+    """A deep research model needs something to search with."""
+    if "deep-research" in (request.body.get("model") or "") and not set(DEEP_TOOLS).intersection(_types(request)):
+        yield {}

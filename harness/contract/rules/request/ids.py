@@ -1,0 +1,140 @@
+"""What ids may look like: characters first, then the prefix of their kind. The schema finds these faults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.contract.rule import Case, assumed, reported, rule, shape
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+_CHARACTERS = (
+    "Expected an ID that contains letters, numbers, underscores, or dashes, "
+    "but this value contained additional characters."
+)
+BY_ID = (
+    "GET /responses/{response_id}",
+    "DELETE /responses/{response_id}",
+    "GET /responses/{response_id}/input_items",
+    "POST /responses/{response_id}/cancel",
+)
+"""The operations on a response."""
+OF_CONVERSATION = (
+    "GET /conversations/{conversation_id}",
+    "POST /conversations/{conversation_id}",
+    "DELETE /conversations/{conversation_id}",
+    "GET /conversations/{conversation_id}/items",
+    "POST /conversations/{conversation_id}/items",
+    "GET /conversations/{conversation_id}/items/{item_id}",
+    "DELETE /conversations/{conversation_id}/items/{item_id}",
+)
+"""The operations on a conversation."""
+OF_ITEM = tuple(operation for operation in OF_CONVERSATION if "{item_id}" in operation)
+"""The operations on an item of a conversation."""
+
+
+def _reasoning(id: str) -> Json:
+    return {"input": [{"type": "reasoning", "id": id, "summary": []}, {"role": "user", "content": "hi"}]}
+
+
+def _call(id: str) -> Json:
+    return {
+        "input": [
+            {"type": "function_call", "id": id, "call_id": "call_1", "name": "f", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "call_1", "output": "ok"},
+        ]
+    }
+
+
+shape(
+    "item_id_characters",
+    """An item's `id` holds letters, digits, underscores and dashes, and does not end in an underscore.
+
+    An empty id is refused with the same words; the characters are looked at before the prefix.
+    """,
+    error=ApiError(400, f"Invalid '{{path}}': '{{value}}'. {_CHARACTERS}", "{path}", "invalid_value"),
+    source=[reported("public probe table of ids", "2026"), reported("public report of another origin", "2026-05-31")],
+    rejects={
+        f"Invalid 'input[0].id': ''. {_CHARACTERS}": _reasoning(""),
+        f"Invalid 'input[0].id': 'rs_a:rs_b'. {_CHARACTERS}": _reasoning("rs_a:rs_b"),
+        f"Invalid 'input[0].id': 'fc_abcDEF_'. {_CHARACTERS}": _call("fc_abcDEF_"),
+        f"Invalid 'input[0].id': 'fc_'. {_CHARACTERS}": _call("fc_"),
+    },
+    accepts=[_call("fc_abcDEF-"), _call("fc__abcDEF"), _call("fc_abcDEF9")],
+    fix="Send the id the API gave, or none: items need no id.",
+)
+
+shape(
+    "item_id_prefix",
+    """An item's `id` must begin with the prefix of its kind: `msg`, `rs`, `fc`, `ctc` …
+
+    The prefix is compared without its underscore. An id that is absent is fine.
+    """,
+    error=ApiError(
+        400, "Invalid '{path}': '{value}'. Expected an ID that begins with '{prefix}'.", "{path}", "invalid_value"
+    ),
+    source=[
+        reported("https://github.com/earendil-works/pi/issues/10257", "2026-10"),
+        reported("public reports of six more origins", "2026-08"),
+    ],
+    rejects={
+        "Invalid 'input[0].id': 'call_x'. Expected an ID that begins with 'fc'.": _call("call_x"),
+        "Invalid 'input[0].id': 'item_1'. Expected an ID that begins with 'rs'.": _reasoning("item_1"),
+        "Invalid 'input[0].id': 'fc_1'. Expected an ID that begins with 'msg'.": {
+            "input": [{"role": "assistant", "id": "fc_1", "content": "x"}, {"role": "user", "content": "hi"}]
+        },
+        "Invalid 'previous_response_id': 'gen-123'. Expected an ID that begins with 'resp'.": {
+            "previous_response_id": "gen-123"
+        },
+        "Invalid 'conversation': 'abc'. Expected an ID that begins with 'conv_'.": {"conversation": "abc"},
+    },
+    accepts=[_call("fcX"), _call("fc_1")],
+    fix="Do not make ids up: send the one the API gave, or none.",
+)
+
+
+@rule(
+    on=BY_ID,
+    error=ApiError(
+        400, "Invalid 'response_id': '{id}'. Expected an ID that begins with 'resp'.", "response_id", "invalid_value"
+    ),
+    source=[
+        reported("public reports; other servers of this API copy the words", "2026"),
+        assumed("that all paths with an id say it alike"),
+    ],
+    rejects={
+        "Invalid 'response_id': 'abc'. Expected an ID that begins with 'resp'.": Case(on="GET /responses/abc"),
+        "Invalid 'response_id': 'compact'. Expected an ID that begins with 'resp'.": Case(on="GET /responses/compact"),
+        "Invalid 'response_id': 'responses'. Expected an ID that begins with 'resp'.": Case(
+            on="GET /responses/responses"
+        ),
+        "Invalid 'response_id': 'abd'. Expected an ID that begins with 'resp'.": Case(on="POST /responses/abd/cancel"),
+    },
+    fix="Pass the id of a response; a wrong base URL can put another word there.",
+)
+def path_response_id(request: Request) -> Iterator[Json]:
+    """The id in the path must begin with `resp`, as a word of its own: `responses` is none (reported)."""
+    id = request.params["response_id"]
+    if not id.startswith("resp_"):
+        yield {"id": id}
+
+
+@rule(
+    on=OF_CONVERSATION,
+    error=ApiError(
+        400,
+        "Invalid 'conversation_id': '{id}'. Expected an ID that begins with 'conv_'.",
+        "conversation_id",
+        "invalid_value",
+    ),
+    source=assumed("what the member `conversation` of a body is told, said of the path as for a response"),
+    rejects={
+        "Invalid 'conversation_id': 'abc'. Expected an ID that begins with 'conv_'.": Case(on="GET /conversations/abc"),
+    },
+    fix="Pass the id of a conversation.",
+)
+def path_conversation_id(request: Request) -> Iterator[Json]:
+    """The id in the path must begin with `conv_`."""
+    id = request.params["conversation_id"]
+    if not id.startswith("conv_"):
+        yield {"id": id}

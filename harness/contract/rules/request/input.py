@@ -1,0 +1,101 @@
+"""What `input` may be, and what an item in it may be; the schema finds these faults, in the order of the items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.contract.rule import after, assumed, reported, rule, shape
+from harness.contract.rules.request.shape import DAY, PROBE, probed
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+TYPES = (
+    "'additional_tools', 'agent_message', 'apply_patch_call', 'apply_patch_call_output', 'code_interpreter_call', "
+    "'compaction', 'compaction_trigger', 'computer_call', 'computer_call_output', 'custom_tool_call', "
+    "'custom_tool_call_output', 'file_search_call', 'function_call', 'function_call_output', 'image_generation_call', "
+    "'item_reference', 'local_shell_call', 'local_shell_call_output', 'mcp_approval_request', 'mcp_approval_response', "
+    "'mcp_call', 'mcp_list_tools', 'message', 'multi_agent_call', 'multi_agent_call_output', 'program', 'program_output', "
+    "'reasoning', 'shell_call', 'shell_call_output', 'tool_search_call', 'tool_search_output', and 'web_search_call'"
+)
+
+shape(
+    "input_item_type",
+    """An item's `type` must be a known one; an item without it is judged as a message by its `role`.
+
+    `param` is the item, not its `type`. A type that is no string is printed empty.
+    """,
+    error=ApiError(400, "Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value"),
+    source=[probed, reported("public reports of 2025 with a shorter list", "2025")],
+    rejects={
+        f"Invalid value: 'bogus_item'. Supported values are: {TYPES}.": {"input": [{"type": "bogus_item"}]},
+        f"Invalid value: ''. Supported values are: {TYPES}.": {"input": [{"type": 7, "role": "user", "content": "x"}]},
+    },
+    fix="Send items as the API returned them; a message needs no `type`.",
+)
+
+shape(
+    "input_item_role",
+    """A message's `role` must be a known one; a missing role is printed empty, and `param` is the item.""",
+    error=ApiError(400, "Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value"),
+    source=[probed, reported("public report of another origin", "2026")],
+    rejects={
+        "Invalid value: 'tool'. Supported values are: 'assistant', 'system', 'developer', and 'user'.": {
+            "input": [{"role": "tool", "content": "x"}]
+        },
+        "Invalid value: ''. Supported values are: 'assistant', 'system', 'developer', and 'user'.": {"input": [{}]},
+    },
+    accepts=[
+        {"input": [{"role": role, "content": "x"} for role in ("developer", "system", "assistant", "user")]},
+        after({"input": "hi"}, {"input": [{"id": "{0.output.0.id}"}, {"role": "user", "content": "again"}]}),
+    ],
+    fix="Tool results are `function_call_output` items, not messages with the role `tool`.",
+)
+
+
+@rule(
+    error=ApiError(
+        400,
+        "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be provided.",
+        code="missing_required_parameter",
+    ),
+    source=reported(PROBE, DAY),
+    rejects={
+        "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be provided.": {"input": []},
+    },
+    accepts=[after({"input": "hi"}, {"input": [], "previous_response_id": "{0.id}"}), {"input": ""}],
+    fix="Send at least one item, or continue something.",
+)
+def input_empty(request: Request) -> Iterator[Json]:
+    """There must be something to answer: an empty `input` needs something it continues.
+
+    Judged after the schema and after the look-ups of stored state.
+    """
+    body = request.body
+    if body.get("input") == [] and not any(
+        body.get(name) for name in ("previous_response_id", "prompt", "conversation")
+    ):
+        yield {}
+
+
+@rule(
+    when="input[]",
+    error=ApiError(
+        400, "Invalid value: 'compaction_trigger'. It must be the final input item.", "input[{index}]", "invalid_value"
+    ),
+    source=assumed("the condition is the openai SDK's (3.54: must be the final input item), the words are not known"),
+    rejects={
+        "Invalid value: 'compaction_trigger'. It must be the final input item.": {
+            "input": [{"type": "compaction_trigger"}, {"role": "user", "content": "hi"}]
+        }
+    },
+    accepts=[{"input": [{"role": "user", "content": "hi"}, {"type": "compaction_trigger"}]}],
+    fix="Put the trigger last.",
+)
+def compaction_trigger_last(request: Request) -> Iterator[Json]:
+    """A `compaction_trigger` must be the last item of `input`."""
+    if request.raw and b"compaction_trigger" not in request.raw:
+        return  # most histories hold none, and they can be long
+    items = request.body["input"]
+    for index, item in enumerate(items[:-1]):
+        if item.get("type") == "compaction_trigger":
+            yield {"index": index}

@@ -1,0 +1,86 @@
+"""What the account may not have, and what is more than a model can read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.api.tokens import words
+from harness.api.transcript import input_items
+from harness.contract.rule import LIMITED, Case, World, recorded, reported, rule
+from harness.contract.rules.request.capability import family_of
+from harness.core.account import Organization
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+_VERIFY = (
+    "Please go to: https://platform.openai.com/settings/organization/general and click on Verify Organization. If you just "
+    "verified, it can take up to 15 minutes for access to propagate."
+)
+
+
+@rule(
+    when=LIMITED,
+    error=ApiError(400, f"Your organization must be verified to {{do}}. {_VERIFY}", "{name}", "unsupported_value"),
+    source=[
+        reported("public reports of eight origins, one with the whole error", "2026-01-24"),
+        reported("public reports of four origins: streams", "2025-08"),
+    ],
+    rejects={
+        f"Your organization must be verified to generate reasoning summaries. {_VERIFY}": Case(
+            {"model": "gpt-5.6-terra", "reasoning": {"summary": "auto"}}, given=Organization(verified=False)
+        ),
+        f"Your organization must be verified to stream this model. {_VERIFY}": Case(
+            {"model": "gpt-5", "stream": True}, given=Organization(verified=False)
+        ),
+    },
+    accepts=[
+        Case({"model": "gpt-5.6-terra"}, given=Organization(verified=False)),
+        Case({"model": "gpt-4.1", "stream": True}, given=Organization(verified=False)),
+    ],
+    fix="Scripted: `mock.organization(verified=True)` ends it. Go on without, or have the organization verified.",
+)
+def organization_unverified(request: Request, world: World) -> Iterator[Json]:
+    """An unverified organization gets neither streams nor summaries of models that reason."""
+    family = family_of(request)
+    if world.account.verified or not family or not family.reasons:
+        return
+    if request.body.get("stream"):
+        yield {"do": "stream this model", "name": "stream"}
+    if (request.body.get("reasoning") or {}).get("summary"):
+        yield {"do": "generate reasoning summaries", "name": "reasoning.summary"}
+
+
+@rule(
+    error=ApiError(
+        400,
+        "Your input exceeds the context window of this model. Please adjust your input and try again.",
+        "input",
+        "context_length_exceeded",
+    ),
+    source=[recorded("crmne/ruby_llm", "2025-10"), reported("public reports of three origins", "2026")],
+    rejects={
+        "Your input exceeds the context window of this model. Please adjust your input and try again.": {
+            "model": "gpt-4",
+            "input": "more " * 8_193,
+        },
+    },
+    accepts=[
+        {"model": "gpt-4", "input": "more " * 8_000},
+        {"model": "gpt-4", "input": "more " * 8_193, "truncation": "auto"},
+        {"model": "my-deployment", "input": "more " * 8_193},
+    ],
+    fix="Shorten the input, or set `truncation: auto`.",
+)
+def context_length_exceeded(request: Request) -> Iterator[Json]:
+    """The input must fit the model; refused is what cannot fit it, for no token spans two words.
+
+    Only what the request itself brings is counted.
+    """
+    family = family_of(request)
+    if not family or not family.window or request.body.get("truncation") == "auto":
+        return
+    if 0 < len(request.raw) <= 2 * family.window:  # so few bytes cannot hold so many words
+        return
+    said = [{"text": request.body.get("instructions")}, *input_items(request.body)]
+    if words(said) > family.window:
+        yield {}

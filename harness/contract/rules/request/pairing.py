@@ -1,0 +1,194 @@
+"""Calls and outputs pair up over the resolved transcript: the chain or conversation, references, and the request's input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.api.transcript import CALLS, Transcript
+from harness.contract.rule import TRANSCRIPT, Case, after, documented, recorded, reported, rule
+from harness.contract.rules.request.references import CALL, HI, OUTPUT
+from harness.core.errors import ApiError
+from harness.core.exchange import Json
+from harness.items import function_call, message
+
+APPROVAL_REQUEST: Json = {
+    "type": "mcp_approval_request",
+    "id": "mcpr_1",
+    "server_label": "s",
+    "name": "n",
+    "arguments": "{}",
+}
+APPROVED: Json = {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True}
+ASYNC_GUIDE = "https://developers.openai.com/api/docs/guides/async-tool-calling.md"
+_CALLED = (function_call("f", "{}", call_id="call_1"),)
+_TWO_CALLED = ([function_call("f", "{}", call_id="call_1"), function_call("g", "{}", call_id="call_2")],)
+_EXAMPLES: dict[str, Json] = {
+    "custom_tool_call": {"name": "t", "input": "x"},
+    "local_shell_call": {
+        "id": "lsh_1",
+        "status": "completed",
+        "action": {"type": "exec", "command": ["ls"], "env": {}},
+    },
+    "shell_call": {"action": {"commands": ["ls"]}},
+    "apply_patch_call": {"status": "completed", "operation": {"type": "delete_file", "path": "a"}},
+    "computer_call": {
+        "id": "cu_1",
+        "status": "completed",
+        "pending_safety_checks": [],
+        "action": {"type": "screenshot"},
+    },
+    "tool_search_call": {"execution": "client", "arguments": {}},
+}
+
+
+@rule(
+    when=TRANSCRIPT,
+    error=ApiError(400, "No tool output found for {kind} {call_id}.", "input"),
+    source=[
+        reported("https://github.com/router-for-me/CLIProxyAPI/issues/2368", "2026-03-27"),
+        reported("https://github.com/microsoft/agent-framework/issues/8663", "2026-09"),
+        documented(ASYNC_GUIDE, "2026"),
+    ],
+    rejects={
+        "No tool output found for function call call_1.": {"input": [HI, CALL]},
+        **{
+            f"No tool output found for {CALLS[type]} call_1.": {
+                "input": [HI, {"type": type, "call_id": "call_1", **members}]
+            }
+            for type, members in _EXAMPLES.items()
+        },
+        "No tool output found for function call call_9.": after(
+            {"input": "hi"}, {"previous_response_id": "{0.id}"}, turns=(function_call("f", "{}", call_id="call_9"),)
+        ),
+        "No tool output found for function call call_8.": after(
+            Case({}, on="POST /conversations"),
+            {"conversation": "{0.id}"},
+            {"conversation": "{0.id}"},
+            turns=(function_call("f", "{}", call_id="call_8"),),
+        ),
+        "No tool output found for function call call_2.": after(
+            {"input": "hi"}, {"previous_response_id": "{0.id}", "input": [OUTPUT]}, turns=_TWO_CALLED
+        ),
+    },
+    accepts=[
+        {"input": [HI, CALL, {"role": "assistant", "content": "calling"}, OUTPUT]},
+        {"input": [HI, OUTPUT, CALL]},
+        {"input": [HI, {**CALL, "async": True}, HI]},
+        {"input": [HI, {"type": "web_search_call", "id": "ws_1", "status": "completed"}, HI]},
+        {"input": [HI, {"type": "tool_search_call", "execution": "server", "arguments": {}}]},
+        after({"input": "hi"}, {"previous_response_id": "{0.id}", "input": [OUTPUT]}, turns=(*_CALLED, message("ok"))),
+    ],
+    fix="Answer every call of the turn before, in one request: one `…_output` item with its `call_id` for each.",
+)
+def call_needs_output(transcript: Transcript) -> Iterator[Json]:
+    """Every call that the client executes needs an output with its `call_id`; the first without one is named.
+
+    Order does not matter, and other items may stand between. A call with `async: true` may stay unanswered; calls the
+    API executes itself need no output.
+    """
+    answered = set(transcript.outputs)
+    for (kind, call_id), item in transcript.calls.items():
+        if (kind, call_id) not in answered and not item.get("async"):
+            yield {"kind": CALLS[kind], "call_id": call_id}
+
+
+@rule(
+    when=TRANSCRIPT,
+    error=ApiError(400, "No tool call found for {kind} with call_id {call_id}.", "input"),
+    source=[
+        recorded("vercel/ai", "2026"),
+        reported("https://github.com/continuedev/continue/issues/10092", "2026-02-01"),
+        reported("https://github.com/microsoft/vscode/issues/320060", "2026-06-05"),
+    ],
+    rejects={
+        "No tool call found for function call output with call_id call_1.": {"input": [HI, OUTPUT]},
+        "No tool call found for custom tool call output with call_id call_1.": {
+            "input": [CALL, OUTPUT, {"type": "custom_tool_call_output", "call_id": "call_1", "output": "x"}]
+        },
+        "No tool call found for computer call with call_id call_1.": {
+            "input": [
+                HI,
+                {
+                    "type": "computer_call_output",
+                    "call_id": "call_1",
+                    "output": {"type": "computer_screenshot", "image_url": "data:image/png;base64,iVBORw0KGgo="},
+                },
+            ]
+        },
+        "No tool call found for shell call output with call_id call_1.": {
+            "input": [HI, {"type": "shell_call_output", "call_id": "call_1", "output": []}]
+        },
+    },
+    accepts=[{"input": [HI, {"type": "function_call_output", "name": "f", "output": "x"}]}],
+    fix="Send the call before its output, or keep the `previous_response_id` or `conversation` that holds it.",
+)
+def output_needs_call(transcript: Transcript) -> Iterator[Json]:
+    """Every output needs a call of its own kind with the same `call_id`; an output without `call_id` is let through."""
+    calls = transcript.calls
+    for kind, call_id in transcript.outputs:
+        if (kind, call_id) not in calls:
+            suffix = "" if kind == "computer_call" else " output"
+            yield {"kind": f"{CALLS[kind]}{suffix}", "call_id": call_id}
+
+
+@rule(
+    when=TRANSCRIPT,
+    error=ApiError(400, "The following MCP approval requests do not have an approval: {ids}", "input"),
+    source=reported("eight independent public programs that handle it, of OpenAI and of Foundry", "2026"),
+    rejects={
+        "The following MCP approval requests do not have an approval: mcpr_1": {"input": [HI, APPROVAL_REQUEST]},
+        "The following MCP approval requests do not have an approval: mcpr_1, mcpr_2": {
+            "input": [APPROVAL_REQUEST, {**APPROVAL_REQUEST, "id": "mcpr_2"}]
+        },
+    },
+    accepts=[{"input": [HI, APPROVAL_REQUEST, APPROVED]}],
+    fix="Send one `mcp_approval_response` for each of them before anything else.",
+)
+def approval_request_unanswered(transcript: Transcript) -> Iterator[Json]:
+    """Every MCP approval request needs its response, or the call it led to, before the next turn."""
+    asked = [item["id"] for item in transcript.items if item.get("type") == "mcp_approval_request" and item.get("id")]
+    settled = {item.get("approval_request_id") for item in transcript.items} if asked else set()
+    if open_requests := [id for id in asked if id not in settled]:
+        yield {"ids": ", ".join(open_requests)}
+
+
+@rule(
+    when=TRANSCRIPT,
+    error=ApiError(
+        400,
+        "The following MCP approval requests have approval responses but weren't passed as input: {ids}",
+        "input",
+    ),
+    source=[
+        reported("https://github.com/microsoft/agent-framework/pull/4054", "2026-02-18"),
+        reported("https://github.com/motojinc25/chatwalaau", "2026"),
+        reported(
+            "https://community.openai.com/t/incorrect-behavior-of-conversation-api-with-mcp-approval-output-item/1365706",
+            "2025",
+        ),
+    ],
+    rejects={
+        "The following MCP approval requests have approval responses but weren't passed as input: mcpr_2": {
+            "input": [HI, {**APPROVED, "approval_request_id": "mcpr_2"}]
+        },
+        "The following MCP approval requests have approval responses but weren't passed as input: call_1, mcpr_2": {
+            "input": [
+                APPROVAL_REQUEST,
+                {**APPROVED, "approval_request_id": "call_1"},
+                APPROVED,
+                {**APPROVED, "approval_request_id": "mcpr_2", "approve": False},
+            ]
+        },
+    },
+    accepts=[{"input": [HI, APPROVAL_REQUEST, {**APPROVED, "approve": False, "reason": "too dear"}]}],
+    fix="Continue the response that asked (`previous_response_id`), or send its `mcp_approval_request` too.",
+)
+def approval_without_request(transcript: Transcript) -> Iterator[Json]:
+    """An MCP approval must answer a request of the same transcript; a request that is answered twice is no fault.
+
+    That a later answer to the same request is taken is assumed: no report says what the API does.
+    """
+    answers = transcript.added_by_type.get("mcp_approval_response", ())
+    asked = {item.get("id") for item in transcript.items} if answers else set()
+    if unknown := [id for item in answers if (id := item["approval_request_id"]) not in asked]:
+        yield {"ids": ", ".join(unknown)}

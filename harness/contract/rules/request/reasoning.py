@@ -1,0 +1,137 @@
+"""Reasoning items and what followed them belong together; the API remembers which, by item id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.api.transcript import Transcript
+from harness.contract.rule import TRANSCRIPT, World, after, recorded, reported, rule, shape
+from harness.contract.rules.request.shape import probed
+from harness.core.errors import ApiError
+from harness.core.exchange import Json
+from harness.items import function_call, message, reasoning
+
+shape(
+    "effort_number",
+    """`reasoning.effort` is a word; a number is refused with the list of the first models.""",
+    error=ApiError(
+        400,
+        "Invalid type for '{path}': expected one of 'minimal', 'low', 'medium', or 'high', but got an integer instead.",
+        "{path}",
+        "invalid_type",
+    ),
+    source=probed,
+    rejects={
+        "Invalid type for 'reasoning.effort': expected one of 'minimal', 'low', 'medium', or 'high', but got an integer "
+        "instead.": {"reasoning": {"effort": 5}}
+    },
+    accepts=[{"model": "gpt-5", "reasoning": {"effort": "low"}}],
+    fix="Use one of the words.",
+)
+
+_THOUGHT = ([reasoning("**Planning**"), message("Hi.")],)
+_ACTED = ([reasoning("**Planning**"), function_call("f", call_id="call_1")],)
+
+
+@rule(
+    when=TRANSCRIPT,
+    error=ApiError(400, "Item '{id}' of type 'reasoning' was provided without its required following item.", "input"),
+    source=[
+        recorded("pydantic/pydantic-ai"),
+        reported("https://github.com/openai/openai-agents-python/issues/1611", "2025-08-29"),
+        reported("https://github.com/continuedev/continue/issues/10428", "2026-02-11"),
+        reported("https://github.com/vercel/ai/pull/15795: calls are sent without their id", "2026-06-03"),
+    ],
+    rejects={
+        "Item '{0.output.0.id}' of type 'reasoning' was provided without its required following item.": after(
+            {"input": "hi"},
+            {"input": [{"type": "item_reference", "id": "{0.output.0.id}"}, {"role": "user", "content": "again"}]},
+            turns=_THOUGHT,
+        ),
+        "Item '{1.output.0.id}' of type 'reasoning' was provided without its required following item.": after(
+            {"input": "hi"},
+            {"input": "think on"},
+            {"previous_response_id": "{1.id}"},
+            turns=(message("Hi."), reasoning("**Cut**")),
+        ),
+    },
+    accepts=[
+        {"input": [{"type": "reasoning", "summary": []}, {"role": "user", "content": "hi"}]},
+        after(
+            {"input": "hi"},
+            {
+                "input": [
+                    {"type": "item_reference", "id": "{0.output.0.id}"},
+                    {"type": "item_reference", "id": "{0.output.1.id}"},
+                    {"role": "user", "content": "again"},
+                ]
+            },
+            turns=_THOUGHT,
+        ),
+        after(
+            {"input": "hi"},
+            {
+                "input": [
+                    {"type": "item_reference", "id": "{0.output.0.id}"},
+                    {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"},
+                    {"type": "function_call_output", "call_id": "call_1", "output": "ok"},
+                ]
+            },
+            turns=_ACTED,
+        ),
+    ],
+    fix="Send the reasoning item with the very item that followed it, or leave both ids out.",
+)
+def reasoning_without_follower(world: World, transcript: Transcript) -> Iterator[Json]:
+    """A stored reasoning item needs the item that followed it, right after it: by its id, a call also by its `call_id`.
+
+    Reasoning without id and ids this key never stored are not looked at. A chain over a response that ended in reasoning
+    fails the same way.
+    """
+    if not world.follower_of:
+        return
+    for item, next_item in zip(transcript.items, [*transcript.items[1:], {}], strict=False):
+        follower = world.follower_of.get(item.get("id", ""))
+        if follower is not None and not _is(next_item, world.items.get(follower, {})):
+            yield {"id": item["id"]}
+
+
+def _is(item: Json, stored: Json) -> bool:
+    """Whether an item that was sent is a stored one."""
+    if not stored or item.get("id") == stored["id"]:
+        return bool(stored)
+    called = (item.get("type"), item.get("call_id"))
+    return bool(item.get("call_id")) and called == (stored["type"], stored.get("call_id"))
+
+
+@rule(
+    when=TRANSCRIPT,
+    error=ApiError(
+        400, "Item '{id}' of type '{type}' was provided without its required 'reasoning' item: '{reasoning}'.", "input"
+    ),
+    source=[
+        reported("https://github.com/VRSEN/agency-swarm/issues/367", "2025-09-24"),
+        reported("public reports of three more origins", "2026-09"),
+    ],
+    rejects={
+        "Item '{0.output.1.id}' of type 'message' was provided without its required 'reasoning' item: "
+        "'{0.output.0.id}'.": after(
+            {"input": "hi"},
+            {"input": [{"type": "item_reference", "id": "{0.output.1.id}"}, {"role": "user", "content": "again"}]},
+            turns=_THOUGHT,
+        )
+    },
+    accepts=[{"input": [{"role": "assistant", "id": "msg_never", "content": "x"}, {"role": "user", "content": "hi"}]}],
+    fix="Send the reasoning item before it, or the item without its id.",
+)
+def item_without_reasoning(world: World, transcript: Transcript) -> Iterator[Json]:
+    """An item that followed a stored reasoning item needs it, right before it.
+
+    The link is the item's id: without it, or with an id this key never stored, nothing is asked for.
+    """
+    if not world.reasoning_of:
+        return
+    for before, item in zip([{}, *transcript.items[:-1]], transcript.items, strict=False):
+        needed = world.reasoning_of.get(item.get("id", ""))
+        if needed and before.get("id") != needed:
+            yield {"id": item["id"], "type": item["type"], "reasoning": needed}

@@ -1,0 +1,204 @@
+"""Items by their ids: what is referred to must be stored, an id stands once, and a ciphertext belongs to its item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.api.encrypted_content import OTHER_ITEM, OTHER_ORGANIZATION, UNREADABLE, Bond, flaw, seal
+from harness.api.transcript import Transcript
+from harness.contract.rule import TRANSCRIPT, Case, World, after, recorded, reported, rule
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+from harness.items import message, reasoning
+
+HI: Json = {"role": "user", "content": "hi"}
+CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
+OUTPUT: Json = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
+
+_HINT = (
+    " Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from "
+    "your input."
+)
+_THOUGHT = ([reasoning("**Planning**"), message("Hi.")],)
+
+
+def _missing(id: str, request: Request) -> Json:
+    return {"id": id, "hint": _HINT if request.body.get("store") is False else ""}
+
+
+def _reasoned(id: str | None, ciphertext: str) -> Json:
+    item = {"type": "reasoning", "summary": [], "encrypted_content": ciphertext}
+    return {"store": False, "input": [{**item, "id": id} if id else item, HI]}
+
+
+@rule(
+    when=TRANSCRIPT,
+    error=ApiError(404, "Item with id '{id}' not found.{hint}", "input"),
+    source=[
+        reported("https://github.com/Wei-Shaw/claude-relay-service/issues/323", "2025-09-03"),
+        reported("public probe, status 404", "2026-08"),
+    ],
+    rejects={
+        "Item with id 'msg_x' not found.": {"input": [{"type": "item_reference", "id": "msg_x"}]},
+        "Item with id 'rs_x' not found. Items are not persisted when `store` is set to false. Try again with `store` set "
+        "to true, or remove this item from your input.": {
+            "store": False,
+            "input": [{"type": "item_reference", "id": "rs_x"}, {"role": "user", "content": "hi"}],
+        },
+    },
+    accepts=[after({"input": "hi"}, {"input": [{"type": "item_reference", "id": "{0.output.0.id}"}]})],
+    fix="Refer only to items of stored responses; with `store: false` send the items themselves.",
+)
+def item_not_found(request: Request, transcript: Transcript) -> Iterator[Json]:
+    """An `item_reference` must name an item that this key has stored."""
+    yield from (_missing(id, request) for id in transcript.missing)
+
+
+@rule(
+    when=TRANSCRIPT,
+    error=ApiError(
+        400, "Duplicate item found with id {id}. Remove duplicate items from your input and try again.", "input"
+    ),
+    source=[
+        recorded(
+            "vercel/ai: an approval request in the chain; posit-dev/chatlas: messages that are taken", "2026-08-07"
+        ),
+        reported("https://github.com/vercel/ai/issues/18605", "2026-08-07"),
+        reported("https://github.com/github/copilot-cli/issues/3560", "2026-06"),
+    ],
+    rejects={
+        "Duplicate item found with id fc_1. Remove duplicate items from your input and try again.": {
+            "input": [{**CALL, "id": "fc_1"}, OUTPUT, {**CALL, "id": "fc_1"}, OUTPUT]
+        },
+        "Duplicate item found with id rs_1. Remove duplicate items from your input and try again.": {
+            "input": [
+                {"type": "reasoning", "id": "rs_1", "summary": []},
+                {"type": "reasoning", "id": "rs_1", "summary": []},
+            ]
+        },
+        "Duplicate item found with id {0.output.0.id}. Remove duplicate items from your input and try again.": after(
+            {"input": "hi"},
+            {"previous_response_id": "{0.id}", "input": [{"type": "item_reference", "id": "{0.output.0.id}"}, HI]},
+        ),
+    },
+    accepts=[
+        {"input": [CALL, OUTPUT, {**CALL}, {**OUTPUT}]},
+        {"input": [{"role": "assistant", "id": "msg_made_up", "content": text} for text in "ab"]},
+        {"input": [HI, HI, {"role": "assistant", "content": "x"}, {"role": "assistant", "content": "x"}]},
+    ],
+    fix="With `previous_response_id` or `conversation`, send only what is new.",
+)
+def duplicate_item(world: World, transcript: Transcript) -> Iterator[Json]:
+    """An item id may stand once in the transcript, whether inlined, referred to, or part of what is continued.
+
+    Items without id are never duplicates, nor are messages under an id this key never stored (recorded: the API took two
+    with the same made-up id); a `call_id` that stands twice is no fault.
+    """
+    seen = {item.get("id") for item in transcript.items[: transcript.start]}
+    for item in transcript.added:
+        if not (id := item.get("id")):
+            continue
+        if id in seen and item.get("type") != "function_call_output" and ("role" not in item or id in world.items):
+            yield {"id": id}
+        seen.add(id)
+
+
+@rule(
+    when=TRANSCRIPT,
+    error=ApiError(404, "Item with id '{id}' not found.{hint}", "input"),
+    source=[
+        reported("https://github.com/can1357/oh-my-pi/issues/41", "2026-02-12"),
+        reported("public probe, status 404", "2026-08"),
+    ],
+    rejects={
+        "Item with id 'rs_x' not found.": {"input": [{"type": "reasoning", "id": "rs_x", "summary": []}, HI]},
+        "Item with id '{0.output.0.id}' not found. Items are not persisted when `store` is set to false. Try again with "
+        "`store` set to true, or remove this item from your input.": after(
+            {"input": "hi", "store": False},
+            {
+                "store": False,
+                "input": [
+                    {"type": "reasoning", "id": "{0.output.0.id}", "summary": []},
+                    {"role": "assistant", "id": "{0.output.1.id}", "content": "Hi."},
+                    HI,
+                ],
+            },
+            turns=_THOUGHT,
+        ),
+    },
+    accepts=[
+        {"input": [{"type": "reasoning", "summary": []}, HI]},
+        {"input": [{"role": "assistant", "id": "msg_never", "content": "x"}, HI]},
+        {"input": [{**CALL, "id": "fc_never"}, OUTPUT]},
+    ],
+    fix="Without `store`, ask for `include: ['reasoning.encrypted_content']` and send the ciphertext back.",
+)
+def reasoning_not_found(request: Request, world: World, transcript: Transcript) -> Iterator[Json]:
+    """A reasoning item stands for what this key has stored, unless it brings its ciphertext or has no id.
+
+    Messages and calls are not looked up: they say themselves what they are.
+    """
+    for item in transcript.added_by_type.get("reasoning", ()):
+        if (id := item.get("id")) and not item.get("encrypted_content") and id not in world.items:
+            yield _missing(id, request)
+
+
+_SEALED = seal(Bond("org-harness", "rs_1"), 0)
+
+
+@rule(
+    when="input[]",
+    error=ApiError(
+        400, "The encrypted content {which} could not be verified. Reason: {reason}", code="invalid_encrypted_content"
+    ),
+    source=[
+        reported("https://github.com/smallmain/vscode-unify-chat-provider/issues/178", "2026-05-08"),
+        reported("https://github.com/openai/codex/issues/35334: a compaction", "2026-07-25"),
+        reported("https://github.com/edison7009/EchoBird/issues/255: an item without id", "2026-06-03"),
+        reported("https://docs.litellm.ai: two organizations", "2026-02-24"),
+        reported("https://github.com/maximhq/bifrost/issues/7729: another item's", "2026"),
+    ],
+    rejects={
+        f"The encrypted content for item rs_1 could not be verified. Reason: {UNREADABLE}": _reasoned(
+            "rs_1", "garbage"
+        ),
+        f"The encrypted content for item cmp_1 could not be verified. Reason: {UNREADABLE}": {
+            "input": [{"type": "compaction", "id": "cmp_1", "encrypted_content": "what came before"}, HI]
+        },
+        f"The encrypted content Work...out. could not be verified. Reason: {UNREADABLE}": _reasoned(
+            None, "Work it out."
+        ),
+        f"The encrypted content for item rs_2 could not be verified. Reason: {OTHER_ITEM}": _reasoned("rs_2", _SEALED),
+        f"The encrypted content for item rs_1 could not be verified. Reason: {OTHER_ORGANIZATION}": _reasoned(
+            "rs_1", seal(Bond("org-other", "rs_1"), 0)
+        ),
+    },
+    accepts=[
+        _reasoned("rs_1", _SEALED),
+        _reasoned(None, _SEALED),
+        _reasoned("rs_1", "gAAAAABpZm9yZWlnbg=="),
+        _reasoned("rs_1", "encrypted_content_REDACTED_1"),
+        after(
+            {"input": "hi", "store": False},
+            _reasoned("{0.output.0.id}", "my cipher"),
+            turns=([reasoning(encrypted_content="my cipher"), message("Hi.")],),
+        ),
+        after(
+            Case({"model": "gpt-5", "input": "hi", "store": False, "include": ["reasoning.encrypted_content"]}),
+            _reasoned("{0.output.0.id}", "{0.output.0.encrypted_content}"),
+            turns=_THOUGHT,
+        ),
+    ],
+    fix="Send the ciphertext back unchanged, with the item it came with, to the organization that gave it.",
+)
+def encrypted_content_invalid(world: World, transcript: Transcript) -> Iterator[Json]:
+    """A ciphertext must be one of the API's, of this organization and of this item; an item without id is not compared.
+
+    Texts without the form of one are refused; a foreign one that has it is taken, and so is what a script gave out.
+    """
+    for item in transcript.added:
+        if "encrypted_content" not in item:
+            continue
+        text, id = item["encrypted_content"], item.get("id")
+        if text and text not in world.ciphertexts and (reason := flaw(text, id, world.account.name)):
+            yield {"which": f"for item {id}" if id else f"{text[:4]}...{text[-4:]}", "reason": reason}

@@ -1,0 +1,315 @@
+"""The words for each JSON Schema keyword: what the API says when a member is missing, unknown, of another type, too long."""
+
+from __future__ import annotations
+
+from harness.contract.rule import Case, assumed, recorded, reported, shape
+from harness.core.errors import ApiError
+
+PROBE = "https://github.com/kangminlee-maker/local-OAuth-CLI-API-adapter"
+DAY = "2026-08-30"
+probed = reported(PROBE, DAY)
+
+
+def _bad(message: str, code: str) -> ApiError:
+    return ApiError(400, message, "{path}", code)
+
+
+shape(
+    "missing_required_parameter",
+    """Required members must be there.
+
+    `model`, then `input`, are looked for before anything else in the body.
+    """,
+    keyword="required",
+    error=_bad("Missing required parameter: '{path}'.", "missing_required_parameter"),
+    source=[probed, recorded("maruel/genai")],
+    rejects={
+        "Missing required parameter: 'model'.": Case({}, absent=("model", "input")),
+        "Missing required parameter: 'input'.": Case({"previous_response_id": "resp_x"}, absent=("input",)),
+        "Missing required parameter: 'input[0].call_id'.": {
+            "input": [{"type": "function_call", "name": "f", "arguments": "{}"}]
+        },
+        "Missing required parameter: 'tools[0].type'.": {"tools": [{"name": "f"}]},
+    },
+    fix="Add the member that `param` names.",
+)
+
+shape(
+    "unknown_parameter",
+    """Unknown members are refused, at the top level before any other fault of a field.
+
+    At the top level a near miss (two edits at most) is suggested, unless the body has that member already.
+    """,
+    keyword="additionalProperties",
+    error=_bad("Unknown parameter: '{path}'.{hint}", "unknown_parameter"),
+    source=probed,
+    rejects={
+        "Unknown parameter: 'seed'.": {"seed": 1},
+        "Unknown parameter: 'strem'. Did you mean 'stream' or 'store'?": {"strem": 1},
+        "Unknown parameter: 'modell'.": {"modell": "gpt-4.1"},
+        "Unknown parameter: 'text.zzz'.": {"text": {"zzz": 1}},
+        "Unknown parameter: 'input[0].bogus'.": {"input": [{"role": "user", "content": "x", "bogus": 1}]},
+    },
+    accepts=[
+        {"tools": [{"type": "function", "name": "f", "parameters": {"type": "object"}, "function": {"name": "x"}}]}
+    ],
+    fix="Remove the member; SDK sugar such as `parsed` must be stripped before items are sent back.",
+)
+
+MOVED = (
+    "Unsupported parameter: '{name}'. In the Responses API, this parameter has moved to '{new}'. Try again with the new "
+    "parameter. See the API documentation for more information: "
+    "https://platform.openai.com/docs/api-reference/responses/create."
+)
+
+shape(
+    "moved_parameter",
+    """Members of Chat Completions that live elsewhere here are refused with a pointer to their new place.
+
+    The error has no `param`: recorded for `response_format`, probed for `messages`.
+    """,
+    error=ApiError(400, MOVED, None, "unsupported_parameter"),
+    source=[recorded("crmne/ruby_llm", "2025-08-06"), probed],
+    rejects={
+        MOVED.format(name="response_format", new="text.format"): {"response_format": {"type": "json_object"}},
+        MOVED.format(name="messages", new="input"): {"messages": []},
+        MOVED.format(name="reasoning_effort", new="reasoning.effort"): {"reasoning_effort": "low"},
+    },
+    fix="Use the member the message names.",
+)
+
+shape(
+    "null_parameter",
+    """`model` and `input` cannot be null.
+
+    The API calls it an object. Every other null at the top level counts as absent.
+    """,
+    keyword="null",
+    error=_bad("Invalid type for '{path}': expected a string, but got an object instead.", "invalid_type"),
+    source=probed,
+    rejects={
+        "Invalid type for 'model': expected a string, but got an object instead.": {"model": None},
+        "Invalid type for 'input': expected a string, but got an object instead.": {"input": None},
+    },
+    accepts=[{"temperature": None, "tools": None, "previous_response_id": None, "text": None}],
+    fix="Leave the member out or give it a value.",
+)
+
+shape(
+    "invalid_type",
+    """A value must have the JSON type its place asks for.""",
+    keyword="type",
+    error=_bad("Invalid type for '{path}': expected {expected}, but got {kind} instead.", "invalid_type"),
+    source=probed,
+    rejects={
+        "Invalid type for 'temperature': expected a decimal, but got a string instead.": {"temperature": "hot"},
+        "Invalid type for 'tools': expected an array of tools, but got a string instead.": {"tools": "x"},
+        "Invalid type for 'service_tier': expected one of 'auto', 'default', 'fast', 'flex', or 'priority', but got an "
+        "object instead.": {"service_tier": {"a": 1}},
+        "Invalid type for 'store': expected a boolean, but got a string instead.": {"store": "yes"},
+        "Invalid type for 'input[0].content': expected one of an array of objects or string, but got null instead.": {
+            "input": [{"role": "assistant", "content": None}]
+        },
+    },
+    fix="Send the type the message expects; inside items null is not the same as absent.",
+)
+
+shape(
+    "invalid_value",
+    """A value must be one of the listed ones.""",
+    keyword="enum",
+    error=_bad("Invalid value: '{value}'. Supported values are: {values}.", "invalid_value"),
+    source=probed,
+    rejects={
+        "Invalid value: 'bogus'. Supported values are: 'auto' and 'disabled'.": {"truncation": "bogus"},
+        "Invalid value: 'bogus'. Supported values are: 'low', 'medium', and 'high'.": {"text": {"verbosity": "bogus"}},
+        "Invalid value: 'bogus'. Supported values are: 'commentary' and 'final_answer'.": {
+            "input": [{"role": "assistant", "content": "x", "phase": "bogus"}]
+        },
+    },
+    fix="Use one of the values the message lists.",
+)
+
+shape(
+    "string_above_max_length",
+    """A string must not be longer than its limit.""",
+    keyword="maxLength",
+    error=_bad(
+        "Invalid '{path}': string too long. Expected a string with maximum length {limit}, but got a string with length "
+        "{length} instead.",
+        "string_above_max_length",
+    ),
+    source=reported("https://github.com/openclaw/openclaw/issues/10640", "2026-02"),
+    rejects={
+        "Invalid 'prompt_cache_key': string too long. Expected a string with maximum length 64, but got a string with "
+        "length 70 instead.": {"prompt_cache_key": "k" * 70},
+    },
+    fix="Shorten it.",
+)
+
+shape(
+    "empty_string",
+    """A string must not be empty where its limit asks for a character.""",
+    keyword="minLength:empty",
+    error=_bad(
+        "Invalid '{path}': empty string. Expected a string with minimum length {limit}, but got an empty string instead.",
+        "empty_string",
+    ),
+    source=reported("public reports of two origins", "2026"),
+    rejects={
+        "Invalid 'input[0].name': empty string. Expected a string with minimum length 1, but got an empty string "
+        "instead.": {"input": [{"type": "function_call", "call_id": "c", "name": "", "arguments": "{}"}]},
+    },
+    fix="Give it a value.",
+)
+
+shape(
+    "string_below_min_length",
+    """A string must not be shorter than its limit.""",
+    keyword="minLength",
+    error=_bad(
+        "Invalid '{path}': string too short. Expected a string with minimum length {limit}, but got a string with length "
+        "{length} instead.",
+        "string_below_min_length",
+    ),
+    source=assumed("by analogy with string_above_max_length; no minimum over 1 is known on this surface"),
+    rejects={},
+    fix="Lengthen it.",
+)
+
+shape(
+    "string_pattern",
+    """A string must match the pattern of its place.""",
+    keyword="pattern",
+    error=_bad(
+        "Invalid '{path}': string does not match pattern. Expected a string that matches the pattern '{pattern}'.",
+        "invalid_value",
+    ),
+    source=reported("public reports of three origins", "2026-09-17"),
+    rejects={
+        "Invalid 'tools[0].name': string does not match pattern. Expected a string that matches the pattern "
+        "'^[a-zA-Z0-9_-]+$'.": {"tools": [{"type": "function", "name": "cart.add", "parameters": {"type": "object"}}]},
+    },
+    fix="Use letters, digits and what else the pattern allows.",
+)
+
+shape(
+    "array_above_max_length",
+    """An array must not be longer than its limit.""",
+    keyword="maxItems",
+    error=_bad(
+        "Invalid '{path}': array too long. Expected an array with maximum length {limit}, but got an array with length "
+        "{length} instead.",
+        "array_above_max_length",
+    ),
+    source=reported("public reports of two origins", "2026"),
+    rejects={
+        "Invalid 'input[0].content': array too long. Expected an array with maximum length 0, but got an array with "
+        "length 1 instead.": {
+            "input": [{"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "x"}]}]
+        },
+    },
+    fix="Send fewer, or in several requests.",
+)
+
+shape(
+    "empty_array",
+    """An array must not be empty where its limit asks for a member.""",
+    keyword="minItems:empty",
+    error=_bad(
+        "Invalid '{path}': empty array. Expected an array with minimum length {limit}, but got an empty array instead.",
+        "empty_array",
+    ),
+    source=assumed("by analogy with empty_string"),
+    rejects={},
+    fix="Leave it out or give it members.",
+)
+
+shape(
+    "array_below_min_length",
+    """An array must not be shorter than its limit.""",
+    keyword="minItems",
+    error=_bad(
+        "Invalid '{path}': array too short. Expected an array with minimum length {limit}, but got an array with length "
+        "{length} instead.",
+        "array_below_min_length",
+    ),
+    source=assumed("by analogy with array_above_max_length"),
+    rejects={},
+    fix="Add members.",
+)
+
+for _word, _sign, _keyword, _side in (
+    ("below minimum", ">=", "minimum", "min"),
+    ("above maximum", "<=", "maximum", "max"),
+):
+    shape(
+        f"number_{_word.replace(' ', '_')}",
+        f"""A number must not be {_word} value; the code names its kind, integer or decimal.""",
+        keyword=_keyword,
+        error=_bad(
+            f"Invalid '{{path}}': {{numeric}} {_word} value. Expected a value {_sign} {{limit}}, but got {{value}} instead.",
+            f"{{numeric}}_{_word.split()[0]}_{_side}_value",
+        ),
+        source=[recorded("maruel/genai"), probed],
+        rejects=(
+            {
+                "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 8 instead.": {
+                    "max_output_tokens": 8
+                }
+            }
+            if _side == "min"
+            else {
+                "Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got 3 instead.": {
+                    "temperature": 3
+                }
+            }
+        ),
+        fix="Use a value within the bound.",
+    )
+
+shape(
+    "object_above_max_properties",
+    """An object must not have more members than its limit.""",
+    keyword="maxProperties",
+    error=_bad(
+        "Invalid '{path}': too many properties. Expected an object with at most {limit} properties, but got an object with "
+        "{length} properties instead.",
+        "object_above_max_properties",
+    ),
+    source=probed,
+    rejects={
+        "Invalid 'metadata': too many properties. Expected an object with at most 16 properties, but got an object with "
+        "17 properties instead.": {"metadata": {f"k{number}": "v" for number in range(17)}},
+    },
+    fix="Send fewer.",
+)
+
+shape(
+    "property_name_above_max_length",
+    """The name of a metadata member must not be longer than its limit; the message abbreviates it.""",
+    keyword="propertyNames",
+    error=ApiError(
+        400,
+        "Invalid property name in '{path}': '{name}' is too long. Expected a string with maximum length {limit}, but got a "
+        "string with length {length} instead.",
+        "{path}.{key}",
+        "property_name_above_max_length",
+    ),
+    source=reported("the same validator, measured on another endpoint of the platform", DAY),
+    rejects={
+        "Invalid property name in 'metadata': 'kkk...kkk' is too long. Expected a string with maximum length 64, but got a "
+        "string with length 65 instead.": {"metadata": {"k" * 65: "v"}},
+    },
+    fix="Shorten the name.",
+)
+
+shape(
+    "unexplained",
+    """The body breaks the schema in a way no other rule has words for.""",
+    keyword="unexplained",
+    error=_bad("Invalid value for '{path}'.", "invalid_value"),
+    source=assumed("the last resort"),
+    rejects={},
+    fix="Compare the value at `param` with the API's documentation.",
+)

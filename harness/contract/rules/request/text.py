@@ -1,0 +1,138 @@
+"""What is said of the answer as a whole: strict response schemas, JSON mode, stream options, background."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from harness.api.strict_schema import of_format
+from harness.api.transcript import Transcript
+from harness.contract.rule import after, reported, rule
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+
+def _format(request: Request) -> Json:
+    asked: Json = (request.body.get("text") or {}).get("format") or {}
+    return asked
+
+
+_CLOSED: Json = {"type": "object", "properties": {}, "additionalProperties": False}
+_PROBLEMS: dict[str, Json] = {
+    "In context=(), 'additionalProperties' is required to be supplied and to be false.": {"additionalProperties": True},
+    "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"array\"'.": {"type": "array"},
+    "In context=(), 'oneOf' is not permitted.": {"oneOf": []},
+    "In context=('properties', 'a'), 'uniqueItems' is not permitted.": {
+        "properties": {"a": {"type": "array", "items": {}, "uniqueItems": True}},
+        "required": ["a"],
+    },
+    "In context=('properties', 'a'), array schema missing items.": {
+        "properties": {"a": {"type": "array"}},
+        "required": ["a"],
+    },
+    "In context=(), 'required' is required to be supplied and to be an array including every key in properties. Extra "
+    "required key 'b' supplied.": {"required": ["b"]},
+}
+
+
+def _answer(schema: Json, **members: Any) -> Json:
+    return {"text": {"format": {"type": "json_schema", "name": "out", "schema": schema, **members}}}
+
+
+@rule(
+    when="text",
+    error=ApiError(
+        400, "Invalid schema for response_format '{name}': {problem}", "text.format.schema", "invalid_json_schema"
+    ),
+    source=[
+        reported("public reports of three origins", "2026"),
+        reported("public reports of eight more origins: keywords that are not permitted", "2026-08"),
+    ],
+    rejects={
+        f"Invalid schema for response_format 'out': {problem}": _answer({**_CLOSED, **members}, strict=True)
+        for problem, members in _PROBLEMS.items()
+    },
+    accepts=[_answer({"type": "object", "properties": {}}), _answer(_CLOSED, strict=True)],
+    fix="Close every object, require all its properties, avoid the keywords it names; or leave `strict` out.",
+)
+def response_schema(request: Request) -> Iterator[Json]:
+    """With `strict: true` the schema of the answer must be closed, and all its properties required."""
+    format = _format(request)
+    if format.get("type") == "json_schema" and format.get("strict") is True:
+        yield from ({"name": format["name"], "problem": problem} for problem in of_format(format["schema"]))
+
+
+@rule(
+    when="text",
+    error=ApiError(
+        400,
+        "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.",
+        "input",
+    ),
+    source=reported("public reports of three origins", "2026"),
+    rejects={
+        "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.": {
+            "instructions": "Answer in JSON.",
+            "text": {"format": {"type": "json_object"}},
+        }
+    },
+    accepts=[
+        {"input": "As JSON, please.", "text": {"format": {"type": "json_object"}}},
+        after(
+            {"input": "As JSON, please."},
+            {"previous_response_id": "{0.id}", "text": {"format": {"type": "json_object"}}},
+        ),
+    ],
+    fix="Say `JSON` in a message; instructions do not count.",
+)
+def json_word(request: Request, transcript: Transcript) -> Iterator[Json]:
+    """JSON mode needs the word in some input message; `instructions` do not count."""
+    if _format(request).get("type") == "json_object" and not any(map(_says_json, transcript.items)):
+        yield {}
+
+
+def _says_json(value: Any) -> bool:
+    if isinstance(value, str):
+        return "json" in value.casefold()
+    if isinstance(value, dict):
+        return any(_says_json(value[name]) for name in ("content", "text", "output") if name in value)
+    return isinstance(value, list) and any(map(_says_json, value))
+
+
+@rule(
+    when="text",
+    error=ApiError(400, "Web Search cannot be used with JSON mode."),
+    source=reported("public reports of two origins", "2026-06"),
+    rejects={
+        "Web Search cannot be used with JSON mode.": {
+            "input": "json",
+            "tools": [{"type": "web_search_preview"}],
+            "text": {"format": {"type": "json_object"}},
+        }
+    },
+    accepts=[{"input": "json", "text": {"format": {"type": "json_object"}}}],
+    fix="Use a JSON schema, or leave the search out.",
+)
+def web_search_json_mode(request: Request) -> Iterator[Json]:
+    """JSON mode and web search exclude each other."""
+    searches = any(tool["type"].startswith("web_search") for tool in request.body.get("tools") or ())
+    if searches and _format(request).get("type") == "json_object":
+        yield {}
+
+
+@rule(
+    when="stream_options",
+    error=ApiError(400, "The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options"),
+    source=reported("public reports of two origins", "2026"),
+    rejects={
+        "The 'stream_options' parameter is only allowed when 'stream' is enabled.": {
+            "stream_options": {"include_obfuscation": False}
+        }
+    },
+    accepts=[{"stream": True, "stream_options": {"include_obfuscation": False}}],
+    fix="Set `stream: true` or leave the options out.",
+)
+def stream_options_without_stream(request: Request) -> Iterator[Json]:
+    """`stream_options` needs `stream: true`."""
+    if request.body.get("stream_options") is not None and not request.body.get("stream"):
+        yield {}

@@ -1,0 +1,257 @@
+"""Tools and `tool_choice`: function schemas, a choice that can be met, MCP servers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from harness.api.strict_schema import of_function
+from harness.api.transcript import input_items
+from harness.contract.rule import LIMITED, Case, World, assumed, reported, rule
+from harness.core.account import Organization
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+F: Json = {"type": "function", "name": "f"}
+
+
+def _function(*, strict: bool = True, **parameters: object) -> Json:
+    return {"tools": [{**F, "strict": strict, "parameters": parameters}]}
+
+
+@rule(
+    when="tools",
+    error=ApiError(
+        400,
+        "Invalid schema for function '{name}': {problem}",
+        "tools[{index}].parameters",
+        "invalid_function_parameters",
+    ),
+    source=[
+        reported("public reports of three origins", "2026"),
+        reported("https://github.com/goruck/home-generative-agent/pull/545", "2026-08-12"),
+        reported("https://github.com/langchain-ai/langchainjs/issues/9804", "2026-01"),
+    ],
+    rejects={
+        "Invalid schema for function 'f': In context=(), 'additionalProperties' is required to be supplied and to be "
+        "false.": _function(type="object", properties={}),
+        "Invalid schema for function 'f': In context=('properties', 'a'), 'additionalProperties' is required to be "
+        "supplied and to be false.": _function(
+            type="object",
+            properties={"a": {"type": "object", "properties": {}}},
+            required=["a"],
+            additionalProperties=False,
+        ),
+        "Invalid schema for function 'f': In context=(), 'required' is required to be supplied and to be an array "
+        "including every key in properties. Missing 'a'.": _function(
+            type="object", properties={"a": {"type": "string"}}, additionalProperties=False, required=[]
+        ),
+        "Invalid schema for function 'f': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'.": {
+            "tools": [{**F, "parameters": {"oneOf": [{"type": "object"}]}}]
+        },
+        "Invalid schema for function 'f': schema must have type 'object' and not have "
+        "'oneOf'/'anyOf'/'allOf'/'enum'/'const'/'not' at the top level.": _function(
+            strict=False, type="object", anyOf=[{"required": ["a"]}]
+        ),
+        "Invalid schema for function 'f': In context=('properties', 'a'), array schema missing items.": _function(
+            strict=False, type="object", properties={"a": {"type": "array"}}
+        ),
+        "Invalid schema for function 'f': In context=('properties', 'a', 'anyOf', '0'), 'allOf' is not permitted.": (
+            _function(
+                type="object",
+                properties={"a": {"anyOf": [{"allOf": []}]}},
+                required=["a"],
+                additionalProperties=False,
+            )
+        ),
+    },
+    accepts=[
+        {"tools": [{**F, "parameters": {"type": "object", "properties": {"a": {"type": "string"}}}}]},
+        {"tools": [{**F, "strict": None, "parameters": {"type": "object", "properties": {"a": {"type": "string"}}}}]},
+        {"tools": [{**F, "strict": False, "parameters": {"type": "object", "properties": {"a": {}}}}]},
+        {"tools": [{**F, "parameters": {"type": "object", "anyOf": [], "properties": {"a": {"type": "array"}}}}]},
+        {"tools": [F]},
+        _function(type="object", properties={}, additionalProperties=False),
+    ],
+    fix="Close every object (`additionalProperties: false`) and require all its properties, or set `strict: false`.",
+)
+def function_schema(request: Request) -> Iterator[Json]:
+    """A function's parameters are an object; with `strict: true` every object in them is closed and all is required.
+
+    With `strict: false` unions at the top and arrays without `items` are refused; without `strict` they are taken.
+    """
+    for index, tool in enumerate(request.body.get("tools") or ()):
+        if tool["type"] == "function" and tool.get("parameters") is not None:
+            for problem in of_function(tool["parameters"], strict=tool.get("strict")):
+                yield {"name": tool["name"], "index": index, "problem": problem}
+
+
+def _chosen(choice: object) -> list[str]:
+    """The names by which errors know what a tool choice asks for; none when it leaves the model free."""
+    if isinstance(choice, str):
+        return [choice] if choice == "required" else []
+    if not isinstance(choice, dict):
+        return []
+    asked = choice["tools"] if choice.get("type") == "allowed_tools" else [choice]
+    return [str(one.get("server_label") or one.get("name") or one.get("type")) for one in asked]
+
+
+@rule(
+    when="tool_choice",
+    error=ApiError(400, "Tool choice '{name}' must be specified with 'tools' parameter.", "tool_choice"),
+    source=reported("public reports of three origins", "2026-10-07"),
+    rejects={
+        "Tool choice 'required' must be specified with 'tools' parameter.": {"tool_choice": "required"},
+        "Tool choice 'f' must be specified with 'tools' parameter.": {"tool_choice": {"type": "function", "name": "f"}},
+    },
+    accepts=[{"tool_choice": "auto"}, {"tool_choice": "none"}],
+    fix="Declare the tool, or leave the choice out.",
+)
+def tool_choice_without_tools(request: Request) -> Iterator[Json]:
+    """A choice that needs a tool needs `tools`; `auto` and `none` do not."""
+    if not request.body.get("tools") and not _continues(request):
+        yield from ({"name": name} for name in _chosen(request.body.get("tool_choice")))
+
+
+def _continues(request: Request) -> bool:
+    # A stored prompt may bring tools of its own, and so may items of the input.
+    return bool(request.body.get("prompt")) or any("tools" in item for item in input_items(request.body))
+
+
+@rule(
+    when="tool_choice",
+    error=ApiError(400, "Tool choice '{name}' not found in 'tools' parameter.", "tool_choice"),
+    source=reported("public reports of two origins", "2026"),
+    rejects={
+        "Tool choice 'image_generation' not found in 'tools' parameter.": {
+            "tools": [F],
+            "tool_choice": {"type": "image_generation"},
+        },
+        "Tool choice 'g' not found in 'tools' parameter.": {
+            "tools": [F],
+            "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [F, {"type": "function", "name": "g"}]},
+        },
+    },
+    accepts=[
+        {"tools": [F], "tool_choice": {"type": "allowed_tools", "mode": "required", "tools": [F]}},
+        {"tools": [F], "tool_choice": {"type": "function", "name": "f"}},
+        {"tools": [F], "tool_choice": "required"},
+    ],
+    fix="Choose a tool that is declared.",
+)
+def tool_choice_not_found(request: Request) -> Iterator[Json]:
+    """A named choice, each of `allowed_tools` too, must be one of the declared tools."""
+    choice, tools = request.body.get("tool_choice"), request.body.get("tools") or ()
+    if isinstance(choice, dict) and tools and not _continues(request):
+        declared = set().union(*map(_names, tools))
+        yield from ({"name": name} for name in _chosen(choice) if _family(name) not in declared)
+
+
+def _names(tool: Json) -> set[str]:
+    inner = {one["name"] for one in tool.get("tools") or () if isinstance(one, dict) and "name" in one}
+    return inner | {_family(tool["type"]), tool.get("name", ""), tool.get("server_label", "")}
+
+
+def _family(type: str) -> str:
+    """A tool type without its version: the API takes `web_search_preview` for a declared `web_search`."""
+    return type.partition("_20")[0].removesuffix("_preview")
+
+
+def _mcp(label: str, url: str = "https://mcp.example.org/sse") -> Json:
+    return {"type": "mcp", "server_label": label, "server_url": url}
+
+
+def _servers(request: Request) -> list[Json]:
+    return [tool for tool in request.body.get("tools") or () if tool["type"] == "mcp"]
+
+
+@rule(
+    when="tools",
+    error=ApiError(
+        400,
+        "Invalid input {label}: 'server_label' must start with a letter and consist of only letters, digits, '-' and '_'",
+        "tools",
+    ),
+    source=[
+        reported("public report with the whole error", "2025"),
+        reported("public code of two more origins that quotes it", "2025-10"),
+    ],
+    rejects={
+        "Invalid input Notion MCP: 'server_label' must start with a letter and consist of only letters, digits, '-' and "
+        "'_'": {"tools": [_mcp("Notion MCP")]},
+        "Invalid input 1st: 'server_label' must start with a letter and consist of only letters, digits, '-' and '_'": {
+            "tools": [_mcp("a"), _mcp("1st")]
+        },
+    },
+    accepts=[{"tools": [_mcp("Notion_MCP-1")]}],
+    fix="Use a label of letters, digits, `-` and `_`.",
+)
+def mcp_label_characters(request: Request) -> Iterator[Json]:
+    """The label of an MCP server starts with a letter and holds letters, digits, `-` and `_`."""
+    yield from ({"label": tool["server_label"]} for tool in _servers(request) if not _LABEL(tool["server_label"]))
+
+
+_LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_-]*").fullmatch
+
+
+@rule(
+    when="tools",
+    error=ApiError(400, "Duplicate MCP server_label '{label}' found in 'tools' parameter.", "tools"),
+    source=reported("https://github.com/smg-project/smg, which copies the API's words", "2026"),
+    rejects={
+        "Duplicate MCP server_label 'A' found in 'tools' parameter.": {"tools": [_mcp("a"), _mcp("A")]},
+    },
+    accepts=[{"tools": [_mcp("a"), _mcp("b")]}],
+    fix="Give every server a label of its own.",
+)
+def mcp_label_twice(request: Request) -> Iterator[Json]:
+    """Two MCP servers cannot have one label, upper and lower case being the same."""
+    seen: set[str] = set()
+    for tool in _servers(request):
+        label = tool["server_label"]
+        if label.lower() in seen:
+            yield {"label": label}
+        seen.add(label.lower())
+
+
+@rule(
+    when=LIMITED,
+    error=ApiError(
+        424,
+        "Error retrieving tool list from MCP server: '{label}'. Http status code: 404 (Not Found)",
+        "tools",
+        "http_error",
+        type="external_connector_error",
+    ),
+    source=reported("public reports of two origins, with other status codes", "2025"),
+    rejects={
+        "Error retrieving tool list from MCP server: 'a'. Http status code: 404 (Not Found)": Case(
+            {"tools": [_mcp("a")]}, given=Organization(unreachable=frozenset(["https://mcp.example.org/sse"]))
+        )
+    },
+    accepts=[Case({"tools": [_mcp("a")]}, given=Organization(unreachable=frozenset(["https://mcp.example.org/x"])))],
+    fix="Scripted: `mock.organization(unreachable=…)`. With the real API see that the server answers it.",
+)
+def mcp_unreachable(request: Request, world: World) -> Iterator[Json]:
+    """An MCP server is asked for its tools before the model runs; the status of a failure is 424."""
+    for tool in _servers(request):
+        if tool.get("server_url") in world.account.unreachable:
+            yield {"label": tool["server_label"]}
+
+
+@rule(
+    when="tools",
+    error=ApiError(400, "The local_shell tool is no longer supported.", "tools"),
+    source=[
+        reported("public probes of three origins: every model", "2026-05"),
+        assumed("that param is `tools`, as for other tools"),
+    ],
+    rejects={"The local_shell tool is no longer supported.": {"tools": [{"type": "local_shell"}]}},
+    accepts=[{"model": "gpt-5.3-codex", "tools": [{"type": "shell"}]}],
+    since="2026-05",
+    fix="Declare `shell`; calls and outputs of the old tool may stay in the input.",
+)
+def local_shell_retired(request: Request) -> Iterator[Json]:
+    """The tool `local_shell` is gone; it was `codex-mini-latest`'s."""
+    if any(tool["type"] == "local_shell" for tool in request.body.get("tools") or ()):
+        yield {}

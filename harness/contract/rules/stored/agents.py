@@ -1,0 +1,255 @@
+"""The agents of Azure AI Foundry, which a request names in place of a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from harness.api.dialects import FOUNDRY, agent_of
+from harness.api.resources import foundry_agents
+from harness.contract.rule import Case, Source, World, after, assumed, reported, rule
+from harness.contract.rules.http.gateway import ON_FOUNDRY, PROJECT
+from harness.core.account import Organization
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+HELPER = {"type": "agent_reference", "name": "helper"}
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+AGENT: Json = {"agent_reference": HELPER, "input": "hi"}
+ON_VERSIONS = f"POST !{PROJECT}/agents/helper/versions?api-version=v1"
+MADE = Case({"definition": {"kind": "prompt", "model": "mine"}}, on=ON_VERSIONS)
+MINE = Organization(agents={"helper": {"model": "mine", "instructions": "Help."}})
+
+
+@rule(
+    when="agent",
+    dialects=FOUNDRY,
+    error=ApiError(
+        400, "The 'agent' property is deprecated. Use 'agent_reference' instead.", "agent", "invalid_payload"
+    ),
+    source=[
+        reported("https://github.com/MicrosoftLearning/mslearn-ai-agents/issues/108", "2026-02-25"),
+        reported("https://github.com/Azure/azure-sdk-for-js/pull/39083", "2026-06-25"),
+    ],
+    rejects={
+        "The 'agent' property is deprecated. Use 'agent_reference' instead.": Case(
+            {"agent": HELPER, "input": "hi"}, on=ON_FOUNDRY
+        )
+    },
+    accepts=[Case(AGENT, on=ON_FOUNDRY)],
+    since="2026-02-25",
+    fix="Name the agent in `agent_reference`.",
+)
+def agent_deprecated(request: Request) -> Iterator[Json]:
+    """An agent is named by `agent_reference`, no longer by `agent`."""
+    if request.body.get("agent") is not None:
+        yield {}
+
+
+@rule(
+    when="agent_reference",
+    dialects=FOUNDRY,
+    error=ApiError(
+        400,
+        'required: Required properties ["{name}"] are not present',
+        "/agent_reference",
+        "invalid_payload",
+    ),
+    source=[
+        reported("public clients of Foundry projects: of `type`", "2026"),
+        assumed("that a missing name is told so too"),
+    ],
+    rejects={
+        'required: Required properties ["type"] are not present': Case(
+            {"agent_reference": {"name": "helper"}, "input": "hi"}, on=ON_FOUNDRY
+        ),
+        'required: Required properties ["name"] are not present': Case(
+            {"agent_reference": {"type": "agent_reference"}, "input": "hi"}, on=ON_FOUNDRY
+        ),
+    },
+    accepts=[Case({**AGENT, "agent_reference": {**HELPER, "version": "3"}}, on=ON_FOUNDRY)],
+    fix='Send `{"type": "agent_reference", "name": …}`.',
+)
+def agent_incomplete(request: Request) -> Iterator[Json]:
+    """A reference to an agent has a type and a name."""
+    agent = request.body["agent_reference"]
+    if agent is not None:
+        known = agent if isinstance(agent, dict) else {}
+        yield from ({"name": name} for name in ("type", "name") if not isinstance(known.get(name), str))
+
+
+@rule(
+    when="agent_reference",
+    dialects=FOUNDRY,
+    error=ApiError(
+        400, "Model must match the agent's model '{model}' when agent is specified.", "model", "invalid_payload"
+    ),
+    source=[
+        reported("public clients of Foundry projects: message and param", "2026"),
+        assumed("the code, which is that of its other refusals"),
+    ],
+    rejects={
+        "Model must match the agent's model 'mine' when agent is specified.": Case(
+            {**AGENT, "model": "gpt-4o"}, on=ON_FOUNDRY, given=MINE
+        )
+    },
+    accepts=[
+        Case({**AGENT, "model": "mine"}, on=ON_FOUNDRY, given=MINE),
+        Case(AGENT, on=ON_FOUNDRY, given=MINE),
+        Case({**AGENT, "model": "gpt-4o"}, on=ON_FOUNDRY),
+        Case({**AGENT, "model": ""}, on=ON_FOUNDRY, given=MINE),
+    ],
+    fix="Leave `model` out: the agent has one. `mock.organization(agents={…})` says which.",
+)
+def agent_model_mismatch(request: Request, world: World) -> Iterator[Json]:
+    """A model beside an agent must be that of the agent, as far as the account defines it."""
+    model, own = request.body.get("model"), foundry_agents.definition(world, agent_of(request)).get("model")
+    if model and own and model != own:
+        yield {"model": own}
+
+
+@rule(
+    when=("tools", "tool_choice"),
+    dialects=FOUNDRY,
+    error=ApiError(400, "Not allowed when agent is specified.", "{name}", "invalid_payload"),
+    source=[
+        reported("https://github.com/microsoft/agent-framework/issues/6657", "2026-06-22"),
+        reported("https://github.com/microsoft/agent-framework/issues/5087", "2026-04-03"),
+    ],
+    rejects={
+        "Not allowed when agent is specified.": Case(
+            {**AGENT, "tools": [{"type": "web_search"}], "tool_choice": "auto"}, on=ON_FOUNDRY
+        )
+    },
+    accepts=[Case({**AGENT, "tools": None, "temperature": 0.5}, on=ON_FOUNDRY)],
+    since="2026-04-03",
+    fix="Give the tools to the agent's definition, not to the request.",
+)
+def agent_tools_given(request: Request) -> Iterator[Json]:
+    """Tools and the choice among them are the agent's."""
+    if agent_of(request):
+        yield from ({"name": name} for name in ("tools", "tool_choice") if request.body.get(name))
+
+
+@rule(
+    on=(
+        "GET /agents/{agent_name}",
+        "DELETE /agents/{agent_name}",
+        "GET /agents/{agent_name}/versions",
+        "GET /agents/{agent_name}/versions/{agent_version}",
+        "DELETE /agents/{agent_name}/versions/{agent_version}",
+    ),
+    dialects=FOUNDRY,
+    error=ApiError(404, "Agent {name} with version {version}not found.", code="not_found"),
+    source=[
+        reported("a public client's notes on agents of Foundry: the message without a version", "2026"),
+        assumed("the place of the version, the code, and that reading an agent says it too"),
+    ],
+    rejects={
+        "Agent other with version not found.": Case(None, on=f"GET !{PROJECT}/agents/other?api-version=v1"),
+        "Agent helper with version 2 not found.": after(
+            MADE, Case(None, on=f"GET !{PROJECT}/agents/helper/versions/2?api-version=v1")
+        ),
+    },
+    accepts=[after(MADE, Case(None, on=f"GET !{PROJECT}/agents/helper?api-version=v1"))],
+    fix="Make it first: `POST /agents/{name}/versions`, or `mock.organization(agents={…})`.",
+)
+def agent_not_found(request: Request, world: World) -> Iterator[Json]:
+    """An agent that is read or deleted must be there, in the version that is asked for."""
+    yield from _missing(world, request.params["agent_name"], request.params.get("agent_version"))
+
+
+def _missing(world: World, name: str, version: str | None) -> Iterator[Json]:
+    known = [each["version"] for each in foundry_agents.versions(world, name)]
+    if not known or (version is not None and version not in known):
+        yield {"name": name, "version": f"{version} " if version is not None else ""}
+
+
+@rule(
+    when=("agent_reference", "input"),
+    dialects=FOUNDRY,
+    error=ApiError(404, "Agent {name} with version {version}not found.", code="not_found"),
+    source=[
+        reported("a public client's notes on agents of Foundry: the message without a version", "2026"),
+        assumed("the place of the version, and the code"),
+    ],
+    rejects={
+        "Agent other with version not found.": after(
+            MADE, Case({**AGENT, "agent_reference": {**HELPER, "name": "other"}}, on=ON_FOUNDRY)
+        ),
+        "Agent helper with version 2 not found.": after(
+            MADE, Case({**AGENT, "agent_reference": {**HELPER, "version": "2"}}, on=ON_FOUNDRY)
+        ),
+    },
+    accepts=[
+        after(MADE, Case({**AGENT, "agent_reference": {**HELPER, "version": "1"}}, on=ON_FOUNDRY)),
+        Case({**AGENT, "agent_reference": {**HELPER, "name": "other"}}, on=ON_FOUNDRY, given=MINE),
+    ],
+    fix="Name an agent that was made, in a version it has.",
+)
+def agent_unknown(request: Request, world: World) -> Iterator[Json]:
+    """Where agents were made by requests, one that a request names must be among them.
+
+    The account's own list is open: others are there too, of unknown make.
+    """
+    reference = agent_of(request)
+    if world.agents and isinstance(reference, dict) and isinstance(reference.get("name"), str):
+        yield from _missing(world, reference["name"], reference.get("version"))
+
+
+@rule(
+    on="POST /agents/{agent_name}/versions",
+    dialects=FOUNDRY,
+    error=ApiError(400, 'required: Required properties ["{name}"] are not present', "{path}", "invalid_payload"),
+    source=[
+        Source("typed", "azure-ai-projects 2.10: what a version and a prompt agent require"),
+        assumed("the words, which are those for a reference to an agent"),
+    ],
+    rejects={
+        'required: Required properties ["definition"] are not present': Case({"description": "x"}, on=ON_VERSIONS),
+        'required: Required properties ["kind"] are not present': Case({"definition": {}}, on=ON_VERSIONS),
+        'required: Required properties ["model"] are not present': Case(
+            {"definition": {"kind": "prompt"}}, on=ON_VERSIONS
+        ),
+    },
+    accepts=[MADE, Case({"definition": {"kind": "workflow"}}, on=ON_VERSIONS)],
+    fix='Send `{"definition": {"kind": "prompt", "model": …}}`.',
+)
+def agent_version_incomplete(request: Request) -> Iterator[Json]:
+    """A version of an agent has a definition of some kind, that of a prompt agent a model."""
+    body = request.body if isinstance(request.body, dict) else {}
+    definition = body.get("definition")
+    if not isinstance(definition, dict):
+        yield {"name": "definition", "path": "/"}
+    elif not isinstance(definition.get("kind"), str):
+        yield {"name": "kind", "path": "/definition"}
+    elif definition["kind"] == "prompt" and not isinstance(definition.get("model"), str):
+        yield {"name": "model", "path": "/definition"}
+
+
+@rule(
+    on="POST /agents/{agent_name}/versions",
+    dialects=FOUNDRY,
+    error=ApiError(
+        400,
+        "Invalid agent name '{name}'. It must start and end with alphanumeric characters, can contain hyphens in the "
+        "middle, and must not exceed 63 characters.",
+        "agent_name",
+        "invalid_parameters",
+    ),
+    source=[Source("typed", "azure-ai-projects 2.10: what a name may be"), assumed("the words")],
+    rejects={
+        "Invalid agent name 'my_agent'. It must start and end with alphanumeric characters, can contain hyphens in the "
+        "middle, and must not exceed 63 characters.": replace(
+            MADE, on=f"POST !{PROJECT}/agents/my_agent/versions?api-version=v1"
+        )
+    },
+    accepts=[MADE],
+    fix="Use letters, digits and hyphens, say `my-agent`.",
+)
+def agent_name_invalid(request: Request) -> Iterator[Json]:
+    """The name of an agent is at most 63 letters and digits, with hyphens between them."""
+    name = request.params["agent_name"]
+    if not _NAME.fullmatch(name):
+        yield {"name": name}

@@ -1,0 +1,256 @@
+"""What a request continues must be there, and may be continued: chains, conversations, prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.api.models import is_none_of_the_api
+from harness.api.transcript import conversation_id
+from harness.contract.rule import Case, World, after, assumed, recorded, reported, rule
+from harness.contract.rules.request.ids import BY_ID, OF_CONVERSATION, OF_ITEM
+from harness.contract.rules.request.shape import DAY, PROBE
+from harness.core.account import Organization
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+NEW_CONVERSATION = Case({}, on="POST /conversations")
+
+
+@rule(
+    when="previous_response_id",
+    error=ApiError(
+        400,
+        "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'pre..._id' or 'conversation'.",
+        code="mutually_exclusive_parameters",
+    ),
+    source=[reported(PROBE, DAY), reported("public report of another origin", "2026")],
+    rejects={
+        "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'pre..._id' or 'conversation'.": {
+            "previous_response_id": "resp_x",
+            "conversation": "conv_x",
+        }
+    },
+    fix="Continue a response or a conversation, not both.",
+)
+def previous_response_and_conversation(request: Request) -> Iterator[Json]:
+    """`previous_response_id` and `conversation` exclude each other; nothing is looked up before that."""
+    if request.body.get("previous_response_id") is not None and request.body.get("conversation") is not None:
+        yield {}
+
+
+@rule(
+    when="conversation",
+    error=ApiError(404, "Conversation with id '{id}' not found."),
+    source=[reported(PROBE, DAY), reported("public report of another origin", "2025-10-27")],
+    rejects={
+        "Conversation with id 'conv_x' not found.": {"conversation": "conv_x"},
+        "Conversation with id 'conv_y' not found.": {"conversation": {"id": "conv_y"}},
+    },
+    accepts=[
+        after(NEW_CONVERSATION, {"conversation": "{0.id}"}),
+        after(NEW_CONVERSATION, {"conversation": {"id": "{0.id}"}, "store": False}),
+    ],
+    fix="Create it first: conversations are never made by naming them.",
+)
+def conversation_not_found(request: Request, world: World) -> Iterator[Json]:
+    """`conversation` must name a conversation of this key."""
+    id = conversation_id(request.body)
+    if id is not None and id not in world.conversations:
+        yield {"id": id}
+
+
+@rule(
+    on=OF_CONVERSATION,
+    error=ApiError(404, "Conversation with id '{id}' not found."),
+    source=[
+        recorded("microsoft/agent-framework: read before it was made, deleted twice; without the status", "2025-10"),
+        assumed("that the status is the one that create answers with"),
+    ],
+    rejects={
+        "Conversation with id 'conv_x' not found.": Case(on="GET /conversations/conv_x"),
+        "Conversation with id 'conv_y' not found.": Case({"items": []}, on="POST /conversations/conv_y/items"),
+        "Conversation with id '{0.id}' not found.": after(
+            NEW_CONVERSATION, Case(on="DELETE /conversations/{0.id}"), Case(on="DELETE /conversations/{0.id}")
+        ),
+    },
+    accepts=[
+        after(NEW_CONVERSATION, Case(on="GET /conversations/{0.id}")),
+        after(NEW_CONVERSATION, Case(on="GET /conversations/{0.id}/items")),
+    ],
+    fix="Use the id the API gave; a deleted conversation is gone.",
+)
+def conversation_path_not_found(request: Request, world: World) -> Iterator[Json]:
+    """The id in the path must name a conversation of this key."""
+    id = request.params["conversation_id"]
+    if id not in world.conversations:
+        yield {"id": id}
+
+
+@rule(
+    on=OF_ITEM,
+    error=ApiError(404, "Item with id '{id}' not found in conversation."),
+    source=[
+        recorded("microsoft/agent-framework: the id doubled by whoever recorded it, without the status", "2025-10"),
+        assumed("that the status is the one of a conversation that is not found"),
+    ],
+    rejects={
+        "Item with id 'msg_x' not found in conversation.": after(
+            NEW_CONVERSATION, Case(on="GET /conversations/{0.id}/items/msg_x")
+        ),
+        "Item with id '{1.data.0.id}' not found in conversation.": after(
+            NEW_CONVERSATION,
+            Case({"items": [{"role": "user", "content": "hi"}]}, on="POST /conversations/{0.id}/items"),
+            Case(on="DELETE /conversations/{0.id}/items/{1.data.0.id}"),
+            Case(on="DELETE /conversations/{0.id}/items/{1.data.0.id}"),
+        ),
+    },
+    accepts=[
+        after(
+            NEW_CONVERSATION,
+            Case({"items": [{"role": "user", "content": "hi"}]}, on="POST /conversations/{0.id}/items"),
+            Case(on="GET /conversations/{0.id}/items/{1.data.0.id}"),
+        )
+    ],
+    fix="Use an id from the list of the conversation's items.",
+)
+def conversation_item_not_found(request: Request, world: World) -> Iterator[Json]:
+    """The item must be in the conversation; being stored elsewhere is not enough."""
+    id = request.params["item_id"]
+    if all(item.get("id") != id for item in world.conversations[request.params["conversation_id"]].items):
+        yield {"id": id}
+
+
+@rule(
+    when="conversation",
+    error=ApiError(
+        400,
+        "Another process is currently operating on this conversation. Please retry in a few seconds.",
+        "conversation",
+        "conversation_locked",
+    ),
+    source=[reported("public reports of three origins", "2026")],
+    rejects={
+        "Another process is currently operating on this conversation. Please retry in a few seconds.": after(
+            NEW_CONVERSATION,
+            Case({"conversation": "{0.id}"}, given=Organization(locked=frozenset(["{0.id}"]))),
+        )
+    },
+    accepts=[
+        after(
+            NEW_CONVERSATION,
+            {"conversation": "{0.id}", "background": True},
+            Case(on="POST /responses/{1.id}/cancel"),
+            {"conversation": "{0.id}"},
+        )
+    ],
+    fix="Wait until the running response of the conversation is done.",
+)
+def conversation_locked(request: Request, world: World) -> Iterator[Json]:
+    """A conversation takes one response at a time; one in the background holds it until it has ended."""
+    if (id := conversation_id(request.body)) and (
+        id in world.account.locked or any(run.conversation == id for run in world.pending.values())
+    ):
+        yield {}
+
+
+@rule(
+    when="prompt",
+    error=ApiError(404, "Prompt with id '{id}' not found."),
+    source=reported(PROBE, DAY),
+    rejects={"Prompt with id 'pmpt_x' not found.": {"prompt": {"id": "pmpt_x"}}},
+    accepts=[Case({"prompt": {"id": "pmpt_x"}}, given=Organization(prompts=frozenset(["pmpt_x"])))],
+    fix="Use a prompt of this project: `mock.organization(prompts={'pmpt_…'})`.",
+)
+def prompt_not_found(request: Request, world: World) -> Iterator[Json]:
+    """`prompt.id` must name a stored prompt; looked up after the conversation, before the previous response."""
+    prompt = request.body.get("prompt")
+    if prompt and prompt["id"] not in world.account.prompts:
+        yield {"id": prompt["id"]}
+
+
+@rule(
+    when="previous_response_id",
+    error=ApiError(
+        400,
+        "Previous response cannot be used for this organization due to Zero Data Retention.",
+        "previous_response_id",
+        "unsupported_parameter",
+    ),
+    source=reported("public reports of three origins", "2026"),
+    rejects={
+        "Previous response cannot be used for this organization due to Zero Data Retention.": Case(
+            {"previous_response_id": "resp_x"}, given=Organization(zdr=True)
+        )
+    },
+    fix="Send the whole transcript as `input`, with `include: ['reasoning.encrypted_content']`.",
+)
+def previous_response_zdr(request: Request, world: World) -> Iterator[Json]:
+    """An organization with Zero Data Retention stores nothing that could be continued."""
+    if world.account.zdr and request.body.get("previous_response_id"):
+        yield {}
+
+
+@rule(
+    when="previous_response_id",
+    error=ApiError(
+        400, "Previous response with id '{id}' not found.", "previous_response_id", "previous_response_not_found"
+    ),
+    source=[
+        recorded("0xPlaygrounds/rig"),
+        reported(PROBE, DAY),
+        reported("public report of another origin", "2025-10-27"),
+    ],
+    rejects={
+        "Previous response with id 'resp_0' not found.": {"previous_response_id": "resp_0"},
+        "Previous response with id 'resp_1' not found.": {"input": [], "previous_response_id": "resp_1"},
+    },
+    accepts=[after({"input": "hi"}, {"previous_response_id": "{0.id}"})],
+    fix="Chain only to responses made with `store: true` by the same key and not deleted since.",
+)
+def previous_response_not_found(request: Request, world: World) -> Iterator[Json]:
+    """`previous_response_id` must name a response that this key has stored.
+
+    A response made with `store: false` or deleted since is unknown here. The status is 400, not 404.
+    """
+    id = request.body.get("previous_response_id")
+    if id is not None and id not in world.responses:
+        yield {"id": id}
+
+
+@rule(
+    on=BY_ID,
+    error=ApiError(404, "Response with id '{id}' not found."),
+    source=recorded("openai/openai-dotnet: deleted, or made with store false", "2025-11-10"),
+    rejects={
+        "Response with id 'resp_x' not found.": Case(on="GET /responses/resp_x"),
+        "Response with id 'resp_y' not found.": Case(on="POST /responses/resp_y/cancel"),
+        "Response with id '{0.id}' not found.": after({"store": False}, Case(on="GET /responses/{0.id}")),
+    },
+    accepts=[after({"input": "hi"}, Case(on="GET /responses/{0.id}"))],
+    fix="Only stored responses can be read; `store: false` keeps none.",
+)
+def response_not_found(request: Request, world: World) -> Iterator[Json]:
+    """The id in the path must name a response that this key has stored."""
+    id = request.params["response_id"]
+    if id not in world.responses:
+        yield {"id": id}
+
+
+@rule(
+    on="GET /models/{model}",
+    error=ApiError(404, "The model '{model}' does not exist", "model", "model_not_found"),
+    source=reported("public fixtures and error tables of three origins, for this path", "2026"),
+    rejects={
+        "The model 'gpt-9' does not exist": Case(
+            on="GET /models/gpt-9", given=Organization(models=frozenset(["gpt-4.1"]))
+        ),
+        "The model 'gpt-nonexistent' does not exist": Case(on="GET /models/gpt-nonexistent"),
+    },
+    accepts=[Case(on="GET /models/gpt-4.1"), Case(on="GET /models/ft:gpt-4.1-mini:acme::9aBc"), Case(on="GET /models")],
+    fix="Use a name of `GET /models`, or say which there are: `mock.organization(models={…})`.",
+)
+def model_path_not_found(request: Request, world: World) -> Iterator[Json]:
+    """The name in the path must be that of a model this key may use; here the status is 404, and no full stop follows."""
+    name, listed = request.params["model"], world.account.models
+    if is_none_of_the_api(name) if listed is None else name not in listed:
+        yield {"model": name}

@@ -1,0 +1,228 @@
+"""What the paths and bodies of the Assistants API name must be of that kind, and be there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from harness.api.dialects import AZURE, FOUNDRY, OPENAI
+from harness.contract.rule import Case, World, after, assumed, recorded, reported, rule
+from harness.contract.rules.http.beta import OF_ASSISTANT, OF_ASSISTANTS, OF_MESSAGE, OF_RUN, OF_STEP, OF_THREAD
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+PREFIXES = {"assistant_id": "asst", "thread_id": "thread", "message_id": "msg", "run_id": "run", "step_id": "step"}
+RUN = ("POST /threads/runs", "POST /threads/{thread_id}/runs")
+"""The operations that make a run."""
+SUBMIT = "POST /threads/{thread_id}/runs/{run_id}/submit_tool_outputs"
+WITH_TOOLS = (*RUN, "POST /assistants", "POST /assistants/{assistant_id}")
+RUBY = "alexrudall/ruby-openai spec/fixtures/cassettes"
+LIKE_STEPS = assumed("that what is recorded of a step is said of all")
+
+MADE = Case({}, on="POST /threads")
+ASSISTANT = Case({"model": "gpt-4o", "instructions": "Be brief."}, on="POST /assistants")
+HI: Json = {"role": "user", "content": "hi"}
+GREETED = Case({"messages": [HI]}, on="POST /threads")
+STARTED = Case({"assistant_id": "{0.id}"}, on="POST /threads/{1.id}/runs")
+"""The third of three steps: an assistant, a thread, a run."""
+
+
+@rule(
+    on=tuple(operation for operation in OF_ASSISTANTS if "{" in operation),
+    error=ApiError(
+        400, "Invalid '{name}': '{id}'. Expected an ID that begins with '{prefix}'.", "{name}", "invalid_value"
+    ),
+    source=[
+        reported("https://github.com/openai/openai-node/issues/1545: thread_id", "2025-06-14"),
+        assumed("that each id of a path is judged alike, the first one first"),
+    ],
+    rejects={
+        "Invalid 'thread_id': 'undefined'. Expected an ID that begins with 'thread'.": Case(
+            on="GET /threads/undefined/runs/run_x"
+        ),
+        "Invalid 'assistant_id': 'abc'. Expected an ID that begins with 'asst'.": Case(on="GET /assistants/abc"),
+        "Invalid 'run_id': 'thread_x'. Expected an ID that begins with 'run'.": Case(
+            on="GET /threads/thread_x/runs/thread_x"
+        ),
+    },
+    fix="Pass the ids in the order of the path; some SDKs take `thread_id` by name.",
+)
+def path_ids(request: Request) -> Iterator[Json]:
+    """Each id in a path must begin with the prefix of its kind."""
+    for name, id in request.params.items():
+        if name in PREFIXES and not id.startswith(PREFIXES[name]):
+            yield {"name": name, "id": id, "prefix": PREFIXES[name]}
+
+
+@rule(
+    dialects=(OPENAI, AZURE),
+    on=(SUBMIT, RUN[1]),
+    when=("tool_approvals", "tool_resources"),
+    error=ApiError(400, "Unknown parameter: '{name}'.", "{name}", "unknown_parameter"),
+    source=assumed("that Foundry alone knows approvals, and resources of a run; the words are those for any member"),
+    rejects={
+        "Unknown parameter: 'tool_approvals'.": Case(
+            {"tool_approvals": []}, on="POST /threads/thread_x/runs/run_x/submit_tool_outputs"
+        ),
+        "Unknown parameter: 'tool_resources'.": Case(
+            {"assistant_id": "asst_x", "tool_resources": {"mcp": []}}, on="POST /threads/thread_x/runs"
+        ),
+    },
+    fix="Tools of MCP servers are Foundry's: ask below `/api/projects/…`.",
+)
+def members_of_foundry(request: Request) -> Iterator[Json]:
+    """Only Foundry asks for leave to call tools, and gives a run the headers of their servers."""
+    for name in ("tool_approvals", "tool_resources"):
+        if name in request.body:
+            yield {"name": name}
+
+
+@rule(
+    on=SUBMIT,
+    error=ApiError(
+        400, "Missing required parameter: 'tool_outputs'.", "tool_outputs", code="missing_required_parameter"
+    ),
+    source=assumed("the words are those for any member that must be there"),
+    rejects={
+        "Missing required parameter: 'tool_outputs'.": Case(
+            {}, on="POST /threads/thread_x/runs/run_x/submit_tool_outputs"
+        )
+    },
+    fix="Send `tool_outputs`, one for each call of `required_action`.",
+)
+def outputs_absent(request: Request) -> Iterator[Json]:
+    """What a run waits for must be in the body: outputs, on Foundry approvals in their place."""
+    if request.body.get("tool_outputs") is None and not (
+        request.dialect == FOUNDRY and "tool_approvals" in request.body
+    ):
+        yield {}
+
+
+@rule(
+    dialects=(OPENAI, AZURE),
+    on=WITH_TOOLS,
+    when="tools",
+    error=ApiError(
+        400,
+        "Invalid value: '{type}'. Supported values are: 'code_interpreter', 'function', and 'file_search'.",
+        "tools[{index}].type",
+        "invalid_value",
+    ),
+    source=assumed("that a tool of another product is any other name; the words are those for one"),
+    rejects={
+        "Invalid value: 'mcp'. Supported values are: 'code_interpreter', 'function', and 'file_search'.": Case(
+            {"model": "gpt-4o", "tools": [{"type": "mcp", "server_label": "s", "server_url": "https://a.example"}]},
+            on="POST /assistants",
+        )
+    },
+    accepts=[
+        Case(
+            {"model": "gpt-4o", "tools": [{"type": "mcp", "server_label": "s", "server_url": "https://a.example"}]},
+            on="POST !/api/projects/p/assistants?api-version=v1",
+        ),
+        Case({"model": "gpt-4o", "tools": [{"type": "code_interpreter"}]}, on="POST /assistants"),
+    ],
+    fix="Assistants have three tools; others are Foundry's: ask below `/api/projects/…`.",
+)
+def tools_of_foundry(request: Request) -> Iterator[Json]:
+    """The tools of an assistant are `code_interpreter`, `function` and `file_search`; Foundry has more."""
+    for index, tool in enumerate(request.body.get("tools") or ()):
+        if tool["type"] not in ("code_interpreter", "function", "file_search"):
+            yield {"type": tool["type"], "index": index}
+
+
+@rule(
+    on=(*OF_ASSISTANT, *RUN),
+    error=ApiError(404, "No assistant found with id '{id}'."),
+    source=reported("https://github.com/flows-network/openai-assistant-telegram/issues/1", "2023-11-21"),
+    rejects={
+        "No assistant found with id 'asst_x'.": Case(on="GET /assistants/asst_x"),
+        "No assistant found with id 'asst_y'.": after(
+            MADE, Case({"assistant_id": "asst_y"}, on="POST /threads/{0.id}/runs")
+        ),
+        "No assistant found with id 'asst_z'.": Case({"assistant_id": "asst_z"}, on="POST /threads/runs"),
+    },
+    accepts=[after(ASSISTANT, Case(on="GET /assistants/{0.id}"))],
+    fix="Use the id the API gave to this key; a deleted assistant is gone.",
+)
+def assistant_not_found(request: Request, world: World) -> Iterator[Json]:
+    """The assistant must be one of this key."""
+    id = request.params.get("assistant_id") or request.body["assistant_id"]
+    if id not in world.assistants:
+        yield {"id": id}
+
+
+@rule(
+    on=OF_THREAD,
+    error=ApiError(404, "No thread found with id '{id}'."),
+    source=[recorded(f"{RUBY}: the form, of a step"), LIKE_STEPS],
+    rejects={
+        "No thread found with id 'thread_x'.": Case(on="GET /threads/thread_x"),
+        "No thread found with id 'thread_y'.": Case(HI, on="POST /threads/thread_y/messages"),
+        "No thread found with id '{0.id}'.": after(
+            MADE, Case(on="DELETE /threads/{0.id}"), Case(on="GET /threads/{0.id}/messages")
+        ),
+    },
+    accepts=[after(MADE, Case(on="GET /threads/{0.id}"))],
+    fix="Create the thread first; a deleted one is gone.",
+)
+def thread_not_found(request: Request, world: World) -> Iterator[Json]:
+    """The thread must be one of this key."""
+    id = request.params["thread_id"]
+    if id not in world.threads:
+        yield {"id": id}
+
+
+def _lacks(request: Request, world: World, name: str, table: str) -> Iterator[Json]:
+    """The id of this name in the path, when the thread's table has no such thing."""
+    id = request.params[name]
+    known: Mapping[str, Any] = getattr(world.threads[request.params["thread_id"]], table)
+    if id not in known:
+        yield {"id": id}
+
+
+@rule(
+    on=OF_MESSAGE,
+    error=ApiError(404, "No message found with id '{id}'."),
+    source=[recorded(f"{RUBY}: the form, of a step"), LIKE_STEPS],
+    rejects={
+        "No message found with id 'msg_x'.": after(MADE, Case(on="GET /threads/{0.id}/messages/msg_x")),
+    },
+    accepts=[after(MADE, Case(HI, on="POST /threads/{0.id}/messages"), Case(on="GET /threads/{0.id}/messages/{1.id}"))],
+    fix="Use an id from the list of the thread's messages.",
+)
+def message_not_found(request: Request, world: World) -> Iterator[Json]:
+    """The message must be one of the thread."""
+    yield from _lacks(request, world, "message_id", "messages")
+
+
+@rule(
+    on=OF_RUN,
+    error=ApiError(404, "No run found with id '{id}'."),
+    source=[recorded(f"{RUBY}: the form, of a step"), LIKE_STEPS],
+    rejects={
+        "No run found with id 'run_x'.": after(MADE, Case(on="GET /threads/{0.id}/runs/run_x")),
+        "No run found with id 'run_y'.": after(MADE, Case(on="POST /threads/{0.id}/runs/run_y/cancel")),
+    },
+    accepts=[after(ASSISTANT, GREETED, STARTED, Case(on="GET /threads/{1.id}/runs/{2.id}"))],
+    fix="Use the id the API gave, with the thread of the run.",
+)
+def run_not_found(request: Request, world: World) -> Iterator[Json]:
+    """The run must be one of the thread."""
+    yield from _lacks(request, world, "run_id", "runs")
+
+
+@rule(
+    on=OF_STEP,
+    error=ApiError(404, "No run step found with id '{id}'."),
+    source=recorded(RUBY),
+    rejects={
+        "No run step found with id 'step_123'.": after(
+            ASSISTANT, GREETED, STARTED, Case(on="GET /threads/{1.id}/runs/{2.id}/steps/step_123")
+        )
+    },
+    fix="Use an id from the list of the run's steps.",
+)
+def run_step_not_found(request: Request, world: World) -> Iterator[Json]:
+    """The step must be one of the thread."""
+    yield from _lacks(request, world, "step_id", "steps")

@@ -1,0 +1,221 @@
+"""Uploads: `POST /files` speaks in the words of a JSON Schema library, unlike the endpoints of responses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from harness.api.multipart import KIND
+from harness.contract.rule import Case, World, assumed, documented, reported, rule
+from harness.core.account import Organization
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+UPLOAD = "POST /files"
+PURPOSES = ["fine-tune", "assistants", "batch", "user_data", "vision", "evals"]
+LINES = {"batch": "Batch", "fine-tune": "Fine-Tuning"}
+"""Purposes that take JSON lines only, with the name of their API."""
+LARGEST_BATCH = 200 * 1024 * 1024
+SECONDS = (3_600, 2_592_000)
+"""After how long a file may expire, at least and at most."""
+_AUTH = {"authorization": "Bearer sk-harness-example"}
+_FORM = {**_AUTH, "content-type": f"{KIND}; boundary=x"}
+
+
+def upload(*fields: str, data: str | None = "Paris", name: str = "a.txt", **given: Any) -> Case:
+    """An upload as an example: `fields` are `name=value`, without `data` it has no file."""
+    parts = [f'name="{field.partition("=")[0]}"\r\n\r\n{field.partition("=")[2]}' for field in fields]
+    if data is not None:
+        parts.insert(0, f'name="file"; filename="{name}"\r\ncontent-type: text/plain\r\n\r\n{data}')
+    raw = "".join(f"--x\r\ncontent-disposition: form-data; {part}\r\n" for part in parts) + "--x--\r\n"
+    return Case(raw=raw.encode(), headers=_FORM, on=UPLOAD, **given)
+
+
+ANY = upload("purpose=user_data")
+
+
+@rule(
+    on=UPLOAD,
+    error=ApiError(
+        400,
+        f"Unsupported content type: '{{type}}'. This API method only accepts '{KIND}' requests, but you specified the "
+        "header 'Content-Type: {type}'. Please try again with a supported content type.",
+        code="unsupported_content_type",
+    ),
+    source=[
+        reported("public report from another endpoint that takes uploads only", "2026"),
+        assumed("that this endpoint says it as that one does"),
+    ],
+    rejects={
+        f"Unsupported content type: 'application/json'. This API method only accepts '{KIND}' requests, but you "
+        "specified the header 'Content-Type: application/json'. Please try again with a supported content type.": Case(
+            {"purpose": "user_data"}, on=UPLOAD
+        )
+    },
+    accepts=[ANY],
+    fix="Send a multipart form; leave its content type, with the boundary, to the HTTP library.",
+)
+def upload_not_a_form(request: Request) -> Iterator[Json]:
+    """An upload must be declared as a multipart form."""
+    kind = request.headers.get("content-type", KIND).partition(";")[0].strip()
+    if kind.lower() != KIND:
+        yield {"type": kind}
+
+
+@rule(
+    on=UPLOAD,
+    error=ApiError(400, "'{name}' is a required property"),
+    source=[
+        reported("public reports of two origins, one with the whole error", "2026"),
+        assumed("that the file is looked for before the purpose"),
+    ],
+    rejects={
+        "'file' is a required property": upload("purpose=user_data", data=None),
+        "'purpose' is a required property": upload(),
+    },
+    accepts=[ANY],
+    fix="Send both `file`, as a file with a name, and `purpose`; a bare text is no file.",
+)
+def upload_incomplete(request: Request) -> Iterator[Json]:
+    """A form needs a file and a purpose; a field without a file name is no file."""
+    if not isinstance(request.body.get("file"), dict):
+        yield {"name": "file"}
+    elif not isinstance(request.body.get("purpose"), str):
+        yield {"name": "purpose"}
+
+
+@rule(
+    on=UPLOAD,
+    error=ApiError(400, "Additional properties are not allowed ({names} unexpected)"),
+    source=[
+        reported(
+            "https://community.openai.com/t/files-api-expires-after-parameter-not-accepted/1354804: of `expires_after`, "
+            "which was not known then",
+            "2025",
+        ),
+        assumed("that any other name is refused like that one"),
+    ],
+    rejects={
+        "Additional properties are not allowed ('user' was unexpected)": upload("purpose=user_data", "user=ann"),
+        "Additional properties are not allowed ('a', 'b' were unexpected)": upload("purpose=batch", "a=1", "b=2"),
+    },
+    accepts=[upload("purpose=user_data", "expires_after[anchor]=created_at", "expires_after[seconds]=3600")],
+    fix="Remove the field.",
+)
+def upload_unknown_field(request: Request) -> Iterator[Json]:
+    """A form has no other fields than `file`, `purpose` and `expires_after`."""
+    unknown = [repr(name) for name in request.body if name not in ("file", "purpose", "expires_after")]
+    if unknown:
+        yield {"names": f"{', '.join(unknown)} {'was' if len(unknown) == 1 else 'were'}"}
+
+
+@rule(
+    on=UPLOAD,
+    error=ApiError(400, f"'{{purpose}}' is not one of {PURPOSES} - 'purpose'", "purpose"),
+    source=[
+        reported("public reports of two origins, one with the whole error", "2025"),
+        reported("https://github.com/irudnyts/openai/issues/66, with other values"),
+    ],
+    rejects={f"'vector_store' is not one of {PURPOSES} - 'purpose'": upload("purpose=vector_store")},
+    accepts=[upload(f"purpose={purpose}", name="a.jsonl") for purpose in PURPOSES],
+    fix="Use `user_data` for input of responses, `assistants` for vector stores.",
+)
+def upload_purpose(request: Request) -> Iterator[Json]:
+    """The purpose must be one of six."""
+    if request.body["purpose"] not in PURPOSES:
+        yield {"purpose": request.body["purpose"]}
+
+
+@rule(
+    on=UPLOAD,
+    error=ApiError(400, "{said} - 'expires_after.{name}'", "expires_after.{name}"),
+    source=[
+        documented("openapi 2.3.0 bbfd19ab#/components/schemas/FileExpirationAfter", "2026-11"),
+        assumed("the words: those of the library that the endpoint's other errors are from"),
+    ],
+    rejects={
+        "60 is less than the minimum of 3600 - 'expires_after.seconds'": upload(
+            "purpose=user_data", "expires_after[anchor]=created_at", "expires_after[seconds]=60"
+        ),
+        "2592001 is greater than the maximum of 2592000 - 'expires_after.seconds'": upload(
+            "purpose=user_data", "expires_after[anchor]=created_at", "expires_after[seconds]=2592001"
+        ),
+        "'soon' is not of type 'integer' - 'expires_after.seconds'": upload(
+            "purpose=user_data", "expires_after[anchor]=created_at", "expires_after[seconds]=soon"
+        ),
+        "'now' is not one of ['created_at'] - 'expires_after.anchor'": upload(
+            "purpose=user_data", "expires_after[anchor]=now", "expires_after[seconds]=3600"
+        ),
+    },
+    fix="Let it expire from an hour to thirty days after `created_at`.",
+)
+def upload_expiry(request: Request) -> Iterator[Json]:
+    """A file expires from one hour to thirty days after it was created."""
+    lasts = request.body.get("expires_after")
+    if isinstance(lasts, dict):
+        anchor, seconds = lasts.get("anchor", "created_at"), lasts.get("seconds", str(SECONDS[0]))
+        if anchor != "created_at":
+            yield {"name": "anchor", "said": f"'{anchor}' is not one of ['created_at']"}
+        if fault := _of_seconds(seconds):
+            yield {"name": "seconds", "said": fault}
+
+
+def _of_seconds(said: str) -> str:
+    if not said.isdecimal():
+        return f"'{said}' is not of type 'integer'"
+    number, (least, most) = int(said), SECONDS
+    if number < least:
+        return f"{number} is less than the minimum of {least}"
+    return f"{number} is greater than the maximum of {most}" if number > most else ""
+
+
+@rule(
+    on=UPLOAD,
+    error=ApiError(400, "Invalid file format for {api} API. Must be .jsonl"),
+    source=reported("public notes on batches; public reports on fine-tuning", "2025"),
+    rejects={
+        "Invalid file format for Batch API. Must be .jsonl": upload("purpose=batch"),
+        "Invalid file format for Fine-Tuning API. Must be .jsonl": upload("purpose=fine-tune"),
+    },
+    accepts=[upload("purpose=batch", name="a.jsonl")],
+    fix="Name the file `….jsonl`, with one JSON object a line.",
+)
+def upload_not_lines(request: Request) -> Iterator[Json]:
+    """Files for batches and for fine-tuning are JSON lines, as their names must say."""
+    api = LINES.get(request.body["purpose"])
+    if api and not request.body["file"]["filename"].endswith(".jsonl"):
+        yield {"api": api}
+
+
+@rule(
+    on=UPLOAD,
+    error=ApiError(400, "File is empty."),
+    source=reported("https://github.com/openai/openai-go/issues/434", "2025-06-30"),
+    rejects={"File is empty.": upload("purpose=user_data", data="")},
+    accepts=[ANY],
+    fix="Rewind the stream before it is sent: it may have been read already.",
+)
+def upload_empty(request: Request) -> Iterator[Json]:
+    """A file has at least one byte."""
+    if not request.body["file"]["data"]:
+        yield {}
+
+
+@rule(
+    on=UPLOAD,
+    error=ApiError(400, "File is too large."),
+    source=[
+        reported("https://github.com/bespokelabsai/curator/issues/111", "2024-11-15"),
+        documented("openai SDK 3.54, docstring: 512 MB, 200 MB for a batch", "2026-11"),
+    ],
+    rejects={"File is too large.": upload("purpose=user_data", given=Organization(largest_file=4))},
+    accepts=[upload("purpose=user_data", given=Organization(largest_file=5))],
+    fix="Send less than 512 MB, for a batch less than 200 MB; `mock.organization(largest_file=…)` sets the limit.",
+)
+def upload_too_large(request: Request, world: World) -> Iterator[Json]:
+    """A file has at most 512 MB, one for a batch 200 MB."""
+    most = world.account.largest_file
+    if request.body["purpose"] == "batch":
+        most = min(most, LARGEST_BATCH)
+    if len(request.body["file"]["data"]) > most:
+        yield {}

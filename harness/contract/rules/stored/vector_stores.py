@@ -1,0 +1,252 @@
+"""Vector stores that a path or a tool names, and the files in them: what is named must be there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.api.resources.assistants import new_stores
+from harness.contract.rule import Case, World, after, assumed, documented, reported, rule
+from harness.contract.rules.stored.files import OLD
+from harness.contract.rules.stored.uploads import upload
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+ONE = "/vector_stores/{vector_store_id}"
+OF_FILE = tuple(
+    f"{call.partition(' ')[0]} {ONE}/files/{{file_id}}{call.partition(' ')[2]}"
+    for call in ("GET ", "POST ", "DELETE ", "GET /content")
+)
+"""The operations on a file of a vector store."""
+OF_BATCH = (
+    f"GET {ONE}/file_batches/{{batch_id}}",
+    f"POST {ONE}/file_batches/{{batch_id}}/cancel",
+    f"GET {ONE}/file_batches/{{batch_id}}/files",
+)
+"""The operations on a batch of files."""
+BATCHES = f"POST {ONE}/file_batches"
+WITH_NEW = ("POST /assistants", "POST /threads", "POST /threads/runs")
+"""The operations that may make vector stores beside what they are for."""
+ATTACHING = ("POST /vector_stores", f"POST {ONE}/files", BATCHES, *WITH_NEW)
+"""The operations that take uploaded files into a vector store."""
+BY_ID = (
+    *(f"GET {ONE}", f"POST {ONE}", f"DELETE {ONE}", f"POST {ONE}/search"),
+    *(f"GET {ONE}/files", f"POST {ONE}/files", BATCHES),
+    *OF_FILE,
+    *OF_BATCH,
+)
+"""The operations on a vector store."""
+FILE = upload("purpose=assistants")
+STORE = Case({}, on="POST /vector_stores")
+SAID: Json = {"messages": [{"role": "user", "content": "hi"}]}
+FILLED = Case({"file_ids": ["{0.id}"]}, on="POST /vector_stores")
+
+
+def _made_of(file: str) -> Json:
+    return {"tool_resources": {"file_search": {"vector_stores": [{"file_ids": [file]}]}}}
+
+
+def _search(*ids: str) -> Json:
+    return {"tools": [{"type": "file_search", "vector_store_ids": list(ids)}]}
+
+
+@rule(
+    on=BY_ID,
+    error=ApiError(
+        400,
+        "Invalid 'vector_store_id': '{id}'. Expected an ID that begins with 'vs_'.",
+        "vector_store_id",
+        "invalid_value",
+    ),
+    source=[
+        reported("public code that handles it, in part", "2025"),
+        assumed("that it is said as of a batch: https://github.com/openai/openai-node, reports of 2026"),
+    ],
+    rejects={
+        "Invalid 'vector_store_id': 'docs'. Expected an ID that begins with 'vs_'.": Case(on="GET /vector_stores/docs")
+    },
+    fix="Pass the id of a vector store, not its name.",
+)
+def vector_store_id_prefix(request: Request) -> Iterator[Json]:
+    """The id of a vector store begins with `vs_`."""
+    id = request.params["vector_store_id"]
+    if not id.startswith("vs_"):
+        yield {"id": id}
+
+
+@rule(
+    on=OF_BATCH,
+    error=ApiError(
+        400, "Invalid 'batch_id': '{id}'. Expected an ID that begins with 'vsfb_'.", "batch_id", "invalid_value"
+    ),
+    source=reported("public reports of two origins", "2026-02"),
+    rejects={
+        "Invalid 'batch_id': 'vs_1'. Expected an ID that begins with 'vsfb_'.": after(
+            STORE, Case(on="GET /vector_stores/{0.id}/file_batches/vs_1")
+        )
+    },
+    fix="Pass the id of a batch; the polling functions of some SDKs return the vector store's.",
+)
+def batch_id_prefix(request: Request) -> Iterator[Json]:
+    """The id of a batch begins with `vsfb_`."""
+    id = request.params["batch_id"]
+    if not id.startswith("vsfb_"):
+        yield {"id": id}
+
+
+@rule(
+    on=BY_ID,
+    error=ApiError(404, "No vector store found with id '{id}'.", "vector_store_id"),
+    source=[
+        reported("public code of five origins that handles it; its `param` from a server that copies it", "2026"),
+        assumed("the full stop, as of a file in a vector store"),
+    ],
+    rejects={
+        "No vector store found with id 'vs_x'.": Case(on="GET /vector_stores/vs_x"),
+        "No vector store found with id '{0.id}'.": after(
+            STORE, Case(on="DELETE /vector_stores/{0.id}"), Case(on="DELETE /vector_stores/{0.id}")
+        ),
+    },
+    accepts=[
+        after(STORE, Case(on="GET /vector_stores/{0.id}")),
+        Case(on="GET /vector_stores/vs_old/files", given=OLD),
+    ],
+    fix="Use the id the API gave; `mock.organization(files=…)` names what is there.",
+)
+def vector_store_not_found(request: Request, world: World) -> Iterator[Json]:
+    """The id in the path must name a vector store of this key."""
+    id = request.params["vector_store_id"]
+    if world.uploads.store(id) is None:
+        yield {"id": id, "missing": [id]}
+
+
+@rule(
+    on=OF_BATCH,
+    error=ApiError(404, "No file batch found with id '{id}' in vector store '{store}'."),
+    source=assumed("that it is said as of a file in a vector store"),
+    rejects={
+        "No file batch found with id 'vsfb_x' in vector store '{0.id}'.": after(
+            STORE, Case(on="GET /vector_stores/{0.id}/file_batches/vsfb_x")
+        )
+    },
+    fix="Use the id that `POST …/file_batches` answered with, with the same vector store.",
+)
+def batch_not_found(request: Request, world: World) -> Iterator[Json]:
+    """The batch must be one of the vector store."""
+    store, id = world.uploads.store(request.params["vector_store_id"]), request.params["batch_id"]
+    if store and id not in store.batches:
+        yield {"id": id, "store": request.params["vector_store_id"]}
+
+
+@rule(
+    on=OF_FILE,
+    error=ApiError(404, "No file found with id '{id}' in vector store '{store}'."),
+    source=[
+        reported("https://github.com/mkdev-me/terraform-provider-openai/issues/35", "2025-10-28"),
+        reported("public notes of another origin, with the full stop", "2025"),
+    ],
+    rejects={
+        "No file found with id 'file-x' in vector store '{0.id}'.": after(
+            STORE, Case(on="GET /vector_stores/{0.id}/files/file-x")
+        ),
+        "No file found with id '{0.id}' in vector store '{1.id}'.": after(
+            FILE, STORE, Case(on="DELETE /vector_stores/{1.id}/files/{0.id}")
+        ),
+    },
+    accepts=[after(FILE, FILLED, Case(on="GET /vector_stores/{1.id}/files/{0.id}/content"))],
+    fix="Take it in first; being uploaded is not enough.",
+)
+def vector_store_file_not_found(request: Request, world: World) -> Iterator[Json]:
+    """The file must have been taken into the vector store."""
+    store, id = world.uploads.store(request.params["vector_store_id"]), request.params["file_id"]
+    if store and id not in store.files:
+        yield {"id": id, "store": request.params["vector_store_id"], "missing": [id]}
+
+
+@rule(
+    on=BATCHES,
+    error=ApiError(400, "Missing required parameter: 'file_ids'.", "file_ids", "missing_required_parameter"),
+    source=[
+        documented("openapi 2.3.0 bbfd19ab#/components/schemas/CreateVectorStoreFileBatchRequest", "2026-11"),
+        assumed("the words: those for any member that is missing"),
+    ],
+    rejects={
+        "Missing required parameter: 'file_ids'.": after(STORE, Case({}, on="POST /vector_stores/{0.id}/file_batches"))
+    },
+    accepts=[
+        after(FILE, STORE, Case({"files": [{"file_id": "{0.id}"}]}, on="POST /vector_stores/{1.id}/file_batches"))
+    ],
+    fix="Name the files: `file_ids`, or `files` with attributes of their own.",
+)
+def batch_of_nothing(request: Request) -> Iterator[Json]:
+    """A batch has files: `file_ids` or `files`."""
+    if not (request.body.get("file_ids") or request.body.get("files")):
+        yield {}
+
+
+@rule(
+    on=ATTACHING,
+    error=ApiError(404, "Files [{ids}] were not found"),
+    source=[
+        reported("https://github.com/Azure/azure-sdk-for-net/issues/47121", "2024-11-12"),
+        assumed("that several are joined by a comma, and that it is said of those of a thread or an assistant, too"),
+    ],
+    rejects={
+        "Files [file-x] were not found": after(
+            STORE, Case({"file_id": "file-x"}, on="POST /vector_stores/{0.id}/files")
+        ),
+        "Files [file-x, file-y] were not found": Case({"file_ids": ["file-x", "file-y"]}, on="POST /vector_stores"),
+        "Files [file-z] were not found": after(
+            STORE, Case({"files": [{"file_id": "file-z"}]}, on="POST /vector_stores/{0.id}/file_batches")
+        ),
+        "Files [file-t] were not found": Case(_made_of("file-t"), on="POST /threads"),
+        "Files [file-a] were not found": Case({"model": "gpt-4o", **_made_of("file-a")}, on="POST /assistants"),
+        "Files [file-r] were not found": after(
+            Case({"model": "gpt-4o"}, on="POST /assistants"),
+            Case({"assistant_id": "{0.id}", "thread": {**SAID, **_made_of("file-r")}}, on="POST /threads/runs"),
+        ),
+    },
+    accepts=[
+        after(FILE, FILLED),
+        after(FILE, Case(_made_of("{0.id}"), on="POST /threads")),
+        after(FILE, STORE, Case({"file_id": "{0.id}"}, on="POST /vector_stores/{1.id}/files")),
+    ],
+    fix="Upload them first, with the same key.",
+)
+def files_not_found(request: Request, world: World) -> Iterator[Json]:
+    """Only what was uploaded with the same key can be taken into a vector store."""
+    body = request.body
+    named = [body.get("file_id"), *(body.get("file_ids") or ()), *(one["file_id"] for one in body.get("files") or ())]
+    named += [
+        file
+        for owner in (body, body.get("thread") or {})
+        for store in new_stores(owner)
+        for file in store.get("file_ids", ())
+    ]
+    missing = [id for id in named if id is not None and world.uploads.file(id) is None]
+    if missing:
+        yield {"ids": ", ".join(missing), "missing": missing}
+
+
+@rule(
+    when="tools",
+    error=ApiError(404, "Vector store with id {ids} not found."),
+    source=[
+        reported("public notes of three origins, one with the status, one with the form of the ids", "2026"),
+        assumed("that there is neither `param` nor `code`"),
+    ],
+    rejects={
+        "Vector store with id ['vs_x'] not found.": after(STORE, _search("vs_x")),
+        "Vector store with id ['{0.id}'] not found.": after(
+            STORE, Case(on="DELETE /vector_stores/{0.id}"), _search("{0.id}")
+        ),
+    },
+    accepts=[after(STORE, _search("{0.id}")), _search("vs_elsewhere"), Case(_search("vs_old"), given=OLD)],
+    fix="Make it first: `POST /vector_stores`, or `mock.vector_store()` in a test; `mock.organization(files=…)` names what "
+    "is there.",
+)
+def file_search_store_not_found(request: Request, world: World) -> Iterator[Json]:
+    """The vector stores of `file_search` must be there, made with the same key, once the key has stored anything."""
+    for tool in (request.body.get("tools") or ()) if world.uploads.used else ():
+        named = tool["vector_store_ids"] if tool["type"] == "file_search" else ()
+        if missing := [id for id in named if world.uploads.store(id) is None]:
+            yield {"ids": missing, "missing": missing}

@@ -1,0 +1,128 @@
+"""The schemas as they hold: generated from the SDK's types, corrected by sourced overlays, compiled.
+
+    schemas/openai/<Root>.json    one JSON Schema 2020-12 per root, generated, never edited
+    schemas/overlays/*.yaml       what the types do not know, applied in the order of the file names
+    schemas/lock.json             what they were made from
+
+Everything here is cached and shared: callers read it and change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import orjson
+
+from harness.contract.overlay import Overlay, parse, stale, unknown
+from harness.core.errors import SchemaError
+from harness.core.exchange import Json
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_HERE = Path(__file__).parent.parent
+
+
+def directory() -> Path:
+    """Where the schemas are: inside an installed package, or beside it in a checkout; SchemaError when nowhere."""
+    places = (_HERE / "schemas", _HERE.parent / "schemas")
+    for place in places:
+        if (place / "openai").is_dir():
+            return place
+    raise SchemaError(
+        f"no schemas in {places[0]} or {places[1]}: reinstall responses-harness, or run `harness schemas --sync`"
+    )
+
+
+@cache
+def load(root: str) -> Json:
+    """The schema of a root (`CreateResponse`), overlays applied; SchemaError when unknown or an overlay is stale."""
+    return read(directory(), root, _overlays())
+
+
+@cache
+def validator(root: str) -> jsonschema_rs.Validator:
+    """The compiled schema of a root: `is_valid`, `iter_errors`."""
+    return jsonschema_rs.validator_for(load(root))
+
+
+_PARTS: dict[tuple[int, int], jsonschema_rs.Validator] = {}
+
+
+def part_validator(root: Json, part: Json) -> jsonschema_rs.Validator:
+    """The compiled form of a part of a root's schema that is kept for good, say of the items of an array."""
+    key = (id(root), id(part))  # what is kept for good keeps its id
+    if key not in _PARTS:
+        schema = with_definitions({"$schema": DRAFT, "allOf": [part]}, root.get("$defs", {}))
+        _PARTS[key] = jsonschema_rs.validator_for(schema)
+    return _PARTS[key]
+
+
+def roots(place: Path) -> list[str]:
+    """The names of all roots in a schemas directory, sorted."""
+    return sorted(file.stem for file in (place / "openai").glob("*.json"))
+
+
+def overlays(place: Path) -> list[Overlay]:
+    """All overlays of a schemas directory, in the order they apply; SchemaError for an entry that cannot be used."""
+    known = roots(place)
+    entries = [entry for file in sorted((place / "overlays").glob("*.yaml")) for entry in parse(file.name, _text(file))]
+    for entry in entries:
+        for name in entry.roots if entry.definition else [entry.target]:
+            if name not in known:
+                raise SchemaError(unknown(f"{entry}: no root {name!r}", name, known))
+    return entries
+
+
+def read(place: Path, root: str, entries: Iterable[Overlay]) -> Json:
+    """The schema of a root in a schemas directory, with these overlays applied; SchemaError lists every stale one."""
+    schema = generated(place, root)
+    if problems := list(stale(root, schema, entries)):
+        raise SchemaError("stale overlays:\n" + "\n".join(problems))
+    return schema
+
+
+def generated(place: Path, root: str) -> Json:
+    """The schema of a root as it was generated, without overlays."""
+    file = place / "openai" / f"{root}.json"
+    if not file.is_file():
+        raise SchemaError(unknown(f"no schema {root!r} in {file.parent}", root, roots(place)))
+    try:
+        schema: Json = orjson.loads(file.read_bytes())
+    except orjson.JSONDecodeError as error:
+        raise SchemaError(f"{file}: not JSON: {error}; run `harness schemas --sync`") from None
+    return schema
+
+
+def with_definitions(schema: Json, definitions: Json) -> Json:
+    """A schema with exactly those definitions it reaches, in their order."""
+    needed: set[str] = set()
+    queue = [schema]
+    while queue:
+        for name in _references(queue.pop()):
+            if name not in needed:
+                needed.add(name)
+                queue.append(definitions[name])
+    return schema | {"$defs": {name: definitions[name] for name in definitions if name in needed}} if needed else schema
+
+
+def _references(node: Any) -> Iterator[str]:
+    if isinstance(node, list):
+        for part in node:
+            yield from _references(part)
+    elif isinstance(node, dict):
+        if isinstance(node.get("$ref"), str):
+            yield node["$ref"].removeprefix("#/$defs/")
+        for part in node.values():
+            yield from _references(part)
+
+
+@cache
+def _overlays() -> list[Overlay]:
+    return overlays(directory())
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8")

@@ -1,0 +1,241 @@
+"""The SDK's types as JSON Schema: one self-contained, schema per root, with short and stable names.
+
+`openai` and pydantic are imported only when `generate` is called: at run time the schemas are files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Set
+from functools import cache
+from importlib import import_module, metadata
+from typing import Any
+
+from harness.contract.schema import DRAFT, with_definitions
+from harness.core.errors import ConfigError, SchemaError
+from harness.core.exchange import Json
+
+REQUESTS: Mapping[str, str] = {
+    "CreateResponse": "responses.response_create_params:ResponseCreateParamsNonStreaming",
+    "InputTokenCount": "responses.input_token_count_params:InputTokenCountParams",
+    "CompactResponse": "responses.response_compact_params:ResponseCompactParams",
+    "RetrieveResponse": "responses.response_retrieve_params:ResponseRetrieveParamsNonStreaming",
+    "ListInputItems": "responses.input_item_list_params:InputItemListParams",
+    "CreateConversation": "conversations.conversation_create_params:ConversationCreateParams",
+    "UpdateConversation": "conversations.conversation_update_params:ConversationUpdateParams",
+    "CreateConversationItems": "conversations.item_create_params:ItemCreateParams",
+    "ListFiles": "file_list_params:FileListParams",
+    "CreateVectorStore": "vector_store_create_params:VectorStoreCreateParams",
+    "UpdateVectorStore": "vector_store_update_params:VectorStoreUpdateParams",
+    "ListVectorStores": "vector_store_list_params:VectorStoreListParams",
+    "SearchVectorStore": "vector_store_search_params:VectorStoreSearchParams",
+    "CreateVectorStoreFile": "vector_stores.file_create_params:FileCreateParams",
+    "UpdateVectorStoreFile": "vector_stores.file_update_params:FileUpdateParams",
+    "ListVectorStoreFiles": "vector_stores.file_list_params:FileListParams",
+    "CreateVectorStoreFileBatch": "vector_stores.file_batch_create_params:FileBatchCreateParams",
+    "CreateThread": "beta.thread_create_params:ThreadCreateParams",
+    "CreateMessage": "beta.threads.message_create_params:MessageCreateParams",
+    "CreateRun": "beta.threads.run_create_params:RunCreateParamsNonStreaming",
+    "CreateThreadAndRun": "beta.thread_create_and_run_params:ThreadCreateAndRunParamsNonStreaming",
+    "SubmitToolOutputs": "beta.threads.run_submit_tool_outputs_params:RunSubmitToolOutputsParamsNonStreaming",
+    "CreateAssistant": "beta.assistant_create_params:AssistantCreateParams",
+    "UpdateAssistant": "beta.assistant_update_params:AssistantUpdateParams",
+    "UpdateThread": "beta.thread_update_params:ThreadUpdateParams",
+    "UpdateMessage": "beta.threads.message_update_params:MessageUpdateParams",
+    "UpdateRun": "beta.threads.run_update_params:RunUpdateParams",
+    "ListAssistants": "beta.assistant_list_params:AssistantListParams",
+    "ListMessages": "beta.threads.message_list_params:MessageListParams",
+    "ListRuns": "beta.threads.run_list_params:RunListParams",
+    "ListRunSteps": "beta.threads.runs.step_list_params:StepListParams",
+    "RetrieveRunStep": "beta.threads.runs.step_retrieve_params:StepRetrieveParams",
+    "ResponsesClientEvent": "responses.responses_client_event_param:ResponsesClientEventParam",
+}
+"""Roots the API closes: it refuses unknown members. A `…NonStreaming` type takes any boolean as `stream`."""
+
+ANSWERS: Mapping[str, str] = {
+    "Response": "responses:Response",
+    "ResponseDeleted": "conversations:ConversationDeletedResource",
+    "ResponseStreamEvent": "responses:ResponseStreamEvent",
+    "ResponseItem": "responses:ResponseItem",
+    "ResponseInputItem": "responses:ResponseInputItem",
+    "ResponseItemList": "responses:ResponseItemList",
+    "CompactedResponse": "responses:CompactedResponse",
+    "InputTokenCountResponse": "responses:InputTokenCountResponse",
+    "Conversation": "conversations:Conversation",
+    "ConversationDeleted": "conversations:ConversationDeletedResource",
+    "ConversationItem": "conversations:ConversationItem",
+    "ConversationItemList": "conversations:ConversationItemList",
+    "ConversationItemDeleted": "conversations:Conversation",
+    "FileObject": "file_object:FileObject",
+    "FileList": "file_object:FileObject[]",
+    "FileDeleted": "file_deleted:FileDeleted",
+    "VectorStore": "vector_store:VectorStore",
+    "VectorStoreList": "vector_store:VectorStore[]",
+    "VectorStoreDeleted": "vector_store_deleted:VectorStoreDeleted",
+    "VectorStoreSearchResults": "vector_store_search_response:VectorStoreSearchResponse[]",
+    "VectorStoreFile": "vector_stores.vector_store_file:VectorStoreFile",
+    "VectorStoreFileList": "vector_stores.vector_store_file:VectorStoreFile[]",
+    "VectorStoreFileDeleted": "vector_stores.vector_store_file_deleted:VectorStoreFileDeleted",
+    "VectorStoreFileContent": "vector_stores.file_content_response:FileContentResponse[]",
+    "VectorStoreFileBatch": "vector_stores.vector_store_file_batch:VectorStoreFileBatch",
+    "Error": "shared:ErrorObject",
+    "Thread": "beta:Thread",
+    "ThreadDeleted": "beta:ThreadDeleted",
+    "Message": "beta.threads:Message",
+    "MessageDeleted": "beta.threads:MessageDeleted",
+    "Run": "beta.threads:Run",
+    "RunStep": "beta.threads.runs:RunStep",
+    "Assistant": "beta:Assistant",
+    "AssistantDeleted": "beta:AssistantDeleted",
+    "AssistantStreamEvent": "beta:AssistantStreamEvent",
+    "AssistantList": "beta:Assistant[]",
+    "MessageList": "beta.threads:Message[]",
+    "RunList": "beta.threads:Run[]",
+    "RunStepList": "beta.threads.runs:RunStep[]",
+    "ResponsesServerEvent": "responses:ResponsesServerEvent",
+}
+"""Roots that stay open: the API adds members at any time; `Type[]` is a page of a list.
+
+The SDK has no `ResponseDeleted`; overlays say what it is.
+"""
+
+_LATER = ("openai__types__beta__", "openai__types__vector_store")
+"""The Assistants' types and those of vector stores."""
+_DROPPED = ("title", "description", "default", "discriminator")
+
+
+@cache
+def generate() -> Mapping[str, Json]:
+    """Every root's schema from the installed SDK; ConfigError without `openai`, SchemaError when a type is gone.
+
+    Takes a second; cached, so callers change nothing.
+
+    One name in `$defs` means one type in all roots: an answer's type that is named like a request's is `answer__Name`.
+    """
+    requests = _family(REQUESTS, closed=True)
+    taken = {name for body in requests.values() for name in body.get("$defs", {})}
+    return {**requests, **_family(ANSWERS, closed=False, taken=taken)}
+
+
+def _family(types: Mapping[str, str], *, closed: bool, taken: Set[str] = frozenset()) -> dict[str, Json]:
+    adapter = _import("pydantic", "TypeAdapter")
+    adapters = [(root, "validation", adapter(_type(root, types[root]))) for root in types]
+    by_root, shared = adapter.json_schemas(adapters)
+    raw = {name: clean(body, closed=closed) for name, body in shared.get("$defs", {}).items()}
+    names = {name: f"answer__{short}" if short in taken else short for name, short in short_names(raw).items()}
+    definitions = {names[name]: renamed(raw[name], names) for name in sorted(raw, key=names.__getitem__)}
+    bodies = {root: renamed(clean(body, closed=closed), names) for (root, _), body in by_root.items()}
+    return {root: _root(bodies[root], definitions, opened=types[root].endswith("NonStreaming")) for root in types}
+
+
+def _root(body: Json, definitions: Json, *, opened: bool) -> Json:
+    head: Json = {"$schema": DRAFT}
+    if "$ref" in body:
+        head["title"] = body["$ref"].removeprefix("#/$defs/")
+        body = definitions[head["title"]]
+    if body.get("type") == "array":
+        body = _page(body)
+    if opened:
+        body = body | {"properties": body["properties"] | {"stream": _opened(body["properties"]["stream"])}}
+    return with_definitions(head | body, definitions)
+
+
+def _page(data: Json) -> Json:
+    """The object in which the API lists things, an array of which is `data`."""
+    text = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+    members = {"object": {"const": "list", "type": "string"}, "data": data, "first_id": text, "last_id": text}
+    return {
+        "properties": {**members, "has_more": {"type": "boolean"}},
+        "required": ["object", "data", "has_more"],
+        "type": "object",
+    }
+
+
+def _opened(stream: Json) -> Json:
+    if "anyOf" in stream:
+        return {"anyOf": [_opened(branch) for branch in stream["anyOf"]]}
+    return {name: value for name, value in stream.items() if name != "const"}
+
+
+def clean(node: Any, *, closed: bool) -> Any:
+    """A schema without prose; `closed` forbids unknown members wherever members are listed."""
+    if isinstance(node, list):
+        return [clean(part, closed=closed) for part in node]
+    if not isinstance(node, dict):
+        return node
+    kept: Json = {}
+    for name, value in node.items():
+        if name in ("properties", "$defs"):
+            kept[name] = {key: clean(part, closed=closed) for key, part in value.items()}
+        elif name in ("enum", "const", "required"):
+            kept[name] = value
+        elif name not in _DROPPED and (name, value) != ("additionalProperties", True):
+            kept["anyOf" if name == "oneOf" else name] = clean(value, closed=closed)
+    if closed and "properties" in kept:
+        kept.setdefault("additionalProperties", False)
+    return kept
+
+
+def short_names(definitions: Json) -> dict[str, str]:
+    """A short name for each definition: the class where that is clear, else its shortest suffix that is unambiguous.
+
+    Pydantic qualifies clashing classes with their module (`openai__types__responses__tool__Mcp`). Those with equal
+    bodies share one name, and the types in _LATER leave the plain name to the others.
+    """
+    names = {name: name.rpartition("__")[2] for name in definitions}
+    while True:
+        bodies = {name: json.dumps(renamed(definitions[name], names)) for name in definitions}
+        split = {name: _suffix(name, bodies, names) for name in sorted(names)}
+        if split == names:
+            return names
+        names = split
+
+
+def _suffix(name: str, bodies: Mapping[str, str], names: Mapping[str, str]) -> str:
+    plain = name.rpartition("__")[2]
+    rivals = [other for other in names if other.rpartition("__")[2] == plain and bodies[other] != bodies[name]]
+    if names[name] != plain or not rivals:
+        return names[name]
+    if not name.startswith(_LATER) and all(rival.startswith(_LATER) for rival in rivals):
+        return plain
+    parts = name.split("__")
+    suffixes = ("__".join(parts[-count:]) for count in range(2, len(parts) + 1))
+    return next(suffix for suffix in suffixes if not any(rival.endswith(f"__{suffix}") for rival in rivals))
+
+
+def renamed(node: Any, names: Mapping[str, str]) -> Any:
+    """A schema whose references use other names."""
+    if isinstance(node, list):
+        return [renamed(part, names) for part in node]
+    if not isinstance(node, dict):
+        return node
+    if isinstance(node.get("$ref"), str):
+        return node | {"$ref": "#/$defs/" + names[node["$ref"].removeprefix("#/$defs/")]}
+    return {key: renamed(part, names) for key, part in node.items()}
+
+
+def _import(module: str, name: str) -> Any:
+    try:
+        return getattr(import_module(module), name)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0]:
+            raise
+        raise ConfigError(f'{error.name} is needed here: pip install "responses-harness[openai]"') from None
+
+
+def _type(root: str, path: str) -> Any:
+    module, _, name = path.partition(":")
+    _import("openai", "__version__")
+    try:
+        found = _import(f"openai.types.{module}", name.removesuffix("[]"))
+        return list.__class_getitem__(found) if name.endswith("[]") else found
+    except (ImportError, AttributeError):
+        raise SchemaError(
+            f"openai {sdk()} has no openai.types.{path}: correct {root} in harness/contract/schemagen/from_sdk.py"
+        ) from None
+
+
+def sdk() -> str:
+    """The version of the installed `openai`; ConfigError without it."""
+    _import("openai", "__version__")
+    return metadata.version("openai")

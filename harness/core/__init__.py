@@ -1,0 +1,1 @@
+"""Plain data that every layer shares: exchanges, errors, ids, the account. No knowledge of the API's rules, no I/O."""

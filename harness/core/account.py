@@ -1,0 +1,73 @@
+"""What the provider knows about a key's organization: limits and permissions that decide an answer before any model runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from harness.core.errors import ConfigError
+from harness.core.exchange import Json
+
+CATEGORIES = ("hate", "sexual", "violence", "self_harm", "jailbreak")
+"""What Azure looks for in a prompt."""
+ASSISTANTS = ("v2", "gone")
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimit:
+    """A limit that the next request exceeds: `what` is `requests per min (RPM)` or `tokens per min (TPM)`."""
+
+    limit: int
+    used: int
+    requested: int
+    what: str = "requests per min (RPM)"
+    seconds: float = 1.0
+
+    @property
+    def kind(self) -> str:
+        """The error's `type`: `requests` or `tokens`."""
+        return self.what.partition(" ")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Organization:
+    """The account behind a World's key.
+
+    `models` None accepts every model name; `scopes` None grants all; `locked` are conversations another process holds;
+    `prompts` are the ids of its stored prompt templates; `unreachable` are addresses that answer the API with 404;
+    `files` are the ids of files and vector stores that were there before, `largest_file` the bytes an upload may have.
+    Azure alone filters: of every prompt `blocked` are the categories it objects to. `agents` are definitions of Foundry's
+    agents by name, with `model`, `instructions` and `tools`; others are there too, of unknown make.
+    `assistants` is `v2`, or `gone` as since 2026-08-26: then the Assistants API answers nothing but 404.
+    Without being `verified` it is not given streams or reasoning summaries of models that reason.
+    """
+
+    name: str = "org-harness"
+    models: frozenset[str] | None = None
+    scopes: frozenset[str] | None = None
+    locked: frozenset[str] = frozenset()
+    prompts: frozenset[str] = frozenset()
+    unreachable: frozenset[str] = frozenset()
+    files: frozenset[str] = frozenset()
+    largest_file: int = 512 * 1024 * 1024
+    verified: bool = True
+    zdr: bool = False
+    out_of_quota: bool = False
+    failing: bool = False
+    overloaded: bool = False
+    rate_limit: RateLimit | None = None
+    assistants: str = "v2"
+    blocked: frozenset[str] = frozenset()
+    agents: Mapping[str, Json] | None = None
+
+    def __post_init__(self) -> None:
+        if strange := set(self.blocked) - set(CATEGORIES):
+            raise ConfigError(
+                f"organization(blocked={', '.join(sorted(strange))}): the categories are {', '.join(CATEGORIES)}."
+            )
+        if self.assistants not in ASSISTANTS:
+            raise ConfigError(f"organization(assistants={self.assistants!r}): it is one of {', '.join(ASSISTANTS)}.")
+
+
+ORDINARY = Organization()
+"""An account that limits nothing."""

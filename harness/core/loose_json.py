@@ -1,0 +1,22 @@
+"""Reading JSON that may be anything: what is not of the kind that is asked for is left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.core.exchange import Json
+
+
+def mapping(value: Any) -> Json:
+    """An object, empty where there is none."""
+    return value if isinstance(value, dict) else {}
+
+
+def mappings(value: Any) -> list[Json]:
+    """The objects of a list, none where there is no list."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def string(value: Any) -> str:
+    """A text, empty where there is none."""
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,124 @@
+"""What the model said, as data: one response or run, and all of them.
+
+`harness.analysis.read_replies` reads them from the journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.core.exchange import Json
+
+COUNTS = {
+    "input_tokens": ("input_tokens", "prompt_tokens", "input_token_count"),
+    "output_tokens": ("output_tokens", "completion_tokens", "output_token_count"),
+    "total_tokens": ("total_tokens", "total_token_count"),
+}
+"""What is counted, and the names that the API and its clients have for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One response, or one run of a thread.
+
+    `exchange` is the number of the exchange in which it was first seen whole. `messages` are message items,
+    `calls` the items a client has to answer, `reasoning` reasoning items, `usage` the wire's own object, empty when none
+    was told. `follows` is the id of what said the calls that its request answers, None when that answers none.
+    """
+
+    id: str
+    exchange: int
+    messages: Sequence[Json] = ()
+    calls: Sequence[Json] = ()
+    reasoning: Sequence[Json] = ()
+    usage: Json = field(default_factory=dict)
+    follows: str | None = None
+
+    @property
+    def text(self) -> str:
+        """All it said, a refusal too."""
+        return "".join(text for message in self.messages for text, _ in parts(message))
+
+    @property
+    def annotations(self) -> list[Json]:
+        """The annotations of its messages, in the form its endpoint has."""
+        return [note for message in self.messages for note in notes(message)]
+
+    def shown(self) -> Json:
+        """It as JSON."""
+        own = {"id": self.id, "exchange": self.exchange, "text": self.text, "annotations": self.annotations}
+        rest = {"calls": list(self.calls), "reasoning": list(self.reasoning), "usage": self.usage}
+        return {**own, **rest, "messages": list(self.messages), "follows": self.follows}
+
+
+class Sayings(tuple[Said, ...]):
+    """All that was said, oldest first; `text` is the last answer's, the rest is of all of them."""
+
+    __slots__ = ()
+
+    @property
+    def text(self) -> str:
+        """The text of the last one, empty when nothing was said."""
+        return self[-1].text if self else ""
+
+    @property
+    def texts(self) -> list[str]:
+        """The text of each."""
+        return [each.text for each in self]
+
+    @property
+    def annotations(self) -> list[Json]:
+        """The annotations of all."""
+        return [note for each in self for note in each.annotations]
+
+    @property
+    def calls(self) -> list[Json]:
+        """The calls of all that a client has to answer."""
+        return [call for each in self for call in each.calls]
+
+    @property
+    def reasoning(self) -> list[Json]:
+        """The reasoning items of all."""
+        return [item for each in self for item in each.reasoning]
+
+    @property
+    def usage(self) -> dict[str, int]:
+        """The tokens of all: input, output and total."""
+        return total(each.usage for each in self)
+
+
+def parts(item: Mapping[str, Any]) -> list[tuple[str, bool]]:
+    """The texts of a message or of reasoning, each with whether a client may leave it out.
+
+    A refusal beside a text may be, and reasoning beside its summary.
+    """
+    if "summary" in item:
+        told = [part["text"] for part in item["summary"]]
+        return [(text, False) for text in told] + [(part["text"], bool(told)) for part in item.get("content") or ()]
+    content = item["content"]
+    spoken = any(part.get("text") for part in content)
+    return [(part["text"], False) if "text" in part else (part.get("refusal") or "", spoken) for part in content]
+
+
+def notes(message: Mapping[str, Any]) -> list[Json]:
+    """The annotations of a message."""
+    return [note for part in message["content"] for note in part.get("annotations") or ()]
+
+
+def counts(usage: Any) -> dict[str, int]:
+    """The numbers of a usage object, under the names of `POST /responses`; those it does not have are missing."""
+    found: dict[str, int] = {}
+    for name, names in COUNTS.items():
+        values = (usage.get(one) if isinstance(usage, Mapping) else getattr(usage, one, None) for one in names)
+        number = next((value for value in values if isinstance(value, int)), None)
+        if number is not None:
+            found[name] = number
+    return found
+
+
+def total(usages: Iterable[Any]) -> dict[str, int]:
+    """The sum of usage objects."""
+    known = [counts(usage) for usage in usages]
+    return {name: sum(each.get(name, 0) for each in known) for name in COUNTS}

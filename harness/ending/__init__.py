@@ -1,0 +1,102 @@
+"""How a response ends: completed, unless the last line of a turn says otherwise.
+
+mock.script([message("Once upon a"), incomplete()])
+mock.script(failed("rate_limit_exceeded", "Request too large."))
+mock.script([message("No JSON."), completed(off_schema=True)])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from harness.core.delivery import Fault
+from harness.core.errors import ApiError, ScriptError
+from harness.core.exchange import Json
+from harness.items.kind import Item, from_wire, named
+
+REASONS = ("max_output_tokens", "content_filter", "max_messages", "steered")
+"""Why a response may be incomplete, as the SDK's types have it; the first is the one that has been recorded."""
+
+SORRY = (
+    "An error occurred while processing your request. You can retry your request, or contact us through our help "
+    "center at help.openai.com if the error persists."
+)
+
+_KINDS: Mapping[str, tuple[int, str]] = {
+    "insufficient_quota": (429, "insufficient_quota"),
+    "rate_limit_exceeded": (429, "tokens"),
+    "server_error": (500, "server_error"),
+    "vector_store_timeout": (500, "server_error"),
+}
+"""The status and type of a failure by its code; all others are of the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What a turn says of its response's end: its `status`, the `members` of it that this sets.
+
+    With `off_schema` the text need not be what the request's `text.format` asks for.
+    """
+
+    status: str = "completed"
+    members: Json = field(default_factory=dict)
+    off_schema: bool = False
+
+
+Line = Item | Ending | Fault
+"""What a turn is made of: items, then at most one ending, then what goes wrong on the way."""
+
+DONE = Ending()
+
+
+def completed(*, off_schema: bool = False) -> Ending:
+    """The response is complete, as it is without any ending.
+
+    With `off_schema` its text may break the JSON schema that the request asks for, which no model of the API does.
+    """
+    return Ending(off_schema=off_schema)
+
+
+def incomplete(reason: str = "max_output_tokens") -> Ending:
+    """The response breaks off within its last item; `reason` is max_output_tokens, content_filter, …"""
+    if reason not in REASONS:
+        raise ScriptError(f"incomplete: reason is {reason!r}. It is one of: {', '.join(REASONS)}.")
+    return Ending("incomplete", {"incomplete_details": {"reason": reason}}, off_schema=True)
+
+
+def failed(code: str = "server_error", message: str = SORRY) -> Ending:
+    """The response fails: in a stream an `error` event and `response.failed`, otherwise an HTTP error in these words.
+
+    What the turn says before it is told in the stream; its last item is left open.
+    """
+    return Ending("failed", {"error": {"code": named("code", code), "message": named("message", message)}}, True)
+
+
+ENDINGS: Mapping[str, Callable[..., Ending]] = {"completed": completed, "incomplete": incomplete, "failed": failed}
+"""Every ending, by the name under which scripts in other languages know it."""
+
+
+def parted(turn: Sequence[Line]) -> tuple[list[Item], Ending]:
+    """The items of a turn, and how it ends."""
+    items = [line for line in turn if isinstance(line, Item)]
+    if len(items) == len(turn):
+        return items, DONE
+    return items, next((line for line in turn if isinstance(line, Ending)), DONE)
+
+
+def line_from_wire(wire: Json, others: Mapping[str, Callable[..., Line]] = ENDINGS) -> Line:
+    """An item in its wire form, or one of the `others`: `{"type": "incomplete", "reason": "max_output_tokens"}`."""
+    if not isinstance(wire, dict) or wire.get("type") not in others:
+        return from_wire(wire)
+    made = others[wire["type"]]
+    try:
+        return made(**{name: value for name, value in wire.items() if name != "type"})
+    except TypeError as problem:
+        raise ScriptError(f"{wire['type']}: {str(problem).partition('() ')[2]}.") from problem
+
+
+def failure(error: Json) -> ApiError:
+    """The `error` of a response that failed (`code`, `message`), as the error that a client is told."""
+    status, kind = _KINDS.get(error["code"], (400, "invalid_request_error"))
+    return ApiError(status, error["message"], None, error["code"], kind)

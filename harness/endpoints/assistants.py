@@ -1,0 +1,51 @@
+"""`/assistants`: create, read, change, list and forget them."""
+
+from __future__ import annotations
+
+from harness.api.paging import page
+from harness.api.resources import assistants
+from harness.contract.check import given
+from harness.core.exchange import Answer, Json, Request
+from harness.endpoints.operation import operation
+from harness.world.world import World
+
+
+@operation("POST", "/assistants", body="CreateAssistant", answer="Assistant")
+def create(request: Request, world: World) -> Answer:
+    """A new assistant."""
+    made = assistants.assistant(given(request.body), world.ids, world.tick(), world.uploads.add_store)
+    world.assistants[made["id"]] = made
+    return Answer(200, made)
+
+
+@operation("GET", "/assistants", query="ListAssistants", answer="AssistantList")
+def list_all(request: Request, world: World) -> Answer:
+    """The assistants of the key, newest first unless `order=asc`."""
+    return Answer(200, page(list(world.assistants.values()), request.query))
+
+
+@operation("GET", "/assistants/{assistant_id}", answer="Assistant")
+def retrieve(request: Request, world: World) -> Answer:
+    """One assistant."""
+    return Answer(200, _named(request, world))
+
+
+@operation("POST", "/assistants/{assistant_id}", body="UpdateAssistant", answer="Assistant")
+def update(request: Request, world: World) -> Answer:
+    """Change what the body names of an assistant; runs that are under way keep what they began with."""
+    known = _named(request, world)
+    changed = assistants.echoed(request.body, known)
+    world.assistants[known["id"]] = changed
+    return Answer(200, changed)
+
+
+@operation("DELETE", "/assistants/{assistant_id}", answer="AssistantDeleted")
+def delete(request: Request, world: World) -> Answer:
+    """Forget an assistant; its threads and runs stay."""
+    id = request.params["assistant_id"]
+    del world.assistants[id]
+    return Answer(200, {"id": id, "object": "assistant.deleted", "deleted": True})
+
+
+def _named(request: Request, world: World) -> Json:
+    return world.assistants[request.params["assistant_id"]]

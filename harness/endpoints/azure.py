@@ -1,0 +1,170 @@
+"""How Azure OpenAI and Azure AI Foundry answer: what their responses say more or less than OpenAI's, and their headers.
+
+A World stores responses as OpenAI has them; the dialect is how a request is shown them. Read from recorded answers of
+2025-11 to 2026-08.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.api.content_filters import filtered
+from harness.api.dialects import AZURE, FOUNDRY, REFERENCE, VERSION, agent_of, bound
+from harness.api.models import model
+from harness.api.resources import foundry_agents
+from harness.api.tokens import CHARACTERS_A_TOKEN
+from harness.contract.rule import CREATE, RULES
+from harness.core.exchange import Answer, Json, Request
+from harness.endpoints.operation import Handler
+from harness.world.world import World
+
+NOBODY = "00000000-0000-0000-0000-000000000000"
+"""The request id of an answer to a key without a World."""
+REGION = "West Europe"
+UNSAID = frozenset({"access_programs", "billing"})
+"""What OpenAI says of a response and Azure does not."""
+SHORT = (
+    *("metadata", "temperature", "top_p", "user", "service_tier", "top_logprobs", "previous_response_id", "model"),
+    *("reasoning", "background", "text", "tools", "tool_choice", "truncation", "id", "object", "status", "created_at"),
+    *("error", "incomplete_details", "output", "instructions", "usage", "parallel_tool_calls", "conversation"),
+)
+"""What a Foundry project says of a response as JSON, in order; in a stream it says all that Azure OpenAI does."""
+
+
+def answered(handler: Handler, request: Request, world: World) -> Answer:
+    """The answer of an operation, as the dialect of the request tells it."""
+    agent = _agent(request, world)
+    asked = bound(request, {agent["name"]: foundry_agents.definition(world, agent)} if agent else None)
+    answer = handler(asked, world)
+    if not isinstance(answer.body, dict) or answer.body.get("object") != "response":
+        return answer
+    if request.operation == CREATE:
+        world.deployed[answer.body["id"]] = _deployed(asked, agent)
+    said = world.deployed.get(answer.body["id"], {})
+    if answer.events is None:
+        told = _short(answer.body, said) if request.dialect == FOUNDRY else _told(answer.body, said)
+        return answer._replace(body=told)
+    events = [_event(event, said, answer.body["id"]) for event in answer.events]
+    return answer._replace(body=_told(answer.body, said), events=events)
+
+
+def _event(event: Json, said: Json, id: str) -> Json:
+    if "response" in event:
+        return {**event, "response": _told(event["response"], said)}
+    return {**event, "item": _marked(event["item"], said, id)} if "item" in event else event
+
+
+def _agent(request: Request, world: World) -> Json | None:
+    """The agent a request names, in the version that answers; a rule has refused a reference without a name."""
+    if (named := agent_of(request)) is None:
+        return None
+    known = foundry_agents.versions(world, named["name"])
+    newest = known[-1]["version"] if known else "1"
+    return {"type": REFERENCE, "name": named["name"], "version": named.get("version") or newest}
+
+
+def _deployed(request: Request, agent: Json | None) -> Json:
+    """What a response says by the request's own words: its deployment, its agent.
+
+    Recorded: to clients of a preview an agent is called otherwise.
+    """
+    said = {"model": name} if (name := request.body.get("model")) else {}
+    if agent:
+        is_preview = str(request.query.get(VERSION)).endswith("-preview")
+        said |= {"agent": {**agent, "type": "agent_id"}} if is_preview else {REFERENCE: agent}
+    return said
+
+
+def _marked(item: Json, said: Json, response_id: str) -> Json:
+    """An item with the agent that said it, if one did."""
+    if "agent" in said:
+        return {**item, "created_by": {"agent": said["agent"], "response_id": response_id}}
+    return {**item, REFERENCE: said[REFERENCE], "response_id": response_id} if REFERENCE in said else item
+
+
+def _told(response: Json, said: Json) -> Json:
+    """A response in full. Recorded: behind an agent a stream says nothing of the choice of tools."""
+    told: Json = {}
+    for name, value in response.items():
+        if name not in UNSAID:
+            told[name] = value
+        if name == "completed_at":
+            told["content_filters"] = _filters(response)
+    silent = {"tool_choice": None} if said.keys() & {REFERENCE, "agent"} else {}
+    return {**told, **said, **silent, "output": _output(response, said)}
+
+
+def _output(response: Json, said: Json) -> list[Json]:
+    return [_marked(item, said, response["id"]) for item in response["output"]]
+
+
+def _short(response: Json, said: Json) -> Json:
+    whole = {"conversation": None, **response, "output": _output(response, said)}
+    if whole["previous_response_id"] is None:
+        del whole["previous_response_id"]
+    reasoning = {name: value for name, value in whole["reasoning"].items() if value is not None}
+    return {name: whole[name] for name in SHORT if name in whole} | {"reasoning": reasoning, **said}
+
+
+def _filters(response: Json) -> Any:
+    """What the filters found in prompt and completion; nothing is said before the end, nor of what failed."""
+    usage, details = response["usage"], response["incomplete_details"] or {}
+    if usage is None:
+        return None
+    cut = details.get("reason") == "content_filter"
+    return [
+        filtered("prompt", (), CHARACTERS_A_TOKEN * usage["input_tokens"]),
+        filtered("completion", ("violence",) if cut else (), CHARACTERS_A_TOKEN * usage["output_tokens"]),
+    ]
+
+
+def headed(request: Request, answer: Answer, id: str) -> Answer:
+    """An answer with the headers of its dialect; the gateway's own refusals carry hardly any. `id` is a GUID."""
+    streamed = answer.events is not None
+    kind = "text/event-stream; charset=utf-8" if streamed else "application/json"
+    headers = {"content-type": kind, "apim-request-id": id}
+    if not (answer.rule and RULES[answer.rule].area == "gateway"):
+        headers |= _served(request, id)
+        if request.dialect == AZURE:
+            headers |= _RESOURCE | {"azureai-fe-is-streaming": str(streamed)} | _deployment(request)
+    return answer._replace(headers={**headers, **answer.headers})
+
+
+def _served(request: Request, id: str) -> dict[str, str]:
+    asked = request.headers.get("x-ms-client-request-id")
+    echoed = {"x-ms-client-request-id": asked} if asked else {}
+    shared = {"x-request-id": id, "x-ms-region": REGION, "skip-error-remapping": "true", **echoed}
+    return shared | _PROJECT if request.dialect == FOUNDRY else shared
+
+
+def _deployment(request: Request) -> dict[str, str]:
+    """The deployment a request names and the model that serves it, which is taken to be the one of that name."""
+    name = request.body.get("model") if isinstance(request.body, dict) else None
+    if not (isinstance(name, str) and name.isascii() and name.isprintable()):
+        return {}
+    return {"x-ms-served-model": model(name).snapshot, "x-ratelimit-key": name}
+
+
+_PROJECT = {
+    "api-supported-versions": "1.0,2025-05-15-preview,2025-11-15-preview",
+    "azureai-processed-tier": "default",
+    "azureai-requested-tier": "default",
+    "request-context": "appId=",
+    "x-ms-response-type": "standard",
+}
+_RESOURCE = {
+    "azureai-fe-offer-type": "paygo",
+    "strict-transport-security": "max-age=31536000; includeSubDomains; preload",
+    "x-content-type-options": "nosniff",
+    "x-ms-aoai-configured-data-retention-days": "30",
+    "x-ms-is-spilled-over": "false",
+    "x-ratelimit-abusepenalty-active": "False",
+    "x-ratelimit-limit-requests": "250",
+    "x-ratelimit-limit-tokens": "250000",
+    "x-ratelimit-remaining-requests": "249",
+    "x-ratelimit-remaining-tokens": "249000",
+    "x-ratelimit-renewalperiod-requests": "60",
+    "x-ratelimit-renewalperiod-tokens": "60",
+    "x-ratelimit-reset-requests": "0",
+    "x-ratelimit-reset-tokens": "0",
+}

@@ -1,0 +1,108 @@
+"""`/conversations`: create one, read, change and forget it, and the same for its items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.answers.response import listed_input
+from harness.api import include
+from harness.api.dialects import FOUNDRY
+from harness.api.paging import listed, page
+from harness.contract.check import given
+from harness.core.exchange import Answer, Json, Request
+from harness.endpoints.operation import operation
+from harness.world.world import Conversation, World
+
+
+@operation("POST", "/conversations", body="CreateConversation", answer="Conversation")
+def create(request: Request, world: World) -> Answer:
+    """A new conversation, with the items it starts with."""
+    body = given(request.body)
+    id = world.ids.project_conversation() if request.dialect == FOUNDRY else world.ids.conversation()
+    made = {
+        "id": id,
+        "object": "conversation",
+        "created_at": world.tick(),
+        "metadata": body.get("metadata") or {},
+    }
+    world.conversations[id] = Conversation(made)
+    _add(world, id, body)
+    return Answer(200, made)
+
+
+def _add(world: World, id: str, body: Json) -> list[Json]:
+    """The items of a body as they stand in the conversation from now on; a reference becomes what it names."""
+    added = world.transcript({"input": body.get("items")}).added
+    items = world.identified(listed_input({"input": added}), id, world.now)
+    world.add(id, items)
+    return items
+
+
+@operation("GET", "/conversations/{conversation_id}", answer="Conversation")
+def retrieve(request: Request, world: World) -> Answer:
+    """A stored conversation."""
+    return Answer(200, _named(request, world).object)
+
+
+@operation("POST", "/conversations/{conversation_id}", body="UpdateConversation", answer="Conversation")
+def update(request: Request, world: World) -> Answer:
+    """Set the metadata of a conversation; what it had before is gone."""
+    conversation = _named(request, world)
+    conversation.object = {**conversation.object, "metadata": request.body["metadata"] or {}}
+    return Answer(200, conversation.object)
+
+
+@operation("DELETE", "/conversations/{conversation_id}", answer="ConversationDeleted")
+def delete(request: Request, world: World) -> Answer:
+    """Forget a conversation; its items stay where else they are stored."""
+    id = request.params["conversation_id"]
+    del world.conversations[id]
+    return Answer(200, {"id": id, "object": "conversation.deleted", "deleted": True})
+
+
+@operation("GET", "/conversations/{conversation_id}/items", query="ListInputItems", answer="ConversationItemList")
+def items(request: Request, world: World) -> Answer:
+    """The items of a conversation, newest first unless `order=asc`."""
+    shown = page(_named(request, world).items, request.query)
+    return Answer(200, include.listed(shown, request.query.get("include", ()), world.wholes))
+
+
+@operation(
+    "POST", "/conversations/{conversation_id}/items", body="CreateConversationItems", answer="ConversationItemList"
+)
+def create_items(request: Request, world: World) -> Answer:
+    """Append items to a conversation; the answer lists them in the order they came."""
+    world.tick()
+    return Answer(200, listed(_add(world, request.params["conversation_id"], request.body)))
+
+
+@operation("GET", "/conversations/{conversation_id}/items/{item_id}", query="ListInputItems", answer="ConversationItem")
+def retrieve_item(request: Request, world: World) -> Answer:
+    """One item of a conversation."""
+    wanted = request.params["item_id"]
+    item = next(item for item in _named(request, world).items if item["id"] == wanted)
+    return Answer(200, include.listed({"data": [item]}, request.query.get("include", ()), world.wholes)["data"][0])
+
+
+@operation("DELETE", "/conversations/{conversation_id}/items/{item_id}", answer="ConversationItemDeleted")
+def delete_item(request: Request, world: World) -> Answer:
+    """Take an item out of a conversation, which is the answer; what needed the item misses it from now on.
+
+    It can be referred to as long as a stored response has said or got it, or another conversation holds it.
+    """
+    conversation, id = _named(request, world), request.params["item_id"]
+    conversation.items = [item for item in conversation.items if item["id"] != id]
+    if id not in {item.get("id") for item in _stored(world)}:
+        world.items.pop(id, None)
+    return Answer(200, conversation.object)
+
+
+def _stored(world: World) -> Iterator[Json]:
+    for conversation in world.conversations.values():
+        yield from conversation.items
+    for stored in world.responses.values():
+        yield from (*stored.input, *stored.response["output"])
+
+
+def _named(request: Request, world: World) -> Conversation:
+    return world.conversations[request.params["conversation_id"]]

@@ -1,0 +1,53 @@
+"""`/files`: upload one, list them, read one and its bytes, forget it."""
+
+from __future__ import annotations
+
+from harness.api.multipart import ENCODING
+from harness.api.paging import page
+from harness.core.exchange import Answer, Json, Request
+from harness.endpoints.operation import operation
+from harness.world.world import World
+
+LIMIT = 10_000
+"""How many files a page of the list has unless asked otherwise; the documented default."""
+
+
+@operation("POST", "/files", form=True, answer="FileObject")
+def create(request: Request, world: World) -> Answer:
+    """Keep an uploaded file, in memory."""
+    file, purpose = request.body["file"], request.body["purpose"]
+    lasts = request.body.get("expires_after")
+    seconds = int(lasts["seconds"]) if isinstance(lasts, dict) and "seconds" in lasts else None
+    id = world.file(file["filename"], file["data"].encode(ENCODING), purpose=purpose, expires_after=seconds)
+    return Answer(200, world.uploads.files[id].object)
+
+
+@operation("GET", "/files", query="ListFiles", answer="FileList")
+def list_files(request: Request, world: World) -> Answer:
+    """The uploaded files, newest first unless `order=asc`, of one `purpose` when asked for."""
+    purpose = request.query.get("purpose")
+    objects = [file.object for id in list(world.uploads.files) if (file := world.uploads.file(id))]
+    asked = [one for one in objects if purpose in (None, one["purpose"])]
+    return Answer(200, page(asked, request.query, limit=LIMIT))
+
+
+@operation("GET", "/files/{file_id}", answer="FileObject")
+def retrieve(request: Request, world: World) -> Answer:
+    """One uploaded file."""
+    return Answer(200, world.uploads.files[request.params["file_id"]].object)
+
+
+@operation("GET", "/files/{file_id}/content")
+def content(request: Request, world: World) -> Answer:
+    """The bytes of an uploaded file."""
+    kind = {"content-type": "application/octet-stream"}
+    return Answer(200, world.uploads.files[request.params["file_id"]].data, kind)
+
+
+@operation("DELETE", "/files/{file_id}", answer="FileDeleted")
+def delete(request: Request, world: World) -> Answer:
+    """Forget a file; every vector store loses it."""
+    id = request.params["file_id"]
+    world.uploads.forget(id)
+    deleted: Json = {"object": "file", "deleted": True, "id": id}
+    return Answer(200, deleted)

@@ -1,0 +1,61 @@
+"""`/threads/{thread_id}/messages`: add, read, change, list and take out messages."""
+
+from __future__ import annotations
+
+from harness.api.paging import page
+from harness.contract.check import given
+from harness.core.exchange import Answer, Json, Request
+from harness.endpoints.operation import operation
+from harness.endpoints.threads import named, say
+from harness.world.world import World
+
+MESSAGES = "/threads/{thread_id}/messages"
+MESSAGE = f"{MESSAGES}/{{message_id}}"
+
+
+@operation("POST", MESSAGES, body="CreateMessage", answer="Message")
+def create(request: Request, world: World) -> Answer:
+    """Add a message to a thread."""
+    world.tick()
+    (made,) = say(named(request, world), [given(request.body)], world)
+    return Answer(200, made)
+
+
+@operation("GET", MESSAGES, query="ListMessages", answer="MessageList")
+def list_all(request: Request, world: World) -> Answer:
+    """The messages of a thread, newest first unless `order=asc`; with `run_id` those that the run made."""
+    found = list(named(request, world).messages.values())
+    if run_id := request.query.get("run_id"):
+        found = [message for message in found if message["run_id"] == run_id]
+    return Answer(200, page(found, request.query))
+
+
+@operation("GET", MESSAGE, answer="Message")
+def retrieve(request: Request, world: World) -> Answer:
+    """One message."""
+    return Answer(200, _message(request, world))
+
+
+@operation("POST", MESSAGE, body="UpdateMessage", answer="Message")
+def update(request: Request, world: World) -> Answer:
+    """Set the metadata of a message.
+
+    Recorded (2025-09 and 2025-10): this answer alone has `file_ids` in place of `attachments`.
+    """
+    known = _message(request, world)
+    changed = known | ({"metadata": request.body["metadata"] or {}} if "metadata" in request.body else {})
+    named(request, world).messages[known["id"]] = changed
+    shown = {"file_ids" if name == "attachments" else name: value for name, value in changed.items()}
+    return Answer(200, {**shown, "file_ids": []})
+
+
+@operation("DELETE", MESSAGE, answer="MessageDeleted")
+def delete(request: Request, world: World) -> Answer:
+    """Take a message out of its thread."""
+    id = request.params["message_id"]
+    del named(request, world).messages[id]
+    return Answer(200, {"id": id, "object": "thread.message.deleted", "deleted": True})
+
+
+def _message(request: Request, world: World) -> Json:
+    return named(request, world).messages[request.params["message_id"]]

@@ -1,0 +1,25 @@
+"""`/models`: the models of a key. One that lists none has those whose defaults are known, and takes other names too."""
+
+from __future__ import annotations
+
+from harness.api.models import MODELS
+from harness.core.exchange import Answer, Json, Request
+from harness.endpoints.operation import operation
+from harness.world.world import EPOCH, World
+
+
+@operation("GET", "/models")
+def list_all(request: Request, world: World) -> Answer:
+    """All models of the key, by name."""
+    names = sorted(MODELS if world.account.models is None else world.account.models)
+    return Answer(200, {"object": "list", "data": [_model(name) for name in names]})
+
+
+@operation("GET", "/models/{model}")
+def retrieve(request: Request, world: World) -> Answer:
+    """One model."""
+    return Answer(200, _model(request.params["model"]))
+
+
+def _model(name: str) -> Json:
+    return {"id": name, "object": "model", "created": EPOCH, "owned_by": "system"}

@@ -1,0 +1,90 @@
+"""What an operation is: an endpoint's method and path, the schemas of its body and answer, and the function behind it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.core.errors import RegistrationError
+from harness.core.exchange import Answer, Request
+
+Handler = Callable[[Request, Any], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One endpoint below the API's root: `POST /responses`; of a Foundry `project`, one below that project itself."""
+
+    method: str
+    template: str
+    body: str | None
+    query: str | None
+    answer: str | None
+    handler: Handler
+    pattern: re.Pattern[str]
+    form: bool = False
+    project: bool = False
+
+    @property
+    def id(self) -> str:
+        """The method and the path template, as rules name it."""
+        return f"{self.method} {self.template}"
+
+
+OPERATIONS: dict[str, Operation] = {}
+"""Every operation by id; filled by importing `harness.endpoints`."""
+
+_PATHS: dict[str, dict[str, Operation]] = {}
+_PROJECT = re.compile(r"/api/projects/[^/]+")
+
+
+def operation(
+    method: str,
+    template: str,
+    *,
+    body: str | None = None,
+    query: str | None = None,
+    answer: str | None = None,
+    form: bool = False,
+    project: bool = False,
+) -> Callable[[Handler], Handler]:
+    """Register a function `(request, world) -> Answer`; `body`, `query` and `answer` name the schemas.
+
+    With `form` the body is a multipart form, which no schema describes; of a `project` it is JSON that none describes.
+    """
+
+    def register(handler: Handler) -> Handler:
+        pattern = re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", template))
+        made = Operation(method, template, body, query, answer, handler, pattern, form, project)
+        if made.id in OPERATIONS or not handler.__doc__:
+            raise RegistrationError(f"operation {made.id}: {'declared twice' if handler.__doc__ else 'no docstring'}")
+        OPERATIONS[made.id] = _PATHS.setdefault(template, {})[method] = made
+        return handler
+
+    return register
+
+
+def find(method: str, path: str, root: str = "") -> tuple[Operation | None, Mapping[str, str], bool]:
+    """The operation for a method and a path below a root, the path's parameters, and whether the path exists at all.
+
+    A literal path goes before a template, but only for the methods it has: `GET /responses/compact` asks for a response.
+    """
+    exact = {} if "{" in path else _PATHS.get(path, {})
+    found = exact.get(method)
+    if found is not None and (not found.project or _PROJECT.fullmatch(root)):
+        return found, {}, True
+    known = bool(exact) and _is_at(exact, root)
+    for methods in _PATHS.values():
+        one = next(iter(methods.values()))
+        if "{" in one.template and (match := one.pattern.fullmatch(path)) and _is_at(methods, root):
+            if method in methods:
+                return methods[method], match.groupdict(), True
+            known = True
+    return None, {}, known
+
+
+def _is_at(methods: Mapping[str, Operation], root: str) -> bool:
+    """Whether a path is one below this root: the endpoints of a project are nowhere else."""
+    return not next(iter(methods.values())).project or bool(_PROJECT.fullmatch(root))

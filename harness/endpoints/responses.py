@@ -1,0 +1,206 @@
+"""`/responses`: create, retrieve, cancel, delete, list the input items, compact and count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.analysis.approval_ledger import concerns
+from harness.answers.response import billed, listed_input, skeleton
+from harness.answers.stream import events
+from harness.api.encrypted_content import Bond, seal
+from harness.api.include import listed, unveiled
+from harness.api.paging import page
+from harness.api.tokens import TOKENS_A_TOOL, tokens, usage
+from harness.api.tools import called_in, declared
+from harness.api.transcript import conversation_id
+from harness.contract.check import given
+from harness.core.delivery import Fault
+from harness.core.exchange import Answer, Json, Request
+from harness.ending import Ending, Line, failure, incomplete, parted
+from harness.endpoints import output_limits
+from harness.endpoints.operation import operation
+from harness.faults import cut_of
+from harness.faults.broken_off import delivered
+from harness.items.kind import Item, finish
+from harness.world.world import Run, World
+
+CUT = incomplete("max_output_tokens").members
+"""What a response says that had to stop at `max_output_tokens`."""
+
+
+@operation("POST", "/responses", body="CreateResponse", answer="Response")
+def create(request: Request, world: World) -> Answer:
+    """Run the model once: the next turn of the script, as one JSON object or as a stream of events.
+
+    In the background the object is queued; as a stream it is told to its end at once, background or not.
+    """
+    body = given(request.body)
+    said, held = _said(request, body, world)
+    items, ending = parted(said)
+    output_limits.judge(body, items, ending)
+    run = _run(body, items, ending, world)
+    _approvals(run, held, world)
+    if said and isinstance(said[-1], Fault):
+        return delivered(_answered(_unfinished(run, said), body, items, world), said, world.gate)
+    return _answered(run, body, items, world)
+
+
+def _answered(run: Run, body: Json, items: Sequence[Item], world: World) -> Answer:
+    """The answer that tells a response, whole; what is stored of it is."""
+    ending, streams, background = run.ending, body.get("stream"), body.get("background")
+    if ending.status == "failed" and not streams and not background:
+        error = failure(ending.members["error"])
+        return Answer(error.status, error.body())
+    if background and not streams:
+        return Answer(200, world.enqueue(run))
+    response = world.finish(run)
+    return _streamed(response, body, items, world) if streams else Answer(200, billed(response))
+
+
+def _unfinished(run: Run, said: Sequence[Line]) -> Run:
+    """A run whose answer may be cut: it counts as ended by who hangs up, unless it is made in the background (assumed)."""
+    goes_on = cut_of(said) is None or run.started["background"]
+    return run if goes_on else run._replace(kept=False, conversation=None)
+
+
+def _said(request: Request, body: Json, world: World) -> tuple[Sequence[Line], Sequence[Line]]:
+    """The next turn of the script, with what the scripted MCP servers make of it, and what they hold back."""
+    if not world.servers:
+        return world.turns.next(request), ()
+    return world.servers.turn(body, world.transcript(body).items, lambda: world.turns.next(request))
+
+
+def _approvals(run: Run, held: Sequence[Line], world: World) -> None:
+    """Remember what was asked, answered and called; the exchange is the next of the journal."""
+    if held:
+        world.servers.wait(run.output, held)
+    if concerns(run.given, run.output):
+        world.ledger.note(world.seen + 1, run.before, run.given, run.output)
+
+
+def _run(body: Json, turn: Sequence[Item], ending: Ending, world: World) -> Run:
+    transcript = world.transcript(body)
+    conversation = conversation_id(body)
+    now = world.tick()
+    id = world.ids.response(now, body.get("previous_response_id"))
+    started = skeleton(body, id, now, conversation=conversation, items=transcript.items)
+    include, limit = body.get("include") or (), body.get("max_output_tokens")
+    said = [_called(finish(item, world.ids, id, now), body, transcript.items) for item in turn]
+    if limit is not None:
+        said, ending = output_limits.within(said, ending, limit)
+    if ending.status != "completed":
+        said[-1:] = [_broken_off(item) for item in said[-1:]]
+    output = world.shown(world.sealed(said, "reasoning.encrypted_content" in include, now), include)
+    kept = started["background"] or not (started["store"] is False or world.account.zdr)
+    return Run(
+        started,
+        output,
+        usage(_input_tokens(body, transcript.items), output, limit if ending.members == CUT else None),
+        world.identified(listed_input({"input": transcript.added}), id, now),
+        transcript.items[: transcript.start],
+        conversation,
+        kept,
+        ending,
+    )
+
+
+def _broken_off(item: Json) -> Json:
+    """The last item of a response that did not complete; how it stands is told where its kind has a status."""
+    return {**item, "status": "incomplete"} if item.get("status") == "completed" else item
+
+
+def _called(item: Json, body: Json, read: Sequence[Json]) -> Json:
+    """A call as the model makes it: in the namespace of its function, whether the script names that or not."""
+    if item["type"] != "function_call" or "namespace" in item:
+        return item
+    space = called_in(item["name"], declared(body), read)
+    return {**item, "namespace": space} if space else item
+
+
+def _streamed(response: Json, body: Json, turn: Sequence[Item], world: World) -> Answer:
+    padded = (body.get("stream_options") or {}).get("include_obfuscation", True)
+    told = events(response, items=turn, obfuscate=padded, background=response["background"])
+    if response["background"]:
+        world.record(response["id"], told)
+    return Answer(200, response, events=told)
+
+
+def _input_tokens(body: Json, items: Sequence[Json]) -> int:
+    instructions, tools = body.get("instructions"), body.get("tools") or ()
+    own = tokens([{"text": instructions}]) if instructions else 0
+    return own + tokens(items) + TOKENS_A_TOOL * len(tools)
+
+
+@operation("GET", "/responses/{response_id}", query="RetrieveResponse", answer="Response")
+def retrieve(request: Request, world: World) -> Answer:
+    """A stored response as it stands, or its stream again: the events after the number `starting_after`.
+
+    Reading a background response moves it on by one step first, unless the World is not `automatic`. A stream asked for
+    past its end is empty.
+    """
+    id = request.params["response_id"]
+    stored = world.responses[id]
+    if request.query.get("stream"):
+        told = stored.events or ()
+        return Answer(200, stored.response, events=told[max(0, request.query.get("starting_after", -1) + 1) :])
+    if world.automatic and id in world.pending:
+        world.advance(id)
+    return Answer(200, billed(_whole(world.responses[id].response, request, world)))
+
+
+def _whole(response: Json, request: Request, world: World) -> Json:
+    """A response with what its output hid until it was included in this request."""
+    include = request.query.get("include")
+    return {**response, "output": unveiled(response["output"], include, world.wholes)} if include else response
+
+
+@operation("POST", "/responses/{response_id}/cancel", answer="Response")
+def cancel(request: Request, world: World) -> Answer:
+    """End a background response that is under way."""
+    return Answer(200, world.cancel(request.params["response_id"]))
+
+
+@operation("DELETE", "/responses/{response_id}", answer="ResponseDeleted")
+def delete(request: Request, world: World) -> Answer:
+    """Forget a response; nothing can be chained to it any more."""
+    id = request.params["response_id"]
+    del world.responses[id]
+    return Answer(200, {"id": id, "object": "response.deleted", "deleted": True})
+
+
+@operation("GET", "/responses/{response_id}/input_items", query="ListInputItems", answer="ResponseItemList")
+def input_items(request: Request, world: World) -> Answer:
+    """The items that were the input of a stored response, newest first unless `order=asc`."""
+    stored = world.responses[request.params["response_id"]]
+    return Answer(200, listed(page(stored.input, request.query), request.query.get("include", ()), world.wholes))
+
+
+@operation("POST", "/responses/compact", body="CompactResponse", answer="CompactedResponse")
+def compact(request: Request, world: World) -> Answer:
+    """A transcript made short: its user messages as they are, and all the rest in one item that nobody can read.
+
+    The result is not stored: it is sent back as `input`, never named as `previous_response_id`.
+    """
+    body = given(request.body)
+    transcript = world.transcript(body)
+    now = world.tick()
+    id = world.ids.response(now, body.get("previous_response_id"))
+    users = [item for item in listed_input({"input": transcript.items}) if item.get("role") == "user"]
+    cmp_id = world.ids.item("cmp", id, now)
+    rest = {"id": cmp_id, "type": "compaction", "encrypted_content": seal(Bond(world.account.name, cmp_id), now)}
+    made = {
+        "id": id,
+        "object": "response.compaction",
+        "created_at": now,
+        "output": [*world.identified(users, id, now), rest],
+        "usage": usage(_input_tokens(body, transcript.items), [rest]),
+    }
+    return Answer(200, made)
+
+
+@operation("POST", "/responses/input_tokens", body="InputTokenCount", answer="InputTokenCountResponse")
+def input_tokens(request: Request, world: World) -> Answer:
+    """How many tokens the model would read, as the same estimate that `usage` gives."""
+    body = given(request.body)
+    count = _input_tokens(body, world.transcript(body).items)
+    return Answer(200, {"object": "response.input_tokens", "input_tokens": count})

@@ -1,0 +1,182 @@
+"""Runs of assistants on threads, and their steps: the next turn of the script, told as a stream or by polling.
+
+A turn is taken when a run is made, and again with each answer to what it waits for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.answers.run_events import Teller, counted, finished
+from harness.api.paging import page
+from harness.api.resources import assistants
+from harness.api.resources.threads import DONE, Thread, told
+from harness.api.tokens import tokens
+from harness.contract.check import given
+from harness.core.delivery import Fault
+from harness.core.exchange import Answer, Json, Request
+from harness.ending import parted
+from harness.endpoints.operation import operation
+from harness.endpoints.threads import CODE, named, say, start
+from harness.faults import Refused
+from harness.faults.broken_off import delivered
+from harness.world.world import World
+
+RUNS = "/threads/{thread_id}/runs"
+RUN = f"{RUNS}/{{run_id}}"
+STEPS = f"{RUN}/steps"
+CONTENT = "step_details.tool_calls[*].file_search.results[*].content"
+
+
+@operation("POST", "/threads/runs", body="CreateThreadAndRun", answer="Run")
+def create_with_thread(request: Request, world: World) -> Answer:
+    """A new thread, and a run on it."""
+    body = given(request.body)
+    thread = start(body.get("thread") or {}, world)
+    thread.object = {**thread.object, "tool_resources": thread.object["tool_resources"] or CODE}
+    return _created(thread, body, request, world, [told("thread.created", thread.object)])
+
+
+@operation("POST", RUNS, body="CreateRun", answer="Run")
+def create(request: Request, world: World) -> Answer:
+    """A new run on a thread, with the messages that the body adds to it first."""
+    body, thread = given(request.body), named(request, world)
+    world.tick()
+    before = dict(thread.messages)
+    say(thread, body.get("additional_messages") or (), world)
+    try:
+        return _created(thread, body, request, world, [])
+    except Refused:
+        thread.messages = before
+        raise
+
+
+def _created(thread: Thread, body: Json, request: Request, world: World, before: list[Json]) -> Answer:
+    assistant = world.assistants[body["assistant_id"]]
+    run = assistants.run(body, assistant, thread.object["id"], world.ids, world.now)
+    events = [*before, told("thread.run.created", run), told("thread.run.queued", run)]
+    return _answered(thread, run, events, request, world)
+
+
+def _answered(thread: Thread, run: Json, events: Sequence[Json], request: Request, world: World) -> Answer:
+    """Tell the next turn of a run that is queued: all of it in a stream, else what a client would see now."""
+    known = {step["id"]: step for step in thread.steps_of(run["id"])}
+    known |= {event["data"]["id"]: event["data"] for event in events if "step" in event["event"]}
+    read = _read(thread, run, list(known.values()), world)
+    said = world.turns.next(request._replace(body=read))
+    turn, ending = parted(said)
+    teller = Teller(run, world.ids, world.now, _prompt(read), world.citations)
+    whole = [*events, *teller.tell(turn, list(known.values()), ending)]
+    streamed = bool(request.body.get("stream"))
+    now = thread.begin(run["id"], whole, at_once=streamed)
+    seen = [*(_in_stream(event, request.query) for event in whole), DONE] if streamed else None
+    answer = Answer(200, now, events=seen)
+    return delivered(answer, said, world.gate) if said and isinstance(said[-1], Fault) else answer
+
+
+def _read(thread: Thread, run: Json, steps: Sequence[Json], world: World) -> Json:
+    """What the model reads, as a request to `POST /responses`; an assistant that was deleted has no name any more."""
+    assistant = world.assistants.get(run["assistant_id"]) or {"name": None}
+    return assistants.as_request(run, assistant, thread.messages.values(), steps)
+
+
+def _prompt(read: Json) -> int:
+    """The tokens of what a model reads."""
+    return tokens([*read["input"], *([{"text": read["instructions"]}] if read["instructions"] else ())])
+
+
+def _in_stream(event: Json, query: Mapping[str, Any]) -> Json:
+    if event["event"] != "thread.run.step.completed":
+        return event
+    return {**event, "data": _asked_for(event["data"], query)}
+
+
+@operation("GET", RUNS, query="ListRuns", answer="RunList")
+def list_all(request: Request, world: World) -> Answer:
+    """The runs of a thread, newest first unless `order=asc`."""
+    return Answer(200, page(list(named(request, world).runs.values()), request.query))
+
+
+@operation("GET", RUN, answer="Run")
+def retrieve(request: Request, world: World) -> Answer:
+    """A run as it stands; reading one that is under way moves it on first, unless the World is not `automatic`."""
+    thread, id = named(request, world), request.params["run_id"]
+    if world.automatic and id in thread.coming:
+        thread.advance(id)
+    return Answer(200, thread.runs[id])
+
+
+@operation("POST", RUN, body="UpdateRun", answer="Run")
+def update(request: Request, world: World) -> Answer:
+    """Set the metadata of a run."""
+    runs, id = named(request, world).runs, request.params["run_id"]
+    if "metadata" in request.body:
+        runs[id] = {**runs[id], "metadata": request.body["metadata"] or {}}
+    return Answer(200, runs[id])
+
+
+@operation("POST", f"{RUN}/cancel", answer="Run")
+def cancel(request: Request, world: World) -> Answer:
+    """Begin to end a run."""
+    return Answer(200, named(request, world).cancel(request.params["run_id"], world.tick()))
+
+
+@operation("POST", f"{RUN}/submit_tool_outputs", body="SubmitToolOutputs", answer="Run")
+def submit_tool_outputs(request: Request, world: World) -> Answer:
+    """Give a run what it waits for: the outputs of its calls, or leave to make them."""
+    thread, body = named(request, world), given(request.body)
+    run = {**thread.runs[request.params["run_id"]], "status": "queued", "required_action": None}
+    outputs = {each["tool_call_id"]: each.get("output", "") for each in body.get("tool_outputs") or ()}
+    now, steps = world.tick(), thread.steps_of(run["id"])
+    waiting = [step for step in steps if step["status"] == "in_progress"]
+    prompt = _prompt(_read(thread, run, [step for step in steps if step not in waiting], world))
+    ended = [told("thread.run.step.completed", _completed(step, outputs, prompt, now)) for step in waiting]
+    return _answered(thread, run, [*ended, told("thread.run.queued", run)], request, world)
+
+
+def _completed(step: Json, outputs: Mapping[str, str], prompt: int, now: int) -> Json:
+    """A step whose calls the client has answered."""
+    calls = [_with_output(call, outputs) for call in step["step_details"]["tool_calls"]]
+    said = [call.get("function", call) for call in calls]
+    return finished(step, {**step["step_details"], "tool_calls": calls}, now, counted(prompt, said))
+
+
+def _with_output(call: Json, outputs: Mapping[str, str]) -> Json:
+    if call["type"] != "function":
+        return call
+    return {**call, "function": {**call["function"], "output": outputs.get(call["id"], "")}}
+
+
+@operation("GET", STEPS, query="ListRunSteps", answer="RunStepList")
+def list_steps(request: Request, world: World) -> Answer:
+    """The steps of a run, newest first unless `order=asc`."""
+    steps = named(request, world).steps_of(request.params["run_id"])
+    return Answer(200, page([_shown(step, request.query) for step in steps], request.query))
+
+
+@operation("GET", f"{STEPS}/{{step_id}}", query="RetrieveRunStep", answer="RunStep")
+def retrieve_step(request: Request, world: World) -> Answer:
+    """One step of a run."""
+    return Answer(200, _shown(named(request, world).steps[request.params["step_id"]], request.query))
+
+
+def _shown(step: Json, query: Mapping[str, Any]) -> Json:
+    """A step as it is read; recorded: one that is completed does not expire any more, though the stream says it will."""
+    return _asked_for({**step, "expires_at": None} if step["status"] == "completed" else step, query)
+
+
+def _asked_for(step: Json, query: Mapping[str, Any]) -> Json:
+    """A step with the text that a search found only when `include` asks for it."""
+    calls = step["step_details"].get("tool_calls")
+    if not calls or CONTENT in (query.get("include") or ()):
+        return step
+    return {**step, "step_details": {**step["step_details"], "tool_calls": [_without_content(call) for call in calls]}}
+
+
+def _without_content(call: Json) -> Json:
+    if call["type"] != "file_search":
+        return call
+    found = call["file_search"].get("results") or ()
+    results = [{name: value for name, value in result.items() if name != "content"} for result in found]
+    return {**call, "file_search": {**call["file_search"], "results": results}}

@@ -1,0 +1,63 @@
+"""`/threads`: create, read, change and forget a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.api.resources import assistants
+from harness.api.resources.threads import Thread
+from harness.contract.check import given
+from harness.core.exchange import Answer, Json, Request
+from harness.endpoints.operation import operation
+from harness.world.world import World
+
+CODE: Json = {"code_interpreter": {"file_ids": []}}
+
+
+@operation("POST", "/threads", body="CreateThread", answer="Thread")
+def create(request: Request, world: World) -> Answer:
+    """A new thread, with the messages it starts with."""
+    return Answer(200, start(given(request.body), world).object)
+
+
+def start(body: Json, world: World) -> Thread:
+    """Make and keep a thread."""
+    made = Thread(assistants.thread(body, world.ids, world.tick(), world.uploads.add_store))
+    world.threads[made.object["id"]] = made
+    say(made, body.get("messages") or (), world)
+    return made
+
+
+def say(thread: Thread, messages: Sequence[Json], world: World) -> Sequence[Json]:
+    """Add messages of the client; as they stand in the thread."""
+    made = [assistants.message(each, thread.object["id"], world.ids, world.now) for each in messages]
+    thread.messages.update((each["id"], each) for each in made)
+    return made
+
+
+@operation("GET", "/threads/{thread_id}", answer="Thread")
+def retrieve(request: Request, world: World) -> Answer:
+    """A thread; recorded: one without resources has those of a code interpreter when it is read."""
+    known = named(request, world).object
+    return Answer(200, {**known, "tool_resources": known["tool_resources"] or CODE})
+
+
+@operation("POST", "/threads/{thread_id}", body="UpdateThread", answer="Thread")
+def update(request: Request, world: World) -> Answer:
+    """Set the metadata or the resources of a thread; what the body does not name stays."""
+    thread = named(request, world)
+    thread.object = thread.object | {name: value or {} for name, value in request.body.items()}
+    return Answer(200, thread.object)
+
+
+@operation("DELETE", "/threads/{thread_id}", answer="ThreadDeleted")
+def delete(request: Request, world: World) -> Answer:
+    """Forget a thread with its messages and runs."""
+    id = request.params["thread_id"]
+    del world.threads[id]
+    return Answer(200, {"id": id, "object": "thread.deleted", "deleted": True})
+
+
+def named(request: Request, world: World) -> Thread:
+    """The thread that the path names."""
+    return world.threads[request.params["thread_id"]]

@@ -1,0 +1,179 @@
+"""`/vector_stores`: make, read, change, search and forget one, and the same for its files and batches of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.api.paging import page
+from harness.api.resources.files import Batch, VectorStore, told_batch, told_store
+from harness.api.resources.search import chunks, found, queries, text
+from harness.contract.check import given
+from harness.core.exchange import Answer, Json, Request
+from harness.endpoints.operation import operation
+from harness.world.world import World
+
+ONE = "/vector_stores/{vector_store_id}"
+
+
+def _store(request: Request, world: World) -> VectorStore:
+    """The vector store of the path as it is read: what was in progress has come to its end."""
+    store = world.uploads.stores[request.params["vector_store_id"]]
+    store.end("completed")
+    return store
+
+
+@operation("POST", "/vector_stores", body="CreateVectorStore", answer="VectorStore")
+def create(request: Request, world: World) -> Answer:
+    """A new vector store, with the files it starts with."""
+    body = given(request.body)
+    id = world.vector_store(*body.get("file_ids", ()), **{name: body[name] for name in body if name != "file_ids"})
+    return Answer(200, told_store(world.uploads.stores[id], world.now))
+
+
+@operation("GET", "/vector_stores", query="ListVectorStores", answer="VectorStoreList")
+def list_stores(request: Request, world: World) -> Answer:
+    """The vector stores, newest first unless `order=asc`."""
+    stores = [told_store(store, world.now) for store in world.uploads.stores.values()]
+    return Answer(200, page(stores, request.query))
+
+
+@operation("GET", ONE, answer="VectorStore")
+def retrieve(request: Request, world: World) -> Answer:
+    """One vector store."""
+    return Answer(200, told_store(_store(request, world), world.now))
+
+
+@operation("POST", ONE, body="UpdateVectorStore", answer="VectorStore")
+def update(request: Request, world: World) -> Answer:
+    """Change the name, the metadata or the time to live of a vector store."""
+    store = _store(request, world)
+    store.object = {
+        **store.object,
+        **request.body,
+        "metadata": request.body.get("metadata", store.object["metadata"]) or {},
+    }
+    store.used(world.tick())
+    return Answer(200, told_store(store, world.now))
+
+
+@operation("DELETE", ONE, answer="VectorStoreDeleted")
+def delete(request: Request, world: World) -> Answer:
+    """Forget a vector store; its files stay uploaded."""
+    id = request.params["vector_store_id"]
+    world.uploads.forget(id)
+    return Answer(200, {"id": id, "object": "vector_store.deleted", "deleted": True})
+
+
+@operation("POST", f"{ONE}/search", body="SearchVectorStore", answer="VectorStoreSearchResults")
+def search(request: Request, world: World) -> Answer:
+    """The chunks of a vector store that hold words of the query, the best first."""
+    store = _store(request, world)
+    store.used(world.tick())
+    files = [(attached, file) for id, attached in store.files.items() if (file := world.uploads.file(id))]
+    return Answer(
+        200,
+        {
+            "object": "vector_store.search_results.page",
+            "search_query": queries(request.body),
+            "data": found(given(request.body), files),
+            "has_more": False,
+            "next_page": None,
+        },
+    )
+
+
+@operation("POST", f"{ONE}/files", body="CreateVectorStoreFile", answer="VectorStoreFile")
+def create_file(request: Request, world: World) -> Answer:
+    """Take a file into a vector store."""
+    world.tick()
+    return Answer(200, _attached(world, _store(request, world), given(request.body)))
+
+
+def _attached(world: World, store: VectorStore, body: Json) -> Json:
+    return store.attach(world.uploads.files[body["file_id"]], world.now, body)
+
+
+@operation("GET", f"{ONE}/files", query="ListVectorStoreFiles", answer="VectorStoreFileList")
+def list_files(request: Request, world: World) -> Answer:
+    """The files of a vector store, newest first unless `order=asc`, those in one state when asked by `filter`."""
+    return Answer(200, _listed(list(_store(request, world).files.values()), request))
+
+
+def _listed(files: Sequence[Json], request: Request) -> Json:
+    state = request.query.get("filter")
+    return page([file for file in files if state in (None, file["status"])], request.query)
+
+
+@operation("GET", f"{ONE}/files/{{file_id}}", answer="VectorStoreFile")
+def retrieve_file(request: Request, world: World) -> Answer:
+    """One file of a vector store."""
+    return Answer(200, _store(request, world).files[request.params["file_id"]])
+
+
+@operation("POST", f"{ONE}/files/{{file_id}}", body="UpdateVectorStoreFile", answer="VectorStoreFile")
+def update_file(request: Request, world: World) -> Answer:
+    """Set the attributes of a file of a vector store; those it had before are gone."""
+    files, id = _store(request, world).files, request.params["file_id"]
+    files[id] = {**files[id], "attributes": request.body["attributes"] or {}}
+    return Answer(200, files[id])
+
+
+@operation("DELETE", f"{ONE}/files/{{file_id}}", answer="VectorStoreFileDeleted")
+def delete_file(request: Request, world: World) -> Answer:
+    """Take a file out of a vector store; it stays uploaded."""
+    id = request.params["file_id"]
+    del _store(request, world).files[id]
+    return Answer(200, {"id": id, "object": "vector_store.file.deleted", "deleted": True})
+
+
+@operation("GET", f"{ONE}/files/{{file_id}}/content", answer="VectorStoreFileContent")
+def file_content(request: Request, world: World) -> Answer:
+    """The text of a file of a vector store, in the chunks it was cut into."""
+    attached = _store(request, world).files[request.params["file_id"]]
+    file = world.uploads.file(attached["id"])
+    cut = chunks(text(file), attached["chunking_strategy"]) if file else ()
+    data = [{"type": "text", "text": chunk} for chunk in cut]
+    page: Json = {"object": "vector_store.file_content.page", "data": data, "has_more": False, "next_page": None}
+    return Answer(200, page)
+
+
+@operation("POST", f"{ONE}/file_batches", body="CreateVectorStoreFileBatch", answer="VectorStoreFileBatch")
+def create_batch(request: Request, world: World) -> Answer:
+    """Take several files into a vector store at once."""
+    store, body = _store(request, world), given(request.body)
+    now, id = world.tick(), world.ids.hex("vsfb_", 32)
+    asked = body.get("files") or [{**body, "file_id": file} for file in body["file_ids"]]
+    attached = [_attached(world, store, one) for one in asked]
+    made = {
+        "id": id,
+        "object": "vector_store.file_batch",
+        "created_at": now,
+        "status": "in_progress",
+        "vector_store_id": store.object["id"],
+    }
+    store.batches[id] = batch = Batch(made, [file["id"] for file in attached])
+    return Answer(200, told_batch(store, batch))
+
+
+@operation("GET", f"{ONE}/file_batches/{{batch_id}}", answer="VectorStoreFileBatch")
+def retrieve_batch(request: Request, world: World) -> Answer:
+    """How far a batch is."""
+    store = _store(request, world)
+    return Answer(200, told_batch(store, store.batches[request.params["batch_id"]]))
+
+
+@operation("POST", f"{ONE}/file_batches/{{batch_id}}/cancel", answer="VectorStoreFileBatch")
+def cancel_batch(request: Request, world: World) -> Answer:
+    """Stop a batch; files that have been read already stay."""
+    store = world.uploads.stores[request.params["vector_store_id"]]
+    batch = store.batches[request.params["batch_id"]]
+    store.end("cancelled", batch.files)
+    return Answer(200, told_batch(store, batch))
+
+
+@operation("GET", f"{ONE}/file_batches/{{batch_id}}/files", query="ListVectorStoreFiles", answer="VectorStoreFileList")
+def list_batch_files(request: Request, world: World) -> Answer:
+    """The files of a batch that are in the vector store, newest first unless `order=asc`."""
+    store = _store(request, world)
+    ids = store.batches[request.params["batch_id"]].files
+    return Answer(200, _listed([store.files[id] for id in ids if id in store.files], request))

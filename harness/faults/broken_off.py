@@ -1,0 +1,69 @@
+"""What an answer that broke off has told: the events that went out, and the response as far as they tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import orjson
+
+from harness.core.delivery import Delivery, Gate
+from harness.core.exchange import Answer, Json
+from harness.ending import Line
+from harness.faults import cut_of, pauses_of
+
+PLACES = {"content_index": "content", "summary_index": "summary"}
+"""Where the parts of an item stand, by the member of an event that counts them."""
+
+
+def delivered(answer: Answer, turn: Sequence[Line], gate: Callable[[str], Gate]) -> Answer:
+    """An answer as the faults of its turn leave it; `events` and `body` are what still goes out."""
+    pauses, after = pauses_of(turn, gate), cut_of(turn)
+    if after is None:
+        return answer._replace(delivery=Delivery(pauses))
+    if answer.events is None:
+        body = orjson.dumps(answer.body)
+        return answer._replace(body=body[: len(body) // 2 if after else 0], delivery=Delivery(pauses, cut=True))
+    events = list(answer.events)
+    whole = min(int(after), len(events) - 1)
+    share = after - whole if whole == int(after) else 0
+    sent = Delivery(pauses, True, events[whole] if share else None, share)
+    return answer._replace(body=so_far(events[:whole]), events=events[:whole], delivery=sent)
+
+
+def so_far(events: Sequence[Json]) -> Json | None:
+    """The response, or the run, as far as the first events of its stream tell it; None when they do not."""
+    whole: Json | None = None
+    items: dict[int, Json] = {}
+    for event in events:
+        if "event" in event:
+            whole = event["data"] if event["data"].get("object") == "thread.run" else whole
+        elif "response" in event:
+            whole = event["response"]
+        elif "item" in event:
+            items[event["output_index"]] = event["item"]
+        elif event.get("output_index") in items:
+            items[event["output_index"]] = _grown(items[event["output_index"]], event)
+    return {**whole, "output": [items[index] for index in sorted(items)]} if whole and items else whole
+
+
+def _grown(item: Json, event: Json) -> Json:
+    """An item with what an event adds to it: a part, a text, an annotation; other events leave it as it is."""
+    place = next((name for name in PLACES if name in event), None)
+    if place is None:
+        return _longer(item, event)
+    parts = list(item.get(PLACES[place]) or ())
+    if "part" in event:
+        parts[event[place] :] = [event["part"]]
+    elif event[place] < len(parts):
+        parts[event[place]] = _longer(parts[event[place]], event)
+    return {**item, PLACES[place]: parts}
+
+
+def _longer(whole: Json, event: Json) -> Json:
+    """An item or a part with a delta or an annotation; `response.output_text.delta` makes its `text` longer."""
+    _, stem, kind = event["type"].rsplit(".", 2)
+    if "annotation" in event:
+        return {**whole, "annotations": [*whole["annotations"], event["annotation"]]}
+    known: Any = whole.get(name := stem.rpartition("_")[2])
+    return {**whole, name: known + event["delta"]} if kind == "delta" and isinstance(known, str) else whole

@@ -1,0 +1,209 @@
+"""Requests sent to the live API, at the pace that it allows: what it asks to wait for is waited for.
+
+What makes going on pointless ends it: nobody there, a key that is refused, no credit. Everything else is an answer.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import NamedTuple, TypeVar
+
+from harness.api.dialects import FOUNDRY, OPENAI, ROOTS
+from harness.api.providers import provider
+from harness.api.upstream import Upstream
+from harness.core.errors import HarnessError
+from harness.core.exchange import NOTHING, Json
+from harness.core.redact import hide
+from harness.live.client.http import Endpoint, Reply
+from harness.live.client.websocket import Dial, Opened
+from harness.verify.judging.websocket_pairs import Part
+
+T = TypeVar("T")
+PATIENCE = 6
+"""How often a request that was limited or failed is sent again."""
+LONGEST = 300.0
+"""Seconds beyond which a limit is none to wait for: a day's quota."""
+SILENT = 3
+"""Requests in a row that nobody could answer, after which it is no use to go on."""
+_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:(\d+)ms)?")
+_PROJECT = re.compile(r"/api/projects/[^/]+")
+
+
+class UpstreamError(HarnessError):
+    """The live API cannot be asked any further: nobody there, a wrong key, no credit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """The API behind an address, and the key to it."""
+
+    behind: Upstream
+    key: str
+
+    @property
+    def named(self) -> str:
+        """How a recording names it: by its host, unless that tells the account."""
+        scheme, _, host = self.behind.origin.partition("://")
+        known = provider(host.partition(":")[0], self.behind.root)
+        return self.behind.origin if known in ("", OPENAI) else f"{scheme}://{known}"
+
+    def path(self, known: str) -> str:
+        """Where a path of the API (`/v1/responses`) is found there."""
+        own = f"{ROOTS[OPENAI]}/"
+        if known.startswith(own):
+            return f"{self.behind.root}/{known[len(own) :]}"
+        project = _PROJECT.match(self.behind.root)
+        return _PROJECT.sub(project[0], known, count=1) if project else known
+
+    def headers(self, asked: Mapping[str, str], good: bool = True) -> dict[str, str]:
+        """The headers to send, with the key in the place of any good one."""
+        told = {name: value for name, value in asked.items() if not good or name not in ("authorization", "api-key")}
+        if not good:
+            return told
+        own = (
+            {"authorization": f"Bearer {self.key}"}
+            if self.behind.dialect in (OPENAI, FOUNDRY)
+            else {"api-key": self.key}
+        )
+        return {**told, **own}
+
+
+class Sender:
+    """Sends to a live API; `timeout` is in seconds, `sleep` waits that many."""
+
+    def __init__(self, live: Live, timeout: float = 120.0, sleep: Callable[[float], None] = time.sleep) -> None:
+        self.live = live
+        self.day = date.today().isoformat()
+        self.calls = 0
+        self.waited = 0.0
+        self._endpoint = Endpoint(live.behind.origin, live.key, timeout, patience=1)
+        self._timeout = timeout
+        self._sleep = sleep
+        self._silent = 0
+        self._answered = False
+
+    def send(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None, good: bool = True) -> Reply:
+        """The reply to a request at a path of the API; `good` says whether it goes with the key.
+
+        UpstreamError when it is no use to go on.
+        """
+        told = self.live.headers(headers, good)
+        return self._paced(lambda: self._endpoint.send(method, self.live.path(path), told, body), _of_reply, good)
+
+    def dial(self, path: str, headers: Mapping[str, str] = NOTHING) -> tuple[Dial, Opened]:
+        """A WebSocket at a path of the API, and the answer to the request for it; UpstreamError as for `send`."""
+        url = f"ws{self.live.behind.origin.removeprefix('http')}{self.live.path(path)}"
+        line = Dial(url, self._timeout)
+        return line, self._paced(lambda: line.open(self.live.headers(headers)), _of_opened)
+
+    def say(self, line: Dial, text: str, is_enough: Callable[[Part], bool]) -> Part:
+        """An event of the client and what is said to it until that is enough; UpstreamError as for `send`."""
+        known = len(line.frames)
+
+        def ask() -> Part:
+            line.forget(known)
+            return line.ask(text, is_enough)
+
+        return self._paced(ask, lambda part: _of_part(part, line.fault))
+
+    def _paced(self, ask: Callable[[], T], read: Callable[[T], _Heard], good: bool = True) -> T:
+        """What is answered at last, asked again as often and as late as the API says."""
+        for attempt in range(PATIENCE):
+            answer = ask()
+            heard = read(answer)
+            self.calls += 1
+            self._stop(heard, good)
+            wait = _again(heard, attempt)
+            if wait is None:
+                break
+            self._wait(wait)
+        self._wait(_before_next(heard.headers))
+        return answer
+
+    def _wait(self, seconds: float) -> None:
+        if seconds > 0:
+            self.waited += seconds
+            self._sleep(seconds)
+
+    def _stop(self, heard: _Heard, good: bool) -> None:
+        """Raise UpstreamError when no further request can be answered."""
+        where, status, fault = self.live.behind.origin, heard.status, heard.fault
+        failed = not status or (status >= 500 and bool(fault))
+        self._silent = self._silent + 1 if failed else 0
+        if failed and (not (self._answered or status) or self._silent >= SILENT):
+            raise UpstreamError(f"{where}: {f'{status}, ' * bool(status)}{fault}. Is it up, and is the address right?")
+        if fault and not self._answered and not failed:
+            raise UpstreamError(f"{where}: {status}, {fault}. Give the root of the API, say {where}/v1.")
+        if status == 401 and good:
+            said = hide(str(heard.error.get("message")))
+            raise UpstreamError(f"{where} refuses the key: {said} Give a key that it knows.")
+        if status == 429 and heard.error.get("code") == "insufficient_quota":
+            raise UpstreamError(f"{where}: the account is out of credit. Add some; what is recorded is kept.")
+        self._answered = self._answered or not failed
+
+
+class _Heard(NamedTuple):
+    """What the pace of asking depends on."""
+
+    status: int
+    headers: Mapping[str, str]
+    error: Json
+    fault: str
+
+
+def _of_reply(reply: Reply) -> _Heard:
+    body = reply.body if isinstance(reply.body, dict) else {}
+    return _Heard(reply.status, reply.recorded.answer_headers, _error(body), reply.fault)
+
+
+def _of_opened(opened: Opened) -> _Heard:
+    return _Heard(opened.status, opened.headers, opened.error, opened.fault)
+
+
+def _of_part(part: Part, fault: str) -> _Heard:
+    answer = part.answer
+    return _Heard(0 if fault else answer.status, answer.headers, _error(answer.body or {}), fault)
+
+
+def _error(body: Json) -> Json:
+    error = body.get("error", body)
+    return error if isinstance(error, dict) else {}
+
+
+def _again(heard: _Heard, attempt: int) -> float | None:
+    """The seconds after which to send the same again; None when this is the answer."""
+    if heard.status not in (408, 429, 500, 502, 503, 504):
+        return None
+    told = _asked_to_wait(heard.headers)
+    if heard.status == 500 and attempt >= 1:
+        return None  # it may be the answer
+    wait = float(2**attempt) if told is None else told
+    return wait if wait <= LONGEST else None
+
+
+def _asked_to_wait(headers: Mapping[str, str]) -> float | None:
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            return max(0.0, float(headers[name]) / unit)
+        except (KeyError, ValueError):
+            continue
+    return None
+
+
+def _before_next(headers: Mapping[str, str]) -> float:
+    """The seconds until a limit that is used up is there again."""
+    used = (kind for kind in ("requests", "tokens") if headers.get(f"x-ratelimit-remaining-{kind}") == "0")
+    return min(LONGEST, max((_seconds(headers.get(f"x-ratelimit-reset-{kind}", "")) for kind in used), default=0.0))
+
+
+def _seconds(duration: str) -> float:
+    """The seconds of `6m0s`, `1.5s`, `120ms`."""
+    found = _DURATION.fullmatch(duration)
+    if found is None:
+        return 0.0
+    hours, minutes, seconds, thousandths = (float(part or 0) for part in found.groups())
+    return hours * 3600 + minutes * 60 + seconds + thousandths / 1000

@@ -1,0 +1,128 @@
+"""A WebSocket to the live API: opened with the key, asked event by event, written down as frames."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+import orjson
+from websockets.datastructures import Headers
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, WebSocketException
+from websockets.sync.client import ClientConnection, connect
+
+from harness.cassettes.format.interaction import CLIENT, SERVER, Frame
+from harness.core.exchange import NOTHING, Json
+from harness.core.redact import hide
+from harness.verify.judging.websocket_pairs import Parley, Part
+
+SWITCHED = 101
+LARGEST = 1 << 26
+"""Bytes of a message beyond which the connection is given up."""
+
+
+class Opened(NamedTuple):
+    """What came of asking for a connection: the status and headers of its answer, its body, what was wrong with it."""
+
+    status: int = 0
+    headers: Mapping[str, str] = NOTHING
+    raw: bytes = b""
+    fault: str = ""
+
+    @property
+    def error(self) -> Json:
+        """The error that the body is, if it is one."""
+        with suppress(orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+            return dict(orjson.loads(self.raw)["error"])
+        return {}
+
+    @property
+    def why(self) -> str:
+        """Why there is no connection, in a few words without secrets."""
+        return str(hide(f"{self.status or ''} {self.error.get('message') or self.fault}".strip()))
+
+
+class Dial:
+    """A connection that is asked for by `open`; `timeout` are the seconds that one answer may take.
+
+    Neither proxies nor redirects are followed. `frames` is what was said, as it goes on; `fault` why it broke off.
+    """
+
+    def __init__(self, url: str, timeout: float) -> None:
+        self.url = url
+        self.frames: list[Frame] = []
+        self.fault = ""
+        self._timeout = timeout
+        self._began = 0.0
+        self._parley = Parley()
+        self._socket: ClientConnection | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it was opened."""
+        return self._socket is not None
+
+    def open(self, headers: Mapping[str, str]) -> Opened:
+        """Ask for the connection. Never raises."""
+        self._began = time.perf_counter()
+        try:
+            self._socket = connect(
+                self.url,
+                additional_headers=dict(headers),
+                compression=None,
+                max_size=LARGEST,
+                open_timeout=self._timeout,
+                close_timeout=1,
+                proxy=None,
+            )
+        except InvalidStatus as refused:
+            answer = refused.response
+            return Opened(answer.status_code, _named(answer.headers), bytes(answer.body or b""))
+        except (OSError, ValueError, InvalidHandshake, WebSocketException) as problem:
+            return Opened(fault=_told(problem))
+        assert self._socket.response is not None
+        return Opened(SWITCHED, _named(self._socket.response.headers))
+
+    def ask(self, text: str, is_enough: Callable[[Part], bool]) -> Part:
+        """Send an event and hear until enough was said to it, or `fault` says why no more comes. Never raises."""
+        part = self._parley.say(text)
+        until = time.monotonic() + self._timeout
+        try:
+            assert self._socket is not None
+            self._note(CLIENT, text)
+            self._socket.send(text)
+            while not is_enough(part):
+                heard = self._socket.recv(max(0.0, until - time.monotonic()), decode=True)
+                self._note(SERVER, heard)
+                self._parley.hear(heard)
+        except (OSError, ValueError, ConnectionClosed) as problem:
+            self.fault = _told(problem)
+        return part
+
+    def forget(self, count: int) -> None:
+        """Strike all but so many frames out: what was said to an event that is sent again."""
+        del self.frames[count:]
+        self._parley = Parley(self.frames)
+
+    def hang_up(self) -> None:
+        """End the connection, if there is one."""
+        if self._socket:
+            with suppress(OSError, WebSocketException):
+                self._socket.close()
+
+    def _note(self, side: str, text: str) -> None:
+        self.frames.append((time.perf_counter() - self._began, side, text))
+
+
+def _named(headers: Headers) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.raw_items()}
+
+
+def _told(problem: Exception) -> str:
+    """Why there is no answer, in a sentence."""
+    if isinstance(problem, TimeoutError):
+        return "no whole answer in time"
+    if isinstance(problem, ConnectionRefusedError):
+        return "the connection is refused"
+    return f"the connection is closed ({type(problem).__name__})"

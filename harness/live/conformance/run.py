@@ -1,0 +1,264 @@
+"""The whole examination: is the server there, what does it lack, every question, every scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from threading import Lock
+from typing import Any
+
+import orjson
+
+from harness.api.dialects import AZURE
+from harness.contract.check import conform
+from harness.contract.rule import CREATE, Case
+from harness.contract.rules.http.beta import OF_ASSISTANTS
+from harness.contract.rules.http.websocket import CREATED, SOCKET
+from harness.core.errors import ConfigError
+from harness.core.exchange import Finding, Json
+from harness.endpoints.operation import find
+from harness.live.client.http import Endpoint, Reply
+from harness.live.conformance.grade import grade, refused, shown
+from harness.live.conformance.questions import MODEL, SURFACES, Question, dialect_of, questions, with_model
+from harness.live.conformance.scenario import SCENARIOS, told
+from harness.live.conformance.score import Score
+from harness.live.conformance.websocket import Socket
+from harness.verify.examples import HEADERS, KEY, body_of, filled
+from harness.verify.judging.response_stream import listen
+from harness.verify.judging.run_stream import overhear
+
+Task = Callable[[], None]
+FAULTS = 5
+"""Requests in a row without an answer after which the rest is not asked any more."""
+NO_URL = (404, 405, 501)
+NO_KEY = (401, 403)
+
+
+class _Gone(Exception):
+    """The server does not answer any more."""
+
+
+class Examination:
+    """One server under examination, and what came of it so far; several threads may ask at a time."""
+
+    def __init__(self, endpoint: Endpoint, model: str, timeout: float) -> None:
+        self.score = Score(endpoint.url, model)
+        self.timeout = timeout
+        self._endpoint = endpoint
+        self._model = model
+        self._is_azure = dialect_of(endpoint.root) == AZURE
+        self._lock = Lock()
+        self._faults = 0
+
+    def lacks(self, surface: str) -> bool:
+        """Whether an optional endpoint is not there."""
+        return bool(self.score.surfaces.get(surface))
+
+    def ask(self, on: str, body: Json | None = None) -> Reply:
+        """The reply to a request of a scenario; one that creates something names the model."""
+        whole = {"model": self._model, **body} if body is not None and on == CREATE else body
+        return self._sent(on, HEADERS, None if whole is None else orjson.dumps(whole))
+
+    @contextmanager
+    def connected(self) -> Iterator[Callable[[Json], Reply]]:
+        """What asks for responses over one WebSocket."""
+        with closing(self._socket()) as socket:
+            yield lambda body: self._said(socket, orjson.dumps({"type": CREATED, "model": self._model, **body}))
+
+    def begin(self) -> None:
+        """Ask the smallest request and look for the optional endpoints; ConfigError when it is no such server."""
+        first = self.ask(CREATE, {"input": "hi"})
+        if problem := _unusable(first, self._endpoint.url):
+            raise ConfigError(problem)
+        if not first.taken:
+            error = shown(first)
+            self.score.stopped = (
+                f"the smallest request is not answered: {first.fault or _brief(error)}. --model names one."
+            )
+            return
+        self.score.surfaces = {name: self._look(case) for name, case in SURFACES.items()}
+
+    def _look(self, case: Case) -> str:
+        """Why an optional endpoint is taken not to be there; empty when it is."""
+        with closing(self._socket()) as socket:
+            reply = self._step(with_model(case, self._model), [], socket, judged=False)
+        return "" if reply.taken else f"{case.on} is answered by {reply.status}" if reply.status else reply.fault
+
+    @property
+    def listed(self) -> Sequence[str]:
+        """The models that the server lists."""
+        reply = self._sent("GET /models", HEADERS, None, judged=False) if not self.lacks("/models") else None
+        data = reply.body.get("data") if reply and isinstance(reply.body, dict) else None
+        return [str(each.get("id")) for each in data or () if isinstance(each, dict)]
+
+    def put(self, question: Question) -> None:
+        """Ask one question."""
+        if question.reason:
+            self._left_out(question.reason)
+            return
+        before: list[Reply] = []
+        reply = None
+        # What was made before may come back without what the question needs of it, its id above all.
+        with suppress(LookupError, TypeError), closing(self._socket()) as socket:
+            reply = self._last(question, before, socket)
+        self._outcome(question, before, reply)
+
+    def _last(self, question: Question, before: list[Reply], socket: Socket) -> Reply | None:
+        """The reply to the question itself; None when one before it, which are noted, was not answered as it must be."""
+        for step, due in zip(question.case.before, question.before, strict=True):
+            before.append(self._step(step, before, socket))
+            if not _alike(before[-1], due):
+                return None
+        return self._step(question.case, before, socket)
+
+    def tell(self, name: str) -> None:
+        """Play one scenario."""
+        for claim, problem in told(SCENARIOS[name], self):
+            with self._lock:
+                self.score.claim(name, claim, problem)
+
+    def _step(self, case: Case, before: list[Any], socket: Socket, *, judged: bool = True) -> Reply:
+        on = filled(case.on or CREATE, before)
+        body = body_of(case, before) if on.startswith(("POST", "PUT", "WS")) else None
+        if on == SOCKET:
+            return self._said(socket, body or b"", judged=judged)
+        return self._sent(on, HEADERS if case.headers is None else case.headers, body, judged=judged)
+
+    def _socket(self) -> Socket:
+        return Socket(self._endpoint.url, self._with_key(HEADERS), self.timeout)
+
+    def _said(self, socket: Socket, event: bytes, *, judged: bool = True) -> Reply:
+        return self._noted(SOCKET, lambda: socket.ask(event), judged)
+
+    def _sent(self, on: str, headers: Mapping[str, str], body: bytes | None, *, judged: bool = True) -> Reply:
+        method, _, path = on.partition(" ")
+        return self._noted(on, lambda: self._endpoint.send(method, path, self._with_key(headers), body), judged)
+
+    def _with_key(self, headers: Mapping[str, str]) -> Mapping[str, str]:
+        """The headers of an example, with the server's key in the place of a good one."""
+        own = {name: value.replace(KEY, self._endpoint.key) for name, value in headers.items()}
+        if self._is_azure and own.get("authorization") == f"Bearer {self._endpoint.key}":
+            own["api-key"] = own.pop("authorization").removeprefix("Bearer ")
+        return own
+
+    def _noted(self, on: str, asked: Callable[[], Reply], judged: bool) -> Reply:
+        if self._faults >= FAULTS:
+            raise _Gone
+        reply = asked()
+        with self._lock:
+            self._faults = self._faults + 1 if not reply.status or "cut" in reply.recorded.flags else 0
+            if judged:
+                self._judge(on, reply)
+        return reply
+
+    def _judge(self, on: str, reply: Reply) -> None:
+        """Hold an answer to the form that it must have, whatever it says."""
+        method, _, path = (CREATE if on == SOCKET else on).partition(" ")
+        operation, _, _ = find(method, path.partition("?")[0])
+        recorded = reply.recorded
+        on = on if on == SOCKET else operation.id if operation else "no operation"
+        kind = "streams" if recorded.events is not None else "answers" if reply.status < 400 else "errors"
+        if reply.fault:
+            self.score.form(kind, on, [Finding("", reply.fault)])
+        elif recorded.events is not None:
+            heard = overhear(recorded) if on in OF_ASSISTANTS else listen(recorded)
+            self.score.form(kind, on, [] if refused(reply) else heard.findings)
+        elif root := "Error" if kind == "errors" else operation and operation.answer:
+            found = conform(root, recorded.answer)
+            self.score.form(kind, on, [found] if found else [])
+
+    def _left_out(self, reason: str) -> None:
+        with self._lock:
+            self.score.left_out[reason] += 1
+
+    def _outcome(self, question: Question, before: list[Reply], reply: Reply | None) -> None:
+        became = grade(question, before, reply)
+        if became in ("blocked", "limited"):
+            self._left_out(_blocked(before) if reply is None else "the server was asked too often (429)")
+        finding: Json = {"name": question.name, "request": _request(question.case)}
+        if question.expected is not None and reply is not None:
+            finding["expected"] = question.error(before)
+        if reply is not None:
+            finding["got"] = shown(reply) if refused(reply) or reply.fault else {"status": reply.status}
+        with self._lock:
+            self.score.outcome(question.kind, question.area, became, finding)
+
+
+def _blocked(before: list[Reply]) -> str:
+    method, path = before[-1].recorded.method, before[-1].recorded.path
+    operation, _, _ = find(method, path)
+    return f"what comes before it fails: {operation.id if operation else f'{method} {path}'}"
+
+
+def _alike(reply: Reply, due: int) -> bool:
+    return reply.taken if due < 300 else reply.status >= 300
+
+
+def _request(case: Case) -> Json:
+    body: Any = case.body if case.raw is None else case.raw.decode("utf-8", "replace")
+    return {"on": case.on or CREATE, "body": body}
+
+
+def _brief(error: Json) -> str:
+    return f"{error['status']} {error.get('message')}"
+
+
+def _unusable(reply: Reply, url: str) -> str:
+    """Why a server cannot be examined at all, and what to do; empty when it can."""
+    if not reply.status:
+        return f"{url} cannot be examined: {reply.fault}. Start the server, or give another URL to --server."
+    if reply.status in NO_KEY:
+        return f"{url} refuses the key: {_brief(shown(reply))}. Name the variable that holds it: --key-env NAME."
+    error = reply.recorded.answer.get("error") if isinstance(reply.recorded.answer, dict) else None
+    missing_model = isinstance(error, dict) and error.get("code") == "model_not_found"
+    if reply.status in NO_URL and not missing_model:
+        return f"{url} has no /responses ({_brief(shown(reply))}). Give the base URL, which mostly ends in /v1."
+    if reply.status < 400 and reply.body is None:
+        return f"{url} does not speak the API: {reply.fault}. Give the base URL of a server that does."
+    return ""
+
+
+def examine(
+    url: str,
+    *,
+    model: str = MODEL,
+    key: str = KEY,
+    timeout: float = 30.0,
+    jobs: int = 1,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Score:
+    """Everything asked of the server with the base URL `url`, `jobs` questions at a time; `timeout` in seconds an answer.
+
+    `progress` is told how many of how many questions are done. ConfigError when no such server is there.
+    """
+    endpoint = Endpoint(url, key, timeout)
+    made = Examination(endpoint, model, timeout)
+    made.begin()
+    if made.score.stopped:
+        return made.score
+    absent = [surface for surface in SURFACES if made.lacks(surface)]
+    asked = list(questions(model, made.listed, absent, endpoint.root))
+    tasks: list[Task] = [
+        *(partial(made.put, each) for each in asked),
+        *(partial(made.tell, name) for name in SCENARIOS),
+    ]
+    for done, _ in enumerate(_side_by_side(made, tasks, jobs), 1):
+        progress(done, len(tasks))
+    made.score.sort()
+    return made.score
+
+
+def _side_by_side(made: Examination, tasks: Sequence[Task], jobs: int) -> Iterator[None]:
+    def one(task: Task) -> None:
+        try:
+            task()
+        except _Gone:
+            made.score.stopped = f"{FAULTS} requests in a row were not answered"
+
+    if jobs == 1:
+        yield from map(one, tasks)
+        return
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from pool.map(one, tasks)

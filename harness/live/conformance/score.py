@@ -1,0 +1,215 @@
+"""What came of it: a score by area and the findings, as a table for people and JSON for programs (`schemas/server.json`)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import islice
+from math import floor
+
+from rich.table import Table
+
+from harness.core.exchange import Finding, Json
+from harness.core.redact import hide
+from harness.live.conformance.grade import GRADES, UNKNOWN, WORTH
+
+VERSION = 1
+SHOWN = 20
+"""Findings that are told on a terminal; the JSON has all."""
+LONGEST = 300
+"""Characters of a text that are told on a terminal."""
+DISTINCT = 2000
+"""Findings about answers that are listed; more are counted only."""
+FORMS = ("answers", "streams", "errors")
+KINDS = ("refusal", "accept", "scenario", *FORMS)
+"""What findings are about, in the order in which they are told."""
+_ORDER = ("area", "name", "claim", "on", "at", "message", "request")
+_INDEX = re.compile(r"\[\d+\]")
+
+
+@dataclass(slots=True)
+class Score:
+    """The outcomes, by what was asked: `refusals` and `accepts` by area, `forms` of answers, `claims` by scenario.
+
+    `left_out` are questions that were not asked, by the reason; `surfaces` says of each optional endpoint what is there.
+    `stopped` says why the examination ended before its end; empty when it did not.
+    """
+
+    server: str
+    model: str
+    refusals: dict[str, Counter[str]] = field(default_factory=dict)
+    accepts: dict[str, Counter[str]] = field(default_factory=dict)
+    forms: dict[str, Counter[str]] = field(default_factory=lambda: {name: Counter() for name in FORMS})
+    claims: dict[str, Counter[str]] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
+    surfaces: dict[str, str] = field(default_factory=dict)
+    findings: list[Json] = field(default_factory=list)
+    stopped: str = ""
+    _gathered: dict[tuple[str, str, str], Json] = field(default_factory=dict)
+
+    def outcome(self, kind: str, area: str, outcome: str, finding: Json) -> None:
+        """Count what became of a question; what is not perfect is a finding."""
+        table = self.refusals if kind == "refusal" else self.accepts
+        table.setdefault(area, Counter())[outcome] += 1
+        if outcome not in ("words", *UNKNOWN) and (kind, outcome) != ("accept", "taken"):
+            self.findings.append({"kind": kind, "area": area, "outcome": outcome, **finding})
+
+    def form(self, kind: str, on: str, found: Iterable[Finding]) -> None:
+        """Count an answer; what it departs in is told once, whatever the index, with the number of `times`."""
+        each = list(found)
+        self.forms[kind]["findings" if each else "conform"] += 1
+        for one in each:
+            key = (on, _INDEX.sub("[]", one.at), one.message)
+            if known := self._gathered.get(key):
+                known["times"] += 1
+            elif len(self._gathered) < DISTINCT:
+                made = {"kind": kind, "on": on, "at": one.at, "message": one.message, "times": 1}
+                self._gathered[key] = made
+                self.findings.append(made)
+
+    def claim(self, scenario: str, claim: str, problem: str) -> None:
+        """Count what a scenario claims."""
+        self.claims.setdefault(scenario, Counter())["false" if problem else "true"] += 1
+        if problem:
+            self.findings.append({"kind": "scenario", "area": scenario, "claim": claim, "message": problem})
+
+    def sort(self) -> None:
+        """Put all in an order that does not depend on who was asked first."""
+        for counts in (self.refusals, self.accepts, self.claims):
+            ordered = sorted(counts.items())
+            counts.clear()
+            counts.update(ordered)
+        self.findings.sort(key=lambda found: (KINDS.index(found["kind"]), *(str(found.get(name)) for name in _ORDER)))
+
+    @property
+    def sections(self) -> dict[str, tuple[int, int]]:
+        """Points and the points there could be, by section; a refusal has three, one a grade, all else one."""
+        refused, accepted = _sum(self.refusals), _sum(self.accepts)
+        claims = _sum(self.claims)
+        return {
+            "refuses": (sum(WORTH.get(at, 0) * n for at, n in refused.items()), 3 * _judged(refused)),
+            "accepts": (accepted["taken"], _judged(accepted)),
+            **{kind: (counts["conform"], counts.total()) for kind, counts in self.forms.items()},
+            "scenarios": (claims["true"], claims.total()),
+        }
+
+    @property
+    def percent(self) -> float | None:
+        """The mean of the sections in percent, each worth the same, rounded down to tenths; None without any."""
+        parts = [Fraction(points, of) for points, of in self.sections.values() if of]
+        return floor(1000 * sum(parts) / len(parts)) / 10 if parts else None
+
+    @property
+    def clean(self) -> bool:
+        """Whether the server did all that it must."""
+        return not self.findings and not self.stopped
+
+
+def _sum(counts: dict[str, Counter[str]]) -> Counter[str]:
+    return sum(counts.values(), Counter())
+
+
+def _judged(counts: Counter[str]) -> int:
+    return counts.total() - sum(counts[each] for each in UNKNOWN)
+
+
+def percent(points: int, of: int) -> str:
+    """A part in percent, rounded down; a dash where there is no whole."""
+    return f"{100 * points // of} %" if of else "-"
+
+
+def document(score: Score, key: str) -> Json:
+    """The whole report as JSON, without the key."""
+    made = {
+        "version": VERSION,
+        "server": score.server,
+        "model": score.model,
+        "percent": score.percent,
+        "sections": {name: {"points": points, "of": of} for name, (points, of) in score.sections.items()},
+        "refusals": {area: dict(counts) for area, counts in score.refusals.items()},
+        "accepts": {area: dict(counts) for area, counts in score.accepts.items()},
+        "forms": {kind: dict(counts) for kind, counts in score.forms.items()},
+        "scenarios": {name: dict(counts) for name, counts in score.claims.items()},
+        "surfaces": score.surfaces,
+        "left_out": dict(score.left_out.most_common()),
+        "stopped": score.stopped,
+        "findings": score.findings,
+    }
+    hidden: Json = hide(made, [key])
+    return hidden
+
+
+def table(score: Score) -> Table:
+    """The score: a row for each area of refusals and accepts, each scenario and each form of answers, then the sections."""
+    made = Table("", "asked", "good", "status", "code", "words", "taken", "other", "failed", box=None, pad_edge=False)
+    for area, counts in score.refusals.items():
+        made.add_row(f"refuses  {area}", *_refused(counts))
+    for area, counts in score.accepts.items():
+        row = (
+            _judged(counts),
+            percent(counts["taken"], _judged(counts)),
+            "",
+            "",
+            "",
+            counts["taken"],
+            counts["refused"],
+        )
+        made.add_row(f"accepts  {area}", *(_cell(each) for each in (*row, counts["failed"])))
+    for name, counts in score.claims.items():
+        made.add_row(f"scenario  {name}", str(counts.total()), percent(counts["true"], counts.total()))
+    for name, (points, of) in score.sections.items():
+        made.add_row(name, str(of if name != "refuses" else of // 3), percent(points, of), style="bold")
+    return made
+
+
+def _refused(counts: Counter[str]) -> Iterator[str]:
+    """The cells of a row of refusals; whoever is right to the word has the right code and status as well."""
+    asked, points = _judged(counts), sum(WORTH.get(at, 0) * n for at, n in counts.items())
+    yield str(asked)
+    yield percent(points, 3 * asked)
+    best = list(reversed(GRADES))
+    yield from (_cell(sum(counts[grade] for grade in best[place:])) for place in range(len(best)))
+    yield from (_cell(counts[name]) for name in ("taken", "other", "failed"))
+
+
+def _cell(value: object) -> str:
+    return str(value or "")
+
+
+def lines(score: Score, key: str) -> Iterator[str]:
+    """The report in words, after the table: the first findings, what was not asked and why, the score."""
+    found = hide(score.findings, [key])
+    for each in islice(found, SHOWN):
+        yield from (_short(text) for text in _told(each))
+    if len(found) > SHOWN:
+        yield f"… and {len(found) - SHOWN} more; --json FILE has them all."
+    yield from (f"there is no {surface}: {why}" for surface, why in score.surfaces.items() if why)
+    yield from (f"left out  {times} × {why}" for why, times in score.left_out.most_common())
+    if score.stopped:
+        yield f"stopped: {hide(score.stopped, [key])}"
+    yield f"score of {score.server}: {'none' if score.percent is None else f'{score.percent:g} %'}"
+
+
+def _told(found: Json) -> Iterator[str]:
+    if found["kind"] in FORMS:
+        yield f"{found['kind']}  {found['on']}  {found['at']}  ({found['times']} ×)"
+        yield f"  {found['message']}"
+    elif found["kind"] == "scenario":
+        yield f"scenario  {found['area']}: {found['claim']}"
+        yield f"  {found['message']}"
+    else:
+        yield f"{found['kind']}  {found['area']}  {found['name']}: {found['outcome']}"
+        yield from (f"  {side.ljust(8)}  {_error(found[side])}" for side in ("expected", "got") if side in found)
+
+
+def _error(error: Json) -> str:
+    members = "".join(f", {name} {error[name]}" for name in ("param", "code") if name in error)
+    return f"{error.get('status')} {error.get('message')}{members}"
+
+
+def _short(text: str) -> str:
+    text = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return text.replace("\n", " ")

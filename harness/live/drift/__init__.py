@@ -1,0 +1,1 @@
+"""Recordings sent to the live API again, and what has changed since."""

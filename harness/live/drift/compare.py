@@ -1,0 +1,253 @@
+"""One exchange three times: as it was recorded, as the live API answers it now, and as the mock would.
+
+What differs between two honest answers is not compared: ids, times, texts, what a model chose to say, what it cost. Words
+of errors, names of members, kinds of values, and the values that the API chooses itself are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from harness.cassettes.format.recorded import Recorded
+from harness.core.errors import HarnessError
+from harness.core.exchange import Json
+from harness.verify.judging.compare import ABSENT, kind
+from harness.verify.judging.judge import MEMBERS, said
+from harness.verify.judging.mock_answer import asks_for_response, counterpart, whole
+from harness.verify.judging.rerender import ASIDE
+from harness.verify.judging.unverifiable import IN_ACCOUNT
+from harness.verify.run import FINDINGS
+from harness.world.world import World
+
+CHOSEN = frozenset({"type", "object", "status", "role"})
+"""Members whose value is compared wherever they stand."""
+FREE = re.compile(r"(?:.*_)?(?:id|at)|usage|output_text|metadata")
+"""Members of an answer itself whose value is another in each; those below them are compared by their kind."""
+NAMES = re.compile(r"(?:.*_)?id|encrypted_content")
+"""Members whose value a later request repeats, so that it has to say the new one."""
+ANSWER, EVENTS = "answer", "events"
+
+REPEATED = re.compile(r"answer\.output\[|events\[[^]]*\]\.(?:item|part|annotation|response\.output\[)")
+"""Where the mock's answer repeats what the model has said."""
+GONE = ("model_not_found", "DeploymentNotFound")
+"""Codes of errors about a model that is not there."""
+PASSING = ("server_error", "rate_limit_exceeded", "vector_store_timeout", "websocket_connection_limit_reached")
+"""Codes of errors that say nothing about the request; the last one ends a connection after its hour."""
+
+Profile = Mapping[str, frozenset[str]]
+Verdicts = Mapping[str, Sequence[Json | None]]
+"""What the judge says of an exchange: by the name of each verdict what it is about."""
+
+
+class Difference(NamedTuple):
+    """A place where the live API says otherwise than it did, or than the mock.
+
+    `mock` is which of the two the mock says: live, recording, neither, or both when those two agree against it.
+    """
+
+    at: str
+    recorded: str
+    live: str
+    mock: str
+
+
+def renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """A value with every recorded id replaced by the one that the live API gave in its place, also within texts."""
+    if isinstance(value, str):
+        return names[value] if value in names else _within(value, names)
+    if isinstance(value, list):
+        return [renamed(one, names) for one in value]
+    return {name: renamed(one, names) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+def _within(text: str, names: Mapping[str, str]) -> str:
+    for old in sorted((old for old in names if len(old) > 5 and old in text), key=len, reverse=True):
+        text = text.replace(old, names[old])
+    return text
+
+
+def names_of(recorded: Any, live: Any) -> Iterator[tuple[str, str]]:
+    """Each id of a recorded answer with the one that stands in its place in the live one; items pair by their type."""
+    if isinstance(recorded, dict) and isinstance(live, dict):
+        for name in recorded.keys() & live.keys():
+            one, other = recorded[name], live[name]
+            if NAMES.fullmatch(name) and isinstance(one, str) and isinstance(other, str):
+                yield one, other
+            yield from names_of(one, other)
+    elif isinstance(recorded, list) and isinstance(live, list):
+        for kind, several in _by_type(recorded).items():
+            for one, other in zip(several, _by_type(live).get(kind, ()), strict=False):
+                yield from names_of(one, other)
+
+
+def ids_in(answer: Any) -> set[str]:
+    """The ids that an answer gives out."""
+    return {old for old, _ in names_of(answer, answer)}
+
+
+def _by_type(values: list[Any]) -> Mapping[Any, list[Any]]:
+    found: dict[Any, list[Any]] = defaultdict(list)
+    for one in values:
+        found[_type_of(one)].append(one)
+    return found
+
+
+def passing(recorded: Recorded) -> str:
+    """What of an answer is about the account or the hour: its status, or the code of its error; empty when nothing is."""
+    if recorded.status in IN_ACCOUNT or recorded.status >= 500:
+        return str(recorded.status)
+    answer = said(recorded)
+    failed = [answer.get("error"), answer.get("last_error")] if isinstance(answer, dict) else []
+    told = [_error(event) for event in recorded.events or () if _type_of(event) == "error"]
+    codes = [error.get("code") for error in (*failed, *told) if isinstance(error, dict)]
+    return next((code for code in PASSING if code in codes), "")
+
+
+def differences(
+    recorded: Recorded, live: Recorded, verdicts: tuple[Verdicts, Verdicts], mock: Recorded | None
+) -> list[Difference]:
+    """Where the two answers differ, and which of them the mock says.
+
+    `verdicts` are the judge's of both, `mock` the mock's answer to the same request where there is one to compare.
+    """
+    sides = _side(*verdicts)
+    error = _error(live.answer)
+    if error.get("code") in GONE and error.get("code") != _error(recorded.answer).get("code"):
+        model = live.request.get("model") if isinstance(live.request, dict) else None
+        return [Difference("model", str(model), _status(live), "")]
+    if recorded.status and recorded.status != live.status:
+        return [Difference("status", _status(recorded), _status(live), sides)]
+    if live.status >= 300:
+        return [Difference(f"error.{name}", one, other, sides) for name, one, other in _errors(recorded, live)]
+    return list(_shapes(recorded, live, mock, verdicts)) or list(_faults(*verdicts))
+
+
+def _faults(then: Verdicts, now: Verdicts) -> Iterator[Difference]:
+    """What the judge holds against the live answer, of a kind that it does not hold against the recorded one."""
+    for at in sorted(now.keys() & set(FINDINGS) - then.keys()):
+        for told in (entry or {} for entry in now[at]):
+            yield Difference(told.get("at") or at, "conforms", told.get("message") or "does not", "recording")
+
+
+def _side(then: Verdicts, now: Verdicts) -> str:
+    """Which of the two the mock says, by the judge's verdicts on them."""
+    good = ("requests.accepted", "refusals.same")
+    agrees = any(at in then for at in good), any(at in now for at in good)
+    return {(True, True): "both", (True, False): "recording", (False, True): "live"}.get(agrees, "neither")
+
+
+def _status(recorded: Recorded) -> str:
+    error = _error(recorded.answer).get("message", "")
+    return f"{recorded.status} {error}".strip()
+
+
+def _errors(recorded: Recorded, live: Recorded) -> Iterator[tuple[str, str, str]]:
+    then, now = _error(recorded.answer), _error(live.answer)
+    for name in MEMBERS:
+        if name in then and then[name] != now.get(name):
+            yield name, str(then[name]), str(now.get(name, ABSENT))
+
+
+def _error(told: Any) -> Json:
+    """The error that an answer or an event is."""
+    error = (told.get("error") or told) if isinstance(told, dict) else {}
+    return error if isinstance(error, dict) else {}
+
+
+def _shapes(
+    recorded: Recorded, live: Recorded, mock: Recorded | None, verdicts: tuple[Verdicts, Verdicts]
+) -> Iterator[Difference]:
+    then, now = profile(recorded), profile(live)
+    third = profile(mock) if mock else {}
+    same_items = _kinds(recorded) == _kinds(live)
+    for at in sorted(then.keys() | now.keys()):
+        if then.get(at) == now.get(at) or not _compared(at, then, now, same_items):
+            continue
+        one, other = _told(then.get(at)), _told(now.get(at))
+        mine = _told(third.get(at))
+        by_itself = "live" if mine == other else "recording" if mine == one else "neither"
+        yield Difference(at, one, other, _by_form(at, *verdicts) if mock is None or REPEATED.match(at) else by_itself)
+
+
+def _by_form(at: str, then: Verdicts, now: Verdicts) -> str:
+    """Which of two forms the mock knows, where it tells no answer of its own; empty when that is both, or none."""
+    name = at.rpartition(".")[2].partition("[")[0]
+    return {(True, False): "live", (False, True): "recording"}.get((_blames(then, name), _blames(now, name)), "")
+
+
+def _blames(verdicts: Verdicts, name: str) -> bool:
+    """Whether the judge finds fault with a member of this name, or knows no such member."""
+    entries = (entry for at in verdicts if at.endswith((".findings", ".drift")) for entry in verdicts[at])
+    return any(name in re.split(r"[.\[\]]", entry["at"]) for entry in entries if entry)
+
+
+def _kinds(recorded: Recorded) -> set[str]:
+    answer = said(recorded)
+    output = answer.get("output") if isinstance(answer, dict) else None
+    return {str(item.get("type")) for item in output if isinstance(item, dict)} if isinstance(output, list) else set()
+
+
+def _compared(at: str, then: Profile, now: Profile, same_items: bool) -> bool:
+    """Whether a place tells something: not when what holds it was not said this time, or then."""
+    if at in then and at in now:
+        return True
+    parent = at.rpartition("[" if at.endswith("]") else ".")[0]
+    if at.endswith("]"):
+        return same_items and parent == EVENTS
+    return parent in then and parent in now
+
+
+def _told(values: frozenset[str] | None) -> str:
+    return ABSENT if values is None else ", ".join(sorted(values))
+
+
+def profile(recorded: Recorded) -> Profile:
+    """What of an answer is compared: by the place, without indices, the kinds or values that stand there."""
+    found: dict[str, set[str]] = defaultdict(set)
+    if recorded.events is None:
+        _note(found, ANSWER, recorded.answer, True)
+    else:
+        _note(found, EVENTS, [one for one in recorded.events if _type_of(one) not in ASIDE], False)
+    return {at: frozenset(values) for at, values in found.items()}
+
+
+def _type_of(one: Any) -> str:
+    """What one of several is: an item or an event by its type, an event of a run by its name."""
+    return str(one.get("type", one.get("event", ""))) if isinstance(one, dict) else ""
+
+
+def _note(found: dict[str, set[str]], at: str, value: Any, outer: bool) -> None:
+    found[at].add(kind(value))
+    if isinstance(value, list):
+        for one in value:
+            _note(found, f"{at}[{_type_of(one)}]", one, False)
+    elif isinstance(value, dict):
+        for name, own in value.items():
+            _member(found, f"{at}.{name}", name, own, outer)
+
+
+def _member(found: dict[str, set[str]], at: str, name: str, own: Any, outer: bool) -> None:
+    if name == "metadata":
+        found[at].add(kind(own))
+    elif not isinstance(own, dict | list) and (name in CHOSEN or (outer and not FREE.fullmatch(name))):
+        found[at].add(repr(own))
+    else:
+        _note(found, at, own, name == "response" and at.startswith(EVENTS))
+
+
+def by_mock(live: Recorded, world: World) -> Recorded | None:
+    """The same answer as the mock tells it, which says the same items; None where it has nothing to go by.
+
+    `world` is what the live answers before have left behind.
+    """
+    final = whole(said(live))
+    if final is None or not asks_for_response(live) or final["status"] != "completed":
+        return None
+    try:
+        answer = counterpart(live._replace(events=None), final, world)
+    except HarnessError:
+        return None
+    return live._replace(answer=answer.body, events=None if answer.events is None else list(answer.events))

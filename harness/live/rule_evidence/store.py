@@ -1,0 +1,110 @@
+"""The evidence that a recording of the rules leaves behind: `<dialect>/rules/<rule>.yaml`, as `evidence` reads it.
+
+A request that the API has taken stands in `<dialect>/accepts/<rule>.yaml`. What people have transcribed into a file stays
+as they wrote it; what was recorded there before makes room for what is recorded now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from http import HTTPStatus
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from harness.api.dialects import address
+from harness.cassettes.format.interaction import Header, Take
+from harness.cassettes.format.serializer import read, write
+from harness.cassettes.format.splice import splice
+from harness.cassettes.format.untrusted_text import TapeError
+from harness.cassettes.recording.writer import SecretFound, locked, replaced
+from harness.cassettes.scrubbing.leak_check import secrets_in
+from harness.cassettes.scrubbing.mask_interactions import scrubbed
+from harness.contract.rule import LEVELS
+from harness.live.rule_evidence.outcome import runs
+from harness.live.rule_evidence.probes import Probe
+from harness.verify.evidence import Interaction, interactions
+
+REFUSED, TAKEN = "rules", "accepts"
+Run = Sequence[Interaction]
+
+
+def asked(place: Path, dialect: str, probe: Probe, where: str, since: str) -> Run | None:
+    """The newest recording of this probe by the API at `where`, of the day `since` or later; None when there is none."""
+    held = [_held(_file(place, dialect, kind, probe.rule.id)) for kind in (REFUSED, TAKEN)]
+    found = [[each[at] for at in run] for each in held for run in runs(probe, each)]
+    fresh = [run for run in found if run[-1].origin.where == where and run[-1].origin.date >= since]
+    return max(fresh, key=lambda run: run[-1].origin.date, default=None)
+
+
+def _file(place: Path, dialect: str, kind: str, rule: str) -> Path:
+    return place / dialect / kind / f"{rule}.yaml"
+
+
+def _held(file: Path) -> Run:
+    return interactions(file) if file.is_file() else ()
+
+
+def is_kept(run: Run) -> bool:
+    """Whether a run can stand in a cassette: a whole answer, a refusal with an error that is an object."""
+    last = run[-1]
+    error = last.answer.get("error") if isinstance(last.answer, dict) else None
+    whole = 0 < last.status < 500 and not any(one.take.cut for one in run)
+    return bool(whole and (last.status < 400 or (isinstance(error, dict) and error)))
+
+
+def keep(place: Path, dialect: str, asked_now: Mapping[Probe, Run], secrets: Sequence[str] = ()) -> None:
+    """Write down what was asked about one rule; `secrets` are values that must not be written, say the key."""
+    probes = [probe for probe, run in asked_now.items() if is_kept(run)]
+    for kind in (REFUSED, TAKEN):
+        fitting = [asked_now[probe] for probe in probes if asked_now[probe][-1].refused is (kind == REFUSED)]
+        if probes:
+            _rewrite(_file(place, dialect, kind, probes[0].rule.id), probes, fitting, secrets)
+
+
+def _rewrite(file: Path, probes: Sequence[Probe], fresh: Sequence[Run], secrets: Sequence[str]) -> None:
+    """A file without what was recorded of these probes before, and with what is recorded now."""
+    if not (file.is_file() or fresh):
+        return
+    new = [take for run in fresh for take in scrubbed([_phrased(one.take) for one in run], secrets)]
+    if places := secrets_in(write(Header(), new), secrets):
+        listed = "\n  ".join(places[:5])
+        raise SecretFound(f"{file}: not written, because an answer still holds what looks secret:\n  {listed}")
+    with locked(file):
+        held = _held(file)
+        old = {at for probe in probes for run in runs(probe, held) for at in run}
+        if new or len(old) < len(held):
+            replaced(file, _text(file, held, old, new))
+        else:
+            file.unlink()
+
+
+def _phrased(take: Take) -> Take:
+    """A take with the usual words of its status: those of a server are another's in every version of HTTP."""
+    return replace(take, reason=next((each.phrase for each in HTTPStatus if each == take.status), ""))
+
+
+def _text(file: Path, held: Run, old: Collection[int], new: Sequence[Take]) -> str:
+    """The new text of a file: what stays is as it was written, if that can be."""
+    left = [one.take for at, one in enumerate(held) if at not in old]
+    whole = write(header(file.stem, [*left, *new]), [*left, *new])
+    if not held:
+        return whole
+    spliced = splice(file.read_text(encoding="utf-8"), old, whole)
+    try:
+        return spliced if read(spliced, "") == read(whole, "") else whole
+    except TapeError:
+        return whole
+
+
+def header(rule: str, takes: Sequence[Take]) -> Header:
+    """What the cassette of a rule says of itself: a date and a dialect where one holds for all, the best evidence."""
+    dialects = {address(urlsplit(take.uri).path).dialect for take in takes}
+    dates = {str(take.origin["date"]) for take in takes if take.origin.get("date")}
+    levels = sorted({take.origin["level"] for take in takes}, key=LEVELS.index)
+    return Header(
+        recorded=dates.pop() if len(dates) == 1 else "",
+        dialect=dialects.pop() if len(dialects) == 1 else "",
+        evidence=levels[0],
+        probe=rule,
+    )

@@ -1,8 +1,0 @@
-"""Every loss; importing this registers them."""
-
-from importlib import import_module
-
-AREAS = ("calls", "outputs", "history", "text", "citations", "reasoning", "order", "endings")
-
-for _area in AREAS:
-    import_module(f"harness.losses.{_area}")

@@ -1,0 +1,246 @@
+"""The pytest plugin: one server for a test run, one World for a test, and a report that says what went wrong.
+
+Nothing but pytest is imported before the first test asks for the mock.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator, Sequence
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from harness.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI, OpenAI
+
+    from harness.analysis.loss import Lost
+    from harness.server.asgi import Server
+    from harness.world.world import World
+
+UNUSED = ("fail", "allow")
+LOSSES = ("fail", "allow", "strict")
+OPTIONS = {"unused": UNUSED, "losses": LOSSES, "dialect": ("openai", "azure", "foundry")}
+"""What a `harness` marker may say, and which values it takes; without a dialect the mock speaks all of them.
+
+`losses` takes a list too: the ids of those that are allowed.
+"""
+AZURE_VERSION = "2025-04-01-preview"
+LEAKS = (
+    "OPENAI_ORG_ID",
+    "OPENAI_PROJECT",
+    "OPENAI_PROJECT_ID",
+    "OPENAI_CUSTOM_HEADERS",
+    "OPENAI_API_TYPE",
+    "OPENAI_API_VERSION",
+)
+"""Variables that would change the requests of a client; those that begin with AZURE_OPENAI_ do too."""
+
+_OWN = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT")
+"""Variables that lead to the mock, in some dialect or other."""
+
+WORLD = pytest.StashKey["World"]()
+"""Where the item of a running test keeps its World."""
+_JUDGED = pytest.StashKey[int]()
+
+pytest_plugins = ["harness.pytest_plugin.cassettes", "harness.pytest_plugin.reports"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker."""
+    config.addinivalue_line(
+        "markers",
+        'harness(unused="fail"): what the mock does at the end of a test; unused="allow" lets turns be left over. '
+        'harness(losses="fail"): a client that lost what was said fails its test; losses="allow" permits all of it, '
+        'losses=["citation-dropped"] these, "strict" looks for more. '
+        'harness(dialect="azure"): the mock is that provider alone (openai, azure, foundry), and so is the environment.',
+    )
+
+
+@pytest.fixture(scope="session")
+def mock_server() -> Iterator[Server]:
+    """The server of this process, started by the first test that asks; it knows only the keys of running tests."""
+    from harness.server.asgi import serving
+    from harness.server.mock_api import Mock
+
+    with serving(Mock(keys=())) as server:
+        yield server
+
+
+@pytest.fixture
+def mock(request: pytest.FixtureRequest, mock_server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    """A World of this test's own, under a key of its own; the environment leads every OpenAI client to it.
+
+    The test fails when a request found no turn, a turn found no request (`@pytest.mark.harness(unused="allow")`
+    permits that), or the client lost something (`losses="allow"`). The same test gives the same ids, times and key in
+    every run.
+    """
+    from harness.api.dialects import ROOTS
+
+    dialect = options(request.node).get("dialect")
+    name = f"{request.node.parent.nodeid}::{request.node.name}"
+    base_url = mock_server.base_url.removesuffix(ROOTS["openai"]) + ROOTS[dialect or "openai"]
+    world = mock_server.mock.open(key_of(name), name, base_url)
+    world.dialect = dialect
+    request.node.stash[WORLD] = world
+    _lead(world, monkeypatch)
+    yield world
+    mock_server.mock.close(world.api_key)
+    if len(world.problems) > request.node.stash.get(_JUDGED, len(world.problems)):
+        _fail(world)
+
+
+@pytest.fixture
+def client(request: pytest.FixtureRequest) -> Iterator[OpenAI]:
+    """An `openai.OpenAI` on the mock, or on the test's cassette; it never retries, so that each call is one exchange."""
+    openai = _sdk()
+    base_url, api_key, verify = _reached(request)
+    http = openai.DefaultHttpxClient(verify=verify)
+    with openai.OpenAI(base_url=base_url, api_key=api_key, max_retries=0, http_client=http) as made:
+        yield made
+
+
+@pytest.fixture
+def async_client(request: pytest.FixtureRequest) -> Iterator[AsyncOpenAI]:
+    """An `openai.AsyncOpenAI` like `client`, for any event loop; it never retries and keeps no connection open.
+
+    A connection that outlives its test's event loop cannot be closed any more.
+    """
+    import asyncio
+
+    openai = _sdk()
+    base_url, api_key, verify = _reached(request)
+    limits = type(openai.DEFAULT_CONNECTION_LIMITS)(max_connections=1000, max_keepalive_connections=0)
+    http = openai.DefaultAsyncHttpxClient(limits=limits, verify=verify)
+    made = openai.AsyncOpenAI(base_url=base_url, api_key=api_key, max_retries=0, http_client=http)
+    yield made
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(made.close())
+    loop.close()
+
+
+def _reached(request: pytest.FixtureRequest) -> tuple[str | None, str, bool]:
+    """Where the client of a test goes, its key, and whether certificates matter: the mock, or what a cassette stands for."""
+    if request.node.get_closest_marker("cassette"):
+        return os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY", ""), True
+    mock = request.getfixturevalue("mock")
+    return mock.base_url, mock.api_key, False  # plain HTTP: loading certificates would take 20 ms
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Judge script and client when the body has passed, so that it is the test that fails and not its teardown."""
+    result = yield
+    if world := item.stash.get(WORLD, None):
+        item.stash[_JUDGED] = len(world.problems)
+        _fail(world, _losses(item, world, taken=True), unused=_counts_unused(item))
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add what the World saw to the report of a failure."""
+    report = yield
+    world = item.stash.get(WORLD, None)
+    if world and report.failed:
+        report.sections += _sections(item, world)
+    if world and report.when == "teardown":
+        del item.stash[WORLD]
+    return report
+
+
+def _sections(item: pytest.Item, world: World) -> Iterator[tuple[str, str]]:
+    """What a failure shows of a World: the text, and the diagram of the flow."""
+    from harness.report import failure
+
+    judged, unused = _JUDGED in item.stash, _counts_unused(item)
+    verdict = failure.verdict(world, _losses(item, world, taken=True), unused=unused) if judged else ""
+    losses = _losses(item, world, taken=False)
+    yield failure.TITLE, failure.report(world, losses, unused=unused and not judged, verdict=verdict)
+    if drawn := failure.diagram(world):
+        yield failure.DIAGRAM, drawn
+
+
+def options(node: pytest.Item) -> dict[str, Any]:
+    """The options of the `harness` markers of a test, the closest winning; what does not fit is a ConfigError."""
+    chosen: dict[str, Any] = {"unused": UNUSED[0], "losses": LOSSES[0]}
+    for marker in reversed(list(node.iter_markers("harness"))):
+        unknown = [*map(repr, marker.args), *(f"{name}=…" for name in marker.kwargs if name not in OPTIONS)]
+        if unknown:
+            raise ConfigError(
+                f"@pytest.mark.harness({', '.join(unknown)}): it knows {', '.join(OPTIONS)}, as in unused='allow'."
+            )
+        chosen |= marker.kwargs
+    for name, value in chosen.items():
+        ids = _loss_ids() if name == "losses" and isinstance(value, list) else ()
+        if not (all(id in ids for id in value) if ids else value in OPTIONS[name]):
+            known = ", ".join(map(repr, ids or OPTIONS[name]))
+            some, also = ("some", "") if ids else ("one", " or a list of losses to allow" if name == "losses" else "")
+            raise ConfigError(f"@pytest.mark.harness({name}={value!r}): give {some} of {known}{also}.")
+    return chosen
+
+
+def _loss_ids() -> tuple[str, ...]:
+    import harness.analysis.losses  # noqa: F401  (registers every loss)
+    from harness.analysis.loss import LOSSES
+
+    return tuple(LOSSES)
+
+
+def _losses(node: pytest.Item, world: World, *, taken: bool) -> list[Lost]:
+    """The losses that a test does not allow: those that fail it (`taken`), or all."""
+    from harness.analysis.loss import losses_of, losses_taken
+
+    wanted = options(node)["losses"]
+    if wanted == "allow":
+        return []
+    found = (losses_taken if taken else losses_of)(world.exchanges, wanted == "strict")
+    return [lost for lost in found if lost.loss not in (wanted if isinstance(wanted, list) else ())]
+
+
+def _counts_unused(node: pytest.Item) -> bool:
+    return bool(options(node)["unused"] == "fail")
+
+
+def key_of(name: str) -> str:
+    """The API key of a test."""
+    return f"sk-harness-{blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
+
+
+def _lead(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in [*LEAKS, *_OWN, *(name for name in os.environ if name.startswith("AZURE_OPENAI_"))]:
+        monkeypatch.delenv(variable, raising=False)
+    for variable, value in _environment(world).items():
+        monkeypatch.setenv(variable, value)
+    for variable in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(variable, "127.0.0.1", prepend=",")
+
+
+def _environment(world: World) -> dict[str, str]:
+    """What leads clients to a World; those for Azure are set only where it is Azure alone, or OpenAI's would take them."""
+    found = {"OPENAI_BASE_URL": world.base_url, "OPENAI_API_KEY": world.api_key}
+    if world.dialect == "azure":
+        key = {"AZURE_OPENAI_API_KEY": world.api_key, "OPENAI_API_VERSION": AZURE_VERSION}
+        return {"AZURE_OPENAI_ENDPOINT": world.azure_endpoint, **key}
+    if world.dialect == "foundry":
+        project = dict.fromkeys(("AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT"), world.project_endpoint)
+        return found | project
+    return found
+
+
+def _fail(world: World, losses: Sequence[Lost] = (), *, unused: bool = False) -> None:
+    from harness.report import failure
+
+    if text := failure.verdict(world, losses, unused=unused):
+        pytest.fail(text, pytrace=False)
+
+
+def _sdk() -> Any:
+    try:
+        import openai
+    except ImportError:
+        pytest.fail('the fixture needs the openai package: pip install "responses-harness[openai]"', pytrace=False)
+    return openai

@@ -1,0 +1,103 @@
+"""Rules and losses told to people and programs: a row, a page, JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields, is_dataclass
+from typing import Any
+
+import harness.analysis.losses
+import harness.contract.rules  # noqa: F401  (registers every rule)
+from harness.analysis.loss import Loss
+from harness.contract.rule import Case, Rule
+from harness.core.exchange import Json
+from harness.items.kind import Item
+
+
+def row(rule: Rule) -> dict[str, str]:
+    """A rule in one line: id, area, evidence level, summary."""
+    return {"id": rule.id, "area": rule.area, "level": rule.level, "summary": rule.summary}
+
+
+def sections(rule: Rule) -> Iterator[tuple[str, list[str]]]:
+    """What there is to say about a rule: title and lines, in the order a reader asks for them."""
+    error = rule.error
+    yield "Asked of", ["every request" if on == "*" else on for on in rule.on]
+    if rule.dialects:
+        yield "Spoken by", list(rule.dialects)
+    if rule.since or rule.until:
+        yield "When", [f"since {rule.since}" if rule.since else f"until {rule.until}: the API no longer says it"]
+    yield (
+        "Error",
+        [f"{error.status} {error.message}", f"type {error.type}, param {error.param}, code {error.code}"],
+    )
+    yield "Refused", [text for words, case in rule.rejects.items() for text in (_case(case), f"  {words}")]
+    yield "Accepted", [_case(case) for case in rule.accepts] or ["no example"]
+    yield "Evidence", [" ".join(filter(None, (each.level, each.where, each.date))) for each in rule.sources]
+    yield "Fix", [rule.fix or "no advice yet"]
+
+
+def row_of_loss(loss: Loss) -> dict[str, str]:
+    """A loss in one line: id, area, whether it is looked for always or only when strict, summary."""
+    return {"id": loss.id, "area": loss.area, "when": "strict" if loss.strict else "always", "summary": loss.summary}
+
+
+def sections_of_loss(loss: Loss) -> Iterator[tuple[str, list[str]]]:
+    """What there is to say about a loss: title and lines, in the order a reader asks for them."""
+    yield "Said so", [loss.message]
+    yield "Lost", [_case(case) for case in loss.loses]
+    yield "Kept", [_case(case) for case in loss.keeps]
+    yield "Fix", [loss.fix]
+
+
+def told_of_loss(loss: Loss) -> Json:
+    """A whole loss as JSON."""
+    examples = {"loses": [_sent(case) for case in loss.loses], "keeps": [_sent(case) for case in loss.keeps]}
+    return {**row_of_loss(loss), "doc": loss.doc, "message": loss.message, **examples, "fix": loss.fix}
+
+
+def _case(case: Case) -> str:
+    return json.dumps(_sent(case), ensure_ascii=False)
+
+
+def told(rule: Rule) -> Json:
+    """A whole rule as JSON."""
+    error = rule.error
+    return {
+        **row(rule),
+        "doc": rule.doc,
+        "on": list(rule.on),
+        "error": {"status": error.status, **error.members()},
+        "rejects": [{"message": words, "request": _sent(case)} for words, case in rule.rejects.items()],
+        "accepts": [_sent(case) for case in rule.accepts],
+        "sources": [asdict(source) for source in rule.sources],
+        "fix": rule.fix,
+        "dialects": list(rule.dialects),
+        "since": rule.since,
+        "until": rule.until,
+    }
+
+
+def _sent(case: Case) -> Any:
+    """An example as JSON: its body alone, or all that makes it special."""
+    special = {each.name: getattr(case, each.name) for each in fields(case)}
+    special = {name: _plain(value) for name, value in special.items() if value not in (None, ())}
+    return special["body"] if set(special) == {"body"} else special
+
+
+def _plain(value: Any) -> Any:
+    """Any part of an example as JSON values; of dataclasses only what is not their default."""
+    if isinstance(value, Mapping):
+        return {name: _plain(member) for name, member in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(part) for part in (value if isinstance(value, list | tuple) else sorted(value))]
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, Case):
+        return _sent(value)
+    if isinstance(value, Item):
+        return {"type": value.type, **value.members}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: _plain(own) for each in fields(value) if (own := getattr(value, each.name)) != each.default}
+    return value if isinstance(value, str | int | float | None) else str(value)

@@ -1,0 +1,141 @@
+"""Why the API refused a request, in two lines: its own words, and what the client did to earn them.
+
+The second line follows the ids that the error names through the journal: who said the call, what answers it, what is gone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from harness.analysis.history import Past, Spoken, kind, named
+from harness.analysis.loss import Lost
+from harness.contract.rule import RULES
+from harness.core.exchange import Exchange, Json
+from harness.core.loose_json import mapping, mappings, string
+from harness.core.shorten import brief, cut, error
+from harness.report.refusal import at, sent
+
+_ITEM = re.compile(r"input\[\d+]")
+_ID = re.compile(r"\w[\w.:|/+=-]*\w")
+_NAMING = ("id", "call_id", "approval_request_id")
+_UNANSWERED = ("call_needs_output", "approval_request_unanswered")
+_ORPHANS = ("output_needs_call", "approval_without_request")
+
+
+def cause(exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost]) -> tuple[str, str]:
+    """What the API says of a request, and where and why; `losses` may explain it, `exchanges` are the whole journal."""
+    said = f"Request {exchange.number} was refused ({exchange.status}): {_words(exchange)}"
+    refused = _Refused(exchange, str(error(exchange).get("param") or ""), _ID.findall(_words(exchange)))
+    past = _past(exchange, exchanges)
+    found = [lost for lost in losses if lost.exchange == exchange.number]
+    if lost := next((lost for lost in found if refused.names(lost)), None):
+        return said, f"{lost.at or refused.param or 'input'}: {_flat(lost)}"
+    where = refused.traced(past) or refused.pointed(past, exchanges)
+    if lost := next((lost for lost in found if refused.is_at(lost)), None):
+        return said, f"{where}; {_flat(lost)}"
+    return said, f"{where}{refused.why}"
+
+
+def _flat(lost: Lost) -> str:
+    return f"{' '.join(lost.message.split())} (loss {lost.loss})"
+
+
+def _words(exchange: Exchange) -> str:
+    rule = RULES.get(exchange.answer.rule or "")
+    message = error(exchange).get("message") or (rule.summary if rule else "no reason given")
+    return cut(" ".join(str(message).split()), 400)
+
+
+class _Refused(NamedTuple):
+    """A refused request, the `param` of its error, the words of it that may be ids."""
+
+    exchange: Exchange
+    param: str
+    ids: Sequence[str]
+
+    @property
+    def why(self) -> str:
+        """What the rule says, unless what was traced says it."""
+        rule = RULES.get(self.exchange.answer.rule or "")
+        return f"; {rule.summary}" if rule and rule.id not in (*_UNANSWERED, *_ORPHANS) else ""
+
+    def names(self, lost: Lost) -> bool:
+        """Whether it names an id that a loss is about."""
+        return any(id in _ID.findall(lost.message) for id in self.ids if "_" in id)
+
+    def is_at(self, lost: Lost) -> bool:
+        """Whether it is about the item in which a loss shows."""
+        here, there = _ITEM.match(self.param), _ITEM.match(lost.at)
+        return bool(here and there and here[0] == there[0])
+
+    def traced(self, past: Past) -> str:
+        """What became of the first id that this request or an earlier answer knows; empty without one."""
+        for id in self.ids:
+            origin = past.by_id.get(id) or next(iter(past.by_call.get(id, ())), None)
+            found = [(place, item) for place, item in self._given() if id in map(item.get, _NAMING)]
+            if origin or found:
+                return self._told(origin, found)
+        return ""
+
+    def _told(self, origin: Spoken | None, found: Sequence[tuple[str, Json]]) -> str:
+        place, item = found[0] if found else (self.param or "input", {})
+        thing = named(origin.item if origin else item)
+        thing += f", said in exchange {origin.number}" if origin else ", which no exchange of this test has said"
+        if self.exchange.answer.rule in _UNANSWERED:
+            return f"{place}: {thing}, is answered nowhere in this request"
+        if self.exchange.answer.rule in _ORPHANS:
+            call = (
+                f"{thing}, which this request leaves out" if origin else "a call that no exchange of this test has said"
+            )
+            return f"{place}: {named(item)} answers {call}"
+        places = ", ".join(place for place, _ in found) or f"{place}, not among its items"
+        return f"{places}: {thing}"
+
+    def pointed(self, past: Past, exchanges: Sequence[Exchange]) -> str:
+        """The place that an error points to, and what stands there."""
+        body = self.exchange.request.body
+        place = _ITEM.match(self.param)
+        _, item, gone = at(body, place[0]) if place else ("", None, "input")
+        if gone or not isinstance(item, dict):
+            made = next((f", the answer of exchange {one.number}" for one in exchanges if _id(one) in self.ids), "")
+            return f"{sent(self.exchange.request, self.param)}{made}"
+        _, value, missing = at(body, self.param)
+        what = f"no {missing.strip('.')}" if missing else string(mapping(value).get("type")) or brief(value, 1)
+        part = "" if value is item and not missing else f"{what} in "
+        origin = next(_origins(past, item), None)
+        heard = f" that exchange {origin.number} said as {named(origin.item)}" if origin else ""
+        return f"{self.param}: {part}{_described(item)}{heard}"
+
+    def _given(self) -> Iterator[tuple[str, Json]]:
+        items = mapping(self.exchange.request.body).get("input")
+        for place, item in enumerate(items if isinstance(items, list) else []):
+            if isinstance(item, dict):
+                yield f"input[{place}]", item
+
+
+def _past(exchange: Exchange, exchanges: Sequence[Exchange]) -> Past:
+    """What was said before an exchange."""
+    past = Past()
+    for earlier in exchanges:
+        if earlier.number < exchange.number:
+            past.hear(earlier, past.asked(earlier))
+    return past
+
+
+def _origins(past: Past, item: Json) -> Iterator[Spoken]:
+    """What the model said that an item is made of: the item itself, or the text of one of its parts."""
+    yield from past.origins(item)
+    for part in mappings(item.get("content")):
+        yield from past.by_text.get(string(part.get("text")).strip() or "-", ())
+
+
+def _described(item: Json) -> str:
+    role = string(item.get("role"))
+    article = "an" if role.startswith("a") else "a"
+    return f"{article} {role} message" if role and kind(item) == "message" else named(item) or "an item"
+
+
+def _id(exchange: Exchange) -> str:
+    return string(mapping(exchange.answer.body).get("id")) or "-"

@@ -1,0 +1,205 @@
+"""How much of the API's surface a journal touches: rules, kinds of items, events, endpoints, dialects.
+
+A rule is touched when a request was held to it: one that carries what the rule is about, whether it broke it or not. So a
+suite that never sends a tool touches no rule of tools, and a suite of good requests alone can touch them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+from harness.analysis.lanes import asks_model
+from harness.api.dialects import plain
+from harness.api.providers import PROVIDERS
+from harness.api.transcript import input_items
+from harness.contract import check, schema
+from harness.contract.first_violation import KINDS, SPOKEN, deref, key_values, types_of
+from harness.contract.rule import CREATE, LIMITED, RULES, Rule
+from harness.contract.rules.http.websocket import CREATED, SOCKET
+from harness.core.exchange import Exchange, Json, Request
+from harness.core.loose_json import mapping, mappings, string
+from harness.endpoints.operation import OPERATIONS
+from harness.items.kind import ITEMS
+
+Hits = Mapping[str, frozenset[str]]
+"""By the name of a dimension, what was touched of it."""
+
+DIMENSIONS: Mapping[str, str] = {
+    "rules": "Rules that a request was held to",
+    "refusals": "Rules that a request broke",
+    "said": "Kinds of items that the model said",
+    "sent": "Kinds of items that a client sent",
+    "events": "Events that were streamed",
+    "endpoints": "Endpoints",
+    "dialects": "Dialects",
+}
+"""What is looked at, and what it is called for people."""
+
+_STREAMS = {"ResponseStreamEvent": "type", "ResponsesServerEvent": "type", "AssistantStreamEvent": "event"}
+"""The schemas of all events, and the member that names an event."""
+_SIZES = ("minLength", "minItems")
+
+
+@cache
+def known() -> Hits:
+    """All there is of each dimension; of the rules those that any request can be held to."""
+    rules = frozenset(rule.id for rule in RULES.values() if rule.check or rule.keyword not in (None, "unexplained"))
+    root = schema.load("CreateResponse")
+    items = next(branch["items"] for branch in root["properties"]["input"]["anyOf"] if "items" in branch)
+    named = (key_values(schema.load(name), schema.load(name), key) for name, key in _STREAMS.items())
+    return {
+        "rules": rules,
+        "refusals": rules,
+        "said": frozenset(ITEMS),
+        "sent": frozenset(key_values(root, items, "type")),
+        "events": frozenset(name for names in named for name in names),
+        "endpoints": frozenset([*OPERATIONS, SOCKET]),
+        "dialects": frozenset(PROVIDERS),
+    }
+
+
+def hits(exchanges: Sequence[Exchange], world: Any) -> Hits:
+    """What the exchanges of a World touch of each dimension."""
+    requests = [exchange.request for exchange in exchanges]
+    answers = [exchange.answer for exchange in exchanges]
+    found: dict[str, Iterable[str]] = {
+        "rules": (id for exchange in exchanges for id in _rules(exchange, world)),
+        "refusals": (answer.rule for answer in answers if answer.rule),
+        "said": (
+            string(item.get("type")) for answer in answers for item in mappings(mapping(answer.body).get("output"))
+        ),
+        "sent": (kind for request in requests for kind in _sent(request)),
+        "events": (
+            string(event.get("event") or event.get("type")) for answer in answers for event in answer.events or ()
+        ),
+        "endpoints": (request.operation for request in requests),
+        "dialects": (request.dialect for request in requests),
+    }
+    return {name: known()[name].intersection(touched) for name, touched in found.items()}
+
+
+def united(many: Iterable[Hits]) -> Hits:
+    """What several touch together."""
+    all_of = list(many)
+    return {name: frozenset().union(*(one.get(name, ()) for one in all_of)) for name in DIMENSIONS}
+
+
+def share(hit: frozenset[str], of: frozenset[str]) -> int:
+    """How much of all is hit, in whole per cent, rounded down."""
+    return 100 * len(hit & of) // len(of) if of else 0
+
+
+def reached(hit: frozenset[str], of: frozenset[str], least: float) -> bool:
+    """Whether at least so many per cent of all are hit."""
+    return 100 * len(hit & of) >= least * len(of)
+
+
+def is_staged(rule: str) -> bool:
+    """Whether a rule refuses only for the account that a test gave its World: quotas, scopes, outages."""
+    return rule in RULES and LIMITED in RULES[rule].when
+
+
+def _rules(exchange: Exchange, world: Any) -> Iterator[str]:
+    """The rules that a request was held to, those asked before the one that refused it included."""
+    request, broken = exchange.request, exchange.answer.rule
+    for asked in _judged(request):
+        before, after = _split(check.asked(asked, world))
+        yield from _until(before, broken)
+        if broken in before:
+            return
+        yield from _shapes(asked)
+        if not (broken in RULES and RULES[broken].check is None):
+            yield from _until(after, broken)
+    if broken:
+        yield broken
+
+
+def _judged(request: Request) -> Iterator[Request]:
+    """A request as the contract sees it; the event of a WebSocket is judged once more as the request it carries."""
+    yield request
+    body = mapping(request.body)
+    if request.operation == SOCKET and body.get("type") == CREATED:
+        carried = {name: value for name, value in body.items() if name != "type"}
+        yield request._replace(operation=CREATE, body=carried, schema=OPERATIONS[CREATE].body)
+
+
+def _split(rules: Sequence[Rule]) -> tuple[list[str], list[str]]:
+    """The ids of the rules that are asked before the schema, and of those after it."""
+    early = [rule.id for rule in rules if rule.area in check.BEFORE_SHAPE]
+    return early, [rule.id for rule in rules if rule.area not in check.BEFORE_SHAPE]
+
+
+def _until(ids: Sequence[str], broken: str | None) -> Sequence[str]:
+    return ids[: ids.index(broken) + 1] if broken in ids else ids
+
+
+def _sent(request: Request) -> Iterator[str]:
+    if asks_model(request) and isinstance(request.body, dict):
+        yield from (string(item.get("type", "message")) for item in mappings(input_items(request.body)))
+
+
+def _shapes(request: Request) -> set[str]:
+    """The rules about the form of a request that its schema held it to."""
+    if request.schema is None or request.fault:
+        return set()
+    root = schema.load(request.schema)
+    found: set[str] = set()
+    _walk(root, root, check.given(plain(request)), found)
+    return found
+
+
+def _walk(root: Json, node: Json, value: Any, found: set[str]) -> None:
+    """Collect the rules that speak for a part of a schema and for what a value has below it."""
+    node = deref(root, node)
+    found |= _spoken(_Node(node))
+    if "anyOf" in node:
+        key = node.get("x-key", "type")
+        said = value.get(key, node.get("x-default")) if isinstance(value, dict) else None
+        kind = KINDS.get(type(value), "null")
+        for branch in _fitting(_Node(root), _Node(node), key, kind, said if isinstance(said, str) else None):
+            _walk(root, branch, value, found)
+    if isinstance(value, dict):
+        members, others = node.get("properties", {}), node.get("additionalProperties")
+        for name, own in value.items():
+            if isinstance(member := members.get(name, others), dict):
+                _walk(root, member, own, found)
+    elif isinstance(value, list) and isinstance(node.get("items"), dict):
+        for own in value:
+            _walk(root, node["items"], own, found)
+
+
+class _Node:
+    """A part of a schema as a key of a cache: schemas are loaded once and never change."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: Json) -> None:
+        self.node = node
+
+    def __hash__(self) -> int:
+        return id(self.node)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Node) and self.node is other.node
+
+
+@lru_cache(maxsize=4096)
+def _fitting(root: _Node, union: _Node, key: str, kind: str, said: str | None) -> tuple[Json, ...]:
+    """The branches of a union that a value is held to: those of its JSON type, of an object those of its key."""
+    types = {kind, "number"} if kind == "integer" else {kind}
+    fitting = (branch for branch in union.node["anyOf"] if types & types_of(root.node, branch))
+    named = ((branch, key_values(root.node, branch, key)) for branch in fitting)
+    return tuple(branch for branch, names in named if said is None or not names or said in names)
+
+
+@cache
+def _spoken(part: _Node) -> frozenset[str]:
+    """The ids of the rules that speak for the keywords of a part of a schema."""
+    node = part.node
+    words = [*node, *(f"{size}:empty" for size in _SIZES if node.get(size))]
+    words += ["enum"] if "const" in node else []
+    rules = [check.words_for(word, node.get("x-rule") if word in SPOKEN else None) for word in words]
+    named = [RULES[node[name]] for name in ("x-rule", "x-known-rule") if node.get(name) in RULES]
+    return frozenset(rule.id for rule in (*rules, *named) if rule.keyword != "unexplained")

@@ -1,0 +1,84 @@
+"""A report as one HTML page that needs no network: `page.html` with the data in it.
+
+The page builds what is looked at, no more: a list of tests at once, an exchange when it is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from harness.core.exchange import Json
+from harness.core.loose_json import mapping, mappings, string
+from harness.core.shorten import brief, gist, quoted
+from harness.report.coverage import DIMENSIONS
+from harness.report.model import Report, Trial, explained, line
+
+_PAGE = Path(__file__).with_name("page.html")
+_PLACE = "<!-- the report -->"
+
+
+def written(report: Report) -> str:
+    """The whole page: the template, an index of the tests, and for each test a line of JSON an exchange."""
+    return _PAGE.read_text(encoding="utf-8").replace(_PLACE, "\n".join(_scripts(report)))
+
+
+def _scripts(report: Report) -> Iterator[str]:
+    index = {**report.head(), "line": line(report.totals, report.share("rules")), "titles": DIMENSIONS}
+    index |= {"explained": _explained(report), "tests": list(map(_test, report.trials))}
+    yield f'<script type="application/json" id="index">{_inside(index)}</script>'
+    for number, trial in enumerate(report.trials):
+        lines = "\n".join(map(_inside, trial.exchanges))
+        yield f'<script type="text/plain" id="exchanges-{number}">{lines}</script>'
+
+
+def _inside(value: Any) -> str:
+    """JSON that ends no script element."""
+    return orjson.dumps(value).decode().replace("<", "\\u003c")
+
+
+def _explained(report: Report) -> Json:
+    """What is known of every rule that the report names, and of the losses in it."""
+    ids = report.known["rules"] | report.hit["refusals"]
+    ids = ids.union(found.id for trial in report.trials for found in trial.found)
+    return {id: known for id in sorted(ids) if (known := explained(id))}
+
+
+def _test(trial: Trial) -> Json:
+    return {
+        "id": trial.id,
+        "place": f"{trial.file}:{trial.line}",
+        "outcome": trial.outcome,
+        "seconds": trial.seconds,
+        "why": trial.why,
+        "diagram": trial.diagram,
+        "found": trial.found,
+        "rows": [_row(exchange) for exchange in trial.exchanges],
+    }
+
+
+def _row(exchange: Json) -> list[Any]:
+    """An exchange in a line of a table: number, lane, operation, dialect, status, rule, what was asked, what was said."""
+    members = ("number", "lane", "operation", "dialect", "status", "rule")
+    return [*(exchange[name] for name in members), _asked(exchange["request"]), _said(exchange)]
+
+
+def _asked(body: Any) -> str:
+    given = mapping(body).get("input", body)
+    if isinstance(given, str):
+        return quoted(given)
+    if isinstance(given, list) and given:
+        return gist(given[-1]) if len(given) == 1 else f"{len(given)} items, last: {gist(given[-1])}"
+    return "" if given is None else brief(given, 1)
+
+
+def _said(exchange: Json) -> str:
+    body = mapping(exchange["answer"])
+    message = string(mapping(body.get("error", body)).get("message"))
+    if exchange["status"] >= 400 and message:
+        return message
+    told = ", ".join(map(gist, mappings(body.get("output")))) or string(body.get("object"))
+    return " ".join(filter(None, [told, exchange["broke"]]))

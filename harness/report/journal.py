@@ -1,0 +1,69 @@
+"""The journal of a World as a report shows it: a line for each of the newest exchanges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from harness.analysis.lanes import CLIENT, is_probe
+from harness.core.exchange import Exchange
+from harness.core.loose_json import mapping
+from harness.core.shorten import brief, count, cut, error, gist, quoted
+
+NEWEST = 20
+"""Lines of a journal that are shown, the newest ones."""
+
+
+def journal(exchanges: Sequence[Exchange], lanes: Mapping[str, Sequence[Exchange]] | None = None) -> str:
+    """One line for each of the newest exchanges: number, method and path, model, input, status, what refused or broke it.
+
+    Where the lanes of several agents are given, the lane comes after the number.
+    """
+    groups = [
+        list(group) for _, group in groupby(exchanges, lambda one: (is_probe(one), one.number * (not is_probe(one))))
+    ]
+    shown = groups[-NEWEST:]
+    of = {exchange.number: name for name, own in (lanes or {}).items() for exchange in own}
+    several = len(set(of.values()) - {CLIENT}) > 1
+    rows = [_rows(group, of[group[0].number] if several else None) for group in shown]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    if hidden := len(exchanges) - sum(map(len, shown)):
+        lines.insert(0, f"… {count(hidden, 'earlier request')}")
+    return "\n".join(lines)
+
+
+def _rows(group: Sequence[Exchange], lane: str | None) -> tuple[str, ...]:
+    if len(group) == 1:
+        return _row(group[0], lane)
+    numbers, what = f"{group[0].number:>3}-{group[-1].number}", f"{len(group)} requests for paths that the API lacks"
+    return (numbers, *([cut(lane, 24)] if lane else []), what, "", "", str(group[0].status), "")
+
+
+def _row(exchange: Exchange, lane: str | None) -> tuple[str, ...]:
+    request = exchange.request
+    body = mapping(request.body)
+    refused = exchange.answer.rule or (error(exchange).get("code") if exchange.status >= 400 else None)
+    return (
+        f"{exchange.number:>3}",
+        *([cut(lane, 24)] if lane else []),
+        f"{request.method} {_middle(request.path)}",
+        cut(str(body.get("model") or ""), 24),
+        _asked(body.get("input")),
+        str(exchange.status),
+        str(refused or exchange.answer.broke),
+    )
+
+
+def _asked(said: Any) -> str:
+    if isinstance(said, str):
+        return quoted(said)
+    if not isinstance(said, list) or not said:
+        return "" if said is None else brief(said, 1)
+    last = gist(said[-1])
+    return last if len(said) == 1 else f"{len(said)} items, last: {last}"
+
+
+def _middle(path: str) -> str:
+    return path if len(path) <= 40 else f"{path[:26]}…{path[-13:]}"

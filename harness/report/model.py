@@ -1,0 +1,298 @@
+"""What a test run shows of its exchanges with the API: the one model behind every report.
+
+A `Trial` is one test with its exchanges and what was found in them; a `Report` is many, and how much of the API's surface
+they touch together. Texts are shortened and secrets hidden when a trial is made: nothing else is ever written.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Literal, NamedTuple
+
+from harness.analysis.flow import flow
+from harness.analysis.lanes import Sent, sent
+from harness.analysis.loss import LOSSES, Lost
+from harness.analysis.steps import is_unanswered
+from harness.contract.rule import RULES
+from harness.core.exchange import Exchange, Json
+from harness.core.redact import secrets_of
+from harness.core.shorten import count, error
+from harness.report.cause import cause
+from harness.report.coverage import DIMENSIONS, Hits, is_staged, known, share, united
+from harness.report.failure import said_in
+from harness.report.sanitize import safe
+from harness.world.world import World
+
+VERSION = 1
+TRACED = 20
+"""Refusals of a test that are traced to what the client did, the newest ones."""
+STEPS = 40
+"""Exchanges that a diagram shows, the newest ones."""
+
+Kind = Literal["refusal", "loss", "unanswered", "unused", "disagreement", "unreadable"]
+PASSED = ("passed", "xfailed", "xpassed")
+"""The outcomes of a test in which whatever was found was expected."""
+UNANSWERED = "Script or record an answer to the request, or mend what it asks."
+UNUSED = 'Remove the turn, or allow it: @pytest.mark.harness(unused="allow").'
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Something worth knowing: what `kind`, by which rule or loss (`id`), in which `exchange`, where `at` in its body.
+
+    It is `expected` when its test took it into account. `why` ties it to what the client did. `line` is its own line in
+    the file of its trial, 0 where it has none.
+    """
+
+    kind: Kind
+    expected: bool
+    message: str
+    id: str = ""
+    exchange: int | None = None
+    at: str = ""
+    why: str = ""
+    fix: str = ""
+    line: int = 0
+
+    @property
+    def title(self) -> str:
+        """The kind and the rule: `refusal call_needs_output`."""
+        return f"{self.kind} {self.id}".strip()
+
+    @property
+    def place(self) -> str:
+        """Where: `exchange 3, input[0]`; a turn is in the script, what cannot be read in the file."""
+        if self.exchange is None:
+            return "the file" if self.kind == "unreadable" else "the script"
+        return ", ".join(filter(None, [f"exchange {self.exchange}", self.at]))
+
+    @property
+    def text(self) -> str:
+        """What, where, why and how to mend it, on lines of their own."""
+        return "\n".join(filter(None, [f"{self.message} ({self.place})", self.why, self.fix]))
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One test or recording: where it stands (`file` from the root, `line` from 1), how it ended, what it exchanged.
+
+    `exchanges` are JSON as `schemas/report.json` has it, `diagram` is their flow for Mermaid, `why` the text of a failure.
+    """
+
+    id: str
+    file: str
+    line: int
+    outcome: str
+    seconds: float
+    exchanges: Sequence[Json] = ()
+    found: Sequence[Found] = ()
+    diagram: str = ""
+    why: str = ""
+
+    @classmethod
+    def of(cls, told: Json) -> Trial:
+        """A trial from its JSON."""
+        return cls(**{**told, "found": [Found(**found) for found in told["found"]]})
+
+    def json(self) -> Json:
+        """The trial as JSON."""
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {**own, "found": [asdict(found) for found in self.found]}
+
+    @property
+    def unexpected(self) -> list[Found]:
+        """What was found and not expected."""
+        return [found for found in self.found if not found.expected]
+
+    def place(self, found: Found) -> tuple[str, int]:
+        """The file and the line of what was found here."""
+        return self.file, found.line or self.line
+
+
+class Totals(NamedTuple):
+    """How much there was: refusals that were `expected` and not, all losses; of the rest what was not expected."""
+
+    tests: int = 0
+    exchanges: int = 0
+    expected: int = 0
+    unexpected: int = 0
+    losses: int = 0
+    unanswered: int = 0
+    unused: int = 0
+    disagreements: int = 0
+    unreadable: int = 0
+
+    def plus(self, other: Totals) -> Totals:
+        """Both together."""
+        return Totals(*(one + more for one, more in zip(self, other, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The trials of a run, what there is to touch of each dimension of the API, and what they touch."""
+
+    trials: Sequence[Trial] = ()
+    known: Hits = field(default_factory=known)
+    hit: Hits = field(default_factory=lambda: united(()))
+
+    @property
+    def totals(self) -> Totals:
+        """How much there was in all of it."""
+        whole = Totals()
+        for trial in self.trials:
+            whole = whole.plus(totals(len(trial.exchanges), trial.found))
+        return whole
+
+    @property
+    def unexpected(self) -> list[tuple[Trial, Found]]:
+        """What is to be mended: every finding that was not expected, with its test."""
+        return [(trial, found) for trial in self.trials for found in trial.unexpected]
+
+    def share(self, dimension: str) -> int:
+        """How much of a dimension was touched, in whole per cent."""
+        return share(self.hit[dimension], self.known[dimension])
+
+    def head(self) -> Json:
+        """All but the tests, as `schemas/report.json` has it."""
+        surface = {name: {"known": sorted(self.known[name]), "hit": sorted(self.hit[name])} for name in DIMENSIONS}
+        return {"version": VERSION, "totals": self.totals._asdict(), "surface": surface}
+
+
+def totals(exchanges: int, found: Sequence[Found]) -> Totals:
+    """The totals of one test."""
+    of = Counter((one.kind, one.expected) for one in found)
+    losses = of["loss", True] + of["loss", False]
+    rest = (of[kind, False] for kind in ("unanswered", "unused", "disagreement", "unreadable"))
+    return Totals(1, exchanges, of["refusal", True], of["refusal", False], losses, *rest)
+
+
+def line(totals: Totals, rules: int) -> str:
+    """A run in one line; `rules` is the share of them that was touched, in per cent."""
+    refusals = f"{count(totals.expected, 'refusal')} expected"
+    parts = [
+        count(totals.exchanges, "exchange"),
+        f"{refusals}, {totals.unexpected} unexpected" if totals.unexpected else refusals,
+        "1 loss" if totals.losses == 1 else f"{totals.losses} losses",
+        f"{totals.unanswered} unanswered" if totals.unanswered else "",
+        f"{count(totals.unused, 'turn')} unused" if totals.unused else "",
+        count(totals.disagreements, "disagreement") if totals.disagreements else "",
+        f"{totals.unreadable} unreadable" if totals.unreadable else "",
+        f"{rules} % of rules",
+    ]
+    return f"contract: {', '.join(filter(None, parts))}"
+
+
+def found_in(
+    world: World,
+    exchanges: Sequence[Exchange],
+    losses: Sequence[Lost],
+    passed: bool,
+    allowed: Collection[str] = (),
+    *,
+    judged: bool = True,
+) -> list[Found]:
+    """What the exchanges of a World show that is worth knowing, in their order; then its turns that no request took.
+
+    All that a test which `passed` shows was expected; of others what a test made happen itself, and what its marker
+    allows: losses by their ids, `unused`. A test that was not `judged` passes with losses: only those that the API itself
+    told its client, by a refusal, were expected.
+    """
+    refused = [one for one in exchanges if one.status >= 400]
+    known = {lost.exchange for lost in losses} if judged else {one.number for one in refused}
+    traced = {one.number for one in refused[-TRACED:]} if not passed else ()
+    found = [
+        _unanswered(one, passed)
+        if is_unanswered(one)
+        else _refused(one, exchanges, losses, passed, one.number in traced)
+        for one in refused
+    ]
+    found += [_lost(lost, lost.loss in allowed or (passed and lost.exchange in known)) for lost in losses]
+    found.sort(key=lambda one: one.exchange or 0)
+    expected = passed or "unused" in allowed
+    left = [Found("unused", expected, f"{route}: {said_in(turn)}", fix=UNUSED) for route, turn in world.turns.unused]
+    return [*found, *left]
+
+
+def _unanswered(exchange: Exchange, passed: bool) -> Found:
+    return Found("unanswered", passed, str(error(exchange)["message"]), exchange=exchange.number, fix=UNANSWERED)
+
+
+def _refused(
+    exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost], passed: bool, traced: bool
+) -> Found:
+    said, id = error(exchange), exchange.answer.rule or ""
+    expected, param = passed or is_staged(id), said.get("param")
+    return Found(
+        "refusal",
+        expected,
+        f"{exchange.status} {said.get('message') or 'no reason given'}",
+        id,
+        exchange.number,
+        at=param if isinstance(param, str) else "",
+        why=cause(exchange, exchanges, losses)[1] if traced and not expected else "",
+        fix=RULES[id].fix if id in RULES else "",
+    )
+
+
+def _lost(lost: Lost, expected: bool) -> Found:
+    why = f"said in exchange {lost.said}" if lost.said else ""
+    return Found("loss", expected, lost.message, lost.loss, lost.exchange, lost.at, why, lost.fix)
+
+
+def filled(
+    trial: Trial, world: World, losses: Sequence[Lost], allowed: Collection[str] = (), *, judged: bool = True
+) -> Trial:
+    """A trial with all that its World shows, as it may be written; see `found_in`."""
+    headers = {id(one.request.headers): one.request.headers for one in world.exchanges}
+    secrets = frozenset().union(*map(secrets_of, headers.values()))
+    exchanges = [_hidden(one, secrets) for one in world.exchanges]
+    found = found_in(world, exchanges, losses, trial.outcome in PASSED, allowed, judged=judged)
+    told = sent(exchanges, world.turns.hints)
+    return replace(
+        trial,
+        exchanges=list(map(_exchange, told)),
+        found=[Found(**safe(asdict(one), secrets)) for one in found],
+        diagram=flow(told).newest(STEPS).mermaid if told else "",
+        why=safe(trial.why, secrets),
+    )
+
+
+def _hidden(exchange: Exchange, secrets: frozenset[str]) -> Exchange:
+    number, request, answer = exchange
+    body = request.raw.decode("utf-8", "replace") if request.fault else request.body
+    said = {"body": body, "query": request.query, "path": request.path, "params": request.params}
+    told = {"body": answer.body, "events": None if answer.events is None else list(answer.events)}
+    shown = request._replace(headers={}, raw=b"", fault=None, **safe(said, secrets))
+    return Exchange(number, shown, answer._replace(headers={}, **safe(told, secrets)))
+
+
+def _exchange(told: Sent) -> Json:
+    number, request, answer = told.exchange
+    return {
+        "number": number,
+        "lane": told.lane,
+        "dialect": request.dialect,
+        "operation": request.operation,
+        "method": request.method,
+        "path": request.path,
+        "query": request.query,
+        "request": request.body,
+        "status": answer.status,
+        "answer": answer.body,
+        "events": answer.events,
+        "rule": answer.rule or "",
+        "broke": answer.broke,
+    }
+
+
+def explained(id: str) -> Json:
+    """What is known of a rule or a loss by its id: its words, its best source, its fix; else `{}`."""
+    if rule := RULES.get(id):
+        best = min(rule.sources, key=lambda source: source.level != rule.level)
+        source = " ".join(filter(None, (best.level, best.where, best.date)))
+        return {"summary": rule.summary, "doc": rule.doc, "area": rule.area, "source": source, "fix": rule.fix}
+    if loss := LOSSES.get(id):
+        return {"summary": loss.summary, "doc": loss.doc, "area": loss.area, "source": "", "fix": loss.fix}
+    return {}

@@ -1,0 +1,64 @@
+"""A refused request, explained: what was sent, where and why the API refused it, how to fix it, how that is known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from textwrap import fill, indent
+from typing import Any
+
+from harness.contract.rule import LEVELS, Rule, Source
+from harness.core.exchange import Exchange, Request
+from harness.core.shorten import WIDTH, brief, cut, error
+
+_STEP = re.compile(r"\[(\d+)]|([^.\[\]]+)")
+
+
+def refusal(exchange: Exchange, rule: Rule) -> str:
+    """A refused request: what was sent, where the API saw the fault, why it says so, how to fix it, how we know."""
+    told = {"message": rule.summary, "param": None, **error(exchange)}
+    details = [
+        ("sent", sent(exchange.request, told["param"])),
+        ("where", told["param"] or ""),
+        ("why", "\n".join([_wrapped(cut(told["message"], 400)), *filter(None, rule.doc.splitlines())])),
+        ("fix", _wrapped(rule.fix)),
+        ("source", "\n".join(_evidence(rule.sources))),
+    ]
+    lines = [f"{name:<8}{indent(text, ' ' * 8).lstrip()}" for name, text in details if text]
+    head = f"Request {exchange.number} was refused ({exchange.status}) by {rule.id}:"
+    return "\n".join([head, *(indent(line, "  ") for line in lines)])
+
+
+def sent(request: Request, param: str | None) -> str:
+    """The part of a request an error is about: the body at `param`, or what is there when nothing is."""
+    if request.fault:
+        return cut(request.raw.decode("utf-8", "replace"))
+    if not isinstance(request.body, dict):
+        return cut(f"{request.method} {request.path}") if request.body is None else brief(request.body)
+    found, value, missing = at(request.body, param or "")
+    if not missing:
+        return f"{found} = {brief(value)}" if found else brief(value)
+    return f"no {missing} in {found or 'the body'}: {brief(value)}"
+
+
+def at(body: Any, path: str) -> tuple[str, Any, str]:
+    """How far a path like `input[0].role` leads: the place reached, its value, and the step that fails (or "")."""
+    reached, value = "", body
+    for match in _STEP.finditer(path):
+        index, name = match.groups()
+        step: Any = name if index is None else int(index)
+        try:
+            value = value[step]
+        except (IndexError, KeyError, TypeError):
+            return reached, value, match[0]
+        reached += f"[{index}]" if name is None else f".{name}" if reached else name
+    return reached, value, ""
+
+
+def _evidence(sources: Sequence[Source]) -> list[str]:
+    ranked = sorted(sources, key=lambda source: LEVELS.index(source.level))
+    return [", ".join(filter(None, [source.level, source.where, source.date])) for source in ranked[:3]]
+
+
+def _wrapped(text: str) -> str:
+    return fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)

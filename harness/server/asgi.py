@@ -1,0 +1,192 @@
+"""The mock over HTTP: a lean ASGI app for the API's paths, the FastAPI control plane beside it, uvicorn around both.
+
+A stream goes out in as few writes as it takes: one send per event costs five times as much.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from functools import cached_property
+from typing import Any, cast
+
+import orjson
+import uvicorn
+
+from harness.answers.stream import frames
+from harness.api.body import asked
+from harness.core.errors import ConfigError
+from harness.core.exchange import Answer
+from harness.server.coalesced_write import Protocol
+from harness.server.faulty_delivery import carry
+from harness.server.mock_api import CONTROL, Mock
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+WRITE = 64 * 1024
+LARGEST = 512 * 1024 * 1024
+"""Bytes of a body beyond which the rest is not read; the documented limit of a request's payload."""
+
+
+class App:
+    """The ASGI app: paths below `/_harness` go to the control plane, all others to the mock."""
+
+    def __init__(self, mock: Mock) -> None:
+        self.mock = mock
+
+    @cached_property
+    def _control(self) -> Asgi:
+        # FastAPI takes longer to import than all the rest, and most test runs never ask for it.
+        from harness.server.control_plane import control
+
+        return control(self.mock)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if f"{scope['path']}/".startswith(f"{CONTROL}/"):
+            await self._control(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._connect(scope, receive, send)
+        else:
+            body = await body_of(receive)
+            if body is not None:
+                answer = self._answer(scope, body)
+                await (
+                    reply(send, answer) if answer.delivery is None else carry(answer, answer.delivery, receive, send)
+                )
+
+    def _answer(self, scope: Scope, body: bytes) -> Answer:
+        return self.mock.handle(scope["method"], scope["path"], *_said(scope), body)
+
+    async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
+        from harness.server.websocket import refuse, serve
+
+        await receive()
+        opened = self.mock.socket(scope["path"], *_said(scope))
+        await (refuse(opened, send) if isinstance(opened, Answer) else serve(opened, receive, send))
+
+
+def _said(scope: Scope) -> tuple[dict[str, str], dict[str, str | list[str]]]:
+    """The headers and the query of a request."""
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+    return headers, asked(scope["query_string"]) if scope["query_string"] else {}
+
+
+def upgraded(**given: Any) -> asyncio.Protocol:
+    """The protocol of a connection that becomes a WebSocket; loaded with the first one, most servers never see one."""
+    from harness.server.websocket import Protocol as Sockets
+
+    return Sockets(**given)
+
+
+async def body_of(receive: Receive) -> bytes | None:
+    """The bytes of a body; None when the client leaves before it has sent all of it."""
+    body, more = bytearray(), True
+    while more and len(body) <= LARGEST:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    return bytes(body)
+
+
+async def reply(send: Send, answer: Answer) -> None:
+    """Send an answer at once and whole."""
+    streamed = answer.events is not None
+    body = frames(answer.events or ()) if streamed else _bytes(answer.body)
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers.items()]
+    if not streamed:
+        headers.append((b"content-length", str(len(body)).encode()))
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    last = max(0, len(body) - 1) // WRITE * WRITE
+    for start in range(0, last, WRITE):
+        await send({"type": "http.response.body", "body": body[start : start + WRITE], "more_body": True})
+    await send({"type": "http.response.body", "body": body[last:]})
+
+
+def _bytes(body: Any) -> bytes:
+    """A body as it goes out: JSON, unless it is the bytes of a file."""
+    return body if isinstance(body, bytes) else orjson.dumps(body)
+
+
+class Server:
+    """A running server in a thread of this process; `base_url` is what clients are given."""
+
+    def __init__(self, mock: Mock, host: str = "127.0.0.1", port: int = 0) -> None:
+        self.mock = mock
+        self._socket = bind(host, port)
+        self.host, self.port = self._socket.getsockname()[:2]
+        self._uvicorn = uvicorn.Server(config(App(mock)))
+        self._thread = threading.Thread(target=self._run, name="responses-harness", daemon=True)
+
+    @property
+    def base_url(self) -> str:
+        """The API's root: `http://127.0.0.1:PORT/v1`."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}/v1"
+
+    def start(self) -> Server:
+        """Start serving; returns when connections are accepted (the socket listens from the start)."""
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """Stop serving and wait until the thread has ended."""
+        self._uvicorn.should_exit = True
+        self._uvicorn.force_exit = True
+        self._thread.join(10)
+
+    def _run(self) -> None:
+        self._uvicorn.run(sockets=[self._socket])
+
+
+def config(app: Asgi) -> uvicorn.Config:
+    """How uvicorn runs an app: nothing logged but its own faults, no lifespan."""
+    return uvicorn.Config(
+        cast("Any", app),
+        http=Protocol,
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        ws=cast("Any", upgraded),
+        ws_max_size=LARGEST,
+        ws_per_message_deflate=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=75,
+    )
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket; port 0 takes a free one. ConfigError when the address cannot be had."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        with contextlib.ExitStack() as unless_bound:
+            made = unless_bound.enter_context(socket.socket(family))
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            made.bind((host, port))
+            unless_bound.pop_all()
+    except (OSError, OverflowError) as problem:
+        why = getattr(problem, "strerror", None) or problem
+        raise ConfigError(
+            f"cannot listen on {host}:{port}: {why}. Choose another --port, or 0 for a free one."
+        ) from problem
+    made.listen(2048)
+    return made
+
+
+@contextlib.contextmanager
+def serving(mock: Mock, host: str = "127.0.0.1", port: int = 0) -> Iterator[Server]:
+    """A server for the time of a `with` block."""
+    server = Server(mock, host, port).start()
+    try:
+        yield server
+    finally:
+        server.stop()

@@ -1,0 +1,121 @@
+"""Carries out an answer that is not sent at once and whole (`harness.core.delivery`), over HTTP and over a WebSocket."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
+from contextlib import suppress
+from typing import Any, cast
+
+import orjson
+
+from harness.answers.writer import frame
+from harness.core.delivery import Delivery, Gate, Pause
+from harness.core.exchange import Answer, Json
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+
+async def carry(answer: Answer, delivery: Delivery, receive: Receive, send: Send) -> None:
+    """Answer a request over HTTP; ends early when the client leaves."""
+    if answer.status:
+        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers.items()]
+        for part, pauses in _parts(answer, delivery, headers, answer.status):
+            if pauses and not await _stood(pauses, receive, []):
+                return
+            await send(part)
+    if delivery.cut:
+        drop(send)
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+
+Part = tuple[Message, list[Pause]]
+"""What is sent next, and the pauses before it."""
+
+
+def _parts(answer: Answer, delivery: Delivery, headers: list[tuple[bytes, bytes]], status: int) -> Iterator[Part]:
+    """What goes out, each with the pauses before it."""
+    start = {"type": "http.response.start", "status": status, "headers": headers}
+    if answer.events is None:
+        body = answer.body if isinstance(answer.body, bytes) else orjson.dumps(answer.body)
+        # One byte is missing at least, so that what was cut is not taken for whole.
+        headers.append((b"content-length", str(len(body) + delivery.cut).encode()))
+        yield start, list(delivery.pauses)
+        yield _chunk(body, delivery.cut), []
+        return
+    yield start, []
+    sent = 0
+    for sent, event in enumerate(answer.events, 1):
+        yield _chunk(frame(event)), _held(delivery, sent - 1)
+    rest = frame(dict(delivery.rest)) if delivery.rest else b""
+    yield _chunk(rest[: int(len(rest) * delivery.share)], delivery.cut), _held(delivery, sent)
+
+
+def _chunk(body: bytes, more: bool = True) -> Message:
+    return {"type": "http.response.body", "body": body, "more_body": more}
+
+
+def _held(delivery: Delivery, sent: int) -> list[Pause]:
+    return [pause for pause in delivery.pauses if pause.holds(sent)]
+
+
+async def _stood(pauses: Iterable[Pause], receive: Receive, early: list[Message]) -> bool:
+    """Stand still; what the client says meanwhile goes into `early`. False when it leaves before it is over."""
+    for pause in pauses:
+        over = asyncio.ensure_future(_over(pause))
+        try:
+            while not (over.done() or _has_left(early)):
+                early += await _said(receive, over)
+        finally:
+            over.cancel()
+    return not _has_left(early)
+
+
+async def _said(receive: Receive, over: asyncio.Future[None]) -> list[Message]:
+    """What the client says before something is over: one message, or none."""
+    said = asyncio.ensure_future(receive())
+    try:
+        await asyncio.wait((over, said), return_when=asyncio.FIRST_COMPLETED)
+        return [said.result()] if said.done() else []
+    finally:
+        said.cancel()
+
+
+def _has_left(early: list[Message]) -> bool:
+    return bool(early) and early[-1]["type"].endswith(".disconnect")
+
+
+async def _over(pause: Pause) -> None:
+    await asyncio.sleep(pause.seconds)
+    if not isinstance(gate := pause.until, Gate):
+        return
+    loop, opened = asyncio.get_running_loop(), asyncio.Event()
+
+    def wake() -> None:
+        with suppress(RuntimeError):  # the server has stopped, nobody waits any more
+            loop.call_soon_threadsafe(opened.set)
+
+    gate.wake(wake)
+    try:
+        await opened.wait()
+    finally:
+        gate.forget(wake)
+
+
+def drop(send: Send) -> None:
+    """Break off the connection: ASGI knows no way, so that uvicorn's own transport is closed."""
+    cast("Any", send).__self__.transport.close()
+
+
+async def tell(events: Iterable[Json], delivery: Delivery, receive: Receive, send: Send) -> list[Message]:
+    """Send events over a WebSocket, with pauses; returns what the client has said meanwhile."""
+    early: list[Message] = []
+    sent = 0
+    for sent, event in enumerate(events, 1):
+        await _stood(_held(delivery, sent - 1), receive, early)
+        await send({"type": "websocket.send", "text": orjson.dumps(event).decode()})
+    await _stood(_held(delivery, sent), receive, early)
+    return early

@@ -1,0 +1,228 @@
+"""The whole mock in one function: from the bytes of a request to the answer, without any network.
+
+`Mock.handle` finds the World by its key and the operation by its path, lets the contract judge, and only then lets the
+operation answer. What a user of the harness has to fix comes back as a 418 that no SDK retries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from traceback import extract_tb
+from typing import Any
+
+import harness.endpoints  # noqa: F401  (registers every operation)
+from harness.api import multipart
+from harness.api.body import parse, typed
+from harness.api.dialects import OPENAI, Address, address, chosen
+from harness.contract import schema
+from harness.contract.check import Refusal, check
+from harness.contract.rules.http.websocket import AT_UPGRADE, UPGRADE
+from harness.core.account import Organization
+from harness.core.delivery import GONE
+from harness.core.errors import HarnessError
+from harness.core.exchange import Answer, Request
+from harness.ending import Line
+from harness.endpoints import azure
+from harness.endpoints.operation import OPERATIONS, Handler, find
+from harness.faults import Refused
+from harness.server.socket_session import Session
+from harness.world.websocket_state import Connection
+from harness.world.world import World
+
+VERSION = "2020-10-01"
+TEAPOT = 418
+ROOT = "/v1"
+RESPONSES = "/responses"
+CONTROL = "/_harness"
+"""Paths below it are the control plane's, not the API's."""
+OWN_KEY = "sk-"
+NOBODY = "req_" + "0" * 32
+"""The request id of an answer to a key without a World."""
+
+
+class Mock:
+    """All Worlds of one server, by API key.
+
+    With `keys` None any key that starts with `sk-` opens a World of its own; otherwise only the named keys are known.
+    `fallback` answers what was never scripted, `prepare` is called with each new World, `journal` bounds how many
+    exchanges a World keeps (None: all). `dialect` is the only one to speak (openai, azure, foundry), None is all of them:
+    a request speaks the one that its path has.
+    """
+
+    def __init__(
+        self,
+        keys: Sequence[str] | None = None,
+        *,
+        organization: Organization | None = None,
+        fallback: Callable[[Request], Sequence[Line]] | None = None,
+        prepare: Callable[[World], None] = lambda world: None,
+        journal: int | None = None,
+        dialect: str | None = None,
+    ) -> None:
+        self.worlds: dict[str, World] = {}
+        self._keys = None if keys is None else frozenset(keys)
+        self._organization = organization
+        self._fallback = fallback
+        self._prepare = prepare
+        self._journal = journal
+        self._dialect = chosen(dialect)
+
+    def open(self, key: str, name: str = "", base_url: str = "") -> World:
+        """The World of a key, made when it is new."""
+        if key not in self.worlds:
+            world = World(
+                name or key,
+                api_key=key,
+                base_url=base_url,
+                organization=self._organization,
+                fallback=self._fallback,
+                dialect=self._dialect,
+            )
+            self._prepare(world)
+            self.worlds[key] = world
+        return self.worlds[key]
+
+    def close(self, key: str) -> None:
+        """Forget a World."""
+        self.worlds.pop(key, None)
+
+    def world_of(self, headers: Mapping[str, str], dialect: str = OPENAI) -> World | None:
+        """The World a request belongs to; None when its key names none.
+
+        In the dialects of Azure the key may be an `api-key`, and both that and a token may look like anything.
+        """
+        key = bearer(headers) if dialect == OPENAI else headers.get("api-key") or bearer(headers)
+        if key is None:
+            return None
+        if world := self.worlds.get(key):
+            return world
+        own = dialect != OPENAI or (key.startswith(OWN_KEY) and key != OWN_KEY)
+        return self.open(key) if (own if self._keys is None else key in self._keys) else None
+
+    def handle(
+        self, method: str, path: str, headers: Mapping[str, str], query: Mapping[str, Any], raw: bytes
+    ) -> Answer:
+        """The answer to a request; `path` is the whole of it, header names are lower case. Never raises.
+
+        `query` holds texts, for a name sent as `name[]` a list of them.
+        """
+        place = address(path, self._dialect)
+        world = self.world_of(headers, place.dialect)
+        if world is not None and world.dialect not in (None, place.dialect):
+            place = address(path, world.dialect)
+        request = _request(method, place, headers, query, raw)
+        answer = _judged(request, world, _answered)
+        return self._noted(request, answer, world)
+
+    def socket(self, path: str, headers: Mapping[str, str], query: Mapping[str, Any]) -> Session | Answer:
+        """The session of a WebSocket asked for at `path`, or the HTTP answer that refuses it; see `handle`.
+
+        Elsewhere than at `/v1/responses` the upgrade is passed over and the answer that of the GET it came with.
+        """
+        if address(path, self._dialect) != Address(OPENAI, ROOT, RESPONSES):
+            return self.handle("GET", path, headers, query, b"")
+        world = self.world_of(headers)
+        request = Request("WS", RESPONSES, headers, query, operation=UPGRADE)
+        refusal = check(request, world)
+        if world is None or (refusal and refusal.rule.id in AT_UPGRADE):
+            assert refusal is not None  # the contract refuses a request without a World
+            return self._noted(request, _refused(refusal), world)
+        return Session(
+            Connection(world), headers, _judged, lambda sent, answer: world.note(sent, answer, self._journal)
+        )
+
+    def _noted(self, request: Request, answer: Answer, world: World | None) -> Answer:
+        """An answer with its headers, written into the journal of its World."""
+        if request.dialect != OPENAI:
+            answer = azure.headed(request, answer, world.ids.guid() if world else azure.NOBODY)
+        else:
+            answer = _with_headers(answer, world.ids.request() if world else NOBODY)
+        if world is None:
+            return answer
+        world.note(request, answer, self._journal)
+        return answer
+
+
+def bearer(headers: Mapping[str, str]) -> str | None:
+    """The API key of a request, None when there is no bearer authentication."""
+    scheme, _, key = headers.get("authorization", "").partition(" ")
+    return key.strip() or None if scheme.lower() == "bearer" else None
+
+
+def _request(method: str, place: Address, headers: Mapping[str, str], query: Mapping[str, Any], raw: bytes) -> Request:
+    dialect, root, below = place
+    operation, params, known = find(method, below, root) if root else (None, {}, False)
+    if operation is None:
+        reason = "wrong method" if known else "unknown URL" if root else "outside the API"
+        return Request(method, below, headers, query, raw=raw, operation=reason, dialect=dialect, root=root)
+    body, fault = parse(raw) if operation.body or (operation.project and raw) else (None, None)
+    if operation.form:
+        body = multipart.parse(raw, headers.get("content-type", ""))
+    asked = typed(query, schema.load(operation.query)) if operation.query else query
+    judged_by = None if fault else operation.body or operation.query
+    return Request(method, below, headers, asked, body, raw, params, operation.id, judged_by, fault, dialect, root)
+
+
+def _judged(request: Request, world: Any, handler: Handler) -> Answer:
+    """The contract's refusal, else the handler's answer; what a rule or the handler raises is told as its fault."""
+    try:
+        refusal = check(request, world)
+        return _refused(refusal) if refusal else handler(request, world)
+    except Refused as fault:
+        return _scripted(fault, request, world)
+    except HarnessError as problem:
+        return _told(problem, request, world)
+    except Exception as problem:
+        *_, last = extract_tb(problem.__traceback__)
+        where = f"{last.name} ({last.filename}:{last.lineno})"
+        raised = HarnessError(f"{request.operation}: {where} raised {type(problem).__name__}: {problem}")
+        return _told(raised, request, world)
+
+
+def _scripted(fault: Refused, request: Request, world: Any) -> Answer:
+    """The refusal that a turn is, as the rules of the account put it; the journal has status 0 where there is no answer."""
+    if not fault.account:
+        return Answer(0, delivery=GONE)
+    own = getattr(world, "world", world)  # the World of a connection
+    account, own.account = own.account, replace(own.account, **fault.account)
+    try:
+        refusal = check(request, world)
+    finally:
+        own.account = account
+    assert refusal is not None  # accounts like this are refused whatever they ask
+    return _refused(refusal)
+
+
+def _told(problem: HarnessError, request: Request, world: Any) -> Answer:
+    if world is not None:
+        world.problems.append((request, str(problem)))
+    return teapot(problem)
+
+
+def _refused(refusal: Refusal) -> Answer:
+    return Answer(refusal.error.status, refusal.error.body(), refusal.error.headers or {}, rule=refusal.rule.id)
+
+
+def _answered(request: Request, world: World | None) -> Answer:
+    assert world is not None  # the contract has refused a request without a World
+    handler = OPERATIONS[request.operation].handler
+    return handler(request, world) if request.dialect == OPENAI else azure.answered(handler, request, world)
+
+
+def teapot(problem: HarnessError) -> Answer:
+    """What only the user of the harness can fix, as an answer no SDK takes for a fault of the API."""
+    error = {"message": str(problem), "type": "harness_error", "param": None, "code": type(problem).__name__}
+    return Answer(TEAPOT, {"error": error}, {"x-should-retry": "false"})
+
+
+def _with_headers(answer: Answer, request_id: str) -> Answer:
+    kind = "text/event-stream; charset=utf-8" if answer.events is not None else "application/json"
+    headers = {
+        "content-type": kind,
+        "openai-version": VERSION,
+        "openai-processing-ms": "10",
+        "x-request-id": request_id,
+        **answer.headers,
+    }
+    return Answer(answer.status, answer.body, headers, answer.events, answer.rule, answer.delivery)

@@ -1,0 +1,141 @@
+"""A WebSocket connection to `/v1/responses` without the network: events of the client in, events of the server out.
+
+A `response.create` is judged and answered as `POST /responses` is, on what the connection knows. Every event is answered
+at once and whole, so that responses of several lanes never mix. As OpenAI's guides to WebSocket mode and to steering have
+it, read in 2026-09.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from harness.api.body import parse
+from harness.api.transcript import input_items
+from harness.contract.rule import CREATE, RULES
+from harness.contract.rules.http.websocket import SOCKET, STEER, STEERED, WARM_UP, lane_of
+from harness.core.delivery import Delivery
+from harness.core.exchange import Answer, Json, Request
+from harness.endpoints.operation import OPERATIONS, Handler
+from harness.server import steering_events
+from harness.world.websocket_state import Connection, Held
+
+Judge = Callable[[Request, Any, Handler], Answer]
+"""Answers a request to a World: the contract's refusal, else what the handler says; what is raised becomes an answer."""
+
+ENVELOPE = ("type", "stream_id", "generate", "background")
+"""Members of a `response.create` that are none of the request it carries."""
+
+
+class Session:
+    """One connection: `receive` takes an event of the client and returns the server's, in order.
+
+    When `closed`, the server hangs up after these events; `delivery` says how they go out, if not at once and whole.
+    `headers` are those of the upgrade, `note` writes each exchange into the journal: `WS /responses` with the event as it
+    came, and the answer that HTTP would give.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        headers: Mapping[str, str],
+        judge: Judge,
+        note: Callable[[Request, Answer], None],
+    ) -> None:
+        self.closed = False
+        self.delivery: Delivery | None = None
+        self._connection = connection
+        self._headers = headers
+        self._judge = judge
+        self._note = note
+
+    def receive(self, said: str | bytes) -> Sequence[Json]:
+        """The server's events for one message of the client; a binary one is read like a text. Never raises."""
+        raw = said.encode("utf-8", "surrogatepass") if isinstance(said, str) else said
+        body, fault = parse(raw)
+        sent = Request("WS", "/responses", self._headers, body=body, raw=raw, operation=SOCKET, fault=fault)
+        answer = self._judge(sent, self._connection, self._answered)
+        self._note(sent, answer)
+        self.closed, self.delivery = answer.rule == "connection_limit_reached", answer.delivery
+        if answer.events is None and answer.delivery:
+            return ()
+        return [_error(answer, lane_of(body))] if answer.events is None else answer.events
+
+    def _answered(self, request: Request, connection: Connection) -> Answer:
+        return (self._steered if request.body["type"] == STEERED else self._created)(request, connection)
+
+    def _created(self, request: Request, connection: Connection) -> Answer:
+        body, lane = request.body, lane_of(request.body)
+        if lane:
+            connection.lanes.add(lane)
+        connection.generate = body.get("generate") is not False
+        made: Json = {} if connection.generate else {"input": []}
+        made |= {name: value for name, value in body.items() if name not in ENVELOPE}
+        answer = self._create(request, made if is_odd(made.get("stream")) else {**made, "stream": True}, lane)
+        if answer.rule:
+            connection.forget(lane, body.get("previous_response_id"))
+        return answer
+
+    def _create(self, request: Request, body: Json, lane: str | None) -> Answer:
+        """The answer to a request in a lane, its events marked with the lane; the lane remembers the response."""
+        if steers := self._connection.steers(lane, body.get("previous_response_id")):
+            body = {**body, "input": [*steers, *input_items(body)]}
+        create = OPERATIONS[CREATE]
+        judged_as = CREATE if self._connection.generate else WARM_UP
+        asked = Request(
+            "POST", "/responses", self._headers, body=body, raw=request.raw, operation=judged_as, schema=create.body
+        )
+        answer = self._judge(asked, self._connection, create.handler)
+        if answer.events is None:
+            return answer
+        self._connection.remember(lane, body, len(answer.events))
+        return answer._replace(events=[{**event, "stream_id": lane} for event in answer.events]) if lane else answer
+
+    def _steered(self, request: Request, connection: Connection) -> Answer:
+        answer = self._judge(request._replace(operation=STEER), connection, self._accepted)
+        if answer.events is not None or answer.rule is None:
+            return answer
+        held = connection.held(request.body.get("previous_response_id"))
+        return answer._replace(events=[steering_events.failed(held, request.body, answer.body["error"])])
+
+    def _accepted(self, request: Request, connection: Connection) -> Answer:
+        """The input is queued; what it goes into is made at once, unless the client owes something before."""
+        held = connection.held(request.body["previous_response_id"])
+        assert held is not None  # the contract has refused a steer without a target
+        id = connection.ids.hex("steer_", 32)
+        held.steers += input_items(request.body)
+        told = steering_events.accepted(held, id)
+        if owed := steering_events.owed(held.response["output"]):
+            return Answer(200, told, events=[told, steering_events.pending(held, id, owed)])
+        return self._succeeded(request, held, told)
+
+    def _succeeded(self, request: Request, held: Held, told: Json) -> Answer:
+        """The response after a steered one: with its settings, and with the steering as input."""
+        self._connection.generate = True
+        body = {**held.body, "previous_response_id": held.response["id"], "input": []}
+        answer = self._create(request, body, held.lane)
+        if answer.events is not None or answer.delivery:
+            return answer._replace(events=[told, *(answer.events or ())])
+        held.steers.clear()
+        if answer.rule is None:
+            return answer._replace(events=[told, _error(answer, held.lane)])
+        rule = RULES["successor_creation_failed"]
+        refused = rule.error.body()
+        failed = steering_events.failed(held, request.body, refused["error"], told["steer"]["id"])
+        return Answer(rule.error.status, refused, rule=rule.id, events=[told, failed])
+
+
+def is_odd(stream: Any) -> bool:
+    """Whether `stream` is of a type that the schema refuses; any other value says nothing here."""
+    return not (stream is None or isinstance(stream, bool))
+
+
+def _error(answer: Answer, lane: str | None) -> Json:
+    error = answer.body["error"]
+    told = {name: error[name] for name in ("type", "code", "message", "param")}
+    return {
+        "type": "error",
+        "status": answer.status,
+        **({"stream_id": lane} if lane else {}),
+        "error": {**told, "headers": dict(answer.headers)} if answer.headers else told,
+    }

@@ -1,0 +1,56 @@
+"""The events about a steer: that it was accepted, that it waits for something, that it failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from harness.api.transcript import CALLS, OUTPUTS
+from harness.core.exchange import Json
+from harness.world.websocket_state import Held
+
+STUBS = {call: output for output, call in OUTPUTS.items() if call in CALLS and call != "local_shell_call"}
+"""The output that a client owes for each call, as far as a steer waits for it."""
+
+
+def accepted(held: Held, id: str) -> Json:
+    """The input is queued."""
+    return _event("accepted", held, steer={"id": id, "previous_response_id": held.response["id"]})
+
+
+def pending(held: Held, id: str, owed: Sequence[Json]) -> Json:
+    """The input waits for what the client owes to the response."""
+    steer = {"id": id, "previous_response_id": held.response["id"]}
+    return _event("pending", held, reason="waiting_for_required_input", required_input=list(owed), steer=steer)
+
+
+def failed(held: Held | None, body: Json, error: Json, id: str | None = None) -> Json:
+    """The input of this steer goes nowhere; it is given back. `id` is that of a steer that was accepted before."""
+    steer = {name: body[name] for name in ("input", "previous_response_id") if name in body}
+    told = {name: error[name] for name in ("type", "code", "message")}
+    return _event("failed", held, error=told, steer={"id": id, **steer} if id else steer)
+
+
+def _event(kind: str, held: Held | None, **members: Any) -> Json:
+    event = {"type": f"response.steer.{kind}", **members, "sequence_number": held.told if held else 0}
+    if held is None:
+        return event
+    held.told += 1
+    return {**event, "stream_id": held.lane} if held.lane else event
+
+
+def owed(output: Sequence[Json]) -> list[Json]:
+    """What the client owes for an output: stubs of the outputs of its calls and of the approvals asked of it."""
+    return [stub for item in output if (stub := _stub(item))]
+
+
+def _stub(item: Json) -> Json | None:
+    kind = item["type"]
+    if kind == "mcp_approval_request":
+        return {"type": "mcp_approval_response", "approval_request_id": item["id"]}
+    if kind not in STUBS or item.get("execution") == "server":
+        return None
+    stub = {"type": STUBS[kind], "call_id": item["call_id"]}
+    if kind == "function_call":
+        return {**stub, "name": item["name"]}
+    return {**stub, "execution": "client"} if kind == "tool_search_call" else stub

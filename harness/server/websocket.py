@@ -1,0 +1,76 @@
+"""WebSockets over ASGI: a session's events go out as text messages, one each; a refused upgrade is answered as HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+import orjson
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from harness.core.exchange import Answer
+from harness.server.faulty_delivery import tell
+from harness.server.socket_session import Session
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+NORMAL = 1000
+"""The code with which a connection is closed that has come to its end."""
+
+
+class Protocol(WebSocketsSansIOProtocol):
+    """uvicorn's protocol, which logs less: what a client does wrong is no error of the server.
+
+    A text that is no UTF-8 reaches the app as bytes, and the app says so in the API's words.
+    """
+
+    async def send(self, message: Any) -> None:
+        """Send a message of the app; an upgrade that is refused is dealt with, too."""
+        await super().send(message)
+        if message["type"] == "websocket.http.response.body":
+            self.handshake_complete = True
+
+    def send_receive_event_to_app(self) -> None:
+        """Hand over a whole message."""
+        if self.curr_msg_data_type == "text" and not _is_utf8(b"".join(self.frames)):
+            self.curr_msg_data_type = "bytes"
+        super().send_receive_event_to_app()
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+async def serve(session: Session, receive: Receive, send: Send) -> None:
+    """Accept the connection, answer its messages until one side leaves."""
+    await send({"type": "websocket.accept"})
+    early: list[Message] = []
+    while (message := early.pop(0) if early else await receive())["type"] == "websocket.receive":
+        said = message.get("text")
+        events = session.receive(message["bytes"] if said is None else said)
+        if delivery := session.delivery:
+            early += await tell(events, delivery, receive, send)
+            if delivery.cut:
+                return  # uvicorn closes what is left open, without a word
+            continue
+        for event in events:
+            await send({"type": "websocket.send", "text": orjson.dumps(event).decode()})
+        if session.closed:
+            await send({"type": "websocket.close", "code": NORMAL})
+            return
+        await asyncio.sleep(0)  # other connections have their turn while one sends without a pause
+
+
+async def refuse(answer: Answer, send: Send) -> None:
+    """Answer an upgrade as HTTP; a body may be bytes that somebody else has said."""
+    body = answer.body if isinstance(answer.body, bytes) else orjson.dumps(answer.body)
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers.items()]
+    await send({"type": "websocket.http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "websocket.http.response.body", "body": body})

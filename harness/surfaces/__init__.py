@@ -1,8 +1,0 @@
-"""Every reader of results: one module a framework, and `wire` for all that is the API's own JSON."""
-
-from __future__ import annotations
-
-from harness.surfaces import agent_framework, agents, langchain, pydantic_ai
-from harness.surfaces.wire import read
-
-__all__ = ["agent_framework", "agents", "langchain", "pydantic_ai", "read"]

@@ -1,0 +1,148 @@
+"""What two tellings of one response differ in, as far as the request and what was said determine it.
+
+What the API chooses anew each time is compared by its kind; what the account, an unknown model or a template decides by
+its being there. Members that came to the API later than a recording may be missing in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from harness.answers.reader import plain
+from harness.api.dialects import OF_AZURE, OPENAI, agent_of
+from harness.api.models import known
+from harness.api.transcript import conversation_id
+from harness.core.exchange import Json, Request
+from harness.verify.judging.unverifiable import began_before
+from harness.world.world import World
+
+_SINCE = {
+    "2025-04-25": ("response.service_tier",),
+    "2025-06-03": ("response.background",),
+    "2025-06-24": ("response.max_tool_calls", "output_text.logprobs", "response.output_text.done.logprobs"),
+    "2025-06-27": ("response.top_logprobs",),
+    "2025-07-22": ("response.prompt_cache_key", "response.safety_identifier"),
+    "2025-09-12": ("response.content_filters",),
+    "2025-09-18": ("response.billing",),
+    "2025-10-01": ("mcp_call.status",),
+    "2025-11-01": ("response.prompt_cache_retention",),
+    "2026-02-14": ("response.completed_at", "response.frequency_penalty", "response.presence_penalty"),
+    "2026-04-21": ("response.moderation",),
+    "2026-05-06": ("web_search.return_token_budget",),
+    "2026-05-28": ("reasoning.context",),
+    "2026-06-24": ("web_search.search_content_types", "web_search_preview.search_content_types"),
+    "2026-06-25": ("response.tool_usage",),
+    "2026-07-03": ("reasoning.mode",),
+    "2026-07-13": ("function.output_schema", "object.$schema"),
+    "2026-09-04": ("response.access_programs",),
+}
+SINCE: Mapping[str, str] = {name: day for day, names in _SINCE.items() for name in names}
+"""The first day from which every recording has a member: of what has that `type`, or stands under that name.
+
+Before, it may be missing; so it may at any time where Azure answers, who follows region by region.
+"""
+SETTLED: Mapping[str, str] = {OPENAI: "2026-04-01", **dict.fromkeys(OF_AZURE, "2026-08-01")}
+"""The day from which a dialect repeats requests as the mock does; of older recordings only the names are compared."""
+ABSENT = "absent"
+ANEW = frozenset({"id", "created_at", "completed_at", "usage", "model", "tool_usage", "moderation"})
+"""Members of a response that are others each time: their kinds are compared."""
+OF_ACCOUNT = frozenset(
+    {"access_programs", "billing", "content_filters", "prompt_cache_retention", "service_tier", "store"}
+)
+OF_MODEL = frozenset({"prompt_cache_retention", "reasoning", "temperature", "text", "top_p"})
+OF_TEMPLATE = OF_MODEL | {
+    "instructions",
+    "max_output_tokens",
+    "parallel_tool_calls",
+    "tool_choice",
+    "tools",
+    "truncation",
+}
+"""Members whose default the account, the model, or a prompt or an agent gives: compared where the request asks for them."""
+FREE = "…"
+"""Stands for a value that is not compared."""
+
+
+class Difference(NamedTuple):
+    """A place where the mock tells something else, and what each side has there."""
+
+    at: str
+    recorded: str
+    mock: str
+
+
+def free(request: Request, world: World, day: str) -> Collection[str] | None:
+    """The members of a response whose values are not compared; None for all of them, where a recording is too old."""
+    if day < SETTLED[request.dialect]:
+        return None
+    body = request.body
+    asked = {name for name, value in body.items() if isinstance(value, bool | int | float | str)} - {"service_tier"}
+    names = OF_ACCOUNT
+    if body.get("prompt") or agent_of(request):
+        names |= OF_TEMPLATE
+    elif known(str(body.get("model"))) is None:
+        names |= OF_MODEL
+    conversation = conversation_id(body)
+    if began_before(body, world) or (conversation and conversation not in world.conversations):
+        names |= {"tools"}
+    return names - asked
+
+
+def comparable(response: Json, free: Collection[str] | None) -> Json:
+    """A response with what is compared of it, and stand-ins for the rest."""
+    if free is None:
+        return dict.fromkeys(response, FREE)
+    ids = {item["id"]: f"item {index}" for index, item in enumerate(response.get("output") or ()) if item.get("id")}
+    made = {name: _value(name, value, free) for name, value in response.items()}
+    said: Json = named(made, {**ids, str(response.get("id")): "this response"})
+    return said
+
+
+def _value(name: str, value: Any, free: Collection[str]) -> Any:
+    if name in free:
+        return FREE
+    return kind(value) if name in ANEW else plain(value)
+
+
+def differences(recorded: Any, mock: Any, day: str, within: str = "", at: str = "") -> Iterator[Difference]:
+    """Every place where the mock's value is another; `day` is that of the recording, `within` names what holds it.
+
+    A member that came after that day may be missing in the recording. `day` is empty where that is not known.
+    """
+    if isinstance(recorded, dict) and isinstance(mock, dict):
+        holder = mock["type"] if isinstance(mock.get("type"), str) else within
+        for name in [*recorded, *(mock.keys() - recorded.keys())]:
+            place = f"{at}.{name}" if at else name
+            if name not in mock:
+                yield Difference(place, brief(recorded[name]), ABSENT)
+            elif name in recorded:
+                yield from differences(recorded[name], mock[name], day, name, place)
+            elif day >= SINCE.get(f"{holder}.{name}", ""):
+                yield Difference(place, ABSENT, brief(mock[name]))
+    elif isinstance(recorded, list) and isinstance(mock, list) and len(recorded) == len(mock):
+        for index, (one, other) in enumerate(zip(recorded, mock, strict=True)):
+            yield from differences(one, other, day, within, f"{at}[{index}]")
+    elif recorded != mock or isinstance(recorded, bool) != isinstance(mock, bool):
+        yield Difference(at, brief(recorded), brief(mock))
+
+
+def brief(value: Any) -> str:
+    """A value by its beginning."""
+    text = repr(value)
+    return text if len(text) <= 300 else f"{text[:300]}…"
+
+
+def named(value: Any, ids: Mapping[str, str]) -> Any:
+    """A value with every text that is an id replaced by the name it has in `ids`."""
+    if isinstance(value, str):
+        return ids.get(value, value)
+    if isinstance(value, list):
+        return [named(one, ids) for one in value]
+    return {name: named(one, ids) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+def kind(value: Any) -> str:
+    """What kind of value this is, in words."""
+    kinds = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "a text", list: "a list"}
+    return kinds.get(type(value), "an object")

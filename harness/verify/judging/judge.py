@@ -1,0 +1,249 @@
+"""One recorded exchange against the contract: is the request taken or refused as recorded, does the answer conform?
+
+What a recording cannot show makes a request `unverifiable`, never wrong: see `doubt`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import orjson
+
+import harness.endpoints  # noqa: F401  (registers every operation)
+from harness.api import multipart
+from harness.api.body import parse, typed
+from harness.api.dialects import OPENAI, ROOTS, address
+from harness.api.providers import place, root_of
+from harness.cassettes.format.recorded import Recorded
+from harness.contract import schema
+from harness.contract.check import Refusal, check, conform
+from harness.contract.rules.http.beta import BETA, OF_ASSISTANTS
+from harness.contract.unknown_members import drift
+from harness.core.exchange import NOTHING, Finding, Json, Request
+from harness.core.redact import hide, secrets_of
+from harness.endpoints.operation import Operation, find
+from harness.verify.judging.presume_files import suppose
+from harness.verify.judging.response_stream import listen
+from harness.verify.judging.run_stream import overhear
+from harness.verify.judging.unverifiable import of_recording, of_refusal
+from harness.verify.learn import remember
+from harness.world.world import World
+
+KEY = {"authorization": "Bearer sk-recorded", "openai-beta": BETA}
+"""Recordings are stripped of their keys; who may ask is never judged."""
+VERSION_2 = "2024-04-17"
+"""The day before which the Assistants API had another version only."""
+MEMBERS = ("message", "type", "param", "code")
+_MEDIA_TYPE = re.compile(r"\w+/\w")
+_BETA = re.compile(r".*assistants=v\d")
+_LISTED = re.compile(r"(Supported values are: ).*", re.DOTALL)
+
+
+class Verdict(NamedTuple):
+    """One judgement: `at` names its place in the report (`requests.refused`), `entry` says what, None only counts."""
+
+    at: str
+    entry: Json | None = None
+
+
+def judge(recorded: Recorded, world: World) -> Iterator[Verdict]:
+    """Every judgement of one exchange; `world` is what the exchanges of the same file before it have left behind."""
+    operation, request = request_of(recorded)
+    if operation is None:
+        yield Verdict("skipped", {"why": skipped(recorded)})
+        return
+    if operation.id in OF_ASSISTANTS and _is_version_1(recorded):
+        yield Verdict("skipped", {"why": "not judged: version 1 of the Assistants API"})
+        return
+    secrets = secrets_of(recorded.headers) | secrets_of(recorded.answer_headers)
+    for at, entry in _judged(recorded, world, operation, request):
+        yield Verdict(at, None if entry is None else hide({"id": recorded.id, **entry}, secrets))
+
+
+def expected(recorded: Recorded, world: World) -> Refusal | None:
+    """What the mock would refuse a request with whose answer is not known yet; None where it would not, or cannot tell."""
+    operation, request = request_of(recorded)
+    if operation is None or (operation.form and not request.body):
+        return None
+    refusal = check(request, world)
+    return None if refusal is None or of_refusal(refusal, recorded, request, world) else refusal
+
+
+def _is_version_1(recorded: Recorded) -> bool:
+    """Whether an exchange with the Assistants API was answered by its first version, which is gone."""
+    said = recorded.headers.get("openai-beta", "")
+    old = "assistants=v1" in said or ("assistants=" not in said and "" < recorded.date < VERSION_2)
+    return old and recorded.status < 300
+
+
+def skipped(recorded: Recorded) -> str:
+    """Why an exchange is not judged, in a few words."""
+    below = place(recorded.path)
+    if not recorded.provider and recorded.host:
+        return f"another service: {recorded.host}"
+    if below is None:
+        return "another service"
+    first, _, rest = below.lstrip("/").partition("/")
+    named = f"{first}/completions" if rest.startswith("completions") else first
+    return f"not judged: /{named}"
+
+
+def _judged(recorded: Recorded, world: World, operation: Operation, request: Request) -> Iterator[Verdict]:
+    taken = 200 <= recorded.status < 300
+    absent = "no_request" in recorded.flags or (operation.form and not request.body)
+    refusal = None if absent else check(request, world)
+    while taken and refusal and suppose(world, refusal):
+        refusal = check(request, world)
+    if absent:
+        yield Verdict("requests.absent")
+    elif taken:
+        yield from _accepted(recorded, world, request, refusal)
+    elif 400 <= recorded.status < 500:
+        yield from _refused(recorded, world, request, refusal)
+    if recorded.events is None:
+        yield from _answer(recorded, operation)
+    else:
+        yield from _streamed(recorded, world, request)
+    if taken and not absent and _is_well_formed(refusal):
+        remember(world, *_lasting(recorded, request), recorded.events)
+
+
+def _lasting(recorded: Recorded, request: Request) -> tuple[Request, Any]:
+    """The request and the object of its answer as they are remembered: a WebSocket goes on with what is not stored."""
+    answer = said(recorded)
+    if "socket" not in recorded.flags or not isinstance(answer, dict):
+        return request, answer
+    return request._replace(body={**request.body, "store": True}), {**answer, "store": True}
+
+
+def _is_well_formed(refusal: Refusal | None) -> bool:
+    """Whether a request keeps to the schema, whatever else is held against it."""
+    return refusal is None or (refusal.rule.check is not None and refusal.rule.area != "transport")
+
+
+def request_of(recorded: Recorded) -> tuple[Operation | None, Request]:
+    """The operation and the request as the mock would see it; no operation for what is not judged."""
+    below = place(recorded.path) if recorded.provider else None
+    operation, params, _ = find(recorded.method, below) if below else (None, NOTHING, False)
+    if operation is None or below is None:
+        return None, Request(recorded.method, recorded.path)
+    body, fault = recorded.request, None
+    if operation.body and recorded.raw is not None:
+        body, fault = parse(recorded.raw)
+    elif operation.body and body is None:
+        body = {}
+    elif operation.form:
+        body = multipart.parse(recorded.raw or b"", recorded.headers.get("content-type", ""))
+    asked = typed(recorded.query, schema.load(operation.query)) if operation.query else recorded.query
+    told = {"content-type": _MEDIA_TYPE, "openai-beta": _BETA}
+    shown = {name: recorded.headers.get(name, "") for name in told}
+    headers = KEY | {name: value for name, value in shown.items() if told[name].match(value)}
+    judged_by = None if fault else operation.body or operation.query
+    raw = recorded.raw or (orjson.dumps(body) if operation.body and not isinstance(body, dict) else b"")
+    return operation, Request(
+        recorded.method, below, headers, asked, body, raw, params, operation.id, judged_by, fault, *_spoken(recorded)
+    )
+
+
+def _spoken(recorded: Recorded) -> tuple[str, str]:
+    """The dialect of an exchange and the root of its path: the path tells the forms of Azure apart, unless it hides them."""
+    if recorded.provider == OPENAI:
+        return OPENAI, ROOTS[OPENAI]
+    dialect = address(recorded.path).dialect
+    if dialect == OPENAI:
+        return recorded.provider, ROOTS[recorded.provider]
+    return dialect, root_of(recorded.path) or ""
+
+
+def _accepted(recorded: Recorded, world: World, request: Request, refusal: Refusal | None) -> Iterator[Verdict]:
+    if refusal is None:
+        yield Verdict("requests.accepted")
+    elif why := of_refusal(refusal, recorded, request, world):
+        yield Verdict("requests.unverifiable", {"why": why})
+    else:
+        yield Verdict("requests.refused", {"rule": refusal.rule.id, "error": refusal.error.members()})
+
+
+def error_of(recorded: Recorded) -> Json:
+    """What a recording shows of the error that was answered: those of `MEMBERS` that it has."""
+    error = recorded.answer.get("error") if isinstance(recorded.answer, dict) else None
+    return {name: error[name] for name in MEMBERS if name in error} if isinstance(error, dict) else {}
+
+
+def _refused(recorded: Recorded, world: World, request: Request, refusal: Refusal | None) -> Iterator[Verdict]:
+    if not (shown := error_of(recorded)):
+        yield Verdict("refusals.unverifiable", {"why": "the answer is no error object"})
+        return
+    entry: Json = {"recorded": {"status": recorded.status, **shown}}
+    if refusal:
+        entry["mock"] = {"status": refusal.error.status, **refusal.error.members(), "rule": refusal.rule.id}
+    different = differing(entry["recorded"], entry["mock"]) if refusal else ["all"]
+    if not different:
+        yield Verdict("refusals.same")
+    elif different == ["list"]:
+        yield Verdict("refusals.same")
+        yield Verdict("refusals.drift", entry)
+    elif why := of_recording(shown, refusal, recorded, request, world):
+        yield Verdict("refusals.unverifiable", {"why": why, **entry})
+    else:
+        yield Verdict("refusals.different" if refusal else "refusals.missed", entry)
+
+
+def differing(recorded: Json, mock: Json) -> list[str]:
+    """The members of an error that differ; `list` when only the values differ that the message lists."""
+    names = [name for name in recorded if recorded[name] != mock.get(name)]
+    if names != ["message"]:
+        return names
+    alike = [_LISTED.sub(r"\1", str(each["message"])) for each in (recorded, mock)]
+    return ["list"] if alike[0] == alike[1] else names
+
+
+def _answer(recorded: Recorded, operation: Operation) -> Iterator[Verdict]:
+    answer = recorded.answer
+    if answer is None or not recorded.flags.isdisjoint(("unread-answer", "transcribed")):
+        return
+    failed = recorded.status >= 300 or (not recorded.status and isinstance(answer, dict) and "object" not in answer)
+    root = "Error" if failed else operation.answer
+    if root is None:
+        return
+    finding = conform(root, recorded.answer)
+    yield from _found("answers", [finding] if finding else [])
+    yield from (Verdict("answers.drift", _told(each)) for each in drift(root, recorded.answer))
+
+
+def _found(kind: str, findings: list[Finding]) -> Iterator[Verdict]:
+    yield from (Verdict(f"{kind}.findings", _told(each)) for each in findings)
+    if not findings:
+        yield Verdict(f"{kind}.conform")
+
+
+def _told(finding: Finding) -> Json:
+    return {"at": finding.at, "message": finding.message}
+
+
+def _streamed(recorded: Recorded, world: World, request: Request) -> Iterator[Verdict]:
+    if request.operation in OF_ASSISTANTS:
+        heard = overhear(recorded)
+    else:
+        stored = world.responses.get(request.params.get("response_id", ""))
+        heard = listen(recorded, stored.events if stored else None)
+    yield from (Verdict("streams.events") for _ in recorded.events or ())
+    yield from _found("streams", heard.findings)
+    yield from (Verdict("streams.drift", _told(each)) for each in heard.drift)
+
+
+def said(recorded: Recorded) -> Any:
+    """The object a recorded answer gave, from the last event of a stream that carries one."""
+    if recorded.events is None:
+        return recorded.answer
+    objects = (_object(event) for event in reversed(recorded.events) if isinstance(event, dict))
+    return next((found for found in objects if isinstance(found, dict)), None)
+
+
+def _object(event: Json) -> Any:
+    """The response or the run that an event carries."""
+    data = event.get("data")
+    run = isinstance(data, dict) and data.get("object") == "thread.run"
+    return data if run else event.get("response")

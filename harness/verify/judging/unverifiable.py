@@ -1,0 +1,165 @@
+"""What a recording cannot show: why a disagreement between it and the mock may be nobody's fault.
+
+Something was there before it began, ended unseen, was cut out of it, lies in the account behind the key, or has changed
+since. Each doubt is a few words; no doubt is an empty text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from string import Formatter
+from typing import Any
+
+from harness.api.dialects import OF_AZURE, agent_of
+from harness.api.transcript import conversation_id
+from harness.cassettes.format.recorded import Recorded
+from harness.contract.check import Refusal
+from harness.contract.rule import RULES, Rule
+from harness.contract.rules.http.beta import OF_ASSISTANTS
+from harness.contract.rules.http.cursors import ITEMS
+from harness.core.exchange import Json, Request
+from harness.server.socket_session import ENVELOPE
+from harness.verify.learn import PRESUMED
+from harness.verify.newer_enum_values import is_taken_now
+from harness.world.world import World
+
+BY_ACCOUNT = "it depends on the account"
+BEGAN_BEFORE = "it goes on with what the recording does not hold"
+ENDED_UNSEEN = "what ran in the background may have ended unseen"
+IS_CUT = "the recording is cut"
+OF_CONNECTION = "it is about the connection, not about the request"
+OF_AGENT = "an agent of Foundry stands behind it"
+OF_DEPLOYMENT = "a deployment's name does not tell its model"
+MORE_IN_AZURE = "Azure takes more than OpenAI"
+REWRITTEN = "the recording's ids were rewritten"
+TAKEN_NOW = "the API takes this value now"
+
+_PLACEHOLDER = re.compile(r"<[A-Z][A-Z0-9_]+>")
+
+IN_ACCOUNT = (401, 402, 403, 408, 409, 424, 429)
+"""Statuses whose reasons lie in the account, in time or in another server, not in the request."""
+ABILITIES = ("capability", "hosted", "tools", "text")
+"""Areas of rules about what a model can do, which neither the name of a deployment nor that of an agent tells."""
+LONG = ("limits", "media", "references")
+"""Areas of rules about long values, which recordings shorten."""
+PAIRED = ("pairing", "reasoning", "references")
+"""Areas of rules about items that belong together, one of which may be from before."""
+UNDER_WAY = ("lifecycle", "runs")
+"""Areas of rules about what runs while nobody looks."""
+UPLOADED = ("upload_incomplete", "upload_empty", "upload_not_a_form")
+"""Rules about the bytes of an upload, which recorders leave out."""
+VERSIONED = ("version_missing", "project_version_missing")
+"""Rules about a version in the query, which recorders leave out."""
+GONE = "previous_response_not_found"
+"""The code of the error that says that there is nothing to go on with."""
+NAMED = ("ids", "state")
+"""Areas of rules about ids, which recorders rewrite."""
+
+
+def of_refusal(refusal: Refusal, recorded: Recorded, request: Request, world: World) -> str:
+    """Why the mock's refusal of what the API took, or refused otherwise, may be due to the recording."""
+    rule, body = refusal.rule, _body(request)
+    if _asks_for_what_is_stored(rule) or (rule.area in PAIRED and began_before(body, world)):
+        return BEGAN_BEFORE
+    if rule.area in UNDER_WAY and _is_pending(request, world):
+        return ENDED_UNSEEN
+    if recorded.date and recorded.date < rule.since:
+        return f"the API refuses this since {rule.since}"
+    if rule.id in (*UPLOADED, *VERSIONED) or (rule.area in LONG and _is_cut(recorded)):
+        return IS_CUT
+    if not recorded.flags.isdisjoint(("sanitized", "inferred")) and rule.area in NAMED:
+        return REWRITTEN
+    if request.operation in OF_ASSISTANTS and request.dialect in OF_AZURE and rule.keyword:
+        return MORE_IN_AZURE
+    if rule.area in ABILITIES and request.dialect in OF_AZURE:
+        return OF_AGENT if agent_of(request) else OF_DEPLOYMENT
+    return ""
+
+
+def of_recording(error: Json, refusal: Refusal | None, recorded: Recorded, request: Request, world: World) -> str:
+    """Why the API's recorded error cannot be expected of the mock, which gave `refusal` or none."""
+    if recorded.status in IN_ACCOUNT:
+        return BY_ACCOUNT
+    if "socket" in recorded.flags and _is_of_connection(recorded.status, error):
+        return OF_CONNECTION
+    for rule in speakers(recorded.status, error):
+        if rule.area in ("access", "beta") or any(case.given for case in (*rule.rejects.values(), *rule.accepts)):
+            return BY_ACCOUNT
+        if rule.area in UNDER_WAY and _is_pending(request, world):
+            return ENDED_UNSEEN
+        if rule.until:
+            return f"the API said so until {rule.until}"
+        if rule.area in LONG and _is_cut(recorded):
+            return IS_CUT
+    if refusal:
+        return of_refusal(refusal, recorded, request, world)
+    if began_before(_body(request), world) or _lists_the_unknown(request, world):
+        return BEGAN_BEFORE
+    return TAKEN_NOW if is_taken_now(request, error) else ""
+
+
+def _is_of_connection(status: int, error: Mapping[str, Any]) -> bool:
+    """Whether an error is about what a WebSocket adds to a request, or remembers."""
+    added = error.get("param") in (*ENVELOPE, "stream_id") or error.get("code") == GONE
+    return added or any(rule.area == "websocket" for rule in speakers(status, error))
+
+
+def speakers(status: int, error: Mapping[str, Any]) -> Iterator[Rule]:
+    """The rules whose words a recorded error is in."""
+    for rule in RULES.values():
+        same_code = rule.error.code == error.get("code") or "{" in str(rule.error.code) or "code" not in error
+        if rule.error.status == status and same_code and _words(rule.id).fullmatch(str(error.get("message"))):
+            yield rule
+
+
+@cache
+def _words(id: str) -> re.Pattern[str]:
+    parts = Formatter().parse(RULES[id].error.message)
+    return re.compile("".join(re.escape(text) + (".*" if field is not None else "") for text, field, *_ in parts), re.S)
+
+
+def _asks_for_what_is_stored(rule: Rule) -> bool:
+    """Whether a rule says that something is not there: a recording that begins later does not show it."""
+    missing = rule.error.status == 404 and rule.area not in ("transport", "gateway")
+    return missing or rule.error.code == GONE
+
+
+def began_before(body: Json, world: World) -> bool:
+    """Whether what the request goes on with began before the recording, so that some of its items are unknown."""
+    conversation = world.conversations.get(conversation_id(body) or "")
+    previous = body.get("previous_response_id")
+    while isinstance(previous, str) and (stored := world.responses.get(previous)):
+        previous = stored.response.get("previous_response_id")
+    return bool(previous) or bool(conversation and conversation.object == PRESUMED)
+
+
+def _lists_the_unknown(request: Request, world: Any) -> bool:
+    """Whether a page is asked for of items without ids: only a list gives those of an input theirs."""
+    known = ITEMS.get(request.operation) if {"after", "before"} & request.query.keys() else None
+    return known is not None and None in known(request, world)
+
+
+def _is_pending(request: Request, world: World) -> bool:
+    thread = world.threads.get(request.params.get("thread_id", ""))
+    if thread and (run := thread.active):
+        return bool(run["status"] != "requires_action")
+    named = (request.params.get("response_id"), _body(request).get("previous_response_id"))
+    return any(isinstance(id, str) and id in world.pending for id in named)
+
+
+def _is_cut(recorded: Recorded) -> bool:
+    return "cut" in recorded.flags or _holds_placeholder(recorded.request)
+
+
+def _holds_placeholder(value: Any) -> bool:
+    """Whether a recorder wrote something like `<MASSIVE_TEXT>` in place of a text."""
+    if isinstance(value, str):
+        return _PLACEHOLDER.fullmatch(value) is not None
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(map(_holds_placeholder, inner))
+
+
+def _body(request: Request) -> Json:
+    return request.body if isinstance(request.body, dict) else {}

@@ -1,0 +1,97 @@
+"""A take as the exchanges that the contract judges: one over HTTP, over a WebSocket one for each response.
+
+There a `response.create` and what its lane said to it are an exchange with `POST /responses`. What was said unasked, to a
+warm-up or to steering, is one whose request is not known. Events about steering are not part of any response.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+
+from harness.api.upstream import Upstream
+from harness.cassettes.format.interaction import CLIENT, SERVER, Take
+from harness.cassettes.format.other_recorders import Entry
+from harness.cassettes.format.recorded import Recorded, recorded
+from harness.contract.rules.http.websocket import CREATED, STEERED
+from harness.core.exchange import Json
+from harness.server.socket_session import ENVELOPE, is_odd
+from harness.verify.judging.rerender import ASIDE
+from harness.verify.judging.websocket_pairs import Parley, Part, event_of, status_of, stream_id
+
+_CREATED = "response.created"
+"""The event with which a response begins."""
+
+
+def exchanges(take: Take, name: str, behind: Upstream) -> Iterator[Recorded]:
+    """The exchanges of a take, in order; `name` (`file#1`) says which it is, those of a WebSocket are `file#1.1` …"""
+    file, _, _ = name.rpartition("#")
+    numbers = (f"{name}.{number}" for number in range(1, 1 + len(take.frames))) if take.frames else (name,)
+    for id, entry in zip(numbers, entries(take), strict=False):
+        parts = urlsplit(entry.url)
+        url = parts._replace(path=behind.known(parts.path)).geturl()
+        extra = {"provider": behind.dialect, **entry.extra, "id": id}
+        yield recorded(entry._replace(url=url, extra=extra), file, 1)
+
+
+def entries(take: Take) -> Iterator[Entry]:
+    """The exchanges of a take as if recorders had written them down, in order; those of a WebSocket say `socket`."""
+    if not take.frames:
+        yield _entry(take, take.method, take.body, take.status, take.answer, cut=take.cut)
+        return
+    for part in _responses(take):
+        status, said = _answer(part.stream)
+        asked = orjson.dumps(over_http(part.event)) if part.asks else None
+        yield _entry(take, "POST", asked, status, said, cut=not part.is_settled, socket=True)
+
+
+def over_http(event: Json) -> Json:
+    """The request that a `response.create` carries, as HTTP would carry it."""
+    asked = {name: value for name, value in event.items() if name not in ENVELOPE}
+    return asked if is_odd(asked.get("stream")) else {**asked, "stream": True}
+
+
+def turns(take: Take) -> list[tuple[Part, list[Entry]]]:
+    """Each event of a client over a WebSocket and what followed it before the next one: as a part, as exchanges."""
+    starts = [place for place, (_, side, _) in enumerate(take.frames) if side == CLIENT]
+    spans = zip(starts, [*starts[1:], len(take.frames)], strict=True)
+    alone = [replace(take, frames=take.frames[start:end]) for start, end in spans]
+    return [(Parley(turn.frames).parts[0], list(entries(turn))) for turn in alone]
+
+
+def _entry(take: Take, method: str, asked: bytes | None, status: int, said: Any, **extra: bool) -> Entry:
+    more: dict[str, Any] = {**extra, "no_request": asked is None}
+    if take.origin:
+        more["origin"] = take.origin
+    headers = dict(take.headers), dict(take.answer_headers)
+    return Entry(method, take.uri, headers[0], asked, status, headers[1], said, extra=more)
+
+
+def _answer(events: list[Json]) -> tuple[int, Any]:
+    """The status and the body that HTTP would have given; the events of a stream."""
+    first = next((event for event in events if event.get("type") not in ASIDE), {})
+    if first.get("type") == "error" and isinstance(first.get("error"), dict):
+        return status_of(first), {"error": first["error"]}
+    return (200, events) if events else (0, None)
+
+
+def _responses(take: Take) -> list[Part]:
+    """The responses of a connection, in the order of their beginnings, each with what its lane said until it ended."""
+    begun: list[Part] = []
+    open_in: dict[str | None, Part] = {}
+    for _, side, text in take.frames:
+        event = event_of(text)
+        lane, kind = stream_id(event), str(event.get("type"))
+        if side == CLIENT and kind == CREATED:
+            open_in.pop(lane, None)
+        known, part = open_in.get(lane), Part(text, event) if side == CLIENT else Part()
+        if part.asks or (side == SERVER and kind == _CREATED and (known is None or known.is_settled)):
+            begun.append(part)
+            known = open_in[lane] = part
+        if side == SERVER and known and event and not known.is_settled and not kind.startswith(STEERED):
+            known.hear(event)
+    return begun

@@ -1,0 +1,46 @@
+"""What a World learns from an exchange somebody recorded: what the API stored, as far as its answers show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from harness.core.exchange import Json, Request
+from harness.verify.learn.conversations import LESSONS as CONVERSATIONS
+from harness.verify.learn.files import LESSONS as FILES
+from harness.verify.learn.registry import PRESUMED, Lesson
+from harness.verify.learn.responses import LESSONS as RESPONSES
+from harness.verify.learn.threads import LESSONS as THREADS
+from harness.world.world import World
+
+__all__ = ["KEPT", "LESSONS", "PRESUMED", "remember"]
+
+KEPT = 1000
+"""Responses, conversations and items a World remembers at least, the newest, so that a tape of any length can be read."""
+LESSONS: Mapping[str, Lesson] = {**RESPONSES, **CONVERSATIONS, **FILES, **THREADS}
+"""What each operation that stores something teaches."""
+
+
+def remember(world: World, request: Request, answer: Any, events: Sequence[Json] | None = None) -> None:
+    """Note in `world` what this answered request has stored or deleted.
+
+    `answer` is the object the API gave, `events` the stream that told it.
+    """
+    if lesson := LESSONS.get(request.operation):
+        lesson(world, request, answer if isinstance(answer, dict) else {}, events or ())
+        _forget(world)
+
+
+def _forget(world: World) -> None:
+    """Drop the oldest of what is remembered, once there is twice as much as is kept."""
+    for table in (world.responses, world.pending, world.conversations, world.assistants, world.threads):
+        _halve(table, KEPT)
+    for links in (world.items, world.reasoning_of, world.follower_of, world.uploads.files, world.uploads.stores):
+        _halve(links, 8 * KEPT)
+
+
+def _halve(table: dict[str, Any], kept: int) -> None:
+    if len(table) > 2 * kept:
+        for key in list(islice(table, len(table) - kept)):
+            del table[key]

@@ -1,0 +1,45 @@
+"""What a recording teaches of conversations and their items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from harness.answers.response import listed_input
+from harness.contract.check import given
+from harness.core.exchange import Json, Request
+from harness.verify.learn.registry import Lesson, typed_items
+from harness.world.world import Conversation, World
+
+
+def _made(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+    if isinstance(id := answer.get("id"), str):
+        items = listed_input({"input": given(request.body or {}).get("items") or []})
+        world.conversations[id] = Conversation(answer, items)
+
+
+def _deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+    world.conversations.pop(request.params["conversation_id"], None)
+
+
+def _items_added(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+    conversation, added = world.conversations.get(request.params["conversation_id"]), answer.get("data")
+    if conversation and isinstance(added, list):
+        items = typed_items(added)
+        conversation.items += items
+        world.items.update((item["id"], item) for item in items if "id" in item)
+
+
+def _item_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+    if conversation := world.conversations.get(request.params["conversation_id"]):
+        gone = request.params["item_id"]
+        conversation.items = [item for item in conversation.items if item.get("id") != gone]
+        world.items.pop(gone, None)
+
+
+LESSONS: Mapping[str, Lesson] = {
+    "POST /conversations": _made,
+    "DELETE /conversations/{conversation_id}": _deleted,
+    "POST /conversations/{conversation_id}/items": _items_added,
+    "DELETE /conversations/{conversation_id}/items/{item_id}": _item_deleted,
+}
+"""By operation."""

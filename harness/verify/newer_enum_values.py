@@ -1,0 +1,36 @@
+"""Values the API has come to take: a recorded refusal that listed fewer of them than the API takes now."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from harness.contract.check import check
+from harness.core.exchange import Request
+from harness.world.world import World
+
+_STEP = re.compile(r"(\w+)|\[(\d+)\]")
+_WORDS = re.compile(r"Invalid value: '(.*?)'\. Supported values are: ", re.DOTALL)
+_UNHEARD_OF = "unheard-of"
+
+
+def is_taken_now(request: Request, error: Mapping[str, Any]) -> bool:
+    """Whether an `Invalid value` recorded of this request names a place where other values are still refused."""
+    said, param = _WORDS.match(str(error.get("message"))), error.get("param")
+    if said is None or not isinstance(param, str):
+        return False
+    changed = _with(request.body, [name or int(index) for name, index in _STEP.findall(param)], said[1])
+    refusal = check(request._replace(body=changed), World("grown"))
+    return refusal is not None and refusal.error.message.startswith(f"Invalid value: '{_UNHEARD_OF}'.")
+
+
+def _with(value: Any, path: list[str | int], said: str) -> Any:
+    """A copy of a body with another value where `said` stands: at the path, or as the `type` of the object there."""
+    if value == said and not path:
+        return _UNHEARD_OF
+    if isinstance(value, Mapping) and (name := path[0] if path else "type") in value:
+        return {**value, name: _with(value[name], path[1:], said)}
+    if isinstance(value, list) and path and isinstance(path[0], int) and path[0] < len(value):
+        return [_with(one, path[1:], said) if index == path[0] else one for index, one in enumerate(value)]
+    return value

@@ -1,0 +1,181 @@
+"""Recordings of anyone, read: cassettes, HAR and lines of exchanges become `Recorded`, whatever wrote them.
+
+What a file is, its content says; its name only helps. Files are read, never run, and no message quotes what is in one.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol
+
+from harness.api.providers import place
+from harness.cassettes.format.other_recorders import Entry, answerer, entries, entry
+from harness.cassettes.format.recorded import Recorded, recorded
+from harness.cassettes.format.serializer import refuse_newer, sockets
+from harness.cassettes.format.untrusted_text import Malformed, NotATape, TapeError, decoded, documents, parsed
+from harness.cassettes.listing import printable_path, recording_suffix
+from harness.verify.judging import websocket_exchanges
+
+__all__ = ["NotATape", "Recorded", "TapeError", "numbered", "place", "read"]
+
+LARGEST = 1 << 30
+"""Bytes beyond which a file that has to be read at once is refused."""
+_TELLING = re.compile(
+    r"""(?:^|[\s{,])["']?(?:(?:http_?)?interactions|url_path|RequestUri)["']?\s*:|"(?:entries|request)"\s*:""", re.M
+)
+
+
+class Stream(Protocol):
+    """What is read from: a file, or what was compressed in it."""
+
+    def readline(self, size: int = -1, /) -> bytes:
+        """The next line, at most `size` bytes of it."""
+        ...
+
+    def read(self, size: int = -1, /) -> bytes:
+        """The next `size` bytes."""
+        ...
+
+
+def read(path: Path) -> Iterator[Recorded]:
+    """The exchanges of one file, in order; lines are read one by one, any other file at once.
+
+    NotATape when it holds no recording. TapeError when a part of it cannot be read: after all that can.
+    """
+    return (one for _, one in numbered(path))
+
+
+def numbered(path: Path) -> Iterator[tuple[int, Recorded]]:
+    """Like `read`, each exchange with the number of its record in the file, from 1; those of a WebSocket share one."""
+    name = printable_path(path)
+    with _blaming(name), _opened(path) as stream:
+        problem, more = None, 0
+        for number, found in enumerate(_entries(stream, path.name), 1):
+            if isinstance(found, Malformed):
+                problem, more = problem or found, more + bool(problem)
+            elif isinstance(found, Entry):
+                yield number, recorded(found, name, number)
+            else:
+                yield from ((number, recorded(one, name, number)) for one in _identified(found, f"{name}#{number}"))
+        if problem:
+            raise Malformed(f"{problem} (and {more} more like it)" if more else str(problem))
+
+
+def _identified(socket: Sequence[Entry], id: str) -> Iterator[Entry]:
+    for number, one in enumerate(socket, 1):
+        yield one._replace(extra={**one.extra, "id": f"{id}.{number}"})
+
+
+@contextmanager
+def _blaming(name: str) -> Iterator[None]:
+    """What is wrong with the file becomes a TapeError that names it."""
+    try:
+        yield
+    except Malformed as problem:
+        raise TapeError(f"{name}: {problem}. Record it again, or mend that place.") from problem
+    except _Foreign as problem:
+        raise NotATape(f"{name}: {problem}. Give a cassette, a HAR file or JSON lines of exchanges.") from problem
+    except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
+        raise TapeError(f"{name}: the compressed data breaks off or is damaged. Fetch the file again.") from problem
+    except OSError as problem:
+        raise TapeError(f"{name}: cannot be read: {problem.strerror}. Give the path of a recording.") from problem
+
+
+_Found = Entry | Sequence[Entry] | Malformed
+"""An exchange, those of a WebSocket, or what is wrong with one of them."""
+
+
+class _Foreign(Exception):
+    """Why a file is no recording."""
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Stream]:
+    with path.open("rb") as plain:
+        packed = plain.read(2) == b"\x1f\x8b"
+        plain.seek(0)
+        yield gzip.GzipFile(fileobj=plain) if packed else plain
+
+
+def _entries(stream: Stream, name: str) -> Iterator[_Found]:
+    """What is recorded in a file, in order."""
+    suffix, head, full = recording_suffix(name), list[bytes](), list[bytes]()
+    lines = iter(partial(stream.readline, LARGEST), b"")
+    size = 0
+    while len(full) < 2 and size < LARGEST and (line := next(lines, b"")):
+        head.append(line)
+        size += len(line)
+        full += [line] if line.strip() else []
+    first, second = (*full, b"", b"")[:2]
+    in_lines = suffix in (".jsonl", ".ndjson") and len(first.strip()) > 1
+    if in_lines or (second.lstrip().startswith(b"{") and _is_object(first)):
+        return _lines(chain(head, lines))
+    whole = b"".join((*head, stream.read(max(0, LARGEST + 1 - size))))
+    if len(whole) > LARGEST:
+        raise Malformed(f"it is larger than {LARGEST >> 20} MiB; only JSON lines may be")
+    return _whole(whole, suffix)
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(parsed(line.removeprefix(b"\xef\xbb\xbf")), dict)
+    except Malformed:
+        return False
+
+
+def _lines(lines: Iterable[bytes]) -> Iterator[_Found]:
+    known = False
+    for number, line in enumerate(lines, 1):
+        text = (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).strip()
+        if not text:
+            continue
+        try:
+            yield entry(parsed(text))
+        except Malformed as problem:
+            if not known and not _TELLING.search(text.decode("latin-1")):
+                raise _Foreign("its lines are no recorded exchanges") from problem
+            yield Malformed(f"line {number}: {problem}")
+        known = True
+
+
+def _whole(raw: bytes, suffix: str) -> Iterator[_Found]:
+    if not raw.strip():
+        raise _Foreign("it is empty")
+    known = False
+    try:
+        for document in _documents(decoded(raw), suffix):
+            if found := entries(document):
+                known = True
+                refuse_newer(document)
+                yield from found
+                yield from _sockets(document)
+    except Malformed as problem:
+        if not known and not _TELLING.search(raw.decode("latin-1")):
+            raise _Foreign("it is no recording, nor JSON or YAML") from problem
+        raise
+    if not known:
+        raise _Foreign("it holds no recorded exchanges")
+
+
+def _sockets(document: Any) -> Iterator[Sequence[Entry]]:
+    """The exchanges of each WebSocket in a cassette of our own."""
+    for take in sockets(document):
+        yield [one._replace(extra={**answerer(document), **one.extra}) for one in websocket_exchanges.entries(take)]
+
+
+def _documents(text: str, suffix: str) -> Iterator[Any]:
+    if text.lstrip()[:1] not in ("{", "["):
+        return documents(text)
+    try:
+        return iter([parsed(text.encode())])
+    except Malformed:
+        if suffix not in (".yaml", ".yml"):
+            raise
+        return documents(text)

@@ -1,0 +1,119 @@
+"""Recordings as trials of a report: their exchanges, and where they and the contract do not agree.
+
+What is judged in one process is told in another: the trials of a file are written to a spool of JSON lines.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import orjson
+
+from harness.cassettes.format.recorded import Recorded
+from harness.core.exchange import Json
+from harness.report.coverage import Hits, hits, united
+from harness.report.formats import CHECKOUT
+from harness.report.model import Found, Report, Trial, filled
+from harness.report.sanitize import safe
+from harness.verify.judging.judge import Verdict
+from harness.verify.judging.to_journal import recount
+from harness.verify.line_numbers import lines_of
+from harness.verify.output import told
+from harness.verify.run import FINDINGS
+from harness.world.world import World
+
+SAYS: Mapping[str, str] = {
+    "requests.refused": "The API took the request, the mock refuses it.",
+    "refusals.different": "The API and the mock refuse the request in different words.",
+    "refusals.missed": "The API refused the request, the mock takes it.",
+    "answers.findings": "The answer does not conform.",
+    "streams.findings": "The stream does not conform.",
+    "respelled.different": "The mock tells the stream in other events.",
+    "unreadable": "It was not judged.",
+}
+"""What each verdict that is a finding says."""
+AGAIN = "Record it again. What stays so is new in the API, and the contract is behind it; or the server is another."
+UNREADABLE = "Record it again, or mend that place."
+
+
+class Trials:
+    """Who looks on while one file is judged: a trial for each of its conversations, written to `spool` at the end."""
+
+    def __init__(self, recording: Path, spool: Path) -> None:
+        self._recording = recording
+        self._spool = spool
+        self._worlds: dict[str, World] = {}
+        self._found: dict[str, list[Found]] = {}
+        self._at: tuple[str, int, int | None] = (recording.as_posix(), 0, None)
+
+    def begin(self, number: int, one: Recorded, world: World) -> None:
+        """An exchange is about to be judged, that of this record in the file; `world` is what was there before it."""
+        journal = self._worlds.setdefault(one.file, World(one.file))
+        exchange = None
+        with suppress(Exception):  # a rule that fails on it is told by the judge
+            if exchanged := recount(one, world):
+                journal.note(*exchanged)
+                exchange = journal.seen
+        self._at = (one.file, number, exchange)
+
+    def note(self, verdict: Verdict) -> None:
+        """The exchange that was begun last, or the file, was judged so."""
+        if verdict.at not in FINDINGS or verdict.entry is None:
+            return
+        whole = self._recording.as_posix()
+        file, number, exchange = self._at if verdict.entry.get("file") != whole else (whole, 0, None)
+        found = replace(_found(verdict.at, verdict.entry), exchange=exchange, line=number)
+        self._found.setdefault(file, []).append(found)
+
+    def close(self) -> None:
+        """All was judged."""
+        lines = lines_of(self._recording) if self._found else []
+        with self._spool.open("wb") as out:
+            for file in dict.fromkeys((*self._worlds, *self._found)):
+                world = self._worlds.get(file) or World(file)
+                found = [replace(one, line=_line(lines, one.line)) for one in self._found.get(file, ())]
+                touched = {name: sorted(hit) for name, hit in hits(world.exchanges, world).items()}
+                told = {"trial": self._trial(file, world, found).json(), "hits": touched}
+                out.write(orjson.dumps(told) + b"\n")
+
+    def _trial(self, file: str, world: World, found: list[Found]) -> Trial:
+        place = from_root(self._recording)
+        name = place if file == self._recording.as_posix() else file
+        trial = filled(Trial(name, place, 1, "passed", 0.0), world, ())
+        every = [*trial.found, *(Found(**safe(asdict(one))) for one in found)]
+        every.sort(key=lambda one: one.exchange or 0)
+        return replace(trial, outcome="failed" if found else "passed", found=every)
+
+
+def report_of(spools: Iterable[Path]) -> Report:
+    """The report of what was written to spools."""
+    lines = [orjson.loads(line) for spool in spools for line in spool.read_bytes().splitlines()]
+    touched: Iterator[Hits] = ({name: frozenset(hit) for name, hit in one["hits"].items()} for one in lines)
+    return Report([Trial.of(one["trial"]) for one in lines], hit=united(touched))
+
+
+def from_root(file: Path) -> str:
+    """A file as code hosts name it: from the checkout, else from the working directory, if it is in there."""
+    whole = file.resolve()
+    roots = (Path(root).resolve() for root in (os.environ.get(CHECKOUT), ".") if root)
+    return next((whole.relative_to(root) for root in roots if whole.is_relative_to(root)), file).as_posix()
+
+
+def _line(lines: list[int], number: int) -> int:
+    return lines[number - 1] if 0 < number <= len(lines) else 0
+
+
+def _found(at: str, entry: Json) -> Found:
+    """What was found, with the words of both sides."""
+    if at == "unreadable":
+        return Found("unreadable", False, entry["message"], fix=UNREADABLE)
+    mock = entry.get("mock") or entry.get("error")
+    error = mock if isinstance(mock, dict) else {}
+    where = entry.get("at") or error.get("param")
+    rule = entry.get("rule") or error.get("rule") or at
+    message = "\n".join([SAYS[at], *([entry["message"]] if "message" in entry else told(entry))])
+    return Found("disagreement", False, message, rule, at=where if isinstance(where, str) else "", fix=AGAIN)

@@ -1,0 +1,227 @@
+"""Recordings judged, any number of them in constant memory: files in, counts and a spool of findings out.
+
+The exchanges of one file are one World, in order. Files are judged side by side (`jobs`), the tally keeps their order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from traceback import extract_tb
+from typing import Protocol
+
+import orjson
+
+from harness.cassettes.listing import files
+from harness.core.errors import HarnessError
+from harness.core.exchange import Json
+from harness.core.redact import hide
+from harness.verify.judging.judge import Verdict, judge
+from harness.verify.judging.rerender import respell
+from harness.verify.read_files import NotATape, Recorded, numbered
+from harness.world.world import World
+
+OPEN = 32
+"""Recordings of one file whose Worlds are kept at a time; only a stream of exchanges mixes more of them."""
+COUNTED = ("requests.unverifiable", "refusals.unverifiable", "skipped")
+"""Verdicts that are counted by their reason, not listed."""
+GATHERED = ("answers.drift", "streams.drift")
+"""Verdicts of which the same, whatever the index, is listed once, with `times`."""
+DISTINCT = 10_000
+"""Entries of them that are listed; more are counted only."""
+SEEN = ".seen"
+"""The suffix of the file that a witness is given."""
+_INDEX = re.compile(r"\[\d+\]")
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of recordings: how often each verdict was given, why some exchanges were not judged, where the rest is.
+
+    `spools` are files of JSON lines, `[verdict, entry]` each, in the order of the recordings. `respelled` says whether
+    streams were compared with what the mock makes of their answers.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    why: Counter[tuple[str, str]] = field(default_factory=Counter)
+    gathered: dict[tuple[str, str, str], Json] = field(default_factory=dict)
+    spools: list[Path] = field(default_factory=list)
+    respelled: bool = False
+
+    def gather(self, at: str, entry: Json) -> None:
+        """Note what may be said very often: the first entry of a kind, and how often there was one."""
+        key = (at, _INDEX.sub("[]", entry["at"]), entry["message"])
+        if known := self.gathered.get(key):
+            known["times"] += entry.get("times", 1)
+        elif len(self.gathered) < DISTINCT:
+            self.gathered[key] = {"times": 1, **entry}
+
+    def add(self, other: Tally) -> None:
+        """Take in what came of other recordings, which stand after these."""
+        self.counts += other.counts
+        self.why += other.why
+        self.spools += other.spools
+        for (at, *_), entry in other.gathered.items():
+            self.gather(at, entry)
+
+    def entries(self, at: str) -> Iterator[Json]:
+        """What was said under one verdict, in order."""
+        yield from (entry for (named, *_), entry in self.gathered.items() if named == at)
+        for spool in self.spools:
+            with spool.open("rb") as lines:
+                yield from (entry for named, entry in map(orjson.loads, lines) if named == at)
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing was found: what only informs (drift) and what cannot be known do not count."""
+        return not any(self.counts[at] for at in FINDINGS)
+
+
+FINDINGS = (
+    "requests.refused",
+    "refusals.different",
+    "refusals.missed",
+    "answers.findings",
+    "streams.findings",
+    "respelled.different",
+    "unreadable",
+)
+"""Verdicts that speak against the mock or the recording."""
+
+
+class Witness(Protocol):
+    """Who looks on while a file is judged."""
+
+    def begin(self, number: int, one: Recorded, world: World) -> None:
+        """An exchange is about to be judged, that of this record (from 1) in the file, on what was there before it."""
+
+    def note(self, verdict: Verdict) -> None:
+        """The exchange that was begun last, or the whole file, was judged so."""
+
+    def close(self) -> None:
+        """All was judged."""
+
+
+def verify(
+    paths: Sequence[Path],
+    folder: Path,
+    jobs: int = 1,
+    *,
+    respelled: bool = False,
+    witness: Callable[[Path, Path], Witness] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Tally:
+    """Judge every recording at `paths`, files or folders; `folder` is an empty one for the findings.
+
+    With `respelled` every recorded stream is also compared with what the mock makes of its answer (`respell`).
+    `witness` makes one for each recording and a file in `folder`, `<n>.seen`, in the process that judges it. `progress`
+    is told how many files of how many are judged.
+    TapeError when a path does not exist. A file that is no recording is counted, one that breaks off is listed.
+    """
+    tally = Tally(respelled=respelled)
+    named = {path for path in paths if path.is_file()}
+    recordings = list(dict.fromkeys(files(paths)))
+    spools = (folder / f"{number}.jsonl" for number in range(len(recordings)))
+    one_file = partial(_one_file, respelled=respelled, witness=witness)
+    judged_files = _side_by_side(one_file, recordings, spools, [file in named for file in recordings], jobs)
+    for number, each in enumerate(judged_files, 1):
+        tally.add(each)
+        if progress:
+            progress(number, len(recordings))
+    return tally
+
+
+def _side_by_side(
+    one_file: Callable[[Path, Path, bool], Tally],
+    recordings: Sequence[Path],
+    spools: Iterable[Path],
+    asked: Sequence[bool],
+    jobs: int,
+) -> Iterator[Tally]:
+    if jobs == 1 or len(recordings) < 2:
+        yield from map(one_file, recordings, spools, asked)
+        return
+    with ProcessPoolExecutor(min(jobs, len(recordings))) as pool:
+        yield from pool.map(one_file, recordings, spools, asked)
+
+
+def _one_file(
+    recording: Path, spool: Path, asked: bool, *, respelled: bool, witness: Callable[[Path, Path], Witness] | None
+) -> Tally:
+    seen = witness(recording, spool.with_suffix(SEEN)) if witness else None
+    tally = counted(_verdicts(recording, asked, respelled, seen), spool)
+    if seen:
+        seen.close()
+    return tally
+
+
+def counted(verdicts: Iterable[Verdict], spool: Path) -> Tally:
+    """What came of these verdicts; `spool` is the file to write to, which is gone again when it stays empty."""
+    tally = Tally()
+    with spool.open("wb") as lines:
+        for at, entry in verdicts:
+            tally.counts[at] += 1
+            if entry is None:
+                continue
+            if at in COUNTED:
+                tally.why[at, entry["why"]] += 1
+            elif at in GATHERED:
+                tally.gather(at, entry)
+            else:
+                lines.write(orjson.dumps([at, entry]) + b"\n")
+    if spool.stat().st_size:
+        tally.spools.append(spool)
+    else:
+        spool.unlink()
+    return tally
+
+
+def _verdicts(recording: Path, asked: bool, respelled: bool, seen: Witness | None) -> Iterator[Verdict]:
+    for verdict in _on_each(recording, asked, respelled, seen):
+        if seen:
+            seen.note(verdict)
+        yield verdict
+
+
+def _on_each(recording: Path, asked: bool, respelled: bool, seen: Witness | None) -> Iterator[Verdict]:
+    worlds: OrderedDict[str, World] = OrderedDict()
+    try:
+        for number, recorded in numbered(recording):
+            world = _world(worlds, recorded.file)
+            if seen:
+                seen.begin(number, recorded, world)
+            yield Verdict("exchanges")
+            yield from judged(recorded, world, respelled)
+    except NotATape as problem:
+        yield Verdict("unreadable", _unreadable(recording, problem)) if asked else Verdict("others")
+    except HarnessError as problem:
+        yield Verdict("unreadable", _unreadable(recording, problem))
+
+
+def judged(recorded: Recorded, world: World, respelled: bool = False) -> Iterator[Verdict]:
+    """The verdicts of one exchange; should a rule fail on it, that is told, and the next exchange is judged."""
+    for judges in (respell, judge) if respelled else (judge,):  # to judge an exchange is to remember it
+        try:
+            yield from judges(recorded, world)
+        except Exception as problem:
+            *_, last = extract_tb(problem.__traceback__)
+            said = f"the harness failed on {recorded.id}: {last.name} raised {type(problem).__name__}; please report it"
+            yield Verdict("unreadable", {"file": recorded.id, "message": hide(said)})
+
+
+def _unreadable(recording: Path, problem: HarnessError) -> Json:
+    return {"file": recording.as_posix(), "message": hide(str(problem))}
+
+
+def _world(worlds: OrderedDict[str, World], file: str) -> World:
+    """The World of the exchanges of one file; that of the file not heard of for longest is given up."""
+    world = worlds.pop(file, None) or World(file)
+    worlds[file] = world
+    if len(worlds) > OPEN:
+        worlds.popitem(last=False)
+    return world

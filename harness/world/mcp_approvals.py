@@ -1,0 +1,179 @@
+"""What the model says to a request that has scripted MCP servers: a script only says which tool it calls.
+
+Recorded: the tools are listed once in a chain, those that the request allows; a call that needs leave ends the response
+with a request for it, beside other calls; an approved call comes first in the next output, a denied one is not made
+(langchain-ai/langchain test_mcp_builtin, vercel/ai mcp-tool-approval, openai/openai-dotnet MCPTool…, 2025-09 to 2026-08).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from harness.analysis.approval_ledger import CALL, REQUEST, RESPONSE
+from harness.api.tools import declared
+from harness.api.transcript import CALLS
+from harness.core.delivery import Fault
+from harness.core.errors import ScriptError
+from harness.core.exchange import Json
+from harness.ending import Line
+from harness.items import mcp_approval_request, mcp_list_tools
+from harness.items.kind import Item
+from harness.world.mcp_server import Server, needs_leave
+
+LISTING = "mcp_list_tools"
+ROUNDS = 100
+"""Turns that one response takes at most: each but the last ends with a call that is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A call that will be made, but not yet: none is made for a request that no turn answers."""
+
+    server: Server
+    name: str
+    arguments: str
+    approval_request_id: str | None = None
+
+    def made(self) -> Item:
+        """The call, made now."""
+        return self.server.call(self.name, self.arguments, self.approval_request_id)
+
+
+Step = Line | Due
+Ask = Callable[[], Sequence[Line]]
+"""Takes the next turn of the script."""
+Offers = Mapping[str, Json]
+"""The `mcp` tools of a request whose servers are scripted, by label."""
+
+
+class Turn(NamedTuple):
+    """What the model says to one request, and what it will say once the calls in it are approved (`held`)."""
+
+    lines: Sequence[Line]
+    held: Sequence[Line] = ()
+
+
+class Waiting(NamedTuple):
+    """What the model says once all these approval requests are approved."""
+
+    ids: frozenset[str]
+    lines: Sequence[Line]
+
+
+class Servers:
+    """The scripted MCP servers of one key, by label, and what the model says when it gets the leave it asked for."""
+
+    def __init__(self) -> None:
+        self._servers: dict[str, Server] = {}
+        self._waiting: list[Waiting] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._servers)
+
+    def add(self, server: Server) -> None:
+        """Serve one more; a label that is known is served anew."""
+        self._servers[server.label] = server
+
+    def turn(self, body: Json, read: Sequence[Json], ask: Ask) -> Turn:
+        """What the model says to a request whose transcript is `read`: tools listed, calls that were approved, its words.
+
+        What was held for an approval is said then, else the next turn; a model that is not asked says and calls nothing.
+        """
+        offers = {tool["server_label"]: tool for tool in declared(body) if self._serves(tool)}
+        granted = {request["id"]: request for request in _granted(read) if request["server_label"] in self._servers}
+        words = next((waiting.lines for waiting in self._waiting if waiting.ids <= granted.keys()), None) or ask()
+        if not words:
+            return Turn(())
+        said, held = self._decided(words, offers, ask)
+        own = [step for step in said if isinstance(step, Item)]
+        made = {item.members["approval_request_id"] for item in own if item.type == CALL}
+        approved = [self._approved(request) for id, request in granted.items() if id not in made]
+        steps = [*self._listings(offers, read, own), *approved, *said]
+        return Turn([step.made() if isinstance(step, Due) else step for step in steps], held)
+
+    def wait(self, output: Sequence[Json], held: Sequence[Line]) -> None:
+        """Keep what the model says once the requests in an output are approved."""
+        ids = frozenset(item["id"] for item in output if item["type"] == REQUEST)
+        self._waiting.append(Waiting(ids, held))
+
+    def _serves(self, tool: Json) -> bool:
+        return tool.get("type") == "mcp" and tool.get("server_label") in self._servers
+
+    def _listings(self, offers: Offers, read: Sequence[Json], said: Sequence[Item]) -> Iterator[Item]:
+        listed = {item.get("server_label") for item in read if item.get("type") == LISTING}
+        listed |= {item.members["server_label"] for item in said if item.type == LISTING}
+        for label, offer in offers.items():
+            if label not in listed:
+                yield mcp_list_tools(label, self._servers[label].allowed(offer))
+
+    def _approved(self, request: Json) -> Due:
+        return Due(self._servers[request["server_label"]], request["name"], request["arguments"], request["id"])
+
+    def _decided(self, words: Sequence[Line], offers: Offers, ask: Ask) -> tuple[list[Step], Sequence[Line]]:
+        """The words with each scripted call decided, and those that wait for leave.
+
+        After a call that is made the model goes on in the same response, with the next turn.
+        """
+        said: list[Step] = []
+        for _ in range(ROUNDS):
+            held = self._round(said, words, offers)
+            last = next(step for step in reversed(said) if not _is_fault(step))
+            if not isinstance(last, Due) or any(map(_stops, said)):
+                return sorted(said, key=_is_fault), held
+            words = ask()
+        raise ScriptError(f"{ROUNDS} turns in a row end with a call of an MCP server. Let one end with a message.")
+
+    def _round(self, said: list[Step], words: Sequence[Line], offers: Offers) -> Sequence[Line]:
+        """Add one turn to what is said; the rest of it, once it asks for leave and the calls beside that are there."""
+        for place, line in enumerate(words):
+            if any(isinstance(step, Item) and step.type == REQUEST for step in said) and not _calls(line):
+                said += filter(_is_fault, words[place:])
+                return [rest for rest in words[place:] if not _is_fault(rest)]
+            said.append(self._call(line, offers) if isinstance(line, Item) and self._is_open(line) else line)
+        return ()
+
+    def _is_open(self, item: Item) -> bool:
+        """Whether a script leaves it to the server what comes of a call."""
+        said = item.members
+        if item.type != CALL or said["server_label"] not in self._servers:
+            return False
+        return said["output"] is None and not said["error"] and not said["approval_request_id"]
+
+    def _call(self, item: Item, offers: Offers) -> Item | Due:
+        label, name, arguments = (item.members[member] for member in ("server_label", "name", "arguments"))
+        if label not in offers:
+            raise ScriptError(
+                f"mcp_call({label!r}, {name!r}): the request has no such server, so the model cannot call it. Declare it "
+                f'in its tools: {{"type": "mcp", "server_label": "{label}", "server_url": "…"}}.'
+            )
+        server, offer = self._servers[label], offers[label]
+        if needs_leave(server.tool(name, offer), offer):
+            return mcp_approval_request(label, name, arguments)
+        return Due(server, name, arguments)
+
+
+def _calls(line: Line) -> bool:
+    return isinstance(line, Item) and line.type.endswith("_call")
+
+
+def _is_fault(step: Step) -> bool:
+    """Whether it goes wrong with the response at hand, whatever else of its turn is held back."""
+    return isinstance(step, Fault)
+
+
+def _stops(step: Step) -> bool:
+    """Whether a response ends here, for the client to act."""
+    if not isinstance(step, Item):
+        return False
+    return step.type == REQUEST or (step.type in CALLS and step.members.get("execution") != "server")
+
+
+def _granted(read: Sequence[Json]) -> Iterator[Json]:
+    """The requests that the client has approved and that have not led to a call yet."""
+    answers = {item["approval_request_id"]: item["approve"] for item in read if item.get("type") == RESPONSE}
+    made = {item.get("approval_request_id") for item in read if item.get("type") == CALL}
+    for item in read if answers else ():
+        if item.get("type") == REQUEST and answers.get(item["id"]) and item["id"] not in made:
+            yield item

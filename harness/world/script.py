@@ -1,0 +1,269 @@
+"""What the model says next: turns, routes that choose among them, and the loud answer to a request no turn fits.
+
+A turn is an item, a list of items with or without an ending (`harness.ending`), a function of the request that returns
+one of these, or a generator function whose yields are turns. Routes are tried in the order they were added, the
+unconditional script last; a spent route steps aside.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from re import Pattern
+from types import GeneratorType
+from typing import Any, TypeGuard
+
+from harness.answers.response import departure
+from harness.api.transcript import input_items
+from harness.core.delivery import Fault
+from harness.core.errors import HarnessError, NoTurn, ScriptError
+from harness.core.exchange import Json, Request
+from harness.ending import DONE, Ending, Line
+from harness.faults import Refusal, Refused
+from harness.items.kind import Item
+
+Turn = Line | Sequence[Line] | Callable[[Request], Any] | Iterator[Any]
+Matcher = str | Pattern[str] | Callable[[Any], bool] | Sequence[str]
+
+KNOWN = 1000
+"""Items a route remembers as judged; a function of the request may make a new one each time."""
+CONDITIONS = ("instructions", "tools", "model", "input", "agent")
+
+
+def said(request: Request, what: str) -> Any:
+    """What a request says under one of the conditions: text for most, a list of names for `tools`."""
+    body: Json = request.body if isinstance(request.body, dict) else {}
+    if what == "tools":
+        return [tool.get("name") or tool.get("server_label") or tool.get("type") for tool in body.get("tools") or []]
+    if what == "instructions":
+        leading = [_text(item) for item in input_items(body) if item.get("role") in ("system", "developer")]
+        return "\n".join(filter(None, [body.get("instructions"), *leading]))
+    if what == "input":
+        return _last_text(input_items(body))
+    if what == "agent":
+        agent = body.get("agent_reference") or body.get("agent") or {}
+        return agent.get("name") or (body.get("metadata") or {}).get("agent") or ""
+    return body.get(what) or ""
+
+
+def _text(item: Json) -> str:
+    content = item.get("content", item.get("output", ""))
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.get("text", "") for part in content if isinstance(part, dict)) if content else ""
+
+
+def _last_text(items: Sequence[Json]) -> str:
+    """The text of the last message or tool output."""
+    return next((text for item in reversed(items) if (text := _text(item))), "")
+
+
+@dataclass(slots=True)
+class Route:
+    """A condition and the turns it leads to, taken one a request."""
+
+    conditions: dict[str, Matcher]
+    turns: deque[Turn] = field(default_factory=deque)
+    taken: int = 0
+    known: dict[int, Item] = field(default_factory=dict)
+
+    def script(self, *turns: Turn) -> Route:
+        """Add turns; what is none of the forms of a turn is a ScriptError here, not in the middle of a test."""
+        for turn in turns:
+            _valid(turn, self)
+        self.turns.extend(turns)
+        return self
+
+    def misses(self, request: Request) -> list[tuple[str, Matcher, Any]]:
+        """The conditions that this request does not meet: name, wanted, said."""
+        if not self.conditions:
+            return []
+        found = ((name, wanted, said(request, name)) for name, wanted in self.conditions.items())
+        return [(name, wanted, actual) for name, wanted, actual in found if not fits(name, wanted, actual)]
+
+    def next(self, request: Request) -> list[Line]:
+        """The lines of the next turn; a generator gives its next yield, and none when it returns: then it is done."""
+        turn = self.turns[0]
+        if callable(turn) and inspect.isgeneratorfunction(turn):
+            turn = self.turns[0] = turn(request)
+        if isinstance(turn, Iterator):
+            if (said := self._asked(_resume, turn, request)) is _DONE:
+                self.turns.popleft()
+                return []
+        else:
+            self.turns.popleft()
+            said = self._asked(turn, request) if callable(turn) else turn
+        self.taken += 1
+        lines = lines_of(said, self)
+        if isinstance(lines[0], Refusal):
+            raise Refused(lines[0])
+        return lines
+
+    def _asked(self, ask: Callable[..., Any], *args: Any) -> Any:
+        """What a function or generator of the user says; what it raises becomes a ScriptError, so that the test fails."""
+        try:
+            return ask(*args)
+        except HarnessError:
+            raise
+        except Exception as problem:
+            raise ScriptError(f"{self}: a turn raised {type(problem).__name__}: {problem}") from problem
+
+    def __str__(self) -> str:
+        named = ", ".join(f"{name}={wanted!r}" for name, wanted in self.conditions.items())
+        return f"when({named})" if named else "script"
+
+
+_DONE = object()
+
+
+def _resume(turn: Iterator[Any], request: Request) -> Any:
+    try:
+        return turn.send(request) if _is_started(turn) else next(turn)
+    except StopIteration:
+        return _DONE
+
+
+def _is_started(turn: Iterator[Any]) -> TypeGuard[GeneratorType[Any, Any, Any]]:
+    return isinstance(turn, GeneratorType) and turn.gi_suspended
+
+
+def _valid(turn: Any, route: Route) -> None:
+    if not isinstance(turn, Iterator) and not callable(turn):
+        lines_of(turn, route)
+
+
+def lines_of(turn: Any, route: Route) -> list[Line]:
+    """A turn as its lines: items, then an ending if it has one; anything else is a ScriptError that says what is allowed."""
+    lines = list(turn) if isinstance(turn, list | tuple) else [turn]
+    if isinstance(lines[-1] if lines else None, Fault):
+        return _faulty(lines, route)
+    ended = isinstance(lines[-1] if lines else None, Ending)
+    items = lines[:-1] if ended else lines
+    if not items and not (ended and lines[-1].status != DONE.status):
+        raise ScriptError(f"{route}: {turn!r} is an empty turn. Give at least one item: a model always says something.")
+    for item in items:
+        if not isinstance(item, Item):
+            raise ScriptError(f"{route}: {item!r} {_NOT_LAST if isinstance(item, Ending) else _NO_TURN}")
+        if route.known.get(id(item)) is not item:
+            _judge(item, route)
+    return lines
+
+
+def _faulty(lines: list[Line], route: Route) -> list[Line]:
+    """A turn that ends with faults: a refusal stands alone, all others follow what is said."""
+    if isinstance(lines[0], Refusal) and len(lines) == 1:
+        return lines
+    said = [line for line in lines if not isinstance(line, Fault)]
+    faults = lines[len(said) :]
+    if refusal := next((line for line in lines if isinstance(line, Refusal)), None):
+        raise ScriptError(f"{route}: {refusal!r} is an answer by itself. Make it a turn of its own.")
+    if not all(isinstance(line, Fault) for line in faults):
+        raise ScriptError(
+            f"{route}: a fault is followed by what is said. Give it last: cut([reasoning('…'), …], after=4)."
+        )
+    return [*lines_of(said, route), *faults]
+
+
+_NOT_LAST = "is not the last line of its turn. Give it last: [message('Once'), incomplete()]."
+_NO_TURN = (
+    "is not a turn. Give an item (message('hi'), function_call('f', {})), a list of items, a function of the request "
+    "that returns one of these, or a generator function that yields them."
+)
+
+
+def _judge(item: Item, route: Route) -> None:
+    """What leaves the mock passes the schemas of the API: an item is judged once, when it is first scripted."""
+    if finding := departure(item):
+        raise ScriptError(f"{route}: {item.type} is not what the API could say: {finding.message} (at {finding.at})")
+    if len(route.known) >= KNOWN:
+        route.known.clear()
+    route.known[id(item)] = item
+
+
+def fits(name: str, wanted: Matcher, actual: Any) -> bool:
+    """Whether what a request says meets a condition.
+
+    A string is looked for without regard to case (`model`: a shell pattern), a compiled pattern is searched for, a
+    function decides by itself; for `tools` every wanted name must be declared, a pattern must match one.
+    """
+    if callable(wanted):
+        return bool(wanted(actual))
+    if isinstance(wanted, Pattern):
+        return any(wanted.search(text) for text in ([actual] if isinstance(actual, str) else actual))
+    if name == "tools":
+        return set([wanted] if isinstance(wanted, str) else wanted) <= set(actual)
+    if name == "model":
+        return fnmatchcase(actual, str(wanted))
+    return str(wanted).casefold() in actual.casefold()
+
+
+@dataclass(slots=True)
+class Script:
+    """The routes of one World; `fallback` answers when nothing was scripted at all."""
+
+    fallback: Callable[[Request], Sequence[Line]] | None = None
+    routes: list[Route] = field(default_factory=list)
+    default: Route | None = None
+
+    def when(self, conditions: dict[str, Matcher]) -> Route:
+        """A new route for requests that meet all conditions."""
+        unknown = set(conditions) - set(CONDITIONS)
+        if unknown:
+            raise ScriptError(f"when({', '.join(sorted(unknown))}=…): a route can look at {', '.join(CONDITIONS)}.")
+        self.routes.append(Route(conditions))
+        return self.routes[-1]
+
+    def add(self, turns: Sequence[Turn]) -> Route:
+        """More turns for requests that no other route answers."""
+        self.default = (self.default or Route({})).script(*turns)
+        return self.default
+
+    @property
+    def all_routes(self) -> list[Route]:
+        """The routes in the order they are tried."""
+        return [*self.routes, *([self.default] if self.default else [])]
+
+    @property
+    def unused(self) -> list[tuple[Route, Turn]]:
+        """Turns that no request has taken, with their routes."""
+        return [(route, turn) for route in self.all_routes for turn in route.turns if not _started_turn(turn)]
+
+    @property
+    def hints(self) -> list[str]:
+        """The texts that routes look for in instructions: as a rule they name an agent."""
+        return [wanted for route in self.routes if isinstance(wanted := route.conditions.get("instructions"), str)]
+
+    def next(self, request: Request) -> list[Line]:
+        """The turn that answers a request; NoTurn says why none does, with the closest route and a field diff."""
+        routes = self.all_routes
+        for route in routes:
+            while route.turns and not route.misses(request):
+                if items := route.next(request):
+                    return items
+        if self.fallback and not routes:
+            return list(self.fallback(request))
+        raise NoTurn(self.explain(request))
+
+    def explain(self, request: Request) -> str:
+        """Why no turn answers this request: the closest route, what it wanted and what was said, and how to fix it."""
+        waiting = [route for route in self.all_routes if route.turns]
+        if not waiting:
+            spent = ", ".join(f"{route} ({route.taken} taken)" for route in self.all_routes) or "nothing was scripted"
+            return f"No turn is left for this request: {spent}. Add one: mock.script(message('…'))."
+        closest = min(waiting, key=lambda route: len(route.misses(request)))
+        lines = [f"No turn answers this request. The closest is {closest}, {len(closest.turns)} turn(s) left:"]
+        for name, wanted, actual in closest.misses(request):
+            lines += [f"  - {name} wanted: {wanted!r}", f"  + {name} was:    {_brief(actual)}"]
+        return "\n".join([*lines, "Loosen that condition, or add a turn that answers every request: mock.script(…)."])
+
+
+def _started_turn(turn: Turn) -> bool:
+    return isinstance(turn, Iterator) and _is_started(turn)
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:197]}..."

@@ -1,0 +1,76 @@
+"""Script files: what `harness serve --script FILE` makes every World say and be.
+
+A Python file defines `script` (a turn, a list of turns, or a function that answers every request), `routes =
+[({"instructions": "planner"}, [turns…])]`, or `setup(mock)`, which does to every new World what a test does to `mock`.
+A YAML file says the same with the builders' names:
+
+    script:
+      - message: "Hello."
+      - function_call: {name: get_weather, arguments: {city: Paris}}
+      - [{reasoning: "…"}, {message: "…"}]
+      - [{message: "Once upon"}, {incomplete: max_output_tokens}]
+      - [{message: "Once upon"}, {cut: {after: 4}}]
+    when:
+      - instructions: planner
+        script: [{message: "Ask ops."}]
+    repeat: true
+    organization: {models: [gpt-4.1]}
+
+Every mistake is a ScriptError that begins with `file:line:`; `harness.world.scripting.document` and
+`harness.world.scripting.settings` say what there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.core.errors import ScriptError
+from harness.core.exchange import Request
+from harness.world.script import Script
+from harness.world.scripting.python_file import Answers, PythonScript, read_python
+from harness.world.scripting.yaml_file import YamlScript, read_yaml
+from harness.world.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptFile:
+    """A script file that was read, and found good for a World."""
+
+    script: PythonScript | YamlScript
+
+    def apply(self, world: World) -> None:
+        """Script a World with all of it; if it is not good for this one, each request to its model is told why."""
+        try:
+            self.script.apply(world)
+        except ScriptError as problem:
+            world.turns = Script()
+            Answers({}, _raising(problem)).add_to(world)
+
+
+def load(path: Path) -> ScriptFile:
+    """Read a `.py`, `.yaml` or `.yml` file and try it; what cannot be used is a ScriptError with file and line."""
+    readers: dict[str, Callable[[Path, str], PythonScript | YamlScript]] = {
+        ".py": read_python,
+        ".yaml": read_yaml,
+        ".yml": read_yaml,
+    }
+    if path.suffix not in readers:
+        raise ScriptError(f"{path}: not a script. The name of a script file ends in {', '.join(readers)}.")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        why = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8"
+        raise ScriptError(f"{path}: cannot be read: {why}. Give the path of a script file.") from problem
+    script = readers[path.suffix](path, text)
+    script.apply(World("trial"))
+    return ScriptFile(script)
+
+
+def _raising(problem: ScriptError) -> Callable[[Request], Any]:
+    def model(_: Request) -> Any:
+        raise problem
+
+    return model

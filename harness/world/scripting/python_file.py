@@ -1,0 +1,192 @@
+"""Script files in Python: `script`, `routes` and `setup(mock)`, which gets every new World and may do to it what a test may.
+
+What such a file raises, now or later, is told with its file and line.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from harness.core.errors import HarnessError, ScriptError
+from harness.core.exchange import Request
+from harness.world.script import CONDITIONS, Matcher, Route, Turn
+from harness.world.scripting.document import route_of
+from harness.world.scripting.validation import nearest
+from harness.world.world import World
+
+Model = Callable[[Request], Any]
+"""A function that answers every request with a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What one route of a file says: turns, or a function; without `conditions` it answers any request."""
+
+    conditions: Mapping[str, Matcher]
+    said: list[Turn] | Model
+
+    def add_to(self, world: World) -> None:
+        """Script a World with it."""
+        route = route_of(world, self.conditions)
+        route.script(*(self.said if isinstance(self.said, list) else [_always(self.said, route)]))
+
+
+@dataclass(frozen=True, slots=True)
+class PythonScript:
+    """A Python file that was run: its `setup`, and its routes, the conditional ones first."""
+
+    path: Path
+    setup: Callable[[World], Any] | None
+    parts: tuple[Answers, ...]
+
+    def apply(self, world: World) -> None:
+        """Script a World with all of it."""
+        if self.setup:
+            with _blaming(self.path):
+                self.setup(world)
+        for part in self.parts:
+            part.add_to(world)
+
+
+def read_python(path: Path, text: str) -> PythonScript:
+    """Run a file and take what it defines; what cannot be used is a ScriptError with its line."""
+    module = ModuleType(f"harness_script_{path.stem}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module
+    try:
+        code = compile(text, str(path), "exec")
+    except (SyntaxError, ValueError) as problem:
+        raise ScriptError(f"{path}:{getattr(problem, 'lineno', 1)}: {getattr(problem, 'msg', problem)}.") from problem
+    with _blaming(path):
+        exec(code, module.__dict__)
+    return _assembled(path, ast.parse(text), module)
+
+
+def _always(model: Model, route: Route) -> Model:
+    """A turn that is never spent: the function answers request after request, also after it has failed once."""
+
+    def always(request: Request) -> Generator[Any, Request, None]:
+        try:
+            while True:
+                request = yield model(request)
+        except ScriptError:
+            route.script(always)
+            raise
+
+    return always
+
+
+@contextmanager
+def _blaming(path: Path) -> Iterator[None]:
+    """What the file's own code raises becomes a ScriptError with the last line of the file that it came through."""
+    try:
+        yield
+    except Exception as problem:
+        frames = traceback.extract_tb(problem.__traceback__)
+        line = next((frame.lineno for frame in reversed(frames) if frame.filename == str(path)), 1)
+        said = str(problem) if isinstance(problem, HarnessError) else f"{type(problem).__name__}: {problem}"
+        raise ScriptError(f"{path}:{line}: {said}") from problem
+
+
+def _assembled(path: Path, tree: ast.Module, module: ModuleType) -> PythonScript:
+    script, routes, setup = (getattr(module, name, None) for name in ("script", "routes", "setup"))
+    if script is None and not routes and setup is None:
+        raise ScriptError(
+            f"{path}:1: nothing is scripted. Define `script = [message('…')]`, `routes = […]` or `def setup(mock):`."
+        )
+    at = f"{path}:{_line(tree, 'routes')}: routes"
+    if not isinstance(routes or [], list | tuple):
+        raise ScriptError(f"{at} is {routes!r}. Give a list of ({{condition: text}}, [turns]).")
+    parts = [_route(f"{at}[{index}]", route, path) for index, route in enumerate(routes or [])]
+    if script is not None:
+        parts.append(Answers({}, _said(f"{path}:{_line(tree, 'script')}: script", script, path)))
+    return PythonScript(path, _setup(f"{path}:{_line(tree, 'setup')}: setup", setup), tuple(parts))
+
+
+def _setup(at: str, setup: Any) -> Callable[[World], Any] | None:
+    if setup is None:
+        return None
+    if not callable(setup) or inspect.iscoroutinefunction(setup) or inspect.isgeneratorfunction(setup):
+        raise ScriptError(f"{at} is {setup!r}. Give a plain function of the World: `def setup(mock):`.")
+    try:
+        inspect.signature(setup).bind(None)
+    except TypeError as problem:
+        raise ScriptError(f"{at} cannot be called with the World alone: {problem}. `def setup(mock):`") from problem
+    return setup  # type: ignore[no-any-return]
+
+
+def _line(tree: ast.Module, name: str) -> int:
+    """The line that defines a top-level name; 1 when none plainly does."""
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
+        if any(name in (getattr(target, "id", ""), getattr(target, "name", "")) for target in targets):
+            return node.lineno
+    return 1
+
+
+def _route(at: str, route: Any, path: Path) -> Answers:
+    if not isinstance(route, list | tuple) or len(route) != 2 or not isinstance(route[0], dict) or not route[0]:
+        raise ScriptError(f"{at} is {route!r}. Give ({{'instructions': 'planner'}}, [turns]).")
+    conditions, said = route
+    for name in conditions:
+        if name not in CONDITIONS:
+            raise ScriptError(f"{at}: no condition {name!r}. {nearest(name, CONDITIONS)}")
+    return Answers(conditions, _said(at, said, path))
+
+
+def _said(at: str, said: Any, path: Path) -> list[Turn] | Model:
+    """What a Python file gives as a script: one turn, a list of them, or a function for every request."""
+    turns = said if isinstance(said, list) else [said]
+    if not turns:
+        raise ScriptError(f"{at} is empty. Give turns: [message('…')].")
+    guarded = [_guarded(at, turn, path) for turn in turns]
+    if callable(said) and not inspect.isgeneratorfunction(said):
+        return guarded[0]  # type: ignore[no-any-return]
+    return guarded
+
+
+def _guarded(at: str, turn: Any, path: Path) -> Any:
+    """A turn that was looked at; a function is wrapped, so that what it raises names the file and line."""
+    if isinstance(turn, Iterator) or inspect.iscoroutinefunction(turn) or inspect.isasyncgenfunction(turn):
+        raise ScriptError(
+            f"{at}: {turn!r} is not a turn. Give the function itself, not what it returns, and no async one."
+        )
+    if inspect.isgeneratorfunction(turn):
+        return _guarded_generator(turn, path)
+    if callable(turn):
+        return _guarded_function(at, turn, path)
+    if turn in ([], ()):
+        raise ScriptError(f"{at} holds an empty turn. Give items: [message('…')].")
+    try:
+        Route({}).script(turn)
+    except ScriptError as problem:
+        raise ScriptError(f"{at}{str(problem).removeprefix('script')}") from problem
+    return turn
+
+
+def _guarded_generator(turn: Model, path: Path) -> Model:
+    def guarded(request: Request) -> Generator[Any, Request, None]:
+        with _blaming(path):
+            yield from turn(request)
+
+    return guarded
+
+
+def _guarded_function(at: str, turn: Model, path: Path) -> Model:
+    def guarded(request: Request) -> Any:
+        with _blaming(path):
+            said = turn(request)
+        if said == []:
+            raise ScriptError(f"{at}: the function returned no item. Return an item or a list of items.")
+        return said
+
+    return guarded
