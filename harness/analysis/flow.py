@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from harness.analysis.lanes import HandOff, Sent
 from harness.analysis.steps import Step, line, steps
 from harness.core.exchange import Json
-from harness.core.loose_json import string
-from harness.core.shorten import count, cut, gist, words
+from harness.core.loose_json import as_string
+from harness.core.shorten import item_text, pluralize, shorten, summarize_item
 
 WIDTH = 140
 """Characters of a line of a transcript, without number and lane."""
@@ -31,10 +31,10 @@ class Flow:
     def text(self) -> str:
         """A transcript: number and lane of each exchange, what was new in it, after → what the model said."""
         width = max((len(step.lane) for step in self.steps), default=0)
-        lines = [f"… {count(self.earlier, 'earlier request')}"] if self.earlier else []
+        lines = [f"… {pluralize(self.earlier, 'earlier request')}"] if self.earlier else []
         for step in self.steps:
             head = f"{step.number:>3}  {step.lane:<{width}}  "
-            told = [cut(one, WIDTH) for one in _told(step)] or ["nothing new"]
+            told = [shorten(one, WIDTH) for one in _told(step)] or ["nothing new"]
             lines += [head + told[0], *(" " * len(head) + one for one in told[1:])]
         return "\n".join(lines)
 
@@ -72,7 +72,7 @@ def _told(step: Step) -> Iterator[str]:
     if step.hand_off:
         yield f"handed over by {step.hand_off.by}: {step.hand_off.name} ({step.hand_off.call_id})"
     if (hidden := len(step.given) - ITEMS) > 0:
-        yield f"… {count(hidden, 'earlier item')}"
+        yield f"… {pluralize(hidden, 'earlier item')}"
     yield from map(line, step.given[-ITEMS:])
     yield from (f"→ {line(item)}" for item in step.said)
     yield from (f"→ {end}" for end in (step.ended, step.refused) if end)
@@ -106,7 +106,7 @@ def _drawn(told: Sequence[Step]) -> Iterator[_Arrow]:
             yield _Arrow(_participant(led.by), lane, f"{led.name} ({led.call_id})")
         yield _Arrow(lane, API, f"{step.number}. {step.asked or 'POST /responses'}")
         for item in step.said:
-            names[string(item.get("call_id"))] = line(item)
+            names[as_string(item.get("call_id"))] = line(item)
             yield from _answered(lane, item)
         if step.refused:
             yield _Arrow(API, lane, step.refused, "--x")
@@ -120,10 +120,10 @@ def _participant(lane: str) -> str:
 
 def _brought(lane: str, item: Json, names: dict[str, str]) -> Iterator[_Arrow]:
     """What came into a lane: from its tools, else from the user."""
-    if string(item.get("type")).endswith("_output"):
-        call = string(item.get("call_id"))
+    if as_string(item.get("type")).endswith("_output"):
+        call = as_string(item.get("call_id"))
         yield _Arrow(lane, TOOLS, names.get(call, call))
-        yield _Arrow(TOOLS, lane, gist(item), "-->>")
+        yield _Arrow(TOOLS, lane, summarize_item(item), "-->>")
     else:
         yield _Arrow(USER, lane, line(item))
 
@@ -132,13 +132,15 @@ def _answered(lane: str, item: Json) -> Iterator[_Arrow]:
     """What the model said, and what it had an MCP server do."""
     if item.get("type") in ("mcp_call", "mcp_list_tools"):
         server = f"MCP server {item.get('server_label')}"
-        yield _Arrow(API, server, f"{item.get('name') or 'list tools'} {string(item.get('arguments'))}")
-        yield _Arrow(server, API, words({"output": item.get("error") or item.get("output") or ""}) or "done", "-->>")
+        yield _Arrow(API, server, f"{item.get('name') or 'list tools'} {as_string(item.get('arguments'))}")
+        yield _Arrow(
+            server, API, item_text({"output": item.get("error") or item.get("output") or ""}) or "done", "-->>"
+        )
     else:
         yield _Arrow(API, lane, line(item), "-->>")
 
 
 def _safe(told: str) -> str:
     """A text as Mermaid takes it: one line, not too long, special characters by their numbers."""
-    flat = " ".join(cut(told).split())
+    flat = " ".join(shorten(told).split())
     return _SPECIAL.sub(lambda match: f"#{ord(match[0])};", flat) or "…"

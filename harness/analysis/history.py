@@ -14,8 +14,8 @@ from harness.api.transcript import CALLS, OUTPUTS, answered, conversation_id, in
 from harness.contract.rule import CREATE
 from harness.contract.rules.http.websocket import SOCKET
 from harness.core.exchange import Exchange, Json
-from harness.core.loose_json import mappings, string
-from harness.core.shorten import quoted
+from harness.core.loose_json import as_string, objects_in
+from harness.core.shorten import quote
 
 RETRIEVE = "GET /responses/{response_id}"
 CONVERSE = "POST /conversations"
@@ -137,7 +137,7 @@ class Past:
             if not isinstance(item, dict):
                 continue
             at = f"input[{index}]" if isinstance(body["input"], list) else "input"
-            id = string(item.get("id"))
+            id = as_string(item.get("id"))
             if kind(item) == "item_reference" or (id and set(item) <= {"id", "type"} and not kind(item)):
                 item = own.get(id) or self.items.get(id) or item
             elif id:
@@ -149,7 +149,7 @@ class Past:
         answer = exchange.answer.body
         if exchange.status != 200 or not isinstance(answer, dict):
             return
-        id, operation = string(answer.get("id")), exchange.request.operation
+        id, operation = as_string(answer.get("id")), exchange.request.operation
         if asked:
             self._sent(asked)
             self.pending[id] = asked
@@ -160,13 +160,17 @@ class Past:
 
     def _sent(self, asked: Asked) -> None:
         for _, item in asked.given:
-            if id := string(item.get("id")):
+            if id := as_string(item.get("id")):
                 self.items.setdefault(id, item)
             if call_id := output_of(item):
                 self.outputs.setdefault(call_id, []).append((asked.number, item))
 
     def _told(self, exchange: Exchange, answer: Json, asked: Asked) -> None:
-        id, status, output = string(answer.get("id")), _status(exchange, answer), list(mappings(answer.get("output")))
+        id, status, output = (
+            as_string(answer.get("id")),
+            _status(exchange, answer),
+            list(objects_in(answer.get("output"))),
+        )
         transcript = self.after[id] = [*asked.items, *output]
         if status in PENDING:
             return
@@ -184,26 +188,26 @@ class Past:
         item, known = said.item, key(said.item)
         if known:
             self.times[known] += 1 + (before[known] if known not in self.times else 0)
-        if id := string(item.get("id")):
+        if id := as_string(item.get("id")):
             self.items[id] = item
             self.by_id.setdefault(id, said)
         if call_id := call_of(item):
             for name in {call_id, id} - {""}:  # some send the `id` of a call as its `call_id`
                 self.by_call.setdefault(name, []).append(said)
         parts = item.get("content") if is_assistant(item) else ()
-        several = mappings(parts) if isinstance(parts, list) and len(parts) > 1 else ()
+        several = objects_in(parts) if isinstance(parts, list) and len(parts) > 1 else ()
         for one in (said, *(Spoken({**item, "content": [part]}, said.reply, said.index) for part in several)):
             if words := text_of(one.item).strip():
                 self.by_text.setdefault(words, []).append(one)
 
     def _converse(self, exchange: Exchange, answer: Json) -> None:
         request = exchange.request
-        id = request.params.get("conversation_id", string(answer.get("id")))
+        id = request.params.get("conversation_id", as_string(answer.get("id")))
         if request.operation == CONVERSE:
             body = request.body if isinstance(request.body, dict) else {}
-            self.conversations[id] = list(mappings(body.get("items")))
+            self.conversations[id] = list(objects_in(body.get("items")))
         elif request.operation == ADD and id in self.conversations:
-            self.conversations[id] = [*self.conversations[id], *mappings(answer.get("data"))]
+            self.conversations[id] = [*self.conversations[id], *objects_in(answer.get("data"))]
         elif id in self.conversations:
             kept = [item for item in self.conversations[id] if item.get("id") != request.params["item_id"]]
             if len(kept) < len(self.conversations[id]):
@@ -213,7 +217,7 @@ class Past:
 
     def origins(self, item: Json) -> Sequence[Spoken]:
         """What the model said that an item repeats: by its id, else by its `call_id`, else by its words."""
-        said = self.by_id.get(string(item.get("id")))
+        said = self.by_id.get(as_string(item.get("id")))
         if said and kind(said.item) == kind(item):
             return [said]
         if call_id := call_of(item):
@@ -227,7 +231,7 @@ class Past:
 
     def key(self, item: Json) -> Key | None:
         """What an item is, by what the model said if it has the id of that."""
-        said = self.origins(item) if call_of(item) or string(item.get("id")) in self.by_id else ()
+        said = self.origins(item) if call_of(item) or as_string(item.get("id")) in self.by_id else ()
         return key(said[-1].item if said else item)
 
     def continued(self, asked: Asked) -> tuple[Sequence[Reply], int]:
@@ -243,8 +247,8 @@ class Past:
 
 def _status(exchange: Exchange, answer: Json) -> str:
     """How a response ended; one in the background goes on when its answer breaks off."""
-    broke = None if answer.get("background") else exchange.answer.broke
-    return broke or string(answer.get("status"))
+    broke = None if answer.get("background") else exchange.answer.disconnection
+    return broke or as_string(answer.get("status"))
 
 
 def hashed(keys: Iterable[Hashable]) -> int:
@@ -258,14 +262,14 @@ def hashed(keys: Iterable[Hashable]) -> int:
 def answers_in(exchanges: Sequence[Exchange]) -> frozenset[str]:
     """The ids of all calls and approval requests that a request answers."""
     bodies = (one.request.body for one in exchanges if one.request.operation in (CREATE, SOCKET))
-    items = (item for body in bodies if isinstance(body, dict) for item in mappings(input_items(body)))
+    items = (item for body in bodies if isinstance(body, dict) for item in objects_in(input_items(body)))
     return frozenset(filter(None, map(output_of, items)))
 
 
 def key(item: Json) -> Key | None:
     """What an item is, loosely; None for instructions, reasoning and what only the API executes."""
     if kind(item) == MESSAGE:
-        role = string(item.get("role"))
+        role = as_string(item.get("role"))
         return None if role in SPEAKERS else (role, text_of(item).strip())
     if call_id := call_of(item):
         return "call", call_id
@@ -274,7 +278,7 @@ def key(item: Json) -> Key | None:
 
 def kind(item: Json) -> str:
     """The type of an item; a message may go without."""
-    return string(item.get("type")) or (MESSAGE if "role" in item else "")
+    return as_string(item.get("type")) or (MESSAGE if "role" in item else "")
 
 
 def is_assistant(item: Json) -> bool:
@@ -285,14 +289,14 @@ def is_assistant(item: Json) -> bool:
 def call_of(item: Json) -> str:
     """The `call_id` of a call that the client executes, the id of a request for its approval; else empty."""
     if kind(item) == APPROVAL:
-        return string(item.get("id"))
-    return string(item.get("call_id")) if kind(item) in CALLS and item.get("execution") != "server" else ""
+        return as_string(item.get("id"))
+    return as_string(item.get("call_id")) if kind(item) in CALLS and item.get("execution") != "server" else ""
 
 
 def output_of(item: Json) -> str:
     """What an output or an approval answers, by its id; empty for other items."""
     if kind(item) == APPROVED:
-        return string(item.get("approval_request_id"))
+        return as_string(item.get("approval_request_id"))
     return answered(item) or "" if kind(item) in OUTPUTS else ""
 
 
@@ -301,18 +305,18 @@ def text_of(item: Json) -> str:
     content = item.get("content")
     if isinstance(content, str):
         return content
-    return "".join(string(part.get("text")) or string(part.get("refusal")) for part in mappings(content))
+    return "".join(as_string(part.get("text")) or as_string(part.get("refusal")) for part in objects_in(content))
 
 
 def named(item: Json) -> str:
     """An item in a few words: its type, its name and call, or how it begins."""
-    label = " ".join(filter(None, (kind(item), string(item.get("name")))))
+    label = " ".join(filter(None, (kind(item), as_string(item.get("name")))))
     if id := call_of(item) or output_of(item):
         return f"{label} ({id})"
     words = text_of(item) if kind(item) == MESSAGE else ""
     if words:
-        return f"message {quoted(' '.join(words.split()))}"
-    return f"{label} ({string(item.get('id'))})" if string(item.get("id")) else label
+        return f"message {quote(' '.join(words.split()))}"
+    return f"{label} ({as_string(item.get('id'))})" if as_string(item.get("id")) else label
 
 
 def repeated(keys: Sequence[Key]) -> Counter[tuple[Key, Key]]:

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from harness.analysis.agent_names import called, heading, near, steady
 from harness.api.transcript import conversation_id, input_items
 from harness.core.exchange import Exchange, Json, Request
-from harness.core.loose_json import mapping, mappings, string
-from harness.core.shorten import words
+from harness.core.loose_json import as_object, as_string, objects_in
+from harness.core.shorten import item_text
 
 CLIENT = "client"
 PROBES = ("outside_the_api", "unknown_url")
@@ -85,25 +85,27 @@ class _Journal:
 
     def read(self, exchange: Exchange) -> tuple[_Lane | None, _Origin | None]:
         """The lane of the next exchange (None: the client), and what it continues."""
-        body, origin = mapping(exchange.request.body), self._origin(exchange.request)
+        body, origin = as_object(exchange.request.body), self._origin(exchange.request)
         lane = self._lane(exchange, body, origin)
         if lane:
             self._remember(exchange, lane)
         return lane, origin
 
     def _lane(self, exchange: Exchange, body: Json, origin: _Origin | None) -> _Lane | None:
-        request, answer = exchange.request, mapping(exchange.answer.body)
+        request, answer = exchange.request, as_object(exchange.answer.body)
         if answer.get("object") == "assistant":
-            self.assistants[string(answer.get("id"))] = string(answer.get("name"))
+            self.assistants[as_string(answer.get("id"))] = as_string(answer.get("name"))
         if asks_model(request) and body.get("type") != "response.steer":
             return self._found(_agent(body), body, origin)
-        if request.method == "POST" and (id := string(answer.get("assistant_id")) or string(body.get("assistant_id"))):
+        if request.method == "POST" and (
+            id := as_string(answer.get("assistant_id")) or as_string(body.get("assistant_id"))
+        ):
             return self._found(self.assistants.get(id) or id, body | answer, origin)
         return origin and origin.lane
 
     def _origin(self, request: Request) -> _Origin | None:
         """What a request continues: the newest of its items that was said here, else its chain."""
-        body, params = mapping(request.body), request.params
+        body, params = as_object(request.body), request.params
         for item in reversed(_items(body)):
             if origin := next((self.said[key] for key in _keys(item) if key in self.said), None):
                 return origin if str(item.get("type")).endswith("_output") else _Origin(origin.lane)
@@ -119,7 +121,7 @@ class _Journal:
         text, face = _text_and_face(body)
         lane = self._own(own) if own else self._continued(body, text, face, origin) or self._alike(face, origin)
         if lane is None:
-            led = string(origin.call.get("name")) if origin and origin.call else ""
+            led = as_string(origin.call.get("name")) if origin and origin.call else ""
             self.lanes.append(lane := _Lane(own, face, text, led))
         known = lane.face
         lane.face = _Face(face.model or known.model, face.instructions or known.instructions, known.tools | face.tools)
@@ -143,10 +145,10 @@ class _Journal:
         return min(found, key=lambda lane: (lane.face.tools != face.tools, lane is not before), default=None)
 
     def _remember(self, exchange: Exchange, lane: _Lane) -> None:
-        body = mapping(exchange.answer.body)
-        ids = [body.get("id"), conversation_id(mapping(exchange.request.body)), conversation_id(body)]
+        body = as_object(exchange.answer.body)
+        ids = [body.get("id"), conversation_id(as_object(exchange.request.body)), conversation_id(body)]
         self.said.update((("id", id), _Origin(lane)) for id in ids if isinstance(id, str))
-        for item in mappings(body.get("output")):
+        for item in objects_in(body.get("output")):
             call = item if isinstance(item.get("call_id"), str) else None
             self.said.update((key, _Origin(lane, call)) for key in _keys(item))
 
@@ -189,7 +191,7 @@ def _hand_off(exchange: Exchange, lane: _Lane | None, origin: _Origin | None) ->
     if lane is None or origin is None or origin.call is None or origin.lane is lane:
         return None
     call = origin.call
-    return HandOff(exchange.number, origin.lane.name, lane.name, string(call.get("name")), call["call_id"])
+    return HandOff(exchange.number, origin.lane.name, lane.name, as_string(call.get("name")), call["call_id"])
 
 
 def _name_all(found: Sequence[_Lane], hints: Sequence[str]) -> None:
@@ -223,16 +225,16 @@ def _nested(one: frozenset[str], other: frozenset[str]) -> bool:
 
 def _text_and_face(body: Json) -> tuple[str, _Face]:
     leading = takewhile(lambda item: item.get("role") in LEADING, _items(body))
-    prompt = mapping(body.get("prompt")).get("id")
-    text = "\n".join(filter(None, [string(prompt), string(body.get("instructions")), *map(words, leading)]))
-    named = (mapping(tool.get("function")) | tool for tool in mappings(body.get("tools")))
+    prompt = as_object(body.get("prompt")).get("id")
+    text = "\n".join(filter(None, [as_string(prompt), as_string(body.get("instructions")), *map(item_text, leading)]))
+    named = (as_object(tool.get("function")) | tool for tool in objects_in(body.get("tools")))
     tools = frozenset(str(tool.get("name") or tool.get("server_label") or tool.get("type")) for tool in named)
-    return text, _Face(string(body.get("model")), steady(text), tools)
+    return text, _Face(as_string(body.get("model")), steady(text), tools)
 
 
 def _agent(body: Json) -> str:
-    agent = mapping(body.get("agent_reference")) or mapping(body.get("agent"))
-    return string(agent.get("name")) or string(mapping(body.get("metadata")).get("agent"))
+    agent = as_object(body.get("agent_reference")) or as_object(body.get("agent"))
+    return as_string(agent.get("name")) or as_string(as_object(body.get("metadata")).get("agent"))
 
 
 def _keys(item: Json) -> Iterator[Key]:
@@ -240,9 +242,9 @@ def _keys(item: Json) -> Iterator[Key]:
     for kind, member in (("id", "call_id"), ("id", "approval_request_id"), ("id", "id")):
         if isinstance(item.get(member), str):
             yield kind, item[member]
-    if item.get("role") == "assistant" and item.get("type", "message") == "message" and (text := words(item)):
+    if item.get("role") == "assistant" and item.get("type", "message") == "message" and (text := item_text(item)):
         yield "text", text
 
 
 def _items(body: Json) -> list[Json]:
-    return mappings(input_items(body))
+    return objects_in(input_items(body))

@@ -15,30 +15,30 @@ from harness.answers.reader import TERMINAL
 from harness.api.resources.threads import with_delta
 from harness.api.transcript import CALLS, OUTPUTS, answered, input_items
 from harness.core.exchange import Exchange, Json, Request
-from harness.core.replies import Said, Sayings
+from harness.core.replies import ModelReplies, ModelReply
 
 TOLD = {"messages": ("message",), "calls": (*CALLS, REQUEST), "reasoning": ("reasoning",)}
 """The items of a response that are told, by where; the calls are those a client has to answer."""
 
 
-def sayings(exchanges: Iterable[Exchange]) -> Sayings:
+def sayings(exchanges: Iterable[Exchange]) -> ModelReplies:
     """All that was said in these exchanges."""
     journal = _Journal()
     for exchange in exchanges:
         if exchange.status < 400:
             journal.take(exchange)
-    return Sayings(said for said in journal.whole() if said.messages or said.calls or said.usage)
+    return ModelReplies(said for said in journal.whole() if said.messages or said.calls or said.usage)
 
 
 class _Journal:
     """What was said so far by id, the messages of each run as its thread has them, and who said which open call."""
 
     def __init__(self) -> None:
-        self._said: dict[str, Said] = {}
+        self._said: dict[str, ModelReply] = {}
         self._messages: dict[str, dict[str, Json]] = {}
         self._callers: dict[str, str] = {}
 
-    def whole(self) -> Iterator[Said]:
+    def whole(self) -> Iterator[ModelReply]:
         """All of it."""
         for id, said in self._said.items():
             own = self._messages.get(id)
@@ -56,12 +56,12 @@ class _Journal:
 
     def _response(self, exchange: Exchange, body: Json) -> None:
         follows = self._followed(exchange.request)
-        known = self._said.setdefault(body["id"], Said(body["id"], exchange.number, follows=follows))
+        known = self._said.setdefault(body["id"], ModelReply(body["id"], exchange.number, follows=follows))
         if body["status"] in TERMINAL and not _told(known) and not _silent(exchange.request):
             told: Json = {name: _of(body["output"], kinds) for name, kinds in TOLD.items()}
             self._know(replace(known, exchange=exchange.number, usage=body.get("usage") or {}, **told))
 
-    def _know(self, said: Said) -> None:
+    def _know(self, said: ModelReply) -> None:
         self._said[said.id] = said
         self._callers.update((id, said.id) for call in said.calls for id in called(call))
 
@@ -76,7 +76,7 @@ class _Journal:
         if kind == "thread.run":
             self._run(number, thing)
         elif kind == "thread.message" and thing["run_id"]:
-            self._said.setdefault(thing["run_id"], Said(thing["run_id"], number))
+            self._said.setdefault(thing["run_id"], ModelReply(thing["run_id"], number))
             told = self._messages.setdefault(thing["run_id"], {})
             told[thing["id"]] = _richer(told.get(thing["id"], thing), thing)
         elif kind == "thread.message.delta":
@@ -84,12 +84,12 @@ class _Journal:
             told[thing["id"]] = with_delta(told[thing["id"]], thing)
 
     def _run(self, number: int, run: Json) -> None:
-        known = self._said.get(run["id"]) or Said(run["id"], number)
+        known = self._said.get(run["id"]) or ModelReply(run["id"], number)
         calls = {call["id"]: call for call in [*known.calls, *waited_for(run)]}
         self._know(replace(known, calls=tuple(calls.values()), usage=run["usage"] or known.usage))
 
 
-def _told(said: Said) -> bool:
+def _told(said: ModelReply) -> bool:
     return bool(said.messages or said.calls or said.reasoning or said.usage)
 
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from harness.analysis.lanes import LEADING, HandOff, Sent, asks_model
 from harness.api.transcript import conversation_id, input_items
 from harness.core.exchange import Answer, Exchange, Json, Request
-from harness.core.loose_json import mapping, mappings, string
-from harness.core.shorten import error, gist, words
+from harness.core.loose_json import as_object, as_string, objects_in
+from harness.core.shorten import answer_error, item_text, summarize_item
 
 _WHOLE = ("completed", "requires_action")
 """The statuses of what its items tell alone."""
@@ -53,13 +53,13 @@ def steps(sent: Sequence[Sent]) -> Iterator[Step]:
 
 def is_unanswered(exchange: Exchange) -> bool:
     """Whether it was the harness that had no answer, so that its user must mend the script."""
-    return error(exchange).get("type") == "harness_error"
+    return answer_error(exchange).get("type") == "harness_error"
 
 
 def line(item: Json) -> str:
     """An item in one line: its kind and name, the beginning of its text, for a call its `call_id`."""
     name = ".".join(str(item[part]) for part in ("server_label", "name") if item.get(part))
-    told = gist({**item, "name": name} if item.get("server_label") else item, 60)
+    told = summarize_item({**item, "name": name} if item.get("server_label") else item, 60)
     match item.get("type"):
         case "mcp_approval_response":
             return f"{told} {'approved' if item.get('approve') else 'denied'}"
@@ -70,18 +70,18 @@ def line(item: Json) -> str:
 
 def _given(request: Request) -> list[Json]:
     """The items of a request without leading instructions, which its lane is known by."""
-    body = mapping(request.body)
+    body = as_object(request.body)
     if request.path.endswith("/messages"):
         return [body] if body else []
     if request.path.endswith("/submit_tool_outputs"):
-        outputs = mappings(body.get("tool_outputs"))
+        outputs = objects_in(body.get("tool_outputs"))
         return [{**one, "type": "function_call_output", "call_id": one.get("tool_call_id")} for one in outputs]
-    more = mappings(body.get("additional_messages")) or mappings(mapping(body.get("thread")).get("messages"))
-    return more or list(dropwhile(lambda item: item.get("role") in LEADING, mappings(input_items(body))))
+    more = objects_in(body.get("additional_messages")) or objects_in(as_object(body.get("thread")).get("messages"))
+    return more or list(dropwhile(lambda item: item.get("role") in LEADING, objects_in(input_items(body))))
 
 
 def _is_chained(request: Request) -> bool:
-    body = mapping(request.body)
+    body = as_object(request.body)
     return bool(body.get("previous_response_id") or conversation_id(body))
 
 
@@ -98,45 +98,45 @@ def _new(given: Sequence[Json], known: Counter[tuple[str, ...]], told: set[str])
 
 def _mark(item: Json) -> tuple[str, ...]:
     """What an item is known again by, however a client has rewritten it: spaces, ids and kinds of parts do not count."""
-    kind = string(item.get("role")) or string(item.get("type"))
+    kind = as_string(item.get("role")) or as_string(item.get("type"))
     if kind in ("reasoning", "item_reference") and item.get("id"):
         return kind, str(item["id"])
-    return kind, str(item.get("name")), str(item.get("call_id")), "".join(words(item).split())
+    return kind, str(item.get("name")), str(item.get("call_id")), "".join(item_text(item).split())
 
 
 def _said(answer: Answer) -> Iterator[Json]:
     """What the model says in an answer: items of a response, messages and calls of a run, messages of a list."""
-    body = mapping(answer.body)
-    yield from mappings(body.get("output"))
-    messages = [*map(_completed, mappings(list(answer.events or ()))), *mappings(body.get("data"))]
+    body = as_object(answer.body)
+    yield from objects_in(body.get("output"))
+    messages = [*map(_completed, objects_in(list(answer.events or ()))), *objects_in(body.get("data"))]
     yield from (each for each in messages if each.get("object") == "thread.message" and each.get("role") == "assistant")
-    waiting = mapping(mapping(body.get("required_action")).get("submit_tool_outputs")).get("tool_calls")
-    for call in mappings(waiting):
-        yield {**call, **mapping(call.get("function")), "type": "function_call", "call_id": call.get("id")}
+    waiting = as_object(as_object(body.get("required_action")).get("submit_tool_outputs")).get("tool_calls")
+    for call in objects_in(waiting):
+        yield {**call, **as_object(call.get("function")), "type": "function_call", "call_id": call.get("id")}
 
 
 def _completed(event: Mapping[str, Any]) -> Json:
-    return mapping(event.get("data")) if event.get("event") == "thread.message.completed" else {}
+    return as_object(event.get("data")) if event.get("event") == "thread.message.completed" else {}
 
 
 def _id(item: Json) -> str:
-    return string(item.get("id"))
+    return as_string(item.get("id"))
 
 
 def _ended(answer: Answer) -> str:
-    if answer.broke:
-        return answer.broke
-    body = mapping(answer.body)
-    status = string(body.get("status"))
+    if answer.disconnection:
+        return answer.disconnection
+    body = as_object(answer.body)
+    status = as_string(body.get("status"))
     if body.get("object") not in ("response", "thread.run") or status in _WHOLE:
         return ""
-    why = mapping(body.get("incomplete_details")).get("reason") or mapping(body.get("error")).get("code")
-    why = why or mapping(body.get("last_error")).get("code")
+    why = as_object(body.get("incomplete_details")).get("reason") or as_object(body.get("error")).get("code")
+    why = why or as_object(body.get("last_error")).get("code")
     return f"{status} ({why})" if why else status
 
 
 def _refused(exchange: Exchange) -> str:
-    message = error(exchange).get("message")
+    message = answer_error(exchange).get("message")
     if is_unanswered(exchange):
         return f"no answer: {message}"
     return f"refused: {exchange.status} {message}" if exchange.status >= 400 else ""

@@ -20,8 +20,8 @@ from harness.analysis.surfaces.base import PARTS, Surface
 from harness.analysis.text_match import Told, akin, assemble, differs, text_of
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
-from harness.core.replies import Said, Sayings, counts, notes, parts, total
-from harness.core.shorten import cut, quoted
+from harness.core.replies import ModelReplies, ModelReply, annotations_of, sum_token_counts, text_parts, token_counts
+from harness.core.shorten import quote, shorten
 
 PLACES = ("start_index", "end_index")
 
@@ -41,8 +41,8 @@ def surfaced(result: Any, said: Any, *, only: Iterable[str] = ()) -> None:
 def difference(result: Any, said: Any, only: Iterable[str] = ()) -> str | None:
     """What `surfaced` would say, a line for each fault; None when there is none."""
     wanted = _wanted(only)
-    sayings = Sayings([said] if isinstance(said, Said) else said)
-    if not sayings or not all(isinstance(each, Said) for each in sayings):
+    sayings = ModelReplies([said] if isinstance(said, ModelReply) else said)
+    if not sayings or not all(isinstance(each, ModelReply) for each in sayings):
         raise ConfigError("surfaced(): nothing was said. Give `mock.said` or some of it, after the client has run.")
     shown = read(result)
     compared = _Comparison(shown, sayings)
@@ -62,7 +62,7 @@ def _wanted(only: Iterable[str]) -> list[str]:
 class _Comparison:
     """A result beside what was said; each part is a list of what is wrong with it."""
 
-    def __init__(self, shown: Surface, said: Sayings) -> None:
+    def __init__(self, shown: Surface, said: ModelReplies) -> None:
         self._shown = shown
         self._said = said
         self._told = [Told(each, message, message is each.messages[-1]) for each in said for message in each.messages]
@@ -72,7 +72,7 @@ class _Comparison:
         self._end = self._last()
         self._used = self._assembled()
 
-    def _last(self) -> Said:
+    def _last(self) -> ModelReply:
         """The response that a result is taken for unless its text says otherwise."""
         named = [each for each in self._said if each.id in self._shown.ids] or [each.said for each in self._named]
         return (named or self._finals)[-1]
@@ -100,7 +100,7 @@ class _Comparison:
         if self._shown.text is None or self._used is not None:
             return []
         named = [each.message for each in self._named] or [self._nearest().message]
-        return [differs("text", self._shown.text, "".join(text for one in named for text, _ in parts(one)))]
+        return [differs("text", self._shown.text, "".join(text for one in named for text, _ in text_parts(one)))]
 
     def _nearest(self) -> Told:
         """The message that a text was to be: a final one that begins or ends so, else the last."""
@@ -115,11 +115,15 @@ class _Comparison:
         left, lines = list(self._shown.annotations), list[str]()
         used = self._used or self._named or [each for each in self._told if each.said is self._end]
         for each in used:
-            due = [note for note in notes(each.message) if note["type"] in (self._shown.kinds or {note["type"]})]
+            due = [
+                note for note in annotations_of(each.message) if note["type"] in (self._shown.kinds or {note["type"]})
+            ]
             lost = _unmatched(due, left, self._shown.text, text_of(each))
             lines += _lost_notes(lost, due, text_of(each))
-        _unmatched([note for each in self._told if each not in used for note in notes(each.message)], left, None, "")
-        said = [note for each in self._told for note in notes(each.message)]
+        _unmatched(
+            [note for each in self._told if each not in used for note in annotations_of(each.message)], left, None, ""
+        )
+        said = [note for each in self._told for note in annotations_of(each.message)]
         doubled = [found for note in left if (found := next((one for one in said if _cites(note, one)), None))]
         return lines + [f"annotations doubled: {_of_kind(note)} is in the result once too often" for note in doubled]
 
@@ -135,13 +139,13 @@ class _Comparison:
         doubled = [call for call in shown - said if call in said]
         return lines + [f"call {_named(call)} doubled: in the result {shown[call]} times" for call in doubled]
 
-    def _shown_of(self, shown: Mapping[Any, int]) -> list[Said]:
+    def _shown_of(self, shown: Mapping[Any, int]) -> list[ModelReply]:
         """The responses of a run whose calls a result has to show: the last, and all since the first it shows any of."""
         run = list(self._run(self._end))
         carried = [place for place, each in enumerate(run) if any(_call(call) in shown for call in each.calls)]
         return run[: max(carried, default=0) + 1]
 
-    def _run(self, last: Said | None) -> Iterator[Said]:
+    def _run(self, last: ModelReply | None) -> Iterator[ModelReply]:
         """A response and those before it whose calls the client answered, newest first."""
         while last is not None:
             yield last
@@ -149,7 +153,7 @@ class _Comparison:
 
     def reasoning(self) -> list[str]:
         """What is wrong with the reasoning."""
-        own = "".join(text for item in self._end.reasoning for text, _ in parts(item))
+        own = "".join(text for item in self._end.reasoning for text, _ in text_parts(item))
         if self._shown.reasoning is None or not own:
             return []
         newest = [Told(each, item, True) for each in reversed(self._said) for item in reversed(each.reasoning)]
@@ -160,7 +164,7 @@ class _Comparison:
 
     def usage(self) -> list[str]:
         """What is wrong with the usage."""
-        shown, own = counts(self._shown.usage or {}), counts(self._end.usage)
+        shown, own = token_counts(self._shown.usage or {}), token_counts(self._end.usage)
         if self._shown.usage is None or not own:
             return []
         if shown and any(shown == {name: one[name] for name in shown} for one in self._sums()):
@@ -172,10 +176,10 @@ class _Comparison:
         """What a result may have used: its last response, it and some before, those it names, all of them."""
         newest = self._said[self._said.index(self._end) :: -1]
         for some in (list(self._run(self._end)), newest):
-            yield from (total(each.usage for each in some[:number]) for number in range(1, len(some) + 1))
+            yield from (sum_token_counts(each.usage for each in some[:number]) for number in range(1, len(some) + 1))
         if named := [each.usage for each in self._said if each.id in self._shown.ids]:
-            yield total(named)
-        yield total(each.usage for each in self._said)
+            yield sum_token_counts(named)
+        yield sum_token_counts(each.usage for each in self._said)
 
 
 def _unmatched(due: Sequence[Json], left: list[Json], text: str | None, said: str) -> list[Json]:
@@ -225,7 +229,7 @@ def _lost_notes(lost: Sequence[Json], due: Sequence[Json], text: str) -> list[st
     kinds = {note["type"] for note in due}
     what = f"{len(lost)} of {len(due)} {kinds.pop() if len(kinds) == 1 else 'annotations'}"
     named = ", ".join(_name(note) if not kinds else _of_kind(note) for note in lost)
-    return [f"annotations lost: {what} ({named}) of the message {quoted(text, 40)} are not in the result"]
+    return [f"annotations lost: {what} ({named}) of the message {quote(text, 40)} are not in the result"]
 
 
 def _of_kind(note: Json) -> str:
@@ -249,7 +253,7 @@ def _call(call: Mapping[str, Any]) -> tuple[str, bytes | str]:
 
 def _named(call: tuple[str, bytes | str]) -> str:
     name, made = call
-    return f"{name}({cut(made.decode() if isinstance(made, bytes) else made)})"
+    return f"{name}({shorten(made.decode() if isinstance(made, bytes) else made)})"
 
 
 def _instead(call: tuple[str, Any], left: Iterable[tuple[str, Any]]) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from harness.core.exchange import Json
-from harness.core.replies import Said, parts
-from harness.core.shorten import quoted
+from harness.core.replies import ModelReply, text_parts
+from harness.core.shorten import quote
 
 STEPS = 10_000
 """How many beginnings of a text are tried."""
@@ -16,14 +16,14 @@ STEPS = 10_000
 class Told(NamedTuple):
     """A message that was said: by what, and whether it was the last of it."""
 
-    said: Said
+    said: ModelReply
     message: Json
     last: bool
 
 
 def text_of(told: Told) -> str:
     """What a message says."""
-    return "".join(text for text, _ in parts(told.message))
+    return "".join(text for text, _ in text_parts(told.message))
 
 
 def assemble(text: str, told: Sequence[Told], whole: Callable[[Sequence[Told]], bool]) -> list[Told] | None:
@@ -35,7 +35,9 @@ def assemble(text: str, told: Sequence[Told], whole: Callable[[Sequence[Told]], 
             return [told[place] for place in used]
         steps += 1
         taken = frozenset(used)
-        after = [(place, _after(rest, parts(each.message))) for place, each in enumerate(told) if place not in taken]
+        after = [
+            (place, _after(rest, text_parts(each.message))) for place, each in enumerate(told) if place not in taken
+        ]
         waiting += [(left, (*used, place)) for place, left in reversed(after) if left is not None]
     return None
 
@@ -65,15 +67,15 @@ def differs(what: str, shown: str, said: str) -> str:
     """How a text differs from what was said."""
     dense, wanted = _dense(shown), _dense(said)
     if not dense:
-        return f"{what} lost: {quoted(said)} is not in the result"
+        return f"{what} lost: {quote(said)} is not in the result"
     if (times := dense.count(wanted)) > 1:
-        return f"{what} doubled: {quoted(said)} is {times} times in the result: {quoted(shown, 200)}"
+        return f"{what} doubled: {quote(said)} is {times} times in the result: {quote(shown, 200)}"
     end = "first" if wanted.startswith(dense) else "last" if wanted.endswith(dense) else ""
     if end and wanted != dense:
-        return f"{what} truncated: the result has the {end} {len(shown)} of {len(said)} characters of {quoted(said)}"
+        return f"{what} truncated: the result has the {end} {len(shown)} of {len(said)} characters of {quote(said)}"
     if times and wanted != dense:
-        return f"{what} changed: the result has more than {quoted(said)}: {quoted(shown, 200)}"
+        return f"{what} changed: the result has more than {quote(said)}: {quote(shown, 200)}"
     if not akin(said, shown):
-        return f"{what} lost: {quoted(said)} is not in the result, which is {quoted(shown)}"
+        return f"{what} lost: {quote(said)} is not in the result, which is {quote(shown)}"
     at = next((place for place, (one, other) in enumerate(zip(said, shown, strict=False)) if one != other), len(said))
-    return f"{what} changed at character {at}: said was {quoted(said[at:])}, the result has {quoted(shown[at:])}"
+    return f"{what} changed at character {at}: said was {quote(said[at:])}, the result has {quote(shown[at:])}"

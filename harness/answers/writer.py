@@ -18,7 +18,7 @@ from zlib import crc32
 import orjson
 
 from harness.core.exchange import Json
-from harness.core.ids import ALPHANUMERIC
+from harness.core.ids import ALPHANUMERIC_TABLE
 from harness.ending import failure
 from harness.items.kind import kind
 from harness.items.stream_grammar import Deltas, blanked
@@ -30,7 +30,9 @@ SEARCH = "web_search_call"
 """Recorded: a model that does not reason announces the type of its action, one that reasons nothing of it."""
 
 _NOISE_SIZE = 4096
-_NOISE = b"".join(blake2b(b"%d" % n).digest() for n in range(_NOISE_SIZE // 64 + 1)).translate(ALPHANUMERIC).decode()
+_NOISE = (
+    b"".join(blake2b(b"%d" % n).digest() for n in range(_NOISE_SIZE // 64 + 1)).translate(ALPHANUMERIC_TABLE).decode()
+)
 
 
 @lru_cache(maxsize=256)

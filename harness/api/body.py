@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from harness.core.exchange import Fault, Json
+from harness.core.exchange import Json, JsonFault
 
 DEEPEST = 200
 """Nesting beyond which a body counts as unparseable; the API's own limit is not known."""
@@ -22,16 +22,16 @@ _INTEGER = re.compile(r"-?[0-9]{1,300}")
 _BOOLEANS = {"true": True, "false": False}
 
 
-def parse(raw: bytes) -> tuple[Any, Fault | None]:
+def parse(raw: bytes) -> tuple[Any, JsonFault | None]:
     """The JSON value of a body, or the fault it has; an empty body and `null` count as `{}`."""
     if not raw:
         return {}, None
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError:
-        return None, Fault("syntax" if _is_unicode(raw) else "unicode")
+        return None, JsonFault("syntax" if _is_unicode(raw) else "unicode")
     if raw.count(b"[") + raw.count(b"{") > DEEPEST and _depth(value) > DEEPEST:
-        return None, Fault("syntax")
+        return None, JsonFault("syntax")
     if twice := duplicate(raw, value):
         return None, twice
     return ({} if value is None else value), None
@@ -68,7 +68,7 @@ def members(value: Any) -> int:
     return count
 
 
-def duplicate(raw: bytes, value: Any) -> Fault | None:
+def duplicate(raw: bytes, value: Any) -> JsonFault | None:
     """The first duplicate name of a body; a second, slower parse looks for it when a count cannot rule one out."""
     names = raw.count(b'":') - raw.count(b'\\":')
     if names == members(value) and not _unusual(raw):
@@ -81,7 +81,7 @@ def _unusual(raw: bytes) -> bool:
     return b'\\\\":' in raw or b" :" in raw or b"\n:" in raw or b"\t:" in raw or b"\r:" in raw
 
 
-def _search(value: Any, path: tuple[str, ...]) -> Fault | None:
+def _search(value: Any, path: tuple[str, ...]) -> JsonFault | None:
     """Objects come as tuples of pairs, to see the names a dict would merge; array indices are not part of a path."""
     if isinstance(value, list):
         return next((found for one in value if (found := _search(one, path))), None)
@@ -90,7 +90,7 @@ def _search(value: Any, path: tuple[str, ...]) -> Fault | None:
     seen: set[str] = set()
     for name, inner in value:
         if name in seen:
-            return Fault("duplicate", name, ".".join((*path, name)))
+            return JsonFault("duplicate", name, ".".join((*path, name)))
         seen.add(name)
         if found := _search(inner, (*path, name)):
             return found

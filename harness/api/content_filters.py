@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.core.account import CATEGORIES
+from harness.core.account import FILTER_CATEGORIES
 from harness.core.exchange import Json
 
-_OF_PROMPTS = CATEGORIES
-_OF_COMPLETIONS = ("protected_material_code", "protected_material_text", *CATEGORIES[:4])
+_OF_PROMPTS = FILTER_CATEGORIES
+_OF_COMPLETIONS = ("protected_material_code", "protected_material_text", *FILTER_CATEGORIES[:4])
 _DETECTED = frozenset({"jailbreak", "protected_material_code", "protected_material_text"})
 """Categories that are detected or not; the others have a severity."""
 

@@ -178,20 +178,20 @@ def _report_rules(outcomes: Sequence[Outcome]) -> None:
 
 
 def _told(one: Outcome) -> Iterator[str]:
-    from harness.core.redact import hide
-    from harness.core.shorten import brief, cut
+    from harness.core.redact import redact
+    from harness.core.shorten import shorten, shorten_json
 
     words = one.probe.words
-    what = "an example that it takes" if words is None else cut(words)
+    what = "an example that it takes" if words is None else shorten(words)
     yield f"{one.finding}  {one.probe.rule.id}: {what}"
     if one.why:
         yield f"  {one.why}"
     if words is None or one.finding == "contradicted":
-        yield f"  sent  {brief(one.probe.case.body)}"
+        yield f"  sent  {shorten_json(one.probe.case.body)}"
     for name in dict.fromkeys((*(one.expected or {}), *(one.said or {}))):
         rule, live = (one.expected or {}).get(name), (one.said or {}).get(name)
         if one.said is not None and rule != live:
-            yield f"  {name}  " + hide(f"{rule!r} → {live!r}" if one.expected else repr(live))
+            yield f"  {name}  " + redact(f"{rule!r} → {live!r}" if one.expected else repr(live))
 
 
 def drift(
@@ -230,25 +230,25 @@ def drift(
 
 
 def _report_drift(found: Sequence[Resent]) -> None:
-    from harness.core.redact import hide
-    from harness.core.shorten import count, cut
+    from harness.core.redact import redact
+    from harness.core.shorten import pluralize, shorten
     from harness.live.drift.resend import GOES_ON
 
     console = console_of()
     same = sum(not one.why and not one.found for one in found)
     why_not = Counter(one.why for one in found if one.why)
-    sent = count(len(found) - why_not[GOES_ON], "exchange")
+    sent = pluralize(len(found) - why_not[GOES_ON], "exchange")
     console.print(f"{sent} sent again: {same} as recorded, {sum(bool(one.found) for one in found)} not")
     for why, times in why_not.items():
-        console.print(f"{times} not {'sent' if why == GOES_ON else 'compared'}: {hide(why)}")
+        console.print(f"{times} not {'sent' if why == GOES_ON else 'compared'}: {redact(why)}")
     places: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
     for one in found:
         for each in one.found:
             places.setdefault((each.at, each.recorded, each.live), []).append((one.id, each.mock))
     for (at, recorded, live), several in places.items():
         more = f" and {len(several) - 1} more" if several[1:] else ""
-        console.print(hide(f"{several[0][0]}{more}  {at}"))
-        console.print(hide(f"  recorded  {cut(recorded, 300)}\n  live      {cut(live, 300)}"))
+        console.print(redact(f"{several[0][0]}{more}  {at}"))
+        console.print(redact(f"  recorded  {shorten(recorded, 300)}\n  live      {shorten(live, 300)}"))
         for meaning in dict.fromkeys(MEANS[mock] for _, mock in several if mock):
             console.print(f"  {meaning}")
 

@@ -189,13 +189,13 @@ def _wait(led: Mapping[str, str], meanwhile: Callable[[], None]) -> int:
 
 def _report(recording: Recording, file: Path, watch: Watch | None) -> None:
     """Say what was recorded, what went wrong, and what was found."""
-    from harness.core.shorten import count
+    from harness.core.shorten import pluralize
     from harness.verify import output
 
     takes = recording.takes
     cut = sum(take.cut for take in takes)
     nothing = NOTHING if recording.problems else f"{NOTHING} {UNASKED}"
-    _tell(f"{count(len(takes), 'exchange')} in {file}{f', {cut} of them cut' if cut else ''}" if takes else nothing)
+    _tell(f"{pluralize(len(takes), 'exchange')} in {file}{f', {cut} of them cut' if cut else ''}" if takes else nothing)
     for problem, times in recording.problems.items():
         _tell(f"{problem} ({times} ×)")
     for status, times in (met := Counter(take.status for take in takes)).items():

@@ -90,7 +90,7 @@ def _listen(app: Asgi, host: str, port: int, root: str, key: str) -> None:
 def _summary(world: World) -> str:
     """What went wrong for a key, in one line; empty when nothing did."""
     from harness.analysis.steps import is_unanswered
-    from harness.core.shorten import count, cut
+    from harness.core.shorten import pluralize, shorten
 
     unanswered = sum(is_unanswered(exchange) for exchange in world.exchanges)
     refused = sum(exchange.status >= 400 for exchange in world.exchanges) - unanswered
@@ -99,7 +99,7 @@ def _summary(world: World) -> str:
     losses = f"{len(lost)} {'loss' if len(lost) == 1 else 'losses'} ({named})" if lost else ""
     wrong = [f"{refused} refused" if refused else "", f"{unanswered} unanswered" if unanswered else "", losses]
     return (
-        ", ".join([f"{cut(world.name, 24)}: {count(world.seen, 'exchange')}", *filter(None, wrong)])
+        ", ".join([f"{shorten(world.name, 24)}: {pluralize(world.seen, 'exchange')}", *filter(None, wrong)])
         if any(wrong)
         else ""
     )
@@ -118,10 +118,10 @@ def _mock(script: Path | None, keys: Sequence[str], account: Organization | None
 
 
 def _account(models: Sequence[str], zdr: bool, assistants: str) -> Organization | None:
-    from harness.core.account import ORDINARY, Organization
+    from harness.core.account import DEFAULT_ORGANIZATION, Organization
 
     made = Organization(models=frozenset(models) or None, zdr=zdr, assistants=assistants)
-    return None if made == ORDINARY else made
+    return None if made == DEFAULT_ORGANIZATION else made
 
 
 def _names(listed: str) -> list[str]:

@@ -17,7 +17,7 @@ from harness.api.transcript import Transcript
 from harness.contract import first_violation
 from harness.contract.rule import CREATE, KEYLESS, LIMITED, RULES, SUBJECTS, UNREAD, Check, Rule
 from harness.contract.rules import AREAS, HELD_IN, SHARED
-from harness.core.account import ORDINARY
+from harness.core.account import DEFAULT_ORGANIZATION
 from harness.core.errors import ApiError
 from harness.core.exchange import Finding, Request
 
@@ -136,7 +136,7 @@ def _members(request: Request, world: Any) -> frozenset[str]:
         names = [UNREAD]
     if world is None:
         names.append(KEYLESS)
-    elif world.account is not ORDINARY:
+    elif world.account is not DEFAULT_ORGANIZATION:
         names.append(LIMITED)
     return frozenset(names)
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 
-CATEGORIES = ("hate", "sexual", "violence", "self_harm", "jailbreak")
+FILTER_CATEGORIES = ("hate", "sexual", "violence", "self_harm", "jailbreak")
 """What Azure looks for in a prompt."""
-ASSISTANTS = ("v2", "gone")
+ASSISTANTS_STATES = ("v2", "gone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,15 @@ class Organization:
     agents: Mapping[str, Json] | None = None
 
     def __post_init__(self) -> None:
-        if strange := set(self.blocked) - set(CATEGORIES):
+        if strange := set(self.blocked) - set(FILTER_CATEGORIES):
             raise ConfigError(
-                f"organization(blocked={', '.join(sorted(strange))}): the categories are {', '.join(CATEGORIES)}."
+                f"organization(blocked={', '.join(sorted(strange))}): the categories are {', '.join(FILTER_CATEGORIES)}."
             )
-        if self.assistants not in ASSISTANTS:
-            raise ConfigError(f"organization(assistants={self.assistants!r}): it is one of {', '.join(ASSISTANTS)}.")
+        if self.assistants not in ASSISTANTS_STATES:
+            raise ConfigError(
+                f"organization(assistants={self.assistants!r}): it is one of {', '.join(ASSISTANTS_STATES)}."
+            )
 
 
-ORDINARY = Organization()
+DEFAULT_ORGANIZATION = Organization()
 """An account that limits nothing."""

@@ -20,23 +20,23 @@ class Gate:
 
     def __init__(self) -> None:
         self.is_open = False
-        self._waiting: list[Callable[[], object]] = []
+        self._callbacks: list[Callable[[], object]] = []
 
     def open(self) -> None:
         """Let everything go on that waits here."""
         self.is_open = True
-        for wake in list(self._waiting):
+        for wake in list(self._callbacks):
             wake()
 
-    def wake(self, call: Callable[[], object]) -> None:
+    def add_callback(self, call: Callable[[], object]) -> None:
         """Call this when the gate opens, at once if it is open; it may be called twice."""
-        self._waiting.append(call)
+        self._callbacks.append(call)
         if self.is_open:
             call()
 
-    def forget(self, call: Callable[[], object]) -> None:
+    def remove_callback(self, call: Callable[[], object]) -> None:
         """Do not call this any more."""
-        self._waiting.remove(call)
+        self._callbacks.remove(call)
 
 
 class Fault:
@@ -57,9 +57,9 @@ class Pause(Fault):
     until: Gate | str | None = None
 
     def __post_init__(self) -> None:
-        if not is_number(self.seconds):
+        if not is_non_negative_number(self.seconds):
             raise ScriptError(f"pause: seconds is {self.seconds!r}. Give a number from 0 on, such as 0.05.")
-        if self.after is not None and not (isinstance(self.after, int) and is_number(self.after)):
+        if self.after is not None and not (isinstance(self.after, int) and is_non_negative_number(self.after)):
             raise ScriptError(f"pause: after is {self.after!r}. Give a number of events from 0 on, or leave it out.")
         if self.until is not None and not isinstance(self.until, Gate | str):
             raise ScriptError(
@@ -68,7 +68,7 @@ class Pause(Fault):
         if self.until is None and not self.seconds:
             raise ScriptError("pause: it does not say how long. Give seconds=0.05, or until=Gate().")
 
-    def holds(self, sent: int) -> bool:
+    def applies_at(self, sent: int) -> bool:
         """Whether the answer stands still here, when so many events have been sent."""
         return self.after is None or self.after == sent
 
@@ -81,15 +81,15 @@ class Delivery(NamedTuple):
     """
 
     pauses: Sequence[Pause] = ()
-    cut: bool = False
-    rest: Mapping[str, Any] | None = None
-    share: float = 0
+    disconnects: bool = False
+    partial_event: Mapping[str, Any] | None = None
+    partial_share: float = 0
 
 
-GONE = Delivery(cut=True)
+DISCONNECT_AT_END = Delivery(disconnects=True)
 """The connection breaks off at the end of what is there."""
 
 
-def is_number(value: Any) -> bool:
+def is_non_negative_number(value: Any) -> bool:
     """Whether a value is a finite number from 0 on."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")

@@ -30,7 +30,7 @@ class ApiError:
     code: str | None = None
     type: str = "invalid_request_error"
     headers: Mapping[str, str] | None = None
-    form: Mapping[str, Any] | None = None
+    body_template: Mapping[str, Any] | None = None
 
     def fill(self, facts: Mapping[str, Any]) -> ApiError:
         """This error with its fields replaced by facts; a field without a fact is a KeyError."""
@@ -40,9 +40,11 @@ class ApiError:
         }
         said, kind = self.message.format_map(facts), self.type.format_map(facts)
         made = ApiError(self.status, said, param, code, kind, headers)
-        if self.form is None:
+        if self.body_template is None:
             return made
-        return replace(made, form=_filled(self.form, {**facts, **made.members(), "status": self.status}))
+        return replace(
+            made, body_template=_fill_template(self.body_template, {**facts, **made.members(), "status": self.status})
+        )
 
     def members(self) -> dict[str, Any]:
         """What is said, whatever the form: message, type, param, code."""
@@ -50,16 +52,16 @@ class ApiError:
 
     def body(self) -> dict[str, Any]:
         """The JSON body the API sends."""
-        return {"error": self.members()} if self.form is None else dict(self.form)
+        return {"error": self.members()} if self.body_template is None else dict(self.body_template)
 
 
-def _filled(form: Any, facts: Mapping[str, Any]) -> Any:
+def _fill_template(form: Any, facts: Mapping[str, Any]) -> Any:
     """A form with its fields replaced by facts; a string that is one field becomes the fact itself, whatever it is."""
     if isinstance(form, str):
         name = form[1:-1]
         return facts[name] if form == f"{{{name}}}" and name in facts else form.format_map(facts)
     if isinstance(form, Mapping):
-        return {name: _filled(value, facts) for name, value in form.items()}
+        return {name: _fill_template(value, facts) for name, value in form.items()}
     return form
 
 

@@ -15,10 +15,10 @@ from harness.core.delivery import Delivery
 Json = dict[str, Any]
 """A JSON object."""
 
-NOTHING: Mapping[str, Any] = MappingProxyType({})
+EMPTY_MAPPING: Mapping[str, Any] = MappingProxyType({})
 
 
-class Fault(NamedTuple):
+class JsonFault(NamedTuple):
     """Why the bytes of a body are no JSON: `kind` is syntax, unicode or duplicate (then with `name` and `path`)."""
 
     kind: str
@@ -38,14 +38,14 @@ class Request(NamedTuple):
 
     method: str
     path: str
-    headers: Mapping[str, str] = NOTHING
-    query: Mapping[str, Any] = NOTHING
+    headers: Mapping[str, str] = EMPTY_MAPPING
+    query: Mapping[str, Any] = EMPTY_MAPPING
     body: Any = None
     raw: bytes = b""
-    params: Mapping[str, str] = NOTHING
+    params: Mapping[str, str] = EMPTY_MAPPING
     operation: str = ""
     schema: str | None = None
-    fault: Fault | None = None
+    fault: JsonFault | None = None
     dialect: str = "openai"
     root: str = "/v1"
 
@@ -60,15 +60,15 @@ class Answer(NamedTuple):
 
     status: int
     body: Any = None
-    headers: Mapping[str, str] = NOTHING
+    headers: Mapping[str, str] = EMPTY_MAPPING
     events: Sequence[Json] | None = None
     rule: str | None = None
     delivery: Delivery | None = None
 
     @property
-    def broke(self) -> str:
+    def disconnection(self) -> str:
         """What became of an answer whose connection broke: `cut off`, `no answer`; empty when it did not break."""
-        if self.delivery is None or not self.delivery.cut:
+        if self.delivery is None or not self.delivery.disconnects:
             return ""
         return "cut off" if self.status else "no answer"
 

@@ -7,16 +7,16 @@ from typing import Any
 from harness.core.exchange import Json
 
 
-def mapping(value: Any) -> Json:
+def as_object(value: Any) -> Json:
     """An object, empty where there is none."""
     return value if isinstance(value, dict) else {}
 
 
-def mappings(value: Any) -> list[Json]:
+def objects_in(value: Any) -> list[Json]:
     """The objects of a list, none where there is no list."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def string(value: Any) -> str:
+def as_string(value: Any) -> str:
     """A text, empty where there is none."""
     return value if isinstance(value, str) else ""

@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.core.exchange import Json
 
-COUNTS = {
+TOKEN_COUNT_NAMES = {
     "input_tokens": ("input_tokens", "prompt_tokens", "input_token_count"),
     "output_tokens": ("output_tokens", "completion_tokens", "output_token_count"),
     "total_tokens": ("total_tokens", "total_token_count"),
@@ -20,7 +20,7 @@ COUNTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ModelReply:
     """One response, or one run of a thread.
 
     `exchange` is the number of the exchange in which it was first seen whole. `messages` are message items,
@@ -39,21 +39,21 @@ class Said:
     @property
     def text(self) -> str:
         """All it said, a refusal too."""
-        return "".join(text for message in self.messages for text, _ in parts(message))
+        return "".join(text for message in self.messages for text, _ in text_parts(message))
 
     @property
     def annotations(self) -> list[Json]:
         """The annotations of its messages, in the form its endpoint has."""
-        return [note for message in self.messages for note in notes(message)]
+        return [note for message in self.messages for note in annotations_of(message)]
 
-    def shown(self) -> Json:
+    def as_json(self) -> Json:
         """It as JSON."""
         own = {"id": self.id, "exchange": self.exchange, "text": self.text, "annotations": self.annotations}
         rest = {"calls": list(self.calls), "reasoning": list(self.reasoning), "usage": self.usage}
         return {**own, **rest, "messages": list(self.messages), "follows": self.follows}
 
 
-class Sayings(tuple[Said, ...]):
+class ModelReplies(tuple[ModelReply, ...]):
     """All that was said, oldest first; `text` is the last answer's, the rest is of all of them."""
 
     __slots__ = ()
@@ -86,10 +86,10 @@ class Sayings(tuple[Said, ...]):
     @property
     def usage(self) -> dict[str, int]:
         """The tokens of all: input, output and total."""
-        return total(each.usage for each in self)
+        return sum_token_counts(each.usage for each in self)
 
 
-def parts(item: Mapping[str, Any]) -> list[tuple[str, bool]]:
+def text_parts(item: Mapping[str, Any]) -> list[tuple[str, bool]]:
     """The texts of a message or of reasoning, each with whether a client may leave it out.
 
     A refusal beside a text may be, and reasoning beside its summary.
@@ -102,15 +102,15 @@ def parts(item: Mapping[str, Any]) -> list[tuple[str, bool]]:
     return [(part["text"], False) if "text" in part else (part.get("refusal") or "", spoken) for part in content]
 
 
-def notes(message: Mapping[str, Any]) -> list[Json]:
+def annotations_of(message: Mapping[str, Any]) -> list[Json]:
     """The annotations of a message."""
     return [note for part in message["content"] for note in part.get("annotations") or ()]
 
 
-def counts(usage: Any) -> dict[str, int]:
+def token_counts(usage: Any) -> dict[str, int]:
     """The numbers of a usage object, under the names of `POST /responses`; those it does not have are missing."""
     found: dict[str, int] = {}
-    for name, names in COUNTS.items():
+    for name, names in TOKEN_COUNT_NAMES.items():
         values = (usage.get(one) if isinstance(usage, Mapping) else getattr(usage, one, None) for one in names)
         number = next((value for value in values if isinstance(value, int)), None)
         if number is not None:
@@ -118,7 +118,7 @@ def counts(usage: Any) -> dict[str, int]:
     return found
 
 
-def total(usages: Iterable[Any]) -> dict[str, int]:
+def sum_token_counts(usages: Iterable[Any]) -> dict[str, int]:
     """The sum of usage objects."""
-    known = [counts(usage) for usage in usages]
-    return {name: sum(each.get(name, 0) for each in known) for name in COUNTS}
+    known = [token_counts(usage) for usage in usages]
+    return {name: sum(each.get(name, 0) for each in known) for name in TOKEN_COUNT_NAMES}

@@ -12,81 +12,81 @@ from typing import Any
 
 from harness.core.exchange import Exchange, Json
 
-WIDTH = 100
+LINE_WIDTH = 100
 """Characters of a line of text."""
-_SPEAKING = ("content", "output", "arguments", "input", "text", "summary")
+_TEXT_MEMBERS = ("content", "output", "arguments", "input", "text", "summary")
 """The members of an item that hold what it says, the first that is there."""
-_NAMING = ("name", "call_id", "approval_request_id")
+_NAME_MEMBERS = ("name", "call_id", "approval_request_id")
 
 
-def brief(value: Any, depth: int = 3) -> str:
+def shorten_json(value: Any, depth: int = 3) -> str:
     """A JSON value in at most about 160 characters: the first members, the beginning of each text."""
-    return cut(_shortened(value, depth), 160)
+    return shorten(_render_value(value, depth), 160)
 
 
-def gist(item: Any, width: int = 40) -> str:
+def summarize_item(item: Any, width: int = 40) -> str:
     """An item in a few words: its role or type, its name or `call_id`, the beginning of its text."""
     if not isinstance(item, dict):
-        return brief(item, 1)
-    named = [item.get("role") or item.get("type") or "item", next(filter(None, map(item.get, _NAMING)), None)]
-    text = words(item)
-    said = cut(text, width) if text.startswith(("{", "[")) else quoted(text, width) if text else ""
-    return " ".join([*(cut(str(word), 40) for word in named if word), *([said] if said else [])])
+        return shorten_json(item, 1)
+    named = [item.get("role") or item.get("type") or "item", next(filter(None, map(item.get, _NAME_MEMBERS)), None)]
+    text = item_text(item)
+    said = shorten(text, width) if text.startswith(("{", "[")) else quote(text, width) if text else ""
+    return " ".join([*(shorten(str(word), 40) for word in named if word), *([said] if said else [])])
 
 
-def words(item: Json) -> str:
+def item_text(item: Json) -> str:
     """What an item says, as one text; a part without text is its type in brackets."""
-    for member in _SPEAKING:
+    for member in _TEXT_MEMBERS:
         value = item.get(member)
         if isinstance(value, str):
             return value
         if isinstance(value, list) and value:
-            return " ".join(_part(part) for part in value if isinstance(part, dict))
+            return " ".join(_part_text(part) for part in value if isinstance(part, dict))
     return ""
 
 
-def _part(part: Json) -> str:
+def _part_text(part: Json) -> str:
     text = part.get("text") or part.get("refusal") or f"[{part.get('type')}]"
     return str(text["value"] if isinstance(text, dict) and "value" in text else text)
 
 
-def error(exchange: Exchange) -> Json:
+def answer_error(exchange: Exchange) -> Json:
     """What an answer says of an error: its `error`, or itself where Azure has no such object."""
     body = exchange.answer.body if isinstance(exchange.answer.body, dict) else {}
     said = body.get("error", body)
     return said if isinstance(said, dict) else {}
 
 
-def quoted(text: str, width: int = 40) -> str:
+def quote(text: str, width: int = 40) -> str:
     """A text in quotes, on one line."""
-    return json.dumps(cut(text, width), ensure_ascii=False)
+    return json.dumps(shorten(text, width), ensure_ascii=False)
 
 
-def cut(text: str, width: int = WIDTH) -> str:
+def shorten(text: str, width: int = LINE_WIDTH) -> str:
     """The beginning of a text, with … where the rest is left out."""
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def count(number: int, noun: str) -> str:
+def pluralize(number: int, noun: str) -> str:
     """`1 turn`, `2 turns`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _shortened(value: Any, depth: int) -> str:
+def _render_value(value: Any, depth: int) -> str:
     if isinstance(value, str):
-        return quoted(value, 60)
+        return quote(value, 60)
     if isinstance(value, dict):
         pairs = (
-            [f"{json.dumps(name)}: {_shortened(own, depth - 1)}" for name, own in list(value.items())[:6]]
+            [f"{json.dumps(name)}: {_render_value(own, depth - 1)}" for name, own in list(value.items())[:6]]
             if depth
             else []
         )
-        return f"{{{_listed(pairs, len(value))}}}"
+        return f"{{{_join_shown(pairs, len(value))}}}"
     if isinstance(value, list):
-        return f"[{_listed([_shortened(own, depth - 1) for own in value[:3]] if depth else [], len(value))}]"
+        return f"[{_join_shown([_render_value(own, depth - 1) for own in value[:3]] if depth else [], len(value))}]"
     return json.dumps(value)
 
 
-def _listed(shown: Sequence[str], total: int) -> str:
+def _join_shown(shown: Sequence[str], total: int) -> str:
     hidden = total - len(shown)
     return ", ".join(chain(shown, [f"… {hidden} more" if shown else "…"] if hidden else []))

@@ -18,7 +18,7 @@ from harness.answers.reader import TERMINAL
 from harness.api.transcript import OUTPUTS, input_items
 from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange, Json
-from harness.core.shorten import gist, quoted, words
+from harness.core.shorten import item_text, quote, summarize_item
 
 Mode = Literal["replay", "chain", "both"]
 """How a turn goes on: all items of the turns before are sent again, the last response is named, or both."""
@@ -112,7 +112,7 @@ def _json(thing: Any) -> Json:
 
 def _reply(response: Json) -> Reply:
     said = [item for item in response["output"] if item.get("type") == "message"]
-    return Reply("".join(map(words, said)), response["output"], response)
+    return Reply("".join(map(item_text, said)), response["output"], response)
 
 
 def linear(exchanges: Iterable[Exchange], texts: Sequence[str] = ()) -> None:
@@ -137,7 +137,7 @@ def _faults(one: Exchange, before: Exchange | None, texts: Sequence[str]) -> Ite
     items = _items(one)
     for place, item in enumerate(items):
         if _is_empty(item):
-            yield f"input[{place}] is an empty message: {gist(item)}"
+            yield f"input[{place}] is an empty message: {summarize_item(item)}"
     known = [*_items(before), *_output(before)] if before else items[: _tail(items)]
     allowed = Counter(map(_key, known))
     new = set(map(_key, items[_tail(items) :]))
@@ -145,10 +145,10 @@ def _faults(one: Exchange, before: Exchange | None, texts: Sequence[str]) -> Ite
     for place, item in enumerate(items):
         seen[_key(item)] += 1
         if seen[_key(item)] > max(allowed[_key(item)] + (_key(item) in new), 1):
-            yield f"input[{place}] stands there twice: {gist(item)}"
+            yield f"input[{place}] stands there twice: {summarize_item(item)}"
     for text, times in Counter(texts).items():
         if (found := sum(_times(text, item) for item in items if item.get("role") == "user")) > times:
-            yield f"the user's text {quoted(text)} stands there {found} times, said {times}"
+            yield f"the user's text {quote(text)} stands there {found} times, said {times}"
     if len(items) > (due := len(known) + len(items) - _tail(items)):
         yield f"it has {len(items)} items, at most {due} were due"
 
@@ -188,10 +188,10 @@ def _key(item: Json) -> str:
     """What makes an item the same: what a message says, the call that it makes or answers, else its id."""
     kind = item.get("type", "message")
     if kind == "message":
-        return f"{item.get('role')} {words(item)}"
-    return f"{kind} {item.get('call_id') or item.get('approval_request_id') or item.get('id') or words(item)}"
+        return f"{item.get('role')} {item_text(item)}"
+    return f"{kind} {item.get('call_id') or item.get('approval_request_id') or item.get('id') or item_text(item)}"
 
 
 def _times(text: str, item: Json) -> int:
     """How often a text stands in a message, as whole lines."""
-    return f"\n{words(item)}\n".replace("\n", "\n\n").count("\n" + "\n\n".join(text.split("\n")) + "\n")
+    return f"\n{item_text(item)}\n".replace("\n", "\n\n").count("\n" + "\n\n".join(text.split("\n")) + "\n")

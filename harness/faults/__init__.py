@@ -16,7 +16,7 @@ from inspect import isgeneratorfunction
 from typing import Any
 
 from harness.core.account import RateLimit
-from harness.core.delivery import Fault, Pause, is_number
+from harness.core.delivery import Fault, Pause, is_non_negative_number
 from harness.core.delivery import Gate as Gate
 from harness.core.errors import ScriptError
 from harness.core.exchange import Request
@@ -37,7 +37,7 @@ class Cut(Fault):
     after: float
 
     def __post_init__(self) -> None:
-        if not is_number(self.after):
+        if not is_non_negative_number(self.after):
             raise ScriptError(f"cut: after is {self.after!r}. Give a number of events from 0 on, 4.5 to cut the fifth.")
 
 
@@ -77,7 +77,7 @@ def rate_limit(after: str | float = "1s") -> Refusal:
     """A 429 in place of an answer: one may try again `after` so long (seconds, or `200ms`, `1s`, `2m`)."""
     found = _TIME.fullmatch(after) if isinstance(after, str) else None
     seconds = float(found[1]) * UNITS[found[2]] if found else after
-    if not is_number(seconds):
+    if not is_non_negative_number(seconds):
         raise ScriptError(f"rate_limit: after is {after!r}. Give seconds, or a text such as '200ms', '1s', '2m'.")
     return Refusal({"rate_limit": RateLimit(3, 3, 1, seconds=float(seconds))})
 

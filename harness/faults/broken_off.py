@@ -23,7 +23,7 @@ def delivered(answer: Answer, turn: Sequence[Line], gate: Callable[[str], Gate])
         return answer._replace(delivery=Delivery(pauses))
     if answer.events is None:
         body = orjson.dumps(answer.body)
-        return answer._replace(body=body[: len(body) // 2 if after else 0], delivery=Delivery(pauses, cut=True))
+        return answer._replace(body=body[: len(body) // 2 if after else 0], delivery=Delivery(pauses, disconnects=True))
     events = list(answer.events)
     whole = min(int(after), len(events) - 1)
     share = after - whole if whole == int(after) else 0

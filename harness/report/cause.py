@@ -13,8 +13,8 @@ from harness.analysis.history import Past, Spoken, kind, named
 from harness.analysis.loss import Lost
 from harness.contract.rule import RULES
 from harness.core.exchange import Exchange, Json
-from harness.core.loose_json import mapping, mappings, string
-from harness.core.shorten import brief, cut, error
+from harness.core.loose_json import as_object, as_string, objects_in
+from harness.core.shorten import answer_error, shorten, shorten_json
 from harness.report.refusal import at, sent
 
 _ITEM = re.compile(r"input\[\d+]")
@@ -27,7 +27,7 @@ _ORPHANS = ("output_needs_call", "approval_without_request")
 def cause(exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost]) -> tuple[str, str]:
     """What the API says of a request, and where and why; `losses` may explain it, `exchanges` are the whole journal."""
     said = f"Request {exchange.number} was refused ({exchange.status}): {_words(exchange)}"
-    refused = _Refused(exchange, str(error(exchange).get("param") or ""), _ID.findall(_words(exchange)))
+    refused = _Refused(exchange, str(answer_error(exchange).get("param") or ""), _ID.findall(_words(exchange)))
     past = _past(exchange, exchanges)
     found = [lost for lost in losses if lost.exchange == exchange.number]
     if lost := next((lost for lost in found if refused.names(lost)), None):
@@ -44,8 +44,8 @@ def _flat(lost: Lost) -> str:
 
 def _words(exchange: Exchange) -> str:
     rule = RULES.get(exchange.answer.rule or "")
-    message = error(exchange).get("message") or (rule.summary if rule else "no reason given")
-    return cut(" ".join(str(message).split()), 400)
+    message = answer_error(exchange).get("message") or (rule.summary if rule else "no reason given")
+    return shorten(" ".join(str(message).split()), 400)
 
 
 class _Refused(NamedTuple):
@@ -102,14 +102,16 @@ class _Refused(NamedTuple):
             made = next((f", the answer of exchange {one.number}" for one in exchanges if _id(one) in self.ids), "")
             return f"{sent(self.exchange.request, self.param)}{made}"
         _, value, missing = at(body, self.param)
-        what = f"no {missing.strip('.')}" if missing else string(mapping(value).get("type")) or brief(value, 1)
+        what = (
+            f"no {missing.strip('.')}" if missing else as_string(as_object(value).get("type")) or shorten_json(value, 1)
+        )
         part = "" if value is item and not missing else f"{what} in "
         origin = next(_origins(past, item), None)
         heard = f" that exchange {origin.number} said as {named(origin.item)}" if origin else ""
         return f"{self.param}: {part}{_described(item)}{heard}"
 
     def _given(self) -> Iterator[tuple[str, Json]]:
-        items = mapping(self.exchange.request.body).get("input")
+        items = as_object(self.exchange.request.body).get("input")
         for place, item in enumerate(items if isinstance(items, list) else []):
             if isinstance(item, dict):
                 yield f"input[{place}]", item
@@ -127,15 +129,15 @@ def _past(exchange: Exchange, exchanges: Sequence[Exchange]) -> Past:
 def _origins(past: Past, item: Json) -> Iterator[Spoken]:
     """What the model said that an item is made of: the item itself, or the text of one of its parts."""
     yield from past.origins(item)
-    for part in mappings(item.get("content")):
-        yield from past.by_text.get(string(part.get("text")).strip() or "-", ())
+    for part in objects_in(item.get("content")):
+        yield from past.by_text.get(as_string(part.get("text")).strip() or "-", ())
 
 
 def _described(item: Json) -> str:
-    role = string(item.get("role"))
+    role = as_string(item.get("role"))
     article = "an" if role.startswith("a") else "a"
     return f"{article} {role} message" if role and kind(item) == "message" else named(item) or "an item"
 
 
 def _id(exchange: Exchange) -> str:
-    return string(mapping(exchange.answer.body).get("id")) or "-"
+    return as_string(as_object(exchange.answer.body).get("id")) or "-"

@@ -19,7 +19,7 @@ from harness.contract.first_violation import KINDS, SPOKEN, deref, key_values, t
 from harness.contract.rule import CREATE, LIMITED, RULES, Rule
 from harness.contract.rules.http.websocket import CREATED, SOCKET
 from harness.core.exchange import Exchange, Json, Request
-from harness.core.loose_json import mapping, mappings, string
+from harness.core.loose_json import as_object, as_string, objects_in
 from harness.endpoints.operation import OPERATIONS
 from harness.items.kind import ITEMS
 
@@ -68,11 +68,13 @@ def hits(exchanges: Sequence[Exchange], world: Any) -> Hits:
         "rules": (id for exchange in exchanges for id in _rules(exchange, world)),
         "refusals": (answer.rule for answer in answers if answer.rule),
         "said": (
-            string(item.get("type")) for answer in answers for item in mappings(mapping(answer.body).get("output"))
+            as_string(item.get("type"))
+            for answer in answers
+            for item in objects_in(as_object(answer.body).get("output"))
         ),
         "sent": (kind for request in requests for kind in _sent(request)),
         "events": (
-            string(event.get("event") or event.get("type")) for answer in answers for event in answer.events or ()
+            as_string(event.get("event") or event.get("type")) for answer in answers for event in answer.events or ()
         ),
         "endpoints": (request.operation for request in requests),
         "dialects": (request.dialect for request in requests),
@@ -119,7 +121,7 @@ def _rules(exchange: Exchange, world: Any) -> Iterator[str]:
 def _judged(request: Request) -> Iterator[Request]:
     """A request as the contract sees it; the event of a WebSocket is judged once more as the request it carries."""
     yield request
-    body = mapping(request.body)
+    body = as_object(request.body)
     if request.operation == SOCKET and body.get("type") == CREATED:
         carried = {name: value for name, value in body.items() if name != "type"}
         yield request._replace(operation=CREATE, body=carried, schema=OPERATIONS[CREATE].body)
@@ -137,7 +139,7 @@ def _until(ids: Sequence[str], broken: str | None) -> Sequence[str]:
 
 def _sent(request: Request) -> Iterator[str]:
     if asks_model(request) and isinstance(request.body, dict):
-        yield from (string(item.get("type", "message")) for item in mappings(input_items(request.body)))
+        yield from (as_string(item.get("type", "message")) for item in objects_in(input_items(request.body)))
 
 
 def _shapes(request: Request) -> set[str]:

@@ -15,7 +15,7 @@ from harness.analysis.steps import is_unanswered
 from harness.contract.rule import RULES
 from harness.core.delivery import Fault
 from harness.core.exchange import Exchange, Request
-from harness.core.shorten import WIDTH, count, cut, gist
+from harness.core.shorten import LINE_WIDTH, pluralize, shorten, summarize_item
 from harness.ending import Ending
 from harness.items.kind import Item
 from harness.report.cause import cause
@@ -122,7 +122,7 @@ def _told(losses: Sequence[Lost]) -> Iterator[str]:
 def _refusals(exchanges: Sequence[Exchange]) -> list[str]:
     refused = [(exchange, RULES[rule]) for exchange in known(exchanges) if (rule := exchange.answer.rule) in RULES]
     hidden = len(refused) - REFUSALS
-    earlier = [f"… {count(hidden, 'earlier refusal')}"] if hidden > 0 else []
+    earlier = [f"… {pluralize(hidden, 'earlier refusal')}"] if hidden > 0 else []
     return [*earlier, *(refusal(exchange, rule) for exchange, rule in refused[-REFUSALS:])]
 
 
@@ -143,14 +143,14 @@ def _problem(world: World, request: Request, text: str, more: str = "") -> str:
     first, *rest = text.splitlines()
     differing = [line.strip() for line in rest if line.lstrip().startswith(("-", "+"))]
     why = "; ".join(differing) or f"it sent {_sent(request)}"
-    return f"{_named(world, request)} could not be answered{more}: {first}\n{cut(why, 300)}"
+    return f"{_named(world, request)} could not be answered{more}: {first}\n{shorten(why, 300)}"
 
 
 def _sent(request: Request) -> str:
     """The end of the input of a request, or its path."""
     asked = request.body.get("input") if isinstance(request.body, dict) else None
     last = asked[-1] if isinstance(asked, list) and asked else {"role": "user", "content": asked}
-    return gist(last) if asked else f"{request.method} {request.path}"
+    return summarize_item(last) if asked else f"{request.method} {request.path}"
 
 
 def _named(world: World, request: Request) -> str:
@@ -168,7 +168,7 @@ def _unused(left: Sequence[tuple[Route, Turn]]) -> str:
     if hidden := len(left) - len(lines):
         lines.append(f"  … {hidden} more")
     fix = 'Remove what is too much, or allow it: @pytest.mark.harness(unused="allow").'
-    return "\n".join([f"{count(len(left), 'turn')} of the script no request took:", *lines, fix])
+    return "\n".join([f"{pluralize(len(left), 'turn')} of the script no request took:", *lines, fix])
 
 
 def said_in(turn: Any) -> str:
@@ -179,7 +179,7 @@ def said_in(turn: Any) -> str:
 def _line(line: Any) -> str:
     """A line of a turn: what is said, how it ends or what goes wrong with it; else the function that would say it."""
     if isinstance(line, Item):
-        return gist({**line.members, "role": line.type})
+        return summarize_item({**line.members, "role": line.type})
     if isinstance(line, Ending | Fault):
         return getattr(line, "status", type(line).__name__.lower())
     return f"the function {getattr(line, '__name__', type(line).__name__)}"
@@ -198,4 +198,4 @@ def _flat(text: str) -> str:
 
 
 def _wrapped(text: str) -> str:
-    return fill(text, WIDTH, break_long_words=False, break_on_hyphens=False, subsequent_indent=" " * 10)
+    return fill(text, LINE_WIDTH, break_long_words=False, break_on_hyphens=False, subsequent_indent=" " * 10)

@@ -8,8 +8,8 @@ from typing import Any
 
 from harness.analysis.lanes import CLIENT, is_probe
 from harness.core.exchange import Exchange
-from harness.core.loose_json import mapping
-from harness.core.shorten import brief, count, cut, error, gist, quoted
+from harness.core.loose_json import as_object
+from harness.core.shorten import answer_error, pluralize, quote, shorten, shorten_json, summarize_item
 
 NEWEST = 20
 """Lines of a journal that are shown, the newest ones."""
@@ -30,7 +30,7 @@ def journal(exchanges: Sequence[Exchange], lanes: Mapping[str, Sequence[Exchange
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     if hidden := len(exchanges) - sum(map(len, shown)):
-        lines.insert(0, f"… {count(hidden, 'earlier request')}")
+        lines.insert(0, f"… {pluralize(hidden, 'earlier request')}")
     return "\n".join(lines)
 
 
@@ -38,30 +38,30 @@ def _rows(group: Sequence[Exchange], lane: str | None) -> tuple[str, ...]:
     if len(group) == 1:
         return _row(group[0], lane)
     numbers, what = f"{group[0].number:>3}-{group[-1].number}", f"{len(group)} requests for paths that the API lacks"
-    return (numbers, *([cut(lane, 24)] if lane else []), what, "", "", str(group[0].status), "")
+    return (numbers, *([shorten(lane, 24)] if lane else []), what, "", "", str(group[0].status), "")
 
 
 def _row(exchange: Exchange, lane: str | None) -> tuple[str, ...]:
     request = exchange.request
-    body = mapping(request.body)
-    refused = exchange.answer.rule or (error(exchange).get("code") if exchange.status >= 400 else None)
+    body = as_object(request.body)
+    refused = exchange.answer.rule or (answer_error(exchange).get("code") if exchange.status >= 400 else None)
     return (
         f"{exchange.number:>3}",
-        *([cut(lane, 24)] if lane else []),
+        *([shorten(lane, 24)] if lane else []),
         f"{request.method} {_middle(request.path)}",
-        cut(str(body.get("model") or ""), 24),
+        shorten(str(body.get("model") or ""), 24),
         _asked(body.get("input")),
         str(exchange.status),
-        str(refused or exchange.answer.broke),
+        str(refused or exchange.answer.disconnection),
     )
 
 
 def _asked(said: Any) -> str:
     if isinstance(said, str):
-        return quoted(said)
+        return quote(said)
     if not isinstance(said, list) or not said:
-        return "" if said is None else brief(said, 1)
-    last = gist(said[-1])
+        return "" if said is None else shorten_json(said, 1)
+    last = summarize_item(said[-1])
     return last if len(said) == 1 else f"{len(said)} items, last: {last}"
 
 

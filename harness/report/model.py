@@ -17,8 +17,8 @@ from harness.analysis.loss import LOSSES, Lost
 from harness.analysis.steps import is_unanswered
 from harness.contract.rule import RULES
 from harness.core.exchange import Exchange, Json
-from harness.core.redact import secrets_of
-from harness.core.shorten import count, error
+from harness.core.redact import secrets_in_headers
+from harness.core.shorten import answer_error, pluralize
 from harness.report.cause import cause
 from harness.report.coverage import DIMENSIONS, Hits, is_staged, known, share, united
 from harness.report.failure import said_in
@@ -170,14 +170,14 @@ def totals(exchanges: int, found: Sequence[Found]) -> Totals:
 
 def line(totals: Totals, rules: int) -> str:
     """A run in one line; `rules` is the share of them that was touched, in per cent."""
-    refusals = f"{count(totals.expected, 'refusal')} expected"
+    refusals = f"{pluralize(totals.expected, 'refusal')} expected"
     parts = [
-        count(totals.exchanges, "exchange"),
+        pluralize(totals.exchanges, "exchange"),
         f"{refusals}, {totals.unexpected} unexpected" if totals.unexpected else refusals,
         "1 loss" if totals.losses == 1 else f"{totals.losses} losses",
         f"{totals.unanswered} unanswered" if totals.unanswered else "",
-        f"{count(totals.unused, 'turn')} unused" if totals.unused else "",
-        count(totals.disagreements, "disagreement") if totals.disagreements else "",
+        f"{pluralize(totals.unused, 'turn')} unused" if totals.unused else "",
+        pluralize(totals.disagreements, "disagreement") if totals.disagreements else "",
         f"{totals.unreadable} unreadable" if totals.unreadable else "",
         f"{rules} % of rules",
     ]
@@ -216,13 +216,13 @@ def found_in(
 
 
 def _unanswered(exchange: Exchange, passed: bool) -> Found:
-    return Found("unanswered", passed, str(error(exchange)["message"]), exchange=exchange.number, fix=UNANSWERED)
+    return Found("unanswered", passed, str(answer_error(exchange)["message"]), exchange=exchange.number, fix=UNANSWERED)
 
 
 def _refused(
     exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost], passed: bool, traced: bool
 ) -> Found:
-    said, id = error(exchange), exchange.answer.rule or ""
+    said, id = answer_error(exchange), exchange.answer.rule or ""
     expected, param = passed or is_staged(id), said.get("param")
     return Found(
         "refusal",
@@ -246,7 +246,7 @@ def filled(
 ) -> Trial:
     """A trial with all that its World shows, as it may be written; see `found_in`."""
     headers = {id(one.request.headers): one.request.headers for one in world.exchanges}
-    secrets = frozenset().union(*map(secrets_of, headers.values()))
+    secrets = frozenset().union(*map(secrets_in_headers, headers.values()))
     exchanges = [_hidden(one, secrets) for one in world.exchanges]
     found = found_in(world, exchanges, losses, trial.outcome in PASSED, allowed, judged=judged)
     told = sent(exchanges, world.turns.hints)
@@ -283,7 +283,7 @@ def _exchange(told: Sent) -> Json:
         "answer": answer.body,
         "events": answer.events,
         "rule": answer.rule or "",
-        "broke": answer.broke,
+        "broke": answer.disconnection,
     }
 
 

@@ -9,18 +9,18 @@ from typing import Any
 
 from harness.contract.rule import LEVELS, Rule, Source
 from harness.core.exchange import Exchange, Request
-from harness.core.shorten import WIDTH, brief, cut, error
+from harness.core.shorten import LINE_WIDTH, answer_error, shorten, shorten_json
 
 _STEP = re.compile(r"\[(\d+)]|([^.\[\]]+)")
 
 
 def refusal(exchange: Exchange, rule: Rule) -> str:
     """A refused request: what was sent, where the API saw the fault, why it says so, how to fix it, how we know."""
-    told = {"message": rule.summary, "param": None, **error(exchange)}
+    told = {"message": rule.summary, "param": None, **answer_error(exchange)}
     details = [
         ("sent", sent(exchange.request, told["param"])),
         ("where", told["param"] or ""),
-        ("why", "\n".join([_wrapped(cut(told["message"], 400)), *filter(None, rule.doc.splitlines())])),
+        ("why", "\n".join([_wrapped(shorten(told["message"], 400)), *filter(None, rule.doc.splitlines())])),
         ("fix", _wrapped(rule.fix)),
         ("source", "\n".join(_evidence(rule.sources))),
     ]
@@ -32,13 +32,13 @@ def refusal(exchange: Exchange, rule: Rule) -> str:
 def sent(request: Request, param: str | None) -> str:
     """The part of a request an error is about: the body at `param`, or what is there when nothing is."""
     if request.fault:
-        return cut(request.raw.decode("utf-8", "replace"))
+        return shorten(request.raw.decode("utf-8", "replace"))
     if not isinstance(request.body, dict):
-        return cut(f"{request.method} {request.path}") if request.body is None else brief(request.body)
+        return shorten(f"{request.method} {request.path}") if request.body is None else shorten_json(request.body)
     found, value, missing = at(request.body, param or "")
     if not missing:
-        return f"{found} = {brief(value)}" if found else brief(value)
-    return f"no {missing} in {found or 'the body'}: {brief(value)}"
+        return f"{found} = {shorten_json(value)}" if found else shorten_json(value)
+    return f"no {missing} in {found or 'the body'}: {shorten_json(value)}"
 
 
 def at(body: Any, path: str) -> tuple[str, Any, str]:
@@ -61,4 +61,4 @@ def _evidence(sources: Sequence[Source]) -> list[str]:
 
 
 def _wrapped(text: str) -> str:
-    return fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+    return fill(text, LINE_WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from harness.core.redact import hide
+from harness.core.redact import redact
 
 LONGEST = 4000
 """Characters of a text in a report."""
@@ -35,5 +35,5 @@ def safe(value: Any, secrets: frozenset[str] = frozenset(), depth: int = DEEPEST
 
 def _text(text: str, secrets: frozenset[str]) -> str:
     """A text by its beginning, with nothing that UTF-8 cannot say."""
-    whole: str = hide(text if text.isascii() else text.encode("utf-8", "backslashreplace").decode(), secrets)
+    whole: str = redact(text if text.isascii() else text.encode("utf-8", "backslashreplace").decode(), secrets)
     return whole if len(whole) <= LONGEST else f"{whole[:LONGEST]}… {len(whole) - LONGEST} more characters"

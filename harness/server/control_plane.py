@@ -115,7 +115,7 @@ def control(mock: Mock) -> App:
     @app.get(f"{CONTROL}/said")
     async def said(request: Request) -> list[Json]:
         """What the model said, one for each response or run, oldest first."""
-        return [each.shown() for each in world_of(request).said]
+        return [each.as_json() for each in world_of(request).said]
 
     @app.get(f"{CONTROL}/calls")
     async def calls(request: Request) -> list[Json]:

@@ -26,7 +26,7 @@ async def carry(answer: Answer, delivery: Delivery, receive: Receive, send: Send
             if pauses and not await _stood(pauses, receive, []):
                 return
             await send(part)
-    if delivery.cut:
+    if delivery.disconnects:
         drop(send)
         while (await receive())["type"] != "http.disconnect":
             pass
@@ -42,16 +42,16 @@ def _parts(answer: Answer, delivery: Delivery, headers: list[tuple[bytes, bytes]
     if answer.events is None:
         body = answer.body if isinstance(answer.body, bytes) else orjson.dumps(answer.body)
         # One byte is missing at least, so that what was cut is not taken for whole.
-        headers.append((b"content-length", str(len(body) + delivery.cut).encode()))
+        headers.append((b"content-length", str(len(body) + delivery.disconnects).encode()))
         yield start, list(delivery.pauses)
-        yield _chunk(body, delivery.cut), []
+        yield _chunk(body, delivery.disconnects), []
         return
     yield start, []
     sent = 0
     for sent, event in enumerate(answer.events, 1):
         yield _chunk(frame(event)), _held(delivery, sent - 1)
-    rest = frame(dict(delivery.rest)) if delivery.rest else b""
-    yield _chunk(rest[: int(len(rest) * delivery.share)], delivery.cut), _held(delivery, sent)
+    rest = frame(dict(delivery.partial_event)) if delivery.partial_event else b""
+    yield _chunk(rest[: int(len(rest) * delivery.partial_share)], delivery.disconnects), _held(delivery, sent)
 
 
 def _chunk(body: bytes, more: bool = True) -> Message:
@@ -59,7 +59,7 @@ def _chunk(body: bytes, more: bool = True) -> Message:
 
 
 def _held(delivery: Delivery, sent: int) -> list[Pause]:
-    return [pause for pause in delivery.pauses if pause.holds(sent)]
+    return [pause for pause in delivery.pauses if pause.applies_at(sent)]
 
 
 async def _stood(pauses: Iterable[Pause], receive: Receive, early: list[Message]) -> bool:
@@ -98,11 +98,11 @@ async def _over(pause: Pause) -> None:
         with suppress(RuntimeError):  # the server has stopped, nobody waits any more
             loop.call_soon_threadsafe(opened.set)
 
-    gate.wake(wake)
+    gate.add_callback(wake)
     try:
         await opened.wait()
     finally:
-        gate.forget(wake)
+        gate.remove_callback(wake)
 
 
 def drop(send: Send) -> None:

@@ -19,7 +19,7 @@ from harness.contract import schema
 from harness.contract.check import Refusal, check
 from harness.contract.rules.http.websocket import AT_UPGRADE, UPGRADE
 from harness.core.account import Organization
-from harness.core.delivery import GONE
+from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Request
 from harness.ending import Line
@@ -183,7 +183,7 @@ def _judged(request: Request, world: Any, handler: Handler) -> Answer:
 def _scripted(fault: Refused, request: Request, world: Any) -> Answer:
     """The refusal that a turn is, as the rules of the account put it; the journal has status 0 where there is no answer."""
     if not fault.account:
-        return Answer(0, delivery=GONE)
+        return Answer(0, delivery=DISCONNECT_AT_END)
     own = getattr(world, "world", world)  # the World of a connection
     account, own.account = own.account, replace(own.account, **fault.account)
     try:

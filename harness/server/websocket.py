@@ -57,7 +57,7 @@ async def serve(session: Session, receive: Receive, send: Send) -> None:
         events = session.receive(message["bytes"] if said is None else said)
         if delivery := session.delivery:
             early += await tell(events, delivery, receive, send)
-            if delivery.cut:
+            if delivery.disconnects:
                 return  # uvicorn closes what is left open, without a word
             continue
         for event in events:

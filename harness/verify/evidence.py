@@ -215,7 +215,7 @@ def gaps(rules: Mapping[str, Rule], cassettes: Mapping[str, Cassette]) -> list[G
 
 
 def _reason(rule: Rule) -> str:
-    if rule.error.form is not None and "error" not in rule.error.form:
+    if rule.error.body_template is not None and "error" not in rule.error.body_template:
         return "its answer is no error object, which a cassette holds"
     assumptions = [source.where for source in rule.sources if source.level == "assumed"]
     proving = [source for source in rule.sources if source.level in PROVING]

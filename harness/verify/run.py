@@ -20,7 +20,7 @@ import orjson
 from harness.cassettes.listing import files
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
-from harness.core.redact import hide
+from harness.core.redact import redact
 from harness.verify.judging.judge import Verdict, judge
 from harness.verify.judging.rerender import respell
 from harness.verify.read_files import NotATape, Recorded, numbered
@@ -211,11 +211,11 @@ def judged(recorded: Recorded, world: World, respelled: bool = False) -> Iterato
         except Exception as problem:
             *_, last = extract_tb(problem.__traceback__)
             said = f"the harness failed on {recorded.id}: {last.name} raised {type(problem).__name__}; please report it"
-            yield Verdict("unreadable", {"file": recorded.id, "message": hide(said)})
+            yield Verdict("unreadable", {"file": recorded.id, "message": redact(said)})
 
 
 def _unreadable(recording: Path, problem: HarnessError) -> Json:
-    return {"file": recording.as_posix(), "message": hide(str(problem))}
+    return {"file": recording.as_posix(), "message": redact(str(problem))}
 
 
 def _world(worlds: OrderedDict[str, World], file: str) -> World:

@@ -25,12 +25,12 @@ from harness.api.include import Whole, veiled
 from harness.api.resources.files import Uploads
 from harness.api.resources.threads import Thread
 from harness.api.transcript import OUTPUTS, Transcript, conversation_id, resolve
-from harness.core.account import ORDINARY, Organization
+from harness.core.account import DEFAULT_ORGANIZATION, Organization
 from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Exchange, Json, Request
 from harness.core.ids import Ids
-from harness.core.replies import Sayings
+from harness.core.replies import ModelReplies
 from harness.ending import DONE, Ending, Line
 from harness.items.kind import ITEMS
 from harness.world.mcp_approvals import Servers
@@ -98,7 +98,7 @@ class World:
         self.name = name
         self.api_key = api_key
         self.base_url = base_url
-        self.account = organization or ORDINARY
+        self.account = organization or DEFAULT_ORGANIZATION
         self.ids = Ids(name)
         self.now = EPOCH
         self.skipped = 0
@@ -174,7 +174,7 @@ class World:
         return list(self.ledger)
 
     @property
-    def said(self) -> Sayings:
+    def said(self) -> ModelReplies:
         """What the model said, as the answers so far have shown it: one for each response or run, oldest first."""
         return sayings(self.exchanges)
 

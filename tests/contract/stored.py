@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from harness.core.account import Organization
-from harness.core.exchange import NOTHING, Answer, Json
+from harness.core.exchange import EMPTY_MAPPING, Answer, Json
 from harness.endpoints.operation import OPERATIONS
 from harness.items import function_call, message, reasoning
 from harness.server.mock_api import Mock
@@ -76,7 +76,9 @@ def continuing() -> Iterator[Json]:
     }
 
 
-def send(mock: Mock, id: str, *, body: Any = MINIMAL, query: Mapping[str, Any] = NOTHING, named: str = "") -> Answer:
+def send(
+    mock: Mock, id: str, *, body: Any = MINIMAL, query: Mapping[str, Any] = EMPTY_MAPPING, named: str = ""
+) -> Answer:
     """A request of an operation about what a remembering mock has stored, or about ids that are `named`."""
     world = mock.worlds[KEY]
     ended, waiting = world.threads

@@ -29,7 +29,7 @@ def test_an_example_is_refused_by_its_own_rule_in_the_words_of_the_api(expected:
     assert played.answer.status == expected.error.status, "the mock accepted it"
     body = played.answer.body
     error = body.get("error", body)
-    if expected.error.form is None:
+    if expected.error.body_template is None:
         assert set(error) == {"message", "type", "param", "code"}
     assert (error.get("message") or error["title"], played.answer.rule) == (played.words(words), expected.id)
     assert "{" not in str(error.get("param"))

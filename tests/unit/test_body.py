@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.api.body import DEEPEST, members, parse, typed
-from harness.core.exchange import Fault
+from harness.core.exchange import JsonFault
 
 TEXTS = st.text(st.sampled_from('ab":\\ {}[],\n\t\u20ac\U0001f600'), max_size=6) | st.text(
     st.characters(codec="utf-8"), max_size=4
@@ -42,13 +42,13 @@ def test_a_name_that_stands_twice_is_found(
     name = data.draw(st.sampled_from(sorted(value)))
     pair = f"{json.dumps(name)}{before}:{after}{json.dumps(again)}"
     twice = f"{json.dumps(value)[:-1]},{pair}}}"
-    assert parse(twice.encode()) == (None, Fault("duplicate", name, name))
-    assert parse(f'{{"in": [1, {{"x": {twice}}}]}}'.encode()) == (None, Fault("duplicate", name, f"in.x.{name}"))
+    assert parse(twice.encode()) == (None, JsonFault("duplicate", name, name))
+    assert parse(f'{{"in": [1, {{"x": {twice}}}]}}'.encode()) == (None, JsonFault("duplicate", name, f"in.x.{name}"))
 
 
 def test_the_outer_of_two_names_that_stand_twice_is_told_if_it_comes_first() -> None:
-    assert parse(b'{"a": 1, "a": {"b": 1, "b": 2}}') == (None, Fault("duplicate", "a", "a"))
-    assert parse(b'{"a": {"b": 1, "b": 2}, "a": 1}') == (None, Fault("duplicate", "b", "a.b"))
+    assert parse(b'{"a": 1, "a": {"b": 1, "b": 2}}') == (None, JsonFault("duplicate", "a", "a"))
+    assert parse(b'{"a": {"b": 1, "b": 2}, "a": 1}') == (None, JsonFault("duplicate", "b", "a.b"))
 
 
 @pytest.mark.parametrize("raw", [b"", b"null", b"{}"])
@@ -68,7 +68,7 @@ def test_nothing_is_an_empty_object(raw: bytes) -> None:
     ],
 )
 def test_what_is_no_json_is_told_by_its_kind(raw: bytes, kind: str) -> None:
-    assert parse(raw) == (None, Fault(kind))
+    assert parse(raw) == (None, JsonFault(kind))
 
 
 def test_many_brackets_are_no_depth() -> None:

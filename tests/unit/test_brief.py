@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.core.shorten import brief, count, gist, words
+from harness.core.shorten import item_text, pluralize, shorten_json, summarize_item
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from harness.core.shorten import brief, count, gist, words
     ],
 )
 def test_a_value_is_shown_by_its_beginning(value, text):
-    assert brief(value) == text
+    assert shorten_json(value) == text
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,12 @@ def test_a_value_is_shown_by_its_beginning(value, text):
     ],
 )
 def test_an_item_is_told_by_its_kind_its_name_and_its_words(item, text):
-    assert gist(item) == text
+    assert summarize_item(item) == text
 
 
 def test_words_are_whole():
-    assert words({"content": [{"text": "a" * 500}, {"text": "b"}]}) == "a" * 500 + " b"
+    assert item_text({"content": [{"text": "a" * 500}, {"text": "b"}]}) == "a" * 500 + " b"
 
 
 def test_numbers_agree_with_their_nouns():
-    assert (count(1, "turn"), count(2, "turn")) == ("1 turn", "2 turns")
+    assert (pluralize(1, "turn"), pluralize(2, "turn")) == ("1 turn", "2 turns")

@@ -13,7 +13,7 @@ from harness.contract.check import check, conform, given, named_rules, words_for
 from harness.contract.rule import RULES, assumed, rule
 from harness.contract.schema import directory, load, roots
 from harness.core.errors import ApiError
-from harness.core.exchange import Fault, Finding, Request
+from harness.core.exchange import Finding, JsonFault, Request
 from harness.items import message
 from harness.server.mock_api import Mock
 from harness.world.world import World
@@ -35,11 +35,11 @@ def refused(asked: Request, world: World | None = None) -> str | None:
 
 class TestTheOrder:
     def test_begins_with_the_key(self) -> None:
-        asked = Request("POST", "/responses", {}, fault=Fault("syntax"), operation="POST /responses")
+        asked = Request("POST", "/responses", {}, fault=JsonFault("syntax"), operation="POST /responses")
         assert refused(asked) == "auth_missing"
 
     def test_goes_on_with_what_came_over_the_wire(self) -> None:
-        asked = Request("POST", "/responses", AUTH, fault=Fault("syntax"), operation="POST /responses")
+        asked = Request("POST", "/responses", AUTH, fault=JsonFault("syntax"), operation="POST /responses")
         assert refused(asked) == "body_syntax"
 
     def test_then_the_schema_then_the_state(self) -> None:
@@ -189,24 +189,24 @@ class TestABody:
     @pytest.mark.parametrize(
         ("raw", "fault"),
         [
-            (b"{", Fault("syntax")),
-            (b"\xff", Fault("unicode")),
-            (b'{"a":{"b":1,"b":2}}', Fault("duplicate", "b", "a.b")),
-            (b'[{"a":[{"b":1},{"b":1,"b":2}]}]', Fault("duplicate", "b", "a.b")),
-            (b'[[1, "x", {}], {"" : 1, "":2}]', Fault("duplicate", "", "")),
+            (b"{", JsonFault("syntax")),
+            (b"\xff", JsonFault("unicode")),
+            (b'{"a":{"b":1,"b":2}}', JsonFault("duplicate", "b", "a.b")),
+            (b'[{"a":[{"b":1},{"b":1,"b":2}]}]', JsonFault("duplicate", "b", "a.b")),
+            (b'[[1, "x", {}], {"" : 1, "":2}]', JsonFault("duplicate", "", "")),
         ],
     )
-    def test_has_at_most_one_fault(self, raw: bytes, fault: Fault) -> None:
+    def test_has_at_most_one_fault(self, raw: bytes, fault: JsonFault) -> None:
         assert parse(raw) == (None, fault)
 
     @pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
     def test_may_be_so_deep_and_no_deeper(self, opening: bytes, closing: bytes) -> None:
-        def deep(levels: int) -> tuple[Any, Fault | None]:
+        def deep(levels: int) -> tuple[Any, JsonFault | None]:
             return parse(opening * levels + b"1" + closing * levels)
 
         assert deep(DEEPEST)[1] is None
-        assert deep(DEEPEST + 1) == (None, Fault("syntax"))
-        assert deep(100_000) == (None, Fault("syntax"))
+        assert deep(DEEPEST + 1) == (None, JsonFault("syntax"))
+        assert deep(100_000) == (None, JsonFault("syntax"))
 
     def test_may_be_wide_without_being_deep(self) -> None:
         assert parse(b"[" + b"[]," * 1000 + b"[]]")[1] is None

@@ -157,7 +157,7 @@ class TestAPause:
         world.script(pause(ONCE, after=0, until=gate))
         with closing(asked(server, stream, timeout=0.2)) as wire, pytest.raises(TimeoutError):
             wire.getresponse().read()
-        assert settled(lambda: not gate._waiting)
+        assert settled(lambda: not gate._callbacks)
         gate.open()
 
     def test_outlives_its_server(self, world):
@@ -166,7 +166,7 @@ class TestAPause:
             short.mock.open(KEY).script(pause(ONCE, after=1, until=gate))
             wire = asked(short)
             wire.getresponse().read1()
-            assert settled(lambda: gate._waiting != [])
+            assert settled(lambda: gate._callbacks != [])
         wire.close()
         gate.open()
 
@@ -186,7 +186,7 @@ def test_a_client_in_any_language_scripts_a_fault_and_opens_a_gate(server, world
     with closing(asked(server)) as wire:
         answer = wire.getresponse()
         answer.read1()
-        assert settled(lambda: world.gate("shown")._waiting != [])
+        assert settled(lambda: world.gate("shown")._callbacks != [])
         assert control("open", {"gate": "shown"}) == (200, {"open": "shown"})
         assert b"event: response.completed" in answer.read()
     with closing(asked(server)) as wire:
@@ -236,7 +236,7 @@ class TestASocket:
         with opened(server) as wire:
             wire.send(CREATE)
             wire.recv(10)
-        assert settled(lambda: not gate._waiting)
+        assert settled(lambda: not gate._callbacks)
 
     def test_takes_its_time(self, server, world):
         world.script(pause(ONCE, seconds=0.01))

@@ -9,7 +9,7 @@ import pytest
 from harness.api.content_filters import filtered
 from harness.api.dialects import AZURE, FOUNDRY, OPENAI, ROOTS, Address, address, agent_of, bound, chosen, plain
 from harness.core.errors import ApiError, ConfigError
-from harness.core.exchange import NOTHING, Request
+from harness.core.exchange import EMPTY_MAPPING, Request
 from harness.core.ids import Ids
 
 PROJECT = "/api/projects/p"
@@ -97,13 +97,13 @@ def test_the_schema_sees_only_what_openai_knows() -> None:
     assert plain(Request("GET", "/responses/r/input_items", query=asked, dialect=AZURE)) == {"limit": 3}
     assert plain(Request("GET", "/responses/r/input_items", query=asked)) == asked
     assert plain(to_foundry([1])) == [1]
-    assert plain(Request("GET", "/responses/r", dialect=AZURE)) is NOTHING
+    assert plain(Request("GET", "/responses/r", dialect=AZURE)) is EMPTY_MAPPING
 
 
 class TestAForm:
     def test_is_filled_with_facts_and_with_the_four_members(self) -> None:
         form = {"error": {"code": "{code}", "text": "{message}!", "of": "{things}", "fixed": 1}, "status": "{status}"}
-        error = ApiError(404, "No {name}.", code="{name}", form=form).fill({"name": "x", "things": [1]})
+        error = ApiError(404, "No {name}.", code="{name}", body_template=form).fill({"name": "x", "things": [1]})
         assert error.body() == {"error": {"code": "x", "text": "No x.!", "of": [1], "fixed": 1}, "status": 404}
         assert error.members() == {"message": "No x.", "type": "invalid_request_error", "param": None, "code": "x"}
 

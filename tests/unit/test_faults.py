@@ -69,15 +69,15 @@ class TestACutStream:
         assert len(whole.events) == WHOLE
         answer = streamed(client, cut(ONCE, after=after))
         assert types(answer) == types(whole)[:sent]
-        assert (answer.status, answer.delivery.cut, answer.delivery.share) == (200, True, share)
-        rest = answer.delivery.rest
+        assert (answer.status, answer.delivery.disconnects, answer.delivery.partial_share) == (200, True, share)
+        rest = answer.delivery.partial_event
         assert (rest and rest["type"].removeprefix("response.")) == (types(whole)[sent] if share else None)
 
     @pytest.mark.parametrize("after", [WHOLE, WHOLE + 0.5, 1000])
     def test_never_tells_its_last_event(self, client, after):
         answer = streamed(client, cut(ONCE, after=after))
         assert types(answer)[-1] == "output_item.done"
-        assert (answer.delivery.rest, answer.delivery.share) == (None, 0)
+        assert (answer.delivery.partial_event, answer.delivery.partial_share) == (None, 0)
 
     def test_may_be_cut_twice_and_ends_at_the_first(self, client):
         assert len(streamed(client, cut(cut(ONCE, after=5), after=3)).events) == 3
@@ -101,7 +101,7 @@ class TestACutStream:
         asked(client, hang_up())
         streamed(client, cut(ONCE, after=6))
         asked(client, pause(ONCE, seconds=1))
-        assert [exchange.answer.broke for exchange in client.world.exchanges] == ["no answer", "cut off", ""]
+        assert [exchange.answer.disconnection for exchange in client.world.exchanges] == ["no answer", "cut off", ""]
         none, off, slow = journal(client.world.exchanges).splitlines()
         assert [none.split()[-3:], off.split()[-3:]] == [["0", "no", "answer"], ["200", "cut", "off"]]
         assert slow.endswith("200")
@@ -149,7 +149,7 @@ class TestWhatWasToldSoFar:
 class TestACutAnswer:
     def test_ends_in_the_middle_of_its_body(self, client):
         answer = asked(client, cut(ONCE, after=1))
-        assert answer.delivery.cut
+        assert answer.delivery.disconnects
         assert answer.body.startswith(b'{"id":"resp_')
         with pytest.raises(orjson.JSONDecodeError):
             orjson.loads(answer.body)
@@ -186,7 +186,7 @@ class TestAPause:
         assert len(answer.events) == WHOLE
         assert answer.body["status"] == "completed"
         assert answer.delivery.pauses == [Pause(after=3, until=gate), Pause(0.5)]
-        assert not answer.delivery.cut
+        assert not answer.delivery.disconnects
 
     def test_finds_a_gate_of_the_world_by_its_name(self, client):
         answer = streamed(client, pause(ONCE, after=3, until="shown"))
@@ -194,18 +194,18 @@ class TestAPause:
         assert held.until is client.world.gate("shown")
 
     def test_holds_after_so_many_events_or_before_each(self):
-        assert [Pause(1, 2).holds(sent) for sent in range(4)] == [False, False, True, False]
-        assert [Pause(1).holds(sent) for sent in range(4)] == [True] * 4
+        assert [Pause(1, 2).applies_at(sent) for sent in range(4)] == [False, False, True, False]
+        assert [Pause(1).applies_at(sent) for sent in range(4)] == [True] * 4
 
     def test_ends_when_its_gate_opens_before_or_after(self):
         gate, woken = Gate(), []
-        gate.wake(early := lambda: woken.append("early"))
-        gate.wake(gone := lambda: woken.append("gone"))
-        gate.forget(gone)
+        gate.add_callback(early := lambda: woken.append("early"))
+        gate.add_callback(gone := lambda: woken.append("gone"))
+        gate.remove_callback(gone)
         assert (gate.is_open, woken) == (False, [])
         gate.open()
-        gate.wake(lambda: woken.append("late"))
-        gate.forget(early)
+        gate.add_callback(lambda: woken.append("late"))
+        gate.remove_callback(early)
         assert (gate.is_open, woken) == (True, ["early", "late"])
 
 
@@ -262,7 +262,7 @@ class TestARefusal:
 class TestNoAnswer:
     def test_has_status_0_and_nothing_in_it(self, client):
         answer = asked(client, hang_up())
-        assert (answer.status, answer.body, answer.events, answer.delivery.cut) == (0, None, None, True)
+        assert (answer.status, answer.body, answer.events, answer.delivery.disconnects) == (0, None, None, True)
         assert [exchange.status for exchange in client.world.exchanges] == [0]
         assert client.world.responses == {}
 
@@ -355,7 +355,7 @@ class TestAHostedServer:
         client.world.mcp("prod", {"deploy": "live"})
         tools = [{"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org/sse"}]
         answer = streamed(client, cut([mcp_call("prod", "deploy", {}), ONCE], after=3), tools=tools)
-        assert (len(answer.events), answer.delivery.cut) == (3, True)
+        assert (len(answer.events), answer.delivery.disconnects) == (3, True)
 
     def test_goes_on_after_a_call_however_slow(self, client):
         client.world.mcp("prod", {"deploy": "live"})
@@ -384,7 +384,7 @@ class TestASocket:
         socket = Socket()
         socket.world.script(cut(ONCE, after=4), ONCE)
         assert len(socket.create()) == 4
-        assert socket.session.delivery.cut
+        assert socket.session.delivery.disconnects
         assert len(socket.create()) == WHOLE
         assert socket.session.delivery is None
 
@@ -392,7 +392,7 @@ class TestASocket:
         socket = Socket()
         socket.world.script(hang_up())
         assert socket.create() == []
-        assert socket.session.delivery.cut
+        assert socket.session.delivery.disconnects
 
     @pytest.mark.parametrize(("fault", "status", "rule", "words"), REFUSALS)
     def test_is_told_a_refusal_as_an_event(self, fault, status, rule, words):
@@ -406,7 +406,7 @@ class TestASocket:
         socket.world.script(ONCE, hang_up())
         (accepted,) = socket.steer(socket.made(model="gpt-6-astra")["id"])
         assert accepted["type"] == "response.steer.accepted"
-        assert socket.session.delivery.cut
+        assert socket.session.delivery.disconnects
 
 
 class TestARun:
@@ -415,7 +415,7 @@ class TestARun:
         thread = desk.thread("hi")
         desk.world.script(cut(ONCE, after=8))
         answer = desk.run(thread, stream=True)
-        assert (len(answer.events), answer.delivery.cut) == (8, True)
+        assert (len(answer.events), answer.delivery.disconnects) == (8, True)
         assert answer.body["status"] == "in_progress"
         assert desk.send(f"GET /threads/{thread}/runs/{answer.body['id']}").body["status"] == "completed"
 

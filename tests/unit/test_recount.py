@@ -26,7 +26,7 @@ def test_an_exchange_has_its_request_its_operation_and_its_answer() -> None:
     (one,) = journal([take(HI, SAID)]).exchanges
     assert (one.number, one.status, one.request.body, one.answer.body) == (1, 200, HI, SAID)
     assert (one.request.operation, one.request.path, one.request.dialect) == ("POST /responses", "/responses", "openai")
-    assert (one.answer.rule, one.answer.broke, one.answer.events) == (None, "", None)
+    assert (one.answer.rule, one.answer.disconnection, one.answer.events) == (None, "", None)
 
 
 def test_a_stream_is_its_events_and_the_object_of_the_last() -> None:
@@ -71,12 +71,12 @@ def test_a_stream_that_broke_off_before_its_end_says_so(end: str, broke: str) ->
     events = [{"type": f"response.{kind}", "response": SAID} for kind in ("created", end)]
     stream = replace(take(HI), answer_headers={"content-type": "text/event-stream"}, chunks=((0.0, sse(*events)),))
     (one,) = journal([replace(stream, cut=True)]).exchanges
-    assert one.answer.broke == broke
+    assert one.answer.disconnection == broke
 
 
 def test_an_answer_that_never_came_says_so_and_one_of_which_long_values_are_cut_is_whole() -> None:
     none, shortened = journal([take(HI, status=0), replace(take(HI, SAID), cut=True)]).exchanges
-    assert (none.answer.broke, shortened.answer.broke) == ("no answer", "")
+    assert (none.answer.disconnection, shortened.answer.disconnection) == ("no answer", "")
 
 
 def test_other_services_are_left_out() -> None:

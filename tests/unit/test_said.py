@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.core.replies import Sayings
+from harness.core.replies import ModelReplies
 from harness.ending import failed
 from harness.items import file_citation, function_call, mcp_approval_request, message, output_text, reasoning, refusal
 from tests.unit.assistants import FUNCTION, Desk
@@ -91,7 +91,7 @@ class TestAResponse:
 
 class TestAll:
     def test_of_nothing(self) -> None:
-        said = Sayings()
+        said = ModelReplies()
         assert (said.text, said.texts, said.annotations, said.calls, said.reasoning) == ("", [], [], [], [])
         assert said.usage == {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
 
@@ -107,7 +107,7 @@ class TestAll:
     def test_are_plain_json(self, client: Client) -> None:
         client.world.script(ANSWER)
         client.ask()
-        shown = client.world.said[0].shown()
+        shown = client.world.said[0].as_json()
         assert (shown["text"], shown["annotations"], shown["calls"]) == ("See the report.", [LOGGED], [])
         assert set(shown) == {
             *("id", "exchange", "text", "annotations", "calls", "reasoning", "usage", "messages", "follows"),

@@ -26,8 +26,8 @@ from harness.analysis.loss import Facts, loss
 from harness.analysis.losses.examples import ASK, DEPLOY, NOTIFY, SAY, TEXT, THEN, TOOLS, assistant, call, output
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
-from harness.core.loose_json import mappings, string
-from harness.core.shorten import brief, quoted
+from harness.core.loose_json import as_string, objects_in
+from harness.core.shorten import quote, shorten_json
 from harness.items import function_call, mcp_approval_request, message
 
 DOES = ("name", "arguments", "input", "action", "actions", "operation")
@@ -135,7 +135,9 @@ def _given_up(asked: Asked, past: Past) -> Iterator[Facts]:
             for said in _after(words, past, outputs):
                 tries = outputs.pop(call_of(said.item))
                 if not any(output_of(one) == call_of(said.item) and not undone(one) for _, one in asked.given):
-                    how = f"is answered by {quoted(string(tries[0][1].get('output')))} ahead of what was said before it"
+                    how = (
+                        f"is answered by {quote(as_string(tries[0][1].get('output')))} ahead of what was said before it"
+                    )
                     yield _missing(tries[0][0], said, how)
 
 
@@ -149,7 +151,7 @@ def _after(words: Spoken, past: Past, outputs: Json) -> Iterator[Spoken]:
 
 def undone(item: Json) -> bool:
     """Whether an output says that its call was not executed."""
-    return bool(_UNDONE.search(string(item.get("output"))))
+    return bool(_UNDONE.search(as_string(item.get("output"))))
 
 
 def _open(past: Past) -> Iterator[Spoken]:
@@ -162,7 +164,7 @@ def _open(past: Past) -> Iterator[Spoken]:
 
 def _names(said: Spoken) -> set[str]:
     """What a call may be answered by: its `call_id`, or its `id`, which some clients take for it."""
-    return {call_of(said.item), string(said.item.get("id"))}
+    return {call_of(said.item), as_string(said.item.get("id"))}
 
 
 def _carries_on(asked: Asked, said: Spoken, past: Past) -> str:
@@ -188,7 +190,7 @@ def _goes_on(asked: Asked, reply: Reply, past: Past) -> str:
 
 
 def _same_agent(body: Json, said: Spoken) -> bool:
-    name, before, now = string(said.item.get("name")), _tools(said.reply.to.body), _tools(body)
+    name, before, now = as_string(said.item.get("name")), _tools(said.reply.to.body), _tools(body)
     if name in before:
         return name in now
     return before == now and _instructions(said.reply.to.body) == _instructions(body)
@@ -196,14 +198,14 @@ def _same_agent(body: Json, said: Spoken) -> bool:
 
 def _tools(body: Json) -> set[str]:
     return {
-        string(tool.get("name")) or string(tool.get("server_label")) or string(tool.get("type"))
-        for tool in mappings(body.get("tools"))
+        as_string(tool.get("name")) or as_string(tool.get("server_label")) or as_string(tool.get("type"))
+        for tool in objects_in(body.get("tools"))
     }
 
 
 def _instructions(body: Json) -> str:
-    leading = (text_of(item) for item in mappings(body.get("input")) if item.get("role") in SPEAKERS)
-    return steady("\n".join([string(body.get("instructions")), *leading]))
+    leading = (text_of(item) for item in objects_in(body.get("input")) if item.get("role") in SPEAKERS)
+    return steady("\n".join([as_string(body.get("instructions")), *leading]))
 
 
 @loss(
@@ -245,7 +247,11 @@ def call_altered(asked: Asked, past: Past) -> Iterator[Facts]:
             differences = [_difference(one.item, item) for one in said]
             if all(differences):
                 member, original = differences[-1], said[-1].item
-                changed = {"member": member, "was": brief(original.get(member)), "now": brief(item.get(member))}
+                changed = {
+                    "member": member,
+                    "was": shorten_json(original.get(member)),
+                    "now": shorten_json(item.get(member)),
+                }
                 yield {"at": f"{at}.{member}", "said": said[-1].number, "what": named(original), **changed}
 
 

@@ -9,7 +9,7 @@ from harness.analysis.loss import Facts, loss
 from harness.analysis.losses.examples import ASK, THEN, assistant, user
 from harness.contract.rule import after
 from harness.core.exchange import Json
-from harness.core.loose_json import mappings
+from harness.core.loose_json import objects_in
 from harness.items import message, url_citation
 
 NOTE = url_citation("https://example.org/v2", "Notes of v2")
@@ -91,4 +91,4 @@ def _noted(said: Spoken) -> int:
 
 
 def _notes(item: Json) -> int:
-    return sum(len(list(mappings(part.get("annotations")))) for part in mappings(item.get("content")))
+    return sum(len(list(objects_in(part.get("annotations")))) for part in objects_in(item.get("content")))

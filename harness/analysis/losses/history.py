@@ -32,7 +32,7 @@ from harness.analysis.losses.text import doubled
 from harness.api.transcript import CALLS, OUTPUTS
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
-from harness.core.loose_json import mappings, string
+from harness.core.loose_json import as_string, objects_in
 from harness.items import function_call, message
 
 ENOUGH = 24
@@ -125,7 +125,7 @@ def _is_again(item: Json, seen: Counter[Key], pairs: Counter[tuple[Key, Key]], p
     right = past.times[key]
     if not right or not key[1] or seen[key] <= right:
         return False
-    evident = not is_assistant(item) or len(key[1]) >= ENOUGH or string(item.get("id")) in past.by_id
+    evident = not is_assistant(item) or len(key[1]) >= ENOUGH or as_string(item.get("id")) in past.by_id
     return evident or any(count > right for (_, second), count in pairs.items() if second == key)
 
 
@@ -234,7 +234,7 @@ def _gone(asked: Asked, index: int, here: set[str], past: Past) -> Iterator[tupl
 
 def _ids(item: Json) -> list[str]:
     return list(
-        filter(None, (string(item.get("id")), call_of(item), output_of(item) and f"output of {output_of(item)}"))
+        filter(None, (as_string(item.get("id")), call_of(item), output_of(item) and f"output of {output_of(item)}"))
     )
 
 
@@ -262,7 +262,7 @@ def _parts_in(words: str, past: Past) -> Spoken | None:
 
 def _read(words: str) -> Json:
     """The one object that a text is; empty for other texts."""
-    found = list(mappings(_objects(words)))
+    found = list(objects_in(_objects(words)))
     return found[0] if len(found) == 1 else {}
 
 

@@ -14,8 +14,8 @@ from harness.analysis.losses.examples import ASK, DEPLOY, SAY, TEXT, THEN, assis
 from harness.analysis.losses.text import doubled
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
-from harness.core.loose_json import mappings, string
-from harness.core.shorten import quoted
+from harness.core.loose_json import as_string, objects_in
+from harness.core.shorten import quote
 from harness.items import mcp_approval_request
 
 NOTHING = ("None", "null", "undefined", "[object Object]")
@@ -88,16 +88,16 @@ def _changed(asked: Asked, past: Past) -> Iterator[Json]:
             sent = past.outputs.get(id, ())
             now, before = _value(item), [_value(one) for _, one in sent]
             if sent and now not in before:
-                shown = {"was": quoted(before[-1]), "now": quoted(now), "how": _spoiled(before[-1], now)}
+                shown = {"was": quote(before[-1]), "now": quote(now), "how": _spoiled(before[-1], now)}
                 yield {"at": f"{at}.output", "said": sent[-1][0], "what": named(item), **shown}
 
 
 def _value(item: Json) -> str:
     """An output as text: what its parts say, else its JSON."""
     said = item.get("output")
-    parts = list(mappings(said))
+    parts = list(objects_in(said))
     if parts and all(part.get("type") in ("input_text", "output_text") for part in parts):
-        return "".join(string(part.get("text")) for part in parts)
+        return "".join(as_string(part.get("text")) for part in parts)
     return said if isinstance(said, str) else json.dumps(said, sort_keys=True)
 
 

@@ -9,7 +9,7 @@ from harness.analysis.loss import Facts, loss
 from harness.analysis.losses.examples import ASK, DEPLOY, SAY, TEXT, THEN, THINK, assistant, call, output
 from harness.contract.rule import after
 from harness.core.exchange import Json
-from harness.core.loose_json import string
+from harness.core.loose_json import as_string
 
 CIPHERTEXT = "reasoning.encrypted_content"
 _ASKED: Json = {"model": "gpt-5", "store": False, "include": [CIPHERTEXT]}
@@ -72,8 +72,8 @@ def _is_usable(said: Spoken, sent: Json) -> bool:
     body = said.reply.to.body
     include = body.get("include")
     asked = isinstance(include, list) and CIPHERTEXT in include
-    return asked or (body.get("store") is not False and string(sent.get("id")) == said.item.get("id"))
+    return asked or (body.get("store") is not False and as_string(sent.get("id")) == said.item.get("id"))
 
 
 def _marks(item: Json) -> list[str]:
-    return list(filter(None, (string(item.get("id")), string(item.get("encrypted_content")))))
+    return list(filter(None, (as_string(item.get("id")), as_string(item.get("encrypted_content")))))

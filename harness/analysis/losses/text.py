@@ -11,8 +11,8 @@ from harness.analysis.loss import Facts, loss
 from harness.analysis.losses.examples import ASK, SAY, TEXT, THEN, assistant, user
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
-from harness.core.loose_json import string
-from harness.core.shorten import quoted
+from harness.core.loose_json import as_string
+from harness.core.shorten import quote
 from harness.items import message
 
 _LEFT_OUT = re.compile(r"(…|\.\.\.|\[[^\]]*\]|\([^)]*(?:truncated|omitted)[^)]*\))\s*$", re.I)
@@ -85,7 +85,7 @@ def text_edited(asked: Asked, past: Past) -> Iterator[Facts]:
 
 
 def _facts(at: str, item: Json, said: Spoken, how: str) -> Facts:
-    return {"at": at, "said": said.number, "what": named(said.item), "how": how, "now": quoted(text_of(item), 80)}
+    return {"at": at, "said": said.number, "what": named(said.item), "how": how, "now": quote(text_of(item), 80)}
 
 
 def _edited(asked: Asked, past: Past) -> Iterator[tuple[str, Json, Spoken]]:
@@ -144,7 +144,7 @@ def phase_dropped(asked: Asked, past: Past) -> Iterator[Facts]:
     """An assistant message that was said with a `phase` comes back without it, or with another."""
     for at, item in asked.messages:
         said = past.origins(item)
-        phases = [string(one.item.get("phase")) for one in said]
-        if said and all(phases) and string(item.get("phase")) not in phases:
+        phases = [as_string(one.item.get("phase")) for one in said]
+        if said and all(phases) and as_string(item.get("phase")) not in phases:
             became = f"is {item['phase']} now" if item.get("phase") else "is gone"
             yield {"at": at, "said": said[-1].number, "was": phases[-1], "what": named(said[-1].item), "became": became}

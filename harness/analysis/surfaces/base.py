@@ -15,7 +15,7 @@ from typing import Any
 
 from harness.core.errors import ConfigError, RegistrationError
 from harness.core.exchange import Json
-from harness.core.replies import total
+from harness.core.replies import sum_token_counts
 
 PARTS = ("text", "annotations", "calls", "reasoning", "usage")
 LISTS = ("annotations", "calls")
@@ -114,7 +114,7 @@ def together(surfaces: Iterable[Surface]) -> Surface:
         annotations=None if notes is None else [note for some in notes for note in some],
         calls=None if calls is None else [call for some in calls for call in some],
         reasoning=None if thoughts is None else "".join(thoughts),
-        usage=None if usages is None else total(usages),
+        usage=None if usages is None else sum_token_counts(usages),
         ids=frozenset().union(*(one.ids for one in every)),
         kinds=None if kinds is None else frozenset().union(*kinds),
     )

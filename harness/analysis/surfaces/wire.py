@@ -12,7 +12,7 @@ from harness.analysis.read_replies import TOLD
 from harness.analysis.surfaces.base import JOINERS, READERS, Surface, found, own, plain, together
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
-from harness.core.replies import notes, parts
+from harness.core.replies import annotations_of, text_parts
 
 WHOLE = ("response.completed", "response.incomplete", "response.failed")
 NOTED = "response.output_text.annotation.added"
@@ -102,10 +102,10 @@ def items(output: Iterable[Any]) -> Surface:
     messages = [item for item in told if item.get("type") == "message" and item.get("role", "assistant") == "assistant"]
     thoughts = [item for item in told if item.get("type") == "reasoning"]
     return Surface(
-        text="".join(text for item in messages for text, _ in parts(item)),
-        annotations=[note for item in messages for note in notes(item)],
+        text="".join(text for item in messages for text, _ in text_parts(item)),
+        annotations=[note for item in messages for note in annotations_of(item)],
         calls=[item for item in told if item.get("type") in TOLD["calls"]],
-        reasoning="".join(text for item in thoughts for text, _ in parts(item)),
+        reasoning="".join(text for item in thoughts for text, _ in text_parts(item)),
     )
 
 

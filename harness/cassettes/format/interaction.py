@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.core.exchange import NOTHING
+from harness.core.exchange import EMPTY_MAPPING
 
 FORMAT = 1
 """The format of cassettes that this harness writes, and the newest that it reads."""
@@ -39,15 +39,15 @@ class Take:
 
     method: str
     uri: str
-    headers: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    headers: Mapping[str, str] = field(default_factory=lambda: EMPTY_MAPPING)
     body: bytes = b""
     status: int = 0
-    answer_headers: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    answer_headers: Mapping[str, str] = field(default_factory=lambda: EMPTY_MAPPING)
     chunks: tuple[Chunk, ...] = ()
     cut: bool = False
     frames: tuple[Frame, ...] = ()
     reason: str = ""
-    origin: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    origin: Mapping[str, Any] = field(default_factory=lambda: EMPTY_MAPPING)
 
     @property
     def answer(self) -> bytes:

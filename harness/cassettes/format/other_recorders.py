@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 
 from harness.api.decoding import unbased
 from harness.cassettes.format.untrusted_text import Malformed, parsed
-from harness.core.exchange import NOTHING, Json
+from harness.core.exchange import EMPTY_MAPPING, Json
 
 
 class Entry(NamedTuple):
@@ -35,7 +35,7 @@ class Entry(NamedTuple):
     answer_headers: dict[str, str]
     said: Any
     date: str = ""
-    extra: Mapping[str, Any] = NOTHING
+    extra: Mapping[str, Any] = EMPTY_MAPPING
     reason: str = ""
 
 
@@ -87,7 +87,7 @@ def answerer(document: Json) -> Json:
     return {"provider": header["dialect"]} if isinstance(header, dict) and "dialect" in header else {}
 
 
-def _each(name: str, found: Any, extra: Mapping[str, Any] = NOTHING) -> Iterator[Entry | Malformed]:
+def _each(name: str, found: Any, extra: Mapping[str, Any] = EMPTY_MAPPING) -> Iterator[Entry | Malformed]:
     if not isinstance(found, list):
         raise Malformed(f"{name} is {_kind(found)}, not a list of exchanges")
     return (_read(f"{name}[{index}]" if name else "", one, extra) for index, one in enumerate(found))

@@ -29,7 +29,7 @@ from harness.cassettes.format.other_recorders import Entry, entries, entry
 from harness.cassettes.format.untrusted_text import Malformed, NotATape, TapeError, documents
 from harness.cassettes.format.validate import check
 from harness.cassettes.format.yaml_layout import Lines, OneLine, written
-from harness.core.exchange import NOTHING, Json
+from harness.core.exchange import EMPTY_MAPPING, Json
 
 _SPELLINGS: dict[str, Mapping[str, Any]] = {
     "compact": {"separators": (",", ":"), "ensure_ascii": False},
@@ -188,7 +188,7 @@ def _take(found: Entry, wire: Any) -> Take:
 
 
 def _known(origin: Any) -> Mapping[str, Any]:
-    return origin if isinstance(origin, dict) else NOTHING
+    return origin if isinstance(origin, dict) else EMPTY_MAPPING
 
 
 def _bytes(said: Any, headers: Mapping[str, str], spelling: Any) -> bytes:

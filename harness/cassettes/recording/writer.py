@@ -26,7 +26,7 @@ from harness.cassettes.format.untrusted_text import Malformed, TapeError, decode
 from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cassettes.scrubbing.mask_interactions import known_secrets, scrubbed
 from harness.core.errors import HarnessError
-from harness.core.shorten import count
+from harness.core.shorten import pluralize
 
 try:
     import fcntl as _fcntl
@@ -246,7 +246,7 @@ def _made(path: Path) -> Iterator[None]:
 def _told(path: Path, places: Sequence[str], written: int) -> str:
     more = f"\n  and {len(places) - NAMED} more" if len(places) > NAMED else ""
     listed = "".join(f"\n  {place}" for place in places[:NAMED])
-    before = f" The first {count(written, 'exchange')} of this recording are there." if written else ""
+    before = f" The first {pluralize(written, 'exchange')} of this recording are there." if written else ""
     return (
         f"{path.as_posix()}: not written, because the recording still holds what looks secret:{listed}{more}\n"
         f"Leave it out of the request, or name its value as a secret, and record again.{before}"

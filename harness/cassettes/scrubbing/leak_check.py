@@ -14,7 +14,7 @@ from harness.cassettes.format.untrusted_text import Malformed, documents
 from harness.cassettes.scrubbing.encodings import escapes
 from harness.cassettes.scrubbing.mask_interactions import SHORTEST
 from harness.cassettes.scrubbing.mask_text import Masks, Unreadable
-from harness.core.redact import KEYS
+from harness.core.redact import SECRET_PATTERN
 
 SEEMS = "a secret, an address or the id of an account"
 
@@ -49,7 +49,7 @@ def _spellings(value: str) -> Iterator[str]:
 def _by_form(text: str) -> Iterator[str]:
     masks = Masks()
     for number, line in enumerate(text.splitlines(), 1):
-        if any(masks.text(found[0]) != found[0] for found in KEYS.finditer(line) if "gAAAA" not in line):
+        if any(masks.text(found[0]) != found[0] for found in SECRET_PATTERN.finditer(line) if "gAAAA" not in line):
             yield f"line {number}: what has the form of a key or a token"
 
 

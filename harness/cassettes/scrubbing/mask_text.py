@@ -20,8 +20,8 @@ from harness.api.decoding import unpacked
 from harness.cassettes.scrubbing.encodings import Path, based, escapes, is_json, rewrapped, said, strings, unbased
 from harness.cassettes.scrubbing.pseudonyms import pseudonym
 from harness.core.errors import HarnessError
-from harness.core.exchange import NOTHING
-from harness.core.redact import KEYS
+from harness.core.exchange import EMPTY_MAPPING
+from harness.core.redact import SECRET_PATTERN
 
 DEEPEST = 16
 """Encodings inside each other beyond which a text is refused."""
@@ -81,7 +81,7 @@ _ID = re.compile(
     r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![A-Za-z0-9])"
 )
 _PACKED: tuple[tuple[bytes, Mapping[str, str], Callable[[bytes], bytes]], ...] = (
-    (b"\x1f\x8b", NOTHING, lambda plain: gzip.compress(plain, mtime=0)),
+    (b"\x1f\x8b", EMPTY_MAPPING, lambda plain: gzip.compress(plain, mtime=0)),
     *((mark, {"content-encoding": "deflate"}, zlib.compress) for mark in (b"x\x01", b"x\x9c", b"x\xda")),
 )
 """How compressed bytes begin, how they are undone, and done again."""
@@ -287,7 +287,7 @@ def _mail(found: re.Match[str]) -> str:
 
 
 _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
-    ("", KEYS, _masked),
+    ("", SECRET_PATTERN, _masked),
     ("*", _SHOWN_KEY, lambda found: mask(found[0], 3)),
     ("@", _USERINFO, lambda found: mask(found[0])),
     ("=", _PARAMETER, lambda found: found[1] + mask(found[2])),

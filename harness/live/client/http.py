@@ -16,7 +16,7 @@ from harness.api.decoding import answered
 from harness.api.dialects import OPENAI
 from harness.cassettes.format.recorded import Recorded
 from harness.core.errors import ConfigError
-from harness.core.exchange import NOTHING
+from harness.core.exchange import EMPTY_MAPPING
 from harness.verify.judging.judge import said
 
 LARGEST = 1 << 26
@@ -62,7 +62,7 @@ class Read(NamedTuple):
     """An answer as it came: its headers by their names in lower case, and what broke it off."""
 
     status: int = 0
-    headers: Mapping[str, str] = NOTHING
+    headers: Mapping[str, str] = EMPTY_MAPPING
     body: bytes = b""
     fault: str = ""
 

@@ -16,8 +16,8 @@ from harness.api.dialects import FOUNDRY, OPENAI, ROOTS
 from harness.api.providers import provider
 from harness.api.upstream import Upstream
 from harness.core.errors import HarnessError
-from harness.core.exchange import NOTHING, Json
-from harness.core.redact import hide
+from harness.core.exchange import EMPTY_MAPPING, Json
+from harness.core.redact import redact
 from harness.live.client.http import Endpoint, Reply
 from harness.live.client.websocket import Dial, Opened
 from harness.verify.judging.websocket_pairs import Part
@@ -94,7 +94,7 @@ class Sender:
         told = self.live.headers(headers, good)
         return self._paced(lambda: self._endpoint.send(method, self.live.path(path), told, body), _of_reply, good)
 
-    def dial(self, path: str, headers: Mapping[str, str] = NOTHING) -> tuple[Dial, Opened]:
+    def dial(self, path: str, headers: Mapping[str, str] = EMPTY_MAPPING) -> tuple[Dial, Opened]:
         """A WebSocket at a path of the API, and the answer to the request for it; UpstreamError as for `send`."""
         url = f"ws{self.live.behind.origin.removeprefix('http')}{self.live.path(path)}"
         line = Dial(url, self._timeout)
@@ -139,7 +139,7 @@ class Sender:
         if fault and not self._answered and not failed:
             raise UpstreamError(f"{where}: {status}, {fault}. Give the root of the API, say {where}/v1.")
         if status == 401 and good:
-            said = hide(str(heard.error.get("message")))
+            said = redact(str(heard.error.get("message")))
             raise UpstreamError(f"{where} refuses the key: {said} Give a key that it knows.")
         if status == 429 and heard.error.get("code") == "insufficient_quota":
             raise UpstreamError(f"{where}: the account is out of credit. Add some; what is recorded is kept.")

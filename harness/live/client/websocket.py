@@ -13,8 +13,8 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 from websockets.sync.client import ClientConnection, connect
 
 from harness.cassettes.format.interaction import CLIENT, SERVER, Frame
-from harness.core.exchange import NOTHING, Json
-from harness.core.redact import hide
+from harness.core.exchange import EMPTY_MAPPING, Json
+from harness.core.redact import redact
 from harness.verify.judging.websocket_pairs import Parley, Part
 
 SWITCHED = 101
@@ -26,7 +26,7 @@ class Opened(NamedTuple):
     """What came of asking for a connection: the status and headers of its answer, its body, what was wrong with it."""
 
     status: int = 0
-    headers: Mapping[str, str] = NOTHING
+    headers: Mapping[str, str] = EMPTY_MAPPING
     raw: bytes = b""
     fault: str = ""
 
@@ -40,7 +40,7 @@ class Opened(NamedTuple):
     @property
     def why(self) -> str:
         """Why there is no connection, in a few words without secrets."""
-        return str(hide(f"{self.status or ''} {self.error.get('message') or self.fault}".strip()))
+        return str(redact(f"{self.status or ''} {self.error.get('message') or self.fault}".strip()))
 
 
 class Dial:

@@ -83,7 +83,7 @@ def dialect_of(root: str) -> str:
 
 
 def _of_rule(rule: Rule) -> str:
-    if rule.error.form is not None:
+    if rule.error.body_template is not None:
         return "it is said in another form"
     return "it is assumed, not known" if rule.level == "assumed" else ""
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 from harness.core.exchange import Json
-from harness.core.shorten import cut
+from harness.core.shorten import shorten
 from harness.live.client.http import Reply
 
 QUESTION = "What is the capital of France? Answer in one word."
@@ -79,7 +79,7 @@ def got(server: Server, on: str, body: Json | None = None, claim: str = "") -> S
 
 def why(reply: Reply) -> str:
     """What came instead of an answer."""
-    return reply.fault or f"{reply.status}: {cut(json.dumps(reply.body, ensure_ascii=False), 200)}"
+    return reply.fault or f"{reply.status}: {shorten(json.dumps(reply.body, ensure_ascii=False), 200)}"
 
 
 def equal(claim: str, found: Any, due: Any) -> Claim:
@@ -89,7 +89,7 @@ def equal(claim: str, found: Any, due: Any) -> Claim:
 
 def short(value: Any) -> str:
     """The beginning of a value as JSON."""
-    return cut(json.dumps(value, ensure_ascii=False), 120)
+    return shorten(json.dumps(value, ensure_ascii=False), 120)
 
 
 def items_of(response: Json, type: str) -> list[Json]:

@@ -13,7 +13,7 @@ from math import floor
 from rich.table import Table
 
 from harness.core.exchange import Finding, Json
-from harness.core.redact import hide
+from harness.core.redact import redact
 from harness.live.conformance.grade import GRADES, UNKNOWN, WORTH
 
 VERSION = 1
@@ -138,7 +138,7 @@ def document(score: Score, key: str) -> Json:
         "stopped": score.stopped,
         "findings": score.findings,
     }
-    hidden: Json = hide(made, [key])
+    hidden: Json = redact(made, [key])
     return hidden
 
 
@@ -181,7 +181,7 @@ def _cell(value: object) -> str:
 
 def lines(score: Score, key: str) -> Iterator[str]:
     """The report in words, after the table: the first findings, what was not asked and why, the score."""
-    found = hide(score.findings, [key])
+    found = redact(score.findings, [key])
     for each in islice(found, SHOWN):
         yield from (_short(text) for text in _told(each))
     if len(found) > SHOWN:
@@ -189,7 +189,7 @@ def lines(score: Score, key: str) -> Iterator[str]:
     yield from (f"there is no {surface}: {why}" for surface, why in score.surfaces.items() if why)
     yield from (f"left out  {times} × {why}" for why, times in score.left_out.most_common())
     if score.stopped:
-        yield f"stopped: {hide(score.stopped, [key])}"
+        yield f"stopped: {redact(score.stopped, [key])}"
     yield f"score of {score.server}: {'none' if score.percent is None else f'{score.percent:g} %'}"
 
 

@@ -12,8 +12,8 @@ from harness.cassettes.format.interaction import CLIENT, Take
 from harness.cassettes.format.recorded import Recorded, recorded
 from harness.cassettes.scrubbing.mask_interactions import scrubbed
 from harness.core.exchange import Answer, Json
-from harness.core.redact import hide
-from harness.core.shorten import cut
+from harness.core.redact import redact
+from harness.core.shorten import shorten
 from harness.live.rule_evidence.probes import Probe, kept, wrong_key
 from harness.verify.evidence import Interaction
 from harness.verify.examples import Sent, sent
@@ -122,7 +122,7 @@ def _error(told: Interaction) -> Json:
 
 
 def _brief(told: Interaction) -> str:
-    return str(hide(cut(f"{told.status} {_error(told).get('message', '')}".strip())))
+    return str(redact(shorten(f"{told.status} {_error(told).get('message', '')}".strip())))
 
 
 def as_recorded(told: Interaction) -> list[Recorded]:

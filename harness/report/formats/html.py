@@ -12,8 +12,8 @@ from typing import Any
 import orjson
 
 from harness.core.exchange import Json
-from harness.core.loose_json import mapping, mappings, string
-from harness.core.shorten import brief, gist, quoted
+from harness.core.loose_json import as_object, as_string, objects_in
+from harness.core.shorten import quote, shorten_json, summarize_item
 from harness.report.coverage import DIMENSIONS
 from harness.report.model import Report, Trial, explained, line
 
@@ -67,18 +67,20 @@ def _row(exchange: Json) -> list[Any]:
 
 
 def _asked(body: Any) -> str:
-    given = mapping(body).get("input", body)
+    given = as_object(body).get("input", body)
     if isinstance(given, str):
-        return quoted(given)
+        return quote(given)
     if isinstance(given, list) and given:
-        return gist(given[-1]) if len(given) == 1 else f"{len(given)} items, last: {gist(given[-1])}"
-    return "" if given is None else brief(given, 1)
+        return (
+            summarize_item(given[-1]) if len(given) == 1 else f"{len(given)} items, last: {summarize_item(given[-1])}"
+        )
+    return "" if given is None else shorten_json(given, 1)
 
 
 def _said(exchange: Json) -> str:
-    body = mapping(exchange["answer"])
-    message = string(mapping(body.get("error", body)).get("message"))
+    body = as_object(exchange["answer"])
+    message = as_string(as_object(body.get("error", body)).get("message"))
     if exchange["status"] >= 400 and message:
         return message
-    told = ", ".join(map(gist, mappings(body.get("output")))) or string(body.get("object"))
+    told = ", ".join(map(summarize_item, objects_in(body.get("output")))) or as_string(body.get("object"))
     return " ".join(filter(None, [told, exchange["broke"]]))

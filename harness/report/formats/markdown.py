@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from harness.core.shorten import cut
+from harness.core.shorten import shorten
 from harness.report.coverage import DIMENSIONS
 from harness.report.model import Found, Report, Trial, line
 
@@ -47,4 +47,4 @@ def _to_mend(pairs: Sequence[tuple[Trial, Found]]) -> Iterator[str]:
 
 def _flat(text: str) -> str:
     """A text in one line, with nothing that Markdown would take for a mark."""
-    return _MARKS.sub(r"\\\1", " ".join(cut(text, 300).split()))
+    return _MARKS.sub(r"\\\1", " ".join(shorten(text, 300).split()))

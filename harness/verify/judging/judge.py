@@ -21,8 +21,8 @@ from harness.contract import schema
 from harness.contract.check import Refusal, check, conform
 from harness.contract.rules.http.beta import BETA, OF_ASSISTANTS
 from harness.contract.unknown_members import drift
-from harness.core.exchange import NOTHING, Finding, Json, Request
-from harness.core.redact import hide, secrets_of
+from harness.core.exchange import EMPTY_MAPPING, Finding, Json, Request
+from harness.core.redact import redact, secrets_in_headers
 from harness.endpoints.operation import Operation, find
 from harness.verify.judging.presume_files import suppose
 from harness.verify.judging.response_stream import listen
@@ -57,9 +57,9 @@ def judge(recorded: Recorded, world: World) -> Iterator[Verdict]:
     if operation.id in OF_ASSISTANTS and _is_version_1(recorded):
         yield Verdict("skipped", {"why": "not judged: version 1 of the Assistants API"})
         return
-    secrets = secrets_of(recorded.headers) | secrets_of(recorded.answer_headers)
+    secrets = secrets_in_headers(recorded.headers) | secrets_in_headers(recorded.answer_headers)
     for at, entry in _judged(recorded, world, operation, request):
-        yield Verdict(at, None if entry is None else hide({"id": recorded.id, **entry}, secrets))
+        yield Verdict(at, None if entry is None else redact({"id": recorded.id, **entry}, secrets))
 
 
 def expected(recorded: Recorded, world: World) -> Refusal | None:
@@ -126,7 +126,7 @@ def _is_well_formed(refusal: Refusal | None) -> bool:
 def request_of(recorded: Recorded) -> tuple[Operation | None, Request]:
     """The operation and the request as the mock would see it; no operation for what is not judged."""
     below = place(recorded.path) if recorded.provider else None
-    operation, params, _ = find(recorded.method, below) if below else (None, NOTHING, False)
+    operation, params, _ = find(recorded.method, below) if below else (None, EMPTY_MAPPING, False)
     if operation is None or below is None:
         return None, Request(recorded.method, recorded.path)
     body, fault = recorded.request, None

@@ -18,7 +18,7 @@ from harness.contract.check import conform
 from harness.contract.unknown_members import drift
 from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Json
-from harness.core.redact import hide, secrets_of
+from harness.core.redact import redact, secrets_in_headers
 from harness.verify.judging.compare import ABSENT, Difference, comparable, differences, free, named
 from harness.verify.judging.judge import Verdict, request_of
 from harness.verify.judging.mock_answer import asks_for_response, counterpart, whole
@@ -60,8 +60,10 @@ def respell(recorded: Recorded, world: World | None = None) -> Iterator[Verdict]
     found = None if final is None else _found(recorded, final, world or World(recorded.file))
     if found is None:
         return
-    secrets = secrets_of(recorded.headers) | secrets_of(recorded.answer_headers)
-    yield from (Verdict("respelled.different", hide({"id": recorded.id, **each._asdict()}, secrets)) for each in found)
+    secrets = secrets_in_headers(recorded.headers) | secrets_in_headers(recorded.answer_headers)
+    yield from (
+        Verdict("respelled.different", redact({"id": recorded.id, **each._asdict()}, secrets)) for each in found
+    )
     if not found:
         yield Verdict("respelled.same")
 

@@ -9,7 +9,7 @@ from harness.api.providers import split
 from harness.cassettes.format.interaction import Take
 from harness.cassettes.format.recorded import Recorded, recorded
 from harness.contract.check import check
-from harness.core.delivery import GONE
+from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.exchange import Answer, Request
 from harness.verify.judging import websocket_exchanges
 from harness.verify.judging.judge import differing, error_of, request_of, said
@@ -42,7 +42,7 @@ def recount(one: Recorded, world: World) -> tuple[Request, Answer] | None:
         request = request._replace(body=None, schema=None)
     rule = _rule(one, request, world) if one.status >= 400 else None
     events = None if one.events is None else [event for event in one.events if isinstance(event, dict)]
-    broke = GONE if _breaks_off(one) else None
+    broke = DISCONNECT_AT_END if _breaks_off(one) else None
     return request._replace(headers=one.headers), Answer(one.status, said(one), one.answer_headers, events, rule, broke)
 
 

@@ -26,7 +26,7 @@ TRIGGERED = (
         TRIGGERED,
         "prompt",
         "content_filter",
-        form={
+        body_template={
             "error": {
                 "message": "{message}",
                 "type": "{type}",

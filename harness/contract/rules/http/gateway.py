@@ -41,7 +41,7 @@ def _version(request: Request) -> str:
         "Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an "
         "active subscription and use a correct regional API endpoint for your resource.",
         code="401",
-        form=CODED,
+        body_template=CODED,
     ),
     source=[
         recorded("crmne/ruby_llm: another path of the same gateway", "2026-08-19"),
@@ -68,7 +68,7 @@ UNAUTHORIZED = "Unauthorized. Access token is missing, invalid, audience is inco
 @rule(
     on="*",
     dialects=OF_AZURE,
-    error=ApiError(401, UNAUTHORIZED, form={"statusCode": "{status}", "message": "{message}"}),
+    error=ApiError(401, UNAUTHORIZED, body_template={"statusCode": "{status}", "message": "{message}"}),
     source=[
         reported("https://github.com/Azure/azure-sdk-for-python/issues/44412: a Foundry project", "2025-12-12"),
         reported("https://github.com/MuiseDestiny/zotero-gpt/issues/412: Azure OpenAI", "2025-02-08"),
@@ -91,7 +91,7 @@ def token_invalid(request: Request, world: World | None) -> Iterator[Json]:
 @rule(
     on=("unknown URL", "outside the API", "wrong method"),
     dialects=AZURE,
-    error=ApiError(404, "Resource not found", code="404", form=CODED),
+    error=ApiError(404, "Resource not found", code="404", body_template=CODED),
     source=[
         reported("https://github.com/langchain-ai/langchain/issues/13284", "2023-11-13"),
         reported("https://github.com/openai/openai-python/issues/362", "2023-04-20"),
@@ -113,7 +113,7 @@ def resource_not_found(request: Request) -> Iterator[Json]:
     error=ApiError(
         404,
         "Not Found",
-        form={
+        body_template={
             "type": "https://tools.ietf.org/html/rfc9110#section-15.5.5",
             "title": "{message}",
             "status": "{status}",
@@ -135,7 +135,7 @@ def route_not_found(request: Request) -> Iterator[Json]:
 @rule(
     on="*",
     dialects=AZURE,
-    error=ApiError(404, "Resource not found", code="404", form=CODED),
+    error=ApiError(404, "Resource not found", code="404", body_template=CODED),
     source=[
         reported("https://github.com/MicrosoftDocs/azure-docs/issues/114602: chat completions", "2023-09-12"),
         assumed("that responses say it as chat completions do"),
@@ -153,7 +153,7 @@ def version_missing(request: Request) -> Iterator[Json]:
 @rule(
     on="*",
     dialects=FOUNDRY,
-    error=ApiError(400, "Missing required query parameter: api-version", code="BadRequest", form=CODED),
+    error=ApiError(400, "Missing required query parameter: api-version", code="BadRequest", body_template=CODED),
     source=assumed("that it is refused, as the project's clients always send it; the words are of its other refusals"),
     rejects={"Missing required query parameter: api-version": Case({}, on=ON_PREVIEW)},
     accepts=[Case(GOOD, on=f"{ON_PREVIEW}?api-version=2025-11-15-preview")],
@@ -169,7 +169,7 @@ def project_version_missing(request: Request) -> Iterator[Json]:
     on="*",
     dialects=FOUNDRY,
     error=ApiError(
-        400, "api-version query parameter is not allowed when using /v1 path", code="BadRequest", form=CODED
+        400, "api-version query parameter is not allowed when using /v1 path", code="BadRequest", body_template=CODED
     ),
     source=reported("public clients of Foundry projects", "2026"),
     rejects={
@@ -188,7 +188,7 @@ def version_not_allowed(request: Request) -> Iterator[Json]:
 @rule(
     on="*",
     dialects=AZURE,
-    error=ApiError(400, "API version not supported", code="BadRequest", form=CODED),
+    error=ApiError(400, "API version not supported", code="BadRequest", body_template=CODED),
     source=[
         reported("https://github.com/hotovo/aider-desk/issues/460", "2025-11-01"),
         reported("https://github.com/zendev-sh/goai/pull/54: a dated version of the path with /v1", "2026-05-03"),
@@ -218,7 +218,7 @@ def version_unsupported(request: Request) -> Iterator[Json]:
         400,
         f"Azure OpenAI Responses API is enabled only for api-version {FIRST} and later",
         code="BadRequest",
-        form=CODED,
+        body_template=CODED,
     ),
     source=reported("https://github.com/Aider-AI/aider/issues/4029", "2025-05-16"),
     rejects={
@@ -246,7 +246,7 @@ PRINCIPAL = (
     when=LIMITED,
     on="*",
     dialects=OF_AZURE,
-    error=ApiError(401, PRINCIPAL, code="PermissionDenied", form=CODED),
+    error=ApiError(401, PRINCIPAL, code="PermissionDenied", body_template=CODED),
     source=reported("https://github.com/microsoft/vscode/issues/283763", "2025-12-16"),
     rejects={
         PRINCIPAL.format(principal="org-harness", action="write", method="POST", path="/openai/responses"): Case(
@@ -299,7 +299,7 @@ def too_many_requests(world: World) -> Iterator[Json]:
         "The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes, "
         "please wait a moment and try again.",
         code="DeploymentNotFound",
-        form={"error": {"type": "{type}", "code": "{code}", "message": "{message}"}},
+        body_template={"error": {"type": "{type}", "code": "{code}", "message": "{message}"}},
     ),
     source=[
         reported("a public recording of /openai/v1/responses", "2026-09-28"),
