@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from harness.api.transcript import OUTPUTS
+from harness.api.transcript import CALL_OF_OUTPUT
 from harness.core.exchange import Json
 from harness.items.kind import ITEMS
 
@@ -76,7 +76,7 @@ class Ledger:
     def _said_after(self, answered: Approval, item: Json) -> bool:
         """Whether an item is what the model said after an answer; requests of one response are answered in any order."""
         kind = item.get("type", "message")
-        if kind == "message" or kind in OUTPUTS:
+        if kind == "message" or kind in CALL_OF_OUTPUT:
             return item.get("role") == "assistant"
         other = self._known.get(item.get("id", "")) if kind == REQUEST else None
         return kind in ITEMS and not (other and other.asked == answered.asked)

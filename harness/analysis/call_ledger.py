@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from harness.analysis.read_replies import TOLD, called, waited_for
-from harness.api.transcript import CALLS, OUTPUTS, answered, conversation_id, input_items
+from harness.api.transcript import CALL_OF_OUTPUT, CLIENT_CALL_NAMES, answered_call_id, conversation_id, input_items
 from harness.core.exchange import Exchange, Json
 
 Output = tuple[str, bytes]
@@ -96,9 +96,11 @@ class _Book:
         added = input_items(body) or body.get("items") or ()
         items = [item for item in added if isinstance(item, dict)]
         for item in items:
-            if item.get("type") in CALLS:
+            if item.get("type") in CLIENT_CALL_NAMES:
                 self._know(item, None)
-        replayed = {self._items.get(id) for item in items if item.get("type") not in OUTPUTS for id in called(item)}
+        replayed = {
+            self._items.get(id) for item in items if item.get("type") not in CALL_OF_OUTPUT for id in called(item)
+        }
         before = self._behind.get(behind or "", Counter())
         given = Counter(output for item in items if (output := self._output(item)))
         whole = before | given
@@ -111,7 +113,7 @@ class _Book:
         return whole
 
     def _output(self, item: Json) -> Output | None:
-        if item.get("type") not in OUTPUTS or not (id := answered(item)):
+        if item.get("type") not in CALL_OF_OUTPUT or not (id := answered_call_id(item)):
             return None
         return self._items.get(id, id), _told(item.get("output", item.get("tools")))
 
@@ -123,7 +125,9 @@ class _Book:
 def _asked(answer: Json) -> list[Json]:
     """The calls that an answer asks for."""
     if answer.get("object") == "response":
-        return [item for item in answer["output"] if item["type"] in CALLS and item.get("execution") != "server"]
+        return [
+            item for item in answer["output"] if item["type"] in CLIENT_CALL_NAMES and item.get("execution") != "server"
+        ]
     return waited_for(answer) if answer.get("object") == "thread.run" else []
 
 

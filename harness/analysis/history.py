@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from harness.api.transcript import CALLS, OUTPUTS, answered, conversation_id, input_items
+from harness.api.transcript import CALL_OF_OUTPUT, CLIENT_CALL_NAMES, answered_call_id, conversation_id, input_items
 from harness.contract.rule import CREATE
 from harness.contract.rules.http.websocket import SOCKET
 from harness.core.exchange import Exchange, Json
@@ -290,14 +290,16 @@ def call_of(item: Json) -> str:
     """The `call_id` of a call that the client executes, the id of a request for its approval; else empty."""
     if kind(item) == APPROVAL:
         return as_string(item.get("id"))
-    return as_string(item.get("call_id")) if kind(item) in CALLS and item.get("execution") != "server" else ""
+    return (
+        as_string(item.get("call_id")) if kind(item) in CLIENT_CALL_NAMES and item.get("execution") != "server" else ""
+    )
 
 
 def output_of(item: Json) -> str:
     """What an output or an approval answers, by its id; empty for other items."""
     if kind(item) == APPROVED:
         return as_string(item.get("approval_request_id"))
-    return answered(item) or "" if kind(item) in OUTPUTS else ""
+    return answered_call_id(item) or "" if kind(item) in CALL_OF_OUTPUT else ""
 
 
 def text_of(item: Json) -> str:

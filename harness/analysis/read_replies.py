@@ -12,12 +12,12 @@ from typing import Any
 
 from harness.analysis.approval_ledger import REQUEST, RESPONSE
 from harness.answers.reader import TERMINAL
-from harness.api.resources.threads import with_delta
-from harness.api.transcript import CALLS, OUTPUTS, answered, input_items
+from harness.api.resources.threads import apply_delta
+from harness.api.transcript import CALL_OF_OUTPUT, CLIENT_CALL_NAMES, answered_call_id, input_items
 from harness.core.exchange import Exchange, Json, Request
 from harness.core.replies import ModelReplies, ModelReply
 
-TOLD = {"messages": ("message",), "calls": (*CALLS, REQUEST), "reasoning": ("reasoning",)}
+TOLD = {"messages": ("message",), "calls": (*CLIENT_CALL_NAMES, REQUEST), "reasoning": ("reasoning",)}
 """The items of a response that are told, by where; the calls are those a client has to answer."""
 
 
@@ -81,7 +81,7 @@ class _Journal:
             told[thing["id"]] = _richer(told.get(thing["id"], thing), thing)
         elif kind == "thread.message.delta":
             told = next(own for own in self._messages.values() if thing["id"] in own)
-            told[thing["id"]] = with_delta(told[thing["id"]], thing)
+            told[thing["id"]] = apply_delta(told[thing["id"]], thing)
 
     def _run(self, number: int, run: Json) -> None:
         known = self._said.get(run["id"]) or ModelReply(run["id"], number)
@@ -105,7 +105,7 @@ def _of(output: Iterable[Json], kinds: tuple[str, ...]) -> tuple[Json, ...]:
 def answers(request: Request) -> Iterator[str]:
     """The ids of the calls, and of the requests for leave, that a request brings an answer for."""
     for item in input_items(request.body if isinstance(request.body, dict) else {}):
-        if item.get("type") in OUTPUTS and (id := answered(item)):
+        if item.get("type") in CALL_OF_OUTPUT and (id := answered_call_id(item)):
             yield id
         elif item.get("type") == RESPONSE:
             yield item["approval_request_id"]

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from harness.api.models import Model
-from harness.api.strict_schema import closed, of_function
-from harness.api.tools import declared, loaded, plain
+from harness.api.strict_schema import close_schema, function_problems
+from harness.api.tools import declared_tools, loaded_tools, plain_functions
 from harness.core.exchange import Json
 
 
@@ -62,7 +62,7 @@ _LAST = {"tool_search": 1, "namespace": 2}
 
 
 def _tools(body: Json, items: Sequence[Json]) -> list[Json]:
-    tools = declared(body)
+    tools = declared_tools(body)
     spaces = _found(tools, items)
     if not tools and not spaces:
         return []
@@ -75,8 +75,8 @@ def _found(tools: Sequence[Json], items: Sequence[Json]) -> dict[str, Json]:
     searches = [item for item in items if item.get("type") == "tool_search_output"]
     if not searches:
         return {}
-    known = plain(tools) | {tool["name"] for tool in tools if tool["type"] == "namespace"}
-    spaces = {name: space for item in searches for name, space in loaded(item, tools).items()}
+    known = plain_functions(tools) | {tool["name"] for tool in tools if tool["type"] == "namespace"}
+    spaces = {name: space for item in searches for name, space in loaded_tools(item, tools).items()}
     return {name: space for name, space in spaces.items() if name not in known}
 
 
@@ -89,8 +89,8 @@ def _function(tool: Json) -> Json:
     if parameters == {}:
         parameters = {"type": "object", "properties": {}}
     if strict is None and isinstance(parameters, dict):
-        closes = closed(parameters)
-        strict = not any(of_function(closes, strict=True))
+        closes = close_schema(parameters)
+        strict = not any(function_problems(closes, strict=True))
         parameters = closes if strict else parameters
     return {
         "type": "function",

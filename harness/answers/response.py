@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from harness.answers.echo import echoes, reasoning, text
-from harness.api.models import Model, model
+from harness.api.models import Model, model_defaults
 from harness.api.transcript import input_items
 from harness.contract.check import conform
 from harness.core.exchange import Finding, Json
@@ -40,7 +40,7 @@ def skeleton(
 
     `items` are all that the model reads, the request's own input unless given.
     """
-    family = model(body.get("model") or OF_PROMPTS)
+    family = model_defaults(body.get("model") or OF_PROMPTS)
     read = input_items(body) if items is None else items
     made = {**_blank(family), "id": id, "created_at": created_at, **echoes(body, family, read)}
     if conversation:
@@ -125,7 +125,7 @@ def billed(response: Json) -> Json:
 def departure(item: Item) -> Finding | None:
     """Where an item is none the API could give, judged inside an otherwise plain response; None when it could."""
     said = finish(item, Ids("departure"), "resp_0", 0)
-    return conform("Response", {**_blank(model("gpt-4.1")), "id": "resp_0", "output": [said]})
+    return conform("Response", {**_blank(model_defaults("gpt-4.1")), "id": "resp_0", "output": [said]})
 
 
 _PARTS: Mapping[str, Json] = {

@@ -12,8 +12,8 @@ from typing import Literal
 from harness.answers.run_citations import Piece, in_delta, pieces, text_of
 from harness.answers.run_tool_calls import CALLS, asked
 from harness.answers.writer import cut
-from harness.api.resources.threads import STARTS, told
-from harness.api.tokens import tokens
+from harness.api.resources.threads import RUN_START_EVENT, make_event
+from harness.api.tokens import estimate_tokens
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.core.ids import Ids
@@ -54,7 +54,7 @@ class Teller:
         _orderly(turn, ending)
         self._used = [step["usage"] for step in before if step["usage"]]
         run = {**self._run, "status": "in_progress", "started_at": self._now}
-        self._put(STARTS, run)
+        self._put(RUN_START_EVENT, run)
         groups = [list(group) for _, group in groupby(turn, lambda item: TOGETHER.get(item.type, id(item)))]
         for place, items in enumerate(groups, 1):
             self._ending = ending if place == len(groups) else DONE
@@ -63,7 +63,7 @@ class Teller:
         return self.events
 
     def _put(self, name: str, data: Json) -> None:
-        self.events.append(told(name, data))
+        self.events.append(make_event(name, data))
 
     def _ended(self, run: Json, ending: Ending) -> None:
         end: Json = {"status": ending.status, "expires_at": None, "usage": total(self._used)}
@@ -225,7 +225,7 @@ def finished(step: Json, details: Json, now: int, usage: Json) -> Json:
 
 def counted(prompt: int, said: Sequence[Json]) -> Json:
     """The usage of a step that read `prompt` tokens and said these items; nothing of both when it said nothing."""
-    completion = tokens(said)
+    completion = estimate_tokens(said)
     return usage(prompt if said else 0, completion)
 
 

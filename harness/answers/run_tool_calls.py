@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from harness.answers.writer import cut
-from harness.api.resources.assistants import RANKING
+from harness.api.resources.assistants import DEFAULT_RANKING
 from harness.core.exchange import Json
 from harness.core.ids import Ids
 from harness.items.kind import Item
@@ -51,8 +51,8 @@ def _search(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
         for result in item.members["results"] or ()
     ]
     kind = "file_search"
-    deltas = [{"type": kind, kind: {"ranking_options": RANKING, "results": []}}]
-    return {"type": kind, kind: {"ranking_options": RANKING, "results": found}}, deltas
+    deltas = [{"type": kind, kind: {"ranking_options": DEFAULT_RANKING, "results": []}}]
+    return {"type": kind, kind: {"ranking_options": DEFAULT_RANKING, "results": found}}, deltas
 
 
 def _remote(item: Item, ids: Ids) -> tuple[Json, list[Json]]:

@@ -15,40 +15,40 @@ import orjson
 
 from harness.core.exchange import Json, JsonFault
 
-DEEPEST = 200
+MAX_BODY_DEPTH = 200
 """Nesting beyond which a body counts as unparseable; the API's own limit is not known."""
 
 _INTEGER = re.compile(r"-?[0-9]{1,300}")
 _BOOLEANS = {"true": True, "false": False}
 
 
-def parse(raw: bytes) -> tuple[Any, JsonFault | None]:
+def parse_body(raw: bytes) -> tuple[Any, JsonFault | None]:
     """The JSON value of a body, or the fault it has; an empty body and `null` count as `{}`."""
     if not raw:
         return {}, None
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError:
-        return None, JsonFault("syntax" if _is_unicode(raw) else "unicode")
-    if raw.count(b"[") + raw.count(b"{") > DEEPEST and _depth(value) > DEEPEST:
+        return None, JsonFault("syntax" if _is_utf8(raw) else "unicode")
+    if raw.count(b"[") + raw.count(b"{") > MAX_BODY_DEPTH and _measure_depth(value) > MAX_BODY_DEPTH:
         return None, JsonFault("syntax")
-    if twice := duplicate(raw, value):
+    if twice := find_duplicate_name(raw, value):
         return None, twice
     return ({} if value is None else value), None
 
 
-def _depth(value: Any) -> int:
+def _measure_depth(value: Any) -> int:
     level, deepest = [value], 0
-    while level := [inner for one in level for inner in _inside(one)]:
+    while level := [inner for one in level for inner in _children(one)]:
         deepest += 1
     return deepest
 
 
-def _inside(value: Any) -> list[Any]:
+def _children(value: Any) -> list[Any]:
     return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
 
 
-def _is_unicode(raw: bytes) -> bool:
+def _is_utf8(raw: bytes) -> bool:
     try:
         raw.decode()
     except UnicodeDecodeError:
@@ -56,7 +56,7 @@ def _is_unicode(raw: bytes) -> bool:
     return True
 
 
-def members(value: Any) -> int:
+def count_members(value: Any) -> int:
     """How many object members a parsed value has, at all depths; iterative, so that depth cannot hurt."""
     count, found = 0, [value]
     for one in found:
@@ -68,23 +68,23 @@ def members(value: Any) -> int:
     return count
 
 
-def duplicate(raw: bytes, value: Any) -> JsonFault | None:
+def find_duplicate_name(raw: bytes, value: Any) -> JsonFault | None:
     """The first duplicate name of a body; a second, slower parse looks for it when a count cannot rule one out."""
     names = raw.count(b'":') - raw.count(b'\\":')
-    if names == members(value) and not _unusual(raw):
+    if names == count_members(value) and not _needs_full_search(raw):
         return None
-    return _search(json.loads(raw, object_pairs_hook=tuple, parse_int=len), ())
+    return _find_duplicate(json.loads(raw, object_pairs_hook=tuple, parse_int=len), ())
 
 
-def _unusual(raw: bytes) -> bool:
+def _needs_full_search(raw: bytes) -> bool:
     """Whether a count of `":` may be no count of names: a name ends in a backslash, or white space precedes a colon."""
     return b'\\\\":' in raw or b" :" in raw or b"\n:" in raw or b"\t:" in raw or b"\r:" in raw
 
 
-def _search(value: Any, path: tuple[str, ...]) -> JsonFault | None:
+def _find_duplicate(value: Any, path: tuple[str, ...]) -> JsonFault | None:
     """Objects come as tuples of pairs, to see the names a dict would merge; array indices are not part of a path."""
     if isinstance(value, list):
-        return next((found for one in value if (found := _search(one, path))), None)
+        return next((found for one in value if (found := _find_duplicate(one, path))), None)
     if not isinstance(value, tuple):
         return None
     seen: set[str] = set()
@@ -92,12 +92,12 @@ def _search(value: Any, path: tuple[str, ...]) -> JsonFault | None:
         if name in seen:
             return JsonFault("duplicate", name, ".".join((*path, name)))
         seen.add(name)
-        if found := _search(inner, (*path, name)):
+        if found := _find_duplicate(inner, (*path, name)):
             return found
     return None
 
 
-def asked(query: bytes) -> dict[str, str | list[str]]:
+def parse_query(query: bytes) -> dict[str, str | list[str]]:
     """The parameters of a query string: of a repeated one the last, all of those whose names end in `[]`."""
     pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
     lists: dict[str, list[str]] = {name[:-2]: [] for name, _ in pairs if name.endswith("[]")}
@@ -106,13 +106,13 @@ def asked(query: bytes) -> dict[str, str | list[str]]:
     return {**dict(pair for pair in pairs if not pair[0].endswith("[]")), **lists}
 
 
-def typed(query: Mapping[str, Any], schema: Json) -> Json:
+def coerce_query(query: Mapping[str, Any], schema: Json) -> Json:
     """A query as JSON: its texts become integers, booleans and arrays where `schema` wants one and the text is one."""
     members = schema.get("properties", {})
-    return {name: _typed(said, members.get(name, {}).get("type")) for name, said in query.items()}
+    return {name: _coerce_value(said, members.get(name, {}).get("type")) for name, said in query.items()}
 
 
-def _typed(said: Any, wanted: str | None) -> Any:
+def _coerce_value(said: Any, wanted: str | None) -> Any:
     if wanted == "array":
         return said if isinstance(said, list) else [said]
     if not isinstance(said, str):

@@ -7,25 +7,25 @@ from collections.abc import Sequence
 from harness.core.account import FILTER_CATEGORIES
 from harness.core.exchange import Json
 
-_OF_PROMPTS = FILTER_CATEGORIES
-_OF_COMPLETIONS = ("protected_material_code", "protected_material_text", *FILTER_CATEGORIES[:4])
-_DETECTED = frozenset({"jailbreak", "protected_material_code", "protected_material_text"})
+_PROMPT_CATEGORIES = FILTER_CATEGORIES
+_COMPLETION_CATEGORIES = ("protected_material_code", "protected_material_text", *FILTER_CATEGORIES[:4])
+_WITHOUT_SEVERITY = frozenset({"jailbreak", "protected_material_code", "protected_material_text"})
 """Categories that are detected or not; the others have a severity."""
 
 
-def filtered(source: str, found: Sequence[str], length: int) -> Json:
+def filter_result(source: str, found: Sequence[str], length: int) -> Json:
     """What the filters say of a `prompt` or a `completion` of so many characters; `found` are the categories they stop."""
-    categories = _OF_PROMPTS if source == "prompt" else _OF_COMPLETIONS
+    categories = _PROMPT_CATEGORIES if source == "prompt" else _COMPLETION_CATEGORIES
     return {
         "blocked": bool(found),
         "source_type": source,
         "content_filter_raw": [],
-        "content_filter_results": {name: _result(name, name in found) for name in categories},
+        "content_filter_results": {name: _category_result(name, name in found) for name in categories},
         "content_filter_offsets": {"start_offset": 0, "end_offset": length, "check_offset": 0},
     }
 
 
-def _result(category: str, found: bool) -> Json:
-    if category in _DETECTED:
+def _category_result(category: str, found: bool) -> Json:
+    if category in _WITHOUT_SEVERITY:
         return {"detected": found, "filtered": found}
     return {"filtered": found, "severity": "medium" if found else "safe"}

@@ -16,31 +16,31 @@ OTHER_ITEM = "Encrypted content item_id did not match the target item id."
 OTHER_ORGANIZATION = "Encrypted content organization_id did not match the target organization."
 
 _VERSION = b"\x80"  # Fernet's: with the time behind it every token begins with gAAAAA
-_SEAL = 15
-_HEAD = len(_VERSION) + 8 + _SEAL  # a multiple of 3, so that the mark is the same text in all
+_DIGEST_SIZE = 15
+_HEAD_SIZE = len(_VERSION) + 8 + _DIGEST_SIZE  # a multiple of 3, so that the mark is the same text in all
 _MARK = b"harness:\0"
-_OURS = urlsafe_b64encode(_MARK).decode()
-_OURS_AT = _HEAD // 3 * 4
+_ENCODED_MARK = urlsafe_b64encode(_MARK).decode()
+_MARK_OFFSET = _HEAD_SIZE // 3 * 4
 _FERNET = re.compile(r"gAAAA[A-Za-z0-9_\-=+/]*")
-_LOOKED_AT = 64
+_CHECKED_LENGTH = 64
 """Characters of a foreign ciphertext that are looked at: histories can hold many, and long ones."""
-_STAND_IN = re.compile(r"redact|encrypt|scrub|saniti[sz]ed|…|\.\.\.|\*\*\*|\[.*\]|<.*>|\{.*\}", re.IGNORECASE)
+_REDACTED = re.compile(r"redact|encrypt|scrub|saniti[sz]ed|…|\.\.\.|\*\*\*|\[.*\]|<.*>|\{.*\}", re.IGNORECASE)
 
 
-class Bond(NamedTuple):
+class ContentOwner(NamedTuple):
     """To whom a ciphertext belongs."""
 
     organization: str
     item: str
 
 
-def seal(bond: Bond, now: int) -> str:
+def make_encrypted_content(bond: ContentOwner, now: int) -> str:
     """A ciphertext for an item of an organization, made at `now` unix seconds."""
     head, said = _VERSION + now.to_bytes(8, "big"), _MARK + "\0".join(bond).encode("utf-8", "surrogatepass")
     return urlsafe_b64encode(head + _digest(head + said) + said).decode()
 
 
-def bond_of(text: str) -> Bond | None:
+def owner_of_content(text: str) -> ContentOwner | None:
     """The bond of a ciphertext that `seal` made and nobody changed; None for any other text."""
     if not _is_ours(text):
         return None
@@ -48,29 +48,29 @@ def bond_of(text: str) -> Bond | None:
         raw = urlsafe_b64decode(text)
     except ValueError:
         return None
-    head, digest, said = raw[: _HEAD - _SEAL], raw[_HEAD - _SEAL : _HEAD], raw[_HEAD:]
+    head, digest, said = raw[: _HEAD_SIZE - _DIGEST_SIZE], raw[_HEAD_SIZE - _DIGEST_SIZE : _HEAD_SIZE], raw[_HEAD_SIZE:]
     if digest != _digest(head + said):
         return None
-    return Bond(*said.removeprefix(_MARK).decode("utf-8", "surrogatepass").split("\0", 1))
+    return ContentOwner(*said.removeprefix(_MARK).decode("utf-8", "surrogatepass").split("\0", 1))
 
 
-def flaw(text: str, item: str | None, organization: str) -> str | None:
+def rejection_reason(text: str, item: str | None, organization: str) -> str | None:
     """The API's reason for not taking a ciphertext back under this item's id; None when nothing speaks against it.
 
     A foreign token that has the form is taken, for nothing can be told of it, and so is what a recorder put in the place
     of one (`REDACTED`, `<…>`). An item without id is not compared.
     """
-    if bond := bond_of(text):
+    if bond := owner_of_content(text):
         if bond.organization != organization:
             return OTHER_ORGANIZATION
         return OTHER_ITEM if item and item != bond.item else None
-    foreign = not _is_ours(text) and _FERNET.fullmatch(text[:_LOOKED_AT])
-    return None if foreign or _STAND_IN.search(text) else UNREADABLE
+    foreign = not _is_ours(text) and _FERNET.fullmatch(text[:_CHECKED_LENGTH])
+    return None if foreign or _REDACTED.search(text) else UNREADABLE
 
 
 def _is_ours(text: str) -> bool:
-    return text.startswith(_OURS, _OURS_AT)
+    return text.startswith(_ENCODED_MARK, _MARK_OFFSET)
 
 
 def _digest(said: bytes) -> bytes:
-    return blake2b(said, digest_size=_SEAL, person=b"harness seal").digest()
+    return blake2b(said, digest_size=_DIGEST_SIZE, person=b"harness seal").digest()

@@ -11,63 +11,71 @@ from typing import NamedTuple
 
 from harness.core.exchange import Json
 
-Veil = Callable[[Json, Collection[str]], Json]
+ItemFilter = Callable[[Json, Collection[str]], Json]
 
-RESULTS = "file_search_call.results"
-SOURCES = "web_search_call.action.sources"
-PAGES = "web_search_call.results"
-OUTPUTS = "code_interpreter_call.outputs"
+FILE_SEARCH_RESULTS = "file_search_call.results"
+WEB_SEARCH_SOURCES = "web_search_call.action.sources"
+WEB_SEARCH_RESULTS = "web_search_call.results"
+CODE_OUTPUTS = "code_interpreter_call.outputs"
 LOGPROBS = "message.output_text.logprobs"
-IMAGES = "message.input_image.image_url"
-SCREENS = "computer_call_output.output.image_url"
-NAMES = (RESULTS, SOURCES, PAGES, OUTPUTS, LOGPROBS, IMAGES, SCREENS)
+INPUT_IMAGES = "message.input_image.image_url"
+SCREENSHOTS = "computer_call_output.output.image_url"
+INCLUDE_VALUES = (
+    FILE_SEARCH_RESULTS,
+    WEB_SEARCH_SOURCES,
+    WEB_SEARCH_RESULTS,
+    CODE_OUTPUTS,
+    LOGPROBS,
+    INPUT_IMAGES,
+    SCREENSHOTS,
+)
 """The values of `include` that decide about something here."""
 
 
-class Whole(NamedTuple):
+class FullItem(NamedTuple):
     """An item of which not everything is shown, and what was included when it was made."""
 
     item: Json
     include: Collection[str]
 
 
-def veiled(item: Json, include: Collection[str]) -> Json:
+def filter_item(item: Json, include: Collection[str]) -> Json:
     """The item as a request shows it that includes these; itself where nothing of it is hidden."""
-    veil = _VEILS.get(item["type"])
+    veil = _FILTERS.get(item["type"])
     return veil(item, include) if veil else item
 
 
-def unveiled(items: Sequence[Json], include: Collection[str], wholes: Mapping[str, Whole]) -> list[Json]:
+def filter_stored_items(items: Sequence[Json], include: Collection[str], wholes: Mapping[str, FullItem]) -> list[Json]:
     """Stored items as they are listed: what was included when they were made, and what is now."""
-    return [_unveiled(item, include, wholes.get(item.get("id", ""))) for item in items]
+    return [_filter_stored_item(item, include, wholes.get(item.get("id", ""))) for item in items]
 
 
-def listed(page: Json, include: Collection[str], wholes: Mapping[str, Whole]) -> Json:
+def filter_page(page: Json, include: Collection[str], wholes: Mapping[str, FullItem]) -> Json:
     """A list of items as it is shown. Recorded: of a file that was sent, the name stays and the data goes."""
-    return {**page, "data": [_without_files(item) for item in unveiled(page["data"], include, wholes)]}
+    return {**page, "data": [_omit_file_data(item) for item in filter_stored_items(page["data"], include, wholes)]}
 
 
-def _without_files(item: Json) -> Json:
-    if not _holds(item, "file_data"):
+def _omit_file_data(item: Json) -> Json:
+    if not _has_part_member(item, "file_data"):
         return item
     kept = [{name: value for name, value in part.items() if name != "file_data"} for part in item["content"]]
     return {**item, "content": kept}
 
 
-def evident(items: Sequence[Json]) -> list[str]:
+def infer_include(items: Sequence[Json]) -> list[str]:
     """What must have been included for items to be shown like this."""
-    return [name for name in NAMES if any(_reveals(name, item) for item in items)]
+    return [name for name in INCLUDE_VALUES if any(_is_revealed_by(name, item) for item in items)]
 
 
-def _reveals(name: str, item: Json) -> bool:
-    return veiled(item, [name]) != veiled(veiled(item, ()), [name])
+def _is_revealed_by(name: str, item: Json) -> bool:
+    return filter_item(item, [name]) != filter_item(filter_item(item, ()), [name])
 
 
-def _unveiled(item: Json, include: Collection[str], whole: Whole | None) -> Json:
-    return veiled(whole.item, {*include, *whole.include}) if whole else veiled(item, include)
+def _filter_stored_item(item: Json, include: Collection[str], whole: FullItem | None) -> Json:
+    return filter_item(whole.item, {*include, *whole.include}) if whole else filter_item(item, include)
 
 
-def _member(member: str, name: str) -> Veil:
+def _list_filter(member: str, name: str) -> ItemFilter:
     """A list that is null unless it is included."""
 
     def veil(item: Json, include: Collection[str]) -> Json:
@@ -77,29 +85,31 @@ def _member(member: str, name: str) -> Veil:
     return veil
 
 
-def _web_search(item: Json, include: Collection[str]) -> Json:
-    if "results" in item and PAGES not in include:
+def _filter_web_search(item: Json, include: Collection[str]) -> Json:
+    if "results" in item and WEB_SEARCH_RESULTS not in include:
         item = {name: value for name, value in item.items() if name != "results"}
     action = item.get("action")
-    if not isinstance(action, dict) or ("sources" in action) == (SOURCES in include):
+    if not isinstance(action, dict) or ("sources" in action) == (WEB_SEARCH_SOURCES in include):
         return item
-    if SOURCES in include:
+    if WEB_SEARCH_SOURCES in include:
         return {**item, "action": {**action, "sources": []}} if action.get("type") == "search" else item
     return {**item, "action": {name: value for name, value in action.items() if name != "sources"}}
 
 
-def _message(item: Json, include: Collection[str]) -> Json:
+def _filter_message(item: Json, include: Collection[str]) -> Json:
     content = item.get("content")
     if not isinstance(content, list) or not [True for part in content if part.get("logprobs") or part.get("image_url")]:
         return item  # most messages: one look at each part
-    hidden = [member for member, (name, _) in _OF_PARTS.items() if name not in include and _holds(item, member)]
-    return {**item, "content": [_without(part, hidden) for part in item["content"]]} if hidden else item
+    hidden = [
+        member for member, (name, _) in _PART_MEMBERS.items() if name not in include and _has_part_member(item, member)
+    ]
+    return {**item, "content": [_blank_members(part, hidden) for part in item["content"]]} if hidden else item
 
 
-_OF_PARTS: Mapping[str, tuple[str, object]] = {"logprobs": (LOGPROBS, []), "image_url": (IMAGES, None)}
+_PART_MEMBERS: Mapping[str, tuple[str, object]] = {"logprobs": (LOGPROBS, []), "image_url": (INPUT_IMAGES, None)}
 
 
-def _holds(item: Json, member: str) -> bool:
+def _has_part_member(item: Json, member: str) -> bool:
     content = item.get("content")
     if isinstance(content, list):
         for part in content:
@@ -108,21 +118,21 @@ def _holds(item: Json, member: str) -> bool:
     return False
 
 
-def _without(part: Json, hidden: Sequence[str]) -> Json:
-    return {name: _OF_PARTS[name][1] if name in hidden and value else value for name, value in part.items()}
+def _blank_members(part: Json, hidden: Sequence[str]) -> Json:
+    return {name: _PART_MEMBERS[name][1] if name in hidden and value else value for name, value in part.items()}
 
 
-def _screen(item: Json, include: Collection[str]) -> Json:
+def _filter_screenshot(item: Json, include: Collection[str]) -> Json:
     output = item.get("output")
-    if SCREENS in include or not isinstance(output, dict) or not output.get("image_url"):
+    if SCREENSHOTS in include or not isinstance(output, dict) or not output.get("image_url"):
         return item
     return {**item, "output": {**output, "image_url": None}}
 
 
-_VEILS: Mapping[str, Veil] = {
-    "file_search_call": _member("results", RESULTS),
-    "web_search_call": _web_search,
-    "code_interpreter_call": _member("outputs", OUTPUTS),
-    "message": _message,
-    "computer_call_output": _screen,
+_FILTERS: Mapping[str, ItemFilter] = {
+    "file_search_call": _list_filter("results", FILE_SEARCH_RESULTS),
+    "web_search_call": _filter_web_search,
+    "code_interpreter_call": _list_filter("outputs", CODE_OUTPUTS),
+    "message": _filter_message,
+    "computer_call_output": _filter_screenshot,
 }

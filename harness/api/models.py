@@ -40,29 +40,31 @@ class Model:
         return self.turns is not None
 
 
-CLASSIC = ("low", "medium", "high")
-FIVE = ("minimal", *CLASSIC)
-FIVE_ONE = ("none", *CLASSIC)
-FIVE_TWO = (*FIVE_ONE, "xhigh")
-FIVE_SIX = (*FIVE_TWO, "max")
-CODEX = (*CLASSIC, "xhigh")
-ASTRA = (*CODEX, "max")
-UNKNOWN: tuple[str, ...] = ()
+CLASSIC_EFFORTS = ("low", "medium", "high")
+GPT_5_EFFORTS = ("minimal", *CLASSIC_EFFORTS)
+GPT_5_1_EFFORTS = ("none", *CLASSIC_EFFORTS)
+GPT_5_2_EFFORTS = (*GPT_5_1_EFFORTS, "xhigh")
+GPT_5_6_EFFORTS = (*GPT_5_2_EFFORTS, "max")
+CODEX_EFFORTS = (*CLASSIC_EFFORTS, "xhigh")
+ASTRA_EFFORTS = (*CODEX_EFFORTS, "max")
+UNKNOWN_EFFORTS: tuple[str, ...] = ()
 
 
-MEDIUM = ("medium",)
+MEDIUM_ONLY = ("medium",)
 
 
-SEARCH = frozenset({"web_search", "web_search_preview"})
-COMPUTER = frozenset({"computer_use_preview"})
-TOOL_SEARCH = frozenset({"tool_search"})
+WEB_SEARCH_TOOLS = frozenset({"web_search", "web_search_preview"})
+COMPUTER_TOOLS = frozenset({"computer_use_preview"})
+TOOL_SEARCH_TOOLS = frozenset({"tool_search"})
 
 
-def _plain(name: str, date: str, window: int, *, lacks: frozenset[str] = frozenset(), schemas: bool = True) -> Model:
+def _chat_model(
+    name: str, date: str, window: int, *, lacks: frozenset[str] = frozenset(), schemas: bool = True
+) -> Model:
     return Model(name, f"{name}-{date}", verbosities=("medium",), lacks=lacks, schemas=schemas, window=window)
 
 
-def _reasoning(
+def _reasoning_model(
     name: str,
     date: str,
     effort: str,
@@ -83,108 +85,126 @@ MODELS = {
         # windows: the models' pages; refused tools and schemas: recordings of maruel/genai, public reports to 2026-09
         # tool_search: https://developers.openai.com/api/docs/guides/tools-tool-search and a report of 2026-07
         # efforts and verbosities: refusals quoted in public to 2026-10, say https://github.com/openai/codex/issues/6647
-        _plain("gpt-3.5-turbo", "0125", 16_385, schemas=False),
-        _plain("gpt-4", "0613", 8_192, lacks=SEARCH, schemas=False),
-        _plain("gpt-4-turbo", "2024-04-09", 128_000, lacks=SEARCH, schemas=False),
-        _plain("gpt-4o", "2024-08-06", 128_000),
-        _plain("gpt-4o-mini", "2024-07-18", 128_000, lacks=TOOL_SEARCH),
-        _plain("gpt-4.1", "2025-04-14", 1_047_576, lacks=TOOL_SEARCH),
-        _plain("gpt-4.1-mini", "2025-04-14", 1_047_576, lacks=TOOL_SEARCH),
-        _plain("gpt-4.1-nano", "2025-04-14", 1_047_576),
-        _reasoning("computer-use-preview", "2025-03-11", "medium", UNKNOWN),
-        _reasoning("o1", "2024-12-17", "medium", UNKNOWN, window=200_000),
-        _reasoning("o3", "2025-04-16", "medium", CLASSIC, window=200_000),
-        _reasoning("o3-mini", "2025-01-31", "medium", CLASSIC, window=200_000),
-        _reasoning("o3-deep-research", "2025-06-26", "medium", UNKNOWN, schemas=False, window=200_000),
-        _reasoning("o4-mini", "2025-04-16", "medium", CLASSIC, window=200_000),
-        _reasoning("o4-mini-deep-research", "2025-06-26", "medium", UNKNOWN, schemas=False, window=200_000),
-        _reasoning("gpt-5", "2025-08-07", "medium", FIVE, lacks=TOOL_SEARCH | {"shell"}, window=400_000),
-        _reasoning("gpt-5-mini", "2025-08-07", "medium", FIVE, lacks=frozenset({"shell"}), window=400_000),
-        _reasoning("gpt-5-nano", "2025-08-07", "medium", FIVE, window=400_000),
-        Model("gpt-5-chat-latest", "gpt-5-chat-latest", lacks=SEARCH, verbosities=MEDIUM, window=128_000),
-        _reasoning("gpt-5-codex", "", "medium", CLASSIC, verbosities=MEDIUM, window=400_000),
-        _reasoning("gpt-5.1", "2025-11-13", "none", FIVE_ONE, lacks=TOOL_SEARCH, window=400_000),
-        _reasoning("gpt-5.1-codex", "", "medium", CLASSIC, verbosities=MEDIUM),
-        _reasoning("gpt-5.1-codex-mini", "", "medium", CLASSIC, verbosities=MEDIUM),
-        _reasoning("gpt-5.1-codex-max", "", "medium", CODEX, verbosities=MEDIUM),
-        _reasoning("gpt-5.1-chat-latest", "", "medium", MEDIUM),
-        _reasoning("gpt-5.2", "2025-12-11", "none", FIVE_TWO, top_p=0.98, retention="24h", window=400_000),
-        _reasoning("gpt-5.2-codex", "", "medium", CODEX, top_p=0.98, verbosities=MEDIUM),
-        _reasoning("gpt-5.2-pro", "2025-12-11", "medium", UNKNOWN, top_p=0.98),
-        _reasoning("gpt-5.2-chat-latest", "", "medium", MEDIUM, top_p=0.85),
-        _reasoning("gpt-5.3-chat-latest", "", "medium", MEDIUM, top_p=0.85),
-        _reasoning("gpt-5.3-codex", "", "medium", FIVE_TWO, top_p=0.98),
-        _reasoning(
-            *("gpt-5.3-codex-spark", "", "medium", CODEX),
+        _chat_model("gpt-3.5-turbo", "0125", 16_385, schemas=False),
+        _chat_model("gpt-4", "0613", 8_192, lacks=WEB_SEARCH_TOOLS, schemas=False),
+        _chat_model("gpt-4-turbo", "2024-04-09", 128_000, lacks=WEB_SEARCH_TOOLS, schemas=False),
+        _chat_model("gpt-4o", "2024-08-06", 128_000),
+        _chat_model("gpt-4o-mini", "2024-07-18", 128_000, lacks=TOOL_SEARCH_TOOLS),
+        _chat_model("gpt-4.1", "2025-04-14", 1_047_576, lacks=TOOL_SEARCH_TOOLS),
+        _chat_model("gpt-4.1-mini", "2025-04-14", 1_047_576, lacks=TOOL_SEARCH_TOOLS),
+        _chat_model("gpt-4.1-nano", "2025-04-14", 1_047_576),
+        _reasoning_model("computer-use-preview", "2025-03-11", "medium", UNKNOWN_EFFORTS),
+        _reasoning_model("o1", "2024-12-17", "medium", UNKNOWN_EFFORTS, window=200_000),
+        _reasoning_model("o3", "2025-04-16", "medium", CLASSIC_EFFORTS, window=200_000),
+        _reasoning_model("o3-mini", "2025-01-31", "medium", CLASSIC_EFFORTS, window=200_000),
+        _reasoning_model("o3-deep-research", "2025-06-26", "medium", UNKNOWN_EFFORTS, schemas=False, window=200_000),
+        _reasoning_model("o4-mini", "2025-04-16", "medium", CLASSIC_EFFORTS, window=200_000),
+        _reasoning_model(
+            "o4-mini-deep-research", "2025-06-26", "medium", UNKNOWN_EFFORTS, schemas=False, window=200_000
+        ),
+        _reasoning_model(
+            "gpt-5", "2025-08-07", "medium", GPT_5_EFFORTS, lacks=TOOL_SEARCH_TOOLS | {"shell"}, window=400_000
+        ),
+        _reasoning_model(
+            "gpt-5-mini", "2025-08-07", "medium", GPT_5_EFFORTS, lacks=frozenset({"shell"}), window=400_000
+        ),
+        _reasoning_model("gpt-5-nano", "2025-08-07", "medium", GPT_5_EFFORTS, window=400_000),
+        Model(
+            "gpt-5-chat-latest", "gpt-5-chat-latest", lacks=WEB_SEARCH_TOOLS, verbosities=MEDIUM_ONLY, window=128_000
+        ),
+        _reasoning_model("gpt-5-codex", "", "medium", CLASSIC_EFFORTS, verbosities=MEDIUM_ONLY, window=400_000),
+        _reasoning_model("gpt-5.1", "2025-11-13", "none", GPT_5_1_EFFORTS, lacks=TOOL_SEARCH_TOOLS, window=400_000),
+        _reasoning_model("gpt-5.1-codex", "", "medium", CLASSIC_EFFORTS, verbosities=MEDIUM_ONLY),
+        _reasoning_model("gpt-5.1-codex-mini", "", "medium", CLASSIC_EFFORTS, verbosities=MEDIUM_ONLY),
+        _reasoning_model("gpt-5.1-codex-max", "", "medium", CODEX_EFFORTS, verbosities=MEDIUM_ONLY),
+        _reasoning_model("gpt-5.1-chat-latest", "", "medium", MEDIUM_ONLY),
+        _reasoning_model("gpt-5.2", "2025-12-11", "none", GPT_5_2_EFFORTS, top_p=0.98, retention="24h", window=400_000),
+        _reasoning_model("gpt-5.2-codex", "", "medium", CODEX_EFFORTS, top_p=0.98, verbosities=MEDIUM_ONLY),
+        _reasoning_model("gpt-5.2-pro", "2025-12-11", "medium", UNKNOWN_EFFORTS, top_p=0.98),
+        _reasoning_model("gpt-5.2-chat-latest", "", "medium", MEDIUM_ONLY, top_p=0.85),
+        _reasoning_model("gpt-5.3-chat-latest", "", "medium", MEDIUM_ONLY, top_p=0.85),
+        _reasoning_model("gpt-5.3-codex", "", "medium", GPT_5_2_EFFORTS, top_p=0.98),
+        _reasoning_model(
+            *("gpt-5.3-codex-spark", "", "medium", CODEX_EFFORTS),
             top_p=0.98,
             lacks=frozenset({"image_generation"}),
             summaries=False,
         ),
-        _reasoning("gpt-5.4", "2026-03-05", "none", FIVE_TWO, top_p=0.98, retention="24h", lacks=COMPUTER),
-        _reasoning("gpt-5.4-mini", "2026-03-17", "none", FIVE_TWO, top_p=0.98, retention="24h"),
-        _reasoning(
-            *("gpt-5.4-nano", "2026-03-17", "none", FIVE_TWO),
+        _reasoning_model(
+            "gpt-5.4", "2026-03-05", "none", GPT_5_2_EFFORTS, top_p=0.98, retention="24h", lacks=COMPUTER_TOOLS
+        ),
+        _reasoning_model("gpt-5.4-mini", "2026-03-17", "none", GPT_5_2_EFFORTS, top_p=0.98, retention="24h"),
+        _reasoning_model(
+            *("gpt-5.4-nano", "2026-03-17", "none", GPT_5_2_EFFORTS),
             top_p=0.98,
             retention="24h",
-            lacks=TOOL_SEARCH,
+            lacks=TOOL_SEARCH_TOOLS,
         ),
-        _reasoning("gpt-5.5", "2026-04-23", "medium", FIVE_TWO, top_p=0.98, retention="24h", lacks=COMPUTER),
+        _reasoning_model(
+            "gpt-5.5", "2026-04-23", "medium", GPT_5_2_EFFORTS, top_p=0.98, retention="24h", lacks=COMPUTER_TOOLS
+        ),
         *(
-            _reasoning(name, snapshot, "medium", efforts, top_p=0.98, retention="24h", turns="all_turns", lacks=lacks)
+            _reasoning_model(
+                name, snapshot, "medium", efforts, top_p=0.98, retention="24h", turns="all_turns", lacks=lacks
+            )
             for name, snapshot, efforts, lacks in (
-                ("gpt-5.6", "gpt-5.6-sol", FIVE_SIX, frozenset()),
-                ("gpt-5.6-sol", "", FIVE_SIX, frozenset()),
-                ("gpt-5.6-luna", "", FIVE_SIX, frozenset()),
-                ("gpt-5.6-terra", "", FIVE_SIX, frozenset()),
-                ("gpt-6-luna", "", FIVE_SIX, frozenset()),
-                ("gpt-6-sol", "", UNKNOWN, frozenset()),
-                ("gpt-6.1-sol", "", UNKNOWN, frozenset()),
-                ("gpt-6.1-terra", "", UNKNOWN, frozenset()),
-                ("gpt-6-astra", "", ASTRA, COMPUTER),
+                ("gpt-5.6", "gpt-5.6-sol", GPT_5_6_EFFORTS, frozenset()),
+                ("gpt-5.6-sol", "", GPT_5_6_EFFORTS, frozenset()),
+                ("gpt-5.6-luna", "", GPT_5_6_EFFORTS, frozenset()),
+                ("gpt-5.6-terra", "", GPT_5_6_EFFORTS, frozenset()),
+                ("gpt-6-luna", "", GPT_5_6_EFFORTS, frozenset()),
+                ("gpt-6-sol", "", UNKNOWN_EFFORTS, frozenset()),
+                ("gpt-6.1-sol", "", UNKNOWN_EFFORTS, frozenset()),
+                ("gpt-6.1-terra", "", UNKNOWN_EFFORTS, frozenset()),
+                ("gpt-6-astra", "", ASTRA_EFFORTS, COMPUTER_TOOLS),
             )
         ),
     )
 }
 
-NO_MODELS = frozenset({"gpt-5.3"})
+NONEXISTENT_MODELS = frozenset({"gpt-5.3"})
 """Names that read like the API's but were refused by it (reported in 2026)."""
 
-_DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
-_FOREIGN = re.compile(r"(gemini|gemma|claude|mistral|mixtral|codestral|llama|deepseek|grok|qwen|command-r)[-\d.].*")
-_ABSENT = re.compile(r".*(\s|non-?exist|not-?exist|invalid|nope).*", re.IGNORECASE)
+_DATE_SUFFIX = re.compile(r"-\d{4}-\d{2}-\d{2}$")
+_OTHER_VENDOR = re.compile(
+    r"(gemini|gemma|claude|mistral|mixtral|codestral|llama|deepseek|grok|qwen|command-r)[-\d.].*"
+)
+_INVENTED_NAME = re.compile(r".*(\s|non-?exist|not-?exist|invalid|nope).*", re.IGNORECASE)
 
 
 @lru_cache(maxsize=512)
-def is_none_of_the_api(name: str) -> bool:
+def is_nonexistent_model(name: str) -> bool:
     """Whether a name is known to be no model of the API: another vendor's family, or one that says so of itself.
 
     Everything else may exist: fine-tunes, deployments, models to come, names of a router (`vendor/model`).
     """
-    return bool(not name or name in NO_MODELS or _FOREIGN.fullmatch(name) or _ABSENT.fullmatch(name))
+    return bool(
+        not name or name in NONEXISTENT_MODELS or _OTHER_VENDOR.fullmatch(name) or _INVENTED_NAME.fullmatch(name)
+    )
 
 
 def learn(family: Model) -> None:
     """Add a family under its name, or replace the one of that name."""
     MODELS[family.name] = family
-    known.cache_clear()
-    model.cache_clear()
+    find_model.cache_clear()
+    model_defaults.cache_clear()
 
 
 @lru_cache(maxsize=512)
-def known(name: str) -> Model | None:
+def find_model(name: str) -> Model | None:
     """The family of a listed model, by its name or dated; None for any other: nothing is known of its abilities."""
-    return MODELS.get(name) or MODELS.get(_DATED.sub("", name))
+    return MODELS.get(name) or MODELS.get(_DATE_SUFFIX.sub("", name))
 
 
 @lru_cache(maxsize=512)
-def model(name: str) -> Model:
+def model_defaults(name: str) -> Model:
     """The defaults a response echoes: a dated name is its own snapshot, an unlisted one borrows the nearest family's."""
     if name in MODELS:
         return MODELS[name]
-    return replace(known(name) or _nearest(name), name=name, snapshot=name)
+    return replace(find_model(name) or _nearest_family(name), name=name, snapshot=name)
 
 
-def _nearest(name: str) -> Model:
+def _nearest_family(name: str) -> Model:
     for length in range(len(name), 1, -1):
         for known in MODELS.values():
             if known.name.startswith(name[:length]):

@@ -15,11 +15,11 @@ from harness.core.exchange import Json
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
 
-KIND = "multipart/form-data"
+CONTENT_TYPE = "multipart/form-data"
 ENCODING = "latin-1"
 logging.getLogger("python_multipart").addHandler(logging.NullHandler())  # a body that is none is told in the answer
 _BOUNDARY = re.compile(rb"\s*--([^\r\n]{1,200})\r?\n")
-_NESTED = re.compile(r"(\w+)\[(\w+)\]")
+_NESTED_NAME = re.compile(r"(\w+)\[(\w+)\]")
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class _Part:
     data: bytearray = field(default_factory=bytearray)
 
 
-def parse(raw: bytes, content_type: str) -> Json:
+def parse_form(raw: bytes, content_type: str) -> Json:
     """The fields of a multipart body; `{}` for one that is none. A name like `a[b]` is a member of the object `a`.
 
     The boundary is the header's, else the one that the body begins with. Of a body that breaks off, what came counts.
@@ -41,13 +41,13 @@ def parse(raw: bytes, content_type: str) -> Json:
     boundary = options.get(b"boundary") or (found[1] if found else b"")
     parts: list[_Part] = []
     try:
-        MultipartParser(boundary, _collecting(parts)).write(raw)
+        MultipartParser(boundary, _collect_into(parts)).write(raw)
     except FormParserError:
         return {}
-    return _fields(parts)
+    return _fields_of(parts)
 
 
-def _collecting(parts: list[_Part]) -> MultipartCallbacks:
+def _collect_into(parts: list[_Part]) -> MultipartCallbacks:
     """Callbacks that collect the parts; a header's name and value may come in pieces."""
     name, value = bytearray(), bytearray()
 
@@ -65,21 +65,21 @@ def _collecting(parts: list[_Part]) -> MultipartCallbacks:
     }
 
 
-def _fields(parts: list[_Part]) -> Json:
+def _fields_of(parts: list[_Part]) -> Json:
     from python_multipart.multipart import parse_options_header
 
     fields: Json = {}
     for part in parts:
         _, options = parse_options_header(part.headers.get("content-disposition", b""))
         name = options.get(b"name", b"").decode("utf-8", "replace")
-        nested = _NESTED.fullmatch(name)
+        nested = _NESTED_NAME.fullmatch(name)
         holder = fields.setdefault(nested[1], {}) if nested else fields
         if name and isinstance(holder, dict):
-            holder[nested[2] if nested else name] = _value(part, options)
+            holder[nested[2] if nested else name] = _field_value(part, options)
     return fields
 
 
-def _value(part: _Part, options: dict[bytes, bytes]) -> str | Json:
+def _field_value(part: _Part, options: dict[bytes, bytes]) -> str | Json:
     if b"filename" not in options:
         return part.data.decode("utf-8", "replace")
     return {

@@ -7,10 +7,10 @@ from typing import Any
 
 from harness.core.exchange import Json
 
-LIMIT = 20
+DEFAULT_PAGE_SIZE = 20
 
 
-def page(items: Sequence[Json], query: Mapping[str, Any], limit: int = LIMIT) -> Json:
+def page(items: Sequence[Json], query: Mapping[str, Any], limit: int = DEFAULT_PAGE_SIZE) -> Json:
     """A list object over `items` (oldest first); `after` and `before` are ids of items that end other pages.
 
     `limit` is how many items a page has unless the query says so.
@@ -20,10 +20,10 @@ def page(items: Sequence[Json], query: Mapping[str, Any], limit: int = LIMIT) ->
     places = {item["id"]: index for index, item in enumerate(ordered)}
     rest = ordered[places.get(query.get("after"), -1) + 1 : places.get(query.get("before"))]
     shown = rest[: query.get("limit", limit)]
-    return listed(shown, more=len(rest) > len(shown))
+    return list_object(shown, more=len(rest) > len(shown))
 
 
-def listed(items: Sequence[Json], *, more: bool = False) -> Json:
+def list_object(items: Sequence[Json], *, more: bool = False) -> Json:
     """A list object that holds these items in this order; `more` says whether others follow."""
     return {
         "object": "list",

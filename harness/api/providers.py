@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 PROVIDERS = ("openai", "azure", "foundry")
-HOSTS = {
+PROVIDER_HOSTS = {
     "api.openai.com": "openai",
     "openai.azure.com": "azure",
     "openai.azure.us": "azure",
@@ -21,7 +21,7 @@ HOSTS = {
     "api.azureml.ms": "foundry",
 }
 """A host and all below it, by its provider; the paths of Foundry's projects make an Azure host foundry."""
-HEADERS = {
+PROVIDER_HEADERS = {
     "openai-version": "openai",
     "openai-processing-ms": "openai",
     "apim-request-id": "azure",
@@ -31,57 +31,61 @@ HEADERS = {
 
 _PROJECT = r"/api/projects/[^/]+"
 _WORKSPACE = r"/agents/v1\.0/subscriptions/[^/]+/resourceGroups/[^/]+/providers/[^/]+/workspaces/[^/]+"
-_ROOT = re.compile(
+_API_ROOT = re.compile(
     rf"/v1(?=/)|(?:{_PROJECT}(?:/agents/[^/]+/endpoint/protocols)?)?/openai(?:/v1|/deployments/[^/]+)?(?=/)"
     rf"|(?:{_PROJECT}|{_WORKSPACE})(?=/(?:assistants|threads)(?:/|$))"
 )
-_MODEL = re.compile(r"(?:ft:)?(?:gpt-(?!oss)|chatgpt-|o[0-9]|codex-|computer-use-)")
-_HIDDEN = re.compile(r"[<{*\[%]|^\w*(?:sanitized|redacted|placeholder)|(?:^|\.)example\.(?:com|org|net)$", re.I)
+_OPENAI_MODEL = re.compile(r"(?:ft:)?(?:gpt-(?!oss)|chatgpt-|o[0-9]|codex-|computer-use-)")
+_PLACEHOLDER_HOST = re.compile(
+    r"[<{*\[%]|^\w*(?:sanitized|redacted|placeholder)|(?:^|\.)example\.(?:com|org|net)$", re.I
+)
 
 
 def root_of(path: str) -> str | None:
     """The part of a path at which the API begins: `/v1`, `/openai`; None for a path of no known form."""
-    found = _ROOT.match(path)
+    found = _API_ROOT.match(path)
     return found[0] if found else None
 
 
-def place(path: str) -> str | None:
+def path_below_root(path: str) -> str | None:
     """The path below the API's root as OpenAI has it (`/responses/resp_1`); None for a path of no known form."""
     root = root_of(path)
     return None if root is None else path[len(root) :].rstrip("/") or None
 
 
-def provider(host: str, path: str) -> str:
+def provider_of_host(host: str, path: str) -> str:
     """Who answers at this host: openai, azure, foundry, or `""` for anybody else."""
     labels = host.lower().split(".")
     parents = (".".join(labels[index:]) for index in range(len(labels)))
-    return _at(next((HOSTS[name] for name in parents if name in HOSTS), ""), path)
+    return _foundry_by_path(next((PROVIDER_HOSTS[name] for name in parents if name in PROVIDER_HOSTS), ""), path)
 
 
-def hidden(host: str) -> bool:
+def is_host_hidden(host: str) -> bool:
     """Whether a recording says nothing of the host, or something in its place."""
-    return not host or bool(_HIDDEN.search(host))
+    return not host or bool(_PLACEHOLDER_HOST.search(host))
 
 
-def evident(path: str, headers: Mapping[str, str]) -> str:
+def provider_by_headers(path: str, headers: Mapping[str, str]) -> str:
     """Who answered, judged by the headers of the answer; `""` when they do not tell."""
-    return _at(next((HEADERS[name] for name in HEADERS if name in headers), ""), path)
+    return _foundry_by_path(next((PROVIDER_HEADERS[name] for name in PROVIDER_HEADERS if name in headers), ""), path)
 
 
-def likely(path: str, request: Any, answer: Any) -> str:
+def guess_provider(path: str, request: Any, answer: Any) -> str:
     """Who probably answered: the model is one of OpenAI's, the path one of the API's."""
     models = [each.get("model") for each in (answer, request) if isinstance(each, dict)]
-    if place(path) is None or not any(isinstance(model, str) and _MODEL.match(model) for model in models):
+    if path_below_root(path) is None or not any(
+        isinstance(model, str) and _OPENAI_MODEL.match(model) for model in models
+    ):
         return ""
     filtered = isinstance(answer, dict) and "content_filters" in answer
-    return _at("openai" if path.startswith("/v1/") and not filtered else "azure", path)
+    return _foundry_by_path("openai" if path.startswith("/v1/") and not filtered else "azure", path)
 
 
-def _at(provider: str, path: str) -> str:
+def _foundry_by_path(provider: str, path: str) -> str:
     return "foundry" if provider == "azure" and path.startswith("/api/projects/") else provider
 
 
-def split(url: str) -> tuple[str, str, str]:
+def split_url(url: str) -> tuple[str, str, str]:
     """Host, path and query of a recorded URL, which may lack the host or have a placeholder in its place."""
     try:
         parts = urlsplit(url)
@@ -91,5 +95,5 @@ def split(url: str) -> tuple[str, str, str]:
     path = parts.path
     if not parts.netloc and not path.startswith("/"):
         before, slash, below = path.partition("/")
-        host, path = (before if "." in before and not hidden(before) else ""), slash + below
+        host, path = (before if "." in before and not is_host_hidden(before) else ""), slash + below
     return host, path, parts.query

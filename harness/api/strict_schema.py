@@ -7,47 +7,47 @@ from typing import Any
 
 from harness.core.exchange import Json
 
-_INSIDE_NAMES = ("properties", "$defs", "definitions")
-_INSIDE_LISTS = ("anyOf", "allOf", "oneOf", "prefixItems")
+_SCHEMA_MAPS = ("properties", "$defs", "definitions")
+_SCHEMA_LISTS = ("anyOf", "allOf", "oneOf", "prefixItems")
 _NOT_AT_THE_TOP = ("oneOf", "anyOf", "allOf", "enum", "const", "not")
 _NOT_STRICT = ("oneOf", "allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "uniqueItems")
 
 Path = tuple[str, ...]
-Faults = Callable[[Json, Path], Iterator[str]]
+ProblemFinder = Callable[[Json, Path], Iterator[str]]
 
 
-def of_function(schema: Json, *, strict: bool | None) -> Iterator[str]:
+def function_problems(schema: Json, *, strict: bool | None) -> Iterator[str]:
     """The problems of a function's parameters, outermost first.
 
     Without `strict` the API closes a schema itself where it can and takes it as it is where it cannot.
     """
-    yield from _root(schema)
+    yield from _root_problems(schema)
     if strict is False and any(name in schema for name in _NOT_AT_THE_TOP):
         yield f"schema must have type 'object' and not have {'/'.join(map(repr, _NOT_AT_THE_TOP))} at the top level."
     if strict is not None:
-        yield from _everywhere(schema, (), _strict if strict else _lenient)
+        yield from _check_subschemas(schema, (), _strict_problems if strict else _array_problems)
 
 
-def of_format(schema: Json) -> Iterator[str]:
+def format_problems(schema: Json) -> Iterator[str]:
     """The problems of a strict response format, outermost first."""
-    yield from _root(schema)
-    yield from _everywhere(schema, (), _strict)
+    yield from _root_problems(schema)
+    yield from _check_subschemas(schema, (), _strict_problems)
 
 
-def closed(schema: Any) -> Any:
+def close_schema(schema: Any) -> Any:
     """A schema as the API closes it where `strict` is left out: its objects take nothing else and require everything.
 
     Recorded: microsoft/agent-framework ConformanceTraces (2025-10), langchain-ai/langchain test_system_additional_tools
     (2026-09). An object that is open by its own words (`additionalProperties`) stays so.
     """
     if isinstance(schema, list):
-        return [closed(one) for one in schema]
+        return [close_schema(one) for one in schema]
     if not isinstance(schema, dict):
         return schema
-    made = {name: closed(value) if name in ("items", *_INSIDE_LISTS) else value for name, value in schema.items()}
-    for name in _INSIDE_NAMES:
+    made = {name: close_schema(value) if name in ("items", *_SCHEMA_LISTS) else value for name, value in schema.items()}
+    for name in _SCHEMA_MAPS:
         if name in schema:
-            made[name] = {key: closed(inner) for key, inner in _object_at(schema, name).items()}
+            made[name] = {key: close_schema(inner) for key, inner in _object_at(schema, name).items()}
     if schema.get("type") == "object" or "properties" in schema:
         made.setdefault("additionalProperties", False)
         required = _array_at(schema, "required")
@@ -55,37 +55,37 @@ def closed(schema: Any) -> Any:
     return made
 
 
-def _root(schema: Json) -> Iterator[str]:
+def _root_problems(schema: Json) -> Iterator[str]:
     if schema.get("type") != "object" and "$ref" not in schema and schema:
         yield f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{schema.get('type')}\"'."
 
 
-def _everywhere(schema: Any, path: Path, look: Faults) -> Iterator[str]:
+def _check_subschemas(schema: Any, path: Path, look: ProblemFinder) -> Iterator[str]:
     if not isinstance(schema, dict):
         return
     yield from look(schema, path)
-    for name in _INSIDE_NAMES:
+    for name in _SCHEMA_MAPS:
         for key, inner in _object_at(schema, name).items():
-            yield from _everywhere(inner, (*path, name, key), look)
-    for name in _INSIDE_LISTS:
+            yield from _check_subschemas(inner, (*path, name, key), look)
+    for name in _SCHEMA_LISTS:
         for index, inner in enumerate(_array_at(schema, name)):
-            yield from _everywhere(inner, (*path, name, str(index)), look)
-    yield from _everywhere(schema.get("items"), (*path, "items"), look)
+            yield from _check_subschemas(inner, (*path, name, str(index)), look)
+    yield from _check_subschemas(schema.get("items"), (*path, "items"), look)
 
 
-def _lenient(schema: Json, path: Path) -> Iterator[str]:
+def _array_problems(schema: Json, path: Path) -> Iterator[str]:
     if schema.get("type") == "array" and not {"items", "prefixItems"} & schema.keys():
         yield f"In context={path!r}, array schema missing items."
 
 
-def _strict(schema: Json, path: Path) -> Iterator[str]:
+def _strict_problems(schema: Json, path: Path) -> Iterator[str]:
     yield from (f"In context={path!r}, '{name}' is not permitted." for name in _NOT_STRICT if name in schema)
-    yield from _lenient(schema, path)
+    yield from _array_problems(schema, path)
     if schema.get("type") == "object" or "properties" in schema:
-        yield from _closed(schema, f"In context={path!r}")
+        yield from _openness_problems(schema, f"In context={path!r}")
 
 
-def _closed(schema: Json, where: str) -> Iterator[str]:
+def _openness_problems(schema: Json, where: str) -> Iterator[str]:
     if schema.get("additionalProperties") is not False:
         yield f"{where}, 'additionalProperties' is required to be supplied and to be false."
     required, properties = _array_at(schema, "required"), _object_at(schema, "properties")

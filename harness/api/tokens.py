@@ -7,55 +7,61 @@ from typing import Any
 
 from harness.core.exchange import Json
 
-CHARACTERS_A_TOKEN = 4
-TOKENS_A_TOOL = 40  # its name, description and schema
-TOKENS_AN_ITEM = 4  # role and separators
+CHARACTERS_PER_TOKEN = 4
+TOKENS_PER_TOOL = 40  # its name, description and schema
+TOKENS_PER_ITEM = 4  # role and separators
 
-_TEXTS = frozenset({"content", "text", "output", "arguments", "input", "code", "summary", "refusal"})
+_COUNTED_MEMBERS = frozenset({"content", "text", "output", "arguments", "input", "code", "summary", "refusal"})
 
 
 _UNCACHED: Json = {"cache_write_tokens": 0, "cached_tokens": 0}
 
 
-def tokens(items: Iterable[Json]) -> int:
+def estimate_tokens(items: Iterable[Json]) -> int:
     """The estimated tokens of items; text members count, ids and types do not."""
-    return sum([_tokens(item) for item in items])
+    return sum([_estimate_item_tokens(item) for item in items])
 
 
-def _tokens(item: Json) -> int:
-    return TOKENS_AN_ITEM + -(-_characters(item) // CHARACTERS_A_TOKEN)
+def _estimate_item_tokens(item: Json) -> int:
+    return TOKENS_PER_ITEM + -(-_count_characters(item) // CHARACTERS_PER_TOKEN)
 
 
-def words(items: Iterable[Json]) -> int:
+def count_words(items: Iterable[Json]) -> int:
     """The words of items; no tokenizer makes fewer tokens, for none joins words across white space."""
-    return sum([_words(item) for item in items])
+    return sum([_count_item_words(item) for item in items])
 
 
-def _words(thing: Any) -> int:
-    said = [value for name, value in thing.items() if name in _TEXTS]
+def _count_item_words(thing: Any) -> int:
+    said = [value for name, value in thing.items() if name in _COUNTED_MEMBERS]
     own = sum([len(value.split()) for value in said if isinstance(value, str)])
     return own + sum(
-        [_words(part) for value in said if isinstance(value, list) for part in value if isinstance(part, dict)]
+        [
+            _count_item_words(part)
+            for value in said
+            if isinstance(value, list)
+            for part in value
+            if isinstance(part, dict)
+        ]
     )
 
 
-def _characters(thing: Any) -> int:
+def _count_characters(thing: Any) -> int:
     count = 0
     for name, value in thing.items():
-        if name in _TEXTS:
+        if name in _COUNTED_MEMBERS:
             if isinstance(value, str):
                 count += len(value)
             elif isinstance(value, list):
                 for part in value:
-                    count += _characters(part) if isinstance(part, dict) else 0
+                    count += _count_characters(part) if isinstance(part, dict) else 0
     return count
 
 
-def usage(input_tokens: int, output: Sequence[Json], spent: int | None = None) -> Json:
+def make_usage(input_tokens: int, output: Sequence[Json], spent: int | None = None) -> Json:
     """The `usage` object of a response; `spent` is what its output has cost, where that is known."""
     said = reasoned = 0
     for item in output:
-        count = _tokens(item)
+        count = _estimate_item_tokens(item)
         said += count
         reasoned += count if item["type"] == "reasoning" else 0
     if spent is not None:

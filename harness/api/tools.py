@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from harness.core.exchange import Json
 
 
-def declared(body: Json, items: Iterable[Json] | None = None) -> list[Json]:
+def declared_tools(body: Json, items: Iterable[Json] | None = None) -> list[Json]:
     """The tools of a request: its own, then those that items of its input add (`additional_tools`).
 
     `items` are those to look at, where they are known already.
@@ -28,30 +28,34 @@ def declared(body: Json, items: Iterable[Json] | None = None) -> list[Json]:
 
 def is_deferred(tool: Json) -> bool:
     """Whether a tool, or one inside it, waits until a tool search finds it."""
-    return bool(tool.get("defer_loading")) or any(one.get("defer_loading") for one in _members(tool))
+    return bool(tool.get("defer_loading")) or any(one.get("defer_loading") for one in _namespace_tools(tool))
 
 
-def plain(tools: Iterable[Json]) -> set[str]:
+def plain_functions(tools: Iterable[Json]) -> set[str]:
     """The functions that are called by their name alone."""
     return {tool["name"] for tool in tools if _is_function(tool) and not tool.get("defer_loading")}
 
 
-def spaces(tools: Iterable[Json], *, found: bool = False) -> dict[str, str]:
+def function_namespaces(tools: Iterable[Json], *, found: bool = False) -> dict[str, str]:
     """The functions that are called in a namespace, each with the namespace's name.
 
     Without `found` a deferred one is left out: no search has loaded it.
     """
-    return {function["name"]: space for space, function in _spaced(tools) if found or not function.get("defer_loading")}
+    return {
+        function["name"]: space
+        for space, function in _namespaced_functions(tools)
+        if found or not function.get("defer_loading")
+    }
 
 
-def _spaced(tools: Iterable[Json]) -> Iterator[tuple[str, Json]]:
+def _namespaced_functions(tools: Iterable[Json]) -> Iterator[tuple[str, Json]]:
     for tool in tools:
         if _is_function(tool) and tool.get("defer_loading"):
             yield tool["name"], tool
-        yield from ((tool["name"], one) for one in _members(tool) if _is_function(one))
+        yield from ((tool["name"], one) for one in _namespace_tools(tool) if _is_function(one))
 
 
-def loaded(item: Json, waiting: Iterable[Json]) -> dict[str, Json]:
+def loaded_tools(item: Json, waiting: Iterable[Json]) -> dict[str, Json]:
     """What a `tool_search_output` has loaded, as tools by name: `waiting` holds the request's own definitions.
 
     A deferred function becomes a namespace of its own name. One that is not deferred anywhere is left out: how it is
@@ -63,11 +67,11 @@ def loaded(item: Json, waiting: Iterable[Json]) -> dict[str, Json]:
         if tool.get("type") == "namespace":
             found[tool["name"]] = tool
         elif _is_function(tool) and (tool["name"] in own or tool.get("defer_loading")):
-            found[tool["name"]] = _own_space(own.get(tool["name"], tool))
+            found[tool["name"]] = _as_namespace(own.get(tool["name"], tool))
     return found
 
 
-def _own_space(function: Json) -> Json:
+def _as_namespace(function: Json) -> Json:
     bare = {name: value for name, value in function.items() if name != "defer_loading"}
     return {
         "type": "namespace",
@@ -77,14 +81,14 @@ def _own_space(function: Json) -> Json:
     }
 
 
-def called_in(name: str, tools: Sequence[Json], items: Iterable[Json]) -> str | None:
+def namespace_of(name: str, tools: Sequence[Json], items: Iterable[Json]) -> str | None:
     """The namespace a model calls a function in; None when its name is enough. `items` may have loaded it."""
-    if name in plain(tools):
+    if name in plain_functions(tools):
         return None
-    known = spaces(tools, found=True)
+    known = function_namespaces(tools, found=True)
     for item in items:
         if item.get("type") == "tool_search_output":
-            known |= spaces(loaded(item, tools).values(), found=True)
+            known |= function_namespaces(loaded_tools(item, tools).values(), found=True)
     return known.get(name)
 
 
@@ -92,5 +96,5 @@ def _is_function(tool: Json) -> bool:
     return tool.get("type") == "function" and "name" in tool
 
 
-def _members(tool: Json) -> Sequence[Json]:
+def _namespace_tools(tool: Json) -> Sequence[Json]:
     return tool.get("tools") or () if tool.get("type") == "namespace" else ()

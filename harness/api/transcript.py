@@ -12,7 +12,7 @@ from typing import Any
 
 from harness.core.exchange import Json
 
-CALLS: Mapping[str, str] = {
+CLIENT_CALL_NAMES: Mapping[str, str] = {
     "function_call": "function call",
     "custom_tool_call": "custom tool call",
     "local_shell_call": "local shell call",
@@ -23,7 +23,7 @@ CALLS: Mapping[str, str] = {
 }
 """The calls a client executes, and how the API names each."""
 
-OUTPUTS: Mapping[str, str] = {
+CALL_OF_OUTPUT: Mapping[str, str] = {
     "function_call_output": "function_call",
     "custom_tool_call_output": "custom_tool_call",
     "local_shell_call_output": "local_shell_call",
@@ -34,7 +34,7 @@ OUTPUTS: Mapping[str, str] = {
 }
 """The output items, and the call each answers."""
 
-Call = tuple[str, str]
+CallKey = tuple[str, str]
 """A call's type and `call_id`."""
 
 
@@ -47,7 +47,7 @@ class Transcript:
 
     items: Sequence[Json]
     start: int
-    missing: tuple[str, ...]
+    missing_references: tuple[str, ...]
 
     @property
     def added(self) -> Sequence[Json]:
@@ -63,25 +63,27 @@ class Transcript:
         return found
 
     @cached_property
-    def calls(self) -> dict[Call, Json]:
+    def calls(self) -> dict[CallKey, Json]:
         """The client-executed calls by kind and `call_id`."""
         return {
             (kind, item["call_id"]): item
             for item in self.items
-            if (kind := item.get("type", "")) in CALLS and item.get("call_id") and item.get("execution") != "server"
+            if (kind := item.get("type", "")) in CLIENT_CALL_NAMES
+            and item.get("call_id")
+            and item.get("execution") != "server"
         }
 
     @cached_property
-    def outputs(self) -> list[Call]:
+    def outputs(self) -> list[CallKey]:
         """The call each output item answers, in order; an output without `call_id` answers none."""
         return [
-            (OUTPUTS[kind], call_id)
+            (CALL_OF_OUTPUT[kind], call_id)
             for item in self.items
-            if (kind := item.get("type", "")) in OUTPUTS and (call_id := answered(item))
+            if (kind := item.get("type", "")) in CALL_OF_OUTPUT and (call_id := answered_call_id(item))
         ]
 
 
-def answered(output: Json) -> str | None:
+def answered_call_id(output: Json) -> str | None:
     """The `call_id` an output answers; `local_shell_call_output` carries it as `id`."""
     call_id = output.get("call_id") or (output.get("id") if output["type"] == "local_shell_call_output" else None)
     return call_id if isinstance(call_id, str) else None
@@ -95,7 +97,7 @@ def input_items(body: Json) -> list[Json]:
     return said if isinstance(said, list) else []
 
 
-def resolve(stored: Sequence[Json], body: Json, items: Mapping[str, Json]) -> Transcript:
+def resolve_transcript(stored: Sequence[Json], body: Json, items: Mapping[str, Json]) -> Transcript:
     """The transcript of a request: stored items first, then its own with references replaced by what they name."""
     read, missing = [*stored], []
     for item in input_items(body):

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
-from harness.api.dialects import AZURE, FOUNDRY, OPENAI, ROOTS, address
-from harness.api.providers import provider, root_of
+from harness.api.dialects import API_ROOTS, AZURE, FOUNDRY, OPENAI, parse_api_path
+from harness.api.providers import provider_of_host, root_of
 from harness.core.errors import ConfigError
 
-BASE_URL = "OPENAI_BASE_URL"
-ENDPOINT = "AZURE_OPENAI_ENDPOINT"
-PROJECTS = ("AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT")
-_GIVE = "Give the API's root, say https://api.openai.com/v1"
+BASE_URL_VARIABLE = "OPENAI_BASE_URL"
+AZURE_VARIABLE = "AZURE_OPENAI_ENDPOINT"
+PROJECT_VARIABLES = ("AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT")
+_ROOT_ADVICE = "Give the API's root, say https://api.openai.com/v1"
 
 
 class Upstream(NamedTuple):
@@ -25,69 +25,73 @@ class Upstream(NamedTuple):
     origin: str
     root: str
     dialect: str
-    named: bool
+    has_explicit_root: bool
 
-    def known(self, path: str) -> str:
+    def to_api_path(self, path: str) -> str:
         """A path as the API has it: what is below a gateway's own root is below `/v1`."""
         own = root_of(f"{self.root}/") is None and f"{path}/".startswith(f"{self.root}/")
-        return ROOTS[OPENAI] + path[len(self.root) :] if own else path
+        return API_ROOTS[OPENAI] + path[len(self.root) :] if own else path
 
 
-def upstream(url: str) -> Upstream:
+def parse_upstream(url: str) -> Upstream:
     """The API at a URL; ConfigError says what is wrong with one that cannot be it."""
-    parts = _parts(url)
+    parts = _split_checked(url)
     path = parts.path.rstrip("/")
     if path.endswith(("/responses", "/chat/completions")):
-        raise ConfigError(f"--upstream {url}: this is one endpoint. {_GIVE}.")
+        raise ConfigError(f"--upstream {url}: this is one endpoint. {_ROOT_ADVICE}.")
     host = parts.hostname or ""
-    dialect = provider(host, f"{path}/") or address(f"{path}/responses").dialect
-    below = {OPENAI: ROOTS[OPENAI], AZURE: ROOTS[AZURE], FOUNDRY: f"{path}{ROOTS[AZURE]}"}[dialect]
+    dialect = provider_of_host(host, f"{path}/") or parse_api_path(f"{path}/responses").dialect
+    below = {OPENAI: API_ROOTS[OPENAI], AZURE: API_ROOTS[AZURE], FOUNDRY: f"{path}{API_ROOTS[AZURE]}"}[dialect]
     named = bool(path) if dialect == OPENAI else path.endswith(("/v1", "/openai"))
     return Upstream(f"{parts.scheme}://{parts.netloc}", path if named else below, dialect, named)
 
 
-def _parts(url: str) -> SplitResult:
+def _split_checked(url: str) -> SplitResult:
     try:
         parts = urlsplit(url.strip())
         fault = "" if parts.port != 0 else "port 0 is none"
     except ValueError as problem:
-        raise ConfigError(f"--upstream {url}: {problem}. {_GIVE}.") from problem
+        raise ConfigError(f"--upstream {url}: {problem}. {_ROOT_ADVICE}.") from problem
     if parts.username or parts.password:
-        raise ConfigError(f"--upstream: it holds a password. Leave it out, the command's own key is sent. {_GIVE}.")
+        raise ConfigError(
+            f"--upstream: it holds a password. Leave it out, the command's own key is sent. {_ROOT_ADVICE}."
+        )
     if parts.scheme not in ("http", "https") or not parts.hostname:
         fault = "this is no http:// or https:// URL"
     elif parts.query or parts.fragment:
         fault = "it has a query or a fragment"
     if fault:
-        raise ConfigError(f"--upstream {url}: {fault}. {_GIVE}.")
+        raise ConfigError(f"--upstream {url}: {fault}. {_ROOT_ADVICE}.")
     return parts
 
 
-def way_to(asked: str, why: str) -> str:
+def unreachable_advice(asked: str, why: str) -> str:
     """What to do when the API could not be reached for this reason; `asked` is where its address was given."""
     if "CERTIFICATE_VERIFY_FAILED" in why:
         return "Name the file of its certificates in SSL_CERT_FILE."
     return f"Is {asked} right, and is the API up?"
 
 
-def environment(behind: Upstream, here: str, given: Mapping[str, str]) -> dict[str, str]:
+def redirected_environment(behind: Upstream, here: str, given: Mapping[str, str]) -> dict[str, str]:
     """What leads a command to `here` (`http://127.0.0.1:8765`) instead: changes to its environment `given`.
 
     Every variable that leads to the API's origin, and those that its SDKs read. `OPENAI_BASE_URL` is not set beside an
     Azure endpoint that nobody asked for as a base URL: the SDK for Node refuses both.
     """
-    moved = {name: here + value[len(behind.origin) :] for name, value in given.items() if _leads(value, behind.origin)}
+    moved = {
+        name: here + value[len(behind.origin) :] for name, value in given.items() if _leads_to(value, behind.origin)
+    }
     own: dict[str, str] = {}
-    if behind.dialect != AZURE or (behind.named and behind.root.endswith("/v1")):
-        own[BASE_URL] = here + behind.root
+    if behind.dialect != AZURE or (behind.has_explicit_root and behind.root.endswith("/v1")):
+        own[BASE_URL_VARIABLE] = here + behind.root
     if behind.dialect == AZURE:
-        own[ENDPOINT] = here
+        own[AZURE_VARIABLE] = here
     if behind.dialect == FOUNDRY:
-        own |= dict.fromkeys(PROJECTS, here + behind.root.removesuffix(ROOTS[AZURE]))
+        own |= dict.fromkeys(PROJECT_VARIABLES, here + behind.root.removesuffix(API_ROOTS[AZURE]))
     host = urlsplit(here).hostname or ""
     direct = {name: ",".join(filter(None, [host, given.get(name)])) for name in ("NO_PROXY", "no_proxy")}
     return {**moved, **own, **direct}
 
 
-def _leads(value: str, origin: str) -> bool:
+def _leads_to(value: str, origin: str) -> bool:
     return value.lower().startswith(origin.lower()) and value[len(origin) :][:1] in ("", "/")

@@ -86,7 +86,7 @@ def _rules(areas: Sequence[str]) -> list[Rule]:
 
 def _sender(upstream: str, key_env: str) -> Sender:
     import harness.contract.rules  # noqa: F401  (registers every rule)
-    from harness.api.upstream import upstream as at
+    from harness.api.upstream import parse_upstream as at
     from harness.live.client.paced import Live, Sender
 
     behind = at(upstream)

@@ -72,8 +72,8 @@ def record(
     """Run a command and record what its clients, in any language, and the live API say to each other."""
     if rules:
         record_rules(command or [], upstream or OPENAI, into, key_env=key_env, yes=yes, fresh=fresh)
-    from harness.api.upstream import environment
-    from harness.api.upstream import upstream as at
+    from harness.api.upstream import parse_upstream as at
+    from harness.api.upstream import redirected_environment
     from harness.cassettes.format.interaction import Header
     from harness.cassettes.recording.in_flight import Recording
     from harness.cassettes.recording.proxy import proxying
@@ -88,7 +88,7 @@ def record(
             listening = bind(host, port)
             here = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
             _tell(f"recording {here}{behind.root} in front of {behind.origin}{behind.root}")
-            led = environment(behind, here, os.environ)
+            led = redirected_environment(behind, here, os.environ)
             with proxying(behind, passed, listening):
                 grow = partial(cassette.grow, lambda: passed.so_far)
                 code = _run(command, led, passed.interrupt, grow) if command else _wait(led, grow)

@@ -41,7 +41,7 @@ def serve(
     paced: Annotated[bool, typer.Option("--paced", help="--replay at the pace of the recording.")] = False,
 ) -> None:
     """Serve the mock until it is interrupted; every key that starts with `sk-` sees a world of its own."""
-    from harness.api.dialects import OPENAI, ROOTS
+    from harness.api.dialects import API_ROOTS, OPENAI
     from harness.server.asgi import App
 
     if replay:
@@ -50,7 +50,7 @@ def serve(
         _play(replay, host, port, paced)
         return
     mock = _mock(script, _names(keys), _account(_names(models), zdr, assistants), dialect or None)
-    _listen(App(mock), host, port, ROOTS[dialect or OPENAI], next(iter(_names(keys)), ANY_KEY))
+    _listen(App(mock), host, port, API_ROOTS[dialect or OPENAI], next(iter(_names(keys)), ANY_KEY))
     for world in mock.worlds.values():
         if told := _summary(world):
             typer.echo(told, err=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from harness.api.dialects import FOUNDRY, OPENAI, bound, plain
+from harness.api.dialects import FOUNDRY, OPENAI, apply_agent, omit_dialect_members
 from harness.api.transcript import Transcript
 from harness.contract import first_violation
 from harness.contract.rule import CREATE, KEYLESS, LIMITED, RULES, SUBJECTS, UNREAD, Check, Rule
@@ -45,7 +45,7 @@ def check(request: Request, world: Any) -> Refusal | None:
     plan = _plan(request.operation, _members(request, world), request.dialect)
     refusal = _first(plan.before, request, world, None)
     if request.dialect == FOUNDRY and world is not None:
-        request = bound(request, world.account.agents)
+        request = apply_agent(request, world.account.agents)
     refusal = refusal or _misshapen(request)
     if refusal or not plan.after:
         return refusal
@@ -89,7 +89,7 @@ def _first(judges: tuple[Judge, ...], request: Request, world: Any, transcript: 
 
 
 def _misshapen(request: Request) -> Refusal | None:
-    found = first_violation.first(request.schema, given(plain(request))) if request.schema else None
+    found = first_violation.first(request.schema, given(omit_dialect_members(request))) if request.schema else None
     return _refused(found) if found else None
 
 

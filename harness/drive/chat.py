@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 from harness.analysis.lanes import asks_model, lanes
 from harness.answers.reader import TERMINAL
-from harness.api.transcript import OUTPUTS, input_items
+from harness.api.transcript import CALL_OF_OUTPUT, input_items
 from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange, Json
 from harness.core.shorten import item_text, quote, summarize_item
@@ -171,7 +171,11 @@ def _tail(items: Sequence[Json]) -> int:
 
 def _is_users(item: Json) -> bool:
     kind = item.get("type", "message")
-    return kind in OUTPUTS or kind == "mcp_approval_response" or (kind == "message" and item.get("role") != "assistant")
+    return (
+        kind in CALL_OF_OUTPUT
+        or kind == "mcp_approval_response"
+        or (kind == "message" and item.get("role") != "assistant")
+    )
 
 
 def _is_empty(item: Json) -> bool:

@@ -22,7 +22,7 @@ VERSION = f"{VERSIONS}/{{agent_version}}"
 def create_version(request: Request, world: World) -> Answer:
     """A new version of an agent, which is new itself when it had none."""
     name, known = _known(request, world)
-    made = foundry_agents.version(name, int(known[-1]["version"]) + 1 if known else 1, request.body, world.tick())
+    made = foundry_agents.new_version(name, int(known[-1]["version"]) + 1 if known else 1, request.body, world.tick())
     world.agents[name] = [*known, made]
     return Answer(200, made)
 
@@ -30,7 +30,10 @@ def create_version(request: Request, world: World) -> Answer:
 @operation("GET", "/agents", project=True)
 def list_all(request: Request, world: World) -> Answer:
     """The agents of the project, newest first unless `order=asc`; `kind` leaves out others."""
-    every = [foundry_agents.agent(name, foundry_agents.versions(world, name)) for name in foundry_agents.names(world)]
+    every = [
+        foundry_agents.render_agent(name, foundry_agents.versions_of(world, name))
+        for name in foundry_agents.agent_names(world)
+    ]
     kind = request.query.get("kind")
     shown = [one for one in every if kind in (None, one["versions"]["latest"]["definition"].get("kind"))]
     return Answer(200, _paged(shown, request))
@@ -39,7 +42,7 @@ def list_all(request: Request, world: World) -> Answer:
 @operation("GET", AGENT, project=True)
 def retrieve(request: Request, world: World) -> Answer:
     """One agent, by its newest version."""
-    return Answer(200, foundry_agents.agent(*_known(request, world)))
+    return Answer(200, foundry_agents.render_agent(*_known(request, world)))
 
 
 @operation("DELETE", AGENT, project=True)
@@ -73,7 +76,7 @@ def delete_version(request: Request, world: World) -> Answer:
 
 def _known(request: Request, world: World) -> tuple[str, Sequence[Json]]:
     name = request.params["agent_name"]
-    return name, foundry_agents.versions(world, name)
+    return name, foundry_agents.versions_of(world, name)
 
 
 def _paged(items: Sequence[Json], request: Request) -> Json:

@@ -13,7 +13,7 @@ from harness.world.world import World
 @operation("POST", "/assistants", body="CreateAssistant", answer="Assistant")
 def create(request: Request, world: World) -> Answer:
     """A new assistant."""
-    made = assistants.assistant(given(request.body), world.ids, world.tick(), world.uploads.add_store)
+    made = assistants.new_assistant(given(request.body), world.ids, world.tick(), world.uploads.add_store)
     world.assistants[made["id"]] = made
     return Answer(200, made)
 
@@ -34,7 +34,7 @@ def retrieve(request: Request, world: World) -> Answer:
 def update(request: Request, world: World) -> Answer:
     """Change what the body names of an assistant; runs that are under way keep what they began with."""
     known = _named(request, world)
-    changed = assistants.echoed(request.body, known)
+    changed = assistants.update_from_body(request.body, known)
     world.assistants[known["id"]] = changed
     return Answer(200, changed)
 

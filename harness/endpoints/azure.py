@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.api.content_filters import filtered
-from harness.api.dialects import AZURE, FOUNDRY, REFERENCE, VERSION, agent_of, bound
-from harness.api.models import model
+from harness.api.content_filters import filter_result
+from harness.api.dialects import AGENT_REFERENCE, AZURE, FOUNDRY, VERSION_PARAMETER, agent_of, apply_agent
+from harness.api.models import model_defaults
 from harness.api.resources import foundry_agents
-from harness.api.tokens import CHARACTERS_A_TOKEN
+from harness.api.tokens import CHARACTERS_PER_TOKEN
 from harness.contract.rule import CREATE, RULES
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.operation import Handler
@@ -34,7 +34,7 @@ SHORT = (
 def answered(handler: Handler, request: Request, world: World) -> Answer:
     """The answer of an operation, as the dialect of the request tells it."""
     agent = _agent(request, world)
-    asked = bound(request, {agent["name"]: foundry_agents.definition(world, agent)} if agent else None)
+    asked = apply_agent(request, {agent["name"]: foundry_agents.resolve_definition(world, agent)} if agent else None)
     answer = handler(asked, world)
     if not isinstance(answer.body, dict) or answer.body.get("object") != "response":
         return answer
@@ -58,9 +58,9 @@ def _agent(request: Request, world: World) -> Json | None:
     """The agent a request names, in the version that answers; a rule has refused a reference without a name."""
     if (named := agent_of(request)) is None:
         return None
-    known = foundry_agents.versions(world, named["name"])
+    known = foundry_agents.versions_of(world, named["name"])
     newest = known[-1]["version"] if known else "1"
-    return {"type": REFERENCE, "name": named["name"], "version": named.get("version") or newest}
+    return {"type": AGENT_REFERENCE, "name": named["name"], "version": named.get("version") or newest}
 
 
 def _deployed(request: Request, agent: Json | None) -> Json:
@@ -70,8 +70,8 @@ def _deployed(request: Request, agent: Json | None) -> Json:
     """
     said = {"model": name} if (name := request.body.get("model")) else {}
     if agent:
-        is_preview = str(request.query.get(VERSION)).endswith("-preview")
-        said |= {"agent": {**agent, "type": "agent_id"}} if is_preview else {REFERENCE: agent}
+        is_preview = str(request.query.get(VERSION_PARAMETER)).endswith("-preview")
+        said |= {"agent": {**agent, "type": "agent_id"}} if is_preview else {AGENT_REFERENCE: agent}
     return said
 
 
@@ -79,7 +79,11 @@ def _marked(item: Json, said: Json, response_id: str) -> Json:
     """An item with the agent that said it, if one did."""
     if "agent" in said:
         return {**item, "created_by": {"agent": said["agent"], "response_id": response_id}}
-    return {**item, REFERENCE: said[REFERENCE], "response_id": response_id} if REFERENCE in said else item
+    return (
+        {**item, AGENT_REFERENCE: said[AGENT_REFERENCE], "response_id": response_id}
+        if AGENT_REFERENCE in said
+        else item
+    )
 
 
 def _told(response: Json, said: Json) -> Json:
@@ -90,7 +94,7 @@ def _told(response: Json, said: Json) -> Json:
             told[name] = value
         if name == "completed_at":
             told["content_filters"] = _filters(response)
-    silent = {"tool_choice": None} if said.keys() & {REFERENCE, "agent"} else {}
+    silent = {"tool_choice": None} if said.keys() & {AGENT_REFERENCE, "agent"} else {}
     return {**told, **said, **silent, "output": _output(response, said)}
 
 
@@ -113,8 +117,8 @@ def _filters(response: Json) -> Any:
         return None
     cut = details.get("reason") == "content_filter"
     return [
-        filtered("prompt", (), CHARACTERS_A_TOKEN * usage["input_tokens"]),
-        filtered("completion", ("violence",) if cut else (), CHARACTERS_A_TOKEN * usage["output_tokens"]),
+        filter_result("prompt", (), CHARACTERS_PER_TOKEN * usage["input_tokens"]),
+        filter_result("completion", ("violence",) if cut else (), CHARACTERS_PER_TOKEN * usage["output_tokens"]),
     ]
 
 
@@ -142,7 +146,7 @@ def _deployment(request: Request) -> dict[str, str]:
     name = request.body.get("model") if isinstance(request.body, dict) else None
     if not (isinstance(name, str) and name.isascii() and name.isprintable()):
         return {}
-    return {"x-ms-served-model": model(name).snapshot, "x-ratelimit-key": name}
+    return {"x-ms-served-model": model_defaults(name).snapshot, "x-ratelimit-key": name}
 
 
 _PROJECT = {

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.answers.response import listed_input
 from harness.api import include
 from harness.api.dialects import FOUNDRY
-from harness.api.paging import listed, page
+from harness.api.paging import list_object, page
 from harness.contract.check import given
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.operation import operation
@@ -64,7 +64,7 @@ def delete(request: Request, world: World) -> Answer:
 def items(request: Request, world: World) -> Answer:
     """The items of a conversation, newest first unless `order=asc`."""
     shown = page(_named(request, world).items, request.query)
-    return Answer(200, include.listed(shown, request.query.get("include", ()), world.wholes))
+    return Answer(200, include.filter_page(shown, request.query.get("include", ()), world.wholes))
 
 
 @operation(
@@ -73,7 +73,7 @@ def items(request: Request, world: World) -> Answer:
 def create_items(request: Request, world: World) -> Answer:
     """Append items to a conversation; the answer lists them in the order they came."""
     world.tick()
-    return Answer(200, listed(_add(world, request.params["conversation_id"], request.body)))
+    return Answer(200, list_object(_add(world, request.params["conversation_id"], request.body)))
 
 
 @operation("GET", "/conversations/{conversation_id}/items/{item_id}", query="ListInputItems", answer="ConversationItem")
@@ -81,7 +81,7 @@ def retrieve_item(request: Request, world: World) -> Answer:
     """One item of a conversation."""
     wanted = request.params["item_id"]
     item = next(item for item in _named(request, world).items if item["id"] == wanted)
-    return Answer(200, include.listed({"data": [item]}, request.query.get("include", ()), world.wholes)["data"][0])
+    return Answer(200, include.filter_page({"data": [item]}, request.query.get("include", ()), world.wholes)["data"][0])
 
 
 @operation("DELETE", "/conversations/{conversation_id}/items/{item_id}", answer="ConversationItemDeleted")

@@ -48,6 +48,6 @@ def content(request: Request, world: World) -> Answer:
 def delete(request: Request, world: World) -> Answer:
     """Forget a file; every vector store loses it."""
     id = request.params["file_id"]
-    world.uploads.forget(id)
+    world.uploads.delete(id)
     deleted: Json = {"object": "file", "deleted": True, "id": id}
     return Answer(200, deleted)

@@ -13,7 +13,7 @@ from itertools import accumulate
 import jsonschema_rs
 import orjson
 
-from harness.api.tokens import words
+from harness.api.tokens import count_words
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.ending import Ending, incomplete
@@ -93,7 +93,7 @@ def within(output: list[Json], ending: Ending, limit: int) -> tuple[list[Json], 
     left = limit
     for number, item in enumerate(output if ending.status == "completed" else ()):
         if item["type"] == "message":
-            if (own := words((item,))) > left:
+            if (own := count_words((item,))) > left:
                 return [*output[:number], _cut(item, left)], incomplete()
             left -= own
     return output, ending

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from harness.analysis.approval_ledger import concerns
 from harness.answers.response import billed, listed_input, skeleton
 from harness.answers.stream import events
-from harness.api.encrypted_content import Bond, seal
-from harness.api.include import listed, unveiled
+from harness.api.encrypted_content import ContentOwner, make_encrypted_content
+from harness.api.include import filter_page, filter_stored_items
 from harness.api.paging import page
-from harness.api.tokens import TOKENS_A_TOOL, tokens, usage
-from harness.api.tools import called_in, declared
+from harness.api.tokens import TOKENS_PER_TOOL, estimate_tokens, make_usage
+from harness.api.tools import declared_tools, namespace_of
 from harness.api.transcript import conversation_id
 from harness.contract.check import given
 from harness.core.delivery import Fault
@@ -95,7 +95,7 @@ def _run(body: Json, turn: Sequence[Item], ending: Ending, world: World) -> Run:
     return Run(
         started,
         output,
-        usage(_input_tokens(body, transcript.items), output, limit if ending.members == CUT else None),
+        make_usage(_input_tokens(body, transcript.items), output, limit if ending.members == CUT else None),
         world.identified(listed_input({"input": transcript.added}), id, now),
         transcript.items[: transcript.start],
         conversation,
@@ -113,7 +113,7 @@ def _called(item: Json, body: Json, read: Sequence[Json]) -> Json:
     """A call as the model makes it: in the namespace of its function, whether the script names that or not."""
     if item["type"] != "function_call" or "namespace" in item:
         return item
-    space = called_in(item["name"], declared(body), read)
+    space = namespace_of(item["name"], declared_tools(body), read)
     return {**item, "namespace": space} if space else item
 
 
@@ -127,8 +127,8 @@ def _streamed(response: Json, body: Json, turn: Sequence[Item], world: World) ->
 
 def _input_tokens(body: Json, items: Sequence[Json]) -> int:
     instructions, tools = body.get("instructions"), body.get("tools") or ()
-    own = tokens([{"text": instructions}]) if instructions else 0
-    return own + tokens(items) + TOKENS_A_TOOL * len(tools)
+    own = estimate_tokens([{"text": instructions}]) if instructions else 0
+    return own + estimate_tokens(items) + TOKENS_PER_TOOL * len(tools)
 
 
 @operation("GET", "/responses/{response_id}", query="RetrieveResponse", answer="Response")
@@ -151,7 +151,9 @@ def retrieve(request: Request, world: World) -> Answer:
 def _whole(response: Json, request: Request, world: World) -> Json:
     """A response with what its output hid until it was included in this request."""
     include = request.query.get("include")
-    return {**response, "output": unveiled(response["output"], include, world.wholes)} if include else response
+    return (
+        {**response, "output": filter_stored_items(response["output"], include, world.wholes)} if include else response
+    )
 
 
 @operation("POST", "/responses/{response_id}/cancel", answer="Response")
@@ -172,7 +174,7 @@ def delete(request: Request, world: World) -> Answer:
 def input_items(request: Request, world: World) -> Answer:
     """The items that were the input of a stored response, newest first unless `order=asc`."""
     stored = world.responses[request.params["response_id"]]
-    return Answer(200, listed(page(stored.input, request.query), request.query.get("include", ()), world.wholes))
+    return Answer(200, filter_page(page(stored.input, request.query), request.query.get("include", ()), world.wholes))
 
 
 @operation("POST", "/responses/compact", body="CompactResponse", answer="CompactedResponse")
@@ -187,13 +189,17 @@ def compact(request: Request, world: World) -> Answer:
     id = world.ids.response(now, body.get("previous_response_id"))
     users = [item for item in listed_input({"input": transcript.items}) if item.get("role") == "user"]
     cmp_id = world.ids.item("cmp", id, now)
-    rest = {"id": cmp_id, "type": "compaction", "encrypted_content": seal(Bond(world.account.name, cmp_id), now)}
+    rest = {
+        "id": cmp_id,
+        "type": "compaction",
+        "encrypted_content": make_encrypted_content(ContentOwner(world.account.name, cmp_id), now),
+    }
     made = {
         "id": id,
         "object": "response.compaction",
         "created_at": now,
         "output": [*world.identified(users, id, now), rest],
-        "usage": usage(_input_tokens(body, transcript.items), [rest]),
+        "usage": make_usage(_input_tokens(body, transcript.items), [rest]),
     }
     return Answer(200, made)
 

@@ -11,8 +11,8 @@ from typing import Any
 from harness.answers.run_events import Teller, counted, finished
 from harness.api.paging import page
 from harness.api.resources import assistants
-from harness.api.resources.threads import DONE, Thread, told
-from harness.api.tokens import tokens
+from harness.api.resources.threads import DONE_EVENT, Thread, make_event
+from harness.api.tokens import estimate_tokens
 from harness.contract.check import given
 from harness.core.delivery import Fault
 from harness.core.exchange import Answer, Json, Request
@@ -35,7 +35,7 @@ def create_with_thread(request: Request, world: World) -> Answer:
     body = given(request.body)
     thread = start(body.get("thread") or {}, world)
     thread.object = {**thread.object, "tool_resources": thread.object["tool_resources"] or CODE}
-    return _created(thread, body, request, world, [told("thread.created", thread.object)])
+    return _created(thread, body, request, world, [make_event("thread.created", thread.object)])
 
 
 @operation("POST", RUNS, body="CreateRun", answer="Run")
@@ -54,8 +54,8 @@ def create(request: Request, world: World) -> Answer:
 
 def _created(thread: Thread, body: Json, request: Request, world: World, before: list[Json]) -> Answer:
     assistant = world.assistants[body["assistant_id"]]
-    run = assistants.run(body, assistant, thread.object["id"], world.ids, world.now)
-    events = [*before, told("thread.run.created", run), told("thread.run.queued", run)]
+    run = assistants.new_run(body, assistant, thread.object["id"], world.ids, world.now)
+    events = [*before, make_event("thread.run.created", run), make_event("thread.run.queued", run)]
     return _answered(thread, run, events, request, world)
 
 
@@ -69,8 +69,8 @@ def _answered(thread: Thread, run: Json, events: Sequence[Json], request: Reques
     teller = Teller(run, world.ids, world.now, _prompt(read), world.citations)
     whole = [*events, *teller.tell(turn, list(known.values()), ending)]
     streamed = bool(request.body.get("stream"))
-    now = thread.begin(run["id"], whole, at_once=streamed)
-    seen = [*(_in_stream(event, request.query) for event in whole), DONE] if streamed else None
+    now = thread.start_run(run["id"], whole, at_once=streamed)
+    seen = [*(_in_stream(event, request.query) for event in whole), DONE_EVENT] if streamed else None
     answer = Answer(200, now, events=seen)
     return delivered(answer, said, world.gate) if said and isinstance(said[-1], Fault) else answer
 
@@ -78,12 +78,12 @@ def _answered(thread: Thread, run: Json, events: Sequence[Json], request: Reques
 def _read(thread: Thread, run: Json, steps: Sequence[Json], world: World) -> Json:
     """What the model reads, as a request to `POST /responses`; an assistant that was deleted has no name any more."""
     assistant = world.assistants.get(run["assistant_id"]) or {"name": None}
-    return assistants.as_request(run, assistant, thread.messages.values(), steps)
+    return assistants.as_responses_body(run, assistant, thread.messages.values(), steps)
 
 
 def _prompt(read: Json) -> int:
     """The tokens of what a model reads."""
-    return tokens([*read["input"], *([{"text": read["instructions"]}] if read["instructions"] else ())])
+    return estimate_tokens([*read["input"], *([{"text": read["instructions"]}] if read["instructions"] else ())])
 
 
 def _in_stream(event: Json, query: Mapping[str, Any]) -> Json:
@@ -102,8 +102,8 @@ def list_all(request: Request, world: World) -> Answer:
 def retrieve(request: Request, world: World) -> Answer:
     """A run as it stands; reading one that is under way moves it on first, unless the World is not `automatic`."""
     thread, id = named(request, world), request.params["run_id"]
-    if world.automatic and id in thread.coming:
-        thread.advance(id)
+    if world.automatic and id in thread.pending_events:
+        thread.advance_run(id)
     return Answer(200, thread.runs[id])
 
 
@@ -119,7 +119,7 @@ def update(request: Request, world: World) -> Answer:
 @operation("POST", f"{RUN}/cancel", answer="Run")
 def cancel(request: Request, world: World) -> Answer:
     """Begin to end a run."""
-    return Answer(200, named(request, world).cancel(request.params["run_id"], world.tick()))
+    return Answer(200, named(request, world).cancel_run(request.params["run_id"], world.tick()))
 
 
 @operation("POST", f"{RUN}/submit_tool_outputs", body="SubmitToolOutputs", answer="Run")
@@ -131,8 +131,8 @@ def submit_tool_outputs(request: Request, world: World) -> Answer:
     now, steps = world.tick(), thread.steps_of(run["id"])
     waiting = [step for step in steps if step["status"] == "in_progress"]
     prompt = _prompt(_read(thread, run, [step for step in steps if step not in waiting], world))
-    ended = [told("thread.run.step.completed", _completed(step, outputs, prompt, now)) for step in waiting]
-    return _answered(thread, run, [*ended, told("thread.run.queued", run)], request, world)
+    ended = [make_event("thread.run.step.completed", _completed(step, outputs, prompt, now)) for step in waiting]
+    return _answered(thread, run, [*ended, make_event("thread.run.queued", run)], request, world)
 
 
 def _completed(step: Json, outputs: Mapping[str, str], prompt: int, now: int) -> Json:

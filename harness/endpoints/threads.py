@@ -22,7 +22,7 @@ def create(request: Request, world: World) -> Answer:
 
 def start(body: Json, world: World) -> Thread:
     """Make and keep a thread."""
-    made = Thread(assistants.thread(body, world.ids, world.tick(), world.uploads.add_store))
+    made = Thread(assistants.new_thread(body, world.ids, world.tick(), world.uploads.add_store))
     world.threads[made.object["id"]] = made
     say(made, body.get("messages") or (), world)
     return made
@@ -30,7 +30,7 @@ def start(body: Json, world: World) -> Thread:
 
 def say(thread: Thread, messages: Sequence[Json], world: World) -> Sequence[Json]:
     """Add messages of the client; as they stand in the thread."""
-    made = [assistants.message(each, thread.object["id"], world.ids, world.now) for each in messages]
+    made = [assistants.new_message(each, thread.object["id"], world.ids, world.now) for each in messages]
     thread.messages.update((each["id"], each) for each in made)
     return made
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.api.paging import page
-from harness.api.resources.files import Batch, VectorStore, told_batch, told_store
-from harness.api.resources.search import chunks, found, queries, text
+from harness.api.resources.files import FileBatch, VectorStore, render_batch, render_store
+from harness.api.resources.search import file_text, queries_of, search_files, split_chunks
 from harness.contract.check import given
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.operation import operation
@@ -18,7 +18,7 @@ ONE = "/vector_stores/{vector_store_id}"
 def _store(request: Request, world: World) -> VectorStore:
     """The vector store of the path as it is read: what was in progress has come to its end."""
     store = world.uploads.stores[request.params["vector_store_id"]]
-    store.end("completed")
+    store.finish_files("completed")
     return store
 
 
@@ -27,20 +27,20 @@ def create(request: Request, world: World) -> Answer:
     """A new vector store, with the files it starts with."""
     body = given(request.body)
     id = world.vector_store(*body.get("file_ids", ()), **{name: body[name] for name in body if name != "file_ids"})
-    return Answer(200, told_store(world.uploads.stores[id], world.now))
+    return Answer(200, render_store(world.uploads.stores[id], world.now))
 
 
 @operation("GET", "/vector_stores", query="ListVectorStores", answer="VectorStoreList")
 def list_stores(request: Request, world: World) -> Answer:
     """The vector stores, newest first unless `order=asc`."""
-    stores = [told_store(store, world.now) for store in world.uploads.stores.values()]
+    stores = [render_store(store, world.now) for store in world.uploads.stores.values()]
     return Answer(200, page(stores, request.query))
 
 
 @operation("GET", ONE, answer="VectorStore")
 def retrieve(request: Request, world: World) -> Answer:
     """One vector store."""
-    return Answer(200, told_store(_store(request, world), world.now))
+    return Answer(200, render_store(_store(request, world), world.now))
 
 
 @operation("POST", ONE, body="UpdateVectorStore", answer="VectorStore")
@@ -52,15 +52,15 @@ def update(request: Request, world: World) -> Answer:
         **request.body,
         "metadata": request.body.get("metadata", store.object["metadata"]) or {},
     }
-    store.used(world.tick())
-    return Answer(200, told_store(store, world.now))
+    store.mark_used(world.tick())
+    return Answer(200, render_store(store, world.now))
 
 
 @operation("DELETE", ONE, answer="VectorStoreDeleted")
 def delete(request: Request, world: World) -> Answer:
     """Forget a vector store; its files stay uploaded."""
     id = request.params["vector_store_id"]
-    world.uploads.forget(id)
+    world.uploads.delete(id)
     return Answer(200, {"id": id, "object": "vector_store.deleted", "deleted": True})
 
 
@@ -68,14 +68,14 @@ def delete(request: Request, world: World) -> Answer:
 def search(request: Request, world: World) -> Answer:
     """The chunks of a vector store that hold words of the query, the best first."""
     store = _store(request, world)
-    store.used(world.tick())
+    store.mark_used(world.tick())
     files = [(attached, file) for id, attached in store.files.items() if (file := world.uploads.file(id))]
     return Answer(
         200,
         {
             "object": "vector_store.search_results.page",
-            "search_query": queries(request.body),
-            "data": found(given(request.body), files),
+            "search_query": queries_of(request.body),
+            "data": search_files(given(request.body), files),
             "has_more": False,
             "next_page": None,
         },
@@ -131,7 +131,7 @@ def file_content(request: Request, world: World) -> Answer:
     """The text of a file of a vector store, in the chunks it was cut into."""
     attached = _store(request, world).files[request.params["file_id"]]
     file = world.uploads.file(attached["id"])
-    cut = chunks(text(file), attached["chunking_strategy"]) if file else ()
+    cut = split_chunks(file_text(file), attached["chunking_strategy"]) if file else ()
     data = [{"type": "text", "text": chunk} for chunk in cut]
     page: Json = {"object": "vector_store.file_content.page", "data": data, "has_more": False, "next_page": None}
     return Answer(200, page)
@@ -151,15 +151,15 @@ def create_batch(request: Request, world: World) -> Answer:
         "status": "in_progress",
         "vector_store_id": store.object["id"],
     }
-    store.batches[id] = batch = Batch(made, [file["id"] for file in attached])
-    return Answer(200, told_batch(store, batch))
+    store.batches[id] = batch = FileBatch(made, [file["id"] for file in attached])
+    return Answer(200, render_batch(store, batch))
 
 
 @operation("GET", f"{ONE}/file_batches/{{batch_id}}", answer="VectorStoreFileBatch")
 def retrieve_batch(request: Request, world: World) -> Answer:
     """How far a batch is."""
     store = _store(request, world)
-    return Answer(200, told_batch(store, store.batches[request.params["batch_id"]]))
+    return Answer(200, render_batch(store, store.batches[request.params["batch_id"]]))
 
 
 @operation("POST", f"{ONE}/file_batches/{{batch_id}}/cancel", answer="VectorStoreFileBatch")
@@ -167,8 +167,8 @@ def cancel_batch(request: Request, world: World) -> Answer:
     """Stop a batch; files that have been read already stay."""
     store = world.uploads.stores[request.params["vector_store_id"]]
     batch = store.batches[request.params["batch_id"]]
-    store.end("cancelled", batch.files)
-    return Answer(200, told_batch(store, batch))
+    store.finish_files("cancelled", batch.files)
+    return Answer(200, render_batch(store, batch))
 
 
 @operation("GET", f"{ONE}/file_batches/{{batch_id}}/files", query="ListVectorStoreFiles", answer="VectorStoreFileList")

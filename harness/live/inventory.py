@@ -15,8 +15,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.api.dialects import AZURE, OPENAI
-from harness.api.providers import PROVIDERS, provider, root_of
-from harness.api.upstream import ENDPOINT, PROJECTS
+from harness.api.providers import PROVIDERS, provider_of_host, root_of
+from harness.api.upstream import AZURE_VARIABLE, PROJECT_VARIABLES
 from harness.cassettes.format.interaction import SCRUBBER, Header, Take, client_of
 from harness.cassettes.format.recorded import Recorded
 from harness.cassettes.format.serializer import Tape
@@ -230,7 +230,7 @@ def _upstream(tape: Tape) -> str:
     """Where a cassette was recorded, as an option; empty where that is the default."""
     asked = urlsplit(tape.takes[0].uri if tape.takes else "")
     host = asked.hostname or ""
-    who = provider(host, asked.path)
+    who = provider_of_host(host, asked.path)
     if who or not host:
         return _leading(who or OPENAI)
     address = asked._replace(path=root_of(asked.path) or "", query="").geturl()
@@ -239,7 +239,7 @@ def _upstream(tape: Tape) -> str:
 
 def _leading(dialect: str) -> str:
     """What leads to an API whose address no cassette tells, because it names the account."""
-    return "" if dialect == OPENAI else f' --upstream "${ENDPOINT if dialect == AZURE else PROJECTS[0]}"'
+    return "" if dialect == OPENAI else f' --upstream "${AZURE_VARIABLE if dialect == AZURE else PROJECT_VARIABLES[0]}"'
 
 
 def _plugin_again(file: Path) -> str:

@@ -78,11 +78,11 @@ def mock(request: pytest.FixtureRequest, mock_server: Server, monkeypatch: pytes
     permits that), or the client lost something (`losses="allow"`). The same test gives the same ids, times and key in
     every run.
     """
-    from harness.api.dialects import ROOTS
+    from harness.api.dialects import API_ROOTS
 
     dialect = options(request.node).get("dialect")
     name = f"{request.node.parent.nodeid}::{request.node.name}"
-    base_url = mock_server.base_url.removesuffix(ROOTS["openai"]) + ROOTS[dialect or "openai"]
+    base_url = mock_server.base_url.removesuffix(API_ROOTS["openai"]) + API_ROOTS[dialect or "openai"]
     world = mock_server.mock.open(key_of(name), name, base_url)
     world.dialect = dialect
     request.node.stash[WORLD] = world

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from harness.analysis.lanes import asks_model
-from harness.api.dialects import plain
+from harness.api.dialects import omit_dialect_members
 from harness.api.providers import PROVIDERS
 from harness.api.transcript import input_items
 from harness.contract import check, schema
@@ -148,7 +148,7 @@ def _shapes(request: Request) -> set[str]:
         return set()
     root = schema.load(request.schema)
     found: set[str] = set()
-    _walk(root, root, check.given(plain(request)), found)
+    _walk(root, root, check.given(omit_dialect_members(request)), found)
     return found
 
 

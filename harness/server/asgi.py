@@ -17,7 +17,7 @@ import orjson
 import uvicorn
 
 from harness.answers.stream import frames
-from harness.api.body import asked
+from harness.api.body import parse_query
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
 from harness.server.coalesced_write import Protocol
@@ -75,7 +75,7 @@ class App:
 def _said(scope: Scope) -> tuple[dict[str, str], dict[str, str | list[str]]]:
     """The headers and the query of a request."""
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-    return headers, asked(scope["query_string"]) if scope["query_string"] else {}
+    return headers, parse_query(scope["query_string"]) if scope["query_string"] else {}
 
 
 def upgraded(**given: Any) -> asyncio.Protocol:

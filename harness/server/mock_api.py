@@ -13,8 +13,8 @@ from typing import Any
 
 import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.api import multipart
-from harness.api.body import parse, typed
-from harness.api.dialects import OPENAI, Address, address, chosen
+from harness.api.body import coerce_query, parse_body
+from harness.api.dialects import OPENAI, ApiPath, check_dialect, parse_api_path
 from harness.contract import schema
 from harness.contract.check import Refusal, check
 from harness.contract.rules.http.websocket import AT_UPGRADE, UPGRADE
@@ -66,7 +66,7 @@ class Mock:
         self._fallback = fallback
         self._prepare = prepare
         self._journal = journal
-        self._dialect = chosen(dialect)
+        self._dialect = check_dialect(dialect)
 
     def open(self, key: str, name: str = "", base_url: str = "") -> World:
         """The World of a key, made when it is new."""
@@ -107,10 +107,10 @@ class Mock:
 
         `query` holds texts, for a name sent as `name[]` a list of them.
         """
-        place = address(path, self._dialect)
+        place = parse_api_path(path, self._dialect)
         world = self.world_of(headers, place.dialect)
         if world is not None and world.dialect not in (None, place.dialect):
-            place = address(path, world.dialect)
+            place = parse_api_path(path, world.dialect)
         request = _request(method, place, headers, query, raw)
         answer = _judged(request, world, _answered)
         return self._noted(request, answer, world)
@@ -120,7 +120,7 @@ class Mock:
 
         Elsewhere than at `/v1/responses` the upgrade is passed over and the answer that of the GET it came with.
         """
-        if address(path, self._dialect) != Address(OPENAI, ROOT, RESPONSES):
+        if parse_api_path(path, self._dialect) != ApiPath(OPENAI, ROOT, RESPONSES):
             return self.handle("GET", path, headers, query, b"")
         world = self.world_of(headers)
         request = Request("WS", RESPONSES, headers, query, operation=UPGRADE)
@@ -150,16 +150,16 @@ def bearer(headers: Mapping[str, str]) -> str | None:
     return key.strip() or None if scheme.lower() == "bearer" else None
 
 
-def _request(method: str, place: Address, headers: Mapping[str, str], query: Mapping[str, Any], raw: bytes) -> Request:
+def _request(method: str, place: ApiPath, headers: Mapping[str, str], query: Mapping[str, Any], raw: bytes) -> Request:
     dialect, root, below = place
     operation, params, known = find(method, below, root) if root else (None, {}, False)
     if operation is None:
         reason = "wrong method" if known else "unknown URL" if root else "outside the API"
         return Request(method, below, headers, query, raw=raw, operation=reason, dialect=dialect, root=root)
-    body, fault = parse(raw) if operation.body or (operation.project and raw) else (None, None)
+    body, fault = parse_body(raw) if operation.body or (operation.project and raw) else (None, None)
     if operation.form:
-        body = multipart.parse(raw, headers.get("content-type", ""))
-    asked = typed(query, schema.load(operation.query)) if operation.query else query
+        body = multipart.parse_form(raw, headers.get("content-type", ""))
+    asked = coerce_query(query, schema.load(operation.query)) if operation.query else query
     judged_by = None if fault else operation.body or operation.query
     return Request(method, below, headers, asked, body, raw, params, operation.id, judged_by, fault, dialect, root)
 

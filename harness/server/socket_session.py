@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from harness.api.body import parse
+from harness.api.body import parse_body
 from harness.api.transcript import input_items
 from harness.contract.rule import CREATE, RULES
 from harness.contract.rules.http.websocket import SOCKET, STEER, STEERED, WARM_UP, lane_of
@@ -52,7 +52,7 @@ class Session:
     def receive(self, said: str | bytes) -> Sequence[Json]:
         """The server's events for one message of the client; a binary one is read like a text. Never raises."""
         raw = said.encode("utf-8", "surrogatepass") if isinstance(said, str) else said
-        body, fault = parse(raw)
+        body, fault = parse_body(raw)
         sent = Request("WS", "/responses", self._headers, body=body, raw=raw, operation=SOCKET, fault=fault)
         answer = self._judge(sent, self._connection, self._answered)
         self._note(sent, answer)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from harness.api.transcript import CALLS, OUTPUTS
+from harness.api.transcript import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 from harness.core.exchange import Json
 from harness.world.websocket_state import Held
 
-STUBS = {call: output for output, call in OUTPUTS.items() if call in CALLS and call != "local_shell_call"}
+STUBS = {
+    call: output for output, call in CALL_OF_OUTPUT.items() if call in CLIENT_CALL_NAMES and call != "local_shell_call"
+}
 """The output that a client owes for each call, as far as a steer waits for it."""
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.api.decoding import answered
+from harness.api.decoding import decode_answer
 from harness.cassettes.format import serializer
 from harness.cassettes.format.interaction import Take
 from harness.contract.rule import LEVELS, Level, Rule
@@ -83,7 +83,7 @@ class Interaction:
         """What was answered: JSON, the events of a stream, over a WebSocket an error or a response as HTTP has it."""
         if self._last:
             return self._last.answer.body
-        told = answered(self.take.answer, self.take.answer_headers)
+        told = decode_answer(self.take.answer, self.take.answer_headers)
         return told.body if told.events is None else told.events
 
     @property

@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
-from harness.api.providers import place
+from harness.api.providers import path_below_root
 from harness.cassettes.format.other_recorders import Entry, answerer, entries, entry
 from harness.cassettes.format.recorded import Recorded, recorded
 from harness.cassettes.format.serializer import refuse_newer, sockets
@@ -23,7 +23,7 @@ from harness.cassettes.format.untrusted_text import Malformed, NotATape, TapeErr
 from harness.cassettes.listing import printable_path, recording_suffix
 from harness.verify.judging import websocket_exchanges
 
-__all__ = ["NotATape", "Recorded", "TapeError", "numbered", "place", "read"]
+__all__ = ["NotATape", "Recorded", "TapeError", "numbered", "path_below_root", "read"]
 
 LARGEST = 1 << 30
 """Bytes beyond which a file that has to be read at once is refused."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from harness.analysis.approval_ledger import CALL, REQUEST, RESPONSE
-from harness.api.tools import declared
-from harness.api.transcript import CALLS
+from harness.api.tools import declared_tools
+from harness.api.transcript import CLIENT_CALL_NAMES
 from harness.core.delivery import Fault
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
@@ -81,7 +81,7 @@ class Servers:
 
         What was held for an approval is said then, else the next turn; a model that is not asked says and calls nothing.
         """
-        offers = {tool["server_label"]: tool for tool in declared(body) if self._serves(tool)}
+        offers = {tool["server_label"]: tool for tool in declared_tools(body) if self._serves(tool)}
         granted = {request["id"]: request for request in _granted(read) if request["server_label"] in self._servers}
         words = next((waiting.lines for waiting in self._waiting if waiting.ids <= granted.keys()), None) or ask()
         if not words:
@@ -167,7 +167,7 @@ def _stops(step: Step) -> bool:
     """Whether a response ends here, for the client to act."""
     if not isinstance(step, Item):
         return False
-    return step.type == REQUEST or (step.type in CALLS and step.members.get("execution") != "server")
+    return step.type == REQUEST or (step.type in CLIENT_CALL_NAMES and step.members.get("execution") != "server")
 
 
 def _granted(read: Sequence[Json]) -> Iterator[Json]:

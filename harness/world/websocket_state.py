@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from harness.api.transcript import Transcript, resolve
+from harness.api.transcript import Transcript, resolve_transcript
 from harness.core.account import Organization
 from harness.core.exchange import Json
 from harness.world.script import Script
@@ -84,7 +84,7 @@ class Connection:
         """The resolved transcript of a request."""
         held = self.held(body.get("previous_response_id"))
         stored = held.stored.transcript if held else self.world.stored_items(body)
-        return resolve(stored, body, self.world.items)
+        return resolve_transcript(stored, body, self.world.items)
 
     def finish(self, run: Run) -> Json:
         """The end of a response: the World keeps it if it may, the connection does so in any case."""

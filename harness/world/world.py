@@ -19,12 +19,12 @@ from harness.analysis.loss import Lost, losses_of
 from harness.analysis.read_replies import sayings
 from harness.answers.response import finish_with
 from harness.answers.run_events import Citations
-from harness.api.dialects import FOUNDRY, ROOTS, chosen
-from harness.api.encrypted_content import Bond, seal
-from harness.api.include import Whole, veiled
+from harness.api.dialects import API_ROOTS, FOUNDRY, check_dialect
+from harness.api.encrypted_content import ContentOwner, make_encrypted_content
+from harness.api.include import FullItem, filter_item
 from harness.api.resources.files import Uploads
 from harness.api.resources.threads import Thread
-from harness.api.transcript import OUTPUTS, Transcript, conversation_id, resolve
+from harness.api.transcript import CALL_OF_OUTPUT, Transcript, conversation_id, resolve_transcript
 from harness.core.account import DEFAULT_ORGANIZATION, Organization
 from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
@@ -102,7 +102,7 @@ class World:
         self.ids = Ids(name)
         self.now = EPOCH
         self.skipped = 0
-        self.dialect = chosen(dialect)
+        self.dialect = check_dialect(dialect)
         self.deployed: dict[str, Json] = {}
         self.agents: dict[str, list[Json]] = {}
         self.turns = Script(fallback)
@@ -113,7 +113,7 @@ class World:
         self.conversations: dict[str, Conversation] = {}
         self.uploads = Uploads(self)
         self.items: dict[str, Json] = {}
-        self.wholes: dict[str, Whole] = {}
+        self.wholes: dict[str, FullItem] = {}
         self.reasoning_of: dict[str, str] = {}
         self.follower_of: dict[str, str] = {}
         self.ciphertexts: set[str] = set()
@@ -134,7 +134,7 @@ class World:
     @property
     def project_endpoint(self) -> str:
         """What a client for Azure AI Foundry takes as the endpoint of its project."""
-        return self.azure_endpoint + ROOTS[FOUNDRY].removesuffix("/openai/v1")
+        return self.azure_endpoint + API_ROOTS[FOUNDRY].removesuffix("/openai/v1")
 
     def script(self, *turns: Turn) -> Route:
         """What the model says to the next requests that no `when` route answers, one turn a request."""
@@ -214,7 +214,7 @@ class World:
         self, name: str, data: bytes | str = b"", *, purpose: str = "user_data", expires_after: int | None = None
     ) -> str:
         """Upload a file, say `mock.file("a.txt", "Paris")`, that expires after so many seconds; returns its id."""
-        return self.uploads.add(name, data, purpose, expires_after)
+        return self.uploads.add_file(name, data, purpose, expires_after)
 
     def vector_store(self, *files: str, **members: Any) -> str:
         """Make a vector store of uploaded files, by their ids, with members of `POST /vector_stores`; returns its id."""
@@ -239,7 +239,7 @@ class World:
         self.skipped += seconds
         self.now += seconds
         for thread in self.threads.values():
-            thread.expire(self.now)
+            thread.expire_run(self.now)
         return self.now
 
     def identified(self, items: Sequence[Json], owner: str, now: int) -> list[Json]:
@@ -261,13 +261,13 @@ class World:
         return [self._shown(item, include) for item in output]
 
     def _shown(self, item: Json, include: Sequence[str]) -> Json:
-        shown = veiled(item, include)
+        shown = filter_item(item, include)
         if shown is not item:
-            self.wholes[item["id"]] = Whole(item, include)
+            self.wholes[item["id"]] = FullItem(item, include)
         return shown
 
     def _sealed(self, item: Json, now: int) -> Json:
-        text = item.get("encrypted_content") or seal(Bond(self.account.name, item["id"]), now)
+        text = item.get("encrypted_content") or make_encrypted_content(ContentOwner(self.account.name, item["id"]), now)
         made, head = {**item, "encrypted_content": text}, {name: item[name] for name in ("id", "type")}
         return head | {name: made[name] for name in sorted(made) if name not in head}
 
@@ -280,7 +280,7 @@ class World:
 
     def transcript(self, body: Json) -> Transcript:
         """The resolved transcript of a request."""
-        return resolve(self.stored_items(body), body, self.items)
+        return resolve_transcript(self.stored_items(body), body, self.items)
 
     def enqueue(self, run: Run) -> Json:
         """Keep a background response for later; returns it as it is now, queued."""
@@ -295,7 +295,7 @@ class World:
 
         Returns each as it is now; a ConfigError when `id` names none that is under way.
         """
-        runs = {run: thread for thread in self.threads.values() for run in thread.coming}
+        runs = {run: thread for thread in self.threads.values() for run in thread.pending_events}
         under_way = [*self.pending, *runs]
         if id is not None and id not in under_way:
             known = ", ".join(under_way) or "none"
@@ -303,7 +303,7 @@ class World:
                 f"advance({id!r}): no background response or run of this key is under way by this id; {known} is."
             )
         moved = [id] if id else under_way
-        return [runs[one].advance(one) if one in runs else self._moved(one) for one in moved]
+        return [runs[one].advance_run(one) if one in runs else self._moved(one) for one in moved]
 
     def _moved(self, id: str) -> Json:
         stored = self.responses[id]
@@ -361,5 +361,5 @@ class World:
 
 def prefix_of(type: str) -> str:
     """The prefix of an item's id; an output has that of its call, as the API asks for."""
-    declared = ITEMS.get(OUTPUTS.get(type, type))
+    declared = ITEMS.get(CALL_OF_OUTPUT.get(type, type))
     return declared.prefix if declared else "item"

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from harness.api.encrypted_content import Bond, seal
+from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.core.exchange import Answer
 from harness.items import function_call, message, reasoning
 from harness.server.mock_api import Mock
@@ -93,7 +93,7 @@ def lonely_item(mock: Mock, example: dict[str, Any]) -> Answer:
 def foreign_ciphertext(mock: Mock, example: dict[str, Any]) -> Answer:
     """The ciphertext was made for this item, by another organization."""
     thought, *rest = example["request"]["input"]
-    ciphertext = seal(Bond("org-other", thought["id"]), 0)
+    ciphertext = make_encrypted_content(ContentOwner("org-other", thought["id"]), 0)
     return post(mock, example["request"] | {"input": [thought | {"encrypted_content": ciphertext}, *rest]})
 
 

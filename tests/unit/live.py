@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 import uvicorn
 
-from harness.api.upstream import upstream
+from harness.api.upstream import parse_upstream
 from harness.cassettes.format.interaction import Take
 from harness.cassettes.recording.in_flight import Recording, Watch
 from harness.cassettes.recording.proxy import proxying
@@ -129,6 +129,6 @@ class Front(NamedTuple):
 @contextmanager
 def recorded(url: str, watch: Watch | None = None) -> Iterator[Front]:
     """A recorder in front of the API at a URL."""
-    behind, recording, listening = upstream(url), Recording(watch), bind("127.0.0.1", 0)
+    behind, recording, listening = parse_upstream(url), Recording(watch), bind("127.0.0.1", 0)
     with proxying(behind, recording, listening):
         yield Front(f"http://127.0.0.1:{listening.getsockname()[1]}", behind.root, recording)

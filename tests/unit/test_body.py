@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.api.body import DEEPEST, members, parse, typed
+from harness.api.body import MAX_BODY_DEPTH, coerce_query, count_members, parse_body
 from harness.core.exchange import JsonFault
 
 TEXTS = st.text(st.sampled_from('ab":\\ {}[],\n\t\u20ac\U0001f600'), max_size=6) | st.text(
@@ -31,7 +31,7 @@ SPACES = st.sampled_from(["", " ", "\n", "\t", "\r", "  "])
 @given(JSON, SPACES, SPACES, st.booleans())
 def test_any_json_is_read_as_it_is(value: Any, before: str, after: str, escaped: bool) -> None:
     raw = json.dumps(value, separators=(f"{after},{before}", f"{before}:{after}"), ensure_ascii=escaped).encode()
-    assert parse(raw) == ({} if value is None else value, None)
+    assert parse_body(raw) == ({} if value is None else value, None)
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
@@ -42,18 +42,21 @@ def test_a_name_that_stands_twice_is_found(
     name = data.draw(st.sampled_from(sorted(value)))
     pair = f"{json.dumps(name)}{before}:{after}{json.dumps(again)}"
     twice = f"{json.dumps(value)[:-1]},{pair}}}"
-    assert parse(twice.encode()) == (None, JsonFault("duplicate", name, name))
-    assert parse(f'{{"in": [1, {{"x": {twice}}}]}}'.encode()) == (None, JsonFault("duplicate", name, f"in.x.{name}"))
+    assert parse_body(twice.encode()) == (None, JsonFault("duplicate", name, name))
+    assert parse_body(f'{{"in": [1, {{"x": {twice}}}]}}'.encode()) == (
+        None,
+        JsonFault("duplicate", name, f"in.x.{name}"),
+    )
 
 
 def test_the_outer_of_two_names_that_stand_twice_is_told_if_it_comes_first() -> None:
-    assert parse(b'{"a": 1, "a": {"b": 1, "b": 2}}') == (None, JsonFault("duplicate", "a", "a"))
-    assert parse(b'{"a": {"b": 1, "b": 2}, "a": 1}') == (None, JsonFault("duplicate", "b", "a.b"))
+    assert parse_body(b'{"a": 1, "a": {"b": 1, "b": 2}}') == (None, JsonFault("duplicate", "a", "a"))
+    assert parse_body(b'{"a": {"b": 1, "b": 2}, "a": 1}') == (None, JsonFault("duplicate", "b", "a.b"))
 
 
 @pytest.mark.parametrize("raw", [b"", b"null", b"{}"])
 def test_nothing_is_an_empty_object(raw: bytes) -> None:
-    assert parse(raw) == ({}, None)
+    assert parse_body(raw) == ({}, None)
 
 
 @pytest.mark.parametrize(
@@ -63,23 +66,23 @@ def test_nothing_is_an_empty_object(raw: bytes) -> None:
         (b"NaN", "syntax"),
         (b'"\\ud800"', "syntax"),
         (b'"\xff"', "unicode"),
-        (b"[" * (DEEPEST + 2) + b"]" * (DEEPEST + 2), "syntax"),
-        (b'{"a":' * (DEEPEST + 2) + b"1" + b"}" * (DEEPEST + 2), "syntax"),
+        (b"[" * (MAX_BODY_DEPTH + 2) + b"]" * (MAX_BODY_DEPTH + 2), "syntax"),
+        (b'{"a":' * (MAX_BODY_DEPTH + 2) + b"1" + b"}" * (MAX_BODY_DEPTH + 2), "syntax"),
     ],
 )
 def test_what_is_no_json_is_told_by_its_kind(raw: bytes, kind: str) -> None:
-    assert parse(raw) == (None, JsonFault(kind))
+    assert parse_body(raw) == (None, JsonFault(kind))
 
 
 def test_many_brackets_are_no_depth() -> None:
-    many = b"[" + b",".join([b"[]"] * 2 * DEEPEST) + b"]"
-    assert parse(many) == ([[]] * 2 * DEEPEST, None)
-    assert parse(b"[" * DEEPEST + b"]" * DEEPEST)[1] is None
+    many = b"[" + b",".join([b"[]"] * 2 * MAX_BODY_DEPTH) + b"]"
+    assert parse_body(many) == ([[]] * 2 * MAX_BODY_DEPTH, None)
+    assert parse_body(b"[" * MAX_BODY_DEPTH + b"]" * MAX_BODY_DEPTH)[1] is None
 
 
 def test_members_are_counted_at_all_depths() -> None:
-    assert members({"a": [{"b": {}}, {"c": 1, "d": "e"}], "f": None}) == 5
-    assert members([1, "a"]) == 0
+    assert count_members({"a": [{"b": {}}, {"c": 1, "d": "e"}], "f": None}) == 5
+    assert count_members([1, "a"]) == 0
 
 
 QUERY = {
@@ -109,4 +112,4 @@ QUERY = {
     ],
 )
 def test_a_text_of_a_query_has_the_type_its_schema_asks_for_if_it_can(name: str, said: Any, meant: Any) -> None:
-    assert typed({name: said}, QUERY) == {name: meant}
+    assert coerce_query({name: said}, QUERY) == {name: meant}

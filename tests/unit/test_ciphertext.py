@@ -8,17 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.api.encrypted_content import OTHER_ITEM, OTHER_ORGANIZATION, UNREADABLE, Bond, bond_of, flaw, seal
+from harness.api.encrypted_content import (
+    OTHER_ITEM,
+    OTHER_ORGANIZATION,
+    UNREADABLE,
+    ContentOwner,
+    make_encrypted_content,
+    owner_of_content,
+    rejection_reason,
+)
 
-MINE = Bond("org-mine", "rs_1")
-SEALED = seal(MINE, 1_790_000_000)
+MINE = ContentOwner("org-mine", "rs_1")
+SEALED = make_encrypted_content(MINE, 1_790_000_000)
 
 names = st.text(st.characters(exclude_characters="\0"), max_size=20)
 
 
-@given(st.builds(Bond, names, names), st.integers(0, 2**63))
-def test_a_ciphertext_says_to_whom_it_belongs(bond: Bond, now: int) -> None:
-    assert bond_of(seal(bond, now)) == bond
+@given(st.builds(ContentOwner, names, names), st.integers(0, 2**63))
+def test_a_ciphertext_says_to_whom_it_belongs(bond: ContentOwner, now: int) -> None:
+    assert owner_of_content(make_encrypted_content(bond, now)) == bond
 
 
 def test_it_has_the_form_of_the_api_s() -> None:
@@ -30,12 +38,12 @@ def test_a_change_of_one_character_makes_it_unreadable(data: st.DataObject) -> N
     at = data.draw(st.integers(0, len(SEALED.rstrip("=")) - 2))
     other = data.draw(st.sampled_from([c for c in "ABab01-_" if c != SEALED[at]]))
     changed = SEALED[:at] + other + SEALED[at + 1 :]
-    assert bond_of(changed) is None
+    assert owner_of_content(changed) is None
 
 
 @pytest.mark.parametrize("text", [SEALED[:-1], SEALED[:-8], SEALED[:50], SEALED[:-2] + "é="])
 def test_what_is_cut_or_spoilt_is_unreadable(text: str) -> None:
-    assert flaw(text, "rs_1", "org-mine") == UNREADABLE
+    assert rejection_reason(text, "rs_1", "org-mine") == UNREADABLE
 
 
 @pytest.mark.parametrize(
@@ -51,7 +59,7 @@ def test_what_is_cut_or_spoilt_is_unreadable(text: str) -> None:
 def test_it_is_taken_back_for_its_item_by_its_organization(
     item: str | None, organization: str, reason: str | None
 ) -> None:
-    assert flaw(SEALED, item, organization) == reason
+    assert rejection_reason(SEALED, item, organization) == reason
 
 
 @pytest.mark.parametrize(
@@ -69,4 +77,4 @@ def test_it_is_taken_back_for_its_item_by_its_organization(
     ],
 )
 def test_of_a_foreign_one_only_its_form_is_judged(text: str, reason: str | None) -> None:
-    assert flaw(text, "rs_1", "org-mine") == reason
+    assert rejection_reason(text, "rs_1", "org-mine") == reason

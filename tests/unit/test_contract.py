@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.api.body import DEEPEST, duplicate, members, parse, typed
+from harness.api.body import MAX_BODY_DEPTH, coerce_query, count_members, find_duplicate_name, parse_body
 from harness.contract import check as contract
 from harness.contract.check import check, conform, given, named_rules, words_for
 from harness.contract.rule import RULES, assumed, rule
@@ -184,7 +184,7 @@ class TestABody:
         [(b"", {}), (b"null", {}), (b"{}", {}), (b"[1, 1.5]", [1, 1.5]), (b'"x"', "x"), (b"0", 0), (b"false", False)],
     )
     def test_is_parsed(self, raw: bytes, value: Any) -> None:
-        assert parse(raw) == (value, None)
+        assert parse_body(raw) == (value, None)
 
     @pytest.mark.parametrize(
         ("raw", "fault"),
@@ -197,22 +197,22 @@ class TestABody:
         ],
     )
     def test_has_at_most_one_fault(self, raw: bytes, fault: JsonFault) -> None:
-        assert parse(raw) == (None, fault)
+        assert parse_body(raw) == (None, fault)
 
     @pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
     def test_may_be_so_deep_and_no_deeper(self, opening: bytes, closing: bytes) -> None:
         def deep(levels: int) -> tuple[Any, JsonFault | None]:
-            return parse(opening * levels + b"1" + closing * levels)
+            return parse_body(opening * levels + b"1" + closing * levels)
 
-        assert deep(DEEPEST)[1] is None
-        assert deep(DEEPEST + 1) == (None, JsonFault("syntax"))
+        assert deep(MAX_BODY_DEPTH)[1] is None
+        assert deep(MAX_BODY_DEPTH + 1) == (None, JsonFault("syntax"))
         assert deep(100_000) == (None, JsonFault("syntax"))
 
     def test_may_be_wide_without_being_deep(self) -> None:
-        assert parse(b"[" + b"[]," * 1000 + b"[]]")[1] is None
+        assert parse_body(b"[" + b"[]," * 1000 + b"[]]")[1] is None
 
     def test_counts_its_members_at_all_depths(self) -> None:
-        assert members({"a": [{"b": 1}, {"c": {"d": []}}], "e": "f"}) == 5
+        assert count_members({"a": [{"b": 1}, {"c": {"d": []}}], "e": "f"}) == 5
 
     @pytest.mark.parametrize(
         ("raw", "slow"),
@@ -228,8 +228,8 @@ class TestABody:
         self, monkeypatch: pytest.MonkeyPatch, raw: bytes, slow: bool
     ) -> None:
         searched: list[Any] = []
-        monkeypatch.setattr("harness.api.body._search", lambda value, path: searched.append(value))
-        assert duplicate(raw, parse(raw)[0]) is None
+        monkeypatch.setattr("harness.api.body._find_duplicate", lambda value, path: searched.append(value))
+        assert find_duplicate_name(raw, parse_body(raw)[0]) is None
         assert bool(searched) is slow
 
 
@@ -252,10 +252,10 @@ class TestAQuery:
         ],
     )
     def test_becomes_what_its_schema_wants_where_it_can(self, query: dict[str, Any], value: dict[str, Any]) -> None:
-        assert typed(query, PARAMETERS) == value
+        assert coerce_query(query, PARAMETERS) == value
 
     def test_stays_text_without_a_schema(self) -> None:
-        assert typed({"n": "3"}, {}) == {"n": "3"}
+        assert coerce_query({"n": "3"}, {}) == {"n": "3"}
 
 
 class TestAPromptTemplate:

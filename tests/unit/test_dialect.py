@@ -6,8 +6,19 @@ from typing import Any
 
 import pytest
 
-from harness.api.content_filters import filtered
-from harness.api.dialects import AZURE, FOUNDRY, OPENAI, ROOTS, Address, address, agent_of, bound, chosen, plain
+from harness.api.content_filters import filter_result
+from harness.api.dialects import (
+    API_ROOTS,
+    AZURE,
+    FOUNDRY,
+    OPENAI,
+    ApiPath,
+    agent_of,
+    apply_agent,
+    check_dialect,
+    omit_dialect_members,
+    parse_api_path,
+)
 from harness.core.errors import ApiError, ConfigError
 from harness.core.exchange import EMPTY_MAPPING, Request
 from harness.core.ids import Ids
@@ -17,7 +28,7 @@ HELPER = {"type": "agent_reference", "name": "helper"}
 
 
 def to_foundry(body: Any, **more: Any) -> Request:
-    return Request("POST", "/responses", body=body, dialect=FOUNDRY, root=ROOTS[FOUNDRY], **more)
+    return Request("POST", "/responses", body=body, dialect=FOUNDRY, root=API_ROOTS[FOUNDRY], **more)
 
 
 @pytest.mark.parametrize(
@@ -38,23 +49,23 @@ def to_foundry(body: Any, **more: Any) -> Request:
     ],
 )
 def test_the_form_of_a_path_tells_its_dialect(path: str, dialect: str, root: str, below: str) -> None:
-    assert address(path) == Address(dialect, root, below)
+    assert parse_api_path(path) == ApiPath(dialect, root, below)
 
 
 @pytest.mark.parametrize("only", [OPENAI, AZURE, FOUNDRY])
 def test_a_path_of_another_dialect_leads_nowhere(only: str) -> None:
-    for dialect, root in ROOTS.items():
-        found = address(f"{root}/responses", only)
+    for dialect, root in API_ROOTS.items():
+        found = parse_api_path(f"{root}/responses", only)
         assert found == (
-            Address(only, root, "/responses") if dialect == only else Address(only, "", f"{root}/responses")
+            ApiPath(only, root, "/responses") if dialect == only else ApiPath(only, "", f"{root}/responses")
         )
-    assert address("/nowhere", only) == Address(only, "", "/nowhere")
+    assert parse_api_path("/nowhere", only) == ApiPath(only, "", "/nowhere")
 
 
 def test_a_dialect_is_chosen_by_name() -> None:
-    assert [chosen(name) for name in (None, AZURE)] == [None, AZURE]
+    assert [check_dialect(name) for name in (None, AZURE)] == [None, AZURE]
     with pytest.raises(ConfigError, match="dialect='aws': it is one of openai, azure, foundry"):
-        chosen("aws")
+        check_dialect("aws")
 
 
 class TestAnAgent:
@@ -67,18 +78,18 @@ class TestAnAgent:
     def test_brings_what_its_definition_has(self) -> None:
         request = to_foundry({"agent_reference": HELPER, "input": "hi", "instructions": None})
         agents = {"helper": {"model": "mine", "instructions": "Help."}}
-        assert bound(request, agents).body == {
+        assert apply_agent(request, agents).body == {
             "agent_reference": HELPER,
             "input": "hi",
             "model": "mine",
             "instructions": "Help.",
         }
-        assert bound(request, None).body == {"agent_reference": HELPER, "input": "hi", "model": ""}
+        assert apply_agent(request, None).body == {"agent_reference": HELPER, "input": "hi", "model": ""}
 
     def test_leaves_marks_on_items_that_openai_does_not_know(self) -> None:
         marked = {"type": "message", "role": "user", "content": "x", "response_id": "r", "agent_reference": HELPER}
         request = to_foundry({"model": "m", "input": [marked, "no item", {"role": "user", "content": "y"}]})
-        assert bound(request, None).body["input"] == [
+        assert apply_agent(request, None).body["input"] == [
             {"type": "message", "role": "user", "content": "x"},
             "no item",
             {"role": "user", "content": "y"},
@@ -86,18 +97,20 @@ class TestAnAgent:
 
     def test_changes_nothing_elsewhere(self) -> None:
         for request in (Request("POST", "/responses", body={"agent_reference": HELPER}), to_foundry(None)):
-            assert bound(request, {"helper": {"model": "mine"}}) is request
+            assert apply_agent(request, {"helper": {"model": "mine"}}) is request
 
 
 def test_the_schema_sees_only_what_openai_knows() -> None:
-    assert plain(to_foundry({"agent_reference": HELPER, "agent": HELPER, "input": "hi"})) == {"input": "hi"}
+    assert omit_dialect_members(to_foundry({"agent_reference": HELPER, "agent": HELPER, "input": "hi"})) == {
+        "input": "hi"
+    }
     azure = Request("POST", "/responses", body={"agent": HELPER}, dialect=AZURE)
-    assert plain(azure) == {"agent": HELPER}
+    assert omit_dialect_members(azure) == {"agent": HELPER}
     asked = {"api-version": "2025-04-01-preview", "limit": 3}
-    assert plain(Request("GET", "/responses/r/input_items", query=asked, dialect=AZURE)) == {"limit": 3}
-    assert plain(Request("GET", "/responses/r/input_items", query=asked)) == asked
-    assert plain(to_foundry([1])) == [1]
-    assert plain(Request("GET", "/responses/r", dialect=AZURE)) is EMPTY_MAPPING
+    assert omit_dialect_members(Request("GET", "/responses/r/input_items", query=asked, dialect=AZURE)) == {"limit": 3}
+    assert omit_dialect_members(Request("GET", "/responses/r/input_items", query=asked)) == asked
+    assert omit_dialect_members(to_foundry([1])) == [1]
+    assert omit_dialect_members(Request("GET", "/responses/r", dialect=AZURE)) is EMPTY_MAPPING
 
 
 class TestAForm:
@@ -114,13 +127,13 @@ class TestAForm:
 
 @pytest.mark.parametrize(("source", "only"), [("prompt", "jailbreak"), ("completion", "protected_material_text")])
 def test_filters_look_for_other_things_in_a_prompt_than_in_a_completion(source: str, only: str) -> None:
-    said = filtered(source, ("violence",), 12)
+    said = filter_result(source, ("violence",), 12)
     results = said["content_filter_results"]
     assert results[only] == {"detected": False, "filtered": False}
     assert results["violence"] == {"filtered": True, "severity": "medium"}
     assert results["hate"] == {"filtered": False, "severity": "safe"}
     assert (said["blocked"], said["source_type"], said["content_filter_offsets"]["end_offset"]) == (True, source, 12)
-    assert not filtered(source, (), 0)["blocked"]
+    assert not filter_result(source, (), 0)["blocked"]
 
 
 def test_ids_have_the_forms_of_azure() -> None:

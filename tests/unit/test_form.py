@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.api.multipart import ENCODING, KIND, parse
+from harness.api.multipart import CONTENT_TYPE, ENCODING, parse_form
 
-HEADER = f"{KIND}; boundary=x"
+HEADER = f"{CONTENT_TYPE}; boundary=x"
 
 
 def encoded(data: dict[str, str], files: dict[str, tuple[str, bytes, str]]) -> tuple[bytes, str]:
@@ -20,7 +20,7 @@ def encoded(data: dict[str, str], files: dict[str, tuple[str, bytes, str]]) -> t
 
 def test_a_field_is_a_text_and_a_file_has_name_type_and_data():
     raw, kind = encoded({"purpose": "user_data"}, {"file": ("é.txt", "café".encode(), "text/plain")})
-    assert parse(raw, kind) == {
+    assert parse_form(raw, kind) == {
         "purpose": "user_data",
         "file": {"filename": "é.txt", "content_type": "text/plain", "data": "café".encode().decode(ENCODING)},
     }
@@ -28,7 +28,7 @@ def test_a_field_is_a_text_and_a_file_has_name_type_and_data():
 
 def test_a_name_in_brackets_is_a_member():
     raw, kind = encoded({"expires_after[anchor]": "created_at", "expires_after[seconds]": "60"}, {"file": FILE})
-    assert parse(raw, kind)["expires_after"] == {"anchor": "created_at", "seconds": "60"}
+    assert parse_form(raw, kind)["expires_after"] == {"anchor": "created_at", "seconds": "60"}
 
 
 FILE = ("a.txt", b"a", "text/plain")
@@ -41,38 +41,40 @@ FILE = ("a.txt", b"a", "text/plain")
 )
 def test_any_bytes_and_any_name_come_through(data, name):
     raw, kind = encoded({}, {"file": (name, data, "application/octet-stream")})
-    found = parse(raw, kind)["file"]
+    found = parse_form(raw, kind)["file"]
     assert (found["data"].encode(ENCODING), found["filename"]) == (data, name)
 
 
 def test_data_that_looks_like_a_boundary_is_data():
     data = b"\r\n--y\r\n--x \r\n-" + b"\r\n" * 3
     raw = b'--xyz\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n' + data + b"\r\n--xyz--\r\n"
-    assert parse(raw, f"{KIND}; boundary=xyz")["file"]["data"].encode(ENCODING) == data
+    assert parse_form(raw, f"{CONTENT_TYPE}; boundary=xyz")["file"]["data"].encode(ENCODING) == data
 
 
 def test_the_boundary_is_read_from_the_body_where_the_header_has_none():
     raw, _ = encoded({"purpose": "batch"}, {"file": FILE})
-    assert parse(raw, KIND) == parse(raw, "") == parse(raw, _)
+    assert parse_form(raw, CONTENT_TYPE) == parse_form(raw, "") == parse_form(raw, _)
 
 
 def test_a_file_without_a_type_is_plain_bytes():
     raw = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nA\r\n--x--\r\n'
-    assert parse(raw, HEADER) == {"file": {"filename": "a", "content_type": "application/octet-stream", "data": "A"}}
+    assert parse_form(raw, HEADER) == {
+        "file": {"filename": "a", "content_type": "application/octet-stream", "data": "A"}
+    }
 
 
 def test_of_a_body_that_breaks_off_what_came_counts():
     raw, kind = encoded({"purpose": "batch"}, {"file": ("a", b"Paris, Rome", "text/plain")})
     cut = raw[: raw.index(b"Paris") + 5]  # no boundary holds it, they are hexadecimal
-    assert parse(cut, kind)["file"]["data"] == "Paris"
+    assert parse_form(cut, kind)["file"]["data"] == "Paris"
 
 
 def test_a_field_beside_members_of_the_same_name_stays():
     raw, kind = encoded({"a": "1", "a[b]": "2"}, {"file": FILE})
-    assert parse(raw, kind)["a"] == "1"
+    assert parse_form(raw, kind)["a"] == "1"
 
 
 @pytest.mark.parametrize("raw", [b"", b"{}", b"--y\r\nnonsense", b"--x\r\nno header\r\n\r\n--x--", b"\xff" * 50])
-@pytest.mark.parametrize("kind", [HEADER, KIND, "", "application/json", "multipart/form-data; boundary="])
+@pytest.mark.parametrize("kind", [HEADER, CONTENT_TYPE, "", "application/json", "multipart/form-data; boundary="])
 def test_what_is_no_form_has_no_fields(raw, kind):
-    assert parse(raw, kind) == {}
+    assert parse_form(raw, kind) == {}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.api.strict_schema import of_format, of_function
+from harness.api.strict_schema import format_problems, function_problems
 from harness.core.exchange import Json
 
 EVERY = "'required' is required to be supplied and to be an array including every key in properties."
@@ -46,8 +46,8 @@ def closed(**properties: Any) -> Json:
     ],
 )
 def test_strict_mode_names_the_outermost_problem_first(schema: Json, problem: str) -> None:
-    assert next(of_function(schema, strict=True)) == problem
-    assert next(of_format(schema)) == problem
+    assert next(function_problems(schema, strict=True)) == problem
+    assert next(format_problems(schema)) == problem
 
 
 @pytest.mark.parametrize(
@@ -55,22 +55,24 @@ def test_strict_mode_names_the_outermost_problem_first(schema: Json, problem: st
     [{}, {"$ref": "#/$defs/D", "$defs": {"D": closed()}}, closed(a=TEXT, b={"anyOf": [TEXT, {"type": "null"}]})],
 )
 def test_a_closed_schema_has_no_problem(schema: Json) -> None:
-    assert list(of_format(schema)) == []
+    assert list(format_problems(schema)) == []
 
 
 @pytest.mark.parametrize("keyword", ["oneOf", "anyOf", "allOf", "enum", "const", "not"])
 def test_without_strict_mode_nothing_but_an_object_stands_at_the_top(keyword: str) -> None:
     schema = {"type": "object", keyword: []}
-    assert list(of_function(schema, strict=False)) == [AT_THE_TOP]
-    assert list(of_function(schema, strict=None)) == []
+    assert list(function_problems(schema, strict=False)) == [AT_THE_TOP]
+    assert list(function_problems(schema, strict=None)) == []
 
 
 def test_an_array_says_what_is_in_it() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "array"}, "b": {"type": "array", "prefixItems": [TEXT]}}}
-    assert list(of_function(schema, strict=False)) == ["In context=('properties', 'a'), array schema missing items."]
-    assert list(of_function(schema, strict=None)) == []
+    assert list(function_problems(schema, strict=False)) == [
+        "In context=('properties', 'a'), array schema missing items."
+    ]
+    assert list(function_problems(schema, strict=None)) == []
 
 
 @pytest.mark.parametrize("part", [None, True, 5, "x", []])
 def test_what_is_no_schema_is_passed_over(part: Any) -> None:
-    assert list(of_function({"type": "object", "properties": {"a": part}, "$defs": part}, strict=False)) == []
+    assert list(function_problems({"type": "object", "properties": {"a": part}, "$defs": part}, strict=False)) == []

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.api.include import evident, veiled
+from harness.api.include import filter_item, infer_include
 from harness.items import (
     code_interpreter_call,
     file_search_call,
@@ -100,8 +100,8 @@ class TestAnOutput:
     def test_tells_what_must_have_been_included(
         self, one: Client, item: Any, name: str, member: str, whole: Any, veil: Any
     ) -> None:
-        assert evident([{"type": item.type, member: whole}]) == [name]
-        assert evident([{"type": item.type, member: veil}]) == []
+        assert infer_include([{"type": item.type, member: whole}]) == [name]
+        assert infer_include([{"type": item.type, member: veil}]) == []
 
 
 def test_what_is_included_and_not_there_is_empty(one: Client) -> None:
@@ -120,8 +120,8 @@ def test_only_a_search_has_sources(one: Client) -> None:
 
 def test_results_of_a_web_search_are_left_out() -> None:
     call = {"type": "web_search_call", "results": [{"url": "https://e.org"}]}
-    assert veiled(call, []) == {"type": "web_search_call"}
-    assert veiled(call, ["web_search_call.results"]) is call
+    assert filter_item(call, []) == {"type": "web_search_call"}
+    assert filter_item(call, ["web_search_call.results"]) is call
 
 
 def test_a_ciphertext_of_the_script_is_always_shown(one: Client) -> None:
@@ -151,5 +151,5 @@ class TestAnInput:
 
     def test_of_a_screen_is_listed_without_its_address(self) -> None:
         output = {"type": "computer_call_output", "output": {"type": "computer_screenshot", "image_url": PIXEL}}
-        assert veiled(output, [])["output"] == {"type": "computer_screenshot", "image_url": None}
-        assert veiled(output, ["computer_call_output.output.image_url"]) is output
+        assert filter_item(output, [])["output"] == {"type": "computer_screenshot", "image_url": None}
+        assert filter_item(output, ["computer_call_output.output.image_url"]) is output

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.api.models import MODELS, Model, is_none_of_the_api, known, learn, model
+from harness.api.models import MODELS, Model, find_model, is_nonexistent_model, learn, model_defaults
 from harness.contract.rule import Case
 from harness.verify.examples import play
 
@@ -16,12 +16,12 @@ from harness.verify.examples import play
     [("gpt-5", "gpt-5"), ("gpt-5-2025-08-07", "gpt-5"), ("o3-deep-research-2025-06-26", "o3-deep-research")],
 )
 def test_a_family_is_known_by_its_name_and_its_dates(name: str, family: str) -> None:
-    assert known(name) is MODELS[family]
+    assert find_model(name) is MODELS[family]
 
 
 @pytest.mark.parametrize("name", ["gpt-9", "my-deployment", "ft:gpt-4.1:acme::1", "gpt-5-pro", ""])
 def test_of_any_other_name_no_ability_is_known(name: str) -> None:
-    assert known(name) is None
+    assert find_model(name) is None
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_of_any_other_name_no_ability_is_known(name: str) -> None:
     ],
 )
 def test_a_name_the_api_cannot_have_is_none(name: str) -> None:
-    assert is_none_of_the_api(name)
+    assert is_nonexistent_model(name)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_name_the_api_cannot_have_is_none(name: str) -> None:
     ],
 )
 def test_any_other_name_may_exist(name: str) -> None:
-    assert not is_none_of_the_api(name)
+    assert not is_nonexistent_model(name)
 
 
 @pytest.fixture
@@ -67,8 +67,8 @@ def forgotten() -> Iterator[None]:
     yield
     MODELS.clear()
     MODELS.update(before)
-    known.cache_clear()
-    model.cache_clear()
+    find_model.cache_clear()
+    model_defaults.cache_clear()
 
 
 def test_a_family_of_ones_own_is_held_to_what_is_said_of_it(forgotten: None) -> None:

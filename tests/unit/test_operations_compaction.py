@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from harness.api.encrypted_content import bond_of
+from harness.api.encrypted_content import owner_of_content
 from harness.api.models import MODELS
-from harness.api.tokens import tokens
+from harness.api.tokens import estimate_tokens
 from harness.core.exchange import Answer
 from harness.items import function_call
 from tests.unit.client import Client, error, user
@@ -33,8 +33,8 @@ class TestCompaction:
         assert (made["object"], first["id"]) == ("response.compaction", "msg_mine")
         assert [item["content"][0]["text"] for item in (first, second)] == ["a", "c"]
         assert rest["type"] == "compaction"
-        assert made["usage"]["input_tokens"] > tokens(said)
-        bond = bond_of(rest["encrypted_content"])
+        assert made["usage"]["input_tokens"] > estimate_tokens(said)
+        bond = owner_of_content(rest["encrypted_content"])
         assert bond is not None
         assert bond.item == rest["id"]
 

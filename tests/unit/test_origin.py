@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from harness.api.providers import evident, hidden, likely, place, provider, split
+from harness.api.providers import (
+    guess_provider,
+    is_host_hidden,
+    path_below_root,
+    provider_by_headers,
+    provider_of_host,
+    split_url,
+)
 
 PROJECT = "/api/projects/p"
 
@@ -34,7 +41,7 @@ PROJECT = "/api/projects/p"
     ],
 )
 def test_every_form_of_path_has_its_place(path: str, below: str | None) -> None:
-    assert place(path) == below
+    assert path_below_root(path) == below
 
 
 @pytest.mark.parametrize(
@@ -55,7 +62,7 @@ def test_every_form_of_path_has_its_place(path: str, below: str | None) -> None:
     ],
 )
 def test_the_host_tells_the_provider(host: str, path: str, who: str) -> None:
-    assert provider(host, path) == who
+    assert provider_of_host(host, path) == who
 
 
 @pytest.mark.parametrize(
@@ -70,16 +77,16 @@ def test_the_host_tells_the_provider(host: str, path: str, who: str) -> None:
     ],
 )
 def test_addresses_are_taken_apart(url: str, parts: tuple[str, str, str]) -> None:
-    assert split(url) == parts
+    assert split_url(url) == parts
 
 
 @pytest.mark.parametrize("host", ["", "<host>", "redacted", "SANITIZED.invalid", "my_redacted", "api.example.com"])
 def test_placeholders_hide_a_host(host: str) -> None:
-    assert hidden(host)
+    assert is_host_hidden(host)
 
 
 def test_a_real_host_hides_nothing() -> None:
-    assert not hidden("gateway.corp.net")
+    assert not is_host_hidden("gateway.corp.net")
 
 
 @pytest.mark.parametrize(
@@ -92,7 +99,7 @@ def test_a_real_host_hides_nothing() -> None:
     ],
 )
 def test_headers_tell_the_provider(path: str, headers: dict[str, str], who: str) -> None:
-    assert evident(path, headers) == who
+    assert provider_by_headers(path, headers) == who
 
 
 @pytest.mark.parametrize(
@@ -109,4 +116,4 @@ def test_headers_tell_the_provider(path: str, headers: dict[str, str], who: str)
     ],
 )
 def test_a_model_makes_a_provider_likely(path: str, request_: object, answer: object, who: str) -> None:
-    assert likely(path, request_, answer) == who
+    assert guess_provider(path, request_, answer) == who

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import harness.server.mock_api  # noqa: F401  (registers the rules)
-from harness.api.upstream import upstream
+from harness.api.upstream import parse_upstream
 from harness.cassettes.recording.writer import load
 from harness.cli import app
 from harness.contract.rule import RULES, Case
@@ -39,7 +39,7 @@ def of(id: str, number: int = 0) -> Probe:
 
 
 def sender(url: str, waits: list[float] | None = None, timeout: float = 10.0) -> Sender:
-    return Sender(Live(upstream(url), KEY), timeout, sleep=(waits if waits is not None else []).append)
+    return Sender(Live(parse_upstream(url), KEY), timeout, sleep=(waits if waits is not None else []).append)
 
 
 def code(event: Event) -> Any:

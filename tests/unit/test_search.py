@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.api.resources.files import STATIC, VectorStore, made_store, uploaded
-from harness.api.resources.search import chunks, fits, found, text
+from harness.api.resources.files import DEFAULT_CHUNKING, VectorStore, new_file, new_store
+from harness.api.resources.search import file_text, matches_filter, search_files, split_chunks
 
 
 def strategy(size: int, overlap: int) -> dict:
@@ -15,38 +15,38 @@ def strategy(size: int, overlap: int) -> dict:
 
 
 def store(*texts: str, **members) -> tuple[VectorStore, list]:
-    made = made_store("vs_1", 0, {})
+    made = new_store("vs_1", 0, {})
     files = [
-        uploaded(f"file-{index}", f"{index}.txt", said.encode(), "assistants", 0) for index, said in enumerate(texts)
+        new_file(f"file-{index}", f"{index}.txt", said.encode(), "assistants", 0) for index, said in enumerate(texts)
     ]
     return made, [(made.attach(file, 0, members), file) for file in files]
 
 
 def scores(body: dict, *texts: str) -> list[tuple[str, float]]:
-    return [(one["file_id"], one["score"]) for one in found(body, store(*texts)[1])]
+    return [(one["file_id"], one["score"]) for one in search_files(body, store(*texts)[1])]
 
 
 class TestChunks:
     def test_a_short_text_is_one_chunk(self):
-        assert chunks("Paris", strategy(800, 400)) == ["Paris"]
+        assert split_chunks("Paris", strategy(800, 400)) == ["Paris"]
 
     def test_each_chunk_begins_with_the_end_of_the_one_before(self):
-        assert chunks("abcdefghijklmnop", strategy(2, 1)) == ["abcdefgh", "efghijkl", "ijklmnop"]
+        assert split_chunks("abcdefghijklmnop", strategy(2, 1)) == ["abcdefgh", "efghijkl", "ijklmnop"]
 
     def test_nothing_has_no_chunk(self):
-        assert chunks("", strategy(2, 1)) == chunks(" \n", strategy(2, 1)) == []
+        assert split_chunks("", strategy(2, 1)) == split_chunks(" \n", strategy(2, 1)) == []
 
     def test_an_overlap_as_long_as_a_chunk_comes_to_an_end(self):
-        assert len(chunks("x" * 20, strategy(2, 2))) == 13
+        assert len(split_chunks("x" * 20, strategy(2, 2))) == 13
 
     @given(st.text(max_size=200), st.integers(1, 10), st.integers(0, 5))
     def test_all_of_the_text_is_in_some_chunk(self, said, size, overlap):
-        cut = chunks(said.replace(" ", "x"), strategy(size, min(overlap, size // 2)))
+        cut = split_chunks(said.replace(" ", "x"), strategy(size, min(overlap, size // 2)))
         assert all(len(chunk) <= 4 * size for chunk in cut)
         assert set("".join(cut)) >= set("".join(said.replace(" ", "x").split()))
 
     def test_bytes_that_are_no_text_have_none(self):
-        assert text(uploaded("file-1", "a", b"\xff\xfe", "assistants", 0)) == ""
+        assert file_text(new_file("file-1", "a", b"\xff\xfe", "assistants", 0)) == ""
 
 
 class TestScores:
@@ -72,16 +72,16 @@ class TestScores:
         assert scores(body, "red", "red fox") == [("file-1", 1.0)]
 
     def test_each_chunk_is_a_result_of_its_own(self):
-        _, files = store("fox " * 2000, chunking_strategy={"type": "static", "static": STATIC})
-        results = found({"query": "fox"}, files)
+        _, files = store("fox " * 2000, chunking_strategy={"type": "static", "static": DEFAULT_CHUNKING})
+        results = search_files({"query": "fox"}, files)
         assert len(results) == 4
         assert {one["file_id"] for one in results} == {"file-0"}
 
     def test_attributes_are_filtered_and_told(self):
         _, files = store("a", attributes={"lang": "fr"})
         wanted = {"type": "eq", "key": "lang", "value": "fr"}
-        assert [one["attributes"] for one in found({"query": "a", "filters": wanted}, files)] == [{"lang": "fr"}]
-        assert found({"query": "a", "filters": {**wanted, "value": "de"}}, files) == []
+        assert [one["attributes"] for one in search_files({"query": "a", "filters": wanted}, files)] == [{"lang": "fr"}]
+        assert search_files({"query": "a", "filters": {**wanted, "value": "de"}}, files) == []
 
 
 def where(type: str, value, key: str = "n") -> dict:
@@ -112,4 +112,4 @@ def where(type: str, value, key: str = "n") -> dict:
     ],
 )
 def test_a_filter_compares_attributes(asked, passes) -> None:
-    assert fits({"n": 2}, asked) is passes
+    assert matches_filter({"n": 2}, asked) is passes

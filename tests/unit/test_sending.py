@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.api.upstream import upstream
+from harness.api.upstream import parse_upstream
 from harness.live.client.paced import Live as Behind
 from harness.live.client.paced import Sender, UpstreamError
 from harness.verify.examples import HEADERS
@@ -16,7 +16,7 @@ GOOD: Said = (200, {}, {"object": "list", "data": []})
 
 
 def behind(url: str) -> Behind:
-    return Behind(upstream(url), KEY)
+    return Behind(parse_upstream(url), KEY)
 
 
 def get(sender: Sender) -> Any:

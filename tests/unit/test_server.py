@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from harness.api.body import asked
+from harness.api.body import parse_query
 from harness.core.errors import ConfigError
 from harness.items import message
 from harness.server import asgi as module
@@ -204,7 +204,7 @@ class TestAQuery:
         ],
     )
     def test_is_read_as_names_and_texts(self, query: bytes, read: dict[str, Any]) -> None:
-        assert asked(query) == read
+        assert parse_query(query) == read
 
 
 class TestAServer:

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 import harness.contract.rules  # noqa: F401  (registers every rule)
-from harness.api.upstream import upstream
+from harness.api.upstream import parse_upstream
 from harness.cassettes.format.interaction import CLIENT, SERVER, Frame, Header, Take
 from harness.cassettes.format.serializer import write
 from harness.contract.rule import RULES, Case
@@ -24,7 +24,7 @@ from tests.unit.takes import take as over_http
 
 URI = "https://api.openai.com/v1/responses"
 HI = {"model": "gpt-4.1", "input": "hi"}
-API = upstream("https://api.openai.com/v1")
+API = parse_upstream("https://api.openai.com/v1")
 
 
 def said(side: str, *events: Any) -> list[Frame]:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from harness.api.tools import called_in, declared, is_deferred, loaded, plain, spaces
+from harness.api.tools import (
+    declared_tools,
+    function_namespaces,
+    is_deferred,
+    loaded_tools,
+    namespace_of,
+    plain_functions,
+)
 from harness.core.exchange import Json
 from harness.items import function_call, message, tool_search_output
 from tests.unit.client import Client, error
@@ -23,8 +30,8 @@ FOUND: Json = {"type": "tool_search_output", "tools": [LATER]}
 
 def test_the_tools_are_those_of_the_request_and_those_its_input_adds() -> None:
     added = {"type": "additional_tools", "role": "developer", "tools": [CRM]}
-    assert declared({"tools": [F], "input": [added, {"role": "user", "content": "hi"}]}) == [F, CRM]
-    assert declared({"input": "hi"}) == []
+    assert declared_tools({"tools": [F], "input": [added, {"role": "user", "content": "hi"}]}) == [F, CRM]
+    assert declared_tools({"input": "hi"}) == []
 
 
 @pytest.mark.parametrize(("tool", "waits"), [(F, False), (LATER, True), (CRM, True), (SEARCH, False)])
@@ -33,20 +40,20 @@ def test_a_tool_is_deferred_when_it_or_one_in_it_waits_for_a_search(tool: Json, 
 
 
 def test_a_function_at_the_top_is_called_by_its_name_alone_unless_it_is_deferred() -> None:
-    assert plain([F, {**LATER, "name": "later"}, CRM, SEARCH]) == {"f"}
+    assert plain_functions([F, {**LATER, "name": "later"}, CRM, SEARCH]) == {"f"}
 
 
 def test_a_function_of_a_namespace_is_called_in_it() -> None:
-    assert spaces([F, LATER, CRM]) == {"g": "crm"}
+    assert function_namespaces([F, LATER, CRM]) == {"g": "crm"}
 
 
 def test_a_deferred_function_is_called_in_a_namespace_once_it_is_found() -> None:
-    assert spaces([F, LATER, CRM], found=True) == {"f": "f", "g": "crm", "h": "crm"}
+    assert function_namespaces([F, LATER, CRM], found=True) == {"f": "f", "g": "crm", "h": "crm"}
 
 
 def test_what_a_search_has_loaded_is_a_namespace_of_the_functions_own_name() -> None:
     strict = {**LATER, "strict": True, "description": "d"}
-    assert loaded({"tools": [F, CRM]}, [strict]) == {
+    assert loaded_tools({"tools": [F, CRM]}, [strict]) == {
         "f": {
             "type": "namespace",
             "description": "d",
@@ -58,7 +65,7 @@ def test_what_a_search_has_loaded_is_a_namespace_of_the_functions_own_name() -> 
 
 
 def test_a_function_that_was_never_deferred_is_not_loaded() -> None:
-    assert loaded({"tools": [F, SEARCH]}, [F]) == {}
+    assert loaded_tools({"tools": [F, SEARCH]}, [F]) == {}
 
 
 @pytest.mark.parametrize(
@@ -74,7 +81,7 @@ def test_a_function_that_was_never_deferred_is_not_loaded() -> None:
     ],
 )
 def test_the_model_calls_a_function_where_it_was_found(tools: list[Json], items: list[Json], space: str | None) -> None:
-    assert called_in("f", tools, items) == space
+    assert namespace_of("f", tools, items) == space
 
 
 class TestAScriptedCall:

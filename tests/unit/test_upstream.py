@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.api.upstream import environment, upstream
+from harness.api.upstream import parse_upstream, redirected_environment
 from harness.core.errors import ConfigError
 
 HERE = "http://127.0.0.1:8765"
@@ -12,7 +12,7 @@ HERE = "http://127.0.0.1:8765"
 
 def led(url: str, **given: str) -> dict[str, str]:
     """What leads a command with this environment to the recorder, without what keeps it from a proxy."""
-    found = environment(upstream(url), HERE, given)
+    found = redirected_environment(parse_upstream(url), HERE, given)
     return {name: value for name, value in found.items() if name.upper() != "NO_PROXY"}
 
 
@@ -33,7 +33,7 @@ def led(url: str, **given: str) -> dict[str, str]:
     ],
 )  # fmt: skip
 def test_an_address_is_taken_apart(url, origin, root, dialect):
-    assert upstream(url)[:3] == (origin, root, dialect)
+    assert parse_upstream(url)[:3] == (origin, root, dialect)
 
 
 @pytest.mark.parametrize(
@@ -52,19 +52,19 @@ def test_an_address_is_taken_apart(url, origin, root, dialect):
 )
 def test_an_address_that_cannot_be_the_api_says_why(url, problem):
     with pytest.raises(ConfigError, match=f"(?s)--upstream.*{problem}.*Give the API's root"):
-        upstream(url)
+        parse_upstream(url)
 
 
 def test_a_password_in_the_address_is_refused_and_not_repeated():
     with pytest.raises(ConfigError) as refused:
-        upstream("https://me:hunter2@api.openai.com/v1")
+        parse_upstream("https://me:hunter2@api.openai.com/v1")
     assert "hunter2" not in str(refused.value)
 
 
 def test_below_a_gateways_own_root_the_paths_are_those_of_the_api():
-    assert upstream("http://localhost:4000/gateway/v1").known("/gateway/v1/responses") == "/v1/responses"
-    assert upstream("http://localhost:4000/gateway/v1").known("/other") == "/other"
-    assert upstream("https://api.openai.com/v1").known("/v1/responses") == "/v1/responses"
+    assert parse_upstream("http://localhost:4000/gateway/v1").to_api_path("/gateway/v1/responses") == "/v1/responses"
+    assert parse_upstream("http://localhost:4000/gateway/v1").to_api_path("/other") == "/other"
+    assert parse_upstream("https://api.openai.com/v1").to_api_path("/v1/responses") == "/v1/responses"
 
 
 class TestTheEnvironment:
@@ -99,5 +99,5 @@ class TestTheEnvironment:
         }
 
     def test_keeps_the_command_from_asking_a_proxy_for_the_recorder(self):
-        found = environment(upstream("https://api.openai.com"), HERE, {"NO_PROXY": "intranet"})
+        found = redirected_environment(parse_upstream("https://api.openai.com"), HERE, {"NO_PROXY": "intranet"})
         assert (found["NO_PROXY"], found["no_proxy"]) == ("127.0.0.1,intranet", "127.0.0.1")

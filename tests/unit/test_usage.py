@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.api.models import MODELS, model
-from harness.api.tokens import TOKENS_AN_ITEM, tokens, usage
+from harness.api.models import MODELS, model_defaults
+from harness.api.tokens import TOKENS_PER_ITEM, estimate_tokens, make_usage
 
 
 @pytest.mark.parametrize(
@@ -25,18 +25,18 @@ from harness.api.tokens import TOKENS_AN_ITEM, tokens, usage
     ],
 )
 def test_four_characters_of_text_are_a_token(item: dict[str, Any], count: int) -> None:
-    assert tokens([item]) == TOKENS_AN_ITEM + count
+    assert estimate_tokens([item]) == TOKENS_PER_ITEM + count
 
 
 def test_no_items_are_no_tokens() -> None:
-    assert tokens([]) == 0
+    assert estimate_tokens([]) == 0
 
 
 def test_usage_adds_up_and_tells_reasoning_apart() -> None:
     thought = {"type": "reasoning", "summary": [{"text": "x" * 40}]}
-    said = usage(7, [thought, {"type": "message", "content": [{"text": "abcd"}]}])
-    assert said["output_tokens_details"] == {"reasoning_tokens": TOKENS_AN_ITEM + 10}
-    assert said["output_tokens"] == 2 * TOKENS_AN_ITEM + 11
+    said = make_usage(7, [thought, {"type": "message", "content": [{"text": "abcd"}]}])
+    assert said["output_tokens_details"] == {"reasoning_tokens": TOKENS_PER_ITEM + 10}
+    assert said["output_tokens"] == 2 * TOKENS_PER_ITEM + 11
     assert said["total_tokens"] == 7 + said["output_tokens"]
     assert said["input_tokens_details"] == {"cache_write_tokens": 0, "cached_tokens": 0}
 
@@ -52,10 +52,10 @@ class TestAModel:
         ],
     )
     def test_answers_under_its_snapshot(self, name: str, snapshot: str, effort: str | None) -> None:
-        assert (model(name).snapshot, model(name).effort) == (snapshot, effort)
+        assert (model_defaults(name).snapshot, model_defaults(name).effort) == (snapshot, effort)
 
     def test_with_a_date_is_its_own_snapshot(self) -> None:
-        dated = model("gpt-5-mini-2026-01-01")
+        dated = model_defaults("gpt-5-mini-2026-01-01")
         assert (dated.snapshot, dated.effort, dated.reasons) == ("gpt-5-mini-2026-01-01", "medium", True)
 
     @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ class TestAModel:
         ],
     )
     def test_that_is_unknown_borrows_from_the_nearest(self, name: str, like: str) -> None:
-        borrowed, known = model(name), MODELS[like]
+        borrowed, known = model_defaults(name), MODELS[like]
         assert (borrowed.name, borrowed.snapshot) == (name, name)
         assert (borrowed.effort, borrowed.top_p, borrowed.retention, borrowed.turns) == (
             known.effort,
@@ -79,5 +79,5 @@ class TestAModel:
         )
 
     def test_reasons_or_not(self) -> None:
-        assert not model("gpt-4.1").reasons
-        assert all(model(name).reasons for name in ("o1", "gpt-5", "gpt-5.2-chat-latest", "gpt-6-astra"))
+        assert not model_defaults("gpt-4.1").reasons
+        assert all(model_defaults(name).reasons for name in ("o1", "gpt-5", "gpt-5.2-chat-latest", "gpt-6-astra"))

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from websockets.sync.client import connect
 
-from harness.api.upstream import upstream
+from harness.api.upstream import parse_upstream
 from harness.cassettes.format.interaction import Take
 from harness.ending import incomplete
 from harness.items import (
@@ -66,7 +66,7 @@ def watched(tmp_path: Path) -> Iterator[Callable[..., Watched]]:
         def start(app: Any, root: str = "/v1") -> Watched:
             url = stack.enter_context(serving(app)) + root
             notices: list[str] = []
-            watch = Watch("tape.yaml", upstream(url), tmp_path, notices.append)
+            watch = Watch("tape.yaml", parse_upstream(url), tmp_path, notices.append)
             return Watched(stack.enter_context(recorded(url, watch)), watch, notices)
 
         yield start
@@ -296,7 +296,7 @@ class TestAConnection:
 
 
 def test_an_exchange_that_never_ends_does_not_keep_the_others_from_being_judged(tmp_path):
-    watch = Watch("tape.yaml", upstream("http://127.0.0.1:1/v1"), tmp_path, print)
+    watch = Watch("tape.yaml", parse_upstream("http://127.0.0.1:1/v1"), tmp_path, print)
     answer = ((0.1, b'{"error": {"message": "Bad input."}}'),)
     asked = Take("POST", "http://127.0.0.1:1/v1/responses", {}, b'{"model": "gpt-4.1", "input": 3}', 400, {}, answer)
     watch.after(2, asked)

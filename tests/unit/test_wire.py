@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.api import decoding
-from harness.api.decoding import answered, asked, frames, listed
+from harness.api.decoding import decode_answer, decode_event_list, decode_request, parse_sse
 
 EVENTS = {"content-type": "text/event-stream; charset=utf-8"}
 
@@ -25,7 +25,7 @@ EVENTS = {"content-type": "text/event-stream; charset=utf-8"}
     ],
 )
 def test_frames_follow_the_rules_of_server_sent_events(text: str, events: list[tuple[str, str]]) -> None:
-    assert frames(text) == events
+    assert parse_sse(text) == events
 
 
 @pytest.mark.parametrize(
@@ -44,12 +44,12 @@ def test_frames_follow_the_rules_of_server_sent_events(text: str, events: list[t
     ],
 )
 def test_a_stream_is_the_data_of_its_events(said: Any, events: list[Any], flags: set[str]) -> None:
-    assert answered(said, EVENTS) == (None, events, flags)
+    assert decode_answer(said, EVENTS) == (None, events, flags)
 
 
 def test_a_stream_needs_no_header() -> None:
-    assert answered(b'\xef\xbb\xbfdata: {"type": "a"}\n\n', {}).events == [{"type": "a"}]
-    assert listed([]).events == []
+    assert decode_answer(b'\xef\xbb\xbfdata: {"type": "a"}\n\n', {}).events == [{"type": "a"}]
+    assert decode_event_list([]).events == []
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_stream_needs_no_header() -> None:
     [(None, None), ("", None), (b" ", None), ("[1]", [1]), ({"a": 1}, {"a": 1}), ([{"a": 1}], [{"a": 1}])],
 )
 def test_an_answer_is_json(said: Any, body: Any) -> None:
-    assert answered(said, {}) == (body, None, set())
+    assert decode_answer(said, {}) == (body, None, set())
 
 
 @pytest.mark.parametrize(
@@ -71,11 +71,11 @@ def test_an_answer_is_json(said: Any, body: Any) -> None:
     ],
 )
 def test_what_cannot_be_read_is_flagged(said: Any, headers: dict[str, str]) -> None:
-    assert answered(said, headers) == (None, None, {"unread-answer"})
+    assert decode_answer(said, headers) == (None, None, {"unread-answer"})
 
 
 def test_a_json_error_in_place_of_a_stream_is_json() -> None:
-    assert answered('{"error": {}}', EVENTS).body == {"error": {}}
+    assert decode_answer('{"error": {}}', EVENTS).body == {"error": {}}
 
 
 @pytest.mark.parametrize(
@@ -95,16 +95,16 @@ def test_a_json_error_in_place_of_a_stream_is_json() -> None:
     ],
 )
 def test_a_request_is_json_or_else_its_bytes(said: Any, request_: Any, raw: bytes | None) -> None:
-    assert asked(said, {}) == (request_, raw)
+    assert decode_request(said, {}) == (request_, raw)
 
 
 def test_a_body_that_grows_without_end_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decoding, "LARGEST", 1000)
-    assert answered(gzip.compress(b" " * 100_000), {}).flags == {"unread-answer"}
+    monkeypatch.setattr(decoding, "MAX_DECODED_SIZE", 1000)
+    assert decode_answer(gzip.compress(b" " * 100_000), {}).flags == {"unread-answer"}
 
 
 def test_chunks_that_break_off_stay_as_they_are() -> None:
-    assert decoding.unpacked(b"5\r\nabc", {"transfer-encoding": "chunked"}) == b"5\r\nabc"
+    assert decoding.undo_encodings(b"5\r\nabc", {"transfer-encoding": "chunked"}) == b"5\r\nabc"
 
 
 class Codec:
@@ -123,4 +123,4 @@ class Codec:
 def test_other_encodings_are_undone_where_their_library_is(raw: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoding, "find_spec", lambda name: name)
     monkeypatch.setattr(decoding, "import_module", lambda name: Codec)
-    assert answered(raw, {"content-encoding": "br"}).body == {"a": 1}
+    assert decode_answer(raw, {"content-encoding": "br"}).body == {"a": 1}

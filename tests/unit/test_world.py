@@ -45,7 +45,11 @@ class TestWhatIsStored:
             "input": [{"type": "item_reference", "id": "msg_user"}, {"id": "msg_x"}],
         }
         transcript = world.transcript(body)
-        assert (transcript.items, transcript.start, transcript.missing) == ([USER, SAID, USER], 2, ("msg_x",))
+        assert (transcript.items, transcript.start, transcript.missing_references) == (
+            [USER, SAID, USER],
+            2,
+            ("msg_x",),
+        )
         assert transcript.added == [USER]
 
     def test_can_be_referred_to_by_the_ids_of_its_items(self) -> None:

@@ -29,7 +29,7 @@ from harness.analysis.history import (
 from harness.analysis.loss import Facts, loss
 from harness.analysis.losses.examples import ASK, DEPLOY, SAY, TEXT, THEN, THINK, assistant, call, output, user
 from harness.analysis.losses.text import doubled
-from harness.api.transcript import CALLS, OUTPUTS
+from harness.api.transcript import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string, objects_in
@@ -131,7 +131,7 @@ def _is_again(item: Json, seen: Counter[Key], pairs: Counter[tuple[Key, Key]], p
 
 _PRINTED = re.compile(r"[A-Z]\w*\(.*?\b(?:call_id|id)='(?P<id>[^']+)'.*\)", re.S)
 """An object of a program, as it is printed."""
-_TYPED = ("reasoning", *CALLS, *OUTPUTS)
+_TYPED = ("reasoning", *CLIENT_CALL_NAMES, *CALL_OF_OUTPUT)
 
 
 @loss(
@@ -246,7 +246,7 @@ def _named_in(words: str, past: Past) -> tuple[int, Json] | None:
     if said := _parts_in(words, past):
         return said.number, said.item
     item = _read(words)
-    if kind(item) in OUTPUTS:
+    if kind(item) in CALL_OF_OUTPUT:
         return next(iter(past.outputs.get(output_of(item), ())), None)
     said = past.origin(item) if kind(item) in _TYPED else None
     return (said.number, said.item) if said else None

@@ -11,39 +11,39 @@ from typing import Any
 from harness.core.exchange import Json
 from harness.core.ids import Ids
 
-LASTS = 600
+RUN_LIFETIME = 600
 """Seconds after which a run that nobody answers expires."""
-RANKING: Json = {"ranker": "default_2024_08_21", "score_threshold": 0.0}
+DEFAULT_RANKING: Json = {"ranker": "default_2024_08_21", "score_threshold": 0.0}
 """How a search ranks what it finds, unless a tool says otherwise."""
-WEEK: Json = {"expires_after": {"anchor": "last_active_at", "days": 7}}
+THREAD_STORE_EXPIRY: Json = {"expires_after": {"anchor": "last_active_at", "days": 7}}
 """How long a vector store lasts that is made with a thread, as OpenAI's guide to file search has it."""
 
-Shelve = Callable[[Sequence[str], Json], str]
+StoreMaker = Callable[[Sequence[str], Json], str]
 """Makes a vector store of files by their ids, with members of `POST /vector_stores`; returns its id."""
 
 
-def echoed(body: Json, known: Json) -> Json:
+def update_from_body(body: Json, known: Json) -> Json:
     """`known` with the members of it that a body sets; a null sets what may be null, and nothing else."""
-    said = {name: _echo(name, value) for name, value in body.items() if name in known}
+    said = {name: _echo_value(name, value) for name, value in body.items() if name in known}
     return known | {name: value for name, value in said.items() if value is not None or known[name] is None}
 
 
-def _echo(name: str, value: Any) -> Any:
-    return [declared(tool) for tool in value] if name == "tools" and value is not None else value
+def _echo_value(name: str, value: Any) -> Any:
+    return [with_tool_defaults(tool) for tool in value] if name == "tools" and value is not None else value
 
 
-def declared(tool: Json) -> Json:
+def with_tool_defaults(tool: Json) -> Json:
     """A tool as the API shows it: what the client left out of it has its default."""
     if tool["type"] == "function":
         return {**tool, "function": {**tool["function"], "strict": tool["function"].get("strict") or False}}
     if tool["type"] == "file_search":
         own = tool.get("file_search") or {}
-        ranking = {**RANKING, "hybrid_search": None, **(own.get("ranking_options") or {})}
+        ranking = {**DEFAULT_RANKING, "hybrid_search": None, **(own.get("ranking_options") or {})}
         return {**tool, "file_search": {**own, "ranking_options": ranking}}
     return tool
 
 
-def assistant(body: Json, ids: Ids, now: int, shelve: Shelve) -> Json:
+def new_assistant(body: Json, ids: Ids, now: int, shelve: StoreMaker) -> Json:
     """A new assistant; `now` is unix seconds."""
     blank: Json = {
         "id": ids.alphanumeric("asst_"),
@@ -61,42 +61,46 @@ def assistant(body: Json, ids: Ids, now: int, shelve: Shelve) -> Json:
         "metadata": {},
         "response_format": "auto",
     }
-    made = echoed(body, blank)
+    made = update_from_body(body, blank)
     code: Json = {"code_interpreter": {"file_ids": []}} if {"type": "code_interpreter"} in made["tools"] else {}
-    return {**made, "tool_resources": code | resources(body, shelve)}
+    return {**made, "tool_resources": code | make_tool_resources(body, shelve)}
 
 
-def resources(body: Json, shelve: Shelve, **lasts: Json) -> Json:
+def make_tool_resources(body: Json, shelve: StoreMaker, **lasts: Json) -> Json:
     """The `tool_resources` of a new object: the vector stores it asks for are made, and named by their ids.
 
     `lasts` is how long they last, unless for ever.
     """
     asked: Json = body.get("tool_resources") or {}
-    if not (new := new_stores(body)):
+    if not (new := requested_stores(body)):
         return asked
-    made = [shelve(store.get("file_ids", ()), {**_without("file_ids", store), **lasts}) for store in new]
-    known = _without("vector_stores", asked["file_search"])
+    made = [shelve(store.get("file_ids", ()), {**_omit_member("file_ids", store), **lasts}) for store in new]
+    known = _omit_member("vector_stores", asked["file_search"])
     return {**asked, "file_search": {**known, "vector_store_ids": [*known.get("vector_store_ids", ()), *made]}}
 
 
-def _without(name: str, thing: Json) -> Json:
+def _omit_member(name: str, thing: Json) -> Json:
     return {other: value for other, value in thing.items() if other != name}
 
 
-def new_stores(body: Json) -> Sequence[Json]:
+def requested_stores(body: Json) -> Sequence[Json]:
     """The vector stores that an assistant or a thread asks for to be made with it."""
     search = (body.get("tool_resources") or {}).get("file_search") or {}
     stores: Sequence[Json] = search.get("vector_stores") or ()
     return stores
 
 
-def thread(body: Json, ids: Ids, now: int, shelve: Shelve) -> Json:
+def new_thread(body: Json, ids: Ids, now: int, shelve: StoreMaker) -> Json:
     """A new thread, without its messages."""
     head = {"id": ids.alphanumeric("thread_"), "object": "thread", "created_at": now}
-    return {**head, "metadata": body.get("metadata") or {}, "tool_resources": resources(body, shelve, **WEEK)}
+    return {
+        **head,
+        "metadata": body.get("metadata") or {},
+        "tool_resources": make_tool_resources(body, shelve, **THREAD_STORE_EXPIRY),
+    }
 
 
-def message(body: Json, thread_id: str, ids: Ids, now: int) -> Json:
+def new_message(body: Json, thread_id: str, ids: Ids, now: int) -> Json:
     """A message that the client adds."""
     said = body["content"]
     parts = [{"type": "text", "text": said}] if isinstance(said, str) else said
@@ -108,19 +112,19 @@ def message(body: Json, thread_id: str, ids: Ids, now: int) -> Json:
         "thread_id": thread_id,
         "run_id": None,
         "role": body["role"],
-        "content": [_part(part) for part in parts],
+        "content": [_content_part(part) for part in parts],
         "attachments": body.get("attachments") or [],
         "metadata": body.get("metadata") or {},
     }
 
 
-def _part(part: Json) -> Json:
+def _content_part(part: Json) -> Json:
     if part["type"] == "text":
         return {"type": "text", "text": {"value": part["text"], "annotations": []}}
     return {"type": part["type"], part["type"]: {"detail": "auto", **part[part["type"]]}}
 
 
-def run(body: Json, assistant: Json, thread_id: str, ids: Ids, now: int) -> Json:
+def new_run(body: Json, assistant: Json, thread_id: str, ids: Ids, now: int) -> Json:
     """A new run, queued."""
     blank: Json = {
         "id": ids.alphanumeric("run_"),
@@ -130,7 +134,7 @@ def run(body: Json, assistant: Json, thread_id: str, ids: Ids, now: int) -> Json
         "thread_id": thread_id,
         "status": "queued",
         "started_at": None,
-        "expires_at": now + LASTS,
+        "expires_at": now + RUN_LIFETIME,
         **dict.fromkeys(("cancelled_at", "failed_at", "completed_at", "required_action", "last_error")),
         **{name: assistant[name] for name in ("model", "instructions", "tools")},
         "tool_resources": assistant["tool_resources"],
@@ -143,14 +147,14 @@ def run(body: Json, assistant: Json, thread_id: str, ids: Ids, now: int) -> Json
         "tool_choice": "auto",
         "parallel_tool_calls": True,
     }
-    made = echoed({name: value for name, value in body.items() if value is not None}, blank)
+    made = update_from_body({name: value for name, value in body.items() if value is not None}, blank)
     if more := body.get("additional_instructions"):
         made["instructions"] = f"{made['instructions']}\n{more}" if made["instructions"] else more
     made["truncation_strategy"] = {**blank["truncation_strategy"], **made["truncation_strategy"]}
     return made
 
 
-def as_request(run: Json, assistant: Json, messages: Iterable[Json], steps: Iterable[Json]) -> Json:
+def as_responses_body(run: Json, assistant: Json, messages: Iterable[Json], steps: Iterable[Json]) -> Json:
     """What the model of a run reads, as the body of a request to `POST /responses`.
 
     `steps` are those of this run so far: the calls it made, with their outputs. Routes find the assistant's name as
@@ -160,25 +164,25 @@ def as_request(run: Json, assistant: Json, messages: Iterable[Json], steps: Iter
         "model": run["model"],
         "instructions": run["instructions"],
         "tools": [{"type": "function", **tool["function"]} if "function" in tool else tool for tool in run["tools"]],
-        "tool_choice": _choice(run["tool_choice"]),
-        "text": {"format": _format(run["response_format"])},
+        "tool_choice": _convert_tool_choice(run["tool_choice"]),
+        "text": {"format": _convert_format(run["response_format"])},
         "metadata": run["metadata"],
         "agent": {"name": assistant["name"] or ""},
-        "input": [*map(_read, messages), *(item for step in steps for item in _calls(step))],
+        "input": [*map(_as_input_message, messages), *(item for step in steps for item in _call_items(step))],
     }
 
 
-def _choice(choice: Any) -> Any:
+def _convert_tool_choice(choice: Any) -> Any:
     return {"type": "function", **choice["function"]} if isinstance(choice, dict) and "function" in choice else choice
 
 
-def _format(asked: Any) -> Json:
+def _convert_format(asked: Any) -> Json:
     if not isinstance(asked, dict):
         return {"type": "text"}
     return {"type": "json_schema", **asked["json_schema"]} if asked["type"] == "json_schema" else asked
 
 
-_AS_PARTS: dict[str, Callable[[Json], Json]] = {
+_PART_CONVERTERS: dict[str, Callable[[Json], Json]] = {
     "text": lambda part: {"type": "input_text", "text": part["text"]["value"]},
     "refusal": lambda part: {"type": "refusal", "refusal": part["refusal"]},
     "image_url": lambda part: {"type": "input_image", "image_url": part["image_url"]["url"]},
@@ -186,19 +190,19 @@ _AS_PARTS: dict[str, Callable[[Json], Json]] = {
 }
 
 
-def _read(message: Json) -> Json:
-    parts = [_AS_PARTS[part["type"]](part) for part in message["content"]]
+def _as_input_message(message: Json) -> Json:
+    parts = [_PART_CONVERTERS[part["type"]](part) for part in message["content"]]
     if message["role"] == "assistant":
         parts = [{**part, "type": "output_text"} if part["type"] == "input_text" else part for part in parts]
     return {"type": "message", "role": message["role"], "content": parts}
 
 
-def _calls(step: Json) -> Iterator[Json]:
+def _call_items(step: Json) -> Iterator[Json]:
     for call in step["step_details"].get("tool_calls") or ():
         if call["type"] == "function":
-            yield {"type": "function_call", "call_id": call["id"], **_called(call["function"])}
+            yield {"type": "function_call", "call_id": call["id"], **_name_and_arguments(call["function"])}
             yield {"type": "function_call_output", "call_id": call["id"], "output": call["function"]["output"] or ""}
 
 
-def _called(function: Json) -> Json:
+def _name_and_arguments(function: Json) -> Json:
     return {name: function[name] for name in ("name", "arguments")}

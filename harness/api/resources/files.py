@@ -15,15 +15,15 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.ids import Ids
 
-STORES = "vs_"
+STORE_ID_PREFIX = "vs_"
 """How the id of a vector store begins."""
 DAY = 86_400
-MONTH = 30 * DAY
+BATCH_FILE_LIFETIME = 30 * DAY
 """Seconds after which a file for a batch expires, unless it is told otherwise."""
-MEMBERS = ("name", "description", "metadata", "expires_after", "chunking_strategy")
+STORE_MEMBERS = ("name", "description", "metadata", "expires_after", "chunking_strategy")
 """What a vector store may be made with, besides its files."""
-STATES = ("in_progress", "completed", "failed", "cancelled")
-STATIC: Json = {"max_chunk_size_tokens": 800, "chunk_overlap_tokens": 400}
+FILE_STATES = ("in_progress", "completed", "failed", "cancelled")
+DEFAULT_CHUNKING: Json = {"max_chunk_size_tokens": 800, "chunk_overlap_tokens": 400}
 """How a file is cut unless it is told otherwise; the documented default."""
 
 
@@ -34,9 +34,9 @@ class File(NamedTuple):
     data: bytes
 
 
-def uploaded(id: str, name: str, data: bytes, purpose: str, now: int, expires_after: int | None = None) -> File:
+def new_file(id: str, name: str, data: bytes, purpose: str, now: int, expires_after: int | None = None) -> File:
     """A file uploaded `now`, which expires that many seconds later; without a number never, unless it is for a batch."""
-    lasts = expires_after or (MONTH if purpose == "batch" else None)
+    lasts = expires_after or (BATCH_FILE_LIFETIME if purpose == "batch" else None)
     made = {
         "object": "file",
         "id": id,
@@ -52,7 +52,7 @@ def uploaded(id: str, name: str, data: bytes, purpose: str, now: int, expires_af
 
 
 @dataclass(slots=True)
-class Batch:
+class FileBatch:
     """Files that came into a vector store together: the batch's object without its counts, and the ids of the files."""
 
     object: Json
@@ -65,7 +65,7 @@ class VectorStore:
 
     object: Json
     files: dict[str, Json] = field(default_factory=dict)
-    batches: dict[str, Batch] = field(default_factory=dict)
+    batches: dict[str, FileBatch] = field(default_factory=dict)
 
     def attach(self, file: File, now: int, body: Json) -> Json:
         """Take in a file, with the `attributes` and the `chunking_strategy` of a body; it is still in progress then."""
@@ -77,26 +77,26 @@ class VectorStore:
             "vector_store_id": self.object["id"],
             "status": "in_progress",
             "last_error": None,
-            "chunking_strategy": _strategy(body.get("chunking_strategy") or {}),
+            "chunking_strategy": _chunking_strategy(body.get("chunking_strategy") or {}),
             "attributes": body.get("attributes") or {},
         }
         self.files[made["id"]] = made
         return made
 
-    def end(self, status: str, ids: Iterable[str] | None = None) -> None:
+    def finish_files(self, status: str, ids: Iterable[str] | None = None) -> None:
         """Let the files that are in progress end so, without `ids` all of them."""
         for id in list(self.files if ids is None else ids):
             if id in self.files and self.files[id]["status"] == "in_progress":
                 self.files[id] = {**self.files[id], "status": status}
 
-    def used(self, now: int) -> None:
+    def mark_used(self, now: int) -> None:
         """Count from now on when the store was last active, and so when it expires."""
         after = self.object["expires_after"]
         expires = now + int(after["days"]) * DAY if after else None
         self.object = {**self.object, "expires_at": expires, "last_active_at": now}
 
 
-def made_store(id: str, now: int, body: Json) -> VectorStore:
+def new_store(id: str, now: int, body: Json) -> VectorStore:
     """An empty vector store, as a body asks for it."""
     store = VectorStore(
         {
@@ -106,7 +106,7 @@ def made_store(id: str, now: int, body: Json) -> VectorStore:
             "name": body.get("name"),
             "description": body.get("description"),
             "usage_bytes": 0,
-            "file_counts": counts(()),
+            "file_counts": count_by_status(()),
             "status": "completed",
             "expires_after": body.get("expires_after"),
             "expires_at": None,
@@ -114,14 +114,14 @@ def made_store(id: str, now: int, body: Json) -> VectorStore:
             "metadata": body.get("metadata") or {},
         }
     )
-    store.used(now)
+    store.mark_used(now)
     return store
 
 
-def told_store(store: VectorStore, now: int) -> Json:
+def render_store(store: VectorStore, now: int) -> Json:
     """A vector store as the API shows it at a time: counted, in progress while a file is, expired when its time is up."""
     files = store.files.values()
-    counted = counts(files)
+    counted = count_by_status(files)
     status = "in_progress" if counted["in_progress"] else "completed"
     expires = store.object["expires_at"]
     return {
@@ -132,25 +132,25 @@ def told_store(store: VectorStore, now: int) -> Json:
     }
 
 
-def told_batch(store: VectorStore, batch: Batch) -> Json:
+def render_batch(store: VectorStore, batch: FileBatch) -> Json:
     """A batch as the API shows it: in progress while one of its files is, cancelled if all of them were."""
-    counted = counts(store.files[id] for id in batch.files if id in store.files)
+    counted = count_by_status(store.files[id] for id in batch.files if id in store.files)
     done = "cancelled" if counted["cancelled"] and counted["cancelled"] == counted["total"] else "completed"
     return {**batch.object, "status": "in_progress" if counted["in_progress"] else done, "file_counts": counted}
 
 
-def counts(files: Iterable[Mapping[str, str]]) -> Json:
+def count_by_status(files: Iterable[Mapping[str, str]]) -> Json:
     """How many files there are in each state, and in all."""
     counted = Counter(file["status"] for file in files)
-    return {**{state: counted[state] for state in STATES}, "total": counted.total()}
+    return {**{state: counted[state] for state in FILE_STATES}, "total": counted.total()}
 
 
-def _strategy(asked: Json) -> Json:
-    sizes = asked.get("static") or STATIC
+def _chunking_strategy(asked: Json) -> Json:
+    sizes = asked.get("static") or DEFAULT_CHUNKING
     return {"type": "static", "static": {name: int(tokens) for name, tokens in sizes.items()}}  # 800.0 is one, too
 
 
-class Owner(Protocol):
+class UploadsOwner(Protocol):
     """The World that has uploads: its ids, its clock, its account."""
 
     ids: Ids
@@ -167,32 +167,32 @@ class Owner(Protocol):
 class Uploads:
     """The files and the vector stores of one World, by id. Those that its account names are empty until they are made."""
 
-    def __init__(self, owner: Owner) -> None:
+    def __init__(self, owner: UploadsOwner) -> None:
         self.files: dict[str, File] = {}
         self.stores: dict[str, VectorStore] = {}
         self._touched = False
         self._owner = owner
 
     @property
-    def used(self) -> bool:
+    def has_known_files(self) -> bool:
         """Whether the key has ever stored something, or its account names what is there: else ids of others are let be."""
         return self._touched or bool(self._owner.account.files)
 
-    def add(self, name: str, data: bytes | str, purpose: str, expires_after: int | None) -> str:
+    def add_file(self, name: str, data: bytes | str, purpose: str, expires_after: int | None) -> str:
         """Keep a file, a text in UTF-8, which expires after so many seconds; returns its id."""
         self._touched = True
         id = self._owner.ids.alphanumeric("file-", 22)
         raw = data.encode() if isinstance(data, str) else data
-        self.files[id] = uploaded(id, name, raw, purpose, self._owner.tick(), expires_after)
+        self.files[id] = new_file(id, name, raw, purpose, self._owner.tick(), expires_after)
         return id
 
     def add_store(self, files: Iterable[str], members: Json) -> str:
         """Make a vector store of files, by their ids; returns its id. ConfigError for what there is not."""
-        if unknown := set(members) - set(MEMBERS):
-            raise ConfigError(f"vector_store({', '.join(sorted(unknown))}=…): it has {', '.join(MEMBERS)}.")
+        if unknown := set(members) - set(STORE_MEMBERS):
+            raise ConfigError(f"vector_store({', '.join(sorted(unknown))}=…): it has {', '.join(STORE_MEMBERS)}.")
         self._touched = True
-        now, id = self._owner.tick(), self._owner.ids.hex(STORES, 32)
-        store = made_store(id, now, members)
+        now, id = self._owner.tick(), self._owner.ids.hex(STORE_ID_PREFIX, 32)
+        store = new_store(id, now, members)
         for file in files:
             if (found := self.file(file)) is None:
                 raise ConfigError(f"vector_store({file!r}): this key has no file of this id; make one: mock.file(…).")
@@ -203,7 +203,7 @@ class Uploads:
     def file(self, id: str) -> File | None:
         """A file; None when there is none by this id, or it has expired."""
         if id not in self.files and id in self._owner.account.files:
-            self.suppose(id)
+            self.presume(id)
         file = self.files.get(id)
         expires = file and file.object["expires_at"]
         return None if expires and expires <= self._owner.now else file
@@ -211,26 +211,26 @@ class Uploads:
     def store(self, id: str) -> VectorStore | None:
         """A vector store; None when there is none by this id."""
         if id not in self.stores and id in self._owner.account.files:
-            self.suppose(id)
+            self.presume(id)
         return self.stores.get(id)
 
-    def holds(self, id: str, store: str = "") -> bool:
+    def has_id(self, id: str, store: str = "") -> bool:
         """Whether a file or a vector store of this id is kept, or with `store` a file in that one."""
         if store:
             return store in self.stores and id in self.stores[store].files
         return id in self.files or id in self.stores
 
-    def suppose(self, id: str, store: str = "", purpose: str = "") -> None:
+    def presume(self, id: str, store: str = "", purpose: str = "") -> None:
         """Have an empty file by this id, in a `store` where one is named, or a vector store if it begins like one's."""
-        holder = store or (id if id.startswith(STORES) else "")
+        holder = store or (id if id.startswith(STORE_ID_PREFIX) else "")
         if holder:
-            self.stores.setdefault(holder, made_store(holder, self._owner.now, {}))
+            self.stores.setdefault(holder, new_store(holder, self._owner.now, {}))
         if holder != id and (id not in self.files or purpose):
-            self.files[id] = uploaded(id, id, b"", purpose, self._owner.now)
+            self.files[id] = new_file(id, id, b"", purpose, self._owner.now)
         if store:
             self.stores[store].attach(self.files[id], self._owner.now, {})
 
-    def forget(self, id: str) -> None:
+    def delete(self, id: str) -> None:
         """Forget a file, with its places in vector stores, or a vector store."""
         self._touched = True
         if id in self._owner.account.files:

@@ -15,7 +15,7 @@ from harness.core.exchange import Json
 ENABLED = {"state": "enabled", "configuration_state": "enabled"}
 
 
-class Project(Protocol):
+class FoundryProject(Protocol):
     """What holds agents: those made by requests, and those of the account."""
 
     @property
@@ -27,7 +27,7 @@ class Project(Protocol):
         """The versions of agents made by requests, by name; none of one that was deleted."""
 
 
-def version(name: str, number: int, body: Json, now: int) -> Json:
+def new_version(name: str, number: int, body: Json, now: int) -> Json:
     """A version of an agent; `body` has its `definition` and perhaps a `description` and `metadata`."""
     return {
         "metadata": body.get("metadata") or {},
@@ -42,39 +42,39 @@ def version(name: str, number: int, body: Json, now: int) -> Json:
     }
 
 
-def agent(name: str, versions: Sequence[Json]) -> Json:
+def render_agent(name: str, versions: Sequence[Json]) -> Json:
     """An agent as it is shown, by its newest version."""
     return {"object": "agent", "id": name, "name": name, **ENABLED, "versions": {"latest": versions[-1]}}
 
 
-def versions(project: Project, name: str) -> Sequence[Json]:
+def versions_of(project: FoundryProject, name: str) -> Sequence[Json]:
     """The versions of an agent, oldest first; none of one that is not there."""
     if name in project.agents:
         return project.agents[name]
     scripted = (project.account.agents or {}).get(name)
-    return [version(name, 1, {"definition": {"kind": "prompt", **scripted}}, 0)] if scripted is not None else ()
+    return [new_version(name, 1, {"definition": {"kind": "prompt", **scripted}}, 0)] if scripted is not None else ()
 
 
-def names(project: Project) -> list[str]:
+def agent_names(project: FoundryProject) -> list[str]:
     """The agents of a project by name, oldest first."""
     return [
-        name for name in dict.fromkeys([*(project.account.agents or ()), *project.agents]) if versions(project, name)
+        name for name in dict.fromkeys([*(project.account.agents or ()), *project.agents]) if versions_of(project, name)
     ]
 
 
-def definition(project: Project, reference: Any) -> Json:
+def resolve_definition(project: FoundryProject, reference: Any) -> Json:
     """What the agent that a reference names brings to a request; nothing when it is of unknown make.
 
     An agent of the account is the same in all its versions.
     """
     if not isinstance(reference, dict) or not isinstance(reference.get("name"), str):
         return {}
-    known, asked = versions(project, reference["name"]), reference.get("version")
+    known, asked = versions_of(project, reference["name"]), reference.get("version")
     if reference["name"] in project.agents:
         known = [each for each in known if asked in (None, each["version"])]
     own = known[-1]["definition"] if known else {}
-    return {member: own[member] for member in _BRINGS if member in own}
+    return {member: own[member] for member in _REQUEST_MEMBERS if member in own}
 
 
-_BRINGS = ("model", "instructions", "tools", "tool_choice", "temperature", "top_p", "text", "reasoning")
+_REQUEST_MEMBERS = ("model", "instructions", "tools", "tool_choice", "temperature", "top_p", "text", "reasoning")
 """Members of a definition that are members of a request."""

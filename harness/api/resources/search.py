@@ -11,13 +11,13 @@ from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 from harness.api.resources.files import File
-from harness.api.tokens import CHARACTERS_A_TOKEN
+from harness.api.tokens import CHARACTERS_PER_TOKEN
 from harness.core.exchange import Json
 
-RESULTS = 10
+DEFAULT_MAX_RESULTS = 10
 """How many results there are at most, unless asked otherwise."""
 _WORD = re.compile(r"\w+")
-_COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
+_OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "eq": eq,
     "ne": ne,
     "gt": gt,
@@ -27,10 +27,10 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "in": lambda own, wanted: own in wanted,
     "nin": lambda own, wanted: own not in wanted,
 }
-_EXCLUDING = ("ne", "nin")
+_NEGATIVE_OPERATORS = ("ne", "nin")
 
 
-def text(file: File) -> str:
+def file_text(file: File) -> str:
     """The text of a file; empty when it is none."""
     try:
         return file.data.decode()
@@ -38,34 +38,36 @@ def text(file: File) -> str:
         return ""
 
 
-def chunks(text: str, strategy: Json) -> list[str]:
+def split_chunks(text: str, strategy: Json) -> list[str]:
     """A text in pieces of so many tokens at most, each beginning with the end of the one before."""
-    size = strategy["static"]["max_chunk_size_tokens"] * CHARACTERS_A_TOKEN
-    step = max(1, size - strategy["static"]["chunk_overlap_tokens"] * CHARACTERS_A_TOKEN)
+    size = strategy["static"]["max_chunk_size_tokens"] * CHARACTERS_PER_TOKEN
+    step = max(1, size - strategy["static"]["chunk_overlap_tokens"] * CHARACTERS_PER_TOKEN)
     starts = range(0, max(1, len(text) - size + step), step)
     return [piece for start in starts if (piece := text[start : start + size]).strip()]
 
 
-def found(body: Json, files: Sequence[tuple[Json, File]]) -> list[Json]:
+def search_files(body: Json, files: Sequence[tuple[Json, File]]) -> list[Json]:
     """The results of a search, the best first; `files` are those of the store, each with its upload."""
-    wanted = _words(" ".join(queries(body)))
+    wanted = _word_set(" ".join(queries_of(body)))
     least = (body.get("ranking_options") or {}).get("score_threshold", 0)
     filters = body.get("filters")
-    fitting = [pair for pair in files if filters is None or fits(pair[0]["attributes"], filters)]
-    results = [result for attached, file in fitting for result in _scored(wanted, attached, file)]
+    fitting = [pair for pair in files if filters is None or matches_filter(pair[0]["attributes"], filters)]
+    results = [result for attached, file in fitting for result in _score_chunks(wanted, attached, file)]
     results.sort(key=lambda result: -result["score"])
-    return [result for result in results if result["score"] >= least][: int(body.get("max_num_results", RESULTS))]
+    return [result for result in results if result["score"] >= least][
+        : int(body.get("max_num_results", DEFAULT_MAX_RESULTS))
+    ]
 
 
-def queries(body: Json) -> list[str]:
+def queries_of(body: Json) -> list[str]:
     """What a search asks for, as the list that its answer repeats."""
     asked = body["query"]
     return [asked] if isinstance(asked, str) else list(asked)
 
 
-def _scored(wanted: set[str], attached: Json, file: File) -> Iterator[Json]:
-    for chunk in chunks(text(file), attached["chunking_strategy"]):
-        if shared := wanted & _words(chunk):
+def _score_chunks(wanted: set[str], attached: Json, file: File) -> Iterator[Json]:
+    for chunk in split_chunks(file_text(file), attached["chunking_strategy"]):
+        if shared := wanted & _word_set(chunk):
             yield {
                 "file_id": attached["id"],
                 "filename": file.object["filename"],
@@ -75,18 +77,18 @@ def _scored(wanted: set[str], attached: Json, file: File) -> Iterator[Json]:
             }
 
 
-def _words(text: str) -> set[str]:
+def _word_set(text: str) -> set[str]:
     return set(_WORD.findall(text.casefold()))
 
 
-def fits(attributes: Mapping[str, Any], asked: Json) -> bool:
+def matches_filter(attributes: Mapping[str, Any], asked: Json) -> bool:
     """Whether the attributes of a file pass a filter; one that it does not have differs from every value."""
     if "filters" in asked:
         every = all if asked["type"] == "and" else any
-        return every(fits(attributes, one) for one in asked["filters"])
+        return every(matches_filter(attributes, one) for one in asked["filters"])
     if asked["key"] not in attributes:
-        return asked["type"] in _EXCLUDING
+        return asked["type"] in _NEGATIVE_OPERATORS
     try:
-        return _COMPARE[asked["type"]](attributes[asked["key"]], asked["value"])
+        return _OPERATORS[asked["type"]](attributes[asked["key"]], asked["value"])
     except TypeError:  # a text is neither less nor more than a number
         return False

@@ -12,24 +12,24 @@ from typing import Any
 
 from harness.core.exchange import Json
 
-ACTIVE = ("queued", "in_progress", "requires_action", "cancelling")
+ACTIVE_STATUSES = ("queued", "in_progress", "requires_action", "cancelling")
 """The statuses of a run that keep its thread from changing."""
-STARTS = "thread.run.in_progress"
-DONE: Json = {"event": "done", "data": "[DONE]"}
+RUN_START_EVENT = "thread.run.in_progress"
+DONE_EVENT: Json = {"event": "done", "data": "[DONE]"}
 """What follows the last event of every stream."""
 
 
-def told(name: str, data: Json) -> Json:
+def make_event(name: str, data: Json) -> Json:
     """An event: the API names it beside the object, not in it."""
     return {"event": name, "data": data}
 
 
-def grown(whole: Any, delta: Any) -> Any:
+def merge_delta(whole: Any, delta: Any) -> Any:
     """An object or list with a delta added: texts are joined, the elements of lists are found by their `index`."""
     if isinstance(delta, dict):
         known = whole if isinstance(whole, dict) else {}
         return known | {
-            name: part if name == "type" else grown(known.get(name), part)
+            name: part if name == "type" else merge_delta(known.get(name), part)
             for name, part in delta.items()
             if name != "index"
         }
@@ -37,14 +37,14 @@ def grown(whole: Any, delta: Any) -> Any:
         made = list(whole or ())
         for part in delta:
             at = part.get("index", len(made))
-            made[at : at + 1] = [grown(made[at] if at < len(made) else None, part)]
+            made[at : at + 1] = [merge_delta(made[at] if at < len(made) else None, part)]
         return made
     return whole + delta if isinstance(whole, str) and isinstance(delta, str) else delta
 
 
-def with_delta(thing: Json, delta: Json) -> Json:
+def apply_delta(thing: Json, delta: Json) -> Json:
     """A message or a step after a delta of it."""
-    whole: Json = grown(thing, delta["delta"])
+    whole: Json = merge_delta(thing, delta["delta"])
     return whole
 
 
@@ -59,18 +59,18 @@ class Thread:
     messages: dict[str, Json] = field(default_factory=dict)
     runs: dict[str, Json] = field(default_factory=dict)
     steps: dict[str, Json] = field(default_factory=dict)
-    coming: dict[str, list[Json]] = field(default_factory=dict)
+    pending_events: dict[str, list[Json]] = field(default_factory=dict)
 
     @property
-    def active(self) -> Json | None:
+    def active_run(self) -> Json | None:
         """The run that is under way or waits for the client, if there is one."""
-        return next((run for run in reversed(self.runs.values()) if run["status"] in ACTIVE), None)
+        return next((run for run in reversed(self.runs.values()) if run["status"] in ACTIVE_STATUSES), None)
 
     def steps_of(self, run_id: str) -> list[Json]:
         """The steps of a run, oldest first."""
         return [step for step in self.steps.values() if step["run_id"] == run_id]
 
-    def take(self, events: Iterable[Json]) -> None:
+    def apply_events(self, events: Iterable[Json]) -> None:
         """Change as these events say."""
         for event in events:
             data = event["data"]
@@ -79,44 +79,46 @@ class Thread:
                 self.object = data
                 continue
             table = {"thread.run": self.runs, "thread.run.step": self.steps, "thread.message": self.messages}[kind]
-            table[data["id"]] = with_delta(table[data["id"]], data) if delta else data
+            table[data["id"]] = apply_delta(table[data["id"]], data) if delta else data
 
-    def begin(self, run_id: str, events: Sequence[Json], *, at_once: bool) -> Json:
+    def start_run(self, run_id: str, events: Sequence[Json], *, at_once: bool) -> Json:
         """Let a run happen, to its end `at_once` or up to the moment it starts; the run as it is then."""
         names = [event["event"] for event in events]
-        start = len(events) if at_once else names.index(STARTS)
-        self.take(events[:start])
+        start = len(events) if at_once else names.index(RUN_START_EVENT)
+        self.apply_events(events[:start])
         if not at_once:
-            self.coming[run_id] = list(events[start:])
+            self.pending_events[run_id] = list(events[start:])
         return self.runs[run_id]
 
-    def advance(self, run_id: str) -> Json:
+    def advance_run(self, run_id: str) -> Json:
         """Move a run that is under way on by one step: it starts, then it ends or waits for the client."""
-        events = self.coming.pop(run_id)
-        if events[0]["event"] == STARTS and len(events) > 1:
-            self.coming[run_id] = events[1:]
+        events = self.pending_events.pop(run_id)
+        if events[0]["event"] == RUN_START_EVENT and len(events) > 1:
+            self.pending_events[run_id] = events[1:]
             events = events[:1]
-        self.take(events)
+        self.apply_events(events)
         return self.runs[run_id]
 
-    def cancel(self, run_id: str, now: int) -> Json:
+    def cancel_run(self, run_id: str, now: int) -> Json:
         """Begin to end a run; the next time it moves it is cancelled."""
         run = {**self.runs[run_id], "status": "cancelling", "required_action": None}
         self.runs[run_id] = run
         ended = {**run, "status": "cancelled", "cancelled_at": now, "expires_at": None}
         steps = [
-            told("thread.run.step.cancelled", {**step, "status": "cancelled", "cancelled_at": now, "expires_at": None})
+            make_event(
+                "thread.run.step.cancelled", {**step, "status": "cancelled", "cancelled_at": now, "expires_at": None}
+            )
             for step in self.steps_of(run_id)
             if step["status"] == "in_progress"
         ]
-        self.coming[run_id] = [*steps, told("thread.run.cancelled", ended)]
+        self.pending_events[run_id] = [*steps, make_event("thread.run.cancelled", ended)]
         return run
 
-    def expire(self, now: int) -> None:
+    def expire_run(self, now: int) -> None:
         """End a run that nobody has answered in time; `now` is unix seconds."""
-        run = self.active
+        run = self.active_run
         if run and run["expires_at"] is not None and run["expires_at"] <= now:
-            self.coming.pop(run["id"], None)
+            self.pending_events.pop(run["id"], None)
             self.runs[run["id"]] = {**run, "status": "expired", "required_action": None}
             for step in self.steps_of(run["id"]):
                 if step["status"] == "in_progress":

@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from harness.api.decoding import unbased
+from harness.api.decoding import decode_base64
 from harness.cassettes.format.untrusted_text import Malformed, parsed
 from harness.core.exchange import EMPTY_MAPPING, Json
 
@@ -264,7 +264,7 @@ def _body(message: Json, own: str) -> Any:
             return message[name]
     for name in _BASED:
         if isinstance(message.get(name), str):
-            return unbased(message[name])
+            return decode_base64(message[name])
     for name in _HAR:
         if isinstance(message.get(name), dict) and "mimeType" in message[name]:
             return _har(_lower(message[name]))
@@ -281,7 +281,7 @@ def _har(content: Json) -> Any:
         return urlencode([(name, _text(value)) for name, value in _pairs(content["params"])])
     if not isinstance(text, str) or content.get("encoding") != "base64":
         return text
-    return b"".join(map(unbased, _listed(text)))
+    return b"".join(map(decode_base64, _listed(text)))
 
 
 def _listed(text: str) -> list[str]:
@@ -302,5 +302,5 @@ def _unwrapped(found: Any) -> Any:
         return inner["parsedbody"]
     for name in ("base64string", "rawgzip"):
         if isinstance(inner.get(name), str):
-            return unbased(inner[name])
+            return decode_base64(inner[name])
     return inner.get("string")

@@ -14,8 +14,16 @@ from typing import Any, NamedTuple
 import orjson
 
 from harness.api import decoding
-from harness.api.body import asked
-from harness.api.providers import PROVIDERS, evident, hidden, likely, place, provider, split
+from harness.api.body import parse_query
+from harness.api.providers import (
+    PROVIDERS,
+    guess_provider,
+    is_host_hidden,
+    path_below_root,
+    provider_by_headers,
+    provider_of_host,
+    split_url,
+)
 from harness.cassettes.format.other_recorders import Entry
 from harness.core.exchange import Json
 
@@ -71,11 +79,11 @@ class Recorded(NamedTuple):
 
 def recorded(found: Entry, name: str, number: int) -> Recorded:
     """The exchange that a recorder wrote as `found`, the one of this number (from 1) in the file of this name."""
-    host, path, query = split(found.url)
-    request, raw = decoding.asked(found.asked, found.headers)
-    said = decoding.answered(found.said, found.answer_headers)
+    host, path, query = split_url(found.url)
+    request, raw = decoding.decode_request(found.asked, found.headers)
+    said = decoding.decode_answer(found.said, found.answer_headers)
     flags = said.flags | _noted(found)
-    if hidden(host) and path in ("", "/") and _tells_response(found.method, said):
+    if is_host_hidden(host) and path in ("", "/") and _tells_response(found.method, said):
         path, flags = "/v1/responses", flags | {"inferred"}
     who, guessed = _who(found, host, path, request, said)
     if _TEMPLATE.search(path) or _REWRITTEN.search(orjson.dumps([path, request, *said[:2]])):
@@ -92,7 +100,7 @@ def recorded(found: Entry, name: str, number: int) -> Recorded:
         method=found.method,
         host=host,
         path=path,
-        query=asked(query.encode()),
+        query=parse_query(query.encode()),
         headers=found.headers,
         request=request,
         raw=raw,
@@ -115,26 +123,26 @@ def _noted(found: Entry) -> set[str]:
     return noted if found.status else noted | {"no-status"}
 
 
-def _tells_response(method: str, said: decoding.Said) -> bool:
+def _tells_response(method: str, said: decoding.DecodedAnswer) -> bool:
     """Whether an answer is one to `POST /responses`, for recordings that hide the address."""
     return method == "POST" and (_object(said) or {}).get("object") == "response"
 
 
-def _object(said: decoding.Said) -> Json | None:
+def _object(said: decoding.DecodedAnswer) -> Json | None:
     """The object that was answered; the first one of a stream."""
     within = (event["response"] for event in said.events or () if isinstance(event.get("response"), dict))
     return said.body if isinstance(said.body, dict) else next(within, None)
 
 
-def _who(found: Entry, host: str, path: str, request: Any, said: decoding.Said) -> tuple[str, bool]:
+def _who(found: Entry, host: str, path: str, request: Any, said: decoding.DecodedAnswer) -> tuple[str, bool]:
     """The provider, and whether it was guessed."""
     told = found.extra.get("provider")
-    known = told if told in PROVIDERS else provider(host, path)
-    if not known and hidden(host):
-        known = evident(path, found.answer_headers)
+    known = told if told in PROVIDERS else provider_of_host(host, path)
+    if not known and is_host_hidden(host):
+        known = provider_by_headers(path, found.answer_headers)
     if known or host:
         return known, False
-    guess = likely(path, request, _object(said))
+    guess = guess_provider(path, request, _object(said))
     return guess, bool(guess)
 
 
@@ -144,10 +152,10 @@ def _is_unknown(found: Entry, path: str, request: Any, raw: bytes | None) -> boo
         return False
     if raw is not None:
         return not found.headers.get("content-type", "").startswith(_FORMS)
-    return request is None and _WITH_BODY.fullmatch(place(path) or "") is not None
+    return request is None and _WITH_BODY.fullmatch(path_below_root(path) or "") is not None
 
 
-def _date(found: Entry, said: decoding.Said) -> str:
+def _date(found: Entry, said: decoding.DecodedAnswer) -> str:
     """When it was recorded: said by the recorder, by the answer's headers, or by what the request made."""
     for text in (found.date, found.answer_headers.get("date", "")):
         if date := _iso(text):

@@ -23,7 +23,7 @@ from dataclasses import asdict, fields
 from itertools import chain
 from typing import Any, NamedTuple
 
-from harness.api.decoding import unpacked
+from harness.api.decoding import undo_encodings
 from harness.cassettes.format.interaction import FORMAT, Chunk, Header, Take
 from harness.cassettes.format.other_recorders import Entry, entries, entry
 from harness.cassettes.format.untrusted_text import Malformed, NotATape, TapeError, documents
@@ -200,7 +200,7 @@ def _bytes(said: Any, headers: Mapping[str, str], spelling: Any) -> bytes:
     elif isinstance(said, list) and all(isinstance(piece, str | bytes) for piece in said):
         said = b"".join(piece if isinstance(piece, bytes) else piece.encode() for piece in said)
     if isinstance(said, bytes):
-        plain = unpacked(said, headers)
+        plain = undo_encodings(said, headers)
         return said if plain is None else plain
     if isinstance(said, list) and "json" not in headers.get("content-type", ""):
         return "".join(_event(one) for one in said).encode()

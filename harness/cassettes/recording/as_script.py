@@ -37,7 +37,7 @@ def _response(take: Take) -> Json | None:
     """The response that a take made; None for anything else."""
     if take.method != "POST" or take.status != 200 or not urlsplit(take.uri).path.rstrip("/").endswith("/responses"):
         return None
-    said = decoding.answered(take.answer, take.answer_headers)
+    said = decoding.decode_answer(take.answer, take.answer_headers)
     if said.events is None:
         return said.body if isinstance(said.body, dict) else None
     last = next((event for event in reversed(said.events) if event.get("type") in ENDS), None)

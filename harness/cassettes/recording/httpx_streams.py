@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from harness.api.upstream import way_to
+from harness.api.upstream import unreachable_advice
 from harness.cassettes.format.interaction import Chunk, Take
 
 LIBRARIES = ("httpx", "httpx2")
@@ -85,7 +85,7 @@ def _told(library: Any, tape: Tape, sent: Take) -> Iterator[None]:
         yield
     except library.TransportError as problem:
         where, why = urlsplit(sent.uri), str(problem) or type(problem).__name__
-        way = way_to("its address", why)
+        way = unreachable_advice("its address", why)
         what = (
             f"{sent.method} {where.scheme}://{where.netloc}{where.path} was not answered and not recorded: {why}. {way}"
         )

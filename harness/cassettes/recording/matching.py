@@ -15,8 +15,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import orjson
 
-from harness.api.body import parse
-from harness.api.dialects import OPENAI, ROOTS
+from harness.api.body import parse_body
+from harness.api.dialects import API_ROOTS, OPENAI
 from harness.api.providers import root_of
 from harness.cassettes.format.interaction import Take
 from harness.cassettes.scrubbing.mask_interactions import scrubbed
@@ -103,7 +103,7 @@ def root(takes: Sequence[Take]) -> str:
     """Where the API begins in the addresses of recordings: `/v1`, behind a gateway perhaps `/llm/v1`."""
     paths = [urlsplit(take.uri).path for take in takes]
     gateways = (found[0] for found in map(_ROOT.match, paths) if found)
-    return next(chain(filter(None, map(root_of, paths)), gateways), ROOTS[OPENAI])
+    return next(chain(filter(None, map(root_of, paths)), gateways), API_ROOTS[OPENAI])
 
 
 def called(take: Take) -> str:
@@ -125,7 +125,7 @@ def _body(take: Take) -> Any:
     kind = take.headers.get("content-type", "")
     if "multipart/" in kind and (found := _BOUNDARY.search(kind)):
         return take.body.replace(found[1].encode(), b"boundary").decode("latin-1")
-    value, fault = parse(take.body)
+    value, fault = parse_body(take.body)
     return take.body.decode("utf-8", "replace") if fault else value
 
 

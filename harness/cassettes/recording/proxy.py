@@ -16,7 +16,7 @@ from typing import Any
 import httpx2
 import uvicorn
 
-from harness.api.upstream import Upstream, way_to
+from harness.api.upstream import Upstream, unreachable_advice
 from harness.cassettes.format.interaction import Take
 from harness.cassettes.recording.in_flight import Passage, Recording, joined, pairs, told
 from harness.cassettes.recording.websocket_proxy import OPENING, tunnel
@@ -126,7 +126,7 @@ async def _unless_left(passing: Coroutine[Any, Any, None], receive: Receive) -> 
 
 
 def _way(why: str = "") -> str:
-    return way_to("--upstream", why)
+    return unreachable_advice("--upstream", why)
 
 
 def _said(problem: Exception) -> str:

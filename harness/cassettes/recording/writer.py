@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from harness.api.dialects import address
+from harness.api.dialects import parse_api_path
 from harness.cassettes.format.interaction import Header, Take, client_of
 from harness.cassettes.format.serializer import Tape, read, write
 from harness.cassettes.format.untrusted_text import Malformed, TapeError, decoded
@@ -114,7 +114,7 @@ class Recorder:
         return replace(
             header,
             recorded=header.recorded or datetime.now(UTC).date().isoformat(),
-            dialect=header.dialect or address(urlsplit(self.takes[0].uri).path).dialect,
+            dialect=header.dialect or parse_api_path(urlsplit(self.takes[0].uri).path).dialect,
             sdk=header.sdk or sdk,
             sdk_version=header.sdk_version or version,
         )

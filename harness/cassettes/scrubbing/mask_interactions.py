@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import accumulate
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
-from harness.api.decoding import unpacked
+from harness.api.decoding import undo_encodings
 from harness.cassettes.format.interaction import Chunk, Frame, Take
 from harness.cassettes.scrubbing.encodings import is_json, said, strings
 from harness.cassettes.scrubbing.mask_text import Masks, Unreadable, mask
@@ -115,7 +115,7 @@ def _plain(take: Take) -> tuple[Chunk, ...] | None:
 
 def _undone(raw: bytes, headers: Mapping[str, str]) -> bytes | None:
     """A body without its content encodings; None when one cannot be undone, or is not known and the result is no text."""
-    plain = unpacked(raw, headers)
+    plain = undo_encodings(raw, headers)
     codings = [each.strip().lower() for each in headers.get("content-encoding", "identity").split(",")]
     if plain is None or (len(codings) == 1 and codings[0] in CODINGS):
         return plain

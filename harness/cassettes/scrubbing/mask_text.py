@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, unquote
 
-from harness.api.decoding import unpacked
+from harness.api.decoding import undo_encodings
 from harness.cassettes.scrubbing.encodings import Path, based, escapes, is_json, rewrapped, said, strings, unbased
 from harness.cassettes.scrubbing.pseudonyms import pseudonym
 from harness.core.errors import HarnessError
@@ -133,7 +133,7 @@ class Masks:
     def data(self, data: bytes, depth: int = 0, *, inner: bool = True) -> bytes:
         """The same of bytes: text in UTF-8, what is compressed, a form in parts, and of anything else what in it is text."""
         for mark, coding, pack in _PACKED:
-            if data.startswith(mark) and (plain := unpacked(data, coding)) not in (None, data):
+            if data.startswith(mark) and (plain := undo_encodings(data, coding)) not in (None, data):
                 clean = self.data(plain or b"", depth + 1, inner=inner)
                 return data if clean == plain else pack(clean)
         try:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from harness.api.tokens import CHARACTERS_A_TOKEN
+from harness.api.tokens import CHARACTERS_PER_TOKEN
 
 UNBOUNDED = 500
 """Tokens of an answer whose request names no limit, when the model is asked for little."""
@@ -42,7 +42,7 @@ def of_request(method: str, path: str, body: bytes, taken: bool = True) -> Budge
     """The cost of one request; `path` is without its query. What the API refuses (`taken` is False) costs no tokens."""
     if not taken or method != "POST" or not path.endswith(SPEAKING):
         return Budget(1)
-    return Budget(1, -(-len(body) // CHARACTERS_A_TOKEN), _limit(body))
+    return Budget(1, -(-len(body) // CHARACTERS_PER_TOKEN), _limit(body))
 
 
 def _limit(body: bytes) -> int:

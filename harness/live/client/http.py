@@ -12,7 +12,7 @@ from threading import Event, Timer
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from harness.api.decoding import answered
+from harness.api.decoding import decode_answer
 from harness.api.dialects import OPENAI
 from harness.cassettes.format.recorded import Recorded
 from harness.core.errors import ConfigError
@@ -70,7 +70,7 @@ class Read(NamedTuple):
 def reply(host: str, method: str, path: str, headers: Mapping[str, str], read: Read) -> Reply:
     """What was read as the reply to a request for `path` below the base URL."""
     below, _, query = path.partition("?")
-    found = answered(read.body or None, read.headers)
+    found = decode_answer(read.body or None, read.headers)
     recorded = Recorded(
         id="",
         file="",

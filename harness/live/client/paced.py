@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple, TypeVar
 
-from harness.api.dialects import FOUNDRY, OPENAI, ROOTS
-from harness.api.providers import provider
+from harness.api.dialects import API_ROOTS, FOUNDRY, OPENAI
+from harness.api.providers import provider_of_host
 from harness.api.upstream import Upstream
 from harness.core.errors import HarnessError
 from harness.core.exchange import EMPTY_MAPPING, Json
@@ -48,12 +48,12 @@ class Live:
     def named(self) -> str:
         """How a recording names it: by its host, unless that tells the account."""
         scheme, _, host = self.behind.origin.partition("://")
-        known = provider(host.partition(":")[0], self.behind.root)
+        known = provider_of_host(host.partition(":")[0], self.behind.root)
         return self.behind.origin if known in ("", OPENAI) else f"{scheme}://{known}"
 
     def path(self, known: str) -> str:
         """Where a path of the API (`/v1/responses`) is found there."""
-        own = f"{ROOTS[OPENAI]}/"
+        own = f"{API_ROOTS[OPENAI]}/"
         if known.startswith(own):
             return f"{self.behind.root}/{known[len(own) :]}"
         project = _PROJECT.match(self.behind.root)

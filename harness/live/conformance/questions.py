@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import orjson
 
-from harness.api.dialects import OPENAI, ROOTS, address
+from harness.api.dialects import API_ROOTS, OPENAI, parse_api_path
 from harness.contract.rule import CREATE, RULES, Case, Rule
 from harness.contract.rules.http.websocket import CREATED, SOCKET
 from harness.contract.rules.stored.uploads import ANY as ANY_FILE
@@ -79,7 +79,7 @@ def questions(model: str, listed: Collection[str], absent: Collection[str], root
 
 def dialect_of(root: str) -> str:
     """The dialect of a server, by the path of its base URL: what is neither Azure's nor Foundry's is OpenAI's."""
-    return address(f"{root}/responses").dialect
+    return parse_api_path(f"{root}/responses").dialect
 
 
 def _of_rule(rule: Rule) -> str:
@@ -145,7 +145,7 @@ def _refusal(rule: Rule, words: str, case: Case, model: str, root: str, reason: 
     if reason:
         return made
     dialect = dialect_of(root)
-    played = play(case, ROOTS[dialect])
+    played = play(case, API_ROOTS[dialect])
     if played.answer.rule != rule.id:
         return replace(made, reason="it depends on the model" if dialect == OPENAI else FOREIGN)
     # Where nothing else tells of the base URL, the API names the path that was asked.
@@ -158,7 +158,7 @@ def _accept(area: str, name: str, case: Case, dialect: str, reason: str) -> Ques
     made = Question("accept", area, name, case, reason=reason)
     if reason:
         return made
-    played = play(case, ROOTS[dialect])
+    played = play(case, API_ROOTS[dialect])
     if played.answer.status != 200:
         return replace(made, reason="it depends on the model" if dialect == OPENAI else FOREIGN)
     return replace(made, before=_statuses(played))

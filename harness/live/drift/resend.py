@@ -16,8 +16,8 @@ from urllib.parse import urlencode
 
 import orjson
 
-from harness.api.dialects import OPENAI, ROOTS
-from harness.api.providers import place, root_of
+from harness.api.dialects import API_ROOTS, OPENAI
+from harness.api.providers import path_below_root, root_of
 from harness.api.transcript import conversation_id
 from harness.cassettes.format.interaction import Take
 from harness.cassettes.format.recorded import Recorded
@@ -153,7 +153,7 @@ def sent_again(one: Recorded) -> budget.Budget:
 
 def _left_out(one: Recorded, dialect: str) -> str:
     """Why an exchange cannot be asked again; empty when it can."""
-    below = place(one.path) if one.provider else None
+    below = path_below_root(one.path) if one.provider else None
     operation = find(one.method, below)[0] if below else None
     if operation is None or below is None:
         return skipped(one)
@@ -284,7 +284,7 @@ def _holds(asked: Recorded, lost: set[str]) -> bool:
 
 def _target(asked: Recorded) -> str:
     root = root_of(asked.path) or ""
-    path = f"{ROOTS[OPENAI]}{asked.path[len(root) :]}" if asked.provider == OPENAI else asked.path
+    path = f"{API_ROOTS[OPENAI]}{asked.path[len(root) :]}" if asked.provider == OPENAI else asked.path
     return f"{path}?{urlencode(asked.query, doseq=True)}" if asked.query else path
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from harness.api.dialects import OPENAI, address
+from harness.api.dialects import OPENAI, parse_api_path
 from harness.contract.rule import CREATE, Case, Rule
 from harness.contract.rules.http.websocket import CREATED
 from harness.core.exchange import Answer, Json
@@ -95,7 +95,7 @@ def unasked(rule: Rule, case: Case, dialect: str) -> str:
     paths = [(each.on or CREATE).partition(" ")[2] for each in steps]
     if rule.until:
         return "the API no longer says it"
-    foreign = any(path.startswith("!") and address(path[1:]).dialect != dialect for path in paths)
+    foreign = any(path.startswith("!") and parse_api_path(path[1:]).dialect != dialect for path in paths)
     over_socket = any(map(_is_event, steps)) and dialect != OPENAI
     if foreign or over_socket or (rule.dialects and dialect not in rule.dialects):
         return FOREIGN

@@ -12,7 +12,7 @@ from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from harness.api.dialects import address
+from harness.api.dialects import parse_api_path
 from harness.cassettes.format.interaction import Header, Take
 from harness.cassettes.format.serializer import read, write
 from harness.cassettes.format.splice import splice
@@ -99,7 +99,7 @@ def _text(file: Path, held: Run, old: Collection[int], new: Sequence[Take]) -> s
 
 def header(rule: str, takes: Sequence[Take]) -> Header:
     """What the cassette of a rule says of itself: a date and a dialect where one holds for all, the best evidence."""
-    dialects = {address(urlsplit(take.uri).path).dialect for take in takes}
+    dialects = {parse_api_path(urlsplit(take.uri).path).dialect for take in takes}
     dates = {str(take.origin["date"]) for take in takes if take.origin.get("date")}
     levels = sorted({take.origin["level"] for take in takes}, key=LEVELS.index)
     return Header(

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from harness.answers.reader import plain
-from harness.api.dialects import OF_AZURE, OPENAI, agent_of
-from harness.api.models import known
+from harness.api.dialects import AZURE_DIALECTS, OPENAI, agent_of
+from harness.api.models import find_model
 from harness.api.transcript import conversation_id
 from harness.core.exchange import Json, Request
 from harness.verify.judging.unverifiable import began_before
@@ -42,7 +42,7 @@ SINCE: Mapping[str, str] = {name: day for day, names in _SINCE.items() for name 
 
 Before, it may be missing; so it may at any time where Azure answers, who follows region by region.
 """
-SETTLED: Mapping[str, str] = {OPENAI: "2026-04-01", **dict.fromkeys(OF_AZURE, "2026-08-01")}
+SETTLED: Mapping[str, str] = {OPENAI: "2026-04-01", **dict.fromkeys(AZURE_DIALECTS, "2026-08-01")}
 """The day from which a dialect repeats requests as the mock does; of older recordings only the names are compared."""
 ABSENT = "absent"
 ANEW = frozenset({"id", "created_at", "completed_at", "usage", "model", "tool_usage", "moderation"})
@@ -81,7 +81,7 @@ def free(request: Request, world: World, day: str) -> Collection[str] | None:
     names = OF_ACCOUNT
     if body.get("prompt") or agent_of(request):
         names |= OF_TEMPLATE
-    elif known(str(body.get("model"))) is None:
+    elif find_model(str(body.get("model"))) is None:
         names |= OF_MODEL
     conversation = conversation_id(body)
     if began_before(body, world) or (conversation and conversation not in world.conversations):

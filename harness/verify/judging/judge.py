@@ -13,9 +13,9 @@ import orjson
 
 import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.api import multipart
-from harness.api.body import parse, typed
-from harness.api.dialects import OPENAI, ROOTS, address
-from harness.api.providers import place, root_of
+from harness.api.body import coerce_query, parse_body
+from harness.api.dialects import API_ROOTS, OPENAI, parse_api_path
+from harness.api.providers import path_below_root, root_of
 from harness.cassettes.format.recorded import Recorded
 from harness.contract import schema
 from harness.contract.check import Refusal, check, conform
@@ -80,7 +80,7 @@ def _is_version_1(recorded: Recorded) -> bool:
 
 def skipped(recorded: Recorded) -> str:
     """Why an exchange is not judged, in a few words."""
-    below = place(recorded.path)
+    below = path_below_root(recorded.path)
     if not recorded.provider and recorded.host:
         return f"another service: {recorded.host}"
     if below is None:
@@ -125,18 +125,18 @@ def _is_well_formed(refusal: Refusal | None) -> bool:
 
 def request_of(recorded: Recorded) -> tuple[Operation | None, Request]:
     """The operation and the request as the mock would see it; no operation for what is not judged."""
-    below = place(recorded.path) if recorded.provider else None
+    below = path_below_root(recorded.path) if recorded.provider else None
     operation, params, _ = find(recorded.method, below) if below else (None, EMPTY_MAPPING, False)
     if operation is None or below is None:
         return None, Request(recorded.method, recorded.path)
     body, fault = recorded.request, None
     if operation.body and recorded.raw is not None:
-        body, fault = parse(recorded.raw)
+        body, fault = parse_body(recorded.raw)
     elif operation.body and body is None:
         body = {}
     elif operation.form:
-        body = multipart.parse(recorded.raw or b"", recorded.headers.get("content-type", ""))
-    asked = typed(recorded.query, schema.load(operation.query)) if operation.query else recorded.query
+        body = multipart.parse_form(recorded.raw or b"", recorded.headers.get("content-type", ""))
+    asked = coerce_query(recorded.query, schema.load(operation.query)) if operation.query else recorded.query
     told = {"content-type": _MEDIA_TYPE, "openai-beta": _BETA}
     shown = {name: recorded.headers.get(name, "") for name in told}
     headers = KEY | {name: value for name, value in shown.items() if told[name].match(value)}
@@ -150,10 +150,10 @@ def request_of(recorded: Recorded) -> tuple[Operation | None, Request]:
 def _spoken(recorded: Recorded) -> tuple[str, str]:
     """The dialect of an exchange and the root of its path: the path tells the forms of Azure apart, unless it hides them."""
     if recorded.provider == OPENAI:
-        return OPENAI, ROOTS[OPENAI]
-    dialect = address(recorded.path).dialect
+        return OPENAI, API_ROOTS[OPENAI]
+    dialect = parse_api_path(recorded.path).dialect
     if dialect == OPENAI:
-        return recorded.provider, ROOTS[recorded.provider]
+        return recorded.provider, API_ROOTS[recorded.provider]
     return dialect, root_of(recorded.path) or ""
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.api.dialects import OPENAI
-from harness.api.include import evident
-from harness.api.providers import place
+from harness.api.include import infer_include
+from harness.api.providers import path_below_root
 from harness.api.transcript import conversation_id
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.rule import CREATE
@@ -32,7 +32,7 @@ INDICES = ("content_index", "summary_index", "command_index")
 
 def asks_for_response(recorded: Recorded) -> bool:
     """Whether an exchange is one in which the model is to answer: `POST /responses`."""
-    return recorded.method == "POST" and place(recorded.path) == RESPONSES
+    return recorded.method == "POST" and path_below_root(recorded.path) == RESPONSES
 
 
 def whole(answer: Any) -> Json | None:
@@ -103,5 +103,5 @@ def _asked(recorded: Recorded, final: Json) -> Mapping[str, Any]:
     if isinstance(recorded.request, dict) and "no_request" not in recorded.flags:
         return recorded.request if recorded.events is None else {**recorded.request, "stream": True}
     shown = {name: final[name] for name in ("model", "background", "conversation") if final.get(name)}
-    asked = {**shown, "input": "", "include": evident(final["output"])}
+    asked = {**shown, "input": "", "include": infer_include(final["output"])}
     return asked if recorded.events is None else {**asked, "stream": True}

@@ -20,7 +20,7 @@ def suppose(world: World, refusal: Refusal) -> bool:
     if refusal.rule.id not in NOT_THERE:
         return False
     uploads, store = world.uploads, refusal.facts.get("store", "")
-    missing = [id for id in refusal.facts["missing"] if not uploads.holds(id, store)]
+    missing = [id for id in refusal.facts["missing"] if not uploads.has_id(id, store)]
     for id in missing:
-        uploads.suppose(id, store)
+        uploads.presume(id, store)
     return bool(missing)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from harness.api.resources.threads import with_delta
+from harness.api.resources.threads import apply_delta
 from harness.cassettes.format.recorded import Recorded
 from harness.core.exchange import Finding, Json
 from harness.verify.judging.response_stream import Heard, is_whole, one_by_one
@@ -56,7 +56,7 @@ def _added_up(events: Sequence[Json]) -> Iterator[Finding]:
         if kind == "delta":
             if id not in known:
                 yield Finding(f"events[{index}].data.id", f"{id} was not created before its delta")
-            known[id] = with_delta(known.get(id, {}), data)
+            known[id] = apply_delta(known.get(id, {}), data)
         elif kind == "created":
             known.setdefault(id, data)
         elif kind == "completed" and id in known and (wrong := list(_unlike(known[id], data))):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harness.api.dialects import address
-from harness.api.providers import split
+from harness.api.dialects import parse_api_path
+from harness.api.providers import split_url
 from harness.cassettes.format.interaction import Take
 from harness.cassettes.format.recorded import Recorded, recorded
 from harness.contract.check import check
@@ -22,7 +22,7 @@ def journal(takes: Iterable[Take], name: str = "") -> World:
     """A World with the exchanges of these takes in its journal, without those with other services."""
     world = World(name)
     for take in takes:
-        dialect = address(split(take.uri)[1]).dialect
+        dialect = parse_api_path(split_url(take.uri)[1]).dialect
         for entry in websocket_exchanges.entries(take):
             one = recorded(entry._replace(extra={"provider": dialect, **entry.extra}), name, world.seen + 1)
             if told := recount(one, world):

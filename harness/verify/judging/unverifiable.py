@@ -12,7 +12,7 @@ from functools import cache
 from string import Formatter
 from typing import Any
 
-from harness.api.dialects import OF_AZURE, agent_of
+from harness.api.dialects import AZURE_DIALECTS, agent_of
 from harness.api.transcript import conversation_id
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import Refusal
@@ -71,9 +71,9 @@ def of_refusal(refusal: Refusal, recorded: Recorded, request: Request, world: Wo
         return IS_CUT
     if not recorded.flags.isdisjoint(("sanitized", "inferred")) and rule.area in NAMED:
         return REWRITTEN
-    if request.operation in OF_ASSISTANTS and request.dialect in OF_AZURE and rule.keyword:
+    if request.operation in OF_ASSISTANTS and request.dialect in AZURE_DIALECTS and rule.keyword:
         return MORE_IN_AZURE
-    if rule.area in ABILITIES and request.dialect in OF_AZURE:
+    if rule.area in ABILITIES and request.dialect in AZURE_DIALECTS:
         return OF_AGENT if agent_of(request) else OF_DEPLOYMENT
     return ""
 
@@ -143,7 +143,7 @@ def _lists_the_unknown(request: Request, world: Any) -> bool:
 
 def _is_pending(request: Request, world: World) -> bool:
     thread = world.threads.get(request.params.get("thread_id", ""))
-    if thread and (run := thread.active):
+    if thread and (run := thread.active_run):
         return bool(run["status"] != "requires_action")
     named = (request.params.get("response_id"), _body(request).get("previous_response_id"))
     return any(isinstance(id, str) and id in world.pending for id in named)

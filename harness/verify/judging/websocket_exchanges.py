@@ -33,7 +33,7 @@ def exchanges(take: Take, name: str, behind: Upstream) -> Iterator[Recorded]:
     numbers = (f"{name}.{number}" for number in range(1, 1 + len(take.frames))) if take.frames else (name,)
     for id, entry in zip(numbers, entries(take), strict=False):
         parts = urlsplit(entry.url)
-        url = parts._replace(path=behind.known(parts.path)).geturl()
+        url = parts._replace(path=behind.to_api_path(parts.path)).geturl()
         extra = {"provider": behind.dialect, **entry.extra, "id": id}
         yield recorded(entry._replace(url=url, extra=extra), file, 1)
 

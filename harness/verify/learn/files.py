@@ -11,11 +11,11 @@ from harness.world.world import World
 
 def _made(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     if isinstance(id := answer.get("id"), str):
-        world.uploads.suppose(id, request.params.get("vector_store_id", ""), str(answer.get("purpose") or ""))
+        world.uploads.presume(id, request.params.get("vector_store_id", ""), str(answer.get("purpose") or ""))
 
 
 def _deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    world.uploads.forget(request.params.get("file_id") or request.params["vector_store_id"])
+    world.uploads.delete(request.params.get("file_id") or request.params["vector_store_id"])
 
 
 def _taken_out(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:

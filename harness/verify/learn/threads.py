@@ -73,7 +73,7 @@ def _runs(world: World, request: Request, answer: Json, events: Sequence[Json]) 
     thread = _thread(world, request.params.get("thread_id") or answer.get("thread_id"))
     thread.messages.update(_unnamed((body.get("thread") or {}).get("messages") or body.get("additional_messages")))
     thread.runs.update((each["id"], each) for each in _listed(answer) if "status" in each)
-    thread.take(event for event in events if _is_object(event))
+    thread.apply_events(event for event in events if _is_object(event))
 
 
 def _is_object(event: Json) -> bool:

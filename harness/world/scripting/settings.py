@@ -17,7 +17,7 @@ from dataclasses import MISSING, Field, fields
 from typing import Any, get_args
 
 from harness.answers.run_events import Citations
-from harness.api.dialects import chosen
+from harness.api.dialects import check_dialect
 from harness.core.account import Organization, RateLimit
 from harness.core.exchange import Json
 from harness.world.mcp_server import WIRE, Server, ToolError, serve
@@ -181,7 +181,7 @@ def _automatic(said: Any) -> Change:
 
 
 def _dialect(said: Any) -> Change:
-    dialect = chosen(said)
+    dialect = check_dialect(said)
     return lambda world: setattr(world, "dialect", dialect)
 
 

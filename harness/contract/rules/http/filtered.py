@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.api.content_filters import filtered
-from harness.api.dialects import OF_AZURE
+from harness.api.content_filters import filter_result
+from harness.api.dialects import AZURE_DIALECTS
 from harness.contract.rule import LIMITED, Case, World, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError
@@ -20,7 +20,7 @@ TRIGGERED = (
 
 @rule(
     when=LIMITED,
-    dialects=OF_AZURE,
+    dialects=AZURE_DIALECTS,
     error=ApiError(
         400,
         TRIGGERED,
@@ -50,4 +50,4 @@ TRIGGERED = (
 def prompt_filtered(request: Request, world: World) -> Iterator[Json]:
     """A prompt with something the filters stop is refused, whether a stream was asked for or not."""
     if world.account.blocked:
-        yield {"filters": [filtered("prompt", sorted(world.account.blocked), len(request.raw))]}
+        yield {"filters": [filter_result("prompt", sorted(world.account.blocked), len(request.raw))]}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from math import ceil
 
-from harness.api.dialects import AZURE, FOUNDRY, OF_AZURE, VERSION, agent_of, is_versioned
+from harness.api.dialects import AZURE, AZURE_DIALECTS, FOUNDRY, VERSION_PARAMETER, agent_of, is_versioned
 from harness.contract.rule import CREATE, LIMITED, Case, World, assumed, recorded, reported, rule
 from harness.core.account import Organization, RateLimit
 from harness.core.errors import ApiError
@@ -29,13 +29,13 @@ _TIMELESS = ("v1", "preview", "latest")
 
 def _version(request: Request) -> str:
     """What the query says of the version; the first where it says it twice."""
-    said = request.query.get(VERSION) or ""
+    said = request.query.get(VERSION_PARAMETER) or ""
     return said if isinstance(said, str) else str(said[0])
 
 
 @rule(
     on="*",
-    dialects=OF_AZURE,
+    dialects=AZURE_DIALECTS,
     error=ApiError(
         401,
         "Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an "
@@ -67,7 +67,7 @@ UNAUTHORIZED = "Unauthorized. Access token is missing, invalid, audience is inco
 
 @rule(
     on="*",
-    dialects=OF_AZURE,
+    dialects=AZURE_DIALECTS,
     error=ApiError(401, UNAUTHORIZED, body_template={"statusCode": "{status}", "message": "{message}"}),
     source=[
         reported("https://github.com/Azure/azure-sdk-for-python/issues/44412: a Foundry project", "2025-12-12"),
@@ -245,7 +245,7 @@ PRINCIPAL = (
 @rule(
     when=LIMITED,
     on="*",
-    dialects=OF_AZURE,
+    dialects=AZURE_DIALECTS,
     error=ApiError(401, PRINCIPAL, code="PermissionDenied", body_template=CODED),
     source=reported("https://github.com/microsoft/vscode/issues/283763", "2025-12-16"),
     rejects={
@@ -269,7 +269,7 @@ def data_action_missing(request: Request, world: World) -> Iterator[Json]:
 @rule(
     when=LIMITED,
     on="*",
-    dialects=OF_AZURE,
+    dialects=AZURE_DIALECTS,
     error=ApiError(
         429,
         "Too Many Requests",
@@ -293,7 +293,7 @@ def too_many_requests(world: World) -> Iterator[Json]:
 @rule(
     on=(CREATE, "POST /responses/compact", "POST /responses/input_tokens"),
     when="model",
-    dialects=OF_AZURE,
+    dialects=AZURE_DIALECTS,
     error=ApiError(
         404,
         "The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes, "

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Set
 from typing import Any, Protocol
 
-from harness.api.models import known
+from harness.api.models import find_model
 from harness.contract.phrasing import in_quotes, kind_of
 from harness.contract.rule import Case, after, assumed, documented, reported, rule, shape
 from harness.core.account import Organization
@@ -338,7 +338,7 @@ def steering_not_supported(request: Request, world: Connection) -> Iterator[Json
 
 
 def _is_older(model: str) -> bool:
-    return known(model) is not None and not model.startswith("gpt-6")
+    return find_model(model) is not None and not model.startswith("gpt-6")
 
 
 shape(

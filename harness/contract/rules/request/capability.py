@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.api.models import Model, known
+from harness.api.models import Model, find_model
 from harness.contract.phrasing import in_quotes
 from harness.contract.rule import Case, recorded, reported, rule
 from harness.contract.rules.request.shape import DAY, PROBE, probed
@@ -18,7 +18,7 @@ LOGPROBS = "message.output_text.logprobs"
 
 def family_of(request: Request) -> Model | None:
     """The model's family; None when it is not listed or a prompt template names it: then nothing is held against it."""
-    return known(request.body.get("model") or "")
+    return find_model(request.body.get("model") or "")
 
 
 def _reasoning(request: Request) -> Json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from harness.api.tools import declared, is_deferred, loaded, plain, spaces
+from harness.api.tools import declared_tools, function_namespaces, is_deferred, loaded_tools, plain_functions
 from harness.api.transcript import Transcript, input_items
 from harness.contract.rule import Case, assumed, recorded, reported, rule
 from harness.core.account import Organization
@@ -54,7 +54,7 @@ def _is_told_all(request: Request) -> bool:
 def deferred_without_search(request: Request) -> Iterator[Json]:
     """A deferred tool, at the top or in a namespace, needs a tool search that can find it."""
     deferred = any(map(is_deferred, request.body.get("tools") or ()))
-    if deferred and _is_told_all(request) and not _searches(declared(request.body)):
+    if deferred and _is_told_all(request) and not _searches(declared_tools(request.body)):
         yield {}
 
 
@@ -99,7 +99,7 @@ def search_without_deferred(request: Request) -> Iterator[Json]:
     """A tool search that the API does needs something to find; one that the client does (`execution`) does not."""
     searches = _searches(request.body.get("tools") or ())
     hosted = any(search.get("execution") != "client" for search in searches) and _is_told_all(request)
-    if hosted and not any(map(is_deferred, declared(request.body))) and not _has_found(input_items(request.body)):
+    if hosted and not any(map(is_deferred, declared_tools(request.body))) and not _has_found(input_items(request.body)):
         yield {}
 
 
@@ -170,14 +170,14 @@ def call_without_namespace(request: Request, transcript: Transcript) -> Iterator
     """
     if "function_call" not in transcript.added_by_type or not _is_told_all(request):
         return
-    tools = declared(request.body, transcript.added_by_type.get("additional_tools", ()))
-    alone, known = plain(tools), spaces(tools)
+    tools = declared_tools(request.body, transcript.added_by_type.get("additional_tools", ()))
+    alone, known = plain_functions(tools), function_namespaces(tools)
     found = "tool_search_output" in transcript.added_by_type or _has_found(transcript.items[: transcript.start])
     if not known and not found:
         return
     for index, item in enumerate(transcript.items, -transcript.start):
         if item.get("type") == "tool_search_output":
-            known |= spaces(loaded(item, tools).values(), found=True)
+            known |= function_namespaces(loaded_tools(item, tools).values(), found=True)
         elif index >= 0 and _is_bare_call(item) and item["name"] in known and item["name"] not in alone:
             yield {"name": item["name"], "index": index}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.api.tools import spaces
+from harness.api.tools import function_namespaces
 from harness.contract.rule import reported, rule
 from harness.contract.rules.request.capability import family_of
 from harness.core.errors import ApiError
@@ -113,7 +113,7 @@ def function_named_like_hosted(request: Request) -> Iterator[Json]:
     """The hosted image generation is `image_gen.imagegen` to the model: no function may be called so beside it."""
     family = family_of(request)
     if family and family.turns == "current_turn" and "image_generation" in _types(request):
-        functions = spaces(request.body["tools"], found=True)
+        functions = function_namespaces(request.body["tools"], found=True)
         yield from ({} for name, space in functions.items() if (space, name) == ("image_gen", "imagegen"))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.api.tokens import words
+from harness.api.tokens import count_words
 from harness.api.transcript import input_items
 from harness.contract.rule import LIMITED, Case, World, recorded, reported, rule
 from harness.contract.rules.request.capability import family_of
@@ -82,5 +82,5 @@ def context_length_exceeded(request: Request) -> Iterator[Json]:
     if 0 < len(request.raw) <= 2 * family.window:  # so few bytes cannot hold so many words
         return
     said = [{"text": request.body.get("instructions")}, *input_items(request.body)]
-    if words(said) > family.window:
+    if count_words(said) > family.window:
         yield {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.dialects import OPENAI
-from harness.api.models import is_none_of_the_api
+from harness.api.models import is_nonexistent_model
 from harness.contract.rule import Case, World, recorded, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError
@@ -44,5 +44,5 @@ def model_not_found(request: Request, world: World) -> Iterator[Json]:
     one that says of itself that it is none (`gpt-nonexistent`).
     """
     name, listed = request.body.get("model"), world.account.models
-    if name is not None and (is_none_of_the_api(name) if listed is None else name not in listed):
+    if name is not None and (is_nonexistent_model(name) if listed is None else name not in listed):
         yield {"model": name}

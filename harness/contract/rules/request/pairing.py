@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.api.transcript import CALLS, Transcript
+from harness.api.transcript import CLIENT_CALL_NAMES, Transcript
 from harness.contract.rule import TRANSCRIPT, Case, after, documented, recorded, reported, rule
 from harness.contract.rules.request.references import CALL, HI, OUTPUT
 from harness.core.errors import ApiError
@@ -52,7 +52,7 @@ _EXAMPLES: dict[str, Json] = {
     rejects={
         "No tool output found for function call call_1.": {"input": [HI, CALL]},
         **{
-            f"No tool output found for {CALLS[type]} call_1.": {
+            f"No tool output found for {CLIENT_CALL_NAMES[type]} call_1.": {
                 "input": [HI, {"type": type, "call_id": "call_1", **members}]
             }
             for type, members in _EXAMPLES.items()
@@ -89,7 +89,7 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
     answered = set(transcript.outputs)
     for (kind, call_id), item in transcript.calls.items():
         if (kind, call_id) not in answered and not item.get("async"):
-            yield {"kind": CALLS[kind], "call_id": call_id}
+            yield {"kind": CLIENT_CALL_NAMES[kind], "call_id": call_id}
 
 
 @rule(
@@ -128,7 +128,7 @@ def output_needs_call(transcript: Transcript) -> Iterator[Json]:
     for kind, call_id in transcript.outputs:
         if (kind, call_id) not in calls:
             suffix = "" if kind == "computer_call" else " output"
-            yield {"kind": f"{CALLS[kind]}{suffix}", "call_id": call_id}
+            yield {"kind": f"{CLIENT_CALL_NAMES[kind]}{suffix}", "call_id": call_id}
 
 
 @rule(

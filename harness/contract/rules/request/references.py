@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.api.encrypted_content import OTHER_ITEM, OTHER_ORGANIZATION, UNREADABLE, Bond, flaw, seal
+from harness.api.encrypted_content import (
+    OTHER_ITEM,
+    OTHER_ORGANIZATION,
+    UNREADABLE,
+    ContentOwner,
+    make_encrypted_content,
+    rejection_reason,
+)
 from harness.api.transcript import Transcript
 from harness.contract.rule import TRANSCRIPT, Case, World, after, recorded, reported, rule
 from harness.core.errors import ApiError
@@ -51,7 +58,7 @@ def _reasoned(id: str | None, ciphertext: str) -> Json:
 )
 def item_not_found(request: Request, transcript: Transcript) -> Iterator[Json]:
     """An `item_reference` must name an item that this key has stored."""
-    yield from (_missing(id, request) for id in transcript.missing)
+    yield from (_missing(id, request) for id in transcript.missing_references)
 
 
 @rule(
@@ -143,7 +150,7 @@ def reasoning_not_found(request: Request, world: World, transcript: Transcript) 
             yield _missing(id, request)
 
 
-_SEALED = seal(Bond("org-harness", "rs_1"), 0)
+_SEALED = make_encrypted_content(ContentOwner("org-harness", "rs_1"), 0)
 
 
 @rule(
@@ -170,7 +177,7 @@ _SEALED = seal(Bond("org-harness", "rs_1"), 0)
         ),
         f"The encrypted content for item rs_2 could not be verified. Reason: {OTHER_ITEM}": _reasoned("rs_2", _SEALED),
         f"The encrypted content for item rs_1 could not be verified. Reason: {OTHER_ORGANIZATION}": _reasoned(
-            "rs_1", seal(Bond("org-other", "rs_1"), 0)
+            "rs_1", make_encrypted_content(ContentOwner("org-other", "rs_1"), 0)
         ),
     },
     accepts=[
@@ -200,5 +207,5 @@ def encrypted_content_invalid(world: World, transcript: Transcript) -> Iterator[
         if "encrypted_content" not in item:
             continue
         text, id = item["encrypted_content"], item.get("id")
-        if text and text not in world.ciphertexts and (reason := flaw(text, id, world.account.name)):
+        if text and text not in world.ciphertexts and (reason := rejection_reason(text, id, world.account.name)):
             yield {"which": f"for item {id}" if id else f"{text[:4]}...{text[-4:]}", "reason": reason}

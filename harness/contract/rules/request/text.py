@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from harness.api.strict_schema import of_format
+from harness.api.strict_schema import format_problems
 from harness.api.transcript import Transcript
 from harness.contract.rule import after, reported, rule
 from harness.core.errors import ApiError
@@ -59,7 +59,7 @@ def response_schema(request: Request) -> Iterator[Json]:
     """With `strict: true` the schema of the answer must be closed, and all its properties required."""
     format = _format(request)
     if format.get("type") == "json_schema" and format.get("strict") is True:
-        yield from ({"name": format["name"], "problem": problem} for problem in of_format(format["schema"]))
+        yield from ({"name": format["name"], "problem": problem} for problem in format_problems(format["schema"]))
 
 
 @rule(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from harness.api.strict_schema import of_function
+from harness.api.strict_schema import function_problems
 from harness.api.transcript import input_items
 from harness.contract.rule import LIMITED, Case, World, assumed, reported, rule
 from harness.core.account import Organization
@@ -82,7 +82,7 @@ def function_schema(request: Request) -> Iterator[Json]:
     """
     for index, tool in enumerate(request.body.get("tools") or ()):
         if tool["type"] == "function" and tool.get("parameters") is not None:
-            for problem in of_function(tool["parameters"], strict=tool.get("strict")):
+            for problem in function_problems(tool["parameters"], strict=tool.get("strict")):
                 yield {"name": tool["name"], "index": index, "problem": problem}
 
 

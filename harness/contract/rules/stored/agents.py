@@ -104,7 +104,7 @@ def agent_incomplete(request: Request) -> Iterator[Json]:
 )
 def agent_model_mismatch(request: Request, world: World) -> Iterator[Json]:
     """A model beside an agent must be that of the agent, as far as the account defines it."""
-    model, own = request.body.get("model"), foundry_agents.definition(world, agent_of(request)).get("model")
+    model, own = request.body.get("model"), foundry_agents.resolve_definition(world, agent_of(request)).get("model")
     if model and own and model != own:
         yield {"model": own}
 
@@ -161,7 +161,7 @@ def agent_not_found(request: Request, world: World) -> Iterator[Json]:
 
 
 def _missing(world: World, name: str, version: str | None) -> Iterator[Json]:
-    known = [each["version"] for each in foundry_agents.versions(world, name)]
+    known = [each["version"] for each in foundry_agents.versions_of(world, name)]
     if not known or (version is not None and version not in known):
         yield {"name": name, "version": f"{version} " if version is not None else ""}
 

@@ -99,7 +99,7 @@ def input_file_not_found(request: Request, world: World) -> Iterator[Json]:
 
     While a key has stored nothing, ids are let be: a test of a client need not upload what it names.
     """
-    if not world.uploads.used:
+    if not world.uploads.has_known_files:
         return
     missing = [id for _, id in parts(request, "file_id") if world.uploads.file(id) is None]
     if missing:

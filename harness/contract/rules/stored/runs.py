@@ -40,7 +40,7 @@ def _outputs(*ids: str) -> Case:
 def message_while_active(request: Request, world: World) -> Iterator[Json]:
     """A thread takes no messages while a run on it is under way or waits for the client."""
     thread = request.params["thread_id"]
-    if run := world.threads[thread].active:
+    if run := world.threads[thread].active_run:
         yield {"thread": thread, "run": run["id"]}
 
 
@@ -57,7 +57,7 @@ def message_while_active(request: Request, world: World) -> Iterator[Json]:
 def run_while_active(request: Request, world: World) -> Iterator[Json]:
     """A thread has one run at a time."""
     thread = request.params["thread_id"]
-    if run := world.threads[thread].active:
+    if run := world.threads[thread].active_run:
         yield {"thread": thread, "run": run["id"]}
 
 

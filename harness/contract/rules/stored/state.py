@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.api.models import is_none_of_the_api
+from harness.api.models import is_nonexistent_model
 from harness.api.transcript import conversation_id
 from harness.contract.rule import Case, World, after, assumed, recorded, reported, rule
 from harness.contract.rules.request.ids import BY_ID, OF_CONVERSATION, OF_ITEM
@@ -252,5 +252,5 @@ def response_not_found(request: Request, world: World) -> Iterator[Json]:
 def model_path_not_found(request: Request, world: World) -> Iterator[Json]:
     """The name in the path must be that of a model this key may use; here the status is 404, and no full stop follows."""
     name, listed = request.params["model"], world.account.models
-    if is_none_of_the_api(name) if listed is None else name not in listed:
+    if is_nonexistent_model(name) if listed is None else name not in listed:
         yield {"model": name}

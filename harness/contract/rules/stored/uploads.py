@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from harness.api.multipart import KIND
+from harness.api.multipart import CONTENT_TYPE
 from harness.contract.rule import Case, World, assumed, documented, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError
@@ -19,7 +19,7 @@ LARGEST_BATCH = 200 * 1024 * 1024
 SECONDS = (3_600, 2_592_000)
 """After how long a file may expire, at least and at most."""
 _AUTH = {"authorization": "Bearer sk-harness-example"}
-_FORM = {**_AUTH, "content-type": f"{KIND}; boundary=x"}
+_FORM = {**_AUTH, "content-type": f"{CONTENT_TYPE}; boundary=x"}
 
 
 def upload(*fields: str, data: str | None = "Paris", name: str = "a.txt", **given: Any) -> Case:
@@ -38,7 +38,7 @@ ANY = upload("purpose=user_data")
     on=UPLOAD,
     error=ApiError(
         400,
-        f"Unsupported content type: '{{type}}'. This API method only accepts '{KIND}' requests, but you specified the "
+        f"Unsupported content type: '{{type}}'. This API method only accepts '{CONTENT_TYPE}' requests, but you specified the "
         "header 'Content-Type: {type}'. Please try again with a supported content type.",
         code="unsupported_content_type",
     ),
@@ -47,7 +47,7 @@ ANY = upload("purpose=user_data")
         assumed("that this endpoint says it as that one does"),
     ],
     rejects={
-        f"Unsupported content type: 'application/json'. This API method only accepts '{KIND}' requests, but you "
+        f"Unsupported content type: 'application/json'. This API method only accepts '{CONTENT_TYPE}' requests, but you "
         "specified the header 'Content-Type: application/json'. Please try again with a supported content type.": Case(
             {"purpose": "user_data"}, on=UPLOAD
         )
@@ -57,8 +57,8 @@ ANY = upload("purpose=user_data")
 )
 def upload_not_a_form(request: Request) -> Iterator[Json]:
     """An upload must be declared as a multipart form."""
-    kind = request.headers.get("content-type", KIND).partition(";")[0].strip()
-    if kind.lower() != KIND:
+    kind = request.headers.get("content-type", CONTENT_TYPE).partition(";")[0].strip()
+    if kind.lower() != CONTENT_TYPE:
         yield {"type": kind}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.api.resources.assistants import new_stores
+from harness.api.resources.assistants import requested_stores
 from harness.contract.rule import Case, World, after, assumed, documented, reported, rule
 from harness.contract.rules.stored.files import OLD
 from harness.contract.rules.stored.uploads import upload
@@ -219,7 +219,7 @@ def files_not_found(request: Request, world: World) -> Iterator[Json]:
     named += [
         file
         for owner in (body, body.get("thread") or {})
-        for store in new_stores(owner)
+        for store in requested_stores(owner)
         for file in store.get("file_ids", ())
     ]
     missing = [id for id in named if id is not None and world.uploads.file(id) is None]
@@ -246,7 +246,7 @@ def files_not_found(request: Request, world: World) -> Iterator[Json]:
 )
 def file_search_store_not_found(request: Request, world: World) -> Iterator[Json]:
     """The vector stores of `file_search` must be there, made with the same key, once the key has stored anything."""
-    for tool in (request.body.get("tools") or ()) if world.uploads.used else ():
+    for tool in (request.body.get("tools") or ()) if world.uploads.has_known_files else ():
         named = tool["vector_store_ids"] if tool["type"] == "file_search" else ()
         if missing := [id for id in named if world.uploads.store(id) is None]:
             yield {"ids": missing, "missing": missing}
