@@ -12,7 +12,7 @@ from typing import Any
 import harness.items  # noqa: F401  (registers every kind)
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
-from harness.items.kind import ITEMS, Kind
+from harness.items.kind import ITEMS, ItemKind
 
 TERMINAL = ("completed", "incomplete", "failed")
 """The states a response can have when its stream ends, each with an event of that name."""
@@ -125,8 +125,8 @@ class Reader:
         self._stamp = declared.stamp(done, index)
         try:
             self._announced(declared, done, index)
-            for word in declared.words:
-                word.tell(done, self, {})
+            for word in declared.grammar:
+                word.emit_events(done, self, {})
         except (AttributeError, KeyError, TypeError) as error:
             raise self.error(f"the done {declared.type} is malformed ({error!r}): {_brief(done)}") from error
         # Recorded: a summary that max_output_tokens cut is not finished, and is not in the item.
@@ -135,8 +135,8 @@ class Reader:
         self.take("response.output_item.done", {"item": done, "output_index": index})
         return done
 
-    def _announced(self, declared: Kind, done: Json, index: int) -> None:
-        item = declared.announced(done)
+    def _announced(self, declared: ItemKind, done: Json, index: int) -> None:
+        item = declared.render_added(done)
         added = self._left[-1][1].get("item")
         if isinstance(added, dict):
             # Recorded: a message that comes in one piece is completed from the start.

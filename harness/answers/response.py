@@ -12,7 +12,7 @@ from harness.contract.check import conform
 from harness.core.exchange import Finding, Json
 from harness.core.ids import Ids
 from harness.ending import DONE, Ending
-from harness.items.kind import Item, finish
+from harness.items.kind import Item, render_item
 
 TOOL_USAGE: Json = {
     "image_gen": {
@@ -124,7 +124,7 @@ def billed(response: Json) -> Json:
 
 def departure(item: Item) -> Finding | None:
     """Where an item is none the API could give, judged inside an otherwise plain response; None when it could."""
-    said = finish(item, Ids("departure"), "resp_0", 0)
+    said = render_item(item, Ids("departure"), "resp_0", 0)
     return conform("Response", {**_blank(model_defaults("gpt-4.1")), "id": "resp_0", "output": [said]})
 
 

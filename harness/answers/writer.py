@@ -20,8 +20,8 @@ import orjson
 from harness.core.exchange import Json
 from harness.core.ids import ALPHANUMERIC_TABLE
 from harness.ending import failure
-from harness.items.kind import kind
-from harness.items.stream_grammar import Deltas, blanked
+from harness.items.kind import get_kind
+from harness.items.stream_grammar import Deltas, replace_members
 
 TOKEN = re.compile(r" ?[^\W\d_]{1,16}|\d{1,3}| ?(?:[^\w\s]|_){1,16}|\s+")
 """What a text without exact deltas is cut into; every character belongs to one of the four."""
@@ -152,7 +152,7 @@ class Writer:
             "service_tier": "auto" if tier == "default" else tier,
             "usage": None,
         }
-        running = blanked(response, {**blank, "status": "in_progress"})
+        running = replace_members(response, {**blank, "status": "in_progress"})
         created = {**running, "status": "queued"} if background else running
         self._append("response.created", {"response": created})
         if background:
@@ -161,8 +161,8 @@ class Writer:
 
     def item(self, index: int, wire: Json, deltas: Deltas, left_open: bool = False) -> None:
         """One item: announced, told by its kind's words, done; one `left_open` ends with its last delta."""
-        declared = kind(wire["type"])
-        announced = declared.announced(wire)
+        declared = get_kind(wire["type"])
+        announced = declared.render_added(wire)
         if wire["type"] == SEARCH and not self._reasons and (action := wire.get("action")):
             announced["action"] = {"type": action["type"]}
         self._append("response.output_item.added", {"item": announced, "output_index": index})
@@ -170,8 +170,8 @@ class Writer:
         self._deltas = deltas
         self._seed = crc32(wire["id"].encode())
         start = len(self.events.parts)
-        for word in declared.words:
-            word.tell(wire, self, {})
+        for word in declared.grammar:
+            word.emit_events(wire, self, {})
         if left_open:
             return self.events.cut(start)
         self._append("response.output_item.done", {"item": wire, "output_index": index})

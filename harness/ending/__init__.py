@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from harness.core.delivery import Fault
 from harness.core.errors import ApiError, ScriptError
 from harness.core.exchange import Json
-from harness.items.kind import Item, from_wire, named
+from harness.items.kind import Item, item_from_wire, require_text
 
 REASONS = ("max_output_tokens", "content_filter", "max_messages", "steered")
 """Why a response may be incomplete, as the SDK's types have it; the first is the one that has been recorded."""
@@ -70,7 +70,9 @@ def failed(code: str = "server_error", message: str = SORRY) -> Ending:
 
     What the turn says before it is told in the stream; its last item is left open.
     """
-    return Ending("failed", {"error": {"code": named("code", code), "message": named("message", message)}}, True)
+    return Ending(
+        "failed", {"error": {"code": require_text("code", code), "message": require_text("message", message)}}, True
+    )
 
 
 ENDINGS: Mapping[str, Callable[..., Ending]] = {"completed": completed, "incomplete": incomplete, "failed": failed}
@@ -88,7 +90,7 @@ def parted(turn: Sequence[Line]) -> tuple[list[Item], Ending]:
 def line_from_wire(wire: Json, others: Mapping[str, Callable[..., Line]] = ENDINGS) -> Line:
     """An item in its wire form, or one of the `others`: `{"type": "incomplete", "reason": "max_output_tokens"}`."""
     if not isinstance(wire, dict) or wire.get("type") not in others:
-        return from_wire(wire)
+        return item_from_wire(wire)
     made = others[wire["type"]]
     try:
         return made(**{name: value for name, value in wire.items() if name != "type"})

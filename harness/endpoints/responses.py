@@ -21,7 +21,7 @@ from harness.endpoints import output_limits
 from harness.endpoints.operation import operation
 from harness.faults import cut_of
 from harness.faults.broken_off import delivered
-from harness.items.kind import Item, finish
+from harness.items.kind import Item, render_item
 from harness.world.world import Run, World
 
 CUT = incomplete("max_output_tokens").members
@@ -85,7 +85,7 @@ def _run(body: Json, turn: Sequence[Item], ending: Ending, world: World) -> Run:
     id = world.ids.response(now, body.get("previous_response_id"))
     started = skeleton(body, id, now, conversation=conversation, items=transcript.items)
     include, limit = body.get("include") or (), body.get("max_output_tokens")
-    said = [_called(finish(item, world.ids, id, now), body, transcript.items) for item in turn]
+    said = [_called(render_item(item, world.ids, id, now), body, transcript.items) for item in turn]
     if limit is not None:
         said, ending = output_limits.within(said, ending, limit)
     if ending.status != "completed":

@@ -8,14 +8,14 @@ from typing import Any
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
-from harness.items.kind import item, named
-from harness.items.stream_grammar import Grow, Text
+from harness.items.kind import item, require_text
+from harness.items.stream_grammar import StreamedText, TextOrDeltas
 
 
-@item("fc", Grow("arguments", "function_call_arguments"), fills={"call_id": None})
+@item("fc", StreamedText("arguments", "function_call_arguments"), fills={"call_id": None})
 def function_call(
     name: str,
-    arguments: Mapping[str, Any] | Text = "{}",
+    arguments: Mapping[str, Any] | TextOrDeltas = "{}",
     *,
     call_id: str | None = None,
     namespace: str | None = None,
@@ -29,17 +29,17 @@ def function_call(
     `{"type": "program", "caller_id": "call_1"}`: such a call stays `in_progress`, as recorded.
     """
     return {
-        "arguments": written(arguments),
+        "arguments": encode_arguments(arguments),
         "call_id": call_id,
-        "name": named("name", name),
-        **_circumstances(namespace, async_, caller),
+        "name": require_text("name", name),
+        **_optional_members(namespace, async_, caller),
     }
 
 
-@item("ctc", Grow("input", "custom_tool_call_input"), fills={"call_id": None})
+@item("ctc", StreamedText("input", "custom_tool_call_input"), fills={"call_id": None})
 def custom_tool_call(
     name: str,
-    input: Text = "",
+    input: TextOrDeltas = "",
     *,
     call_id: str | None = None,
     namespace: str | None = None,
@@ -50,12 +50,12 @@ def custom_tool_call(
     return {
         "call_id": call_id,
         "input": input,
-        "name": named("name", name),
-        **_circumstances(namespace, async_, caller),
+        "name": require_text("name", name),
+        **_optional_members(namespace, async_, caller),
     }
 
 
-def _circumstances(namespace: str | None, async_: bool | None, caller: Json | None) -> Json:
+def _optional_members(namespace: str | None, async_: bool | None, caller: Json | None) -> Json:
     if caller is not None and not isinstance(caller, dict):
         raise ScriptError(f"caller is {caller!r}. Give an object, say {{'type': 'program', 'caller_id': 'call_1'}}.")
     known: Json = {"namespace": namespace, "async": async_, "caller": caller}
@@ -63,7 +63,7 @@ def _circumstances(namespace: str | None, async_: bool | None, caller: Json | No
     return {name: value for name, value in known.items() if value is not None}
 
 
-def written(arguments: Mapping[str, Any] | Text) -> Text:
+def encode_arguments(arguments: Mapping[str, Any] | TextOrDeltas) -> TextOrDeltas:
     """Arguments as a model writes them: an object as compact JSON, a text as it is; ScriptError when it is no JSON."""
     if not isinstance(arguments, Mapping):
         return arguments

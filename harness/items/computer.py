@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
-from harness.items.kind import item, named
-from harness.items.stream_grammar import Grow, Inside, Later
+from harness.items.kind import item, require_text
+from harness.items.stream_grammar import FinalMember, NestedObject, StreamedText
 
-PATCHES = ("create_file", "update_file", "delete_file")
+PATCH_OPERATIONS = ("create_file", "update_file", "delete_file")
 
 
 @item("cu", fills={"call_id": None, "pending_safety_checks": []})
@@ -28,7 +28,7 @@ def computer_call(
     return {**what, "call_id": call_id, "pending_safety_checks": list(pending_safety_checks)}
 
 
-@item("lsh", Inside("action", (Later("command", []), Later("env", {}))), fills={"call_id": None})
+@item("lsh", NestedObject("action", (FinalMember("command", []), FinalMember("env", {}))), fills={"call_id": None})
 def local_shell_call(
     command: Sequence[str],
     *,
@@ -48,35 +48,35 @@ def local_shell_call(
 
 @item(
     "apc",
-    Inside("operation", (Grow("diff", "apply_patch_call_operation_diff", needed=False),)),
+    NestedObject("operation", (StreamedText("diff", "apply_patch_call_operation_diff", required=False),)),
     fills={"call_id": None},
 )
 def apply_patch_call(operation: Json, *, call_id: str | None = None) -> Json:
     """The model changes a file of the client: `create_file(…)`, `update_file(…)` or `delete_file(…)`."""
-    if not isinstance(operation, dict) or operation.get("type") not in PATCHES:
-        raise ScriptError(f"operation is {operation!r}. Give one of: {', '.join(PATCHES)}.")
+    if not isinstance(operation, dict) or operation.get("type") not in PATCH_OPERATIONS:
+        raise ScriptError(f"operation is {operation!r}. Give one of: {', '.join(PATCH_OPERATIONS)}.")
     return {"call_id": call_id, "operation": operation}
 
 
 def create_file(path: str, diff: str | Sequence[str]) -> Json:
     """An operation: to write a new file, its lines each after a plus; a list of str is the exact deltas."""
-    return {"type": "create_file", "diff": diff, "path": named("path", path)}
+    return {"type": "create_file", "diff": diff, "path": require_text("path", path)}
 
 
 def update_file(path: str, diff: str | Sequence[str]) -> Json:
     """An operation: to change a file, as a diff in the V4A format; a list of str is the exact deltas."""
-    return {"type": "update_file", "diff": diff, "path": named("path", path)}
+    return {"type": "update_file", "diff": diff, "path": require_text("path", path)}
 
 
 def delete_file(path: str) -> Json:
     """An operation: to delete a file."""
-    return {"type": "delete_file", "path": named("path", path)}
+    return {"type": "delete_file", "path": require_text("path", path)}
 
 
-@item("apo", Later("status", "completed"))
+@item("apo", FinalMember("status", "completed"))
 def apply_patch_call_output(call_id: str, output: str | None = None, *, status: str = "completed") -> Json:
     """What came of a patch that the API applied itself; `status` is completed or failed."""
     if status not in ("completed", "failed"):
         raise ScriptError(f"status is {status!r}. It is one of: completed, failed.")
-    members: Json = {"call_id": named("call_id", call_id), "output": output}
+    members: Json = {"call_id": require_text("call_id", call_id), "output": output}
     return members if status == "completed" else {**members, "status": status}

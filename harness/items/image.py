@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.items.kind import item
-from harness.items.stream_grammar import Deltas, Later, Pen, Phase
+from harness.items.stream_grammar import Deltas, EventVisitor, FinalMember, Phase
 
-PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg=="
+ONE_PIXEL_PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg=="
 """A white PNG of one pixel."""
 
-PARTIAL = "image_generation_call.partial_image"
+PARTIAL_IMAGE = "image_generation_call.partial_image"
 
 
-class Picture(Later):
+class StreamedImage(FinalMember):
     """An image with those that were to be seen before it; the last one shown is the image itself."""
 
     __slots__ = ()
 
-    def settle(self, thing: Json) -> Deltas:
+    def extract_deltas(self, thing: Json) -> Deltas:
         """One image, or a sequence of those shown, the last one being the result."""
         shown = thing.get(self.member)
         if shown is None or isinstance(shown, str):
@@ -28,24 +28,26 @@ class Picture(Later):
         if not isinstance(shown, list) or not shown or not all(isinstance(image, str) for image in shown):
             raise ScriptError(f"{self.member} is {shown!r}. Give base64, or a list of it: each image shown, the last.")
         thing[self.member] = shown[-1]
-        return {(PARTIAL, 0): tuple(shown)}
+        return {(PARTIAL_IMAGE, 0): tuple(shown)}
 
-    def tell(self, thing: Json, pen: Pen, place: Json) -> None:
+    def emit_events(self, thing: Json, pen: EventVisitor, place: Json) -> None:
         """Each image, with what it is like."""
         like = ("background", "output_format", "quality", "size")
-        pen.shown(PARTIAL, {**place, **{name: thing[name] for name in like if name in thing}}, thing.get(self.member))
+        pen.visit_images(
+            PARTIAL_IMAGE, {**place, **{name: thing[name] for name in like if name in thing}}, thing.get(self.member)
+        )
 
 
 @item(
     "ig",
-    *map(Later, ("action", "background", "error", "output_format", "quality", "revised_prompt", "size")),
+    *map(FinalMember, ("action", "background", "error", "output_format", "quality", "revised_prompt", "size")),
     Phase("in_progress"),
     Phase("generating"),
-    Picture("result"),
+    StreamedImage("result"),
     Phase("completed"),
 )
 def image_generation_call(
-    result: str | Sequence[str] | None = PIXEL,
+    result: str | Sequence[str] | None = ONE_PIXEL_PNG,
     *,
     revised_prompt: str = "An image.",
     action: str | None = None,

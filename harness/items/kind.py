@@ -23,11 +23,11 @@ import orjson
 from harness.core.errors import RegistrationError, ScriptError
 from harness.core.exchange import Json
 from harness.core.ids import Ids
-from harness.items.stream_grammar import Deltas, Word, blanked
+from harness.items.stream_grammar import Deltas, StreamElement, replace_members
 
 P = ParamSpec("P")
 
-ORDINARY = ("completed", "incomplete")
+RESPONSE_GIVEN_STATUSES = ("completed", "incomplete")
 """How an item stands when its response ends; any other status is the item's own."""
 
 
@@ -41,7 +41,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ItemKind:
     """A kind of item: its wire `type`, the prefix of its ids, its sentence, who builds it, what it is (`doc`).
 
     `status` says whether items of this kind carry one on the wire, `named` whether their events carry `item_id`; `fills`
@@ -50,31 +50,31 @@ class Kind:
 
     type: str
     prefix: str
-    words: tuple[Word, ...]
+    grammar: tuple[StreamElement, ...]
     builder: Callable[..., Item]
     doc: str
-    status: bool = True
-    named: bool = True
-    fills: Json = field(default_factory=dict)
+    has_status: bool = True
+    has_item_id: bool = True
+    defaults: Json = field(default_factory=dict)
 
     def stamp(self, thing: Json, index: int) -> Json:
         """The members by which the events of an item name it; `index` is its place in the output."""
-        return {"item_id": thing.get("id"), "output_index": index} if self.named else {"output_index": index}
+        return {"item_id": thing.get("id"), "output_index": index} if self.has_item_id else {"output_index": index}
 
-    def announced(self, thing: Json) -> Json:
+    def render_added(self, thing: Json) -> Json:
         """A finished item as `output_item.added` shows it."""
-        thing = blanked(thing, {"status": "in_progress"})
-        for word in self.words:
-            thing = word.announce(thing)
+        thing = replace_members(thing, {"status": "in_progress"})
+        for word in self.grammar:
+            thing = word.render_added(thing)
         return thing
 
 
-ITEMS: dict[str, Kind] = {}
+ITEMS: dict[str, ItemKind] = {}
 """Every kind, by its wire `type`."""
 
 
 def item(
-    prefix: str, *words: Word, status: bool = True, named: bool = True, fills: Json | None = None
+    prefix: str, *words: StreamElement, status: bool = True, named: bool = True, fills: Json | None = None
 ) -> Callable[[Callable[P, Json]], Callable[P, Item]]:
     """Register a function as the builder of the kind it is named after; what it returns become the item's members.
 
@@ -90,16 +90,16 @@ def item(
 
         @wraps(members)
         def builder(*args: P.args, **kwargs: P.kwargs) -> Item:
-            with _blaming(name):
-                return _settled(ITEMS[name], members(*args, **kwargs))
+            with _prefix_errors(name):
+                return _build_item(ITEMS[name], members(*args, **kwargs))
 
-        ITEMS[name] = Kind(name, prefix, words, builder, doc, status, named, fills or {})
+        ITEMS[name] = ItemKind(name, prefix, words, builder, doc, status, named, fills or {})
         return builder
 
     return register
 
 
-def kind(name: str) -> Kind:
+def get_kind(name: str) -> ItemKind:
     """The kind of that wire `type`; an unknown one is a RegistrationError that names the nearest."""
     if name not in ITEMS:
         near = get_close_matches(str(name), ITEMS, 1)
@@ -108,7 +108,7 @@ def kind(name: str) -> Kind:
     return ITEMS[name]
 
 
-def from_wire(wire: Json) -> Item:
+def item_from_wire(wire: Json) -> Item:
     """A recorded or hand-written item as a turn; a text may be a list of deltas.
 
     Its `id` is dropped, and a `status` that the response gives it anyway; one of its own (`failed`) is kept.
@@ -117,22 +117,22 @@ def from_wire(wire: Json) -> Item:
         raise ScriptError(f"{wire!r} is no item. Give an object with a 'type'.")
     if str(wire.get("type")) not in ITEMS:
         raise ScriptError(f"type is {wire.get('type')!r}. An item's type is one of: {', '.join(sorted(ITEMS))}.")
-    with _blaming(wire["type"]):
-        dropped = ("type", "id", "status") if wire.get("status") in ORDINARY else ("type", "id")
-        return _settled(kind(wire["type"]), {name: wire[name] for name in wire if name not in dropped})
+    with _prefix_errors(wire["type"]):
+        dropped = ("type", "id", "status") if wire.get("status") in RESPONSE_GIVEN_STATUSES else ("type", "id")
+        return _build_item(get_kind(wire["type"]), {name: wire[name] for name in wire if name not in dropped})
 
 
-def finish(item: Item, ids: Ids, response_id: str, now: int, status: str = "completed") -> Json:
+def render_item(item: Item, ids: Ids, response_id: str, now: int, status: str = "completed") -> Json:
     """The item as the API returns it: `id`, `type`, `status` if its kind has one, then its members by name.
 
     `now` is unix seconds. A `call_id` or `container_id` that is None is given out here; a search for tools that the API
     does itself has no `call_id`.
     """
-    declared = kind(item.type)
+    declared = get_kind(item.type)
     wire: Json = {"id": ids.item(declared.prefix, response_id, now), "type": item.type}
-    if declared.status:
+    if declared.has_status:
         wire["status"] = status
-    wire.update(_copy(item.members))
+    wire.update(_copy_json(item.members))
     if wire.get("call_id", "") is None and wire.get("execution") != "server":
         wire["call_id"] = ids.call()
     if wire.get("container_id", "") is None:
@@ -140,23 +140,23 @@ def finish(item: Item, ids: Ids, response_id: str, now: int, status: str = "comp
     return wire
 
 
-def named(member: str, value: Any) -> str:
+def require_text(member: str, value: Any) -> str:
     """`value`, the text of a member that no item can do without; anything but a text is a ScriptError."""
     if not isinstance(value, str) or not value:
         raise ScriptError(f"{member} is {value!r}. Give a text that is not empty.")
     return value
 
 
-def _settled(declared: Kind, members: Json) -> Item:
-    own = _copy({**declared.fills, **members})
+def _build_item(declared: ItemKind, members: Json) -> Item:
+    own = _copy_json({**declared.defaults, **members})
     deltas: dict[tuple[str, int], Sequence[str]] = {}
-    for word in declared.words:
-        deltas |= word.settle(own)
+    for word in declared.grammar:
+        deltas |= word.extract_deltas(own)
     return Item(declared.type, dict(sorted(own.items())), deltas)
 
 
 @contextmanager
-def _blaming(name: str) -> Iterator[None]:
+def _prefix_errors(name: str) -> Iterator[None]:
     try:
         yield
     except ScriptError as error:
@@ -165,6 +165,6 @@ def _blaming(name: str) -> Iterator[None]:
         raise ScriptError(f"{name}: {error}. Give plain JSON values; a str must be valid Unicode.") from error
 
 
-def _copy(members: Json) -> Json:
+def _copy_json(members: Json) -> Json:
     copy: Json = orjson.loads(orjson.dumps(members))
     return copy

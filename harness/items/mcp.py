@@ -7,47 +7,56 @@ from typing import Any
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
-from harness.items.calls import written
-from harness.items.kind import item, named
-from harness.items.stream_grammar import Deltas, Grow, Later, Pen, Phase, Text
+from harness.items.calls import encode_arguments
+from harness.items.kind import item, require_text
+from harness.items.stream_grammar import Deltas, EventVisitor, FinalMember, Phase, StreamedText, TextOrDeltas
 
 STARTED, COMPLETED, FAILED = map(Phase, ("in_progress", "completed", "failed"))
 
 
-class Arguments(Grow):
+class McpArguments(StreamedText):
     """The arguments of a call that the API makes: one delta holds all of them, and an error makes the call fail."""
 
     __slots__ = ()
 
-    def settle(self, thing: Json) -> Deltas:
+    def extract_deltas(self, thing: Json) -> Deltas:
         """One text, or a sequence of deltas."""
         if thing.get("error"):
             thing.setdefault("status", "failed")
-        exact = Grow.settle(self, thing)
+        exact = StreamedText.extract_deltas(self, thing)
         return exact or ({(self.stem, 0): (thing[self.member],)} if thing[self.member] else {})
 
-    def tell(self, thing: Json, pen: Pen, place: Json) -> None:
+    def emit_events(self, thing: Json, pen: EventVisitor, place: Json) -> None:
         """The delta, then the whole."""
-        pen.run(self.stem, place, thing[self.member])
+        pen.visit_text(self.stem, place, thing[self.member])
         # Recorded: a call that was approved starts again when its arguments are known.
         if thing.get("approval_request_id"):
-            STARTED.tell(thing, pen, place)
-        pen.put(f"{self.stem}.done", {**place, self.member: thing[self.member]})
+            STARTED.emit_events(thing, pen, place)
+        pen.visit_event(f"{self.stem}.done", {**place, self.member: thing[self.member]})
 
 
-@item("mcpl", Later("tools", []), Later("error"), STARTED, COMPLETED, FAILED, status=False, fills={"tools": []})
+@item(
+    "mcpl",
+    FinalMember("tools", []),
+    FinalMember("error"),
+    STARTED,
+    COMPLETED,
+    FAILED,
+    status=False,
+    fills={"tools": []},
+)
 def mcp_list_tools(server_label: str, tools: Sequence[str | Json] = (), *, error: str | None = None) -> Json:
     """The tools of a server, which the API reads before the model can call them.
 
     A tool is a name, or an object with `name`, `input_schema`, `description` and `annotations`. `error` says why the
     list could not be read.
     """
-    listed = [_tool(f"tools[{number}]", tool) for number, tool in enumerate(tools)]
-    members: Json = {"server_label": named("server_label", server_label), "tools": listed}
+    listed = [_build_tool(f"tools[{number}]", tool) for number, tool in enumerate(tools)]
+    members: Json = {"server_label": require_text("server_label", server_label), "tools": listed}
     return members if error is None else {**members, "error": error}
 
 
-def _tool(at: str, tool: str | Json) -> Json:
+def _build_tool(at: str, tool: str | Json) -> Json:
     own = {"name": tool} if isinstance(tool, str) else tool
     if not isinstance(own, dict) or not own.get("name"):
         raise ScriptError(f"{at} is {tool!r}. Give a name, or an object with a name.")
@@ -57,10 +66,10 @@ def _tool(at: str, tool: str | Json) -> Json:
 
 @item(
     "mcp",
-    Later("error", None),
-    Later("output", None),
+    FinalMember("error", None),
+    FinalMember("output", None),
     STARTED,
-    Arguments("arguments", "mcp_call_arguments"),
+    McpArguments("arguments", "mcp_call_arguments"),
     COMPLETED,
     FAILED,
     fills={"approval_request_id": None, "error": None, "output": None},
@@ -68,7 +77,7 @@ def _tool(at: str, tool: str | Json) -> Json:
 def mcp_call(
     server_label: str,
     name: str,
-    arguments: Mapping[str, Any] | Text = "{}",
+    arguments: Mapping[str, Any] | TextOrDeltas = "{}",
     *,
     output: str | None = None,
     error: str | Json | None = None,
@@ -84,19 +93,19 @@ def mcp_call(
         "approval_request_id": approval_request_id,
         "error": reason,
         "output": output,
-        **_called(server_label, name, arguments),
+        **_call_members(server_label, name, arguments),
     }
 
 
 @item("mcpr", status=False)
-def mcp_approval_request(server_label: str, name: str, arguments: Mapping[str, Any] | Text = "{}") -> Json:
+def mcp_approval_request(server_label: str, name: str, arguments: Mapping[str, Any] | TextOrDeltas = "{}") -> Json:
     """The model asks for leave to call a tool of a server; the client answers with an `mcp_approval_response`."""
-    return _called(server_label, name, arguments)
+    return _call_members(server_label, name, arguments)
 
 
-def _called(server_label: str, name: str, arguments: Mapping[str, Any] | Text) -> Json:
+def _call_members(server_label: str, name: str, arguments: Mapping[str, Any] | TextOrDeltas) -> Json:
     return {
-        "arguments": written(arguments),
-        "name": named("name", name),
-        "server_label": named("server_label", server_label),
+        "arguments": encode_arguments(arguments),
+        "name": require_text("name", name),
+        "server_label": require_text("server_label", server_label),
     }

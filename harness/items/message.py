@@ -8,27 +8,27 @@ from typing import Any
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.items.kind import item
-from harness.items.stream_grammar import Grow, Notes, Parts, Text
+from harness.items.stream_grammar import AnnotatedText, Parts, StreamedText, TextOrDeltas
 
 CONTENT = Parts(
     "content",
     "content_part",
     "content_index",
     {
-        "output_text": Notes("text", "output_text"),
-        "refusal": Grow("refusal", "refusal"),
+        "output_text": AnnotatedText("text", "output_text"),
+        "refusal": StreamedText("refusal", "refusal"),
     },
 )
 
 PHASES = ("commentary", "final_answer")
-RANGED = ("url_citation", "container_file_citation")
-POINTED = ("file_citation", "file_path")
+RANGE_CITATIONS = ("url_citation", "container_file_citation")
+INDEX_CITATIONS = ("file_citation", "file_path")
 
 
 @item("msg", CONTENT, fills={"content": [], "role": "assistant"})
 def message(
-    text: Text | Json = "",
-    *more: Text | Json,
+    text: TextOrDeltas | Json = "",
+    *more: TextOrDeltas | Json,
     annotations: Sequence[Json] = (),
     logprobs: Sequence[Json] = (),
     phase: str | None = None,
@@ -54,14 +54,14 @@ def message(
     return {"content": content, "phase": phase, "role": "assistant"}
 
 
-def output_text(text: Text, *, annotations: Sequence[Json] = (), logprobs: Sequence[Json] = ()) -> Json:
+def output_text(text: TextOrDeltas, *, annotations: Sequence[Json] = (), logprobs: Sequence[Json] = ()) -> Json:
     """A content part: text, with annotations that fit it and one logprobs entry a token."""
-    whole = text if isinstance(text, str) else _joined(text)
-    fitted = [_fitted(f"annotations[{index}]", note, whole) for index, note in enumerate(annotations)]
+    whole = text if isinstance(text, str) else _join_deltas(text)
+    fitted = [_place_annotation(f"annotations[{index}]", note, whole) for index, note in enumerate(annotations)]
     return {"type": "output_text", "annotations": fitted, "logprobs": list(logprobs), "text": text}
 
 
-def refusal(text: Text) -> Json:
+def refusal(text: TextOrDeltas) -> Json:
     """A content part: the model declines in these words; the response is still `completed`."""
     return {"type": "refusal", "refusal": text}
 
@@ -98,29 +98,31 @@ def file_path(file_id: str, index: int | None = None, *, cite: str | None = None
     return {"type": "file_path", "file_id": file_id, "index": index, "cite": cite}
 
 
-def _joined(text: Any) -> str:
+def _join_deltas(text: Any) -> str:
     if not isinstance(text, list | tuple) or not all(isinstance(delta, str) for delta in text):
         raise ScriptError(f"text is {text!r}. Give a str, or a list of str: the exact deltas to stream.")
     return "".join(text)
 
 
-def _fitted(at: str, note: Json, text: str) -> Json:
+def _place_annotation(at: str, note: Json, text: str) -> Json:
     """The annotation with its place filled in; ScriptError when the text has no such place."""
     note = dict(note)
-    start, end = _cited(at, note.pop("cite", None), text)
+    start, end = _find_cited_range(at, note.pop("cite", None), text)
     known = note.get("type")
-    if known in RANGED:
+    if known in RANGE_CITATIONS:
         note |= {name: value for name, value in (("end_index", end), ("start_index", start)) if note.get(name) is None}
-        _inside(at, text, start_index=note["start_index"], end_index=note["end_index"])
-    elif known in POINTED:
+        _check_indexes(at, text, start_index=note["start_index"], end_index=note["end_index"])
+    elif known in INDEX_CITATIONS:
         note |= {"index": end} if note.get("index") is None else {}
-        _inside(at, text, index=note["index"])
+        _check_indexes(at, text, index=note["index"])
     else:
-        raise ScriptError(f"{at}.type is {known!r}. It is one of: {', '.join(sorted((*RANGED, *POINTED)))}.")
+        raise ScriptError(
+            f"{at}.type is {known!r}. It is one of: {', '.join(sorted((*RANGE_CITATIONS, *INDEX_CITATIONS)))}."
+        )
     return note
 
 
-def _cited(at: str, words: str | None, text: str) -> tuple[int, int]:
+def _find_cited_range(at: str, words: str | None, text: str) -> tuple[int, int]:
     if words is None:
         return 0, len(text)
     if (start := text.find(words)) < 0:
@@ -128,7 +130,7 @@ def _cited(at: str, words: str | None, text: str) -> tuple[int, int]:
     return start, start + len(words)
 
 
-def _inside(at: str, text: str, **places: int) -> None:
+def _check_indexes(at: str, text: str, **places: int) -> None:
     least = 0
     for name, place in places.items():
         if not isinstance(place, int) or not least <= place <= len(text):

@@ -6,23 +6,23 @@ from collections.abc import Sequence
 
 from harness.core.exchange import Json
 from harness.items.kind import item
-from harness.items.stream_grammar import Grow, Parts, Text
+from harness.items.stream_grammar import Parts, StreamedText, TextOrDeltas
 
 SUMMARY = Parts(
     "summary",
     "reasoning_summary_part",
     "summary_index",
-    {"summary_text": Grow("text", "reasoning_summary_text")},
+    {"summary_text": StreamedText("text", "reasoning_summary_text")},
 )
-RAW = Parts("content", "content_part", "content_index", {"reasoning_text": Grow("text", "reasoning_text")})
+RAW_TEXT = Parts("content", "content_part", "content_index", {"reasoning_text": StreamedText("text", "reasoning_text")})
 
 
-@item("rs", SUMMARY, RAW, status=False, fills={"summary": []})
+@item("rs", SUMMARY, RAW_TEXT, status=False, fills={"summary": []})
 def reasoning(
-    summary: str | Sequence[Text] = (),
+    summary: str | Sequence[TextOrDeltas] = (),
     *,
     encrypted_content: str | None = None,
-    content: str | Sequence[Text] | None = None,
+    content: str | Sequence[TextOrDeltas] | None = None,
 ) -> Json:
     """The model thinks; by default nothing of it shows.
 
@@ -30,13 +30,13 @@ def reasoning(
     a text may be a list of str, its exact deltas. `content=[]` and `encrypted_content` are what newer models add when
     reasoning is asked for encrypted.
     """
-    members: Json = {"summary": [{"type": "summary_text", "text": text} for text in _texts(summary)]}
+    members: Json = {"summary": [{"type": "summary_text", "text": text} for text in _list_texts(summary)]}
     if content is not None:
-        members["content"] = [{"type": "reasoning_text", "text": text} for text in _texts(content)]
+        members["content"] = [{"type": "reasoning_text", "text": text} for text in _list_texts(content)]
     if encrypted_content is not None:
         members["encrypted_content"] = encrypted_content
     return members
 
 
-def _texts(given: str | Sequence[Text]) -> Sequence[Text]:
+def _list_texts(given: str | Sequence[TextOrDeltas]) -> Sequence[TextOrDeltas]:
     return [given] if isinstance(given, str) else given

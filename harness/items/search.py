@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
-from harness.items.kind import item, named
-from harness.items.stream_grammar import Later, Phase
+from harness.items.kind import item, require_text
+from harness.items.stream_grammar import FinalMember, Phase
 
 SEARCHING = (Phase("in_progress"), Phase("searching"), Phase("completed"))
 
@@ -15,7 +15,7 @@ ACTIONS = ("search", "open_page", "find_in_page")
 EXECUTIONS = ("server", "client")
 
 
-@item("fs", Later("queries", []), Later("results", None), *SEARCHING, fills={"results": None})
+@item("fs", FinalMember("queries", []), FinalMember("results", None), *SEARCHING, fills={"results": None})
 def file_search_call(queries: str | Sequence[str], *, results: Sequence[Json] | None = None) -> Json:
     """The model searches vector stores.
 
@@ -24,12 +24,12 @@ def file_search_call(queries: str | Sequence[str], *, results: Sequence[Json] | 
     """
     asked = [queries] if isinstance(queries, str) else list(queries)
     return {
-        "queries": [named(f"queries[{number}]", query) for number, query in enumerate(asked)],
+        "queries": [require_text(f"queries[{number}]", query) for number, query in enumerate(asked)],
         "results": None if results is None else list(results),
     }
 
 
-@item("ws", Later("action"), *SEARCHING)
+@item("ws", FinalMember("action"), *SEARCHING)
 def web_search_call(action: str | Json | None = None) -> Json:
     """The model searches the web: for a text, or does what `search`, `open_page` or `find_in_page` say.
 
@@ -45,7 +45,7 @@ def web_search_call(action: str | Json | None = None) -> Json:
 
 def search(query: str, *more: str, sources: Sequence[str | Json] | None = None) -> Json:
     """An action: to search for one text or several; `sources` are the addresses found, if the request includes them."""
-    queries = [named("query", each) for each in (query, *more)]
+    queries = [require_text("query", each) for each in (query, *more)]
     found = {"type": "search", "queries": queries, "query": query}
     if sources is None:
         return found
@@ -54,30 +54,30 @@ def search(query: str, *more: str, sources: Sequence[str | Json] | None = None) 
 
 def open_page(url: str) -> Json:
     """An action: to read a page."""
-    return {"type": "open_page", "url": named("url", url)}
+    return {"type": "open_page", "url": require_text("url", url)}
 
 
 def find_in_page(url: str, pattern: str) -> Json:
     """An action: to look for a text in a page."""
-    return {"type": "find_in_page", "pattern": named("pattern", pattern), "url": named("url", url)}
+    return {"type": "find_in_page", "pattern": require_text("pattern", pattern), "url": require_text("url", url)}
 
 
-@item("tsc", Later("arguments", {}), fills={"call_id": None, "execution": "server"})
+@item("tsc", FinalMember("arguments", {}), fills={"call_id": None, "execution": "server"})
 def tool_search_call(arguments: Json, *, execution: str = "server", call_id: str | None = None) -> Json:
     """The model searches for tools that were deferred: `{"paths": ["crm"]}`, or what the client's own search takes.
 
     With `execution="client"` the client answers with a `tool_search_output`; the API's own search has no `call_id`.
     """
-    return {"arguments": arguments, **_executed(execution, call_id)}
+    return {"arguments": arguments, **_execution_members(execution, call_id)}
 
 
 @item("tso", fills={"call_id": None, "execution": "server"})
 def tool_search_output(tools: Sequence[Json], *, execution: str = "server", call_id: str | None = None) -> Json:
     """The tools that the API's own search found, as they were declared; the model may call them from now on."""
-    return {"tools": list(tools), **_executed(execution, call_id)}
+    return {"tools": list(tools), **_execution_members(execution, call_id)}
 
 
-def _executed(execution: str, call_id: str | None) -> Json:
+def _execution_members(execution: str, call_id: str | None) -> Json:
     if execution not in EXECUTIONS:
         raise ScriptError(f"execution is {execution!r}. It is one of: {', '.join(EXECUTIONS)}.")
     return {"call_id": call_id, "execution": execution}

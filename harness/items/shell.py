@@ -7,25 +7,33 @@ from dataclasses import dataclass
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
-from harness.items.kind import item, named
-from harness.items.stream_grammar import Deltas, Grow, Inside, Later, Pen, Text, blanked
+from harness.items.kind import item, require_text
+from harness.items.stream_grammar import (
+    Deltas,
+    EventVisitor,
+    FinalMember,
+    NestedObject,
+    StreamedText,
+    TextOrDeltas,
+    replace_members,
+)
 
-COMMAND = Grow("command", "shell_call_command")
-CONTENT = "shell_call_output_content"
-PRINTED = ("stdout", "stderr")
+COMMAND = StreamedText("command", "shell_call_command")
+OUTPUT_CONTENT = "shell_call_output_content"
+OUTPUT_STREAMS = ("stdout", "stderr")
 
 
 @dataclass(frozen=True, slots=True)
-class Commands:
+class StreamedCommands:
     """A list of texts: for each `<stem>.added`, its deltas, `<stem>.done`."""
 
     member: str
 
-    def announce(self, thing: Json) -> Json:
+    def render_added(self, thing: Json) -> Json:
         """No commands at first."""
-        return blanked(thing, {self.member: []})
+        return replace_members(thing, {self.member: []})
 
-    def settle(self, thing: Json) -> Deltas:
+    def extract_deltas(self, thing: Json) -> Deltas:
         """The deltas of all commands."""
         deltas: dict[tuple[str, int], Sequence[str]] = {}
         given = thing.get(self.member)
@@ -33,51 +41,56 @@ class Commands:
             raise ScriptError(f"{self.member} is {given!r}. Give a list of commands.")
         for number, command in enumerate(given):
             own = {COMMAND.member: command}
-            deltas |= {(stem, number): pieces for (stem, _), pieces in COMMAND.settle(own).items()}
+            deltas |= {(stem, number): pieces for (stem, _), pieces in COMMAND.extract_deltas(own).items()}
             given[number] = own[COMMAND.member]
         return deltas
 
-    def tell(self, thing: Json, pen: Pen, place: Json) -> None:
+    def emit_events(self, thing: Json, pen: EventVisitor, place: Json) -> None:
         """Each command, one after the other."""
         for number, command in enumerate(thing[self.member]):
             at = {**place, "command_index": number}
-            pen.put(f"{COMMAND.stem}.added", {**at, COMMAND.member: ""})
-            COMMAND.tell({COMMAND.member: command}, pen, at)
+            pen.visit_event(f"{COMMAND.stem}.added", {**at, COMMAND.member: ""})
+            COMMAND.emit_events({COMMAND.member: command}, pen, at)
 
 
 @dataclass(frozen=True, slots=True)
-class Outputs:
+class StreamedOutputs:
     """What each command printed: its deltas, then `.done` with all that is known of it."""
 
     member: str
 
-    def announce(self, thing: Json) -> Json:
+    def render_added(self, thing: Json) -> Json:
         """Nothing at first."""
-        return blanked(thing, {self.member: []})
+        return replace_members(thing, {self.member: []})
 
-    def settle(self, thing: Json) -> Deltas:
+    def extract_deltas(self, thing: Json) -> Deltas:
         """What a command prints has no deltas of its own; other than a list of objects is a ScriptError."""
         given = thing.get(self.member)
         if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
             raise ScriptError(f"{self.member} is {given!r}. Give a list of what shell_output('…') returns.")
         return {}
 
-    def tell(self, thing: Json, pen: Pen, place: Json) -> None:
+    def emit_events(self, thing: Json, pen: EventVisitor, place: Json) -> None:
         """Each output, one after the other."""
         for number, output in enumerate(thing[self.member]):
             at = {**place, "command_index": number}
-            pen.printed(CONTENT, at, {name: output[name] for name in PRINTED if output.get(name)})
-            pen.put(f"{CONTENT}.done", {**at, self.member: [output]})
+            pen.visit_object_deltas(
+                OUTPUT_CONTENT, at, {name: output[name] for name in OUTPUT_STREAMS if output.get(name)}
+            )
+            pen.visit_event(f"{OUTPUT_CONTENT}.done", {**at, self.member: [output]})
 
 
 @item(
     "sh",
-    Inside("action", (Commands("commands"), Later("max_output_length", None), Later("timeout_ms", None))),
+    NestedObject(
+        "action",
+        (StreamedCommands("commands"), FinalMember("max_output_length", None), FinalMember("timeout_ms", None)),
+    ),
     named=False,
     fills={"call_id": None},
 )
 def shell_call(
-    commands: str | Sequence[Text],
+    commands: str | Sequence[TextOrDeltas],
     *,
     max_output_length: int | None = None,
     timeout_ms: int | None = None,
@@ -96,11 +109,11 @@ def shell_call(
     return {**members, "environment": {"type": "container_reference", "container_id": container_id}}
 
 
-@item("sho", Later("status", "completed"), Outputs("output"), fills={"max_output_length": None})
+@item("sho", FinalMember("status", "completed"), StreamedOutputs("output"), fills={"max_output_length": None})
 def shell_call_output(call_id: str, *output: str | Json, max_output_length: int | None = None) -> Json:
     """What the commands of a call printed in the API's container: a text for `stdout`, or `shell_output(…)`, for each."""
     printed = [shell_output(each) if isinstance(each, str) else each for each in output]
-    return {"call_id": named("call_id", call_id), "max_output_length": max_output_length, "output": printed}
+    return {"call_id": require_text("call_id", call_id), "max_output_length": max_output_length, "output": printed}
 
 
 def shell_output(stdout: str = "", stderr: str = "", *, exit_code: int | None = 0) -> Json:

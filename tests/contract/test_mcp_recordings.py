@@ -11,7 +11,7 @@ import pytest
 
 from harness.core.exchange import Json
 from harness.items import mcp_call
-from harness.items.kind import Item, from_wire
+from harness.items.kind import Item, item_from_wire
 from harness.world.mcp_server import ToolError
 from tests.contract.shared import PRESENT, SHARED
 from tests.unit.client import Client
@@ -84,7 +84,7 @@ def scripted(item: Json) -> Item:
     """What a script says of a recorded item: of a call only its tool and arguments."""
     if item["type"] in OURS:
         return mcp_call(item["server_label"], item["name"], [item["arguments"]])
-    return from_wire(item)
+    return item_from_wire(item)
 
 
 def id_of(exchange: Json) -> str:

@@ -39,7 +39,7 @@ from harness.items import (
     url_citation,
     web_search_call,
 )
-from harness.items.kind import finish
+from harness.items.kind import render_item
 
 NOW = 1788812320
 
@@ -59,7 +59,7 @@ def response(*items, status="completed", **members):
         "incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
         "instructions": None,
         "model": "gpt-4.1-2025-04-14",
-        "output": [finish(one, ids, name, NOW, **cut_off) for one in items],
+        "output": [render_item(one, ids, name, NOW, **cut_off) for one in items],
         "parallel_tool_calls": True,
         "reasoning": {"effort": None, "summary": None},
         "service_tier": "default",

@@ -16,15 +16,15 @@ from harness.items import (
     refusal,
     url_citation,
 )
-from harness.items.kind import ITEMS, Item, finish, from_wire, item, kind
-from harness.items.stream_grammar import Grow
+from harness.items.kind import ITEMS, Item, get_kind, item, item_from_wire, render_item
+from harness.items.stream_grammar import StreamedText
 
 NOW = 1788812320
 
 
 def wire(made, **options):
     ids = Ids("items")
-    return finish(made, ids, ids.response(NOW), NOW, **options)
+    return render_item(made, ids, ids.response(NOW), NOW, **options)
 
 
 def text_part(text, annotations=(), logprobs=()):
@@ -72,7 +72,7 @@ def test_an_item_can_be_cut():
 
 def test_a_call_id_is_given_out_with_the_ids():
     ids = Ids("items")
-    first, second = (finish(function_call("f"), ids, "resp_1", NOW)["call_id"] for _ in range(2))
+    first, second = (render_item(function_call("f"), ids, "resp_1", NOW)["call_id"] for _ in range(2))
     assert first.startswith("call_")
     assert first != second
 
@@ -241,16 +241,22 @@ def test_each_text_is_a_part():
         (lambda: function_call(""), "function_call: name is ''"),
         (lambda: function_call("f", call_id={1}), "Give plain JSON values"),
         (lambda: reasoning([1]), "reasoning: text is 1"),
-        (lambda: from_wire({"type": "mesage"}), "type is 'mesage'. An item's type is one of: "),
-        (lambda: from_wire("hi"), "'hi' is no item. Give an object with a 'type'"),
-        (lambda: from_wire({"type": []}), "type is []"),
-        (lambda: from_wire({"type": "message", "content": "hi"}), "message: content is 'hi'. Give a list of parts"),
+        (lambda: item_from_wire({"type": "mesage"}), "type is 'mesage'. An item's type is one of: "),
+        (lambda: item_from_wire("hi"), "'hi' is no item. Give an object with a 'type'"),
+        (lambda: item_from_wire({"type": []}), "type is []"),
         (
-            lambda: from_wire({"type": "message", "content": [{"type": "output_text"}]}),
+            lambda: item_from_wire({"type": "message", "content": "hi"}),
+            "message: content is 'hi'. Give a list of parts",
+        ),
+        (
+            lambda: item_from_wire({"type": "message", "content": [{"type": "output_text"}]}),
             "message: text is None. Give a str",
         ),
-        (lambda: from_wire({"type": "function_call", "name": "f"}), "function_call: arguments is None. Give a str"),
-        (lambda: from_wire({"type": "message", "content": ["hi"]}), "message: content[0] is 'hi'"),
+        (
+            lambda: item_from_wire({"type": "function_call", "name": "f"}),
+            "function_call: arguments is None. Give a str",
+        ),
+        (lambda: item_from_wire({"type": "message", "content": ["hi"]}), "message: content[0] is 'hi'"),
     ],
 )
 def test_what_cannot_be_built_is_a_script_error(build, words):
@@ -267,21 +273,23 @@ def test_what_cannot_be_built_is_a_script_error(build, words):
     [message("Hi", refusal("No.")), function_call("f", {"a": 1}, call_id="call_1"), reasoning(["a", "b"], content=[])],
 )
 def test_a_wire_item_becomes_the_item_it_was_made_of(made):
-    assert from_wire(wire(made)) == made
+    assert item_from_wire(wire(made)) == made
 
 
 def test_a_wire_item_may_hold_deltas():
-    made = from_wire({"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": ["N", "o"]}]})
+    made = item_from_wire(
+        {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": ["N", "o"]}]}
+    )
     assert made.members["content"] == [{"type": "refusal", "refusal": "No"}]
     assert made.deltas == {("refusal", 0): ("N", "o")}
 
 
 def test_a_wire_item_written_by_hand_may_leave_things_out():
-    assert from_wire({"type": "message", "content": [{"text": "hi", "type": "output_text"}]}) == message("hi")
-    assert from_wire({"type": "function_call", "name": "f", "arguments": "{}"}) == function_call("f")
-    assert from_wire({"type": "reasoning"}) == reasoning()
+    assert item_from_wire({"type": "message", "content": [{"text": "hi", "type": "output_text"}]}) == message("hi")
+    assert item_from_wire({"type": "function_call", "name": "f", "arguments": "{}"}) == function_call("f")
+    assert item_from_wire({"type": "reasoning"}) == reasoning()
     assert list(
-        wire(from_wire({"type": "message", "content": [{"text": "a", "type": "output_text"}]}))["content"][0]
+        wire(item_from_wire({"type": "message", "content": [{"text": "a", "type": "output_text"}]}))["content"][0]
     ) == [
         "type",
         "annotations",
@@ -303,7 +311,7 @@ def registry(monkeypatch):
 
 
 def test_a_kind_is_one_function(registry):
-    @item("ctc", Grow("input", "custom_tool_call_input"))
+    @item("ctc", StreamedText("input", "custom_tool_call_input"))
     def custom_tool_call(name, text):
         """The model calls a tool with free text."""
         return {"call_id": None, "input": text, "name": name}
@@ -314,7 +322,7 @@ def test_a_kind_is_one_function(registry):
         {"call_id": None, "input": "SELECT 1;", "name": "run_sql"},
         {("custom_tool_call_input", 0): ("SELECT", " 1;")},
     )
-    assert kind("custom_tool_call").doc == "The model calls a tool with free text."
+    assert get_kind("custom_tool_call").doc == "The model calls a tool with free text."
     assert list(wire(made)) == ["id", "type", "status", "call_id", "input", "name"]
 
 
@@ -339,7 +347,7 @@ def test_a_kind_is_declared_once(registry):
 )
 def test_an_unknown_kind_is_named_with_the_nearest(name, words):
     with pytest.raises(RegistrationError, match=words):
-        kind(name)
+        get_kind(name)
 
 
 def test_every_builder_is_public_and_documented():

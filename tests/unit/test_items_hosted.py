@@ -33,7 +33,7 @@ from harness.items import (
     update_file,
     web_search_call,
 )
-from harness.items.kind import ITEMS, finish, from_wire, kind
+from harness.items.kind import ITEMS, get_kind, item_from_wire, render_item
 
 NOW = 1788812320
 CALLED_BY_PROGRAM = {"type": "program", "caller_id": "call_1"}
@@ -42,7 +42,7 @@ BLOCKED = {"type": "image_generation_user_error", "code": "moderation_blocked", 
 
 def wire(made):
     ids = Ids("items")
-    return finish(made, ids, ids.response(NOW), NOW)
+    return render_item(made, ids, ids.response(NOW), NOW)
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_on_the_wire(made, expected):
     said = wire(made)
     assert said == {"id": said["id"], "type": made.type, **expected}
     assert list(said) == ["id", "type", *(["status"] if "status" in said else []), *sorted(set(expected) - {"status"})]
-    assert said["id"].startswith(f"{kind(made.type).prefix}_")
+    assert said["id"].startswith(f"{get_kind(made.type).prefix}_")
 
 
 PREFIXES = {
@@ -343,17 +343,17 @@ def test_commands_have_exact_deltas():
 @pytest.mark.parametrize("status", ["failed", "in_progress", "generating"])
 def test_a_status_of_its_own_is_kept(status):
     recorded = {"id": "ig_1", "type": "image_generation_call", "status": status, "result": None}
-    assert wire(from_wire(recorded))["status"] == status
+    assert wire(item_from_wire(recorded))["status"] == status
 
 
 @pytest.mark.parametrize("status", ["completed", "incomplete"])
 def test_a_status_that_the_response_gives_is_dropped(status):
-    assert from_wire({"type": "web_search_call", "status": status}) == web_search_call()
+    assert item_from_wire({"type": "web_search_call", "status": status}) == web_search_call()
 
 
 def test_a_recorded_failure_without_status_is_one():
     recorded = {"type": "mcp_call", "arguments": "{}", "name": "f", "server_label": "docs", "error": {"code": 500}}
-    assert wire(from_wire(recorded))["status"] == "failed"
+    assert wire(item_from_wire(recorded))["status"] == "failed"
 
 
 @pytest.mark.parametrize(
@@ -374,7 +374,7 @@ def test_a_recorded_failure_without_status_is_one():
     ids=lambda value: getattr(value, "type", ""),
 )
 def test_an_item_written_by_hand_may_leave_things_out(written, made):
-    assert from_wire(written) == made
+    assert item_from_wire(written) == made
 
 
 # What is wrong is said
@@ -406,8 +406,8 @@ def test_an_item_written_by_hand_may_leave_things_out(written, made):
         (lambda: computer_call([{"x": 1}]), "action 0 is {'x': 1}. Give an object with a type"),
         (lambda: local_shell_call("ls -a"), "command is 'ls -a'. Give its words: ['ls', '-a']"),
         (lambda: shell_call([3]), "shell_call: command is 3. Give a str"),
-        (lambda: from_wire({"type": "shell_call"}), "shell_call: action is None. Give an object"),
-        (lambda: from_wire({"type": "shell_call", "action": {}}), "commands is None. Give a list of commands"),
+        (lambda: item_from_wire({"type": "shell_call"}), "shell_call: action is None. Give an object"),
+        (lambda: item_from_wire({"type": "shell_call", "action": {}}), "commands is None. Give a list of commands"),
         (lambda: shell_call_output("call_1", 3), "output is [3]. Give a list of what shell_output('…') returns"),
         (lambda: apply_patch_call({"type": "move"}), "Give one of: create_file, update_file, delete_file"),
         (lambda: apply_patch_call_output("call_1", status="done"), "status is 'done'. It is one of: completed, failed"),

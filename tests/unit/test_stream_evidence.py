@@ -10,7 +10,7 @@ from harness.answers.stream import events, fold
 from harness.contract import schema
 from harness.core.errors import RegistrationError
 from harness.items.kind import ITEMS, item
-from harness.items.stream_grammar import Grow, Phase
+from harness.items.stream_grammar import Phase, StreamedText
 from harness.verify import read_files
 from harness.verify.judging.rerender import respell
 from tests.contract.shared import PRESENT, SHARED
@@ -19,7 +19,7 @@ from tests.unit.streams import ITEMS as ANY
 
 
 def test_a_kind_streams_as_its_sentence_says(monkeypatch):
-    @item("dr", Phase("falling_asleep"), Grow("text", "daydream_text"), Phase("completed"))
+    @item("dr", Phase("falling_asleep"), StreamedText("text", "daydream_text"), Phase("completed"))
     def daydream(text):
         """The model dreams."""
         return {"text": text}

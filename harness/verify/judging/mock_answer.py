@@ -17,7 +17,7 @@ from harness.ending import Ending, Line
 from harness.endpoints import azure
 from harness.endpoints.operation import OPERATIONS
 from harness.items import message
-from harness.items.kind import ITEMS, Item, from_wire
+from harness.items.kind import ITEMS, Item, item_from_wire
 from harness.items.stream_grammar import Deltas
 from harness.verify.judging.judge import request_of
 from harness.world.world import Conversation, World
@@ -74,7 +74,7 @@ def turn(events: Sequence[Json], final: Json) -> list[Line]:
 
 
 def _line(wire: Json, deltas: Deltas) -> Item:
-    item = from_wire(wire)
+    item = item_from_wire(wire)
     return Item(item.type, item.members, deltas)
 
 
