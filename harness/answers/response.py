@@ -11,7 +11,7 @@ from harness.api.transcript import input_items
 from harness.contract.check import conform
 from harness.core.exchange import Finding, Json
 from harness.core.ids import Ids
-from harness.ending import DONE, Ending
+from harness.ending import DEFAULT_ENDING, Ending
 from harness.items.kind import Item, render_item
 
 TOOL_USAGE: Json = {
@@ -91,7 +91,7 @@ def _blank(family: Model) -> Json:
     }
 
 
-def finish_with(started: Json, output: Sequence[Json], usage: Json, now: int, ending: Ending = DONE) -> Json:
+def finish_with(started: Json, output: Sequence[Json], usage: Json, now: int, ending: Ending = DEFAULT_ENDING) -> Json:
     """The response at its end: `started` itself, which nobody else holds, with what was said.
 
     Recorded: one that failed has no usage, and its tier is still the one asked for.

@@ -17,7 +17,7 @@ from harness.api.tokens import estimate_tokens
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.core.ids import Ids
-from harness.ending import DONE, Ending
+from harness.ending import DEFAULT_ENDING, Ending
 from harness.items.kind import Item
 
 Citations = Literal["both", "delta", "completed"]
@@ -44,9 +44,9 @@ class Teller:
         self._citations = citations
         self._used: list[Json] = []
         self._waits: list[Json] = []
-        self._ending = DONE
+        self._ending = DEFAULT_ENDING
 
-    def tell(self, turn: Sequence[Item], before: Sequence[Json], ending: Ending = DONE) -> list[Json]:
+    def tell(self, turn: Sequence[Item], before: Sequence[Json], ending: Ending = DEFAULT_ENDING) -> list[Json]:
         """The events of a turn from the moment the run starts; `before` are the steps of its earlier turns.
 
         An ending that is not the ordinary one leaves the last step of the turn as it is then.
@@ -57,7 +57,7 @@ class Teller:
         self._put(RUN_START_EVENT, run)
         groups = [list(group) for _, group in groupby(turn, lambda item: TOGETHER.get(item.type, id(item)))]
         for place, items in enumerate(groups, 1):
-            self._ending = ending if place == len(groups) else DONE
+            self._ending = ending if place == len(groups) else DEFAULT_ENDING
             self._step(items)
         self._ended(run, ending)
         return self.events
@@ -184,7 +184,7 @@ class Teller:
                 head = {"index": index, "id": id} if number == 0 else {"index": index}
                 told_now = {"type": "tool_calls", "tool_calls": [{**head, **delta}]}
                 self._delta("run.step", step["id"], {"step_details": told_now})
-        if items[0].type in TOGETHER and self._ending is DONE:
+        if items[0].type in TOGETHER and self._ending is DEFAULT_ENDING:
             self._waits += calls
         else:
             self._done(step, {"type": "tool_calls", "tool_calls": calls}, [item.members for item in items])

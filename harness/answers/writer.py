@@ -19,7 +19,7 @@ import orjson
 
 from harness.core.exchange import Json
 from harness.core.ids import ALPHANUMERIC_TABLE
-from harness.ending import failure
+from harness.ending import to_api_error
 from harness.items.kind import get_kind
 from harness.items.stream_grammar import Deltas, replace_members
 
@@ -180,7 +180,7 @@ class Writer:
     def closing(self, response: Json) -> None:
         """The error if there is one, then the response as it ended."""
         if error := response.get("error"):
-            told = failure(error)
+            told = to_api_error(error)
             self._append(
                 "error", {"error": {"type": told.type, "code": told.code, "message": told.message, "param": told.param}}
             )

@@ -15,15 +15,15 @@ from harness.core.errors import ApiError, ScriptError
 from harness.core.exchange import Json
 from harness.items.kind import Item, item_from_wire, require_text
 
-REASONS = ("max_output_tokens", "content_filter", "max_messages", "steered")
+INCOMPLETE_REASONS = ("max_output_tokens", "content_filter", "max_messages", "steered")
 """Why a response may be incomplete, as the SDK's types have it; the first is the one that has been recorded."""
 
-SORRY = (
+SERVER_ERROR_MESSAGE = (
     "An error occurred while processing your request. You can retry your request, or contact us through our help "
     "center at help.openai.com if the error persists."
 )
 
-_KINDS: Mapping[str, tuple[int, str]] = {
+_STATUS_AND_TYPE: Mapping[str, tuple[int, str]] = {
     "insufficient_quota": (429, "insufficient_quota"),
     "rate_limit_exceeded": (429, "tokens"),
     "server_error": (500, "server_error"),
@@ -44,10 +44,10 @@ class Ending:
     off_schema: bool = False
 
 
-Line = Item | Ending | Fault
+TurnLine = Item | Ending | Fault
 """What a turn is made of: items, then at most one ending, then what goes wrong on the way."""
 
-DONE = Ending()
+DEFAULT_ENDING = Ending()
 
 
 def completed(*, off_schema: bool = False) -> Ending:
@@ -60,12 +60,12 @@ def completed(*, off_schema: bool = False) -> Ending:
 
 def incomplete(reason: str = "max_output_tokens") -> Ending:
     """The response breaks off within its last item; `reason` is max_output_tokens, content_filter, …"""
-    if reason not in REASONS:
-        raise ScriptError(f"incomplete: reason is {reason!r}. It is one of: {', '.join(REASONS)}.")
+    if reason not in INCOMPLETE_REASONS:
+        raise ScriptError(f"incomplete: reason is {reason!r}. It is one of: {', '.join(INCOMPLETE_REASONS)}.")
     return Ending("incomplete", {"incomplete_details": {"reason": reason}}, off_schema=True)
 
 
-def failed(code: str = "server_error", message: str = SORRY) -> Ending:
+def failed(code: str = "server_error", message: str = SERVER_ERROR_MESSAGE) -> Ending:
     """The response fails: in a stream an `error` event and `response.failed`, otherwise an HTTP error in these words.
 
     What the turn says before it is told in the stream; its last item is left open.
@@ -79,15 +79,15 @@ ENDINGS: Mapping[str, Callable[..., Ending]] = {"completed": completed, "incompl
 """Every ending, by the name under which scripts in other languages know it."""
 
 
-def parted(turn: Sequence[Line]) -> tuple[list[Item], Ending]:
+def split_ending(turn: Sequence[TurnLine]) -> tuple[list[Item], Ending]:
     """The items of a turn, and how it ends."""
     items = [line for line in turn if isinstance(line, Item)]
     if len(items) == len(turn):
-        return items, DONE
-    return items, next((line for line in turn if isinstance(line, Ending)), DONE)
+        return items, DEFAULT_ENDING
+    return items, next((line for line in turn if isinstance(line, Ending)), DEFAULT_ENDING)
 
 
-def line_from_wire(wire: Json, others: Mapping[str, Callable[..., Line]] = ENDINGS) -> Line:
+def line_from_wire(wire: Json, others: Mapping[str, Callable[..., TurnLine]] = ENDINGS) -> TurnLine:
     """An item in its wire form, or one of the `others`: `{"type": "incomplete", "reason": "max_output_tokens"}`."""
     if not isinstance(wire, dict) or wire.get("type") not in others:
         return item_from_wire(wire)
@@ -98,7 +98,7 @@ def line_from_wire(wire: Json, others: Mapping[str, Callable[..., Line]] = ENDIN
         raise ScriptError(f"{wire['type']}: {str(problem).partition('() ')[2]}.") from problem
 
 
-def failure(error: Json) -> ApiError:
+def to_api_error(error: Json) -> ApiError:
     """The `error` of a response that failed (`code`, `message`), as the error that a client is told."""
-    status, kind = _KINDS.get(error["code"], (400, "invalid_request_error"))
+    status, kind = _STATUS_AND_TYPE.get(error["code"], (400, "invalid_request_error"))
     return ApiError(status, error["message"], None, error["code"], kind)

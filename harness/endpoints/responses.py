@@ -16,7 +16,7 @@ from harness.api.transcript import conversation_id
 from harness.contract.check import given
 from harness.core.delivery import Fault
 from harness.core.exchange import Answer, Json, Request
-from harness.ending import Ending, Line, failure, incomplete, parted
+from harness.ending import Ending, TurnLine, incomplete, split_ending, to_api_error
 from harness.endpoints import output_limits
 from harness.endpoints.operation import operation
 from harness.faults import cut_of
@@ -36,7 +36,7 @@ def create(request: Request, world: World) -> Answer:
     """
     body = given(request.body)
     said, held = _said(request, body, world)
-    items, ending = parted(said)
+    items, ending = split_ending(said)
     output_limits.judge(body, items, ending)
     run = _run(body, items, ending, world)
     _approvals(run, held, world)
@@ -49,7 +49,7 @@ def _answered(run: Run, body: Json, items: Sequence[Item], world: World) -> Answ
     """The answer that tells a response, whole; what is stored of it is."""
     ending, streams, background = run.ending, body.get("stream"), body.get("background")
     if ending.status == "failed" and not streams and not background:
-        error = failure(ending.members["error"])
+        error = to_api_error(ending.members["error"])
         return Answer(error.status, error.body())
     if background and not streams:
         return Answer(200, world.enqueue(run))
@@ -57,20 +57,20 @@ def _answered(run: Run, body: Json, items: Sequence[Item], world: World) -> Answ
     return _streamed(response, body, items, world) if streams else Answer(200, billed(response))
 
 
-def _unfinished(run: Run, said: Sequence[Line]) -> Run:
+def _unfinished(run: Run, said: Sequence[TurnLine]) -> Run:
     """A run whose answer may be cut: it counts as ended by who hangs up, unless it is made in the background (assumed)."""
     goes_on = cut_of(said) is None or run.started["background"]
     return run if goes_on else run._replace(kept=False, conversation=None)
 
 
-def _said(request: Request, body: Json, world: World) -> tuple[Sequence[Line], Sequence[Line]]:
+def _said(request: Request, body: Json, world: World) -> tuple[Sequence[TurnLine], Sequence[TurnLine]]:
     """The next turn of the script, with what the scripted MCP servers make of it, and what they hold back."""
     if not world.servers:
         return world.turns.next(request), ()
     return world.servers.turn(body, world.transcript(body).items, lambda: world.turns.next(request))
 
 
-def _approvals(run: Run, held: Sequence[Line], world: World) -> None:
+def _approvals(run: Run, held: Sequence[TurnLine], world: World) -> None:
     """Remember what was asked, answered and called; the exchange is the next of the journal."""
     if held:
         world.servers.wait(run.output, held)

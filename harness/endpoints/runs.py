@@ -16,7 +16,7 @@ from harness.api.tokens import estimate_tokens
 from harness.contract.check import given
 from harness.core.delivery import Fault
 from harness.core.exchange import Answer, Json, Request
-from harness.ending import parted
+from harness.ending import split_ending
 from harness.endpoints.operation import operation
 from harness.endpoints.threads import CODE, named, say, start
 from harness.faults import Refused
@@ -65,7 +65,7 @@ def _answered(thread: Thread, run: Json, events: Sequence[Json], request: Reques
     known |= {event["data"]["id"]: event["data"] for event in events if "step" in event["event"]}
     read = _read(thread, run, list(known.values()), world)
     said = world.turns.next(request._replace(body=read))
-    turn, ending = parted(said)
+    turn, ending = split_ending(said)
     teller = Teller(run, world.ids, world.now, _prompt(read), world.citations)
     whole = [*events, *teller.tell(turn, list(known.values()), ending)]
     streamed = bool(request.body.get("stream"))

@@ -20,7 +20,7 @@ from harness.core.delivery import Fault, Pause, is_non_negative_number
 from harness.core.delivery import Gate as Gate
 from harness.core.errors import ScriptError
 from harness.core.exchange import Request
-from harness.ending import ENDINGS, Line
+from harness.ending import ENDINGS, TurnLine
 
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 _TIME = re.compile(rf"(\d+(?:\.\d+)?)({'|'.join(UNITS)})")
@@ -107,7 +107,7 @@ FAULTS: Mapping[str, Callable[..., Fault]] = {
 }
 """Every fault as the line of a turn, by the name under which scripts in other languages know it."""
 
-OTHERS: Mapping[str, Callable[..., Line]] = {**ENDINGS, **FAULTS}
+OTHERS: Mapping[str, Callable[..., TurnLine]] = {**ENDINGS, **FAULTS}
 """Every line of a turn that is no item, by name."""
 
 
@@ -134,12 +134,12 @@ def _each(turn: Callable[[Request], Generator[Any, Request, None]], fault: Fault
     return each
 
 
-def cut_of(turn: Sequence[Line]) -> float | None:
+def cut_of(turn: Sequence[TurnLine]) -> float | None:
     """After how many events the answer to a turn breaks off, the earliest; None when it does not."""
     return min((line.after for line in turn if isinstance(line, Cut)), default=None)
 
 
-def pauses_of(turn: Sequence[Line], gate: Callable[[str], Gate]) -> Sequence[Pause]:
+def pauses_of(turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Sequence[Pause]:
     """Where the answer to a turn stands still; `gate` knows the gates by name."""
     pauses = (line for line in turn if isinstance(line, Pause))
     return [replace(each, until=gate(each.until)) if isinstance(each.until, str) else each for each in pauses]

@@ -9,14 +9,14 @@ import orjson
 
 from harness.core.delivery import Delivery, Gate
 from harness.core.exchange import Answer, Json
-from harness.ending import Line
+from harness.ending import TurnLine
 from harness.faults import cut_of, pauses_of
 
 PLACES = {"content_index": "content", "summary_index": "summary"}
 """Where the parts of an item stand, by the member of an event that counts them."""
 
 
-def delivered(answer: Answer, turn: Sequence[Line], gate: Callable[[str], Gate]) -> Answer:
+def delivered(answer: Answer, turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Answer:
     """An answer as the faults of its turn leave it; `events` and `body` are what still goes out."""
     pauses, after = pauses_of(turn, gate), cut_of(turn)
     if after is None:

@@ -22,7 +22,7 @@ from harness.core.account import Organization
 from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Request
-from harness.ending import Line
+from harness.ending import TurnLine
 from harness.endpoints import azure
 from harness.endpoints.operation import OPERATIONS, Handler, find
 from harness.faults import Refused
@@ -55,7 +55,7 @@ class Mock:
         keys: Sequence[str] | None = None,
         *,
         organization: Organization | None = None,
-        fallback: Callable[[Request], Sequence[Line]] | None = None,
+        fallback: Callable[[Request], Sequence[TurnLine]] | None = None,
         prepare: Callable[[World], None] = lambda world: None,
         journal: int | None = None,
         dialect: str | None = None,

@@ -18,7 +18,7 @@ from harness.contract.rule import CREATE, Case
 from harness.contract.rules.http.websocket import CREATED, SOCKET
 from harness.core.account import Organization
 from harness.core.exchange import Answer, Json
-from harness.ending import Line, completed
+from harness.ending import TurnLine, completed
 from harness.items import message
 from harness.server.mock_api import ROOT, Mock
 from harness.server.socket_session import Session
@@ -31,7 +31,7 @@ HEADERS = {
     "openai-beta": "assistants=v2",
 }
 KEY = "sk-harness-example"
-OK: list[Line] = [message("ok"), completed(off_schema=True)]
+OK: list[TurnLine] = [message("ok"), completed(off_schema=True)]
 """What the model says to a request whose case has no turn for it."""
 
 _FIELD = re.compile(r"\{(\d+)\.([\w.]+)\}")

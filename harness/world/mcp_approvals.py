@@ -17,7 +17,7 @@ from harness.api.transcript import CLIENT_CALL_NAMES
 from harness.core.delivery import Fault
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
-from harness.ending import Line
+from harness.ending import TurnLine
 from harness.items import mcp_approval_request, mcp_list_tools
 from harness.items.kind import Item
 from harness.world.mcp_server import Server, needs_leave
@@ -41,8 +41,8 @@ class Due:
         return self.server.call(self.name, self.arguments, self.approval_request_id)
 
 
-Step = Line | Due
-Ask = Callable[[], Sequence[Line]]
+Step = TurnLine | Due
+Ask = Callable[[], Sequence[TurnLine]]
 """Takes the next turn of the script."""
 Offers = Mapping[str, Json]
 """The `mcp` tools of a request whose servers are scripted, by label."""
@@ -51,15 +51,15 @@ Offers = Mapping[str, Json]
 class Turn(NamedTuple):
     """What the model says to one request, and what it will say once the calls in it are approved (`held`)."""
 
-    lines: Sequence[Line]
-    held: Sequence[Line] = ()
+    lines: Sequence[TurnLine]
+    held: Sequence[TurnLine] = ()
 
 
 class Waiting(NamedTuple):
     """What the model says once all these approval requests are approved."""
 
     ids: frozenset[str]
-    lines: Sequence[Line]
+    lines: Sequence[TurnLine]
 
 
 class Servers:
@@ -93,7 +93,7 @@ class Servers:
         steps = [*self._listings(offers, read, own), *approved, *said]
         return Turn([step.made() if isinstance(step, Due) else step for step in steps], held)
 
-    def wait(self, output: Sequence[Json], held: Sequence[Line]) -> None:
+    def wait(self, output: Sequence[Json], held: Sequence[TurnLine]) -> None:
         """Keep what the model says once the requests in an output are approved."""
         ids = frozenset(item["id"] for item in output if item["type"] == REQUEST)
         self._waiting.append(Waiting(ids, held))
@@ -111,7 +111,7 @@ class Servers:
     def _approved(self, request: Json) -> Due:
         return Due(self._servers[request["server_label"]], request["name"], request["arguments"], request["id"])
 
-    def _decided(self, words: Sequence[Line], offers: Offers, ask: Ask) -> tuple[list[Step], Sequence[Line]]:
+    def _decided(self, words: Sequence[TurnLine], offers: Offers, ask: Ask) -> tuple[list[Step], Sequence[TurnLine]]:
         """The words with each scripted call decided, and those that wait for leave.
 
         After a call that is made the model goes on in the same response, with the next turn.
@@ -125,7 +125,7 @@ class Servers:
             words = ask()
         raise ScriptError(f"{ROUNDS} turns in a row end with a call of an MCP server. Let one end with a message.")
 
-    def _round(self, said: list[Step], words: Sequence[Line], offers: Offers) -> Sequence[Line]:
+    def _round(self, said: list[Step], words: Sequence[TurnLine], offers: Offers) -> Sequence[TurnLine]:
         """Add one turn to what is said; the rest of it, once it asks for leave and the calls beside that are there."""
         for place, line in enumerate(words):
             if any(isinstance(step, Item) and step.type == REQUEST for step in said) and not _calls(line):
@@ -154,7 +154,7 @@ class Servers:
         return Due(server, name, arguments)
 
 
-def _calls(line: Line) -> bool:
+def _calls(line: TurnLine) -> bool:
     return isinstance(line, Item) and line.type.endswith("_call")
 
 

@@ -21,11 +21,11 @@ from harness.api.transcript import input_items
 from harness.core.delivery import Fault
 from harness.core.errors import HarnessError, NoTurn, ScriptError
 from harness.core.exchange import Json, Request
-from harness.ending import DONE, Ending, Line
+from harness.ending import DEFAULT_ENDING, Ending, TurnLine
 from harness.faults import Refusal, Refused
 from harness.items.kind import Item
 
-Turn = Line | Sequence[Line] | Callable[[Request], Any] | Iterator[Any]
+Turn = TurnLine | Sequence[TurnLine] | Callable[[Request], Any] | Iterator[Any]
 Matcher = str | Pattern[str] | Callable[[Any], bool] | Sequence[str]
 
 KNOWN = 1000
@@ -84,7 +84,7 @@ class Route:
         found = ((name, wanted, said(request, name)) for name, wanted in self.conditions.items())
         return [(name, wanted, actual) for name, wanted, actual in found if not fits(name, wanted, actual)]
 
-    def next(self, request: Request) -> list[Line]:
+    def next(self, request: Request) -> list[TurnLine]:
         """The lines of the next turn; a generator gives its next yield, and none when it returns: then it is done."""
         turn = self.turns[0]
         if callable(turn) and inspect.isgeneratorfunction(turn):
@@ -135,14 +135,14 @@ def _valid(turn: Any, route: Route) -> None:
         lines_of(turn, route)
 
 
-def lines_of(turn: Any, route: Route) -> list[Line]:
+def lines_of(turn: Any, route: Route) -> list[TurnLine]:
     """A turn as its lines: items, then an ending if it has one; anything else is a ScriptError that says what is allowed."""
     lines = list(turn) if isinstance(turn, list | tuple) else [turn]
     if isinstance(lines[-1] if lines else None, Fault):
         return _faulty(lines, route)
     ended = isinstance(lines[-1] if lines else None, Ending)
     items = lines[:-1] if ended else lines
-    if not items and not (ended and lines[-1].status != DONE.status):
+    if not items and not (ended and lines[-1].status != DEFAULT_ENDING.status):
         raise ScriptError(f"{route}: {turn!r} is an empty turn. Give at least one item: a model always says something.")
     for item in items:
         if not isinstance(item, Item):
@@ -152,7 +152,7 @@ def lines_of(turn: Any, route: Route) -> list[Line]:
     return lines
 
 
-def _faulty(lines: list[Line], route: Route) -> list[Line]:
+def _faulty(lines: list[TurnLine], route: Route) -> list[TurnLine]:
     """A turn that ends with faults: a refusal stands alone, all others follow what is said."""
     if isinstance(lines[0], Refusal) and len(lines) == 1:
         return lines
@@ -204,7 +204,7 @@ def fits(name: str, wanted: Matcher, actual: Any) -> bool:
 class Script:
     """The routes of one World; `fallback` answers when nothing was scripted at all."""
 
-    fallback: Callable[[Request], Sequence[Line]] | None = None
+    fallback: Callable[[Request], Sequence[TurnLine]] | None = None
     routes: list[Route] = field(default_factory=list)
     default: Route | None = None
 
@@ -236,7 +236,7 @@ class Script:
         """The texts that routes look for in instructions: as a rule they name an agent."""
         return [wanted for route in self.routes if isinstance(wanted := route.conditions.get("instructions"), str)]
 
-    def next(self, request: Request) -> list[Line]:
+    def next(self, request: Request) -> list[TurnLine]:
         """The turn that answers a request; NoTurn says why none does, with the closest route and a field diff."""
         routes = self.all_routes
         for route in routes:

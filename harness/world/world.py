@@ -31,7 +31,7 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Exchange, Json, Request
 from harness.core.ids import Ids
 from harness.core.replies import ModelReplies
-from harness.ending import DONE, Ending, Line
+from harness.ending import DEFAULT_ENDING, Ending, TurnLine
 from harness.items.kind import ITEMS
 from harness.world.mcp_approvals import Servers
 from harness.world.mcp_server import Server, serve
@@ -67,7 +67,7 @@ class Run(NamedTuple):
     before: Sequence[Json]
     conversation: str | None = None
     kept: bool = True
-    ending: Ending = DONE
+    ending: Ending = DEFAULT_ENDING
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ class World:
         api_key: str = "",
         base_url: str = "",
         organization: Organization | None = None,
-        fallback: Callable[[Request], Sequence[Line]] | None = None,
+        fallback: Callable[[Request], Sequence[TurnLine]] | None = None,
         dialect: str | None = None,
     ) -> None:
         self.name = name

@@ -15,7 +15,7 @@ import pytest
 from harness.contract import schema
 from harness.contract.rules.stored.threads import PREFIXES
 from harness.core.exchange import Answer, Json, Request
-from harness.ending import Line
+from harness.ending import TurnLine
 from harness.endpoints.operation import OPERATIONS, Operation
 from harness.items import function_call, message
 from harness.server.mock_api import Mock
@@ -152,7 +152,7 @@ def _named(value: Any, ids: Mapping[str, str]) -> Any:
     return re.sub(r"\{(\w+)\}", lambda found: ids[found[1]], value) if isinstance(value, str) else value
 
 
-def model(request: Request) -> Sequence[Line]:
+def model(request: Request) -> Sequence[TurnLine]:
     """Runs call a function, responses are a short text."""
     return [function_call("f", "{}", call_id="call_1")] if "/threads" in request.operation else OK
 

@@ -9,7 +9,7 @@ import pytest
 from harness.contract.rule import RULES
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer
-from harness.ending import SORRY, completed, failed, incomplete, line_from_wire, parted
+from harness.ending import SERVER_ERROR_MESSAGE, completed, failed, incomplete, line_from_wire, split_ending
 from harness.items import function_call, message, reasoning
 from tests.unit.client import Client
 
@@ -106,7 +106,7 @@ class TestFailed:
         one.world.advance(id)
         one.world.advance(id)
         said = one.send(f"GET /responses/{id}").body
-        assert (said["status"], said["error"]) == ("failed", {"code": "server_error", "message": SORRY})
+        assert (said["status"], said["error"]) == ("failed", {"code": "server_error", "message": SERVER_ERROR_MESSAGE})
 
     def test_adds_nothing_to_a_conversation(self, one: Client) -> None:
         id = one.send("POST /conversations", {}).body["id"]
@@ -139,9 +139,9 @@ class TestAScript:
 
     def test_is_parted_into_items_and_an_ending(self) -> None:
         said, end = message("Once"), incomplete()
-        assert parted([said, end]) == ([said], end)
-        assert parted([said]) == ([said], completed())
-        assert parted([]) == ([], completed())
+        assert split_ending([said, end]) == ([said], end)
+        assert split_ending([said]) == ([said], completed())
+        assert split_ending([]) == ([], completed())
 
 
 class TestOnTheWire:

@@ -10,7 +10,7 @@ import pytest
 from harness.analysis.loss import losses_of
 from harness.contract.rule import RULES
 from harness.core.exchange import Json
-from harness.ending import Line
+from harness.ending import TurnLine
 from harness.faults import hang_up, rate_limit
 from harness.items import message
 from harness.report import model
@@ -23,7 +23,7 @@ KEY = "sk-harness-0123456789abcdef"
 NOTES = [{"type": "file_citation", "file_id": "file_1", "filename": "a.pdf", "index": 3}]
 
 
-def said(turn: list[Line] | None = None) -> Mock:
+def said(turn: list[TurnLine] | None = None) -> Mock:
     mock = Mock(fallback=lambda _: turn or [message("ok")])
     mock.open(KEY)
     return mock

@@ -11,7 +11,7 @@ import pytest
 from harness.core.account import Organization
 from harness.core.errors import ScriptError
 from harness.core.exchange import Request
-from harness.ending import Line, completed, failed, incomplete
+from harness.ending import TurnLine, completed, failed, incomplete
 from harness.faults import Refused, cut, hang_up, pause, rate_limit
 from harness.items import function_call, message, reasoning, url_citation
 from harness.items.kind import ITEMS
@@ -46,7 +46,7 @@ def world_of(path: Path) -> World:
     return world
 
 
-def ask(world: World, **body: Any) -> Sequence[Line]:
+def ask(world: World, **body: Any) -> Sequence[TurnLine]:
     return world.turns.next(Request("POST", "/responses", body={"model": "gpt-4.1", "input": "hi", **body}))
 
 

@@ -11,7 +11,7 @@ from harness.api import decoding
 from harness.cassettes.format.interaction import Take
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Json
-from harness.ending import Line, failed, incomplete, line_from_wire
+from harness.ending import TurnLine, failed, incomplete, line_from_wire
 from harness.world.script import Turn
 
 ENDS = ("response.completed", "response.incomplete", "response.failed")
@@ -50,7 +50,7 @@ def _output(events: Sequence[Json], response: Json) -> list[Any]:
     return response.get("output") or done
 
 
-def _turn(response: Json) -> list[Line]:
+def _turn(response: Json) -> list[TurnLine]:
     lines = [line_from_wire(_said(item)) for item in response.get("output") or []]
     if response.get("status") == "incomplete":
         return [*lines, incomplete((response.get("incomplete_details") or {}).get("reason", "max_output_tokens"))]

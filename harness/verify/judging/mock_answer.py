@@ -13,7 +13,7 @@ from harness.api.transcript import conversation_id
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.rule import CREATE
 from harness.core.exchange import Answer, Json, Request
-from harness.ending import Ending, Line
+from harness.ending import Ending, TurnLine
 from harness.endpoints import azure
 from harness.endpoints.operation import OPERATIONS
 from harness.items import message
@@ -58,7 +58,7 @@ def counterpart(recorded: Recorded, final: Json, world: World) -> Answer:
     return handler(request, mine) if request.dialect == OPENAI else azure.answered(handler, request, mine)
 
 
-def turn(events: Sequence[Json], final: Json) -> list[Line]:
+def turn(events: Sequence[Json], final: Json) -> list[TurnLine]:
     """The script that says what was told: the items, of a stream with their exact deltas, and how the response ended."""
     exact: list[dict[tuple[str, int], list[str]]] = [defaultdict(list) for _ in final["output"]]
     for event in events:
@@ -67,7 +67,7 @@ def turn(events: Sequence[Json], final: Json) -> list[Line]:
         if isinstance(piece, str):
             number: int = next((event[name] for name in INDICES if name in event), 0)
             exact[event["output_index"]][stem.removesuffix(".delta"), number].append(piece)
-    lines: list[Line] = [_line(wire, dict(deltas)) for wire, deltas in zip(final["output"], exact, strict=True)]
+    lines: list[TurnLine] = [_line(wire, dict(deltas)) for wire, deltas in zip(final["output"], exact, strict=True)]
     if final["status"] in UNDER_WAY:
         return [SOMETHING]
     return lines if final["status"] == "completed" else [*lines, _ending(final)]

@@ -19,7 +19,7 @@ from typing import Any
 import harness.items  # noqa: F401  (registers every kind)
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json, Request
-from harness.ending import Line, line_from_wire
+from harness.ending import TurnLine, line_from_wire
 from harness.faults import OTHERS
 from harness.items.kind import ITEMS
 from harness.world.script import CONDITIONS, Matcher, Route, Turn, lines_of
@@ -27,7 +27,7 @@ from harness.world.scripting.settings import SETTINGS, Change
 from harness.world.scripting.validation import FLAG, TEXT, TEXTS, Form, Misplaced, at, listed, members, plain
 from harness.world.world import World
 
-LINES: Mapping[str, Callable[..., Line]] = {**{name: kind.builder for name, kind in ITEMS.items()}, **OTHERS}
+LINES: Mapping[str, Callable[..., TurnLine]] = {**{name: kind.builder for name, kind in ITEMS.items()}, **OTHERS}
 """What a line may be, by the name of its builder."""
 KEYS = ("script", "when", "repeat", *SETTINGS)
 
@@ -138,7 +138,7 @@ def _turns(name: str, own: Json, repeat: bool) -> Sequence[Turn]:
     return [_again(turns)] if _repeats(own, repeat) else turns
 
 
-def _turn(index: int, said: Any) -> list[Line]:
+def _turn(index: int, said: Any) -> list[TurnLine]:
     with at(index):
         if isinstance(said, dict):
             return _judged([_line(said)])
@@ -149,7 +149,7 @@ def _turn(index: int, said: Any) -> list[Line]:
         return _judged(lines)
 
 
-def _judged(lines: list[Line]) -> list[Line]:
+def _judged(lines: list[TurnLine]) -> list[TurnLine]:
     route = Route({})
     try:
         return lines_of(lines, route)
@@ -157,7 +157,7 @@ def _judged(lines: list[Line]) -> list[Line]:
         raise Misplaced(str(problem).removeprefix(f"{route}: ")) from problem
 
 
-def _line(said: Any) -> Line:
+def _line(said: Any) -> TurnLine:
     if not isinstance(said, dict) or ("type" not in said and len(said) != 1):
         form = 'An item is one name with its arguments, `message: {text: …}`, or `{"type": "message", …}`.'
         raise Misplaced(f"{said!r} is no item. {form}")
@@ -170,7 +170,7 @@ def _line(said: Any) -> Line:
         return _built(name, arguments)
 
 
-def _built(name: str, said: Any) -> Line:
+def _built(name: str, said: Any) -> TurnLine:
     signature = inspect.signature(LINES[name])
     known = [each.name for each in signature.parameters.values() if each.kind is not each.VAR_POSITIONAL]
     named = members(said, f"{name} argument", known) if isinstance(said, dict) else {}
@@ -182,10 +182,10 @@ def _built(name: str, said: Any) -> Line:
     return LINES[name](*bound.args, **bound.kwargs)
 
 
-def _again(turns: list[list[Line]]) -> Turn:
+def _again(turns: list[list[TurnLine]]) -> Turn:
     """A turn that tells all these over and over."""
 
-    def again(_: Request) -> Generator[list[Line], Request, None]:
+    def again(_: Request) -> Generator[list[TurnLine], Request, None]:
         # A generator takes the request that a Route sends in; cycle itself would not.
         yield from (turn for turn in cycle(turns))
 
