@@ -19,8 +19,8 @@ from harness.core.exchange import Answer, Json, Request
 from harness.ending import Ending, TurnLine, incomplete, split_ending, to_api_error
 from harness.endpoints import output_limits
 from harness.endpoints.operation import operation
-from harness.faults import cut_of
-from harness.faults.broken_off import delivered
+from harness.faults import find_cut
+from harness.faults.broken_off import apply_faults
 from harness.items.kind import Item, render_item
 from harness.world.world import Run, World
 
@@ -41,7 +41,7 @@ def create(request: Request, world: World) -> Answer:
     run = _run(body, items, ending, world)
     _approvals(run, held, world)
     if said and isinstance(said[-1], Fault):
-        return delivered(_answered(_unfinished(run, said), body, items, world), said, world.gate)
+        return apply_faults(_answered(_unfinished(run, said), body, items, world), said, world.gate)
     return _answered(run, body, items, world)
 
 
@@ -59,7 +59,7 @@ def _answered(run: Run, body: Json, items: Sequence[Item], world: World) -> Answ
 
 def _unfinished(run: Run, said: Sequence[TurnLine]) -> Run:
     """A run whose answer may be cut: it counts as ended by who hangs up, unless it is made in the background (assumed)."""
-    goes_on = cut_of(said) is None or run.started["background"]
+    goes_on = find_cut(said) is None or run.started["background"]
     return run if goes_on else run._replace(kept=False, conversation=None)
 
 

@@ -19,8 +19,8 @@ from harness.core.exchange import Answer, Json, Request
 from harness.ending import split_ending
 from harness.endpoints.operation import operation
 from harness.endpoints.threads import CODE, named, say, start
-from harness.faults import Refused
-from harness.faults.broken_off import delivered
+from harness.faults import ScriptedRefusal
+from harness.faults.broken_off import apply_faults
 from harness.world.world import World
 
 RUNS = "/threads/{thread_id}/runs"
@@ -47,7 +47,7 @@ def create(request: Request, world: World) -> Answer:
     say(thread, body.get("additional_messages") or (), world)
     try:
         return _created(thread, body, request, world, [])
-    except Refused:
+    except ScriptedRefusal:
         thread.messages = before
         raise
 
@@ -72,7 +72,7 @@ def _answered(thread: Thread, run: Json, events: Sequence[Json], request: Reques
     now = thread.start_run(run["id"], whole, at_once=streamed)
     seen = [*(_in_stream(event, request.query) for event in whole), DONE_EVENT] if streamed else None
     answer = Answer(200, now, events=seen)
-    return delivered(answer, said, world.gate) if said and isinstance(said[-1], Fault) else answer
+    return apply_faults(answer, said, world.gate) if said and isinstance(said[-1], Fault) else answer
 
 
 def _read(thread: Thread, run: Json, steps: Sequence[Json], world: World) -> Json:

@@ -22,8 +22,8 @@ from harness.core.errors import ScriptError
 from harness.core.exchange import Request
 from harness.ending import ENDINGS, TurnLine
 
-UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
-_TIME = re.compile(rf"(\d+(?:\.\d+)?)({'|'.join(UNITS)})")
+SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_DURATION = re.compile(rf"(\d+(?:\.\d+)?)({'|'.join(SECONDS_PER_UNIT)})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Refusal(Fault):
     account: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Refused(Exception):
+class ScriptedRefusal(Exception):
     """The turn of a request is a refusal."""
 
     def __init__(self, fault: Refusal) -> None:
@@ -61,7 +61,7 @@ def cut(turn: Any, *, after: float) -> Any:
 
     What was cut is not stored, unless it is made in the background: then it goes on, and can be asked for again.
     """
-    return _with(turn, Cut(after))
+    return _add_fault(turn, Cut(after))
 
 
 def pause(turn: Any, *, after: int | None = None, seconds: float = 0, until: Gate | str | None = None) -> Any:
@@ -70,13 +70,13 @@ def pause(turn: Any, *, after: int | None = None, seconds: float = 0, until: Gat
     Without `after` it does so before every event. An answer that is no stream comes so much later. A gate may be told
     by its name: `mock.gate("shown").open()` opens it.
     """
-    return _with(turn, Pause(seconds, after, until))
+    return _add_fault(turn, Pause(seconds, after, until))
 
 
 def rate_limit(after: str | float = "1s") -> Refusal:
     """A 429 in place of an answer: one may try again `after` so long (seconds, or `200ms`, `1s`, `2m`)."""
-    found = _TIME.fullmatch(after) if isinstance(after, str) else None
-    seconds = float(found[1]) * UNITS[found[2]] if found else after
+    found = _DURATION.fullmatch(after) if isinstance(after, str) else None
+    seconds = float(found[1]) * SECONDS_PER_UNIT[found[2]] if found else after
     if not is_non_negative_number(seconds):
         raise ScriptError(f"rate_limit: after is {after!r}. Give seconds, or a text such as '200ms', '1s', '2m'.")
     return Refusal({"rate_limit": RateLimit(3, 3, 1, seconds=float(seconds))})
@@ -107,26 +107,26 @@ FAULTS: Mapping[str, Callable[..., Fault]] = {
 }
 """Every fault as the line of a turn, by the name under which scripts in other languages know it."""
 
-OTHERS: Mapping[str, Callable[..., TurnLine]] = {**ENDINGS, **FAULTS}
+NON_ITEM_LINES: Mapping[str, Callable[..., TurnLine]] = {**ENDINGS, **FAULTS}
 """Every line of a turn that is no item, by name."""
 
 
-def _with(turn: Any, fault: Fault) -> Any:
+def _add_fault(turn: Any, fault: Fault) -> Any:
     """A turn with one more fault; of a function, what it returns, of a generator function, each of its yields."""
     if isgeneratorfunction(turn):
-        return _each(turn, fault)
+        return _add_fault_to_each(turn, fault)
     if callable(turn):
-        return lambda request: _with(turn(request), fault)
+        return lambda request: _add_fault(turn(request), fault)
     return [*turn, fault] if isinstance(turn, list | tuple) else [turn, fault]
 
 
-def _each(turn: Callable[[Request], Generator[Any, Request, None]], fault: Fault) -> Any:
+def _add_fault_to_each(turn: Callable[[Request], Generator[Any, Request, None]], fault: Fault) -> Any:
     def each(request: Request) -> Generator[Any, Request, None]:
         said = turn(request)
         try:
             line = next(said)
             while True:
-                request = yield _with(line, fault)
+                request = yield _add_fault(line, fault)
                 line = said.send(request)
         except StopIteration:
             return
@@ -134,12 +134,12 @@ def _each(turn: Callable[[Request], Generator[Any, Request, None]], fault: Fault
     return each
 
 
-def cut_of(turn: Sequence[TurnLine]) -> float | None:
+def find_cut(turn: Sequence[TurnLine]) -> float | None:
     """After how many events the answer to a turn breaks off, the earliest; None when it does not."""
     return min((line.after for line in turn if isinstance(line, Cut)), default=None)
 
 
-def pauses_of(turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Sequence[Pause]:
+def find_pauses(turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Sequence[Pause]:
     """Where the answer to a turn stands still; `gate` knows the gates by name."""
     pauses = (line for line in turn if isinstance(line, Pause))
     return [replace(each, until=gate(each.until)) if isinstance(each.until, str) else each for each in pauses]

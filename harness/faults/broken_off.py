@@ -10,15 +10,15 @@ import orjson
 from harness.core.delivery import Delivery, Gate
 from harness.core.exchange import Answer, Json
 from harness.ending import TurnLine
-from harness.faults import cut_of, pauses_of
+from harness.faults import find_cut, find_pauses
 
-PLACES = {"content_index": "content", "summary_index": "summary"}
+PARTS_BY_INDEX = {"content_index": "content", "summary_index": "summary"}
 """Where the parts of an item stand, by the member of an event that counts them."""
 
 
-def delivered(answer: Answer, turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Answer:
+def apply_faults(answer: Answer, turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Answer:
     """An answer as the faults of its turn leave it; `events` and `body` are what still goes out."""
-    pauses, after = pauses_of(turn, gate), cut_of(turn)
+    pauses, after = find_pauses(turn, gate), find_cut(turn)
     if after is None:
         return answer._replace(delivery=Delivery(pauses))
     if answer.events is None:
@@ -28,10 +28,10 @@ def delivered(answer: Answer, turn: Sequence[TurnLine], gate: Callable[[str], Ga
     whole = min(int(after), len(events) - 1)
     share = after - whole if whole == int(after) else 0
     sent = Delivery(pauses, True, events[whole] if share else None, share)
-    return answer._replace(body=so_far(events[:whole]), events=events[:whole], delivery=sent)
+    return answer._replace(body=fold_partial(events[:whole]), events=events[:whole], delivery=sent)
 
 
-def so_far(events: Sequence[Json]) -> Json | None:
+def fold_partial(events: Sequence[Json]) -> Json | None:
     """The response, or the run, as far as the first events of its stream tell it; None when they do not."""
     whole: Json | None = None
     items: dict[int, Json] = {}
@@ -43,24 +43,24 @@ def so_far(events: Sequence[Json]) -> Json | None:
         elif "item" in event:
             items[event["output_index"]] = event["item"]
         elif event.get("output_index") in items:
-            items[event["output_index"]] = _grown(items[event["output_index"]], event)
+            items[event["output_index"]] = _apply_event(items[event["output_index"]], event)
     return {**whole, "output": [items[index] for index in sorted(items)]} if whole and items else whole
 
 
-def _grown(item: Json, event: Json) -> Json:
+def _apply_event(item: Json, event: Json) -> Json:
     """An item with what an event adds to it: a part, a text, an annotation; other events leave it as it is."""
-    place = next((name for name in PLACES if name in event), None)
+    place = next((name for name in PARTS_BY_INDEX if name in event), None)
     if place is None:
-        return _longer(item, event)
-    parts = list(item.get(PLACES[place]) or ())
+        return _append_delta(item, event)
+    parts = list(item.get(PARTS_BY_INDEX[place]) or ())
     if "part" in event:
         parts[event[place] :] = [event["part"]]
     elif event[place] < len(parts):
-        parts[event[place]] = _longer(parts[event[place]], event)
-    return {**item, PLACES[place]: parts}
+        parts[event[place]] = _append_delta(parts[event[place]], event)
+    return {**item, PARTS_BY_INDEX[place]: parts}
 
 
-def _longer(whole: Json, event: Json) -> Json:
+def _append_delta(whole: Json, event: Json) -> Json:
     """An item or a part with a delta or an annotation; `response.output_text.delta` makes its `text` longer."""
     _, stem, kind = event["type"].rsplit(".", 2)
     if "annotation" in event:

@@ -25,7 +25,7 @@ from harness.core.exchange import Answer, Request
 from harness.ending import TurnLine
 from harness.endpoints import azure
 from harness.endpoints.operation import OPERATIONS, Handler, find
-from harness.faults import Refused
+from harness.faults import ScriptedRefusal
 from harness.server.socket_session import Session
 from harness.world.websocket_state import Connection
 from harness.world.world import World
@@ -169,7 +169,7 @@ def _judged(request: Request, world: Any, handler: Handler) -> Answer:
     try:
         refusal = check(request, world)
         return _refused(refusal) if refusal else handler(request, world)
-    except Refused as fault:
+    except ScriptedRefusal as fault:
         return _scripted(fault, request, world)
     except HarnessError as problem:
         return _told(problem, request, world)
@@ -180,7 +180,7 @@ def _judged(request: Request, world: Any, handler: Handler) -> Answer:
         return _told(raised, request, world)
 
 
-def _scripted(fault: Refused, request: Request, world: Any) -> Answer:
+def _scripted(fault: ScriptedRefusal, request: Request, world: Any) -> Answer:
     """The refusal that a turn is, as the rules of the account put it; the journal has status 0 where there is no answer."""
     if not fault.account:
         return Answer(0, delivery=DISCONNECT_AT_END)

@@ -22,7 +22,7 @@ from harness.core.delivery import Fault
 from harness.core.errors import HarnessError, NoTurn, ScriptError
 from harness.core.exchange import Json, Request
 from harness.ending import DEFAULT_ENDING, Ending, TurnLine
-from harness.faults import Refusal, Refused
+from harness.faults import Refusal, ScriptedRefusal
 from harness.items.kind import Item
 
 Turn = TurnLine | Sequence[TurnLine] | Callable[[Request], Any] | Iterator[Any]
@@ -99,7 +99,7 @@ class Route:
         self.taken += 1
         lines = lines_of(said, self)
         if isinstance(lines[0], Refusal):
-            raise Refused(lines[0])
+            raise ScriptedRefusal(lines[0])
         return lines
 
     def _asked(self, ask: Callable[..., Any], *args: Any) -> Any:

@@ -12,7 +12,7 @@ from harness.core.delivery import Pause
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer, Json
 from harness.ending import failed, incomplete, line_from_wire
-from harness.faults import FAULTS, OTHERS, Gate, cut, hang_up, overloaded, pause, rate_limit, server_error
+from harness.faults import FAULTS, NON_ITEM_LINES, Gate, cut, hang_up, overloaded, pause, rate_limit, server_error
 from harness.items import (
     custom_tool_call,
     file_citation,
@@ -337,17 +337,21 @@ class TestAScript:
 
     def test_knows_every_fault_by_name(self):
         assert set(FAULTS) == {"cut", "pause", "rate_limit", "server_error", "overloaded", "hang_up"}
-        wired = [line_from_wire({"type": "cut", "after": 4}, OTHERS), line_from_wire({"type": "hang_up"}, OTHERS)]
+        wired = [
+            line_from_wire({"type": "cut", "after": 4}, NON_ITEM_LINES),
+            line_from_wire({"type": "hang_up"}, NON_ITEM_LINES),
+        ]
         assert [cut(ONCE, after=4)[-1], hang_up()] == wired
         assert (
-            line_from_wire({"type": "pause", "seconds": 1, "after": 3}, OTHERS) == pause(ONCE, after=3, seconds=1)[-1]
+            line_from_wire({"type": "pause", "seconds": 1, "after": 3}, NON_ITEM_LINES)
+            == pause(ONCE, after=3, seconds=1)[-1]
         )
-        assert line_from_wire({"type": "rate_limit", "after": "1s"}, OTHERS) == rate_limit("1s")
-        assert line_from_wire({"type": "incomplete"}, OTHERS) == incomplete()
+        assert line_from_wire({"type": "rate_limit", "after": "1s"}, NON_ITEM_LINES) == rate_limit("1s")
+        assert line_from_wire({"type": "incomplete"}, NON_ITEM_LINES) == incomplete()
 
     def test_says_what_is_missing(self):
         with pytest.raises(ScriptError, match="cut: missing 1 required positional argument: 'after'"):
-            line_from_wire({"type": "cut"}, OTHERS)
+            line_from_wire({"type": "cut"}, NON_ITEM_LINES)
 
 
 class TestAHostedServer:

@@ -12,7 +12,7 @@ from harness.core.account import Organization
 from harness.core.errors import ScriptError
 from harness.core.exchange import Request
 from harness.ending import TurnLine, completed, failed, incomplete
-from harness.faults import Refused, cut, hang_up, pause, rate_limit
+from harness.faults import ScriptedRefusal, cut, hang_up, pause, rate_limit
 from harness.items import function_call, message, reasoning, url_citation
 from harness.items.kind import ITEMS
 from harness.world.scripting.document import KEYS
@@ -145,7 +145,7 @@ script:
         turn = pause(cut([message("Once"), incomplete("content_filter")], after=4.5), after=3, until="shown")
         assert ask(world) == turn
         for refused in (rate_limit("200ms"), hang_up()):
-            with pytest.raises(Refused) as caught:
+            with pytest.raises(ScriptedRefusal) as caught:
                 ask(world)
             assert caught.value.account == refused.account
 

@@ -20,14 +20,17 @@ import harness.items  # noqa: F401  (registers every kind)
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json, Request
 from harness.ending import TurnLine, line_from_wire
-from harness.faults import OTHERS
+from harness.faults import NON_ITEM_LINES
 from harness.items.kind import ITEMS
 from harness.world.script import CONDITIONS, Matcher, Route, Turn, lines_of
 from harness.world.scripting.settings import SETTINGS, Change
 from harness.world.scripting.validation import FLAG, TEXT, TEXTS, Form, Misplaced, at, listed, members, plain
 from harness.world.world import World
 
-LINES: Mapping[str, Callable[..., TurnLine]] = {**{name: kind.builder for name, kind in ITEMS.items()}, **OTHERS}
+LINES: Mapping[str, Callable[..., TurnLine]] = {
+    **{name: kind.builder for name, kind in ITEMS.items()},
+    **NON_ITEM_LINES,
+}
 """What a line may be, by the name of its builder."""
 KEYS = ("script", "when", "repeat", *SETTINGS)
 
@@ -164,7 +167,7 @@ def _line(said: Any) -> TurnLine:
     plain(said)
     if "type" in said:
         TEXT.check("type", said["type"])
-        return line_from_wire(said, OTHERS)
+        return line_from_wire(said, NON_ITEM_LINES)
     ((name, arguments),) = members(said, "item", LINES).items()
     with at(name):
         return _built(name, arguments)
