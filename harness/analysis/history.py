@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from harness.api.transcript import CALL_OF_OUTPUT, CLIENT_CALL_NAMES, answered_call_id, conversation_id, input_items
-from harness.contract.rule import CREATE
+from harness.contract.rule import CREATE_RESPONSE
 from harness.contract.rules.http.websocket import SOCKET
 from harness.core.exchange import Exchange, Json
 from harness.core.loose_json import as_string, objects_in
@@ -119,7 +119,7 @@ class Past:
     def asked(self, exchange: Exchange) -> Asked | None:
         """What an exchange asks the model; None when it asks nothing that can be read."""
         body = exchange.request.body
-        if exchange.request.operation not in (CREATE, SOCKET) or not isinstance(body, dict):
+        if exchange.request.operation not in (CREATE_RESPONSE, SOCKET) or not isinstance(body, dict):
             return None
         previous, conversation = body.get("previous_response_id"), conversation_id(body)
         chain, id = (self.after, previous) if isinstance(previous, str) else (self.conversations, conversation or "")
@@ -153,7 +153,7 @@ class Past:
         if asked:
             self._sent(asked)
             self.pending[id] = asked
-        if id in self.pending and operation in (CREATE, SOCKET, RETRIEVE):
+        if id in self.pending and operation in (CREATE_RESPONSE, SOCKET, RETRIEVE):
             self._told(exchange, answer, self.pending[id])
         elif operation in (CONVERSE, ADD, REMOVE):
             self._converse(exchange, answer)
@@ -261,7 +261,7 @@ def hashed(keys: Iterable[Hashable]) -> int:
 
 def answers_in(exchanges: Sequence[Exchange]) -> frozenset[str]:
     """The ids of all calls and approval requests that a request answers."""
-    bodies = (one.request.body for one in exchanges if one.request.operation in (CREATE, SOCKET))
+    bodies = (one.request.body for one in exchanges if one.request.operation in (CREATE_RESPONSE, SOCKET))
     items = (item for body in bodies if isinstance(body, dict) for item in objects_in(input_items(body)))
     return frozenset(filter(None, map(output_of, items)))
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from harness.answers.echo import echoes, reasoning, text
 from harness.api.models import Model, model_defaults
 from harness.api.transcript import input_items
-from harness.contract.check import conform
+from harness.contract.check import check_answer
 from harness.core.exchange import Finding, Json
 from harness.core.ids import Ids
 from harness.ending import DEFAULT_ENDING, Ending
@@ -125,7 +125,7 @@ def billed(response: Json) -> Json:
 def departure(item: Item) -> Finding | None:
     """Where an item is none the API could give, judged inside an otherwise plain response; None when it could."""
     said = render_item(item, Ids("departure"), "resp_0", 0)
-    return conform("Response", {**_blank(model_defaults("gpt-4.1")), "id": "resp_0", "output": [said]})
+    return check_answer("Response", {**_blank(model_defaults("gpt-4.1")), "id": "resp_0", "output": [said]})
 
 
 _PARTS: Mapping[str, Json] = {

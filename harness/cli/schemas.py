@@ -22,15 +22,15 @@ def schemas(
         raise typer.BadParameter("give exactly one of --sync, --check, --diff.")
     if check and openapi:
         raise typer.BadParameter("--openapi goes with --sync or --diff.")
-    from harness.contract.schema import directory
+    from harness.contract.schema import schemas_directory
     from harness.contract.schemagen import sync as schemas_of
 
     document = openapi or None
     if check:
-        problems = schemas_of.check(directory())
+        problems = schemas_of.check(schemas_directory())
         typer.echo("\n".join(problems or ["ok"]))
         raise typer.Exit(1 if problems else 0)
-    told = schemas_of.sync(directory(), document) if sync else schemas_of.diff(directory(), document)
+    told = schemas_of.sync(schemas_directory(), document) if sync else schemas_of.diff(schemas_directory(), document)
     typer.echo("\n".join(map(str, told)) or "nothing changes")
 
 

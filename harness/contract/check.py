@@ -15,21 +15,30 @@ import orjson
 from harness.api.dialects import FOUNDRY, OPENAI, apply_agent, omit_dialect_members
 from harness.api.transcript import Transcript
 from harness.contract import first_violation
-from harness.contract.rule import CREATE, KEYLESS, LIMITED, RULES, SUBJECTS, UNREAD, Check, Rule
-from harness.contract.rules import AREAS, HELD_IN, SHARED
+from harness.contract.rule import (
+    CHECK_PARAMETERS,
+    CREATE_RESPONSE,
+    LIMITED_ACCOUNT,
+    RULES,
+    UNKNOWN_KEY,
+    UNREADABLE_BODY,
+    Rule,
+    RuleCheck,
+)
+from harness.contract.rules import AREAS, ITEMS_MEMBER, SHARED_RULES
 from harness.core.account import DEFAULT_ORGANIZATION
 from harness.core.errors import ApiError
 from harness.core.exchange import Finding, Request
 
-Judge = tuple[Rule, Check]
+BoundRule = tuple[Rule, RuleCheck]
 
-BEFORE_SHAPE = ("access", "gateway", "transport", "beta", "agents")
-NULL_COUNTS = ("model", "input", "metadata", "attributes")
+AREAS_BEFORE_SCHEMA = ("access", "gateway", "transport", "beta", "agents")
+MEANINGFUL_NULLS = ("model", "input", "metadata", "attributes")
 """Members whose null is something said: an update may set the metadata of a conversation to null."""
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class Violation:
     """A refused request: which rule, the API's error, and the facts behind it."""
 
     rule: Rule
@@ -37,32 +46,32 @@ class Refusal:
     facts: Mapping[str, Any]
 
 
-def check(request: Request, world: Any) -> Refusal | None:
+def check(request: Request, world: Any) -> Violation | None:
     """The refusal the API would answer this request with in this World; None when it would take it.
 
     `world` is None when the key names no World. The body is not changed; null members at the top level count as absent.
     """
-    plan = _plan(request.operation, _members(request, world), request.dialect)
-    refusal = _first(plan.before, request, world, None)
+    plan = _plan_rules(request.operation, _collect_when_names(request, world), request.dialect)
+    refusal = _find_first_violation(plan.before, request, world, None)
     if request.dialect == FOUNDRY and world is not None:
         request = apply_agent(request, world.account.agents)
-    refusal = refusal or _misshapen(request)
+    refusal = refusal or _check_schema(request)
     if refusal or not plan.after:
         return refusal
-    if holder := HELD_IN.get(request.operation):
+    if holder := ITEMS_MEMBER.get(request.operation):
         request = request._replace(body={"input": request.body.get(holder) or []})
     transcript = world.transcript(request.body or {}) if plan.reads_transcript else None
-    refusal = _first(plan.after, _written(request), world, transcript)
-    return _placed(refusal, holder) if refusal and holder else refusal
+    refusal = _find_first_violation(plan.after, _with_raw_bytes(request), world, transcript)
+    return _relocate_violation(refusal, holder) if refusal and holder else refusal
 
 
-def asked(request: Request, world: Any) -> list[Rule]:
+def applicable_rules(request: Request, world: Any) -> list[Rule]:
     """The rules with a function that `check` asks about a request it takes, in the order in which it asks them."""
-    plan = _plan(request.operation, _members(request, world), request.dialect)
+    plan = _plan_rules(request.operation, _collect_when_names(request, world), request.dialect)
     return [rule for rule, _ in (*plan.before, *plan.after)]
 
 
-def _written(request: Request) -> Request:
+def _with_raw_bytes(request: Request) -> Request:
     """The request with its bytes: rules look there first for what most histories lack."""
     if request.raw or not isinstance(request.body, dict) or not isinstance(request.body.get("input"), list):
         return request
@@ -72,110 +81,116 @@ def _written(request: Request) -> Request:
         return request
 
 
-def _placed(refusal: Refusal, holder: str) -> Refusal:
+def _relocate_violation(refusal: Violation, holder: str) -> Violation:
     """A refusal about `input` as one about the member that holds the items of this operation."""
     place = str(refusal.facts.get("path", ""))
     path = f"{holder}{place[len('input') :]}" if place.startswith("input") else place
     facts = {**refusal.facts, "path": path}
-    error = refusal.rule.refuse(facts)
-    return Refusal(refusal.rule, replace(error, param=holder) if error.param == "input" else error, facts)
+    error = refusal.rule.error_for(facts)
+    return Violation(refusal.rule, replace(error, param=holder) if error.param == "input" else error, facts)
 
 
-def _first(judges: tuple[Judge, ...], request: Request, world: Any, transcript: Transcript | None) -> Refusal | None:
+def _find_first_violation(
+    judges: tuple[BoundRule, ...], request: Request, world: Any, transcript: Transcript | None
+) -> Violation | None:
     for rule, judge in judges:
         for facts in judge(request, world, transcript):
-            return Refusal(rule, rule.refuse(facts), facts)
+            return Violation(rule, rule.error_for(facts), facts)
     return None
 
 
-def _misshapen(request: Request) -> Refusal | None:
-    found = first_violation.first(request.schema, given(omit_dialect_members(request))) if request.schema else None
-    return _refused(found) if found else None
+def _check_schema(request: Request) -> Violation | None:
+    found = (
+        first_violation.find_violation(request.schema, drop_nulls(omit_dialect_members(request)))
+        if request.schema
+        else None
+    )
+    return _to_violation(found) if found else None
 
 
-def conform(root: str, body: Any) -> Finding | None:
+def check_answer(root: str, body: Any) -> Finding | None:
     """Where an answer departs from the schema `root`; None when it conforms. Members no schema knows are no fault."""
-    if (found := first_violation.first(root, body)) is None:
+    if (found := first_violation.find_violation(root, body)) is None:
         return None
-    refusal = _refused(found)
+    refusal = _to_violation(found)
     return Finding(found.path, refusal.error.message, refusal.rule.id)
 
 
-def given(body: Any) -> Any:
+def drop_nulls(body: Any) -> Any:
     """A body without its null members at the top level, which the API takes as absent, those in NULL_COUNTS excepted."""
     if not isinstance(body, dict) or None not in body.values():
         return body
-    return {name: value for name, value in body.items() if value is not None or name in NULL_COUNTS}
+    return {name: value for name, value in body.items() if value is not None or name in MEANINGFUL_NULLS}
 
 
-def _refused(found: first_violation.Breach) -> Refusal:
-    rule = words_for(found.keyword, found.rule)
-    return Refusal(rule, rule.refuse(found.facts), found.facts)
+def _to_violation(found: first_violation.SchemaViolation) -> Violation:
+    rule = rule_for(found.keyword, found.rule)
+    return Violation(rule, rule.error_for(found.facts), found.facts)
 
 
-def words_for(keyword: str, named: str | None) -> Rule:
+def rule_for(keyword: str, named: str | None) -> Rule:
     """The rule that speaks for a breach: the one the schema names there, else the one for the keyword."""
     if named and named in RULES:
         return RULES[named]
-    by_keyword = _by_keyword()
+    by_keyword = _rules_by_keyword()
     return by_keyword.get(keyword) or by_keyword["unexplained"]
 
 
 @cache
-def _by_keyword() -> Mapping[str, Rule]:
+def _rules_by_keyword() -> Mapping[str, Rule]:
     return {rule.keyword: rule for rule in RULES.values() if rule.keyword and rule.keyword != "x-rule"}
 
 
-def _members(request: Request, world: Any) -> frozenset[str]:
+def _collect_when_names(request: Request, world: Any) -> frozenset[str]:
     """What rules may ask for by `when`: the members of the body, an array as input, and what is out of the ordinary."""
     body, names = request.body, []
     if isinstance(body, dict):
-        items = body.get(HELD_IN.get(request.operation, "input"))
+        items = body.get(ITEMS_MEMBER.get(request.operation, "input"))
         names = [*body, "input[]"] if isinstance(items, list) else list(body)
     elif request.fault or request.raw:
-        names = [UNREAD]
+        names = [UNREADABLE_BODY]
     if world is None:
-        names.append(KEYLESS)
+        names.append(UNKNOWN_KEY)
     elif world.account is not DEFAULT_ORGANIZATION:
-        names.append(LIMITED)
+        names.append(LIMITED_ACCOUNT)
     return frozenset(names)
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RulePlan:
     """The rules to ask about a request, in order: those before the schema, and those after it."""
 
-    before: tuple[Judge, ...]
-    after: tuple[Judge, ...]
+    before: tuple[BoundRule, ...]
+    after: tuple[BoundRule, ...]
     reads_transcript: bool
 
 
 @lru_cache(maxsize=4096)
-def _plan(operation: str, members: frozenset[str], dialect: str = OPENAI) -> Plan:
+def _plan_rules(operation: str, members: frozenset[str], dialect: str = OPENAI) -> RulePlan:
     asked = [
         rule
         for rule in RULES.values()
         if rule.check
         and (not rule.dialects or dialect in rule.dialects)
-        and _concerns(rule, operation)
+        and _applies_to(rule, operation)
         and (not rule.when or not members.isdisjoint(rule.when))
     ]
     asked.sort(key=lambda rule: AREAS.index(rule.area) if rule.area in AREAS else len(AREAS))
-    before = tuple((rule, _judging(rule)) for rule in asked if rule.area in BEFORE_SHAPE)
-    after = tuple((rule, _judging(rule)) for rule in asked if rule.area not in BEFORE_SHAPE)
-    return Plan(before, after, any("transcript" in rule.needs for rule, _ in after))
+    before = tuple((rule, _bind_subjects(rule)) for rule in asked if rule.area in AREAS_BEFORE_SCHEMA)
+    after = tuple((rule, _bind_subjects(rule)) for rule in asked if rule.area not in AREAS_BEFORE_SCHEMA)
+    return RulePlan(before, after, any("transcript" in rule.needs for rule, _ in after))
 
 
-def _concerns(rule: Rule, operation: str) -> bool:
-    shared = SHARED.get(operation, ()) if CREATE in rule.on else ()
+def _applies_to(rule: Rule, operation: str) -> bool:
+    shared = SHARED_RULES.get(operation, ()) if CREATE_RESPONSE in rule.on else ()
     return operation in rule.on or "*" in rule.on or rule.area in shared or rule.id in shared
 
 
-def _judging(rule: Rule) -> Check:
+def _bind_subjects(rule: Rule) -> RuleCheck:
     """A rule's function, called with all three subjects whichever it takes."""
-    check: Check = rule.check  # type: ignore[assignment]
-    wants = tuple(name in rule.needs for name in SUBJECTS)
-    calls: dict[tuple[bool, ...], Check] = {
+    check: RuleCheck = rule.check  # type: ignore[assignment]
+    wants = tuple(name in rule.needs for name in CHECK_PARAMETERS)
+    calls: dict[tuple[bool, ...], RuleCheck] = {
         (True, False, False): lambda request, world, transcript: check(request),
         (False, True, False): lambda request, world, transcript: check(world),
         (False, False, True): lambda request, world, transcript: check(transcript),

@@ -18,20 +18,20 @@ from jsonschema import ValidationError, validators
 from jsonschema.validators import Draft202012Validator
 
 from harness.contract import schema as schemas
-from harness.contract.phrasing import describe, in_quotes, kind_of, short, suggestion
+from harness.contract.phrasing import abbreviate, describe_actual, describe_expected, did_you_mean, quote_and_join
 from harness.core.exchange import Json
 
-ORDER = ("type", "enum", "const", "required", "if", "additionalProperties")
-SPOKEN = ("enum", "pattern", "not")
+KEYWORD_ORDER = ("type", "enum", "const", "required", "if", "additionalProperties")
+NAMED_RULE_KEYWORDS = ("enum", "pattern", "not")
 """The keywords for which a schema may name the rule that speaks; for all others the keyword has words of its own."""
 Validator = Any
 """The class `validators.create` makes; its `descend` and `evolve` are not in the library's protocol."""
-Errors = Iterator[ValidationError]
-KINDS = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
+ValidationErrors = Iterator[ValidationError]
+JSON_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
 
 
 @dataclass(frozen=True, slots=True)
-class Breach:
+class SchemaViolation:
     """The first fault of a body: the keyword it breaks, the rule the schema names there (if any), and the facts."""
 
     keyword: str
@@ -44,22 +44,22 @@ class Breach:
         return str(self.facts["path"])
 
 
-def first(root: str, body: Any) -> Breach | None:
+def find_violation(root: str, body: Any) -> SchemaViolation | None:
     """The first breach of `body` against the schema `root`; None when it is valid. Linear in the size of `body`."""
     if schemas.validator(root).is_valid(body):
         return None
-    error = next(iter(_walker(root).iter_errors(body)), None)
-    return _unexplained(root, body) if error is None else _breach(error, body)
+    error = next(iter(_load_ordered_validator(root).iter_errors(body)), None)
+    return _unexplained_violation(root, body) if error is None else _to_schema_violation(error, body)
 
 
-def _unexplained(root: str, body: Any) -> Breach:
+def _unexplained_violation(root: str, body: Any) -> SchemaViolation:
     error = next(iter(schemas.validator(root).iter_errors(body)))
     path = list(error.instance_path)
-    facts = {"path": dotted(path), "value": "", "values": "", "name": path[-1] if path else ""}
-    return Breach("unexplained", None, facts)
+    facts = {"path": format_path(path), "value": "", "values": "", "name": path[-1] if path else ""}
+    return SchemaViolation("unexplained", None, facts)
 
 
-def dotted(path: Iterable[str | int]) -> str:
+def format_path(path: Iterable[str | int]) -> str:
     """`("input", 0, "type")` as `input[0].type`."""
     text = ""
     for step in path:
@@ -67,100 +67,103 @@ def dotted(path: Iterable[str | int]) -> str:
     return text
 
 
-def _breach(error: ValidationError, body: Any) -> Breach:
+def _to_schema_violation(error: ValidationError, body: Any) -> SchemaViolation:
     schema: Json = error.schema if isinstance(error.schema, dict) else {}
     facts = {
-        "path": dotted(error.absolute_path),
+        "path": format_path(error.absolute_path),
         "limit": error.validator_value,
         "hint": "",
         **schema.get("x-facts", {}),
     }
     keyword = str(error.validator)
-    extra = _FACTS.get(keyword)
+    extra = _FACTS_BY_KEYWORD.get(keyword)
     if extra:
         keyword, more = extra(error, schema)
         facts |= more
     if keyword == "additionalProperties" and len(error.absolute_path) == 1:
         known = [name for name, member in schema["properties"].items() if "not" not in member]
-        facts["hint"] = suggestion(str(error.absolute_path[-1]), known, body)
+        facts["hint"] = did_you_mean(str(error.absolute_path[-1]), known, body)
     if keyword == "type" and error.instance is None and len(error.absolute_path) == 1:
         keyword = "null"
-    return Breach(keyword, schema.get("x-rule") if keyword in SPOKEN else None, facts)
+    return SchemaViolation(keyword, schema.get("x-rule") if keyword in NAMED_RULE_KEYWORDS else None, facts)
 
 
-def _of_type(error: ValidationError, schema: Json) -> tuple[str, Json]:
-    return "type", {"expected": error.validator_value, "kind": kind_of(error.instance)}
+def _type_facts(error: ValidationError, schema: Json) -> tuple[str, Json]:
+    return "type", {"expected": error.validator_value, "kind": describe_actual(error.instance)}
 
 
-def _of_values(error: ValidationError, schema: Json) -> tuple[str, Json]:
+def _enum_facts(error: ValidationError, schema: Json) -> tuple[str, Json]:
     values = schema.get("x-values", error.validator_value)
     value = error.instance if isinstance(error.instance, str) else ""
-    return "enum", {"value": value, "values": in_quotes(values, "and")}
+    return "enum", {"value": value, "values": quote_and_join(values, "and")}
 
 
-def _of_size(error: ValidationError, schema: Json) -> tuple[str, Json]:
+def _size_facts(error: ValidationError, schema: Json) -> tuple[str, Json]:
     empty = error.validator in ("minLength", "minItems") and not error.instance
     length = len(error.instance) if isinstance(error.instance, str | list | dict) else 0
     return f"{error.validator}:empty" if empty else str(error.validator), {"length": length}
 
 
-def _of_number(error: ValidationError, schema: Json) -> tuple[str, Json]:
+def _number_facts(error: ValidationError, schema: Json) -> tuple[str, Json]:
     numeric = "integer" if schema.get("type") == "integer" else "decimal"
     return str(error.validator), {"numeric": numeric, "value": error.instance}
 
 
-def _of_text(error: ValidationError, schema: Json) -> tuple[str, Json]:
+def _pattern_facts(error: ValidationError, schema: Json) -> tuple[str, Json]:
     return "pattern", {"value": error.instance, "pattern": schema.get("pattern")}
 
 
-def _of_name(error: ValidationError, schema: Json) -> tuple[str, Json]:
+def _property_name_facts(error: ValidationError, schema: Json) -> tuple[str, Json]:
     name = str(error.instance)
-    return "propertyNames", {"name": short(name), "key": name, "length": len(name)}
+    return "propertyNames", {"name": abbreviate(name), "key": name, "length": len(name)}
 
 
-_FACTS: dict[str, Callable[[ValidationError, Json], tuple[str, Json]]] = {
-    "type": _of_type,
-    "enum": _of_values,
-    "const": lambda error, schema: _of_values(error, {"x-values": [error.validator_value], **schema}),
-    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _of_size),
-    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), _of_number),
-    "pattern": _of_text,
-    "propertyNames": _of_name,
+_FACTS_BY_KEYWORD: dict[str, Callable[[ValidationError, Json], tuple[str, Json]]] = {
+    "type": _type_facts,
+    "enum": _enum_facts,
+    "const": lambda error, schema: _enum_facts(error, {"x-values": [error.validator_value], **schema}),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _size_facts),
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), _number_facts),
+    "pattern": _pattern_facts,
+    "propertyNames": _property_name_facts,
 }
 
 
 @cache
-def _walker(root: str) -> Validator:
-    return walker(schemas.load(root))
+def _load_ordered_validator(root: str) -> Validator:
+    return make_ordered_validator(schemas.load(root))
 
 
-def walker(schema: Json) -> Validator:
+def make_ordered_validator(schema: Json) -> Validator:
     """A validator whose `iter_errors` walks a root's schema in the API's order; the schema must be kept for good."""
     keywords: dict[str, Any] = {
-        "anyOf": partial(_any_of, schema),
-        "oneOf": partial(_any_of, schema),
-        "type": partial(_type, schema),
-        "enum": partial(_enum, schema),
-        "const": partial(_enum, schema),
-        "required": _required,
-        "additionalProperties": _additional,
-        "propertyNames": _property_names,
-        "pattern": _pattern,
-        "items": partial(_items, schema),
+        "anyOf": partial(_check_union, schema),
+        "oneOf": partial(_check_union, schema),
+        "type": partial(_check_type, schema),
+        "enum": partial(_check_enum, schema),
+        "const": partial(_check_enum, schema),
+        "required": _check_required,
+        "additionalProperties": _check_additional,
+        "propertyNames": _check_property_names,
+        "pattern": _check_pattern,
+        "items": partial(_check_items, schema),
     }
     kind = validators.create(
         meta_schema=Draft202012Validator.META_SCHEMA,
         validators={**Draft202012Validator.VALIDATORS, **keywords},
         type_checker=Draft202012Validator.TYPE_CHECKER,
-        applicable_validators=_in_order,
+        applicable_validators=_sort_keywords,
     )
     return kind(schema)
 
 
-def _in_order(schema: Any) -> list[tuple[str, Any]]:
+def _sort_keywords(schema: Any) -> list[tuple[str, Any]]:
     if "$ref" in schema:
         return [("$ref", schema["$ref"])]
-    return sorted(schema.items(), key=lambda pair: ORDER.index(pair[0]) if pair[0] in ORDER else len(ORDER))
+    return sorted(
+        schema.items(),
+        key=lambda pair: KEYWORD_ORDER.index(pair[0]) if pair[0] in KEYWORD_ORDER else len(KEYWORD_ORDER),
+    )
 
 
 def deref(root: Json, schema: Json) -> Json:
@@ -170,55 +173,57 @@ def deref(root: Json, schema: Json) -> Json:
     return schema
 
 
-def types_of(root: Json, schema: Json) -> frozenset[str]:
+def allowed_types(root: Json, schema: Json) -> frozenset[str]:
     """The JSON types a schema lets through (`integer` counts as `number` too)."""
     schema = deref(root, schema)
     if "anyOf" in schema:
-        return frozenset().union(*(types_of(root, branch) for branch in schema["anyOf"]))
+        return frozenset().union(*(allowed_types(root, branch) for branch in schema["anyOf"]))
     if "type" in schema:
         named = schema["type"]
         return frozenset([named] if isinstance(named, str) else named)
     values = schema.get("enum", [schema["const"]] if "const" in schema else [])
-    return frozenset(_type_name(value) for value in values) or frozenset((*KINDS.values(), "null"))
+    return frozenset(_json_type(value) for value in values) or frozenset((*JSON_TYPES.values(), "null"))
 
 
-def _type_name(value: Any) -> str:
-    return "null" if value is None else KINDS[type(value)]
+def _json_type(value: Any) -> str:
+    return "null" if value is None else JSON_TYPES[type(value)]
 
 
-def _fits(root: Json, schema: Json, value: Any) -> bool:
-    types, name = types_of(root, schema), _type_name(value)
-    return name in types or (name == "integer" and "number" in types) or _whole(value, types)
+def _type_matches(root: Json, schema: Json, value: Any) -> bool:
+    types, name = allowed_types(root, schema), _json_type(value)
+    return name in types or (name == "integer" and "number" in types) or _is_whole_number(value, types)
 
 
-def _whole(value: Any, types: frozenset[str]) -> bool:
+def _is_whole_number(value: Any, types: frozenset[str]) -> bool:
     return "integer" in types and isinstance(value, float) and value.is_integer()
 
 
-def _mistyped(root: Json, schema: Json, value: Any) -> ValidationError:
-    return ValidationError("", validator="type", validator_value=describe(root, schema), instance=value, schema=schema)
+def _type_error(root: Json, schema: Json, value: Any) -> ValidationError:
+    return ValidationError(
+        "", validator="type", validator_value=describe_expected(root, schema), instance=value, schema=schema
+    )
 
 
-def _type(root: Json, validator: Validator, types: Any, value: Any, schema: Json) -> Errors:
-    if not _fits(root, {"type": types}, value):
-        yield _mistyped(root, schema, value)
+def _check_type(root: Json, validator: Validator, types: Any, value: Any, schema: Json) -> ValidationErrors:
+    if not _type_matches(root, {"type": types}, value):
+        yield _type_error(root, schema, value)
 
 
-def _enum(root: Json, validator: Validator, values: Any, value: Any, schema: Json) -> Errors:
+def _check_enum(root: Json, validator: Validator, values: Any, value: Any, schema: Json) -> ValidationErrors:
     values = values if isinstance(values, list) else [values]
-    if not _fits(root, {"enum": values}, value):
-        yield _mistyped(root, schema, value)
+    if not _type_matches(root, {"enum": values}, value):
+        yield _type_error(root, schema, value)
     elif value not in values:
         yield ValidationError("", validator="enum", validator_value=values, instance=value, schema=schema)
 
 
-def _required(validator: Validator, names: Sequence[str], value: Any, schema: Json) -> Errors:
+def _check_required(validator: Validator, names: Sequence[str], value: Any, schema: Json) -> ValidationErrors:
     for name in names:
         if isinstance(value, dict) and name not in value:
             yield ValidationError("", validator="required", validator_value=name, path=[name], schema=schema)
 
 
-def _additional(validator: Validator, allowed: Any, value: Any, schema: Json) -> Errors:
+def _check_additional(validator: Validator, allowed: Any, value: Any, schema: Json) -> ValidationErrors:
     if not isinstance(value, dict):
         return
     members = schema.get("properties", {})
@@ -233,25 +238,25 @@ def _additional(validator: Validator, allowed: Any, value: Any, schema: Json) ->
             yield from validator.descend(value[name], allowed, path=name)
 
 
-def _property_names(validator: Validator, names: Json, value: Any, schema: Json) -> Errors:
+def _check_property_names(validator: Validator, names: Json, value: Any, schema: Json) -> ValidationErrors:
     limit = names["maxLength"]
     for name in value if isinstance(value, dict) else ():
         if len(name) > limit:
             yield ValidationError("", validator="propertyNames", validator_value=limit, instance=name, schema=names)
 
 
-def _pattern(validator: Validator, pattern: str, value: Any, schema: Json) -> Errors:
-    if isinstance(value, str) and not _searched(pattern).search(value):
+def _check_pattern(validator: Validator, pattern: str, value: Any, schema: Json) -> ValidationErrors:
+    if isinstance(value, str) and not _compile_pattern(pattern).search(value):
         yield ValidationError("", validator="pattern", validator_value=pattern, instance=value, schema=schema)
 
 
 @cache
-def _searched(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     """JSON Schema's `$` is the very end; Python's also stands before a last line break."""
     return re.compile(f"{pattern[:-1]}\\Z" if pattern.endswith("$") else pattern)
 
 
-def _items(root: Json, validator: Validator, items: Json, value: Any, schema: Json) -> Errors:
+def _check_items(root: Json, validator: Validator, items: Json, value: Any, schema: Json) -> ValidationErrors:
     if not isinstance(value, list):
         return
     decide = schemas.part_validator(root, items).is_valid if len(value) > 8 else None
@@ -260,54 +265,56 @@ def _items(root: Json, validator: Validator, items: Json, value: Any, schema: Js
             yield from validator.descend(item, items, path=index)
 
 
-def _any_of(root: Json, validator: Validator, branches: Any, value: Any, schema: Json) -> Errors:
-    fitting = [branch for branch in branches if _fits(root, branch, value)]
+def _check_union(root: Json, validator: Validator, branches: Any, value: Any, schema: Json) -> ValidationErrors:
+    fitting = [branch for branch in branches if _type_matches(root, branch, value)]
     if not fitting:
-        yield _mistyped(root, schema, value)
+        yield _type_error(root, schema, value)
     elif len(fitting) == 1 and not isinstance(value, dict):
         yield from validator.descend(value, fitting[0])
     elif isinstance(value, dict):
-        yield from _keyed(root, validator, fitting, value, schema)
+        yield from _check_keyed_union(root, validator, fitting, value, schema)
     elif not any(validator.evolve(schema=branch).is_valid(value) for branch in fitting):
         yield from validator.descend(value, fitting[0])
 
 
-def _keyed(root: Json, validator: Validator, branches: list[Json], value: Json, schema: Json) -> Errors:
+def _check_keyed_union(
+    root: Json, validator: Validator, branches: list[Json], value: Json, schema: Json
+) -> ValidationErrors:
     key = schema.get("x-key", "type")
-    likely = (branch for branch in branches if _may_say(root, branch, key, value.get(key)))
+    likely = (branch for branch in branches if _may_match_key(root, branch, key, value.get(key)))
     if any(validator.evolve(schema=branch).is_valid(value) for branch in likely):
         return
-    table = {name: branch for branch in reversed(branches) for name in key_values(root, branch, key)}
+    table = {name: branch for branch in reversed(branches) for name in discriminator_values(root, branch, key)}
     said = value.get(key, schema.get("x-default"))
     if len(branches) == 1 or not table:
         yield from validator.descend(value, branches[0])
     elif isinstance(said, str) and said in table:
         yield from validator.descend(value, table[said])
     elif key not in value and "x-at" not in schema:
-        if without := next((branch for branch in branches if not _requires(root, branch, key)), None):
+        if without := next((branch for branch in branches if not _requires_member(root, branch, key)), None):
             yield from validator.descend(value, without)
         else:
             yield ValidationError("", validator="required", validator_value=key, path=[key], schema={})
     else:
-        yield _unknown_key(schema, key, said, list(table))
+        yield _unknown_key_error(schema, key, said, list(table))
 
 
-def _may_say(root: Json, schema: Json, key: str, said: Any) -> bool:
+def _may_match_key(root: Json, schema: Json, key: str, said: Any) -> bool:
     schema = deref(root, schema)
     if "anyOf" in schema:
-        return any(_may_say(root, branch, key, said) for branch in schema["anyOf"])
-    values = key_values(root, schema, key)
+        return any(_may_match_key(root, branch, key, said) for branch in schema["anyOf"])
+    values = discriminator_values(root, schema, key)
     return not values or not isinstance(said, str) or said in values
 
 
-def _requires(root: Json, schema: Json, name: str) -> bool:
+def _requires_member(root: Json, schema: Json, name: str) -> bool:
     schema = deref(root, schema)
     if "anyOf" in schema:
-        return all(_requires(root, branch, name) for branch in schema["anyOf"])
+        return all(_requires_member(root, branch, name) for branch in schema["anyOf"])
     return name in schema.get("required", ())
 
 
-def _unknown_key(schema: Json, key: str, said: Any, names: list[str]) -> ValidationError:
+def _unknown_key_error(schema: Json, key: str, said: Any, names: list[str]) -> ValidationError:
     known = schema.get("x-known")
     outside = known is not None and said not in known
     place = [] if schema.get("x-at") == "parent" or (known and not outside) else [key]
@@ -323,11 +330,11 @@ def _unknown_key(schema: Json, key: str, said: Any, names: list[str]) -> Validat
     )
 
 
-def key_values(root: Json, schema: Json, key: str) -> list[str]:
+def discriminator_values(root: Json, schema: Json, key: str) -> list[str]:
     """The values of `key` by which a branch of a union is chosen."""
     schema = deref(root, schema)
     if "anyOf" in schema:
-        return [name for branch in schema["anyOf"] for name in key_values(root, branch, key)]
+        return [name for branch in schema["anyOf"] for name in discriminator_values(root, branch, key)]
     member = deref(root, schema.get("properties", {}).get(key, {}))
     for option in member.get("anyOf", [member]):
         if "const" in option or "enum" in option:

@@ -37,17 +37,17 @@ from harness.core.errors import SchemaError
 from harness.core.exchange import Json
 
 LEVELS = ("recorded", "reported", "documented", "typed", "assumed")
-_KEPT = ("$schema", "title", "$defs")  # what `replace` leaves in place at the top of a root
+_PRESERVED_KEYWORDS = ("$schema", "title", "$defs")  # what `replace` leaves in place at the top of a root
 _DATE = re.compile(r"\d{4}(-\d\d){0,2}")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class _StaleError(Exception):
+class _EntryError(Exception):
     """Why an operation does not fit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Overlay:
+class OverlayEntry:
     """One entry of an overlay file.
 
     `target` is a root (`CreateResponse`) or a definition (`$defs/Name`), `pointer` the JSON pointer below it (`""` or
@@ -74,7 +74,7 @@ class Overlay:
         """The name of the definition this is about; None when it is about a root."""
         return self.target.removeprefix("$defs/") if self.target.startswith("$defs/") else None
 
-    def places(self, root: str, schema: Json) -> list[Json]:
+    def matching_schemas(self, root: str, schema: Json) -> list[Json]:
         """The schemas in a root that `target` names; a root made from that very definition is one of them."""
         if self.definition is None:
             return [schema] if self.target == root else []
@@ -84,13 +84,13 @@ class Overlay:
         if self.definition in schema.get("$defs", {}):
             found.append(schema["$defs"][self.definition])
         if self.roots and not found:
-            raise _StaleError(
-                unknown(f"{root} has no $defs/{self.definition}", self.definition, schema.get("$defs", {}))
+            raise _EntryError(
+                suggest_nearest(f"{root} has no $defs/{self.definition}", self.definition, schema.get("$defs", {}))
             )
         return found
 
 
-def parse(file: str, text: str) -> list[Overlay]:
+def parse_entries(file: str, text: str) -> list[OverlayEntry]:
     """The entries of an overlay file; a SchemaError names the file and the entry that cannot be used."""
     try:
         entries = orjson.loads(text) if text.startswith("[") else yaml.load(text, _LOADER)
@@ -98,108 +98,108 @@ def parse(file: str, text: str) -> list[Overlay]:
         raise SchemaError(f"{file}: not readable: {error}") from None
     if not isinstance(entries, list):
         raise SchemaError(f"{file}: an overlay file is a list of entries, got {type(entries).__name__}")
-    return [one for index, entry in enumerate(entries) for one in _entries(file, index, entry)]
+    return [one for index, entry in enumerate(entries) for one in _expand_entry(file, index, entry)]
 
 
-def _entries(file: str, index: int, entry: Any) -> Iterator[Overlay]:
+def _expand_entry(file: str, index: int, entry: Any) -> Iterator[OverlayEntry]:
     several = entry.get("at") if isinstance(entry, dict) else None
     for at in several if isinstance(several, list) else ():
-        yield _entry(file, index, {**entry, "at": at})
+        yield _parse_entry(file, index, {**entry, "at": at})
     if not isinstance(several, list) or not several:
-        yield _entry(file, index, entry)
+        yield _parse_entry(file, index, entry)
 
 
-def _entry(file: str, index: int, entry: Any) -> Overlay:
+def _parse_entry(file: str, index: int, entry: Any) -> OverlayEntry:
     try:
-        target, pointer = _checked_at(entry)
-        operations = {name: entry[name] for name in OPERATIONS if name in entry}
+        target, pointer = _parse_at(entry)
+        operations = {name: entry[name] for name in OVERLAY_OPERATIONS if name in entry}
         if not operations:
-            raise _StaleError(f"no operation; give one of {', '.join(OPERATIONS)}")
+            raise _EntryError(f"no operation; give one of {', '.join(OVERLAY_OPERATIONS)}")
         for name, value in operations.items():
-            if not isinstance(value, _ARGUMENT[name]):
-                raise _StaleError(f"`{name}` takes a {_ARGUMENT[name].__name__}, got {value!r}")
-        roots = frozenset(_texts(entry, "roots")) if "roots" in entry else frozenset[str]()
+            if not isinstance(value, _ARGUMENT_TYPES[name]):
+                raise _EntryError(f"`{name}` takes a {_ARGUMENT_TYPES[name].__name__}, got {value!r}")
+        roots = frozenset(_read_texts(entry, "roots")) if "roots" in entry else frozenset[str]()
         if roots and not target.startswith("$defs/"):
-            raise _StaleError("`roots` narrows `at: $defs/…` only")
-        source, level, date = _texts(entry, "source"), _level(entry), _date(entry)
-    except _StaleError as problem:
+            raise _EntryError("`roots` narrows `at: $defs/…` only")
+        source, level, date = _read_texts(entry, "source"), _read_level(entry), _read_date(entry)
+    except _EntryError as problem:
         raise SchemaError(f"{file}[{index}]: {problem}") from None
-    return Overlay(file, index, target, pointer, operations, source, level, date, entry.get("why"), roots)
+    return OverlayEntry(file, index, target, pointer, operations, source, level, date, entry.get("why"), roots)
 
 
-def _checked_at(entry: Any) -> tuple[str, str]:
+def _parse_at(entry: Any) -> tuple[str, str]:
     if not isinstance(entry, dict):
-        raise _StaleError(f"an entry is a mapping, got {entry!r}")
+        raise _EntryError(f"an entry is a mapping, got {entry!r}")
     for name in entry:
-        if name not in _KEYS:
-            raise _StaleError(unknown(f"unknown key `{name}`", str(name), _KEYS))
+        if name not in _ENTRY_KEYS:
+            raise _EntryError(suggest_nearest(f"unknown key `{name}`", str(name), _ENTRY_KEYS))
     at = entry.get("at")
     if not isinstance(at, str) or not at:
-        raise _StaleError("`at` is missing; give a root or `$defs/Name`, then `#/json/pointer`")
+        raise _EntryError("`at` is missing; give a root or `$defs/Name`, then `#/json/pointer`")
     target, _, pointer = at.partition("#")
     if pointer and not pointer.startswith("/"):
-        raise _StaleError(f"`at: {at}`: the pointer after # starts with /")
+        raise _EntryError(f"`at: {at}`: the pointer after # starts with /")
     return target, pointer
 
 
-def _texts(entry: Json, key: str) -> tuple[str, ...]:
+def _read_texts(entry: Json, key: str) -> tuple[str, ...]:
     value = entry.get(key)
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text for text in texts):
-        raise _StaleError(f"`{key}` is a text or a list of texts, got {value!r}")
+        raise _EntryError(f"`{key}` is a text or a list of texts, got {value!r}")
     return tuple(texts)
 
 
-def _level(entry: Json) -> str:
+def _read_level(entry: Json) -> str:
     if entry.get("level") not in LEVELS:
-        raise _StaleError(f"`level` is one of {', '.join(LEVELS)}, got {entry.get('level')!r}")
+        raise _EntryError(f"`level` is one of {', '.join(LEVELS)}, got {entry.get('level')!r}")
     return str(entry["level"])
 
 
-def _date(entry: Json) -> str | None:
+def _read_date(entry: Json) -> str | None:
     if "date" not in entry:
         return None
     if not _DATE.fullmatch(str(entry["date"])):
-        raise _StaleError(f"`date` is YYYY, YYYY-MM or YYYY-MM-DD, got {entry['date']!r}")
+        raise _EntryError(f"`date` is YYYY, YYYY-MM or YYYY-MM-DD, got {entry['date']!r}")
     return str(entry["date"])
 
 
-def stale(root: str, schema: Json, overlays: Iterable[Overlay]) -> Iterator[str]:
+def apply_entries(root: str, schema: Json, overlays: Iterable[OverlayEntry]) -> Iterator[str]:
     """Apply overlays to one root, in place and in order; yields what does not fit: file, entry, place, problem."""
     for overlay in overlays:
         try:
-            for place in overlay.places(root, schema):
-                node = _resolve(place, overlay.pointer)
+            for place in overlay.matching_schemas(root, schema):
+                node = _resolve_pointer(place, overlay.pointer)
                 for name, argument in overlay.operations.items():
-                    OPERATIONS[name](schema if name == "define" else node, deepcopy(argument))
-        except _StaleError as problem:
+                    OVERLAY_OPERATIONS[name](schema if name == "define" else node, deepcopy(argument))
+        except _EntryError as problem:
             yield f"{overlay} in {root}: {problem}"
 
 
-def unknown(problem: str, name: str, names: Iterable[str]) -> str:
+def suggest_nearest(problem: str, name: str, names: Iterable[str]) -> str:
     """A problem with a name, and the nearest name that would do."""
     near = get_close_matches(name, list(names), n=1, cutoff=0.5)
     return f"{problem}; nearest: {near[0]}" if near else problem
 
 
-def _resolve(place: Json, pointer: str) -> Json:
+def _resolve_pointer(place: Json, pointer: str) -> Json:
     node: Any = place
     for step in (part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]):
-        node = _step(node, step)
+        node = _follow_step(node, step)
     if not isinstance(node, dict):
-        raise _StaleError(f"the pointer leads to {node!r}, which is no schema object; merge into its parent")
+        raise _EntryError(f"the pointer leads to {node!r}, which is no schema object; merge into its parent")
     return node
 
 
-def _step(node: Any, step: str) -> Any:
+def _follow_step(node: Any, step: str) -> Any:
     if isinstance(node, list) and step.isdecimal() and int(step) < len(node):
         return node[int(step)]
     if isinstance(node, dict) and step in node:
         return node[step]
     if isinstance(node, dict) and "$ref" in node:
-        raise _StaleError(f"`{step}` is behind a $ref; start at {node['$ref'].removeprefix('#/')}")
+        raise _EntryError(f"`{step}` is behind a $ref; start at {node['$ref'].removeprefix('#/')}")
     names = map(str, range(len(node))) if isinstance(node, list) else node if isinstance(node, dict) else ()
-    raise _StaleError(unknown(f"the pointer does not resolve at `{step}`", step, names))
+    raise _EntryError(suggest_nearest(f"the pointer does not resolve at `{step}`", step, names))
 
 
 def merge_patch(value: Any, patch: Any) -> Any:
@@ -216,11 +216,11 @@ def merge_patch(value: Any, patch: Any) -> Any:
 
 
 def _define(root: Json, schemas: Json) -> None:
-    _new(schemas, root.setdefault("$defs", {}), "$defs")
+    _add_new(schemas, root.setdefault("$defs", {}), "$defs")
 
 
 def _replace(node: Json, schema: Json) -> None:
-    kept = {name: node[name] for name in _KEPT if name in node}
+    kept = {name: node[name] for name in _PRESERVED_KEYWORDS if name in node}
     node.clear()
     node.update(kept | schema)
 
@@ -228,90 +228,92 @@ def _replace(node: Json, schema: Json) -> None:
 def _merge(node: Json, patch: Json) -> None:
     merged = merge_patch(node, patch)
     if merged == node:
-        raise _StaleError("`merge` changes nothing")
+        raise _EntryError("`merge` changes nothing")
     node.clear()
     node.update(merged)
 
 
 def _require(node: Json, names: Sequence[str]) -> None:
-    members, required = _members_of(node), node.get("required", [])
+    members, required = _properties_of(node), node.get("required", [])
     for name in names:
         if name not in members:
-            raise _StaleError(unknown(f"`require`: no member {name!r}", name, members))
+            raise _EntryError(suggest_nearest(f"`require`: no member {name!r}", name, members))
         if name in required:
-            raise _StaleError(f"`require`: {name!r} is required already")
+            raise _EntryError(f"`require`: {name!r} is required already")
     node["required"] = [*required, *names]
 
 
-def _optional(node: Json, names: Sequence[str]) -> None:
+def _make_optional(node: Json, names: Sequence[str]) -> None:
     required = node.get("required", [])
     for name in names:
         if name not in required:
-            raise _StaleError(unknown(f"`optional`: {name!r} is not required", name, required))
+            raise _EntryError(suggest_nearest(f"`optional`: {name!r} is not required", name, required))
     node["required"] = [name for name in required if name not in names]
 
 
-def _members(node: Json, schemas: Json) -> None:
-    _new(schemas, _members_of(node), "members")
+def _add_members(node: Json, schemas: Json) -> None:
+    _add_new(schemas, _properties_of(node), "members")
 
 
-def _order(node: Json, names: Sequence[str]) -> None:
-    members = _members_of(node)
+def _order_members(node: Json, names: Sequence[str]) -> None:
+    members = _properties_of(node)
     for name in names:
         if name not in members:
-            raise _StaleError(unknown(f"`order`: no member {name!r}", name, members))
+            raise _EntryError(suggest_nearest(f"`order`: no member {name!r}", name, members))
     ordered = {name: members[name] for name in names} | members
     if list(ordered) == list(members):
-        raise _StaleError("`order` changes nothing")
+        raise _EntryError("`order` changes nothing")
     node["properties"] = ordered
 
 
-def _enum_add(node: Json, values: Sequence[Any]) -> None:
+def _add_enum_values(node: Json, values: Sequence[Any]) -> None:
     present = [node["const"]] if "const" in node else node.get("enum")
     if present is None:
-        raise _StaleError(f"`enum_add`: no enum or const among {', '.join(node) or 'no keywords'}")
+        raise _EntryError(f"`enum_add`: no enum or const among {', '.join(node) or 'no keywords'}")
     if known := [value for value in values if value in present]:
-        raise _StaleError(f"`enum_add`: {known[0]!r} is there already")
+        raise _EntryError(f"`enum_add`: {known[0]!r} is there already")
     node.pop("const", None)
     node["enum"] = [*present, *values]
 
 
-def _branches(node: Json, schemas: Sequence[Json]) -> None:
+def _add_branches(node: Json, schemas: Sequence[Json]) -> None:
     if "anyOf" not in node:
-        raise _StaleError(f"`branches`: no union among {', '.join(node) or 'no keywords'}")
+        raise _EntryError(f"`branches`: no union among {', '.join(node) or 'no keywords'}")
     if known := [schema for schema in schemas if schema in node["anyOf"]]:
-        raise _StaleError(f"`branches`: {known[0]!r} is there already")
+        raise _EntryError(f"`branches`: {known[0]!r} is there already")
     node["anyOf"] = [*node["anyOf"], *schemas]
 
 
-def _members_of(node: Json) -> Json:
+def _properties_of(node: Json) -> Json:
     if "$ref" in node:
-        raise _StaleError(f"a $ref has no members; start at {node['$ref'].removeprefix('#/')}")
+        raise _EntryError(f"a $ref has no members; start at {node['$ref'].removeprefix('#/')}")
     if "properties" not in node and node.get("type") != "object":
-        raise _StaleError(f"not an object schema: {', '.join(node) or 'no keywords'}")
+        raise _EntryError(f"not an object schema: {', '.join(node) or 'no keywords'}")
     members: Json = node.setdefault("properties", {})
     return members
 
 
-def _new(schemas: Json, present: Json, what: str) -> None:
+def _add_new(schemas: Json, present: Json, what: str) -> None:
     for name in schemas:
         if name in present:
-            raise _StaleError(f"{name!r} is in {what} already")
+            raise _EntryError(f"{name!r} is in {what} already")
     present.update(schemas)
 
 
-OPERATIONS: Mapping[str, Callable[[Json, Any], None]] = {
+OVERLAY_OPERATIONS: Mapping[str, Callable[[Json, Any], None]] = {
     "define": _define,
     "replace": _replace,
     "merge": _merge,
-    "members": _members,
+    "members": _add_members,
     "require": _require,
-    "optional": _optional,
-    "order": _order,
-    "enum_add": _enum_add,
-    "branches": _branches,
+    "optional": _make_optional,
+    "order": _order_members,
+    "enum_add": _add_enum_values,
+    "branches": _add_branches,
 }
 """What an entry can do, in the order it is done, to the schema at its place (`define`: to the root)."""
 
-_ARGUMENT = {name: dict if name in ("define", "replace", "merge", "members") else list for name in OPERATIONS}
-_KEYS = (*OPERATIONS, "at", "roots", "source", "date", "level", "why")
+_ARGUMENT_TYPES = {
+    name: dict if name in ("define", "replace", "merge", "members") else list for name in OVERLAY_OPERATIONS
+}
+_ENTRY_KEYS = (*OVERLAY_OPERATIONS, "at", "roots", "source", "date", "level", "why")

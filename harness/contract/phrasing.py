@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.core.exchange import Json
 
-_TYPES = {
+_EXPECTED_PHRASES = {
     "string": "a string",
     "integer": "an integer",
     "number": "a decimal",
@@ -23,49 +23,49 @@ _PLURALS = {
     "number": "decimals",
     "boolean": "booleans",
 }
-_GOT = {str: "a string", bool: "a boolean", int: "an integer", float: "a decimal number", list: "an array"}
+_ACTUAL_PHRASES = {str: "a string", bool: "a boolean", int: "an integer", float: "a decimal number", list: "an array"}
 ABBREVIATED_OVER = 16  # 'in_memory' is printed whole, 'previous_response_id' is not
 
 
-def kind_of(value: Any) -> str:
+def describe_actual(value: Any) -> str:
     """What the API says it got: `a string`, `an object`, `null` …"""
-    return "null" if value is None else _GOT.get(type(value), "an object")
+    return "null" if value is None else _ACTUAL_PHRASES.get(type(value), "an object")
 
 
-def listed(parts: Sequence[str], word: str) -> str:
+def join_with(parts: Sequence[str], word: str) -> str:
     """`a`, `a and b`, `a, b, and c`."""
     if len(parts) < 3:
         return f" {word} ".join(parts)
     return f"{', '.join(parts[:-1])}, {word} {parts[-1]}"
 
 
-def in_quotes(values: Iterable[Any], word: str) -> str:
+def quote_and_join(values: Iterable[Any], word: str) -> str:
     """`'auto' and 'disabled'`."""
-    return listed([f"'{value}'" for value in values], word)
+    return join_with([f"'{value}'" for value in values], word)
 
 
-def short(name: str) -> str:
+def abbreviate(name: str) -> str:
     """A long name as type sentences print it: `pre..._id`."""
     return name if len(name) <= ABBREVIATED_OVER else f"{name[:3]}...{name[-3:]}"
 
 
-def describe(root: Json, schema: Json) -> str:
+def describe_expected(root: Json, schema: Json) -> str:
     """What the API says it expected where this schema stands."""
     while "$ref" in schema and "x-expected" not in schema:
         schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
     if "x-expected" in schema:
         return str(schema["x-expected"])
     if "anyOf" in schema:
-        return _one_of(root, schema["anyOf"])
+        return _describe_union(root, schema["anyOf"])
     values = schema.get("enum", [schema["const"]] if "const" in schema else None)
     if values:
-        return f"one of {in_quotes((short(str(value)) for value in values), 'or')}"
+        return f"one of {quote_and_join((abbreviate(str(value)) for value in values), 'or')}"
     if schema.get("type") == "array":
-        return f"an array of {_plural(root, schema.get('items', {}))}"
-    return _TYPES.get(str(schema.get("type")), "an object")
+        return f"an array of {_describe_plural(root, schema.get('items', {}))}"
+    return _EXPECTED_PHRASES.get(str(schema.get("type")), "an object")
 
 
-def _plural(root: Json, schema: Json) -> str:
+def _describe_plural(root: Json, schema: Json) -> str:
     if "x-expected" not in schema:
         while "$ref" in schema:
             schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
@@ -77,29 +77,29 @@ def _plural(root: Json, schema: Json) -> str:
             return plural
         if "anyOf" in schema:
             return "objects"
-    return describe(root, schema)
+    return describe_expected(root, schema)
 
 
-def _one_of(root: Json, branches: Sequence[Json]) -> str:
+def _describe_union(root: Json, branches: Sequence[Json]) -> str:
     parts: list[str] = []
     for branch in branches:
-        part = describe(root, branch)
+        part = describe_expected(root, branch)
         if part != "null" and part not in parts:
             parts.append(part)
     if len(parts) == 1:
         return parts[0]
     bare = [part.removeprefix("an ").removeprefix("a ") for part in parts[1:]]
-    return f"one of {listed([parts[0], *bare], 'or')}"
+    return f"one of {join_with([parts[0], *bare], 'or')}"
 
 
-def suggestion(name: str, known: Iterable[str], body: Any) -> str:
+def did_you_mean(name: str, known: Iterable[str], body: Any) -> str:
     """` Did you mean 'stream' or 'store'?` for known names within two edits that the body lacks, nearest first."""
     like = (other for other in known if other not in body and abs(len(other) - len(name)) <= 2)  # a name can be long
-    near = sorted((edits, other) for other in like if (edits := distance(name, other)) <= 2)
-    return f" Did you mean {in_quotes((other for _, other in near), 'or')}?" if near else ""
+    near = sorted((edits, other) for other in like if (edits := edit_distance(name, other)) <= 2)
+    return f" Did you mean {quote_and_join((other for _, other in near), 'or')}?" if near else ""
 
 
-def distance(one: str, other: str) -> int:
+def edit_distance(one: str, other: str) -> int:
     """The Levenshtein distance."""
     row = list(range(len(other) + 1))
     for i, a in enumerate(one, 1):

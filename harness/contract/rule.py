@@ -20,18 +20,18 @@ from harness.core.exchange import Json
 
 Level = Literal["recorded", "reported", "documented", "typed", "assumed"]
 LEVELS: tuple[Level, ...] = ("recorded", "reported", "documented", "typed", "assumed")
-CREATE = "POST /responses"
-UNREAD = "(unread)"
+CREATE_RESPONSE = "POST /responses"
+UNREADABLE_BODY = "(unread)"
 """The `when` of rules about a body that is no JSON object."""
-LIMITED = "(limited)"
+LIMITED_ACCOUNT = "(limited)"
 """The `when` of rules about an account that limits something."""
-KEYLESS = "(keyless)"
+UNKNOWN_KEY = "(keyless)"
 """The `when` of rules about a key without a World."""
-TRANSCRIPT = ("input[]", "previous_response_id", "conversation")
+TRANSCRIPT_MEMBERS = ("input[]", "previous_response_id", "conversation")
 """The `when` of rules about items: one message alone, given as a string, breaks none of them."""
 
 
-class World(Protocol):
+class WorldView(Protocol):
     """What a rule may ask of a World: what its key has stored, and the account behind it."""
 
     account: Organization
@@ -49,7 +49,7 @@ class World(Protocol):
 
 
 Facts = Mapping[str, Any]
-Check = Callable[..., Iterable[Facts]]
+RuleCheck = Callable[..., Iterable[Facts]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +120,8 @@ class Rule:
     sources: tuple[Source, ...]
     rejects: Mapping[str, Case]
     accepts: tuple[Case, ...]
-    on: tuple[str, ...] = (CREATE,)
-    check: Check | None = None
+    on: tuple[str, ...] = (CREATE_RESPONSE,)
+    check: RuleCheck | None = None
     needs: tuple[str, ...] = ()
     keyword: str | None = None
     fix: str = ""
@@ -140,7 +140,7 @@ class Rule:
         """The best evidence level among the sources."""
         return min((source.level for source in self.sources), key=LEVELS.index)
 
-    def refuse(self, facts: Facts) -> ApiError:
+    def error_for(self, facts: Facts) -> ApiError:
         """The API's error for these facts."""
         return self.error.fill(facts)
 
@@ -148,10 +148,10 @@ class Rule:
 RULES: dict[str, Rule] = {}
 """Every rule by id; filled by importing `harness.contract.rules`, in order of precedence."""
 
-SUBJECTS = ("request", "world", "transcript")
+CHECK_PARAMETERS = ("request", "world", "transcript")
 
 
-class Words(TypedDict, total=False):
+class RuleDeclaration(TypedDict, total=False):
     """What every rule declares beside its function.
 
     `rejects` maps the exact words of the API to the request that earns them; what is in `accepts` no rule may refuse.
@@ -173,40 +173,40 @@ class Words(TypedDict, total=False):
     dialects: str | Sequence[str]
 
 
-def rule(**words: Unpack[Words]) -> Callable[[Check], Check]:
+def rule(**words: Unpack[RuleDeclaration]) -> Callable[[RuleCheck], RuleCheck]:
     """Register a generator `(request, world, transcript)`, any of them in this order, that yields facts of breaches."""
 
-    def register(check: Check) -> Check:
+    def register(check: RuleCheck) -> RuleCheck:
         needs = tuple(inspect.signature(check).parameters)
-        if not inspect.isgeneratorfunction(check) or needs != tuple(name for name in SUBJECTS if name in needs):
+        if not inspect.isgeneratorfunction(check) or needs != tuple(name for name in CHECK_PARAMETERS if name in needs):
             raise RegistrationError(
-                f"rule {check.__name__}: write a generator taking some of {', '.join(SUBJECTS)}, in this order"
+                f"rule {check.__name__}: write a generator taking some of {', '.join(CHECK_PARAMETERS)}, in this order"
             )
-        _add(check.__name__, check.__module__, inspect.getdoc(check) or "", words, check=check, needs=needs)
+        _register(check.__name__, check.__module__, inspect.getdoc(check) or "", words, check=check, needs=needs)
         return check
 
     return register
 
 
-def shape(id: str, doc: str, *, keyword: str = "x-rule", **words: Unpack[Words]) -> None:
+def shape(id: str, doc: str, *, keyword: str = "x-rule", **words: Unpack[RuleDeclaration]) -> None:
     """Register the words for a breach of the schema.
 
     `keyword` makes it the rule for that JSON Schema keyword everywhere; without it, the schema names the rule (`x-rule`).
     """
-    _add(id, sys._getframe(1).f_globals["__name__"], inspect.cleandoc(doc), words, keyword=keyword)
+    _register(id, sys._getframe(1).f_globals["__name__"], inspect.cleandoc(doc), words, keyword=keyword)
 
 
-def retired(id: str, doc: str, **words: Unpack[Words]) -> None:
+def retired(id: str, doc: str, **words: Unpack[RuleDeclaration]) -> None:
     """Register words that the API used `until` a day: nothing is refused so, but a recording of then is understood."""
-    _add(id, sys._getframe(1).f_globals["__name__"], inspect.cleandoc(doc), words)
+    _register(id, sys._getframe(1).f_globals["__name__"], inspect.cleandoc(doc), words)
 
 
-def _add(
+def _register(
     id: str,
     module: str,
     doc: str,
-    words: Words,
-    check: Check | None = None,
+    words: RuleDeclaration,
+    check: RuleCheck | None = None,
     needs: tuple[str, ...] = (),
     keyword: str | None = None,
 ) -> None:
@@ -217,24 +217,24 @@ def _add(
         doc=doc,
         error=words["error"],
         sources=(source,) if isinstance(source, Source) else tuple(source),
-        rejects={said: _case(case) for said, case in words["rejects"].items()},
-        accepts=tuple(map(_case, words.get("accepts", ()))),
-        on=_several(words.get("on", CREATE)),
-        when=_several(words.get("when", ())),
+        rejects={said: _as_case(case) for said, case in words["rejects"].items()},
+        accepts=tuple(map(_as_case, words.get("accepts", ()))),
+        on=_as_tuple(words.get("on", CREATE_RESPONSE)),
+        when=_as_tuple(words.get("when", ())),
         check=check,
         needs=needs,
         keyword=keyword,
         fix=words.get("fix", ""),
         since=words.get("since", ""),
         until=words.get("until", ""),
-        dialects=_several(words.get("dialects", ())),
+        dialects=_as_tuple(words.get("dialects", ())),
     )
-    if problem := _problem(made):
+    if problem := _declaration_problem(made):
         raise RegistrationError(f"rule {id} in {module} {problem}")
     RULES[id] = made
 
 
-def _problem(made: Rule) -> str | None:
+def _declaration_problem(made: Rule) -> str | None:
     if made.id in RULES:
         return "is declared twice"
     if not made.doc:
@@ -246,9 +246,9 @@ def _problem(made: Rule) -> str | None:
     return None
 
 
-def _several(named: str | Sequence[str]) -> tuple[str, ...]:
+def _as_tuple(named: str | Sequence[str]) -> tuple[str, ...]:
     return (named,) if isinstance(named, str) else tuple(named)
 
 
-def _case(case: Json | Case) -> Case:
+def _as_case(case: Json | Case) -> Case:
     return case if isinstance(case, Case) else Case(case)

@@ -17,7 +17,7 @@ from typing import Any
 import jsonschema_rs
 import orjson
 
-from harness.contract.overlay import Overlay, parse, stale, unknown
+from harness.contract.overlay import OverlayEntry, apply_entries, parse_entries, suggest_nearest
 from harness.core.errors import SchemaError
 from harness.core.exchange import Json
 
@@ -25,7 +25,7 @@ DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _HERE = Path(__file__).parent.parent
 
 
-def directory() -> Path:
+def schemas_directory() -> Path:
     """Where the schemas are: inside an installed package, or beside it in a checkout; SchemaError when nowhere."""
     places = (_HERE / "schemas", _HERE.parent / "schemas")
     for place in places:
@@ -39,7 +39,7 @@ def directory() -> Path:
 @cache
 def load(root: str) -> Json:
     """The schema of a root (`CreateResponse`), overlays applied; SchemaError when unknown or an overlay is stale."""
-    return read(directory(), root, _overlays())
+    return read_schema(schemas_directory(), root, _installed_overlays())
 
 
 @cache
@@ -48,47 +48,51 @@ def validator(root: str) -> jsonschema_rs.Validator:
     return jsonschema_rs.validator_for(load(root))
 
 
-_PARTS: dict[tuple[int, int], jsonschema_rs.Validator] = {}
+_PART_VALIDATORS: dict[tuple[int, int], jsonschema_rs.Validator] = {}
 
 
 def part_validator(root: Json, part: Json) -> jsonschema_rs.Validator:
     """The compiled form of a part of a root's schema that is kept for good, say of the items of an array."""
     key = (id(root), id(part))  # what is kept for good keeps its id
-    if key not in _PARTS:
+    if key not in _PART_VALIDATORS:
         schema = with_definitions({"$schema": DRAFT, "allOf": [part]}, root.get("$defs", {}))
-        _PARTS[key] = jsonschema_rs.validator_for(schema)
-    return _PARTS[key]
+        _PART_VALIDATORS[key] = jsonschema_rs.validator_for(schema)
+    return _PART_VALIDATORS[key]
 
 
-def roots(place: Path) -> list[str]:
+def root_names(place: Path) -> list[str]:
     """The names of all roots in a schemas directory, sorted."""
     return sorted(file.stem for file in (place / "openai").glob("*.json"))
 
 
-def overlays(place: Path) -> list[Overlay]:
+def load_overlays(place: Path) -> list[OverlayEntry]:
     """All overlays of a schemas directory, in the order they apply; SchemaError for an entry that cannot be used."""
-    known = roots(place)
-    entries = [entry for file in sorted((place / "overlays").glob("*.yaml")) for entry in parse(file.name, _text(file))]
+    known = root_names(place)
+    entries = [
+        entry
+        for file in sorted((place / "overlays").glob("*.yaml"))
+        for entry in parse_entries(file.name, _read_text(file))
+    ]
     for entry in entries:
         for name in entry.roots if entry.definition else [entry.target]:
             if name not in known:
-                raise SchemaError(unknown(f"{entry}: no root {name!r}", name, known))
+                raise SchemaError(suggest_nearest(f"{entry}: no root {name!r}", name, known))
     return entries
 
 
-def read(place: Path, root: str, entries: Iterable[Overlay]) -> Json:
+def read_schema(place: Path, root: str, entries: Iterable[OverlayEntry]) -> Json:
     """The schema of a root in a schemas directory, with these overlays applied; SchemaError lists every stale one."""
-    schema = generated(place, root)
-    if problems := list(stale(root, schema, entries)):
+    schema = read_generated(place, root)
+    if problems := list(apply_entries(root, schema, entries)):
         raise SchemaError("stale overlays:\n" + "\n".join(problems))
     return schema
 
 
-def generated(place: Path, root: str) -> Json:
+def read_generated(place: Path, root: str) -> Json:
     """The schema of a root as it was generated, without overlays."""
     file = place / "openai" / f"{root}.json"
     if not file.is_file():
-        raise SchemaError(unknown(f"no schema {root!r} in {file.parent}", root, roots(place)))
+        raise SchemaError(suggest_nearest(f"no schema {root!r} in {file.parent}", root, root_names(place)))
     try:
         schema: Json = orjson.loads(file.read_bytes())
     except orjson.JSONDecodeError as error:
@@ -101,28 +105,28 @@ def with_definitions(schema: Json, definitions: Json) -> Json:
     needed: set[str] = set()
     queue = [schema]
     while queue:
-        for name in _references(queue.pop()):
+        for name in _referenced_names(queue.pop()):
             if name not in needed:
                 needed.add(name)
                 queue.append(definitions[name])
     return schema | {"$defs": {name: definitions[name] for name in definitions if name in needed}} if needed else schema
 
 
-def _references(node: Any) -> Iterator[str]:
+def _referenced_names(node: Any) -> Iterator[str]:
     if isinstance(node, list):
         for part in node:
-            yield from _references(part)
+            yield from _referenced_names(part)
     elif isinstance(node, dict):
         if isinstance(node.get("$ref"), str):
             yield node["$ref"].removeprefix("#/$defs/")
         for part in node.values():
-            yield from _references(part)
+            yield from _referenced_names(part)
 
 
 @cache
-def _overlays() -> list[Overlay]:
-    return overlays(directory())
+def _installed_overlays() -> list[OverlayEntry]:
+    return load_overlays(schemas_directory())
 
 
-def _text(file: Path) -> str:
+def _read_text(file: Path) -> str:
     return file.read_text(encoding="utf-8")

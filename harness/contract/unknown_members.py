@@ -9,39 +9,43 @@ from typing import Any
 import jsonschema_rs
 
 from harness.contract import schema
-from harness.contract.first_violation import dotted, walker
+from harness.contract.first_violation import format_path, make_ordered_validator
 from harness.core.exchange import Finding, Json
 
 
-def drift(root: str, body: Any) -> Iterator[Finding]:
+def find_unknown_members(root: str, body: Any) -> Iterator[Finding]:
     """Each member of an answer that the schema `root` does not list, by its path; SchemaError for an unknown root.
 
     What is the user's own has no unknown members: metadata, a JSON schema, arguments, headers. Below an item whose type
     is unknown nothing is looked for: that is a departure (`contract.conform`). Without drift it costs as much as that.
     """
-    decide, walk = _closed(root)
+    decide, walk = _closed_validators(root)
     if decide.is_valid(body):
         return
     for error in walk.iter_errors(body):
         if error.validator == "additionalProperties":
             path = list(error.absolute_path)
-            yield Finding(dotted(path), f"unknown member {path[-1]!r}")
+            yield Finding(format_path(path), f"unknown member {path[-1]!r}")
 
 
 @cache
-def _closed(root: str) -> tuple[jsonschema_rs.Validator, Any]:
-    whole = closed(schema.load(root))
-    return jsonschema_rs.validator_for(whole), walker(whole)
+def _closed_validators(root: str) -> tuple[jsonschema_rs.Validator, Any]:
+    whole = forbid_unknown_members(schema.load(root))
+    return jsonschema_rs.validator_for(whole), make_ordered_validator(whole)
 
 
-def closed(node: Any) -> Any:
+def forbid_unknown_members(node: Any) -> Any:
     """A schema that forbids unknown members wherever it lists some; what it says of others itself stays."""
     if isinstance(node, list):
-        return [closed(part) for part in node]
+        return [forbid_unknown_members(part) for part in node]
     if not isinstance(node, dict):
         return node
     made: Json = {}
     for name, value in node.items():
         named = name in ("properties", "$defs")
-        made[name] = {key: closed(part) for key, part in value.items()} if named else closed(value)
+        made[name] = (
+            {key: forbid_unknown_members(part) for key, part in value.items()}
+            if named
+            else forbid_unknown_members(value)
+        )
     return {"additionalProperties": False, **made} if node.get("properties") else made

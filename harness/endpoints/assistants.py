@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.api.paging import page
 from harness.api.resources import assistants
-from harness.contract.check import given
+from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.operation import operation
 from harness.world.world import World
@@ -13,7 +13,7 @@ from harness.world.world import World
 @operation("POST", "/assistants", body="CreateAssistant", answer="Assistant")
 def create(request: Request, world: World) -> Answer:
     """A new assistant."""
-    made = assistants.new_assistant(given(request.body), world.ids, world.tick(), world.uploads.add_store)
+    made = assistants.new_assistant(drop_nulls(request.body), world.ids, world.tick(), world.uploads.add_store)
     world.assistants[made["id"]] = made
     return Answer(200, made)
 

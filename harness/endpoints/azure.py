@@ -13,7 +13,7 @@ from harness.api.dialects import AGENT_REFERENCE, AZURE, FOUNDRY, VERSION_PARAME
 from harness.api.models import model_defaults
 from harness.api.resources import foundry_agents
 from harness.api.tokens import CHARACTERS_PER_TOKEN
-from harness.contract.rule import CREATE, RULES
+from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.operation import Handler
 from harness.world.world import World
@@ -38,7 +38,7 @@ def answered(handler: Handler, request: Request, world: World) -> Answer:
     answer = handler(asked, world)
     if not isinstance(answer.body, dict) or answer.body.get("object") != "response":
         return answer
-    if request.operation == CREATE:
+    if request.operation == CREATE_RESPONSE:
         world.deployed[answer.body["id"]] = _deployed(asked, agent)
     said = world.deployed.get(answer.body["id"], {})
     if answer.events is None:

@@ -8,7 +8,7 @@ from harness.answers.response import listed_input
 from harness.api import include
 from harness.api.dialects import FOUNDRY
 from harness.api.paging import list_object, page
-from harness.contract.check import given
+from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.operation import operation
 from harness.world.world import Conversation, World
@@ -17,7 +17,7 @@ from harness.world.world import Conversation, World
 @operation("POST", "/conversations", body="CreateConversation", answer="Conversation")
 def create(request: Request, world: World) -> Answer:
     """A new conversation, with the items it starts with."""
-    body = given(request.body)
+    body = drop_nulls(request.body)
     id = world.ids.project_conversation() if request.dialect == FOUNDRY else world.ids.conversation()
     made = {
         "id": id,

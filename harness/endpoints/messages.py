@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.api.paging import page
-from harness.contract.check import given
+from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.operation import operation
 from harness.endpoints.threads import named, say
@@ -17,7 +17,7 @@ MESSAGE = f"{MESSAGES}/{{message_id}}"
 def create(request: Request, world: World) -> Answer:
     """Add a message to a thread."""
     world.tick()
-    (made,) = say(named(request, world), [given(request.body)], world)
+    (made,) = say(named(request, world), [drop_nulls(request.body)], world)
     return Answer(200, made)
 
 

@@ -13,7 +13,7 @@ from harness.api.paging import page
 from harness.api.tokens import TOKENS_PER_TOOL, estimate_tokens, make_usage
 from harness.api.tools import declared_tools, namespace_of
 from harness.api.transcript import conversation_id
-from harness.contract.check import given
+from harness.contract.check import drop_nulls
 from harness.core.delivery import Fault
 from harness.core.exchange import Answer, Json, Request
 from harness.ending import Ending, TurnLine, incomplete, split_ending, to_api_error
@@ -34,7 +34,7 @@ def create(request: Request, world: World) -> Answer:
 
     In the background the object is queued; as a stream it is told to its end at once, background or not.
     """
-    body = given(request.body)
+    body = drop_nulls(request.body)
     said, held = _said(request, body, world)
     items, ending = split_ending(said)
     output_limits.judge(body, items, ending)
@@ -183,7 +183,7 @@ def compact(request: Request, world: World) -> Answer:
 
     The result is not stored: it is sent back as `input`, never named as `previous_response_id`.
     """
-    body = given(request.body)
+    body = drop_nulls(request.body)
     transcript = world.transcript(body)
     now = world.tick()
     id = world.ids.response(now, body.get("previous_response_id"))
@@ -207,6 +207,6 @@ def compact(request: Request, world: World) -> Answer:
 @operation("POST", "/responses/input_tokens", body="InputTokenCount", answer="InputTokenCountResponse")
 def input_tokens(request: Request, world: World) -> Answer:
     """How many tokens the model would read, as the same estimate that `usage` gives."""
-    body = given(request.body)
+    body = drop_nulls(request.body)
     count = _input_tokens(body, world.transcript(body).items)
     return Answer(200, {"object": "response.input_tokens", "input_tokens": count})

@@ -13,7 +13,7 @@ from harness.api.paging import page
 from harness.api.resources import assistants
 from harness.api.resources.threads import DONE_EVENT, Thread, make_event
 from harness.api.tokens import estimate_tokens
-from harness.contract.check import given
+from harness.contract.check import drop_nulls
 from harness.core.delivery import Fault
 from harness.core.exchange import Answer, Json, Request
 from harness.ending import split_ending
@@ -32,7 +32,7 @@ CONTENT = "step_details.tool_calls[*].file_search.results[*].content"
 @operation("POST", "/threads/runs", body="CreateThreadAndRun", answer="Run")
 def create_with_thread(request: Request, world: World) -> Answer:
     """A new thread, and a run on it."""
-    body = given(request.body)
+    body = drop_nulls(request.body)
     thread = start(body.get("thread") or {}, world)
     thread.object = {**thread.object, "tool_resources": thread.object["tool_resources"] or CODE}
     return _created(thread, body, request, world, [make_event("thread.created", thread.object)])
@@ -41,7 +41,7 @@ def create_with_thread(request: Request, world: World) -> Answer:
 @operation("POST", RUNS, body="CreateRun", answer="Run")
 def create(request: Request, world: World) -> Answer:
     """A new run on a thread, with the messages that the body adds to it first."""
-    body, thread = given(request.body), named(request, world)
+    body, thread = drop_nulls(request.body), named(request, world)
     world.tick()
     before = dict(thread.messages)
     say(thread, body.get("additional_messages") or (), world)
@@ -125,7 +125,7 @@ def cancel(request: Request, world: World) -> Answer:
 @operation("POST", f"{RUN}/submit_tool_outputs", body="SubmitToolOutputs", answer="Run")
 def submit_tool_outputs(request: Request, world: World) -> Answer:
     """Give a run what it waits for: the outputs of its calls, or leave to make them."""
-    thread, body = named(request, world), given(request.body)
+    thread, body = named(request, world), drop_nulls(request.body)
     run = {**thread.runs[request.params["run_id"]], "status": "queued", "required_action": None}
     outputs = {each["tool_call_id"]: each.get("output", "") for each in body.get("tool_outputs") or ()}
     now, steps = world.tick(), thread.steps_of(run["id"])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harness.api.resources import assistants
 from harness.api.resources.threads import Thread
-from harness.contract.check import given
+from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.operation import operation
 from harness.world.world import World
@@ -17,7 +17,7 @@ CODE: Json = {"code_interpreter": {"file_ids": []}}
 @operation("POST", "/threads", body="CreateThread", answer="Thread")
 def create(request: Request, world: World) -> Answer:
     """A new thread, with the messages it starts with."""
-    return Answer(200, start(given(request.body), world).object)
+    return Answer(200, start(drop_nulls(request.body), world).object)
 
 
 def start(body: Json, world: World) -> Thread:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from harness.api.paging import page
 from harness.api.resources.files import FileBatch, VectorStore, render_batch, render_store
 from harness.api.resources.search import file_text, queries_of, search_files, split_chunks
-from harness.contract.check import given
+from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.operation import operation
 from harness.world.world import World
@@ -25,7 +25,7 @@ def _store(request: Request, world: World) -> VectorStore:
 @operation("POST", "/vector_stores", body="CreateVectorStore", answer="VectorStore")
 def create(request: Request, world: World) -> Answer:
     """A new vector store, with the files it starts with."""
-    body = given(request.body)
+    body = drop_nulls(request.body)
     id = world.vector_store(*body.get("file_ids", ()), **{name: body[name] for name in body if name != "file_ids"})
     return Answer(200, render_store(world.uploads.stores[id], world.now))
 
@@ -75,7 +75,7 @@ def search(request: Request, world: World) -> Answer:
         {
             "object": "vector_store.search_results.page",
             "search_query": queries_of(request.body),
-            "data": search_files(given(request.body), files),
+            "data": search_files(drop_nulls(request.body), files),
             "has_more": False,
             "next_page": None,
         },
@@ -86,7 +86,7 @@ def search(request: Request, world: World) -> Answer:
 def create_file(request: Request, world: World) -> Answer:
     """Take a file into a vector store."""
     world.tick()
-    return Answer(200, _attached(world, _store(request, world), given(request.body)))
+    return Answer(200, _attached(world, _store(request, world), drop_nulls(request.body)))
 
 
 def _attached(world: World, store: VectorStore, body: Json) -> Json:
@@ -140,7 +140,7 @@ def file_content(request: Request, world: World) -> Answer:
 @operation("POST", f"{ONE}/file_batches", body="CreateVectorStoreFileBatch", answer="VectorStoreFileBatch")
 def create_batch(request: Request, world: World) -> Answer:
     """Take several files into a vector store at once."""
-    store, body = _store(request, world), given(request.body)
+    store, body = _store(request, world), drop_nulls(request.body)
     now, id = world.tick(), world.ids.hex("vsfb_", 32)
     asked = body.get("files") or [{**body, "file_id": file} for file in body["file_ids"]]
     attached = [_attached(world, store, one) for one in asked]

@@ -15,9 +15,9 @@ from harness.api.dialects import omit_dialect_members
 from harness.api.providers import PROVIDERS
 from harness.api.transcript import input_items
 from harness.contract import check, schema
-from harness.contract.first_violation import KINDS, SPOKEN, deref, key_values, types_of
-from harness.contract.rule import CREATE, LIMITED, RULES, Rule
-from harness.contract.rules.http.websocket import CREATED, SOCKET
+from harness.contract.first_violation import JSON_TYPES, NAMED_RULE_KEYWORDS, allowed_types, deref, discriminator_values
+from harness.contract.rule import CREATE_RESPONSE, LIMITED_ACCOUNT, RULES, Rule
+from harness.contract.rules.http.websocket import CREATE_EVENT, SOCKET
 from harness.core.exchange import Exchange, Json, Request
 from harness.core.loose_json import as_object, as_string, objects_in
 from harness.endpoints.operation import OPERATIONS
@@ -48,12 +48,12 @@ def known() -> Hits:
     rules = frozenset(rule.id for rule in RULES.values() if rule.check or rule.keyword not in (None, "unexplained"))
     root = schema.load("CreateResponse")
     items = next(branch["items"] for branch in root["properties"]["input"]["anyOf"] if "items" in branch)
-    named = (key_values(schema.load(name), schema.load(name), key) for name, key in _STREAMS.items())
+    named = (discriminator_values(schema.load(name), schema.load(name), key) for name, key in _STREAMS.items())
     return {
         "rules": rules,
         "refusals": rules,
         "said": frozenset(ITEMS),
-        "sent": frozenset(key_values(root, items, "type")),
+        "sent": frozenset(discriminator_values(root, items, "type")),
         "events": frozenset(name for names in named for name in names),
         "endpoints": frozenset([*OPERATIONS, SOCKET]),
         "dialects": frozenset(PROVIDERS),
@@ -100,14 +100,14 @@ def reached(hit: frozenset[str], of: frozenset[str], least: float) -> bool:
 
 def is_staged(rule: str) -> bool:
     """Whether a rule refuses only for the account that a test gave its World: quotas, scopes, outages."""
-    return rule in RULES and LIMITED in RULES[rule].when
+    return rule in RULES and LIMITED_ACCOUNT in RULES[rule].when
 
 
 def _rules(exchange: Exchange, world: Any) -> Iterator[str]:
     """The rules that a request was held to, those asked before the one that refused it included."""
     request, broken = exchange.request, exchange.answer.rule
     for asked in _judged(request):
-        before, after = _split(check.asked(asked, world))
+        before, after = _split(check.applicable_rules(asked, world))
         yield from _until(before, broken)
         if broken in before:
             return
@@ -122,15 +122,15 @@ def _judged(request: Request) -> Iterator[Request]:
     """A request as the contract sees it; the event of a WebSocket is judged once more as the request it carries."""
     yield request
     body = as_object(request.body)
-    if request.operation == SOCKET and body.get("type") == CREATED:
+    if request.operation == SOCKET and body.get("type") == CREATE_EVENT:
         carried = {name: value for name, value in body.items() if name != "type"}
-        yield request._replace(operation=CREATE, body=carried, schema=OPERATIONS[CREATE].body)
+        yield request._replace(operation=CREATE_RESPONSE, body=carried, schema=OPERATIONS[CREATE_RESPONSE].body)
 
 
 def _split(rules: Sequence[Rule]) -> tuple[list[str], list[str]]:
     """The ids of the rules that are asked before the schema, and of those after it."""
-    early = [rule.id for rule in rules if rule.area in check.BEFORE_SHAPE]
-    return early, [rule.id for rule in rules if rule.area not in check.BEFORE_SHAPE]
+    early = [rule.id for rule in rules if rule.area in check.AREAS_BEFORE_SCHEMA]
+    return early, [rule.id for rule in rules if rule.area not in check.AREAS_BEFORE_SCHEMA]
 
 
 def _until(ids: Sequence[str], broken: str | None) -> Sequence[str]:
@@ -148,7 +148,7 @@ def _shapes(request: Request) -> set[str]:
         return set()
     root = schema.load(request.schema)
     found: set[str] = set()
-    _walk(root, root, check.given(omit_dialect_members(request)), found)
+    _walk(root, root, check.drop_nulls(omit_dialect_members(request)), found)
     return found
 
 
@@ -159,7 +159,7 @@ def _walk(root: Json, node: Json, value: Any, found: set[str]) -> None:
     if "anyOf" in node:
         key = node.get("x-key", "type")
         said = value.get(key, node.get("x-default")) if isinstance(value, dict) else None
-        kind = KINDS.get(type(value), "null")
+        kind = JSON_TYPES.get(type(value), "null")
         for branch in _fitting(_Node(root), _Node(node), key, kind, said if isinstance(said, str) else None):
             _walk(root, branch, value, found)
     if isinstance(value, dict):
@@ -191,8 +191,8 @@ class _Node:
 def _fitting(root: _Node, union: _Node, key: str, kind: str, said: str | None) -> tuple[Json, ...]:
     """The branches of a union that a value is held to: those of its JSON type, of an object those of its key."""
     types = {kind, "number"} if kind == "integer" else {kind}
-    fitting = (branch for branch in union.node["anyOf"] if types & types_of(root.node, branch))
-    named = ((branch, key_values(root.node, branch, key)) for branch in fitting)
+    fitting = (branch for branch in union.node["anyOf"] if types & allowed_types(root.node, branch))
+    named = ((branch, discriminator_values(root.node, branch, key)) for branch in fitting)
     return tuple(branch for branch, names in named if said is None or not names or said in names)
 
 
@@ -202,6 +202,6 @@ def _spoken(part: _Node) -> frozenset[str]:
     node = part.node
     words = [*node, *(f"{size}:empty" for size in _SIZES if node.get(size))]
     words += ["enum"] if "const" in node else []
-    rules = [check.words_for(word, node.get("x-rule") if word in SPOKEN else None) for word in words]
+    rules = [check.rule_for(word, node.get("x-rule") if word in NAMED_RULE_KEYWORDS else None) for word in words]
     named = [RULES[node[name]] for name in ("x-rule", "x-known-rule") if node.get(name) in RULES]
     return frozenset(rule.id for rule in (*rules, *named) if rule.keyword != "unexplained")

@@ -16,8 +16,8 @@ from harness.api import multipart
 from harness.api.body import coerce_query, parse_body
 from harness.api.dialects import OPENAI, ApiPath, check_dialect, parse_api_path
 from harness.contract import schema
-from harness.contract.check import Refusal, check
-from harness.contract.rules.http.websocket import AT_UPGRADE, UPGRADE
+from harness.contract.check import Violation, check
+from harness.contract.rules.http.websocket import UPGRADE, UPGRADE_RULES
 from harness.core.account import Organization
 from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.errors import HarnessError
@@ -125,7 +125,7 @@ class Mock:
         world = self.world_of(headers)
         request = Request("WS", RESPONSES, headers, query, operation=UPGRADE)
         refusal = check(request, world)
-        if world is None or (refusal and refusal.rule.id in AT_UPGRADE):
+        if world is None or (refusal and refusal.rule.id in UPGRADE_RULES):
             assert refusal is not None  # the contract refuses a request without a World
             return self._noted(request, _refused(refusal), world)
         return Session(
@@ -200,7 +200,7 @@ def _told(problem: HarnessError, request: Request, world: Any) -> Answer:
     return teapot(problem)
 
 
-def _refused(refusal: Refusal) -> Answer:
+def _refused(refusal: Violation) -> Answer:
     return Answer(refusal.error.status, refusal.error.body(), refusal.error.headers or {}, rule=refusal.rule.id)
 
 

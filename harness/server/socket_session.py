@@ -12,8 +12,8 @@ from typing import Any
 
 from harness.api.body import parse_body
 from harness.api.transcript import input_items
-from harness.contract.rule import CREATE, RULES
-from harness.contract.rules.http.websocket import SOCKET, STEER, STEERED, WARM_UP, lane_of
+from harness.contract.rule import CREATE_RESPONSE, RULES
+from harness.contract.rules.http.websocket import SOCKET, STEER, STEER_EVENT, WARM_UP, requested_lane
 from harness.core.delivery import Delivery
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.operation import OPERATIONS, Handler
@@ -59,13 +59,13 @@ class Session:
         self.closed, self.delivery = answer.rule == "connection_limit_reached", answer.delivery
         if answer.events is None and answer.delivery:
             return ()
-        return [_error(answer, lane_of(body))] if answer.events is None else answer.events
+        return [_error(answer, requested_lane(body))] if answer.events is None else answer.events
 
     def _answered(self, request: Request, connection: Connection) -> Answer:
-        return (self._steered if request.body["type"] == STEERED else self._created)(request, connection)
+        return (self._steered if request.body["type"] == STEER_EVENT else self._created)(request, connection)
 
     def _created(self, request: Request, connection: Connection) -> Answer:
-        body, lane = request.body, lane_of(request.body)
+        body, lane = request.body, requested_lane(request.body)
         if lane:
             connection.lanes.add(lane)
         connection.generate = body.get("generate") is not False
@@ -80,8 +80,8 @@ class Session:
         """The answer to a request in a lane, its events marked with the lane; the lane remembers the response."""
         if steers := self._connection.steers(lane, body.get("previous_response_id")):
             body = {**body, "input": [*steers, *input_items(body)]}
-        create = OPERATIONS[CREATE]
-        judged_as = CREATE if self._connection.generate else WARM_UP
+        create = OPERATIONS[CREATE_RESPONSE]
+        judged_as = CREATE_RESPONSE if self._connection.generate else WARM_UP
         asked = Request(
             "POST", "/responses", self._headers, body=body, raw=request.raw, operation=judged_as, schema=create.body
         )

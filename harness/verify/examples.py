@@ -14,8 +14,8 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from harness.contract.rule import CREATE, Case
-from harness.contract.rules.http.websocket import CREATED, SOCKET
+from harness.contract.rule import CREATE_RESPONSE, Case
+from harness.contract.rules.http.websocket import CREATE_EVENT, SOCKET
 from harness.core.account import Organization
 from harness.core.exchange import Answer, Json
 from harness.ending import TurnLine, completed
@@ -24,7 +24,7 @@ from harness.server.mock_api import ROOT, Mock
 from harness.server.socket_session import Session
 
 MINIMAL: Json = {"model": "gpt-4.1", "input": "hi"}
-MINIMALS = {CREATE: MINIMAL, SOCKET: {"type": CREATED, **MINIMAL}}
+MINIMALS = {CREATE_RESPONSE: MINIMAL, SOCKET: {"type": CREATE_EVENT, **MINIMAL}}
 HEADERS = {
     "authorization": "Bearer sk-harness-example",
     "content-type": "application/json",
@@ -102,7 +102,7 @@ class Sent(NamedTuple):
 
 def sent(case: Case, before: Sequence[Answer], root: str = ROOT) -> Sent:
     """The request that a case is, after the answers to what was sent before it."""
-    method, _, path = filled(case.on or CREATE, before).partition(" ")
+    method, _, path = filled(case.on or CREATE_RESPONSE, before).partition(" ")
     target = path.removeprefix("!") if path.startswith("!") else f"{root}{path}"
     body = body_of(case, before) if method in ("POST", "PUT", "WS") else b""
     return Sent(method, target, HEADERS if case.headers is None else case.headers, body)
@@ -113,7 +113,7 @@ def body_of(case: Case, before: Sequence[Answer]) -> bytes:
     if case.raw is not None:
         return case.raw
     body = filled(case.body or {}, before)
-    whole = {**MINIMALS.get(case.on or CREATE, {}), **body}
+    whole = {**MINIMALS.get(case.on or CREATE_RESPONSE, {}), **body}
     return orjson.dumps({name: value for name, value in whole.items() if name not in case.absent})
 
 

@@ -91,12 +91,12 @@ def without() -> Iterator[Callable[[str], None]]:
 
     def loosen(name: str) -> None:
         del RULES[name]
-        check._plan.cache_clear()
+        check._plan_rules.cache_clear()
 
     yield loosen
     RULES.clear()
     RULES.update(kept)
-    check._plan.cache_clear()
+    check._plan_rules.cache_clear()
 
 
 def is_refused(mock: World, case: Case) -> None:

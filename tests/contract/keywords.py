@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from harness.contract.first_violation import KINDS, deref, key_values, types_of
+from harness.contract.first_violation import JSON_TYPES, allowed_types, deref, discriminator_values
 from harness.core.exchange import Json
 from tests.contract.mutate import KEYS, Path, instance
 
@@ -71,14 +71,18 @@ class Breaker:
     def place(self, node: Json, path: Path, wrap: Wrap) -> Iterator[Broken]:
         """The breaks of a place: its type, the key of its union, then each of its branches."""
         leaves = list(self._leaves(node))
-        types = types_of(self.root, node)
+        types = allowed_types(self.root, node)
         if wrong := [one for one in WRONG if not {_type(one), *_wider(one)} & types]:
             yield from (Broken(id(leaf), "type", wrap(wrong[0]), "type", path) for leaf in leaves if "type" in leaf)
         objects = [leaf for leaf in leaves if leaf.get("type") == "object"]
-        keys = {key for key in KEYS if len(objects) > 1 and any(key_values(self.root, leaf, key) for leaf in objects)}
+        keys = {
+            key
+            for key in KEYS
+            if len(objects) > 1 and any(discriminator_values(self.root, leaf, key) for leaf in objects)
+        }
         above = "x-at" in deref(self.root, node)
         for leaf in leaves:
-            alone = sum(bool(types_of(self.root, leaf) & types_of(self.root, other)) for other in leaves) == 1
+            alone = sum(bool(allowed_types(self.root, leaf) & allowed_types(self.root, other)) for other in leaves) == 1
             if id(leaf) not in self.seen and not (leaf in objects and written(leaf) in self.known):
                 self.seen.add(id(leaf))
                 own = keys - {"role"} if "type" in leaf.get("required", ()) else keys
@@ -109,7 +113,11 @@ class Breaker:
     def _good(self, leaf: Json, keys: set[str]) -> Any:
         """The least that is right, and with a key: an item that may lack its type would be taken for a message."""
         good = instance(self.root, leaf, Random(0), optional=0)
-        kinds = key_values(self.root, leaf, "type") if "type" in keys and "role" not in leaf.get("required", ()) else []
+        kinds = (
+            discriminator_values(self.root, leaf, "type")
+            if "type" in keys and "role" not in leaf.get("required", ())
+            else []
+        )
         return {**good, "type": kinds[0]} if kinds and isinstance(good, dict) else good
 
     def _inside(self, leaf: Json, path: Path, wrap: Wrap, good: Any, keys: set[str]) -> Iterator[Broken]:
@@ -177,7 +185,7 @@ def _breaking(pattern: str, leaf: Json, good: str) -> str:
 
 
 def _type(value: Any) -> str:
-    return "null" if value is None else KINDS[type(value)]
+    return "null" if value is None else JSON_TYPES[type(value)]
 
 
 def _wider(value: Any) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from harness.contract.first_violation import deref, dotted
+from harness.contract.first_violation import deref, format_path
 from harness.core.exchange import Json
 
 Step = str | int
@@ -44,7 +44,7 @@ class Mutation:
     @property
     def at(self) -> str:
         """The path as the API writes it."""
-        return dotted(self.path)
+        return format_path(self.path)
 
 
 def places(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.contract.rule import CREATE, RULES, Case
+from harness.contract.rule import CREATE_RESPONSE, RULES, Case
 from harness.core.exchange import Json
 from harness.verify.examples import MINIMAL
 from tests.contract.mutate import places
@@ -272,7 +272,7 @@ def _of_rules() -> Iterator[Json]:
 
 def _is_plain(case: Case) -> bool:
     special = case.before or case.turns or case.absent or case.headers or case.raw or case.given
-    return isinstance(case.body, dict) and not special and case.on in (None, CREATE)
+    return isinstance(case.body, dict) and not special and case.on in (None, CREATE_RESPONSE)
 
 
 REQUESTS = list(requests())

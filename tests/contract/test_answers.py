@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.contract import schema
-from harness.contract.check import conform
-from harness.contract.unknown_members import drift
+from harness.contract.check import check_answer
+from harness.contract.unknown_members import find_unknown_members
 from harness.core.exchange import Answer
 from harness.items import function_call, message, reasoning
 from harness.server.mock_api import Mock
@@ -53,9 +53,12 @@ def changed(body: Any, path: tuple[str | int, ...], value: Any = ...) -> Any:
 
 
 def test_an_answer_of_the_mock_is_whole() -> None:
-    assert conform("Response", WHOLE) is None
-    assert [conform(EVENT, event) for event in EVENTS] == [None] * len(EVENTS)
-    assert [*drift("Response", WHOLE), *(each for event in EVENTS for each in drift(EVENT, event))] == []
+    assert check_answer("Response", WHOLE) is None
+    assert [check_answer(EVENT, event) for event in EVENTS] == [None] * len(EVENTS)
+    assert [
+        *find_unknown_members("Response", WHOLE),
+        *(each for event in EVENTS for each in find_unknown_members(EVENT, event)),
+    ] == []
 
 
 @pytest.mark.parametrize(
@@ -74,7 +77,7 @@ def test_an_answer_of_the_mock_is_whole() -> None:
     ],
 )
 def test_a_response_without_what_every_one_has_is_a_finding(path: tuple[str | int, ...]) -> None:
-    found = conform("Response", changed(WHOLE, path))
+    found = check_answer("Response", changed(WHOLE, path))
     assert found is not None
     assert found.at.endswith(str(path[-1]))
 
@@ -110,7 +113,7 @@ def test_a_response_without_what_every_one_has_is_a_finding(path: tuple[str | in
     ],
 )
 def test_a_response_with_what_none_has_is_a_finding(path: tuple[str | int, ...], value: Any) -> None:
-    assert conform("Response", changed(WHOLE, path, value)) is not None
+    assert check_answer("Response", changed(WHOLE, path, value)) is not None
 
 
 OTHER_TYPE = {str: 5, bool: "true", int: "7", float: "1.0", list: {}, dict: [], type(None): [[]]}
@@ -129,7 +132,7 @@ def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple
 @given(st.sampled_from([*places(WHOLE)]))
 def test_a_response_with_a_value_of_another_type_is_a_finding(place: tuple[tuple[str | int, ...], Any]) -> None:
     path, value = place
-    assert conform("Response", changed(WHOLE, path, OTHER_TYPE[type(value)])) is not None
+    assert check_answer("Response", changed(WHOLE, path, OTHER_TYPE[type(value)])) is not None
 
 
 MAY_MISS = {"logprobs", "obfuscation", "sequence_number"}
@@ -139,14 +142,14 @@ OF_EVENTS = [(event, name) for event in {event["type"]: event for event in EVENT
 
 @pytest.mark.parametrize(("event", "name"), [pytest.param(*one, id=f"{one[0]['type']} {one[1]}") for one in OF_EVENTS])
 def test_an_event_needs_its_members(event: dict[str, Any], name: str) -> None:
-    missing = conform(EVENT, changed(event, (name,)))
+    missing = check_answer(EVENT, changed(event, (name,)))
     assert missing is None if name in MAY_MISS else missing is not None and missing.at == name
-    assert conform(EVENT, changed(event, (name,), [[]])) is not None
+    assert check_answer(EVENT, changed(event, (name,), [[]])) is not None
 
 
 @pytest.mark.parametrize("event", [{}, [], "x", None, {"type": "response.output_text.dleta"}, {"type": "error"}])
 def test_what_is_no_event_is_a_finding(event: Any) -> None:
-    assert conform(EVENT, event) is not None
+    assert check_answer(EVENT, event) is not None
 
 
 SAID = {"message": "No.", "type": "invalid_request_error", "param": None, "code": None}
@@ -166,8 +169,8 @@ class TestErrors:
         ],
     )
     def test_of_every_provider_conform(self, body: Any) -> None:
-        assert conform("Error", body) is None
-        assert list(drift("Error", body)) == []
+        assert check_answer("Error", body) is None
+        assert list(find_unknown_members("Error", body)) == []
 
     @pytest.mark.parametrize(
         ("body", "at"),
@@ -182,7 +185,7 @@ class TestErrors:
         ],
     )
     def test_that_are_broken_are_findings(self, body: Any, at: str) -> None:
-        found = conform("Error", body)
+        found = check_answer("Error", body)
         assert found is not None
         assert found.at == at
 
@@ -194,8 +197,8 @@ class TestErrors:
         ],
     )
     def test_in_a_stream_are_nested_or_flat(self, event: Any) -> None:
-        assert conform(EVENT, event) is None
-        assert list(drift(EVENT, event)) == []
+        assert check_answer(EVENT, event) is None
+        assert list(find_unknown_members(EVENT, event)) == []
 
 
 ITEM = {"id": "x_1", "status": "completed"}
@@ -220,8 +223,8 @@ class TestItems:
         ],
     )
     def test_known_from_traffic_alone_conform(self, item: Any) -> None:
-        assert conform("Response", changed(WHOLE, ("output", 0), item)) is None
-        assert list(drift("Response", changed(WHOLE, ("output", 0), item))) == []
+        assert check_answer("Response", changed(WHOLE, ("output", 0), item)) is None
+        assert list(find_unknown_members("Response", changed(WHOLE, ("output", 0), item))) == []
 
     @pytest.mark.parametrize(
         "item",
@@ -234,13 +237,13 @@ class TestItems:
         ],
     )
     def test_that_are_broken_are_findings(self, item: Any) -> None:
-        assert conform("Response", changed(WHOLE, ("output", 0), item)) is not None
+        assert check_answer("Response", changed(WHOLE, ("output", 0), item)) is not None
 
     def test_of_a_list_are_read_by_their_role(self) -> None:
         told = {"id": "msg_1", "type": "message", "status": "completed", "role": "assistant", "content": []}
         said = {"object": "list", "data": [told], "first_id": "msg_1", "last_id": "msg_1", "has_more": False}
-        assert conform("ResponseItemList", said) is None
-        found = conform(
+        assert check_answer("ResponseItemList", said) is None
+        found = check_answer(
             "ResponseItemList", changed(said, ("data", 0, "content"), [{"type": "input_text", "text": "x"}])
         )
         assert found is not None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import orjson
 
 from harness.contract import schema
-from harness.contract.check import conform
-from harness.contract.first_violation import key_values
+from harness.contract.check import check_answer
+from harness.contract.first_violation import discriminator_values
 from harness.core.exchange import Answer
 from harness.ending import failed, incomplete
 from harness.items import (
@@ -78,7 +78,7 @@ def told() -> list[Answer]:
 
 def known() -> set[str]:
     root = schema.load(EVENT)
-    return set(key_values(root, root, "type"))
+    return set(discriminator_values(root, root, "type"))
 
 
 def test_every_event_type_is_told_or_listed() -> None:
@@ -90,4 +90,6 @@ def test_every_event_type_is_told_or_listed() -> None:
 
 
 def test_what_is_told_conforms() -> None:
-    assert [conform(EVENT, event) for answer in told() for event in answer.events or () if conform(EVENT, event)] == []
+    assert [
+        check_answer(EVENT, event) for answer in told() for event in answer.events or () if check_answer(EVENT, event)
+    ] == []

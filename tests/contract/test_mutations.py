@@ -21,8 +21,8 @@ from jsonschema import validators
 from jsonschema.validators import Draft202012Validator
 
 from harness.contract import first_violation, schema
-from harness.contract.check import conform
-from harness.contract.rule import CREATE, RULES, Rule
+from harness.contract.check import check_answer
+from harness.contract.rule import CREATE_RESPONSE, RULES, Rule
 from harness.core.exchange import Answer, Json
 from harness.endpoints.operation import OPERATIONS
 from tests.contract.mutate import Mutation, instance, mutations, places, replaced
@@ -121,7 +121,7 @@ class TestARequestWithOneThingWrong:
         answer = post(fresh(), text.encode())
         assert (answer.status, answer.rule, answer.body["error"]["param"]) == (400, "body_syntax", None)
 
-    @pytest.mark.parametrize("id", [one.id for one in OPERATIONS.values() if one.body and one.id != CREATE])
+    @pytest.mark.parametrize("id", [one.id for one in OPERATIONS.values() if one.body and one.id != CREATE_RESPONSE])
     def test_of_any_operation_is_taken_or_refused_where_it_is_wrong(self, id: str) -> None:
         good = made_up(str(OPERATIONS[id].body), 30)
 
@@ -167,8 +167,8 @@ NO_JSON = (
     "undefined",
     '"\x01"',
 )
-ROOTS = schema.roots(schema.directory())
-PLAIN = validators.extend(Draft202012Validator, {"pattern": first_violation._pattern})
+ROOTS = schema.root_names(schema.schemas_directory())
+PLAIN = validators.extend(Draft202012Validator, {"pattern": first_violation._check_pattern})
 """The library as it is; only `$` is the end of a text and not also the place before a last line break."""
 
 
@@ -184,7 +184,11 @@ class TestTheThreeEngines:
     @pytest.mark.parametrize("root", ROOTS)
     def test_agree_on_anything_with_one_thing_wrong(self, root: str) -> None:
         good = REQUESTS if root == "CreateResponse" else made_up(root, 30)
-        plain, decided, walk = PLAIN(schema.load(root)), schema.validator(root), first_violation._walker(root)
+        plain, decided, walk = (
+            PLAIN(schema.load(root)),
+            schema.validator(root),
+            first_violation._load_ordered_validator(root),
+        )
         assert good, "no instance of this root could be made up"
 
         @many(300 if root == "CreateResponse" else 40)
@@ -193,7 +197,7 @@ class TestTheThreeEngines:
             valid = decided.is_valid(mutation.body)
             assert plain.is_valid(mutation.body) is valid
             assert (next(iter(walk.iter_errors(mutation.body)), None) is None) is valid
-            finding = conform(root, mutation.body)
+            finding = check_answer(root, mutation.body)
             assert (finding is None) is valid
             assert finding is None or (finding.message and finding.rule != "unexplained")
 

@@ -8,7 +8,7 @@ import pytest
 
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.contract import schema
-from harness.contract.check import _plan, conform, named_rules
+from harness.contract.check import _plan_rules, check_answer, named_rules
 from harness.contract.rule import RULES, Case, Rule, assumed, reported, rule
 from harness.contract.rules import AREAS
 from harness.core.errors import ApiError, RegistrationError
@@ -42,7 +42,7 @@ def test_what_the_api_takes_is_taken(case: Case) -> None:
     method, _, path = (case.on or "POST /responses").partition(" ")
     asked, _, _ = find(method, path.partition("?")[0])
     if asked and asked.answer:
-        assert conform(asked.answer, played.answer.body) is None
+        assert check_answer(asked.answer, played.answer.body) is None
 
 
 def test_every_rule_says_how_it_is_known_and_how_to_fix_it() -> None:
@@ -53,7 +53,7 @@ def test_every_rule_says_how_it_is_known_and_how_to_fix_it() -> None:
 
 
 EVERYTHING = frozenset(name for one in RULES.values() for name in one.when)
-PLAN = _plan("POST /responses", EVERYTHING)
+PLAN = _plan_rules("POST /responses", EVERYTHING)
 
 
 def test_precedence_is_the_order_of_areas_then_of_the_source() -> None:
@@ -69,7 +69,7 @@ def test_precedence_is_the_order_of_areas_then_of_the_source() -> None:
     ]
 
 
-@pytest.mark.parametrize("root", schema.roots(schema.directory()))
+@pytest.mark.parametrize("root", schema.root_names(schema.schemas_directory()))
 def test_schemas_name_only_rules_that_exist(root: str) -> None:
     assert named_rules(schema.load(root)) <= set(RULES)
 
@@ -109,10 +109,10 @@ def test_a_rule_of_ones_own_refuses_like_any_other() -> None:
     rule(error=ApiError(400, "Do not shout: '{input}'."), source=assumed("house rule"), rejects={}, fix="Whisper.")(
         no_shouting
     )
-    _plan.cache_clear()
+    _plan_rules.cache_clear()
     try:
         assert play(Case({"input": "HI"})).answer.body["error"]["message"] == "Do not shout: 'HI'."
         assert play(Case({"input": "hi"})).answer.status == 200
     finally:
         del RULES["no_shouting"]
-        _plan.cache_clear()
+        _plan_rules.cache_clear()

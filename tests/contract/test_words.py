@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from harness.contract import first_violation, schema
-from harness.contract.check import words_for
-from harness.contract.first_violation import dotted
+from harness.contract.check import rule_for
+from harness.contract.first_violation import format_path
 from harness.endpoints.operation import OPERATIONS
 from harness.verify.examples import MINIMAL
 from tests.contract.keywords import Breaker, Broken, occurrences, written
@@ -21,14 +21,14 @@ OTHERS = sorted({operation.body for operation in OPERATIONS.values() if operatio
 
 
 @cache
-def broken(root: str) -> list[tuple[Broken, first_violation.Breach | None]]:
+def broken(root: str) -> list[tuple[Broken, first_violation.SchemaViolation | None]]:
     """Each keyword of a root broken by a body of its own, and what is found; definitions of the first root only there."""
     whole, least = schema.load(root), MINIMAL if root == FIRST else {}
     known = [] if root == FIRST else map(written, schema.load(FIRST)["$defs"].values())
     every = Breaker(whole, frozenset(known)).place(
         whole, (), lambda body: {**least, **body} if isinstance(body, dict) else body
     )
-    return [(one, first_violation.first(root, one.body)) for one in every]
+    return [(one, first_violation.find_violation(root, one.body)) for one in every]
 
 
 def test_every_keyword_can_be_broken() -> None:
@@ -42,13 +42,13 @@ class TestABrokenKeyword:
         for one, found in broken(root):
             if one.alone or found:
                 assert found, one
-                assert (found.keyword, found.path) == (one.called, dotted(one.path)), one
+                assert (found.keyword, found.path) == (one.called, format_path(one.path)), one
 
     def test_has_words_that_say_where(self, root: str) -> None:
         for one, found in broken(root):
             if found:
-                rule = words_for(found.keyword, found.rule)
-                error = rule.refuse(found.facts)
+                rule = rule_for(found.keyword, found.rule)
+                error = rule.error_for(found.facts)
                 assert rule.id != "unexplained", one
                 assert rule.id == "moved_parameter" or str(error.param).startswith(found.path), one
                 assert "{path}" not in rule.error.message or f"'{found.path}'" in error.message, one
@@ -129,11 +129,11 @@ OBJECTS = ("an input item", "a tool", "a metadata object")
 )
 def test_a_type_is_expected_in_the_phrase_of_its_place(place: str, expected: str, body: dict[str, Any]) -> None:
     """A value of each type there: refused in these words, or of a type that the phrase or a nullable member takes."""
-    path = next(path for path, _ in places(body) if dotted(path) == place)
+    path = next(path for path, _ in places(body) if format_path(path) == place)
     for kind, value in VALUES.items():
-        found = first_violation.first("CreateResponse", {**MINIMAL, **replaced(body, path, value)})
+        found = first_violation.find_violation("CreateResponse", {**MINIMAL, **replaced(body, path, value)})
         if found and found.keyword == "type" and found.path == place:
-            said = words_for("type", None).refuse(found.facts).message
+            said = rule_for("type", None).error_for(found.facts).message
             assert said == f"Invalid type for '{place}': expected {expected}, but got {kind} instead."
             assert not contradicts(expected, kind)
         else:

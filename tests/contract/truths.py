@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from harness.contract.first_violation import dotted
-from harness.contract.phrasing import kind_of
+from harness.contract.first_violation import format_path
+from harness.contract.phrasing import describe_actual
 from harness.contract.rule import Rule
 from harness.core.exchange import Json
 from tests.contract.mutate import KEYS, Mutation, places
@@ -27,7 +27,7 @@ def said_of(value: Any, param: str) -> Any:
 def kinds_of(value: Any) -> list[str]:
     """What a value may be called: 5.0 is a decimal number to some and an integer to JSON Schema."""
     whole = isinstance(value, float) and value.is_integer()
-    return [kind_of(value), *(["an integer"] if whole else [])]
+    return [describe_actual(value), *(["an integer"] if whole else [])]
 
 
 def contradicts(expected: str, kind: str) -> bool:
@@ -106,7 +106,7 @@ TRUTHS: tuple[tuple[str, Callable[[Any, Said], bool]], ...] = (
 
 def is_true(error: Json, body: Json) -> bool:
     """Whether what an error says of the value at its `param` is so; False for words that are not known here."""
-    values, param = {dotted(path): value for path, value in places(body)}, error["param"]
+    values, param = {format_path(path): value for path, value in places(body)}, error["param"]
     if error["message"] == f"Missing required parameter: '{param}'.":
         absent = param not in values or (values[param] is None and param in body)  # a null at the top counts as absent
         return absent and isinstance(values[param.rpartition(".")[0]], dict)
@@ -147,7 +147,7 @@ def is_place_of(mutation: Mutation, rule: Rule, param: str | None) -> bool:
         members = {*re.findall(r"^\w+", param or ""), *(name.removesuffix("[]") for name in rule.when)}
         return mutation.path[0] in members | ({"model"} if rule.area in OF_THE_MODEL else set())
     assert param is not None
-    parent = dotted(mutation.path[:-1])
+    parent = format_path(mutation.path[:-1])
     if mutation.path[-1] in KEYS and parent:
         return param == parent or inside(param, parent)
     if rule.id == "object_above_max_properties" and mutation.how == "add a member":

@@ -9,7 +9,7 @@ import pytest
 from harness.cassettes.format.interaction import Header
 from harness.cassettes.format.serializer import write
 from harness.cassettes.recording.writer import load
-from harness.contract.schema import directory
+from harness.contract.schema import schemas_directory
 from harness.items import message
 from harness.report.formats.json_file import read
 from harness.server.asgi import serving
@@ -106,7 +106,7 @@ def taped(pytester, *takes):
 
 def trials(file):
     """The tests of a report, which must be as its schema says, by their names."""
-    jsonschema.validate(json.loads(file.read_text()), json.loads((directory() / "report.json").read_text()))
+    jsonschema.validate(json.loads(file.read_text()), json.loads((schemas_directory() / "report.json").read_text()))
     return {trial.id.rpartition("::")[2]: trial for trial in read(file).trials}
 
 

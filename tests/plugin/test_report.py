@@ -6,7 +6,7 @@ import os
 import jsonschema
 import pytest
 
-from harness.contract.schema import directory
+from harness.contract.schema import schemas_directory
 from harness.report.formats.json_file import read
 
 SUITE = """
@@ -59,7 +59,7 @@ def _nobody_reads_annotations(monkeypatch):
 
 def trials(file):
     """The tests of a report, which must be as its schema says, by their names."""
-    jsonschema.validate(json.loads(file.read_text()), json.loads((directory() / "report.json").read_text()))
+    jsonschema.validate(json.loads(file.read_text()), json.loads((schemas_directory() / "report.json").read_text()))
     return {trial.id.rpartition("::")[2]: trial for trial in read(file).trials}
 
 

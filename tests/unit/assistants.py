@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from harness.answers.stream import frames
-from harness.contract.check import conform
+from harness.contract.check import check_answer
 from harness.core.exchange import Answer, Json
 from harness.items import message
 from harness.server.mock_api import Mock
@@ -37,7 +37,7 @@ class Desk:
         answer = self.mock.handle(method, path if path.startswith("/api/") else f"/v1{path}", HEADERS, query, raw)
         assert not self.world.problems, self.world.problems
         for event in answer.events or ():
-            assert event["event"] == "done" or conform("AssistantStreamEvent", event) is None, event
+            assert event["event"] == "done" or check_answer("AssistantStreamEvent", event) is None, event
         return answer
 
     def thread(self, *texts: str) -> str:

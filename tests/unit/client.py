@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from harness.contract.check import conform
+from harness.contract.check import check_answer
 from harness.core.account import Organization
 from harness.core.exchange import Answer
 from harness.endpoints.operation import find
@@ -30,7 +30,7 @@ class Client:
         answer = self.mock.handle(method, f"/v1{path}", {"authorization": f"Bearer {KEY}"}, query, raw)
         operation, _, _ = find(method, path)
         if answer.status == 200 and operation and operation.answer:
-            assert conform(operation.answer, answer.body) is None
+            assert check_answer(operation.answer, answer.body) is None
         return answer
 
     def ask(self, input: Any = "hi", **members: Any) -> Answer:

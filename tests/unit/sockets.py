@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from harness.contract.check import conform
+from harness.contract.check import check_answer
 from harness.core.exchange import Exchange
 from harness.server.socket_session import Session
 from tests.unit.client import KEY, Client
@@ -29,7 +29,7 @@ class Socket:
         """The server's events for one event of the client; bytes and texts are sent as they are."""
         said = event if isinstance(event, bytes | str) else orjson.dumps(event)
         told = list(self.session.receive(said))
-        assert [conform("ResponsesServerEvent", one) for one in told] == [None] * len(told)
+        assert [check_answer("ResponsesServerEvent", one) for one in told] == [None] * len(told)
         return told
 
     def create(self, input: Any = "hi", **members: Any) -> list[Event]:

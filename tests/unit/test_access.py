@@ -3,7 +3,7 @@
 import pytest
 
 from harness.contract.rule import Case
-from harness.contract.rules.http.access import masked
+from harness.contract.rules.http.access import mask_key
 from harness.core.account import Organization, RateLimit
 from harness.verify.examples import play
 
@@ -21,7 +21,7 @@ from harness.verify.examples import play
     ],
 )
 def test_a_key_is_printed_masked_as_recorded(key, printed):
-    assert masked(key) == printed
+    assert mask_key(key) == printed
 
 
 @pytest.mark.parametrize("headers", [{}, {"authorization": "Bearer nobody"}])

@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from harness.contract import schema
-from harness.contract.rules.stored.threads import PREFIXES
+from harness.contract.rules.stored.threads import ID_PREFIXES
 from harness.core.exchange import Answer, Json, Request
 from harness.ending import TurnLine
 from harness.endpoints.operation import OPERATIONS, Operation
@@ -71,7 +71,7 @@ IN_BODIES: list[tuple[str, str, Json]] = [
 ]
 """Endpoints whose bodies name things: endpoint, what is named, body."""
 PREFIX = {
-    **{name: f"{prefix}_" for name, prefix in PREFIXES.items()},
+    **{name: f"{prefix}_" for name, prefix in ID_PREFIXES.items()},
     "response_id": "resp_",
     "conversation_id": "conv_",
     "item_id": "msg_",

@@ -8,14 +8,14 @@ import jsonschema_rs
 import pytest
 
 from harness.contract import first_violation, schema
-from harness.contract.first_violation import Breach, deref, dotted, key_values, types_of
+from harness.contract.first_violation import SchemaViolation, allowed_types, deref, discriminator_values, format_path
 
 CREATE = "CreateResponse"
 MINIMAL = {"model": "gpt-4.1", "input": "hi"}
 
 
-def first(**members: Any) -> Breach | None:
-    return first_violation.first(CREATE, {**MINIMAL, **members})
+def first(**members: Any) -> SchemaViolation | None:
+    return first_violation.find_violation(CREATE, {**MINIMAL, **members})
 
 
 def found(**members: Any) -> tuple[str, str]:
@@ -101,7 +101,7 @@ class TestTheKeyword:
         ],
     )
     def test_of_an_item_without_type_is_that_of_a_message(self, root: str, body: Any, path: str) -> None:
-        said = first_violation.first(root, body)
+        said = first_violation.find_violation(root, body)
         assert said is not None
         assert (said.keyword, said.path) == ("type", path)
 
@@ -117,10 +117,12 @@ class TestTheKeyword:
         assert first(max_output_tokens=16.0, temperature=1, metadata={}, tools=[]) is None
 
     def test_is_the_last_resort_where_the_walk_sees_no_fault(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(first_violation, "_walker", lambda root: first_violation.Draft202012Validator({}))
+        monkeypatch.setattr(
+            first_violation, "_load_ordered_validator", lambda root: first_violation.Draft202012Validator({})
+        )
         said = first(tools=[{"type": "function"}])
-        assert said == Breach("unexplained", None, {"path": "tools[0]", "value": "", "values": "", "name": 0})
-        whole = first_violation.first(CREATE, [])
+        assert said == SchemaViolation("unexplained", None, {"path": "tools[0]", "value": "", "values": "", "name": 0})
+        whole = first_violation.find_violation(CREATE, [])
         assert whole is not None
         assert (whole.keyword, whole.path) == ("unexplained", "")
 
@@ -159,7 +161,7 @@ def test_a_keyword_speaks_only_of_values_of_its_type(
 ) -> None:
     monkeypatch.setattr(schema, "load", lambda root: own)
     monkeypatch.setattr(schema, "validator", lambda root: jsonschema_rs.validator_for(own))
-    said = first_violation.first(f"test {own}", body)
+    said = first_violation.find_violation(f"test {own}", body)
     assert said is not None
     assert (said.keyword, said.path) == (keyword, path)
 
@@ -211,7 +213,7 @@ class TestThePath:
         ],
     )
     def test_is_written_as_the_api_writes_it(self, steps: list[str | int], path: str) -> None:
-        assert dotted(steps) == path
+        assert format_path(steps) == path
 
 
 ROOT: dict[str, Any] = {
@@ -239,14 +241,14 @@ class TestASchema:
         ],
     )
     def test_says_which_types_it_lets_through(self, node: dict[str, Any], types: set[str]) -> None:
-        assert types_of(ROOT, node) == types
+        assert allowed_types(ROOT, node) == types
 
     @pytest.mark.parametrize(
         ("name", "values"), [("A", ["a"]), ("B", ["b", "c"]), ("Both", ["a", "b", "c"]), ("Alias", ["a"])]
     )
     def test_says_which_values_choose_it(self, name: str, values: list[str]) -> None:
-        assert key_values(ROOT, {"$ref": f"#/$defs/{name}"}, "type") == values
-        assert key_values(ROOT, {"$ref": f"#/$defs/{name}"}, "role") == []
+        assert discriminator_values(ROOT, {"$ref": f"#/$defs/{name}"}, "type") == values
+        assert discriminator_values(ROOT, {"$ref": f"#/$defs/{name}"}, "role") == []
 
 
 KEYED: dict[str, Any] = {
@@ -275,5 +277,5 @@ KEYED: dict[str, Any] = {
     ],
 )
 def test_a_branch_without_a_key_is_tried_whatever_the_key_says(body: dict[str, Any], right: bool) -> None:
-    assert first_violation.walker(KEYED).is_valid(body) is right
+    assert first_violation.make_ordered_validator(KEYED).is_valid(body) is right
     assert jsonschema_rs.is_valid(KEYED, body) is right

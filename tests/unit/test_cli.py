@@ -175,8 +175,8 @@ class TestSchemas:
     def schemas(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         """A copy of the schemas that commands work on."""
         copy = tmp_path / "schemas"
-        copytree(schema.directory(), copy)
-        monkeypatch.setattr(schema, "directory", lambda: copy)
+        copytree(schema.schemas_directory(), copy)
+        monkeypatch.setattr(schema, "schemas_directory", lambda: copy)
         return copy
 
 

@@ -19,7 +19,7 @@ from typer.testing import CliRunner, Result
 
 from harness.cli import app
 from harness.cli.app import DRAWN_EVERY, progress
-from harness.contract.schema import directory
+from harness.contract.schema import schemas_directory
 from harness.verify.run import verify
 from tests.unit.recordings import HI, KEY, exchange, recorded, tape
 
@@ -35,7 +35,7 @@ def told(tmp_path: Path, *paths: str | Path) -> dict[str, Any]:
     """The JSON report, which must be as its schema says."""
     run(*paths, "--json", tmp_path / "said.json")
     said = json.loads((tmp_path / "said.json").read_text())
-    jsonschema.validate(said, json.loads((directory() / "verify.json").read_text()))
+    jsonschema.validate(said, json.loads((schemas_directory() / "verify.json").read_text()))
     return said
 
 

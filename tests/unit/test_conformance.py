@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 from websockets.sync.server import serve
 
 from harness.cli import app
-from harness.contract.schema import directory, load
+from harness.contract.schema import load, schemas_directory
 from harness.core.errors import ConfigError
 from harness.live.client.http import Endpoint
 from harness.live.conformance import run as examining
@@ -135,7 +135,7 @@ class TestARightServer:
     def test_the_report_is_as_its_schema_says(self, right: str, tmp_path) -> None:
         run("--server", right, "--jobs", "2", "--json", str(tmp_path / "said.json"))
         said = json.loads((tmp_path / "said.json").read_text())
-        jsonschema.validate(said, json.loads((directory() / "server.json").read_text()))
+        jsonschema.validate(said, json.loads((schemas_directory() / "server.json").read_text()))
         assert said["percent"] == 100
         assert said["sections"]["refuses"]["of"] > 600
 
@@ -331,7 +331,7 @@ class TestAWrongServer:
         assert score.percent is not None
         assert score.percent < 40
         assert score.forms["answers"]["conform"] == 0
-        jsonschema.validate(document(score, KEY), json.loads((directory() / "server.json").read_text()))
+        jsonschema.validate(document(score, KEY), json.loads((schemas_directory() / "server.json").read_text()))
 
     def test_who_is_asked_too_often_is_waited_for(self) -> None:
         answer, times = mocked(), []

@@ -9,9 +9,9 @@ import pytest
 
 from harness.api.body import MAX_BODY_DEPTH, coerce_query, count_members, find_duplicate_name, parse_body
 from harness.contract import check as contract
-from harness.contract.check import check, conform, given, named_rules, words_for
+from harness.contract.check import check, check_answer, drop_nulls, named_rules, rule_for
 from harness.contract.rule import RULES, assumed, rule
-from harness.contract.schema import directory, load, roots
+from harness.contract.schema import load, root_names, schemas_directory
 from harness.core.errors import ApiError
 from harness.core.exchange import Finding, JsonFault, Request
 from harness.items import message
@@ -106,7 +106,7 @@ def registered() -> Iterator[Any]:
     yield register
     RULES.clear()
     RULES.update(before)
-    contract._plan.cache_clear()
+    contract._plan_rules.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -130,17 +130,17 @@ def test_a_rule_is_given_the_subjects_it_takes(registered: Any, names: tuple[str
 
 class TestTheWords:
     def test_are_those_of_the_rule_the_schema_names(self) -> None:
-        assert words_for("enum", "input_item_type").id == "input_item_type"
+        assert rule_for("enum", "input_item_type").id == "input_item_type"
 
     def test_are_those_of_the_keyword_where_it_names_none(self) -> None:
-        assert words_for("type", None).id == "invalid_type"
-        assert words_for("type", "no_such_rule").id == "invalid_type"
+        assert rule_for("type", None).id == "invalid_type"
+        assert rule_for("type", "no_such_rule").id == "invalid_type"
 
     def test_are_the_last_resort_for_a_keyword_without_words(self) -> None:
-        assert words_for("contains", None).id == "unexplained"
+        assert rule_for("contains", None).id == "unexplained"
 
     def test_that_schemas_name_all_exist(self) -> None:
-        for root in roots(directory()):
+        for root in root_names(schemas_directory()):
             assert named_rules(load(root)) <= set(RULES)
 
     def test_are_found_at_every_depth(self) -> None:
@@ -153,10 +153,12 @@ class TestTheWords:
 
 class TestAnAnswer:
     def test_that_conforms_has_no_finding(self) -> None:
-        assert conform("ConversationDeleted", {"id": "c", "object": "conversation.deleted", "deleted": True}) is None
+        assert (
+            check_answer("ConversationDeleted", {"id": "c", "object": "conversation.deleted", "deleted": True}) is None
+        )
 
     def test_that_does_not_is_found_with_its_place(self) -> None:
-        found = conform("ConversationDeleted", {"id": 5, "object": "conversation.deleted", "deleted": True})
+        found = check_answer("ConversationDeleted", {"id": 5, "object": "conversation.deleted", "deleted": True})
         assert found == Finding(
             "id", "Invalid type for 'id': expected a string, but got an integer instead.", "invalid_type"
         )
@@ -175,7 +177,7 @@ class TestAnAnswer:
     ],
 )
 def test_null_is_absence_at_the_top_level_alone(body: Any, left: Any) -> None:
-    assert given(body) == left
+    assert drop_nulls(body) == left
 
 
 class TestABody:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.answers.response import finish_with, skeleton
-from harness.contract.unknown_members import closed, drift
+from harness.contract.unknown_members import find_unknown_members, forbid_unknown_members
 from harness.core.errors import SchemaError
 
 REQUEST: dict[str, Any] = {
@@ -38,7 +38,7 @@ def said(**members: Any) -> dict[str, Any]:
 
 
 def found(body: Any, root: str = "Response") -> list[tuple[str, str]]:
-    return [(each.at, each.message) for each in drift(root, body)]
+    return [(each.at, each.message) for each in find_unknown_members(root, body)]
 
 
 def test_a_known_answer_has_none() -> None:
@@ -57,7 +57,7 @@ def test_each_unknown_member_is_named_once_by_its_path() -> None:
 
 
 def test_it_is_no_finding_of_a_rule() -> None:
-    assert [each.rule for each in drift("Response", said(brand_new=1))] == [None]
+    assert [each.rule for each in find_unknown_members("Response", said(brand_new=1))] == [None]
 
 
 def test_what_is_the_users_own_is_never_drift() -> None:
@@ -121,5 +121,5 @@ def test_an_unknown_root_is_said() -> None:
 )
 def test_a_schema_is_closed_where_it_lists_members(open_: Any, shut: Any) -> None:
     before = deepcopy(open_)
-    assert closed(open_) == shut
+    assert forbid_unknown_members(open_) == shut
     assert open_ == before

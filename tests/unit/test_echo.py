@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.answers.response import finish_with, skeleton
-from harness.contract.check import conform
+from harness.contract.check import check_answer
 from harness.core.exchange import Json
 from harness.items import open_page, search, web_search_call
 from tests.unit.client import Client
@@ -25,7 +25,7 @@ SEARCH: Json = {"type": "tool_search"}
 def echoed(*tools: Json, input: Any = "hi", model: str = "gpt-5.6-sol") -> list[Json]:
     """The tools of a response, which conforms."""
     response = skeleton({"model": model, "input": input, "tools": list(tools)}, "resp_1", 0)
-    assert conform("Response", response) is None
+    assert check_answer("Response", response) is None
     said: list[Json] = response["tools"]
     return said
 

@@ -8,7 +8,7 @@ import httpx2 as httpx
 import orjson
 import pytest
 
-from harness.contract.check import conform
+from harness.contract.check import check_answer
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
 from harness.endpoints.operation import find
@@ -44,7 +44,7 @@ def names(answer: Answer) -> list[str]:
 class TestUploads:
     def test_an_upload_is_answered_with_its_object(self, client):
         body = made(client)
-        assert conform("FileObject", body) is None
+        assert check_answer("FileObject", body) is None
         assert body["id"].startswith("file-")
         assert len(body["id"]) == 27
         assert body == {

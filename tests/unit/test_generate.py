@@ -5,7 +5,14 @@ import sys
 
 import pytest
 
-from harness.contract.schemagen.from_sdk import ANSWERS, REQUESTS, clean, generate, sdk, short_names
+from harness.contract.schemagen.from_sdk import (
+    ANSWER_TYPES,
+    REQUEST_TYPES,
+    generate,
+    sdk_version,
+    short_names,
+    strip_prose,
+)
 from harness.core.errors import ConfigError, SchemaError
 
 
@@ -31,25 +38,25 @@ def definition(root, name):
 
 class TestRoots:
     def test_every_root_of_the_tables_is_there(self):
-        assert set(generate()) == {*REQUESTS, *ANSWERS}
+        assert set(generate()) == {*REQUEST_TYPES, *ANSWER_TYPES}
 
-    @pytest.mark.parametrize("root", sorted(REQUESTS))
+    @pytest.mark.parametrize("root", sorted(REQUEST_TYPES))
     def test_a_request_is_closed_everywhere(self, root):
         objects = [node for node in nodes(generate()[root]) if "properties" in node]
         assert objects
         assert all("additionalProperties" in node for node in objects)
 
-    @pytest.mark.parametrize("root", sorted(ANSWERS))
+    @pytest.mark.parametrize("root", sorted(ANSWER_TYPES))
     def test_an_answer_is_open_everywhere(self, root):
         assert all(node.get("additionalProperties") is not False for node in nodes(generate()[root]))
 
-    @pytest.mark.parametrize("root", sorted({**REQUESTS, **ANSWERS}))
+    @pytest.mark.parametrize("root", sorted({**REQUEST_TYPES, **ANSWER_TYPES}))
     def test_a_root_has_exactly_the_definitions_it_reaches(self, root):
         body = generate()[root]
         used = {node["$ref"].removeprefix("#/$defs/") for node in nodes(body) if "$ref" in node}
         assert used == set(body.get("$defs", {}))
 
-    @pytest.mark.parametrize("root", sorted({**REQUESTS, **ANSWERS}))
+    @pytest.mark.parametrize("root", sorted({**REQUEST_TYPES, **ANSWER_TYPES}))
     def test_no_prose_is_left(self, root):
         body = {name: part for name, part in generate()[root].items() if name not in ("$schema", "title")}
         assert not any(
@@ -123,18 +130,20 @@ class TestNames:
 class TestClean:
     def test_a_member_may_be_named_like_a_dropped_keyword(self):
         node = {"title": "x", "properties": {"title": {"title": "Title", "type": "string"}}}
-        assert clean(node, closed=False) == {"properties": {"title": {"type": "string"}}}
+        assert strip_prose(node, closed=False) == {"properties": {"title": {"type": "string"}}}
 
     def test_values_are_left_alone(self):
         node = {"enum": ["title"], "const": {"title": 1}, "required": ["default"]}
-        assert clean(node, closed=True) == node
+        assert strip_prose(node, closed=True) == node
 
     def test_typed_extra_members_stay(self):
         node = {"properties": {}, "additionalProperties": {"type": "string", "title": "x"}}
-        assert clean(node, closed=True) == {"properties": {}, "additionalProperties": {"type": "string"}}
+        assert strip_prose(node, closed=True) == {"properties": {}, "additionalProperties": {"type": "string"}}
 
     def test_one_of_becomes_any_of(self):
-        assert clean({"oneOf": [{"type": "null"}], "discriminator": {}}, closed=False) == {"anyOf": [{"type": "null"}]}
+        assert strip_prose({"oneOf": [{"type": "null"}], "discriminator": {}}, closed=False) == {
+            "anyOf": [{"type": "null"}]
+        }
 
 
 @pytest.mark.usefixtures("fresh")
@@ -153,7 +162,7 @@ class TestSdk:
     def test_without_it_there_is_no_version(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "openai", None)
         with pytest.raises(ConfigError, match="openai is needed here"):
-            sdk()
+            sdk_version()
 
     def test_a_type_that_is_gone_is_named(self, monkeypatch):
         monkeypatch.delattr("openai.types.responses.CompactedResponse")

@@ -7,18 +7,27 @@ import threading
 
 import pytest
 
-from harness.contract.schemagen.from_openapi import Change, Document, differences, overlay, read
+from harness.contract.schemagen.from_openapi import (
+    Change,
+    OpenApiDocument,
+    list_changes,
+    read_document,
+    render_bounds_overlay,
+)
 from harness.core.errors import SchemaError
 
 TEXT = {"type": "string"}
 
 
 def document(**schemas):
-    return Document({"components": {"schemas": schemas}}, "2.3.0", "0123456789abcdef")
+    return OpenApiDocument({"components": {"schemas": schemas}}, "2.3.0", "0123456789abcdef")
 
 
 def entries(schemas, given):
-    return {(entry["at"], *entry.get("roots", ())): entry["merge"] for entry in json.loads(overlay(schemas, given))}
+    return {
+        (entry["at"], *entry.get("roots", ())): entry["merge"]
+        for entry in json.loads(render_bounds_overlay(schemas, given))
+    }
 
 
 def sdk(body, **definitions):
@@ -29,7 +38,7 @@ class TestRead:
     @pytest.mark.parametrize("text", ['{"info": {"version": "1.2"}}', "info: {version: '1.2'}"])
     def test_a_path_to_json_or_yaml(self, tmp_path, text):
         (tmp_path / "openapi").write_text(text)
-        found = read(str(tmp_path / "openapi"))
+        found = read_document(str(tmp_path / "openapi"))
         assert (found.tree, found.version, len(found.sha256)) == ({"info": {"version": "1.2"}}, "1.2", 64)
 
     def test_a_url(self, tmp_path):
@@ -39,7 +48,7 @@ class TestRead:
             thread = threading.Thread(target=server.serve_forever, args=(0.01,))
             thread.start()
             try:
-                assert read(f"http://127.0.0.1:{server.server_port}/openapi.json").version == "3"
+                assert read_document(f"http://127.0.0.1:{server.server_port}/openapi.json").version == "3"
             finally:
                 server.shutdown()
                 thread.join()
@@ -48,11 +57,11 @@ class TestRead:
     def test_what_is_no_document_is_refused(self, tmp_path, text):
         (tmp_path / "openapi").write_text(text)
         with pytest.raises(SchemaError, match="openapi is no OpenAPI document"):
-            read(str(tmp_path / "openapi"))
+            read_document(str(tmp_path / "openapi"))
 
     def test_a_missing_file_is_refused(self, tmp_path):
         with pytest.raises(SchemaError, match="FileNotFoundError"):
-            read(str(tmp_path / "openapi.json"))
+            read_document(str(tmp_path / "openapi.json"))
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
@@ -64,7 +73,7 @@ class TestOverlay:
     def test_a_bound_of_a_member_becomes_an_entry_with_its_source(self):
         schemas = {"CreateResponse": {"properties": {"temperature": {"anyOf": [{"type": "number"}, {"type": "null"}]}}}}
         given = document(CreateResponse={"properties": {"temperature": {"type": "number", "minimum": 0, "maximum": 2}}})
-        assert json.loads(overlay(schemas, given)) == [
+        assert json.loads(render_bounds_overlay(schemas, given)) == [
             {
                 "at": "CreateResponse#/properties/temperature/anyOf/0",
                 "merge": {"minimum": 0, "maximum": 2},
@@ -75,7 +84,11 @@ class TestOverlay:
 
     def test_without_bounds_it_is_an_empty_list(self):
         assert (
-            json.loads(overlay({"CreateResponse": {"type": "object"}}, document(CreateResponse={"type": "object"})))
+            json.loads(
+                render_bounds_overlay(
+                    {"CreateResponse": {"type": "object"}}, document(CreateResponse={"type": "object"})
+                )
+            )
             == []
         )
 
@@ -122,7 +135,7 @@ class TestOverlay:
     def test_the_parameters_of_a_query_are_its_members(self):
         parameters = [{"in": "query", "name": "limit", "schema": {"type": "integer", "maximum": 100}}]
         parameters.append({"in": "path", "name": "response_id", "schema": TEXT})
-        given = Document({"paths": {"/responses/{response_id}": {"get": {"parameters": parameters}}}}, "1", "ab")
+        given = OpenApiDocument({"paths": {"/responses/{response_id}": {"get": {"parameters": parameters}}}}, "1", "ab")
         assert entries({"RetrieveResponse": {"properties": {"limit": {"type": "integer"}}}}, given) == {
             ("RetrieveResponse#/properties/limit",): {"maximum": 100}
         }
@@ -130,7 +143,7 @@ class TestOverlay:
 
 class TestDifferences:
     def only(self, ours, theirs):
-        (change,) = differences({"Run": ours}, document(RunObject=theirs))
+        (change,) = list_changes({"Run": ours}, document(RunObject=theirs))
         return change.pointer, change.kind, change.text
 
     def test_a_branch_only_the_document_has(self):
@@ -138,7 +151,7 @@ class TestDifferences:
         assert self.only(ours, theirs) == ("Run", "added", "branch b (#/components/schemas/RunObject/anyOf/1)")
 
     def test_a_place_that_takes_anything_has_every_branch(self):
-        assert differences({"Run": {}}, document(RunObject={"type": "object"})) == []
+        assert list_changes({"Run": {}}, document(RunObject={"type": "object"})) == []
 
     def test_a_value_only_the_document_has(self):
         ours = {"properties": {"s": {"type": "string", "enum": ["a"]}}}
@@ -148,7 +161,7 @@ class TestDifferences:
     def test_an_open_name_has_every_value(self):
         ours = {"properties": {"s": {"anyOf": [TEXT, {"type": "string", "enum": ["a"]}]}}}
         theirs = {"properties": {"s": {"type": "string", "enum": ["a", "b"]}}}
-        assert differences({"Run": ours}, document(RunObject=theirs)) == []
+        assert list_changes({"Run": ours}, document(RunObject=theirs)) == []
 
     def test_a_member_only_the_document_has(self):
         ours, theirs = ({"properties": dict.fromkeys(names, TEXT)} for names in ("a", "ab"))
@@ -163,7 +176,7 @@ class TestDifferences:
         assert self.only({**theirs, "required": ["a"]}, theirs) == ("Run", "removed", "required 'a'")
 
     def test_a_root_the_document_lacks(self):
-        assert differences({"Run": {}, "New": {}}, document()) == [
+        assert list_changes({"Run": {}, "New": {}}, document()) == [
             Change("New", "", "removed", "the document does not have this root"),
             Change("Run", "#/components/schemas/RunObject", "removed", "the document does not have this root"),
         ]
@@ -171,6 +184,6 @@ class TestDifferences:
     def test_what_roots_share_is_told_once(self):
         body = sdk({"properties": {"a": {"$ref": "#/$defs/A"}}}, A={"properties": {"n": TEXT}})
         given = {"properties": {"a": {"properties": {"n": TEXT, "m": TEXT}}}}
-        assert differences({"Run": body, "Thread": body}, document(RunObject=given, ThreadObject=given)) == [
+        assert list_changes({"Run": body, "Thread": body}, document(RunObject=given, ThreadObject=given)) == [
             Change("Run, Thread", "$defs/A", "added", "member 'm'")
         ]

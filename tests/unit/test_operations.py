@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.answers.response import listed_input
-from harness.contract.schema import directory, roots
+from harness.contract.schema import root_names, schemas_directory
 from harness.core.errors import RegistrationError
 from harness.core.exchange import Answer, Request
 from harness.ending import incomplete
@@ -51,7 +51,7 @@ class TestADeclaration:
 
     def test_names_schemas_that_exist(self) -> None:
         named = {name for one in OPERATIONS.values() for name in (one.body, one.query, one.answer) if name}
-        assert named <= set(roots(directory()))
+        assert named <= set(root_names(schemas_directory()))
 
 
 class TestAPath:

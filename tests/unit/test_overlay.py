@@ -5,7 +5,7 @@ from copy import deepcopy
 
 import pytest
 
-from harness.contract.overlay import OPERATIONS, merge_patch, parse, stale
+from harness.contract.overlay import OVERLAY_OPERATIONS, apply_entries, merge_patch, parse_entries
 from harness.core.errors import SchemaError
 
 SCHEMA = {
@@ -30,19 +30,19 @@ def entry(at="Create", **more):
 
 def applied(*entries, root="Create"):
     schema = deepcopy(SCHEMA)
-    assert list(stale(root, schema, parse("o.yaml", json.dumps(entries)))) == []
+    assert list(apply_entries(root, schema, parse_entries("o.yaml", json.dumps(entries)))) == []
     return schema
 
 
 def problem(*entries, root="Create"):
-    problems = list(stale(root, deepcopy(SCHEMA), parse("o.yaml", json.dumps(entries))))
+    problems = list(apply_entries(root, deepcopy(SCHEMA), parse_entries("o.yaml", json.dumps(entries))))
     assert len(problems) == 1
     return problems[0]
 
 
 def refused(text):
     with pytest.raises(SchemaError) as error:
-        parse("o.yaml", text if isinstance(text, str) else json.dumps([text]))
+        parse_entries("o.yaml", text if isinstance(text, str) else json.dumps([text]))
     return str(error.value)
 
 
@@ -101,16 +101,16 @@ class TestOperations:
         schema = applied(entry(order=["id"], require=["id"], members={"id": {}}))
         assert next(iter(schema["properties"])) == "id"
         documented = ["define", "replace", "merge", "members", "require", "optional", "order", "enum_add", "branches"]
-        assert list(OPERATIONS) == documented
+        assert list(OVERLAY_OPERATIONS) == documented
 
     def test_entries_build_on_each_other(self):
         schema = applied(entry(define={"New": {}}), entry("$defs/New", merge={"type": "null"}))
         assert schema["$defs"]["New"] == {"type": "null"}
 
     def test_two_roots_never_share_what_an_entry_gave_them(self):
-        entries = parse("o.yaml", json.dumps([entry("$defs/Tool", members={"id": {}})]))
+        entries = parse_entries("o.yaml", json.dumps([entry("$defs/Tool", members={"id": {}})]))
         one, other = deepcopy(SCHEMA), deepcopy(SCHEMA)
-        assert [*stale("One", one, entries), *stale("Other", other, entries)] == []
+        assert [*apply_entries("One", one, entries), *apply_entries("Other", other, entries)] == []
         assert one["$defs"]["Tool"]["properties"]["id"] is not other["$defs"]["Tool"]["properties"]["id"]
 
 
@@ -142,7 +142,7 @@ class TestPlaces:
 
     def test_a_list_of_places_is_an_entry_for_each(self):
         both = {"at": ["$defs/Tool", "Create#/properties/kind"], "merge": {"x": 1}, "source": "s", "level": "typed"}
-        assert [str(one) for one in parse("o.yaml", json.dumps([both]))] == [
+        assert [str(one) for one in parse_entries("o.yaml", json.dumps([both]))] == [
             "o.yaml[0] at $defs/Tool",
             "o.yaml[0] at Create#/properties/kind",
         ]
@@ -191,12 +191,12 @@ class TestStale:
 class TestParse:
     def test_yaml_with_a_date_and_a_reason(self):
         text = "- {at: Create, merge: {a: 1}, source: [x, y], level: reported, date: 2026-08-30, why: seen}"
-        (found,) = parse("o.yaml", text)
+        (found,) = parse_entries("o.yaml", text)
         assert (found.date, found.source, found.level, found.why) == ("2026-08-30", ("x", "y"), "reported", "seen")
 
     @pytest.mark.parametrize("date", ["2026", "2026-08"])
     def test_a_date_may_be_a_year_or_a_month(self, date):
-        (found,) = parse("o.yaml", f"- {{at: Create, merge: {{a: 1}}, source: x, level: typed, date: {date}}}")
+        (found,) = parse_entries("o.yaml", f"- {{at: Create, merge: {{a: 1}}, source: x, level: typed, date: {date}}}")
         assert found.date == date
 
     @pytest.mark.parametrize(

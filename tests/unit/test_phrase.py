@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.contract.phrasing import describe, distance, in_quotes, kind_of, listed, short, suggestion
+from harness.contract.phrasing import (
+    abbreviate,
+    describe_actual,
+    describe_expected,
+    did_you_mean,
+    edit_distance,
+    join_with,
+    quote_and_join,
+)
 
 ROOT: dict[str, Any] = {
     "$defs": {
@@ -35,18 +43,18 @@ ROOT: dict[str, Any] = {
     ],
 )
 def test_what_came_is_named_by_its_json_type(value: Any, kind: str) -> None:
-    assert kind_of(value) == kind
+    assert describe_actual(value) == kind
 
 
 @pytest.mark.parametrize(
     ("parts", "text"), [([], ""), (["a"], "a"), (["a", "b"], "a or b"), (["a", "b", "c"], "a, b, or c")]
 )
 def test_a_list_ends_with_a_comma_and_the_word_from_three_on(parts: list[str], text: str) -> None:
-    assert listed(parts, "or") == text
+    assert join_with(parts, "or") == text
 
 
 def test_values_are_listed_in_quotes() -> None:
-    assert in_quotes(["auto", 1, "x"], "and") == "'auto', '1', and 'x'"
+    assert quote_and_join(["auto", 1, "x"], "and") == "'auto', '1', and 'x'"
 
 
 @pytest.mark.parametrize(
@@ -59,7 +67,7 @@ def test_values_are_listed_in_quotes() -> None:
     ],
 )
 def test_a_name_over_16_characters_is_abbreviated(name: str, printed: str) -> None:
-    assert short(name) == printed
+    assert abbreviate(name) == printed
 
 
 @pytest.mark.parametrize(
@@ -99,7 +107,7 @@ def test_a_name_over_16_characters_is_abbreviated(name: str, printed: str) -> No
     ],
 )
 def test_what_was_expected_is_read_from_the_schema(schema: dict[str, Any], expected: str) -> None:
-    assert describe(ROOT, schema) == expected
+    assert describe_expected(ROOT, schema) == expected
 
 
 @pytest.mark.parametrize(
@@ -114,12 +122,12 @@ def test_what_was_expected_is_read_from_the_schema(schema: dict[str, Any], expec
     ],
 )
 def test_known_names_within_two_edits_are_suggested(name: str, body: dict[str, Any], hint: str) -> None:
-    assert suggestion(name, ["model", "store", "stream", "temperature"], body) == hint
+    assert did_you_mean(name, ["model", "store", "stream", "temperature"], body) == hint
 
 
 def test_nothing_is_near_a_name_of_another_length_however_long() -> None:
-    assert suggestion("long_name" * 1_000_000, ["model", "long_name"], {}) == ""
-    assert suggestion("stor", ["store", "stores", "storage"], {}) == " Did you mean 'store' or 'stores'?"
+    assert did_you_mean("long_name" * 1_000_000, ["model", "long_name"], {}) == ""
+    assert did_you_mean("stor", ["store", "stores", "storage"], {}) == " Did you mean 'store' or 'stores'?"
 
 
 @pytest.mark.parametrize(
@@ -127,11 +135,11 @@ def test_nothing_is_near_a_name_of_another_length_however_long() -> None:
     [("", "", 0), ("a", "", 1), ("", "abc", 3), ("kitten", "sitting", 3), ("stroe", "store", 2), ("flaw", "lawn", 2)],
 )
 def test_the_distance_counts_edits(one: str, other: str, edits: int) -> None:
-    assert distance(one, other) == edits
+    assert edit_distance(one, other) == edits
 
 
 @given(st.text(max_size=8), st.text(max_size=8), st.text(max_size=8))
 def test_the_distance_is_a_metric(one: str, other: str, third: str) -> None:
-    assert distance(one, other) == distance(other, one)
-    assert (distance(one, other) == 0) is (one == other)
-    assert distance(one, third) <= distance(one, other) + distance(other, third)
+    assert edit_distance(one, other) == edit_distance(other, one)
+    assert (edit_distance(one, other) == 0) is (one == other)
+    assert edit_distance(one, third) <= edit_distance(one, other) + edit_distance(other, third)

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as Xml
 import jsonschema
 import pytest
 
-from harness.contract.schema import directory
+from harness.contract.schema import schemas_directory
 from harness.core.errors import ConfigError
 from harness.report.coverage import DIMENSIONS, known, united
 from harness.report.formats import FORMS, write, written
@@ -45,7 +45,7 @@ def passed(id: str = "test_b.py::test_ok", **members: object) -> Trial:
 
 def test_json_is_as_its_schema_says(tmp_path: Path) -> None:
     said = json.loads(written(of(told_of(), FAILED, rules={"auth_missing"}), ".json"))
-    jsonschema.validate(said, json.loads((directory() / "report.json").read_text()))
+    jsonschema.validate(said, json.loads((schemas_directory() / "report.json").read_text()))
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.contract.check import asked
+from harness.contract.check import applicable_rules
 from harness.contract.rule import RULES
 from harness.core.exchange import Request
 from harness.faults import rate_limit
@@ -116,7 +116,7 @@ def test_an_event_of_a_websocket_is_held_to_the_rules_of_the_request_it_carries(
 def test_what_the_contract_asks_is_in_the_order_of_the_rules() -> None:
     mock = said()
     request = Request("POST", "/responses", operation="POST /responses", body={"model": "gpt-4.1", "input": "hi"})
-    areas = [rule.area for rule in asked(request, mock.worlds[KEY])]
+    areas = [rule.area for rule in applicable_rules(request, mock.worlds[KEY])]
     assert areas
     assert areas == sorted(areas, key=[rule.area for rule in RULES.values()].index)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from harness.cli import app
-from harness.contract.schema import directory
+from harness.contract.schema import schemas_directory
 from harness.ending import failed, incomplete
 from harness.items import (
     code_interpreter_call,
@@ -340,7 +340,7 @@ class TestVerify:
         assert "  recorded  response.created: response.temperature 0.3" in result.stdout
         CliRunner().invoke(app, ["verify", "--respell", str(file), "--json", str(tmp_path / "said")])
         said = json.loads((tmp_path / "said").read_text())
-        jsonschema.validate(said, json.loads((directory() / "verify.json").read_text()))
+        jsonschema.validate(said, json.loads((schemas_directory() / "verify.json").read_text()))
         assert said["respelled"]["same"] == 1
         assert [entry["at"] for entry in said["respelled"]["different"]] == ["events[0]"]
 

@@ -77,16 +77,16 @@ class TestADeclaration:
 
 class TestARefusal:
     def test_is_the_error_with_its_facts(self) -> None:
-        assert declared().refuse({"thing": "ham", "place": "tools[1]"}) == ApiError(
+        assert declared().error_for({"thing": "ham", "place": "tools[1]"}) == ApiError(
             400, "No ham.", "tools[1]", "none_ham"
         )
 
     def test_may_have_facts_that_look_like_fields(self) -> None:
-        assert declared().refuse({"thing": "{x}", "place": "{"}).message == "No {x}."
+        assert declared().error_for({"thing": "{x}", "place": "{"}).message == "No {x}."
 
     def test_without_its_facts_is_an_error(self) -> None:
         with pytest.raises(KeyError):
-            declared().refuse({"place": "x"})
+            declared().error_for({"place": "x"})
 
 
 class TestEvidence:

@@ -25,22 +25,22 @@ def lay(place, name, *entries):
 
 
 def effective(place, root="Tool"):
-    return schema.read(place, root, schema.overlays(place))
+    return schema.read_schema(place, root, schema.load_overlays(place))
 
 
 class TestDirectory:
     def test_a_checkout_has_it_beside_the_package(self):
-        assert (schema.directory() / "openai" / "CreateResponse.json").is_file()
+        assert (schema.schemas_directory() / "openai" / "CreateResponse.json").is_file()
 
     def test_a_wheel_has_it_inside_the_package(self, place, monkeypatch):
         (place / "schemas" / "openai").mkdir(parents=True)
         monkeypatch.setattr(schema, "_HERE", place)
-        assert schema.directory() == place / "schemas"
+        assert schema.schemas_directory() == place / "schemas"
 
     def test_without_schemas_the_error_says_where_it_looked(self, tmp_path, monkeypatch):
         monkeypatch.setattr(schema, "_HERE", tmp_path / "harness")
         with pytest.raises(SchemaError, match=r"no schemas in .*reinstall"):
-            schema.directory()
+            schema.schemas_directory()
 
 
 class TestOverlays:
@@ -58,7 +58,7 @@ class TestOverlays:
     def test_an_unknown_root_is_named_with_the_nearest(self, place, at):
         lay(place, "1.yaml", {**at, "merge": {"a": 1}})
         with pytest.raises(SchemaError, match="no root 'Tol'; nearest: Tool"):
-            schema.overlays(place)
+            schema.load_overlays(place)
 
 
 class TestLoad:
@@ -69,12 +69,12 @@ class TestLoad:
     def test_a_damaged_file_is_named(self, place):
         (place / "openai" / "Tool.json").write_text("{")
         with pytest.raises(SchemaError, match=r"Tool.json: not JSON"):
-            schema.generated(place, "Tool")
+            schema.read_generated(place, "Tool")
 
     def test_a_root_is_loaded_once(self):
         assert schema.load("Conversation") is schema.load("Conversation")
 
-    @pytest.mark.parametrize("root", schema.roots(schema.directory()))
+    @pytest.mark.parametrize("root", schema.root_names(schema.schemas_directory()))
     def test_every_root_loads_and_compiles(self, root):
         assert schema.validator(root)
 

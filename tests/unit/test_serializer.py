@@ -22,7 +22,7 @@ from harness.cassettes.format.serializer import _SPELLINGS, read, write
 from harness.cassettes.format.untrusted_text import NotATape, TapeError, documents
 from harness.cassettes.format.validate import check
 from harness.contract.rule import LEVELS
-from harness.contract.schema import directory
+from harness.contract.schema import schemas_directory
 from harness.verify.evidence import MEMBERS, Origin
 from harness.verify.evidence import directory as cassettes
 from harness.verify.read_files import read as recordings
@@ -317,7 +317,7 @@ class TestTheSchema:
         check(next(documents(file.read_text(encoding="utf-8"))))
 
     def test_knows_each_member_of_the_header_each_spelling_and_each_level(self):
-        schema = json.loads((directory() / "cassette.json").read_text(encoding="utf-8"))
+        schema = json.loads((schemas_directory() / "cassette.json").read_text(encoding="utf-8"))
         jsonschema.Draft202012Validator.check_schema(schema)
         defined = schema["$defs"]
         assert set(defined["header"]["properties"]) == {each.name for each in fields(Header)}
@@ -327,7 +327,7 @@ class TestTheSchema:
         assert defined["origin"]["properties"]["published"]["items"]["enum"] == [*MEMBERS]
 
     def test_says_of_every_place_what_belongs_there(self):
-        schema = json.loads((directory() / "cassette.json").read_text(encoding="utf-8"))
+        schema = json.loads((schemas_directory() / "cassette.json").read_text(encoding="utf-8"))
         assert [place for place, one in places(schema) if not ("description" in one or "$ref" in one)] == []
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.contract.rule import CREATE, RULES, Case, Rule
+from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule
 from harness.contract.rules.http.websocket import SOCKET
 from harness.core.account import Organization, RateLimit
 from harness.core.errors import ConfigError
@@ -32,7 +32,7 @@ OF_STREAMS = ("unknown_parameter", "organization_unverified")
 OWN = [
     (rule, words, case)
     for rule in RULES.values()
-    if CREATE in rule.on
+    if CREATE_RESPONSE in rule.on
     for words, case in rule.rejects.items()
     if case.on is None and case.headers is None and not (rule.id in OF_STREAMS and "stream" not in (case.body or ()))
 ]

@@ -8,8 +8,8 @@ import pytest
 
 from harness.contract import schema
 from harness.contract.schemagen.from_openapi import Change
-from harness.contract.schemagen.from_sdk import generate, sdk
-from harness.contract.schemagen.sync import OPENAPI, check, diff, pretty, sync
+from harness.contract.schemagen.from_sdk import generate, sdk_version
+from harness.contract.schemagen.sync import OPENAPI_OVERLAY, check, diff, pretty, sync
 from harness.core.errors import SchemaError
 
 TEMPERATURE = {"properties": {"temperature": {"type": "number", "maximum": 2}, "new": {"type": "string"}}}
@@ -51,27 +51,29 @@ def edit(place, root, change):
 
 class TestSync:
     def test_it_writes_a_file_a_root_the_overlay_and_the_lock(self, place):
-        assert schema.roots(place) == sorted(generate())
+        assert schema.root_names(place) == sorted(generate())
         assert {file.name for file in place.iterdir()} == {"openai", "overlays", "lock.json"}
-        assert schema.generated(place, "Thread") == generate()["Thread"]
+        assert schema.read_generated(place, "Thread") == generate()["Thread"]
 
     def test_the_bounds_of_the_document_hold(self, place):
-        temperature = schema.read(place, "CreateResponse", schema.overlays(place))["properties"]["temperature"]
+        temperature = schema.read_schema(place, "CreateResponse", schema.load_overlays(place))["properties"][
+            "temperature"
+        ]
         assert temperature["anyOf"][0] == {"type": "number", "maximum": 2}
 
     def test_the_lock_tells_what_it_was_made_from(self, place):
         lock = json.loads((place / "lock.json").read_text())
-        assert (lock["openai"], lock["openapi"]["version"]) == (sdk(), "2.3.0")
-        assert set(lock["overlays"]) == {f"overlays/{OPENAPI}"}
+        assert (lock["openai"], lock["openapi"]["version"]) == (sdk_version(), "2.3.0")
+        assert set(lock["overlays"]) == {f"overlays/{OPENAPI_OVERLAY}"}
         assert len(lock["generated"]) == len(generate())
 
     def test_a_second_time_nothing_changes(self, place, document):
         assert sync(place, document) == []
 
     def test_without_a_document_its_overlay_and_origin_stay(self, place):
-        before = (place / "lock.json").read_text(), (place / "overlays" / OPENAPI).read_text()
+        before = (place / "lock.json").read_text(), (place / "overlays" / OPENAPI_OVERLAY).read_text()
         assert sync(place) == []
-        assert ((place / "lock.json").read_text(), (place / "overlays" / OPENAPI).read_text()) == before
+        assert ((place / "lock.json").read_text(), (place / "overlays" / OPENAPI_OVERLAY).read_text()) == before
 
     def test_it_tells_what_it_changed_and_removed(self, place):
         (place / "openai" / "Gone.json").write_text("{}")
@@ -90,7 +92,7 @@ class TestSync:
 
 class TestCheck:
     def test_the_committed_schemas_are_sound(self):
-        assert [line for line in check(schema.directory()) if "is installed" not in line] == []
+        assert [line for line in check(schema.schemas_directory()) if "is installed" not in line] == []
 
     def test_a_directory_just_made_is_sound(self, place):
         assert check(place) == []
@@ -99,7 +101,7 @@ class TestCheck:
         edit(place, "Thread", lambda body: body.pop("required"))
         assert check(place) == [
             "openai/Thread.json is not what lock.json says; run `harness schemas --sync`",
-            f"openai/Thread.json is not what openai {sdk()} generates; run `harness schemas --sync`",
+            f"openai/Thread.json is not what openai {sdk_version()} generates; run `harness schemas --sync`",
         ]
 
     def test_a_missing_schema_is_found(self, place):
@@ -113,7 +115,9 @@ class TestCheck:
     def test_another_sdk_is_told_instead_of_compared(self, place):
         lock = json.loads((place / "lock.json").read_text()) | {"openai": "0.1"}
         (place / "lock.json").write_text(json.dumps(lock))
-        assert check(place) == [f"openai {sdk()} is installed, the schemas are from 0.1; see `harness schemas --diff`"]
+        assert check(place) == [
+            f"openai {sdk_version()} is installed, the schemas are from 0.1; see `harness schemas --diff`"
+        ]
 
     def test_without_the_sdk_only_the_files_are_checked(self, place, monkeypatch):
         monkeypatch.setitem(sys.modules, "openai", None)
@@ -122,7 +126,7 @@ class TestCheck:
     def test_a_directory_that_was_never_made_has_no_lock(self, tmp_path):
         assert (
             check(tmp_path)[0]
-            == f"openai {sdk()} is installed, the schemas are from None; see `harness schemas --diff`"
+            == f"openai {sdk_version()} is installed, the schemas are from None; see `harness schemas --diff`"
         )
 
     def test_a_damaged_lock_is_refused(self, place):

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from harness.cli import app
-from harness.contract.schema import directory
+from harness.contract.schema import schemas_directory
 from harness.items import message
 from harness.report.formats.json_file import read
 from harness.report.model import Found, Report, Totals, Trial
@@ -37,7 +37,9 @@ def reported(*paths: str | Path, code: int = 0) -> Report:
     """The JSON report of recordings, which must be as its schema says."""
     result = run(*paths, "--report", "o.json")
     assert result.exit_code == code, result.output
-    jsonschema.validate(json.loads(Path("o.json").read_text()), json.loads((directory() / "report.json").read_text()))
+    jsonschema.validate(
+        json.loads(Path("o.json").read_text()), json.loads((schemas_directory() / "report.json").read_text())
+    )
     return read(Path("o.json"))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from harness.contract.schema import directory
+from harness.contract.schema import schemas_directory
 from harness.core.errors import HarnessError
 from harness.items import function_call, message, reasoning
 from harness.verify import output
@@ -29,7 +29,7 @@ def judged(tmp_path: Path, *files: Path, jobs: int = 1) -> tuple[Tally, dict[str
     with (tmp_path / "report.json").open("wb") as out:
         output.write(tally, out)
     said = json.loads((tmp_path / "report.json").read_text())
-    jsonschema.validate(said, json.loads((directory() / "verify.json").read_text()))
+    jsonschema.validate(said, json.loads((schemas_directory() / "verify.json").read_text()))
     return tally, said
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.contract.schemagen.align import find, forms, places
+from harness.contract.schemagen.align import align_schemas, alternatives, resolve_pointer
 
 
 def tagged(tag, **more):
@@ -10,29 +10,29 @@ def tagged(tag, **more):
 
 
 def pairs(ours, theirs):
-    return {(mine.at, other.at) for place in places(ours, theirs, (theirs, "#")) for mine, other in place.pairs}
+    return {(mine.at, other.at) for place in align_schemas(ours, theirs, (theirs, "#")) for mine, other in place.pairs}
 
 
 class TestForms:
     def test_a_reference_is_followed_to_where_it_leads(self):
-        (form,) = forms({"$defs": {"A": {"type": "string"}}}, {"$ref": "#/$defs/A"}, "#/x")
+        (form,) = alternatives({"$defs": {"A": {"type": "string"}}}, {"$ref": "#/$defs/A"}, "#/x")
         assert (form.at, form.type) == ("#/$defs/A", "string")
 
     def test_a_union_is_one_form_a_branch_without_null(self):
         union = {"anyOf": [{"type": "string"}, {"oneOf": [{"type": "integer"}, {"type": "null"}]}]}
-        assert [(form.at, form.type) for form in forms({}, union, "#")] == [
+        assert [(form.at, form.type) for form in alternatives({}, union, "#")] == [
             ("#/anyOf/0", "string"),
             ("#/anyOf/1/oneOf/0", "number"),
         ]
 
     def test_all_of_is_one_form_with_everything(self):
         node = {"allOf": [{"properties": {"a": {}}, "required": ["a"]}, {"properties": {"b": {}}, "required": ["b"]}]}
-        (form,) = forms({}, node | {"maxProperties": 2}, "#")
-        assert (set(form.members), form.required, form.words) == ({"a", "b"}, {"a", "b"}, {"maxProperties": 2})
+        (form,) = alternatives({}, node | {"maxProperties": 2}, "#")
+        assert (set(form.members), form.required, form.keywords) == ({"a", "b"}, {"a", "b"}, {"maxProperties": 2})
 
     def test_keywords_beside_a_union_hold_for_each_branch(self):
         union = {"maxLength": 3, "anyOf": [{"type": "string", "enum": ["a"]}, {"type": "string"}]}
-        assert [form.words["maxLength"] for form in forms({}, union, "#")] == [3, 3]
+        assert [form.keywords["maxLength"] for form in alternatives({}, union, "#")] == [3, 3]
 
     @pytest.mark.parametrize(
         ("node", "type_"),
@@ -46,19 +46,19 @@ class TestForms:
         ],
     )
     def test_the_type_is_what_the_keywords_tell(self, node, type_):
-        assert [form.type for form in forms({}, node, "#")] == [type_]
+        assert [form.type for form in alternatives({}, node, "#")] == [type_]
 
     @pytest.mark.parametrize("node", [{"type": "null"}, {"type": ["null"]}])
     def test_null_is_no_form(self, node):
-        assert forms({}, node, "#") == []
+        assert alternatives({}, node, "#") == []
 
     @pytest.mark.parametrize(("node", "values"), [({"const": 1}, (1,)), ({"enum": [1, 2]}, (1, 2)), ({}, ())])
     def test_values_are_those_of_enum_or_const(self, node, values):
-        assert forms({}, node, "#")[0].values == values
+        assert alternatives({}, node, "#")[0].values == values
 
     def test_a_nullable_constant_is_a_constant(self):
         nullable = {"anyOf": [{"enum": ["item_reference"]}, {"type": "null"}]}
-        (form,) = forms({}, {"properties": {"type": nullable}}, "#")
+        (form,) = alternatives({}, {"properties": {"type": nullable}}, "#")
         assert (form.name, form.constants("type"), form.constants("role")) == (
             "item_reference",
             ("item_reference",),
@@ -106,4 +106,4 @@ class TestPlaces:
 
 
 def test_a_pointer_that_leads_nowhere_finds_nothing():
-    assert find({"a": [1]}, "#/a/0") is None
+    assert resolve_pointer({"a": [1]}, "#/a/0") is None

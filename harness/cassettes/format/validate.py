@@ -28,9 +28,9 @@ def _judge() -> tuple[Json, Any]:
     """The schema and its validator; loaded late, because many recordings are of others."""
     import jsonschema_rs
 
-    from harness.contract.schema import directory
+    from harness.contract.schema import schemas_directory
 
-    schema: Json = orjson.loads((directory() / "cassette.json").read_bytes())
+    schema: Json = orjson.loads((schemas_directory() / "cassette.json").read_bytes())
     return schema, jsonschema_rs.validator_for(schema)
 
 

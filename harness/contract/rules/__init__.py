@@ -43,7 +43,7 @@ MODULES = (
 
 AREAS = tuple(module.rpartition(".")[2] for module in MODULES)
 
-CONTINUED = (
+CONTINUATION_RULES = (
     "previous_response_and_conversation",
     "conversation_not_found",
     "previous_response_zdr",
@@ -52,14 +52,14 @@ CONTINUED = (
 )
 """The rules of `state` about what a request only reads: they hold where nothing is answered, too."""
 
-SHARED: Mapping[str, tuple[str, ...]] = {
+SHARED_RULES: Mapping[str, tuple[str, ...]] = {
     # An unanswered call fails to compact: https://github.com/openai/openai-agents-python/issues/2317 (2026-01-16), and so
     # does a response that is not stored: https://github.com/openai/openai-agents-python/issues/2333 (2026-01-19).
-    "POST /responses/compact": ("media", "model", *CONTINUED, "references", "reasoning", "pairing"),
+    "POST /responses/compact": ("media", "model", *CONTINUATION_RULES, "references", "reasoning", "pairing"),
     # Assumed: what cannot become a prompt cannot be counted.
     "POST /responses/input_tokens": (
         *("media", "model", "tools", "text"),
-        *(*CONTINUED, "references", "reasoning", "pairing"),
+        *(*CONTINUATION_RULES, "references", "reasoning", "pairing"),
     ),
     # Assumed: a call may be stored before its output; only what cannot be stored at all is refused.
     "POST /conversations": ("media", "item_not_found"),
@@ -74,7 +74,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
 }
 """The rules of `POST /responses`, by area or by id, that hold for other operations too."""
 
-HELD_IN: Mapping[str, str] = {
+ITEMS_MEMBER: Mapping[str, str] = {
     "POST /conversations": "items",
     "POST /conversations/{conversation_id}/items": "items",
 }

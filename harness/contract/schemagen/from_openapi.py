@@ -18,54 +18,60 @@ from urllib.request import urlopen
 import orjson
 import yaml
 
-from harness.contract.schemagen.align import BOUNDS, Form, Place, find, places
+from harness.contract.schemagen.align import (
+    BOUND_KEYWORDS,
+    AlignedPlace,
+    SchemaAlternative,
+    align_schemas,
+    resolve_pointer,
+)
 from harness.core.errors import SchemaError
 from harness.core.exchange import Json
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-SCHEMAS = "#/components/schemas/"
-ROOTS: Mapping[str, str] = {
-    "CreateResponse": f"{SCHEMAS}CreateResponse",
-    "InputTokenCount": f"{SCHEMAS}TokenCountsBody",
-    "CompactResponse": f"{SCHEMAS}CompactResponseMethodPublicBody",
+SCHEMAS_POINTER = "#/components/schemas/"
+ROOT_POINTERS: Mapping[str, str] = {
+    "CreateResponse": f"{SCHEMAS_POINTER}CreateResponse",
+    "InputTokenCount": f"{SCHEMAS_POINTER}TokenCountsBody",
+    "CompactResponse": f"{SCHEMAS_POINTER}CompactResponseMethodPublicBody",
     "RetrieveResponse": "#/paths/~1responses~1{response_id}/get/parameters",
     "ListInputItems": "#/paths/~1responses~1{response_id}~1input_items/get/parameters",
-    "CreateConversation": f"{SCHEMAS}CreateConversationBody",
-    "UpdateConversation": f"{SCHEMAS}UpdateConversationBody",
+    "CreateConversation": f"{SCHEMAS_POINTER}CreateConversationBody",
+    "UpdateConversation": f"{SCHEMAS_POINTER}UpdateConversationBody",
     "CreateConversationItems": "#/paths/~1conversations~1{conversation_id}~1items/post/requestBody/content/"
     "application~1json/schema",
-    "CreateThread": f"{SCHEMAS}CreateThreadRequest",
-    "CreateMessage": f"{SCHEMAS}CreateMessageRequest",
-    "CreateRun": f"{SCHEMAS}CreateRunRequest",
-    "CreateThreadAndRun": f"{SCHEMAS}CreateThreadAndRunRequest",
-    "SubmitToolOutputs": f"{SCHEMAS}SubmitToolOutputsRunRequest",
-    "CreateAssistant": f"{SCHEMAS}CreateAssistantRequest",
-    "UpdateAssistant": f"{SCHEMAS}ModifyAssistantRequest",
-    "ResponsesClientEvent": f"{SCHEMAS}ResponsesClientEvent",
-    "Response": f"{SCHEMAS}Response",
-    "ResponseStreamEvent": f"{SCHEMAS}ResponseStreamEvent",
-    "ResponseItem": f"{SCHEMAS}ItemResource",
-    "ResponseInputItem": f"{SCHEMAS}InputItem",
-    "ResponseItemList": f"{SCHEMAS}ResponseItemList",
-    "CompactedResponse": f"{SCHEMAS}CompactResource",
-    "InputTokenCountResponse": f"{SCHEMAS}TokenCountsResource",
-    "Conversation": f"{SCHEMAS}ConversationResource",
-    "ConversationDeleted": f"{SCHEMAS}DeletedConversationResource",
-    "ConversationItem": f"{SCHEMAS}ConversationItem",
-    "ConversationItemList": f"{SCHEMAS}ConversationItemList",
-    "ConversationItemDeleted": f"{SCHEMAS}ConversationResource",
-    "Error": f"{SCHEMAS}ErrorResponse",
-    "Thread": f"{SCHEMAS}ThreadObject",
-    "ThreadDeleted": f"{SCHEMAS}DeleteThreadResponse",
-    "Message": f"{SCHEMAS}MessageObject",
-    "MessageDeleted": f"{SCHEMAS}DeleteMessageResponse",
-    "Run": f"{SCHEMAS}RunObject",
-    "RunStep": f"{SCHEMAS}RunStepObject",
-    "Assistant": f"{SCHEMAS}AssistantObject",
-    "AssistantDeleted": f"{SCHEMAS}DeleteAssistantResponse",
-    "AssistantStreamEvent": f"{SCHEMAS}AssistantStreamEvent",
-    "ResponsesServerEvent": f"{SCHEMAS}ResponsesServerEvent",
+    "CreateThread": f"{SCHEMAS_POINTER}CreateThreadRequest",
+    "CreateMessage": f"{SCHEMAS_POINTER}CreateMessageRequest",
+    "CreateRun": f"{SCHEMAS_POINTER}CreateRunRequest",
+    "CreateThreadAndRun": f"{SCHEMAS_POINTER}CreateThreadAndRunRequest",
+    "SubmitToolOutputs": f"{SCHEMAS_POINTER}SubmitToolOutputsRunRequest",
+    "CreateAssistant": f"{SCHEMAS_POINTER}CreateAssistantRequest",
+    "UpdateAssistant": f"{SCHEMAS_POINTER}ModifyAssistantRequest",
+    "ResponsesClientEvent": f"{SCHEMAS_POINTER}ResponsesClientEvent",
+    "Response": f"{SCHEMAS_POINTER}Response",
+    "ResponseStreamEvent": f"{SCHEMAS_POINTER}ResponseStreamEvent",
+    "ResponseItem": f"{SCHEMAS_POINTER}ItemResource",
+    "ResponseInputItem": f"{SCHEMAS_POINTER}InputItem",
+    "ResponseItemList": f"{SCHEMAS_POINTER}ResponseItemList",
+    "CompactedResponse": f"{SCHEMAS_POINTER}CompactResource",
+    "InputTokenCountResponse": f"{SCHEMAS_POINTER}TokenCountsResource",
+    "Conversation": f"{SCHEMAS_POINTER}ConversationResource",
+    "ConversationDeleted": f"{SCHEMAS_POINTER}DeletedConversationResource",
+    "ConversationItem": f"{SCHEMAS_POINTER}ConversationItem",
+    "ConversationItemList": f"{SCHEMAS_POINTER}ConversationItemList",
+    "ConversationItemDeleted": f"{SCHEMAS_POINTER}ConversationResource",
+    "Error": f"{SCHEMAS_POINTER}ErrorResponse",
+    "Thread": f"{SCHEMAS_POINTER}ThreadObject",
+    "ThreadDeleted": f"{SCHEMAS_POINTER}DeleteThreadResponse",
+    "Message": f"{SCHEMAS_POINTER}MessageObject",
+    "MessageDeleted": f"{SCHEMAS_POINTER}DeleteMessageResponse",
+    "Run": f"{SCHEMAS_POINTER}RunObject",
+    "RunStep": f"{SCHEMAS_POINTER}RunStepObject",
+    "Assistant": f"{SCHEMAS_POINTER}AssistantObject",
+    "AssistantDeleted": f"{SCHEMAS_POINTER}DeleteAssistantResponse",
+    "AssistantStreamEvent": f"{SCHEMAS_POINTER}AssistantStreamEvent",
+    "ResponsesServerEvent": f"{SCHEMAS_POINTER}ResponsesServerEvent",
 }
 """Where the document keeps each root."""
 
@@ -84,7 +90,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class OpenApiDocument:
     """An OpenAPI document: its parsed tree, its `info.version`, the SHA-256 of its bytes."""
 
     tree: Json
@@ -92,81 +98,81 @@ class Document:
     sha256: str
 
 
-def read(source: str) -> Document:
+def read_document(source: str) -> OpenApiDocument:
     """The document at a path or an https URL, JSON or YAML; SchemaError when it cannot be read."""
     try:
-        raw = _fetched(source) if source.startswith(("https://", "http://")) else Path(source).read_bytes()
+        raw = _fetch(source) if source.startswith(("https://", "http://")) else Path(source).read_bytes()
         tree = orjson.loads(raw) if raw.lstrip().startswith(b"{") else yaml.load(raw, _LOADER)
         version = str(tree["info"]["version"])
     except (OSError, orjson.JSONDecodeError, yaml.YAMLError, KeyError, TypeError) as error:
         raise SchemaError(f"{source} is no OpenAPI document: {type(error).__name__}: {error}") from None
-    return Document(tree, version, sha256(raw).hexdigest())
+    return OpenApiDocument(tree, version, sha256(raw).hexdigest())
 
 
-def _fetched(url: str) -> bytes:
+def _fetch(url: str) -> bytes:
     with urlopen(url, timeout=60) as answer:
         content: bytes = answer.read()
     return content
 
 
-def _query(node: Any) -> Any:
+def _query_as_object(node: Any) -> Any:
     """A list of parameters as the object that the query is; any other schema as it is."""
     if not isinstance(node, list):
         return node
     return {"type": "object", "properties": {item["name"]: item["schema"] for item in node if item["in"] == "query"}}
 
 
-def overlay(schemas: Mapping[str, Json], document: Document) -> str:
+def render_bounds_overlay(schemas: Mapping[str, Json], document: OpenApiDocument) -> str:
     """The overlay file with the bounds that the document gives and the generated schemas lack: JSON, an entry a line.
 
     A bound counts where every path to a definition agrees on it; `roots` narrows it when another root disagrees.
     """
-    homes, spots = _homes(schemas), dict[tuple[str, tuple[str, ...]], list[_Seen]]()
+    homes, spots = _roots_by_target(schemas), dict[tuple[str, tuple[str, ...]], list[_SeenBounds]]()
     for root, schema in schemas.items():
-        for place in _walked(root, schema, document):
+        for place in _align_root(root, schema, document):
             for mine, other in place.pairs:
-                target, pointer = _home(root, schema, mine.at, homes)
+                target, pointer = _overlay_target(root, schema, mine.at, homes)
                 peers = tuple(peer for peer, body in homes[target].items() if body == homes[target][root])
-                bounds = {name: other.words[name] for name in BOUNDS if name in other.words}
-                spots.setdefault((target + pointer, peers), []).append(_Seen(root, bounds, other.at))
+                bounds = {name: other.keywords[name] for name in BOUND_KEYWORDS if name in other.keywords}
+                spots.setdefault((target + pointer, peers), []).append(_SeenBounds(root, bounds, other.at))
     found: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
     for at, peers in sorted(spots):
-        for roots, bounds in _agreed(peers, spots[at, peers]):
+        for roots, bounds in _agreed_bounds(peers, spots[at, peers]):
             agreed, sources = found.setdefault((at, json.dumps(bounds)), (set(), set()))
             agreed.update(roots)
             sources.update(
                 one.at for one in spots[at, peers] if one.root in roots and bounds.items() <= one.bounds.items()
             )
     lines = [
-        _line(at, bounds, roots if roots < homes[at.partition("#")[0]].keys() else set(), sources, document)
+        _render_entry(at, bounds, roots if roots < homes[at.partition("#")[0]].keys() else set(), sources, document)
         for (at, bounds), (roots, sources) in found.items()
     ]
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
-def _line(at: str, bounds: str, roots: set[str], sources: set[str], document: Document) -> str:
+def _render_entry(at: str, bounds: str, roots: set[str], sources: set[str], document: OpenApiDocument) -> str:
     source = [f"openapi {document.version} {document.sha256[:8]}{place}" for place in sorted(sources)]
     entry = {"at": at, "roots": sorted(roots), "merge": json.loads(bounds), "source": source, "level": "documented"}
     return json.dumps({name: value for name, value in entry.items() if value}, ensure_ascii=False)
 
 
-def differences(schemas: Mapping[str, Json], document: Document) -> list[Change]:
+def list_changes(schemas: Mapping[str, Json], document: OpenApiDocument) -> list[Change]:
     """What else the document says differently: branches, enum values, members, what is required.
 
     `added` is only in the document, `removed` only in the schemas; a difference that roots share is told once.
     """
-    homes, told = _homes(schemas), dict[tuple[str, str, str], list[str]]()
+    homes, told = _roots_by_target(schemas), dict[tuple[str, str, str], list[str]]()
     for root, schema in schemas.items():
-        if root not in ROOTS or find(document.tree, ROOTS[root]) is None:
-            told[ROOTS.get(root, ""), "removed", "the document does not have this root"] = [root]
-        for place in _walked(root, schema, document):
-            for at, kind, text in _told(place):
-                roots = told.setdefault(("".join(_home(root, schema, at, homes)), kind, text), [])
+        if root not in ROOT_POINTERS or resolve_pointer(document.tree, ROOT_POINTERS[root]) is None:
+            told[ROOT_POINTERS.get(root, ""), "removed", "the document does not have this root"] = [root]
+        for place in _align_root(root, schema, document):
+            for at, kind, text in _place_changes(place):
+                roots = told.setdefault(("".join(_overlay_target(root, schema, at, homes)), kind, text), [])
                 roots += [root] * (root not in roots)
     return [Change(", ".join(roots), at, kind, text) for (at, kind, text), roots in sorted(told.items())]
 
 
-def _told(place: Place) -> Iterator[tuple[str, str, str]]:
+def _place_changes(place: AlignedPlace) -> Iterator[tuple[str, str, str]]:
     paired = {form.at for _, form in place.pairs}
     names = {form.name for form in place.ours}
     for form in place.theirs:
@@ -180,10 +186,10 @@ def _told(place: Place) -> Iterator[tuple[str, str, str]]:
         )
     for form in place.ours:
         if like := [partner for ours, partner in place.pairs if ours is form and partner.members]:
-            yield from _told_of_members(form, like)
+            yield from _member_changes(form, like)
 
 
-def _told_of_members(mine: Form, like: list[Form]) -> Iterator[tuple[str, str, str]]:
+def _member_changes(mine: SchemaAlternative, like: list[SchemaAlternative]) -> Iterator[tuple[str, str, str]]:
     members = {name for form in like for name in form.members}
     required = frozenset.intersection(*(form.required for form in like))
     for name in sorted(members - mine.members.keys()):
@@ -195,7 +201,7 @@ def _told_of_members(mine: Form, like: list[Form]) -> Iterator[tuple[str, str, s
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _SeenBounds:
     """The bounds that one path through the document gives a place in one root, and where they stand."""
 
     root: str
@@ -203,7 +209,7 @@ class _Seen:
     at: str
 
 
-def _agreed(peers: tuple[str, ...], seen: list[_Seen]) -> Iterator[tuple[tuple[str, ...], Json]]:
+def _agreed_bounds(peers: tuple[str, ...], seen: list[_SeenBounds]) -> Iterator[tuple[tuple[str, ...], Json]]:
     found: dict[tuple[str, ...], Json] = {}
     for name, value in dict.fromkeys(bound for one in seen for bound in one.bounds.items()):
         against = {one.root for one in seen if one.bounds.get(name) != value}
@@ -212,13 +218,13 @@ def _agreed(peers: tuple[str, ...], seen: list[_Seen]) -> Iterator[tuple[tuple[s
     yield from found.items()
 
 
-def _walked(root: str, schema: Json, document: Document) -> Iterator[Place]:
-    start = ROOTS.get(root, "")
-    node = find(document.tree, start) if start else None
-    return places(schema, document.tree, (_query(node), start)) if node is not None else iter(())
+def _align_root(root: str, schema: Json, document: OpenApiDocument) -> Iterator[AlignedPlace]:
+    start = ROOT_POINTERS.get(root, "")
+    node = resolve_pointer(document.tree, start) if start else None
+    return align_schemas(schema, document.tree, (_query_as_object(node), start)) if node is not None else iter(())
 
 
-def _homes(schemas: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
+def _roots_by_target(schemas: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
     """By the target of an overlay entry: the roots that hold it, and what each of them holds."""
     homes: dict[str, dict[str, Json]] = {root: {root: schema} for root, schema in schemas.items()}
     for root, schema in schemas.items():
@@ -230,7 +236,7 @@ def _homes(schemas: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
     return homes
 
 
-def _home(root: str, schema: Json, at: str, homes: Mapping[str, Any]) -> tuple[str, str]:
+def _overlay_target(root: str, schema: Json, at: str, homes: Mapping[str, Any]) -> tuple[str, str]:
     """The target and the pointer (`#/…` or nothing) by which an overlay entry reaches a place of a root."""
     steps = at.split("/")[1:]
     target = f"$defs/{schema.get('title')}"

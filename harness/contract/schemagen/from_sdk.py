@@ -15,7 +15,7 @@ from harness.contract.schema import DRAFT, with_definitions
 from harness.core.errors import ConfigError, SchemaError
 from harness.core.exchange import Json
 
-REQUESTS: Mapping[str, str] = {
+REQUEST_TYPES: Mapping[str, str] = {
     "CreateResponse": "responses.response_create_params:ResponseCreateParamsNonStreaming",
     "InputTokenCount": "responses.input_token_count_params:InputTokenCountParams",
     "CompactResponse": "responses.response_compact_params:ResponseCompactParams",
@@ -52,7 +52,7 @@ REQUESTS: Mapping[str, str] = {
 }
 """Roots the API closes: it refuses unknown members. A `…NonStreaming` type takes any boolean as `stream`."""
 
-ANSWERS: Mapping[str, str] = {
+ANSWER_TYPES: Mapping[str, str] = {
     "Response": "responses:Response",
     "ResponseDeleted": "conversations:ConversationDeletedResource",
     "ResponseStreamEvent": "responses:ResponseStreamEvent",
@@ -99,9 +99,9 @@ ANSWERS: Mapping[str, str] = {
 The SDK has no `ResponseDeleted`; overlays say what it is.
 """
 
-_LATER = ("openai__types__beta__", "openai__types__vector_store")
+_LOW_PRIORITY_PREFIXES = ("openai__types__beta__", "openai__types__vector_store")
 """The Assistants' types and those of vector stores."""
-_DROPPED = ("title", "description", "default", "discriminator")
+_DROPPED_KEYWORDS = ("title", "description", "default", "discriminator")
 
 
 @cache
@@ -112,35 +112,37 @@ def generate() -> Mapping[str, Json]:
 
     One name in `$defs` means one type in all roots: an answer's type that is named like a request's is `answer__Name`.
     """
-    requests = _family(REQUESTS, closed=True)
+    requests = _generate_roots(REQUEST_TYPES, closed=True)
     taken = {name for body in requests.values() for name in body.get("$defs", {})}
-    return {**requests, **_family(ANSWERS, closed=False, taken=taken)}
+    return {**requests, **_generate_roots(ANSWER_TYPES, closed=False, taken=taken)}
 
 
-def _family(types: Mapping[str, str], *, closed: bool, taken: Set[str] = frozenset()) -> dict[str, Json]:
-    adapter = _import("pydantic", "TypeAdapter")
-    adapters = [(root, "validation", adapter(_type(root, types[root]))) for root in types]
+def _generate_roots(types: Mapping[str, str], *, closed: bool, taken: Set[str] = frozenset()) -> dict[str, Json]:
+    adapter = _import_name("pydantic", "TypeAdapter")
+    adapters = [(root, "validation", adapter(_import_sdk_type(root, types[root]))) for root in types]
     by_root, shared = adapter.json_schemas(adapters)
-    raw = {name: clean(body, closed=closed) for name, body in shared.get("$defs", {}).items()}
+    raw = {name: strip_prose(body, closed=closed) for name, body in shared.get("$defs", {}).items()}
     names = {name: f"answer__{short}" if short in taken else short for name, short in short_names(raw).items()}
-    definitions = {names[name]: renamed(raw[name], names) for name in sorted(raw, key=names.__getitem__)}
-    bodies = {root: renamed(clean(body, closed=closed), names) for (root, _), body in by_root.items()}
-    return {root: _root(bodies[root], definitions, opened=types[root].endswith("NonStreaming")) for root in types}
+    definitions = {names[name]: rename_references(raw[name], names) for name in sorted(raw, key=names.__getitem__)}
+    bodies = {root: rename_references(strip_prose(body, closed=closed), names) for (root, _), body in by_root.items()}
+    return {
+        root: _root_schema(bodies[root], definitions, opened=types[root].endswith("NonStreaming")) for root in types
+    }
 
 
-def _root(body: Json, definitions: Json, *, opened: bool) -> Json:
+def _root_schema(body: Json, definitions: Json, *, opened: bool) -> Json:
     head: Json = {"$schema": DRAFT}
     if "$ref" in body:
         head["title"] = body["$ref"].removeprefix("#/$defs/")
         body = definitions[head["title"]]
     if body.get("type") == "array":
-        body = _page(body)
+        body = _list_page_schema(body)
     if opened:
-        body = body | {"properties": body["properties"] | {"stream": _opened(body["properties"]["stream"])}}
+        body = body | {"properties": body["properties"] | {"stream": _drop_const(body["properties"]["stream"])}}
     return with_definitions(head | body, definitions)
 
 
-def _page(data: Json) -> Json:
+def _list_page_schema(data: Json) -> Json:
     """The object in which the API lists things, an array of which is `data`."""
     text = {"anyOf": [{"type": "string"}, {"type": "null"}]}
     members = {"object": {"const": "list", "type": "string"}, "data": data, "first_id": text, "last_id": text}
@@ -151,26 +153,26 @@ def _page(data: Json) -> Json:
     }
 
 
-def _opened(stream: Json) -> Json:
+def _drop_const(stream: Json) -> Json:
     if "anyOf" in stream:
-        return {"anyOf": [_opened(branch) for branch in stream["anyOf"]]}
+        return {"anyOf": [_drop_const(branch) for branch in stream["anyOf"]]}
     return {name: value for name, value in stream.items() if name != "const"}
 
 
-def clean(node: Any, *, closed: bool) -> Any:
+def strip_prose(node: Any, *, closed: bool) -> Any:
     """A schema without prose; `closed` forbids unknown members wherever members are listed."""
     if isinstance(node, list):
-        return [clean(part, closed=closed) for part in node]
+        return [strip_prose(part, closed=closed) for part in node]
     if not isinstance(node, dict):
         return node
     kept: Json = {}
     for name, value in node.items():
         if name in ("properties", "$defs"):
-            kept[name] = {key: clean(part, closed=closed) for key, part in value.items()}
+            kept[name] = {key: strip_prose(part, closed=closed) for key, part in value.items()}
         elif name in ("enum", "const", "required"):
             kept[name] = value
-        elif name not in _DROPPED and (name, value) != ("additionalProperties", True):
-            kept["anyOf" if name == "oneOf" else name] = clean(value, closed=closed)
+        elif name not in _DROPPED_KEYWORDS and (name, value) != ("additionalProperties", True):
+            kept["anyOf" if name == "oneOf" else name] = strip_prose(value, closed=closed)
     if closed and "properties" in kept:
         kept.setdefault("additionalProperties", False)
     return kept
@@ -184,37 +186,39 @@ def short_names(definitions: Json) -> dict[str, str]:
     """
     names = {name: name.rpartition("__")[2] for name in definitions}
     while True:
-        bodies = {name: json.dumps(renamed(definitions[name], names)) for name in definitions}
-        split = {name: _suffix(name, bodies, names) for name in sorted(names)}
+        bodies = {name: json.dumps(rename_references(definitions[name], names)) for name in definitions}
+        split = {name: _pick_suffix(name, bodies, names) for name in sorted(names)}
         if split == names:
             return names
         names = split
 
 
-def _suffix(name: str, bodies: Mapping[str, str], names: Mapping[str, str]) -> str:
+def _pick_suffix(name: str, bodies: Mapping[str, str], names: Mapping[str, str]) -> str:
     plain = name.rpartition("__")[2]
     rivals = [other for other in names if other.rpartition("__")[2] == plain and bodies[other] != bodies[name]]
     if names[name] != plain or not rivals:
         return names[name]
-    if not name.startswith(_LATER) and all(rival.startswith(_LATER) for rival in rivals):
+    if not name.startswith(_LOW_PRIORITY_PREFIXES) and all(
+        rival.startswith(_LOW_PRIORITY_PREFIXES) for rival in rivals
+    ):
         return plain
     parts = name.split("__")
     suffixes = ("__".join(parts[-count:]) for count in range(2, len(parts) + 1))
     return next(suffix for suffix in suffixes if not any(rival.endswith(f"__{suffix}") for rival in rivals))
 
 
-def renamed(node: Any, names: Mapping[str, str]) -> Any:
+def rename_references(node: Any, names: Mapping[str, str]) -> Any:
     """A schema whose references use other names."""
     if isinstance(node, list):
-        return [renamed(part, names) for part in node]
+        return [rename_references(part, names) for part in node]
     if not isinstance(node, dict):
         return node
     if isinstance(node.get("$ref"), str):
         return node | {"$ref": "#/$defs/" + names[node["$ref"].removeprefix("#/$defs/")]}
-    return {key: renamed(part, names) for key, part in node.items()}
+    return {key: rename_references(part, names) for key, part in node.items()}
 
 
-def _import(module: str, name: str) -> Any:
+def _import_name(module: str, name: str) -> Any:
     try:
         return getattr(import_module(module), name)
     except ModuleNotFoundError as error:
@@ -223,19 +227,19 @@ def _import(module: str, name: str) -> Any:
         raise ConfigError(f'{error.name} is needed here: pip install "responses-harness[openai]"') from None
 
 
-def _type(root: str, path: str) -> Any:
+def _import_sdk_type(root: str, path: str) -> Any:
     module, _, name = path.partition(":")
-    _import("openai", "__version__")
+    _import_name("openai", "__version__")
     try:
-        found = _import(f"openai.types.{module}", name.removesuffix("[]"))
+        found = _import_name(f"openai.types.{module}", name.removesuffix("[]"))
         return list.__class_getitem__(found) if name.endswith("[]") else found
     except (ImportError, AttributeError):
         raise SchemaError(
-            f"openai {sdk()} has no openai.types.{path}: correct {root} in harness/contract/schemagen/from_sdk.py"
+            f"openai {sdk_version()} has no openai.types.{path}: correct {root} in harness/contract/schemagen/from_sdk.py"
         ) from None
 
 
-def sdk() -> str:
+def sdk_version() -> str:
     """The version of the installed `openai`; ConfigError without it."""
-    _import("openai", "__version__")
+    _import_name("openai", "__version__")
     return metadata.version("openai")

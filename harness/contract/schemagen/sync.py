@@ -18,18 +18,18 @@ import orjson
 
 from harness.contract import schema
 from harness.contract.check import named_rules
-from harness.contract.overlay import Overlay, stale, unknown
+from harness.contract.overlay import OverlayEntry, apply_entries, suggest_nearest
 from harness.contract.rule import RULES
 from harness.contract.schemagen import from_openapi
 from harness.contract.schemagen.from_openapi import Change
-from harness.contract.schemagen.from_sdk import generate, sdk
+from harness.contract.schemagen.from_sdk import generate, sdk_version
 from harness.core.errors import SchemaError
 from harness.core.exchange import Json
 
 __all__ = ["Change", "check", "diff", "generate", "pretty", "sync"]
 
-OPENAPI = "10-openapi.yaml"
-_WIDTH = 110
+OPENAPI_OVERLAY = "10-openapi.yaml"
+_LINE_WIDTH = 110
 
 
 def sync(directory: Path, document: str | None = None) -> list[Path]:
@@ -39,57 +39,57 @@ def sync(directory: Path, document: str | None = None) -> list[Path]:
     """
     schemas = generate()
     texts = {directory / "openai" / f"{root}.json": pretty(schemas[root]) for root in schemas}
-    origin = _lock(directory).get("openapi")
+    origin = _read_lock(directory).get("openapi")
     if document:
-        read = from_openapi.read(document)
-        texts[directory / "overlays" / OPENAPI] = from_openapi.overlay(schemas, read)
+        read = from_openapi.read_document(document)
+        texts[directory / "overlays" / OPENAPI_OVERLAY] = from_openapi.render_bounds_overlay(schemas, read)
         origin = {"version": read.version, "sha256": read.sha256}
     gone = [file for file in (directory / "openai").glob("*.json") if file not in texts]
     for file in gone:
         file.unlink()
-    changed = [file for file, text in texts.items() if _write(file, text)]
-    lock = {"openai": sdk(), "openapi": origin, **_hashes(directory)}
-    changed += [directory / "lock.json"] * _write(directory / "lock.json", json.dumps(lock, indent=1) + "\n")
+    changed = [file for file, text in texts.items() if _write_if_changed(file, text)]
+    lock = {"openai": sdk_version(), "openapi": origin, **_hash_files(directory)}
+    changed += [directory / "lock.json"] * _write_if_changed(directory / "lock.json", json.dumps(lock, indent=1) + "\n")
     return sorted(changed + gone)
 
 
 def check(directory: Path) -> list[str]:
     """What is wrong with a schemas directory, one line each: the files against the lock, the SDK and the overlays."""
-    return [*_against_lock(directory), *_against_sdk(directory), *_against_overlays(directory)]
+    return [*_check_lock(directory), *_check_sdk(directory), *_check_overlays(directory)]
 
 
 def diff(directory: Path, document: str | None = None) -> list[Change]:
     """What the installed SDK would change in `schemas/openai`; with a document, also what only the document knows."""
-    stored = {root: schema.generated(directory, root) for root in schema.roots(directory)}
-    changes = list(_between(stored, generate()))
+    stored = {root: schema.read_generated(directory, root) for root in schema.root_names(directory)}
+    changes = list(_list_changes(stored, generate()))
     if document:
-        entries = schema.overlays(directory)
-        effective = {root: schema.read(directory, root, entries) for root in stored}
-        changes += from_openapi.differences(effective, from_openapi.read(document))
+        entries = schema.load_overlays(directory)
+        effective = {root: schema.read_schema(directory, root, entries) for root in stored}
+        changes += from_openapi.list_changes(effective, from_openapi.read_document(document))
     return changes
 
 
 def pretty(value: Any) -> str:
     """JSON that diffs well and stays small: a line as long as it fits, else one member a line; ends with a newline."""
-    return _laid_out(value, 0) + "\n"
+    return _lay_out(value, 0) + "\n"
 
 
-def _laid_out(value: Any, indent: int) -> str:
+def _lay_out(value: Any, indent: int) -> str:
     flat = json.dumps(value, ensure_ascii=False)
-    if len(flat) + indent <= _WIDTH or not isinstance(value, dict | list):
+    if len(flat) + indent <= _LINE_WIDTH or not isinstance(value, dict | list):
         return flat
     pad = "\n" + " " * (indent + 1)
     if isinstance(value, list):
-        parts, brackets = [_laid_out(part, indent + 1) for part in value], "[]"
+        parts, brackets = [_lay_out(part, indent + 1) for part in value], "[]"
     else:
-        parts = [f"{json.dumps(name)}: {_laid_out(part, indent + 1)}" for name, part in value.items()]
+        parts = [f"{json.dumps(name)}: {_lay_out(part, indent + 1)}" for name, part in value.items()]
         brackets = "{}"
     return brackets[0] + pad + f",{pad}".join(parts) + "\n" + " " * indent + brackets[1]
 
 
-def _against_lock(directory: Path) -> Iterator[str]:
-    lock = _lock(directory)
-    for key, found in _hashes(directory).items():
+def _check_lock(directory: Path) -> Iterator[str]:
+    lock = _read_lock(directory)
+    for key, found in _hash_files(directory).items():
         locked = lock.get(key, {})
         for name in sorted({*locked, *found}):
             if name not in found:
@@ -98,12 +98,12 @@ def _against_lock(directory: Path) -> Iterator[str]:
                 yield f"{name} is not what lock.json says; run `harness schemas --sync`"
 
 
-def _against_sdk(directory: Path) -> Iterator[str]:
+def _check_sdk(directory: Path) -> Iterator[str]:
     if find_spec("openai") is None:
         return
-    locked = _lock(directory).get("openai")
-    if locked != sdk():
-        yield f"openai {sdk()} is installed, the schemas are from {locked}; see `harness schemas --diff`"
+    locked = _read_lock(directory).get("openai")
+    if locked != sdk_version():
+        yield f"openai {sdk_version()} is installed, the schemas are from {locked}; see `harness schemas --diff`"
         return
     for root, body in generate().items():
         file = directory / "openai" / f"{root}.json"
@@ -111,30 +111,30 @@ def _against_sdk(directory: Path) -> Iterator[str]:
             yield f"openai/{file.name} is not what openai {locked} generates; run `harness schemas --sync`"
 
 
-def _against_overlays(directory: Path) -> Iterator[str]:
+def _check_overlays(directory: Path) -> Iterator[str]:
     try:
-        entries = schema.overlays(directory)
-        schemas = {root: schema.generated(directory, root) for root in schema.roots(directory)}
+        entries = schema.load_overlays(directory)
+        schemas = {root: schema.read_generated(directory, root) for root in schema.root_names(directory)}
     except SchemaError as error:
         yield str(error)
         return
     for root, body in schemas.items():
-        yield from stale(root, body, entries)
+        yield from apply_entries(root, body, entries)
         if strangers := named_rules(body) - set(RULES):
             yield f"{root} names rules that do not exist: {', '.join(sorted(strangers))}"
-    yield from (_homeless(entry, schemas) for entry in entries if not _lands(entry, schemas))
+    yield from (_unmatched_problem(entry, schemas) for entry in entries if not _matches_a_root(entry, schemas))
 
 
-def _lands(entry: Overlay, schemas: Mapping[str, Json]) -> bool:
-    return bool(entry.roots) or any(entry.places(root, body) for root, body in schemas.items())
+def _matches_a_root(entry: OverlayEntry, schemas: Mapping[str, Json]) -> bool:
+    return bool(entry.roots) or any(entry.matching_schemas(root, body) for root, body in schemas.items())
 
 
-def _homeless(entry: Overlay, schemas: Mapping[str, Json]) -> str:
+def _unmatched_problem(entry: OverlayEntry, schemas: Mapping[str, Json]) -> str:
     names = {name for body in schemas.values() for name in body.get("$defs", {})}
-    return unknown(f"{entry}: no root has it", entry.definition or "", sorted(names))
+    return suggest_nearest(f"{entry}: no root has it", entry.definition or "", sorted(names))
 
 
-def _between(old: Mapping[str, Json], new: Mapping[str, Json]) -> Iterator[Change]:
+def _list_changes(old: Mapping[str, Json], new: Mapping[str, Json]) -> Iterator[Change]:
     """The changes from old to new schemas; one that several roots share is told once, its roots joined by commas."""
     shared: dict[tuple[str, str, str], list[str]] = {}
     for root in sorted({*old, *new}):
@@ -157,27 +157,27 @@ def _compare(old: Any, new: Any, at: str) -> Iterator[tuple[str, str, str]]:
             below = f"{at}/{name.replace('~', '~0').replace('/', '~1')}"
             if name not in new or name not in old:
                 kind, part = ("removed", old[name]) if name in old else ("added", new[name])
-                yield below, kind, _short(part)
+                yield below, kind, _abbreviate(part)
             else:
                 yield from _compare(old[name], new[name], below)
     else:
-        yield at, "changed", f"{_short(old)} -> {_short(new)}"
+        yield at, "changed", f"{_abbreviate(old)} -> {_abbreviate(new)}"
 
 
 def _compare_lists(old: Sequence[Any], new: Sequence[Any], at: str) -> Iterator[tuple[str, str, str]]:
     gone, come = [part for part in old if part not in new], [part for part in new if part not in old]
-    yield from ((at, "removed", _short(part)) for part in gone)
-    yield from ((at, "added", _short(part)) for part in come)
+    yield from ((at, "removed", _abbreviate(part)) for part in gone)
+    yield from ((at, "added", _abbreviate(part)) for part in come)
     if not gone and not come:
         yield at, "changed", "the order"
 
 
-def _short(part: Any) -> str:
+def _abbreviate(part: Any) -> str:
     text = json.dumps(part, ensure_ascii=False)
-    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
+    return text if len(text) <= _LINE_WIDTH else text[: _LINE_WIDTH - 1] + "…"
 
 
-def _write(file: Path, text: str) -> bool:
+def _write_if_changed(file: Path, text: str) -> bool:
     if file.is_file() and file.read_text(encoding="utf-8") == text:
         return False
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -185,18 +185,18 @@ def _write(file: Path, text: str) -> bool:
     return True
 
 
-def _hashes(directory: Path) -> dict[str, dict[str, str]]:
+def _hash_files(directory: Path) -> dict[str, dict[str, str]]:
     return {
-        key: {name: sha256((directory / name).read_bytes()).hexdigest() for name in _names(directory, pattern)}
+        key: {name: sha256((directory / name).read_bytes()).hexdigest() for name in _list_files(directory, pattern)}
         for key, pattern in (("generated", "openai/*.json"), ("overlays", "overlays/*.yaml"))
     }
 
 
-def _names(directory: Path, pattern: str) -> list[str]:
+def _list_files(directory: Path, pattern: str) -> list[str]:
     return sorted(file.relative_to(directory).as_posix() for file in directory.glob(pattern))
 
 
-def _lock(directory: Path) -> Json:
+def _read_lock(directory: Path) -> Json:
     file = directory / "lock.json"
     try:
         lock: Json = orjson.loads(file.read_bytes()) if file.is_file() else {}

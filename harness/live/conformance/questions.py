@@ -14,9 +14,9 @@ from typing import Any, Literal
 import orjson
 
 from harness.api.dialects import API_ROOTS, OPENAI, parse_api_path
-from harness.contract.rule import CREATE, RULES, Case, Rule
-from harness.contract.rules.http.websocket import CREATED, SOCKET
-from harness.contract.rules.stored.uploads import ANY as ANY_FILE
+from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule
+from harness.contract.rules.http.websocket import CREATE_EVENT, SOCKET
+from harness.contract.rules.stored.uploads import ANY_UPLOAD as ANY_FILE
 from harness.core.exchange import Json
 from harness.live.conformance.minimal_requests import probes
 from harness.live.rule_evidence.probes import FOREIGN, unasked
@@ -91,7 +91,7 @@ def _of_rule(rule: Rule) -> str:
 def _names(step: Case) -> bool:
     """Whether an event other than a request names a response."""
     body = step.body or {}
-    return body.get("type", CREATED) != CREATED and "{" in str(body.get("previous_response_id"))
+    return body.get("type", CREATE_EVENT) != CREATE_EVENT and "{" in str(body.get("previous_response_id"))
 
 
 ANOTHER_MODEL = "it is about another model"
@@ -102,7 +102,7 @@ MADE_UP = re.compile(r'"encrypted_content":"|//[\w.]*example\.org|"(?:vs|file|pm
 def _of_accept(case: Case, listed: Collection[str]) -> str:
     if MADE_UP.search(orjson.dumps([step.body for step in (*case.before, case)]).decode()):
         return "it names what no server has"
-    on = case.on or CREATE
+    on = case.on or CREATE_RESPONSE
     unlisted = on.startswith(ONE_MODEL) and on.removeprefix(ONE_MODEL) not in listed
     return ANOTHER_MODEL if unlisted else ""
 
@@ -121,7 +121,7 @@ def _of_case(case: Case, allowed: Collection[str], absent: Collection[str]) -> s
 
 def _surfaces(step: Case) -> Iterator[str]:
     """The optional endpoints that a request needs: the one it is sent to, and conversations where it goes on with one."""
-    on = step.on or CREATE
+    on = step.on or CREATE_RESPONSE
     path = on.partition(" ")[2].partition("?")[0]
     yield from (each for each in SURFACES if each == on or f"{path}/".startswith(f"{each}/"))
     if isinstance(step.body, dict) and "conversation" in step.body:
@@ -134,7 +134,7 @@ def with_model(case: Case, model: str) -> Case:
         return case
     before = tuple(with_model(step, model) for step in case.before)
     raw = None if case.raw is None else case.raw.replace(MODEL.encode(), model.encode())
-    body, implied = case.body, (case.on or CREATE) in MINIMALS and "model" not in case.absent
+    body, implied = case.body, (case.on or CREATE_RESPONSE) in MINIMALS and "model" not in case.absent
     if (isinstance(body, dict) and body.get("model") == MODEL) or (implied and "model" not in (body or {})):
         body = {**(body or {}), "model": model}
     return replace(case, before=before, raw=raw, body=body)

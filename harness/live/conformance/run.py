@@ -12,10 +12,10 @@ from typing import Any
 import orjson
 
 from harness.api.dialects import AZURE
-from harness.contract.check import conform
-from harness.contract.rule import CREATE, Case
-from harness.contract.rules.http.beta import OF_ASSISTANTS
-from harness.contract.rules.http.websocket import CREATED, SOCKET
+from harness.contract.check import check_answer
+from harness.contract.rule import CREATE_RESPONSE, Case
+from harness.contract.rules.http.beta import ASSISTANTS_OPERATIONS
+from harness.contract.rules.http.websocket import CREATE_EVENT, SOCKET
 from harness.core.errors import ConfigError
 from harness.core.exchange import Finding, Json
 from harness.endpoints.operation import find
@@ -58,18 +58,18 @@ class Examination:
 
     def ask(self, on: str, body: Json | None = None) -> Reply:
         """The reply to a request of a scenario; one that creates something names the model."""
-        whole = {"model": self._model, **body} if body is not None and on == CREATE else body
+        whole = {"model": self._model, **body} if body is not None and on == CREATE_RESPONSE else body
         return self._sent(on, HEADERS, None if whole is None else orjson.dumps(whole))
 
     @contextmanager
     def connected(self) -> Iterator[Callable[[Json], Reply]]:
         """What asks for responses over one WebSocket."""
         with closing(self._socket()) as socket:
-            yield lambda body: self._said(socket, orjson.dumps({"type": CREATED, "model": self._model, **body}))
+            yield lambda body: self._said(socket, orjson.dumps({"type": CREATE_EVENT, "model": self._model, **body}))
 
     def begin(self) -> None:
         """Ask the smallest request and look for the optional endpoints; ConfigError when it is no such server."""
-        first = self.ask(CREATE, {"input": "hi"})
+        first = self.ask(CREATE_RESPONSE, {"input": "hi"})
         if problem := _unusable(first, self._endpoint.url):
             raise ConfigError(problem)
         if not first.taken:
@@ -120,7 +120,7 @@ class Examination:
                 self.score.claim(name, claim, problem)
 
     def _step(self, case: Case, before: list[Any], socket: Socket, *, judged: bool = True) -> Reply:
-        on = filled(case.on or CREATE, before)
+        on = filled(case.on or CREATE_RESPONSE, before)
         body = body_of(case, before) if on.startswith(("POST", "PUT", "WS")) else None
         if on == SOCKET:
             return self._said(socket, body or b"", judged=judged)
@@ -155,7 +155,7 @@ class Examination:
 
     def _judge(self, on: str, reply: Reply) -> None:
         """Hold an answer to the form that it must have, whatever it says."""
-        method, _, path = (CREATE if on == SOCKET else on).partition(" ")
+        method, _, path = (CREATE_RESPONSE if on == SOCKET else on).partition(" ")
         operation, _, _ = find(method, path.partition("?")[0])
         recorded = reply.recorded
         on = on if on == SOCKET else operation.id if operation else "no operation"
@@ -163,10 +163,10 @@ class Examination:
         if reply.fault:
             self.score.form(kind, on, [Finding("", reply.fault)])
         elif recorded.events is not None:
-            heard = overhear(recorded) if on in OF_ASSISTANTS else listen(recorded)
+            heard = overhear(recorded) if on in ASSISTANTS_OPERATIONS else listen(recorded)
             self.score.form(kind, on, [] if refused(reply) else heard.findings)
         elif root := "Error" if kind == "errors" else operation and operation.answer:
-            found = conform(root, recorded.answer)
+            found = check_answer(root, recorded.answer)
             self.score.form(kind, on, [found] if found else [])
 
     def _left_out(self, reason: str) -> None:
@@ -198,7 +198,7 @@ def _alike(reply: Reply, due: int) -> bool:
 
 def _request(case: Case) -> Json:
     body: Any = case.body if case.raw is None else case.raw.decode("utf-8", "replace")
-    return {"on": case.on or CREATE, "body": body}
+    return {"on": case.on or CREATE_RESPONSE, "body": body}
 
 
 def _brief(error: Json) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from harness.cassettes.format.interaction import Take
 from harness.contract.rule import Case
-from harness.contract.rules.http.websocket import STEERED
+from harness.contract.rules.http.websocket import STEER_EVENT
 from harness.core.exchange import Answer
 from harness.live.client.paced import Sender
 from harness.live.client.websocket import Dial
@@ -98,7 +98,7 @@ def steered_later(steps: Sequence[Case], number: int) -> bool:
     bodies = [step.body or {} for step in steps]
     lane = bodies[number].get("stream_id")
     for body in bodies[number + 1 :]:
-        if body.get("type") == STEERED:
+        if body.get("type") == STEER_EVENT:
             if body.get("previous_response_id") == f"{{{number}.id}}":
                 return True
         elif body.get("stream_id") == lane:

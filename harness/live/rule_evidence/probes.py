@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any
 
 from harness.api.dialects import OPENAI, parse_api_path
-from harness.contract.rule import CREATE, Case, Rule
-from harness.contract.rules.http.websocket import CREATED
+from harness.contract.rule import CREATE_RESPONSE, Case, Rule
+from harness.contract.rules.http.websocket import CREATE_EVENT
 from harness.core.exchange import Answer, Json
 from harness.live.client import budget
 from harness.server.mock_api import Mock, bearer
@@ -92,7 +92,7 @@ def probes_of(rules: Iterable[Rule], dialect: str = OPENAI) -> tuple[list[Probe]
 def unasked(rule: Rule, case: Case, dialect: str) -> str:
     """Why an example can be asked of no API of this dialect; empty when it can."""
     steps = (*case.before, case)
-    paths = [(each.on or CREATE).partition(" ")[2] for each in steps]
+    paths = [(each.on or CREATE_RESPONSE).partition(" ")[2] for each in steps]
     if rule.until:
         return "the API no longer says it"
     foreign = any(path.startswith("!") and parse_api_path(path[1:]).dialect != dialect for path in paths)
@@ -148,14 +148,14 @@ def _shorter(case: Case) -> Case:
 
 
 def _creates(case: Case) -> bool:
-    if (case.on or CREATE).partition("?")[0] == CREATE:
+    if (case.on or CREATE_RESPONSE).partition("?")[0] == CREATE_RESPONSE:
         return True
-    return _is_event(case) and (case.body or {}).get("type", CREATED) == CREATED
+    return _is_event(case) and (case.body or {}).get("type", CREATE_EVENT) == CREATE_EVENT
 
 
 def _is_event(case: Case) -> bool:
     """Whether a step is sent over a WebSocket."""
-    return (case.on or CREATE).startswith("WS ")
+    return (case.on or CREATE_RESPONSE).startswith("WS ")
 
 
 def kept(headers: Mapping[str, str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema_rs
 import orjson
 
-from harness.contract.schema import directory
+from harness.contract.schema import schemas_directory
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.report.coverage import united
@@ -45,7 +45,7 @@ _WANTED = "Give a file that pytest --harness-report=FILE.json or harness verify 
 
 @cache
 def _validator() -> jsonschema_rs.Validator:
-    return jsonschema_rs.validator_for(orjson.loads((directory() / "report.json").read_bytes()))
+    return jsonschema_rs.validator_for(orjson.loads((schemas_directory() / "report.json").read_bytes()))
 
 
 def _report(told: Json) -> Report:

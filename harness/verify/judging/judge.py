@@ -18,9 +18,9 @@ from harness.api.dialects import API_ROOTS, OPENAI, parse_api_path
 from harness.api.providers import path_below_root, root_of
 from harness.cassettes.format.recorded import Recorded
 from harness.contract import schema
-from harness.contract.check import Refusal, check, conform
-from harness.contract.rules.http.beta import BETA, OF_ASSISTANTS
-from harness.contract.unknown_members import drift
+from harness.contract.check import Violation, check, check_answer
+from harness.contract.rules.http.beta import ASSISTANTS_OPERATIONS, ASSISTANTS_V2
+from harness.contract.unknown_members import find_unknown_members
 from harness.core.exchange import EMPTY_MAPPING, Finding, Json, Request
 from harness.core.redact import redact, secrets_in_headers
 from harness.endpoints.operation import Operation, find
@@ -31,7 +31,7 @@ from harness.verify.judging.unverifiable import of_recording, of_refusal
 from harness.verify.learn import remember
 from harness.world.world import World
 
-KEY = {"authorization": "Bearer sk-recorded", "openai-beta": BETA}
+KEY = {"authorization": "Bearer sk-recorded", "openai-beta": ASSISTANTS_V2}
 """Recordings are stripped of their keys; who may ask is never judged."""
 VERSION_2 = "2024-04-17"
 """The day before which the Assistants API had another version only."""
@@ -54,7 +54,7 @@ def judge(recorded: Recorded, world: World) -> Iterator[Verdict]:
     if operation is None:
         yield Verdict("skipped", {"why": skipped(recorded)})
         return
-    if operation.id in OF_ASSISTANTS and _is_version_1(recorded):
+    if operation.id in ASSISTANTS_OPERATIONS and _is_version_1(recorded):
         yield Verdict("skipped", {"why": "not judged: version 1 of the Assistants API"})
         return
     secrets = secrets_in_headers(recorded.headers) | secrets_in_headers(recorded.answer_headers)
@@ -62,7 +62,7 @@ def judge(recorded: Recorded, world: World) -> Iterator[Verdict]:
         yield Verdict(at, None if entry is None else redact({"id": recorded.id, **entry}, secrets))
 
 
-def expected(recorded: Recorded, world: World) -> Refusal | None:
+def expected(recorded: Recorded, world: World) -> Violation | None:
     """What the mock would refuse a request with whose answer is not known yet; None where it would not, or cannot tell."""
     operation, request = request_of(recorded)
     if operation is None or (operation.form and not request.body):
@@ -118,7 +118,7 @@ def _lasting(recorded: Recorded, request: Request) -> tuple[Request, Any]:
     return request._replace(body={**request.body, "store": True}), {**answer, "store": True}
 
 
-def _is_well_formed(refusal: Refusal | None) -> bool:
+def _is_well_formed(refusal: Violation | None) -> bool:
     """Whether a request keeps to the schema, whatever else is held against it."""
     return refusal is None or (refusal.rule.check is not None and refusal.rule.area != "transport")
 
@@ -157,7 +157,7 @@ def _spoken(recorded: Recorded) -> tuple[str, str]:
     return dialect, root_of(recorded.path) or ""
 
 
-def _accepted(recorded: Recorded, world: World, request: Request, refusal: Refusal | None) -> Iterator[Verdict]:
+def _accepted(recorded: Recorded, world: World, request: Request, refusal: Violation | None) -> Iterator[Verdict]:
     if refusal is None:
         yield Verdict("requests.accepted")
     elif why := of_refusal(refusal, recorded, request, world):
@@ -172,7 +172,7 @@ def error_of(recorded: Recorded) -> Json:
     return {name: error[name] for name in MEMBERS if name in error} if isinstance(error, dict) else {}
 
 
-def _refused(recorded: Recorded, world: World, request: Request, refusal: Refusal | None) -> Iterator[Verdict]:
+def _refused(recorded: Recorded, world: World, request: Request, refusal: Violation | None) -> Iterator[Verdict]:
     if not (shown := error_of(recorded)):
         yield Verdict("refusals.unverifiable", {"why": "the answer is no error object"})
         return
@@ -208,9 +208,9 @@ def _answer(recorded: Recorded, operation: Operation) -> Iterator[Verdict]:
     root = "Error" if failed else operation.answer
     if root is None:
         return
-    finding = conform(root, recorded.answer)
+    finding = check_answer(root, recorded.answer)
     yield from _found("answers", [finding] if finding else [])
-    yield from (Verdict("answers.drift", _told(each)) for each in drift(root, recorded.answer))
+    yield from (Verdict("answers.drift", _told(each)) for each in find_unknown_members(root, recorded.answer))
 
 
 def _found(kind: str, findings: list[Finding]) -> Iterator[Verdict]:
@@ -224,7 +224,7 @@ def _told(finding: Finding) -> Json:
 
 
 def _streamed(recorded: Recorded, world: World, request: Request) -> Iterator[Verdict]:
-    if request.operation in OF_ASSISTANTS:
+    if request.operation in ASSISTANTS_OPERATIONS:
         heard = overhear(recorded)
     else:
         stored = world.responses.get(request.params.get("response_id", ""))

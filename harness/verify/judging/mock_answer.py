@@ -11,7 +11,7 @@ from harness.api.include import infer_include
 from harness.api.providers import path_below_root
 from harness.api.transcript import conversation_id
 from harness.cassettes.format.recorded import Recorded
-from harness.contract.rule import CREATE
+from harness.contract.rule import CREATE_RESPONSE
 from harness.core.exchange import Answer, Json, Request
 from harness.ending import Ending, TurnLine
 from harness.endpoints import azure
@@ -54,7 +54,7 @@ def counterpart(recorded: Recorded, final: Json, world: World) -> Answer:
     """
     request, mine = _request(recorded, final), _like(world, recorded.request)
     mine.script(turn(recorded.events or (), final))
-    handler = OPERATIONS[CREATE].handler
+    handler = OPERATIONS[CREATE_RESPONSE].handler
     return handler(request, mine) if request.dialect == OPENAI else azure.answered(handler, request, mine)
 
 
@@ -95,7 +95,7 @@ def _like(world: World, asked: Any) -> World:
 
 def _request(recorded: Recorded, final: Json) -> Request:
     _, request = request_of(recorded)
-    return request._replace(body=_asked(recorded, final), operation=CREATE)
+    return request._replace(body=_asked(recorded, final), operation=CREATE_RESPONSE)
 
 
 def _asked(recorded: Recorded, final: Json) -> Mapping[str, Any]:

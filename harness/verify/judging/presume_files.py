@@ -5,7 +5,7 @@ Nothing in the way they are used depends on what is in them, so an empty one wil
 
 from __future__ import annotations
 
-from harness.contract.check import Refusal
+from harness.contract.check import Violation
 from harness.world.world import World
 
 NOT_THERE = (
@@ -15,7 +15,7 @@ NOT_THERE = (
 """The rules that say so of a file or a vector store; their facts hold the `missing` ids, maybe the `store` around them."""
 
 
-def suppose(world: World, refusal: Refusal) -> bool:
+def suppose(world: World, refusal: Violation) -> bool:
     """Take what the mock misses to be there, since the API took the request; whether that changes anything."""
     if refusal.rule.id not in NOT_THERE:
         return False

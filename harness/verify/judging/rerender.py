@@ -14,8 +14,8 @@ from harness.answers.reader import TERMINAL, StreamError, plain
 from harness.answers.stream import read
 from harness.api.dialects import OPENAI
 from harness.cassettes.format.recorded import Recorded
-from harness.contract.check import conform
-from harness.contract.unknown_members import drift
+from harness.contract.check import check_answer
+from harness.contract.unknown_members import find_unknown_members
 from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Json
 from harness.core.redact import redact, secrets_in_headers
@@ -84,7 +84,7 @@ def _found(recorded: Recorded, final: Json, world: World) -> list[Difference] | 
     try:
         mock = counterpart(recorded, final, world)
     except HarnessError as problem:
-        if recorded.events is None and conform("Response", final):
+        if recorded.events is None and check_answer("Response", final):
             return None
         at = "output" if recorded.events is None else f"events[{len(recorded.events) - 1}]"
         return [Difference(at, str(final["status"]), str(problem))]
@@ -114,7 +114,7 @@ def _between(recorded: Recorded, mock: Answer, day: str, shows: SHOWS) -> Iterat
 def _known(found: Iterator[Difference], root: str, body: Any) -> Iterator[Difference]:
     """The differences but for members that no schema knows."""
     if several := list(found):
-        unknown = {each.at for each in drift(root, body)}
+        unknown = {each.at for each in find_unknown_members(root, body)}
         yield from (each for each in several if each.at not in unknown)
 
 

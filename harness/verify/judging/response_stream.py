@@ -8,8 +8,8 @@ from typing import NamedTuple
 from harness.answers.reader import StreamError
 from harness.answers.stream import read
 from harness.cassettes.format.recorded import Recorded
-from harness.contract.check import conform
-from harness.contract.unknown_members import drift
+from harness.contract.check import check_answer
+from harness.contract.unknown_members import find_unknown_members
 from harness.core.exchange import Finding, Json
 
 EVENT = "ResponseStreamEvent"
@@ -40,8 +40,10 @@ def listen(recorded: Recorded, before: Sequence[Json] | None = None) -> Heard:
 def one_by_one(recorded: Recorded, root: str) -> Heard:
     """Judge each event by itself, by the schema `root` of events."""
     events = list(enumerate(recorded.events or ()))
-    findings = [_within(index, found) for index, event in events if (found := conform(root, event)) is not None]
-    return Heard(findings, [_within(index, found) for index, event in events for found in drift(root, event)])
+    findings = [_within(index, found) for index, event in events if (found := check_answer(root, event)) is not None]
+    return Heard(
+        findings, [_within(index, found) for index, event in events for found in find_unknown_members(root, event)]
+    )
 
 
 def is_whole(recorded: Recorded) -> bool:

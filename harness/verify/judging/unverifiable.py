@@ -15,10 +15,10 @@ from typing import Any
 from harness.api.dialects import AZURE_DIALECTS, agent_of
 from harness.api.transcript import conversation_id
 from harness.cassettes.format.recorded import Recorded
-from harness.contract.check import Refusal
+from harness.contract.check import Violation
 from harness.contract.rule import RULES, Rule
-from harness.contract.rules.http.beta import OF_ASSISTANTS
-from harness.contract.rules.http.cursors import ITEMS
+from harness.contract.rules.http.beta import ASSISTANTS_OPERATIONS
+from harness.contract.rules.http.cursors import ITEM_LISTS
 from harness.core.exchange import Json, Request
 from harness.server.socket_session import ENVELOPE
 from harness.verify.learn import PRESUMED
@@ -58,7 +58,7 @@ NAMED = ("ids", "state")
 """Areas of rules about ids, which recorders rewrite."""
 
 
-def of_refusal(refusal: Refusal, recorded: Recorded, request: Request, world: World) -> str:
+def of_refusal(refusal: Violation, recorded: Recorded, request: Request, world: World) -> str:
     """Why the mock's refusal of what the API took, or refused otherwise, may be due to the recording."""
     rule, body = refusal.rule, _body(request)
     if _asks_for_what_is_stored(rule) or (rule.area in PAIRED and began_before(body, world)):
@@ -71,14 +71,14 @@ def of_refusal(refusal: Refusal, recorded: Recorded, request: Request, world: Wo
         return IS_CUT
     if not recorded.flags.isdisjoint(("sanitized", "inferred")) and rule.area in NAMED:
         return REWRITTEN
-    if request.operation in OF_ASSISTANTS and request.dialect in AZURE_DIALECTS and rule.keyword:
+    if request.operation in ASSISTANTS_OPERATIONS and request.dialect in AZURE_DIALECTS and rule.keyword:
         return MORE_IN_AZURE
     if rule.area in ABILITIES and request.dialect in AZURE_DIALECTS:
         return OF_AGENT if agent_of(request) else OF_DEPLOYMENT
     return ""
 
 
-def of_recording(error: Json, refusal: Refusal | None, recorded: Recorded, request: Request, world: World) -> str:
+def of_recording(error: Json, refusal: Violation | None, recorded: Recorded, request: Request, world: World) -> str:
     """Why the API's recorded error cannot be expected of the mock, which gave `refusal` or none."""
     if recorded.status in IN_ACCOUNT:
         return BY_ACCOUNT
@@ -137,7 +137,7 @@ def began_before(body: Json, world: World) -> bool:
 
 def _lists_the_unknown(request: Request, world: Any) -> bool:
     """Whether a page is asked for of items without ids: only a list gives those of an input theirs."""
-    known = ITEMS.get(request.operation) if {"after", "before"} & request.query.keys() else None
+    known = ITEM_LISTS.get(request.operation) if {"after", "before"} & request.query.keys() else None
     return known is not None and None in known(request, world)
 
 

@@ -17,7 +17,7 @@ from harness.api.upstream import Upstream
 from harness.cassettes.format.interaction import CLIENT, SERVER, Take
 from harness.cassettes.format.other_recorders import Entry
 from harness.cassettes.format.recorded import Recorded, recorded
-from harness.contract.rules.http.websocket import CREATED, STEERED
+from harness.contract.rules.http.websocket import CREATE_EVENT, STEER_EVENT
 from harness.core.exchange import Json
 from harness.server.socket_session import ENVELOPE, is_odd
 from harness.verify.judging.rerender import ASIDE
@@ -86,12 +86,12 @@ def _responses(take: Take) -> list[Part]:
     for _, side, text in take.frames:
         event = event_of(text)
         lane, kind = stream_id(event), str(event.get("type"))
-        if side == CLIENT and kind == CREATED:
+        if side == CLIENT and kind == CREATE_EVENT:
             open_in.pop(lane, None)
         known, part = open_in.get(lane), Part(text, event) if side == CLIENT else Part()
         if part.asks or (side == SERVER and kind == _CREATED and (known is None or known.is_settled)):
             begun.append(part)
             known = open_in[lane] = part
-        if side == SERVER and known and event and not known.is_settled and not kind.startswith(STEERED):
+        if side == SERVER and known and event and not known.is_settled and not kind.startswith(STEER_EVENT):
             known.hear(event)
     return begun

@@ -13,13 +13,13 @@ from typing import Any
 import orjson
 
 from harness.cassettes.format.interaction import CLIENT, Frame
-from harness.contract.rules.http.websocket import CREATED, STEERED
+from harness.contract.rules.http.websocket import CREATE_EVENT, STEER_EVENT
 from harness.core.exchange import Answer, Json
 from harness.verify.judging.rerender import ENDS
 
 REFUSED = 400
 """The status of a refusal that does not name one: steering never does."""
-_FAILED = f"{STEERED}.failed"
+_FAILED = f"{STEER_EVENT}.failed"
 _MEMBERS = ("message", "type", "param", "code")
 
 
@@ -39,12 +39,12 @@ class Part:
     @property
     def steers(self) -> bool:
         """Whether it is steering."""
-        return self.event.get("type") == STEERED
+        return self.event.get("type") == STEER_EVENT
 
     @property
     def asks(self) -> bool:
         """Whether it is a request as HTTP has it, for the model to answer."""
-        return self.event.get("type") == CREATED and self.event.get("generate") is not False
+        return self.event.get("type") == CREATE_EVENT and self.event.get("generate") is not False
 
     @property
     def stream(self) -> list[Json]:
@@ -69,7 +69,7 @@ class Part:
         """The server says this to it."""
         kind = str(event.get("type"))
         self.events.append(event)
-        self.is_settled |= kind == "error" or (kind.startswith(STEERED) if self.steers else kind in ENDS)
+        self.is_settled |= kind == "error" or (kind.startswith(STEER_EVENT) if self.steers else kind in ENDS)
 
 
 def _refusal(event: Json) -> Answer:
@@ -100,7 +100,7 @@ class Parley:
         """The client sends this."""
         event = event_of(text)
         self.parts.append(Part(text, event))
-        if event.get("type", CREATED) != STEERED:
+        if event.get("type", CREATE_EVENT) != STEER_EVENT:
             self._lanes[stream_id(event)] = self.parts[-1]
         return self.parts[-1]
 
@@ -112,7 +112,7 @@ class Parley:
 
     def _asked(self, event: Json) -> Part:
         """The event of the client that this one answers."""
-        if str(event.get("type")).startswith(f"{STEERED}."):
+        if str(event.get("type")).startswith(f"{STEER_EVENT}."):
             return next((part for part in reversed(self.parts) if part.steers), self.parts[-1])
         known = self._lanes.get(stream_id(event))
         return known if known and not known.is_settled else self.parts[-1]

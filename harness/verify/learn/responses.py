@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from harness.answers.response import listed_input
 from harness.api.transcript import conversation_id
-from harness.contract.check import given
+from harness.contract.check import drop_nulls
 from harness.core.exchange import Json, Request
 from harness.verify.learn.registry import PRESUMED, Lesson, typed_items
 from harness.world.world import Conversation, Run, World
 
 
 def _created(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    body, output = given(request.body), answer.get("output")
+    body, output = drop_nulls(request.body), answer.get("output")
     if not isinstance(answer.get("id"), str) or not isinstance(output, list):
         _lost(world, body)
         return

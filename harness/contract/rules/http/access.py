@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from math import ceil
 
 from harness.api.dialects import OPENAI
-from harness.contract.rule import KEYLESS, LIMITED, Case, World, assumed, documented, recorded, reported, rule
+from harness.contract.rule import (
+    LIMITED_ACCOUNT,
+    UNKNOWN_KEY,
+    Case,
+    WorldView,
+    assumed,
+    documented,
+    recorded,
+    reported,
+    rule,
+)
 from harness.core.account import Organization, RateLimit
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
@@ -15,7 +25,7 @@ KEYS_PAGE = "https://platform.openai.com/account/api-keys"
 CHALLENGE = {"www-authenticate": 'Bearer realm="OpenAI API"'}
 
 
-def masked(key: str) -> str:
+def mask_key(key: str) -> str:
     """A key as the API prints it: up to 12 characters whole, else the first 8 and the last 4, stars between."""
     if not key:
         return "''"
@@ -45,7 +55,7 @@ def auth_missing(request: Request) -> Iterator[Json]:
 
 @rule(
     dialects=OPENAI,
-    when=KEYLESS,
+    when=UNKNOWN_KEY,
     on="*",
     error=ApiError(
         401,
@@ -72,12 +82,12 @@ def auth_invalid_key(request: Request) -> Iterator[Json]:
 
     Up to 12 characters are printed whole; of a longer key the first 8 and the last 4 are, the rest as stars.
     """
-    yield {"key": masked(request.headers["authorization"].partition(" ")[2].strip())}
+    yield {"key": mask_key(request.headers["authorization"].partition(" ")[2].strip())}
 
 
 @rule(
     dialects=OPENAI,
-    when=LIMITED,
+    when=LIMITED_ACCOUNT,
     on="*",
     error=ApiError(
         401,
@@ -95,7 +105,7 @@ def auth_invalid_key(request: Request) -> Iterator[Json]:
     accepts=[Case(given=Organization(scopes=frozenset(["api.responses.write"])))],
     fix="Give the key the missing scope: `mock.organization(scopes={'api.responses.write'})`.",
 )
-def auth_missing_scope(request: Request, world: World) -> Iterator[Json]:
+def auth_missing_scope(request: Request, world: WorldView) -> Iterator[Json]:
     """A restricted key needs the scope of the operation: `api.responses.write` or `api.responses.read`."""
     granted = world.account.scopes
     scope = f"api.responses.{'read' if request.method == 'GET' else 'write'}"
@@ -104,7 +114,7 @@ def auth_missing_scope(request: Request, world: World) -> Iterator[Json]:
 
 
 @rule(
-    when=LIMITED,
+    when=LIMITED_ACCOUNT,
     on="*",
     error=ApiError(
         500, "The server had an error while processing your request. Sorry about that!", type="server_error"
@@ -120,14 +130,14 @@ def auth_missing_scope(request: Request, world: World) -> Iterator[Json]:
     },
     fix="Scripted: `mock.organization(failing=False)` ends it. Retry with backoff.",
 )
-def server_error(world: World) -> Iterator[Json]:
+def server_error(world: WorldView) -> Iterator[Json]:
     """A failing backend answers 500, which SDKs retry."""
     if world.account.failing:
         yield {}
 
 
 @rule(
-    when=LIMITED,
+    when=LIMITED_ACCOUNT,
     on="*",
     error=ApiError(
         503,
@@ -145,14 +155,14 @@ def server_error(world: World) -> Iterator[Json]:
     },
     fix="Scripted: `mock.organization(overloaded=False)` ends it. Retry with backoff.",
 )
-def server_is_overloaded(world: World) -> Iterator[Json]:
+def server_is_overloaded(world: WorldView) -> Iterator[Json]:
     """A provider that is short of machines answers 503, which SDKs retry."""
     if world.account.overloaded:
         yield {}
 
 
 @rule(
-    when=LIMITED,
+    when=LIMITED_ACCOUNT,
     on="*",
     error=ApiError(
         429,
@@ -173,7 +183,7 @@ def server_is_overloaded(world: World) -> Iterator[Json]:
     },
     fix="Scripted: `mock.organization(out_of_quota=False)` ends it. Waiting does not help with the real API.",
 )
-def insufficient_quota(world: World) -> Iterator[Json]:
+def insufficient_quota(world: WorldView) -> Iterator[Json]:
     """An organization without credit is refused with 429, and its type is the code."""
     if world.account.out_of_quota:
         yield {}
@@ -181,7 +191,7 @@ def insufficient_quota(world: World) -> Iterator[Json]:
 
 @rule(
     dialects=OPENAI,
-    when=LIMITED,
+    when=LIMITED_ACCOUNT,
     on="*",
     error=ApiError(
         429,
@@ -209,7 +219,7 @@ def insufficient_quota(world: World) -> Iterator[Json]:
     },
     fix="Wait as the headers `retry-after` and `retry-after-ms` say, then try again.",
 )
-def rate_limit(request: Request, world: World) -> Iterator[Json]:
+def rate_limit(request: Request, world: WorldView) -> Iterator[Json]:
     """A request over the limit is refused with 429; the type is `requests` or `tokens`."""
     account = world.account
     if limit := account.rate_limit:

@@ -5,51 +5,53 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.dialects import AZURE, OPENAI
-from harness.contract.rule import LIMITED, Case, World, assumed, reported, rule
+from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, assumed, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
-BETA = "assistants=v2"
-_KEY = {"authorization": "Bearer sk-harness-example", "content-type": "application/json"}
+ASSISTANTS_V2 = "assistants=v2"
+_KEY_HEADERS = {"authorization": "Bearer sk-harness-example", "content-type": "application/json"}
 
-OF_ASSISTANT = tuple(f"{method} /assistants/{{assistant_id}}" for method in ("GET", "POST", "DELETE"))
-OF_MESSAGE = tuple(f"{method} /threads/{{thread_id}}/messages/{{message_id}}" for method in ("GET", "POST", "DELETE"))
-OF_STEP = ("GET /threads/{thread_id}/runs/{run_id}/steps/{step_id}",)
-OF_RUN = (
+BY_ASSISTANT_ID = tuple(f"{method} /assistants/{{assistant_id}}" for method in ("GET", "POST", "DELETE"))
+BY_MESSAGE_ID = tuple(
+    f"{method} /threads/{{thread_id}}/messages/{{message_id}}" for method in ("GET", "POST", "DELETE")
+)
+BY_STEP_ID = ("GET /threads/{thread_id}/runs/{run_id}/steps/{step_id}",)
+BY_RUN_ID = (
     "GET /threads/{thread_id}/runs/{run_id}",
     "POST /threads/{thread_id}/runs/{run_id}",
     "POST /threads/{thread_id}/runs/{run_id}/cancel",
     "POST /threads/{thread_id}/runs/{run_id}/submit_tool_outputs",
     "GET /threads/{thread_id}/runs/{run_id}/steps",
-    *OF_STEP,
+    *BY_STEP_ID,
 )
-OF_THREAD = (
+BY_THREAD_ID = (
     "GET /threads/{thread_id}",
     "POST /threads/{thread_id}",
     "DELETE /threads/{thread_id}",
     "GET /threads/{thread_id}/messages",
     "POST /threads/{thread_id}/messages",
-    *OF_MESSAGE,
+    *BY_MESSAGE_ID,
     "GET /threads/{thread_id}/runs",
     "POST /threads/{thread_id}/runs",
-    *OF_RUN,
+    *BY_RUN_ID,
 )
-OF_ASSISTANTS = (
+ASSISTANTS_OPERATIONS = (
     "GET /assistants",
     "POST /assistants",
-    *OF_ASSISTANT,
+    *BY_ASSISTANT_ID,
     "POST /threads",
     "POST /threads/runs",
-    *OF_THREAD,
+    *BY_THREAD_ID,
 )
 """Every operation of the Assistants API; the tuples above are those whose paths have such an id."""
 
 
 @rule(
-    when=LIMITED,
+    when=LIMITED_ACCOUNT,
     dialects=(OPENAI, AZURE),
-    on=OF_ASSISTANTS,
+    on=ASSISTANTS_OPERATIONS,
     error=ApiError(404, "Invalid URL ({method} {path})"),
     source=[
         reported("https://github.com/aallam/openai-kotlin/issues/470: the status", "2026-09-21"),
@@ -66,7 +68,7 @@ OF_ASSISTANTS = (
     accepts=[Case({"model": "gpt-4o"}, on="POST /assistants", given=Organization(name="org-other"))],
     fix="Move to `POST /responses` with `conversation`; `mock.organization(assistants='v2')` brings the old API back.",
 )
-def assistants_gone(request: Request, world: World) -> Iterator[Json]:
+def assistants_gone(request: Request, world: WorldView) -> Iterator[Json]:
     """The Assistants API was switched off on 2026-08-26."""
     if world.account.assistants == "gone":
         yield {"method": request.method, "path": f"/v1{request.path}"}
@@ -74,7 +76,7 @@ def assistants_gone(request: Request, world: World) -> Iterator[Json]:
 
 @rule(
     dialects=OPENAI,
-    on=OF_ASSISTANTS,
+    on=ASSISTANTS_OPERATIONS,
     error=ApiError(
         400,
         "The v1 Assistants API has been deprecated. Please try again by setting the header 'OpenAI-Beta: assistants=v2'. "
@@ -89,7 +91,7 @@ def assistants_gone(request: Request, world: World) -> Iterator[Json]:
     rejects={
         "The v1 Assistants API has been deprecated. Please try again by setting the header 'OpenAI-Beta: assistants=v2'. "
         "See the migration guide for more information: https://platform.openai.com/docs/assistants/migration.": Case(
-            {}, on="POST /threads", headers={**_KEY, "openai-beta": "assistants=v1"}
+            {}, on="POST /threads", headers={**_KEY_HEADERS, "openai-beta": "assistants=v1"}
         )
     },
     since="2024-12-18",
@@ -98,13 +100,13 @@ def assistants_gone(request: Request, world: World) -> Iterator[Json]:
 def beta_version_1(request: Request) -> Iterator[Json]:
     """Version 1 of the Assistants API is gone since the end of 2024."""
     said = request.headers.get("openai-beta", "")
-    if "assistants=v1" in said and BETA not in said:
+    if "assistants=v1" in said and ASSISTANTS_V2 not in said:
         yield {}
 
 
 @rule(
     dialects=OPENAI,
-    on=OF_ASSISTANTS,
+    on=ASSISTANTS_OPERATIONS,
     error=ApiError(
         400,
         "You must provide the 'OpenAI-Beta' header to access the Assistants API. Please try again by setting the header "
@@ -118,15 +120,15 @@ def beta_version_1(request: Request) -> Iterator[Json]:
     ],
     rejects={
         "You must provide the 'OpenAI-Beta' header to access the Assistants API. Please try again by setting the header "
-        "'OpenAI-Beta: assistants=v2'.": Case(on="GET /assistants", headers=_KEY)
+        "'OpenAI-Beta: assistants=v2'.": Case(on="GET /assistants", headers=_KEY_HEADERS)
     },
     accepts=[
-        Case(on="GET /assistants", headers={**_KEY, "openai-beta": "realtime=v1, assistants=v2"}),
-        Case(on="GET !/api/projects/p/assistants?api-version=v1", headers=_KEY),
+        Case(on="GET /assistants", headers={**_KEY_HEADERS, "openai-beta": "realtime=v1, assistants=v2"}),
+        Case(on="GET !/api/projects/p/assistants?api-version=v1", headers=_KEY_HEADERS),
     ],
     fix="Send the header `OpenAI-Beta: assistants=v2`, as the SDKs do below `client.beta`.",
 )
 def beta_missing(request: Request) -> Iterator[Json]:
     """The Assistants API must be asked for by its header, except on Azure."""
-    if BETA not in request.headers.get("openai-beta", ""):
+    if ASSISTANTS_V2 not in request.headers.get("openai-beta", ""):
         yield {}

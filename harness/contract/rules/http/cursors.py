@@ -4,41 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping
 
-from harness.contract.rule import Case, World, after, assumed, reported, rule
-from harness.contract.rules.stored.threads import ASSISTANT, GREETED, HI, MADE, STARTED
-from harness.contract.rules.stored.uploads import ANY
-from harness.contract.rules.stored.vector_stores import BATCHES, FILE, FILLED, ONE, STORE
+from harness.contract.rule import Case, WorldView, after, assumed, reported, rule
+from harness.contract.rules.stored.threads import CREATE_ASSISTANT, CREATE_GREETED_THREAD, CREATE_THREAD, HI, START_RUN
+from harness.contract.rules.stored.uploads import ANY_UPLOAD
+from harness.contract.rules.stored.vector_stores import (
+    CREATE_BATCH,
+    CREATE_FILLED_STORE,
+    CREATE_STORE,
+    STORE_PATH,
+    UPLOAD_FILE,
+)
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
 LIKE_FILES = "that it is refused as is reported of files; the words are those for "
-Named = Callable[[Request, World], Container[str | None]]
+ListedIds = Callable[[Request, WorldView], Container[str | None]]
 """The ids of a list's things; None is that of an item whose id was never told, as of those that a recording sent."""
 
 
-def _of_thread(table: str) -> Named:
-    def known(request: Request, world: World) -> Container[str | None]:
+def _ids_in_thread(table: str) -> ListedIds:
+    def known(request: Request, world: WorldView) -> Container[str | None]:
         ids: Container[str | None] = getattr(world.threads[request.params["thread_id"]], table)
         return ids
 
     return known
 
 
-def _of_store(request: Request, world: World) -> Container[str | None]:
+def _ids_in_store(request: Request, world: WorldView) -> Container[str | None]:
     return world.uploads.stores[request.params["vector_store_id"]].files
 
 
-KINDS: Mapping[str, tuple[str, Named]] = {
+LISTS: Mapping[str, tuple[str, ListedIds]] = {
     "GET /assistants": ("assistant", lambda request, world: world.assistants),
-    "GET /threads/{thread_id}/messages": ("message", _of_thread("messages")),
-    "GET /threads/{thread_id}/runs": ("run", _of_thread("runs")),
-    "GET /threads/{thread_id}/runs/{run_id}/steps": ("run step", _of_thread("steps")),
+    "GET /threads/{thread_id}/messages": ("message", _ids_in_thread("messages")),
+    "GET /threads/{thread_id}/runs": ("run", _ids_in_thread("runs")),
+    "GET /threads/{thread_id}/runs/{run_id}/steps": ("run step", _ids_in_thread("steps")),
     "GET /vector_stores": ("vector store", lambda request, world: world.uploads.stores),
-    f"GET {ONE}/files": ("file", _of_store),
-    f"GET {ONE}/file_batches/{{batch_id}}/files": ("file", _of_store),
+    f"GET {STORE_PATH}/files": ("file", _ids_in_store),
+    f"GET {STORE_PATH}/file_batches/{{batch_id}}/files": ("file", _ids_in_store),
 }
 """By list: what its things are called in an error, and which there are."""
-ITEMS: Mapping[str, Named] = {
+ITEM_LISTS: Mapping[str, ListedIds] = {
     "GET /conversations/{conversation_id}/items": lambda request, world: [
         item.get("id") for item in world.conversations[request.params["conversation_id"]].items
     ],
@@ -48,54 +54,61 @@ ITEMS: Mapping[str, Named] = {
 }
 
 
-def _lost(request: Request, world: World, known: Named) -> Iterator[Json]:
+def _unknown_cursors(request: Request, world: WorldView, known: ListedIds) -> Iterator[Json]:
     asked = {name: id for name in ("after", "before") if (id := request.query.get(name))}
     ids = known(request, world) if asked else ()
     yield from ({"name": name, "id": id} for name, id in asked.items() if id not in ids and None not in ids)
 
 
 @rule(
-    on=tuple(KINDS),
+    on=tuple(LISTS),
     error=ApiError(404, "No {kind} found with id '{id}'.", "{name}"),
     source=assumed(f"{LIKE_FILES}an id in a path"),
     rejects={
         "No assistant found with id 'asst_x'.": Case(on="GET /assistants?after=asst_x"),
-        "No message found with id 'msg_x'.": after(MADE, Case(on="GET /threads/{0.id}/messages?before=msg_x")),
+        "No message found with id 'msg_x'.": after(CREATE_THREAD, Case(on="GET /threads/{0.id}/messages?before=msg_x")),
         "No message found with id '{1.id}'.": after(
-            MADE,
+            CREATE_THREAD,
             Case(HI, on="POST /threads/{0.id}/messages"),
             Case(on="DELETE /threads/{0.id}/messages/{1.id}"),
             Case(on="GET /threads/{0.id}/messages?after={1.id}"),
         ),
-        "No run found with id 'run_x'.": after(MADE, Case(on="GET /threads/{0.id}/runs?after=run_x")),
+        "No run found with id 'run_x'.": after(CREATE_THREAD, Case(on="GET /threads/{0.id}/runs?after=run_x")),
         "No run step found with id 'step_x'.": after(
-            ASSISTANT, GREETED, STARTED, Case(on="GET /threads/{1.id}/runs/{2.id}/steps?after=step_x")
+            CREATE_ASSISTANT,
+            CREATE_GREETED_THREAD,
+            START_RUN,
+            Case(on="GET /threads/{1.id}/runs/{2.id}/steps?after=step_x"),
         ),
         "No vector store found with id 'vs_x'.": Case(on="GET /vector_stores?after=vs_x"),
-        "No file found with id 'file-x'.": after(STORE, Case(on="GET /vector_stores/{0.id}/files?after=file-x")),
+        "No file found with id 'file-x'.": after(CREATE_STORE, Case(on="GET /vector_stores/{0.id}/files?after=file-x")),
         "No file found with id 'file-y'.": after(
-            FILE,
-            FILLED,
-            Case({"file_ids": ["{0.id}"]}, on=BATCHES.replace("{vector_store_id}", "{1.id}")),
+            UPLOAD_FILE,
+            CREATE_FILLED_STORE,
+            Case({"file_ids": ["{0.id}"]}, on=CREATE_BATCH.replace("{vector_store_id}", "{1.id}")),
             Case(on="GET /vector_stores/{1.id}/file_batches/{2.id}/files?after=file-y"),
         ),
     },
     accepts=[
-        after(ASSISTANT, Case(on="GET /assistants?after={0.id}")),
-        after(MADE, Case(HI, on="POST /threads/{0.id}/messages"), Case(on="GET /threads/{0.id}/messages?after={1.id}")),
-        after(FILE, FILLED, Case(on="GET /vector_stores/{1.id}/files?after={0.id}&before={0.id}")),
+        after(CREATE_ASSISTANT, Case(on="GET /assistants?after={0.id}")),
+        after(
+            CREATE_THREAD,
+            Case(HI, on="POST /threads/{0.id}/messages"),
+            Case(on="GET /threads/{0.id}/messages?after={1.id}"),
+        ),
+        after(UPLOAD_FILE, CREATE_FILLED_STORE, Case(on="GET /vector_stores/{1.id}/files?after={0.id}&before={0.id}")),
         Case(on="GET /assistants?after="),
     ],
     fix="Pass `first_id` or `last_id` of another page of the same list.",
 )
-def cursor_not_found(request: Request, world: World) -> Iterator[Json]:
+def cursor_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """`after` and `before` must name something of this kind that is still there."""
-    kind, known = KINDS[request.operation]
-    yield from ({"kind": kind, **lost} for lost in _lost(request, world, known))
+    kind, known = LISTS[request.operation]
+    yield from ({"kind": kind, **lost} for lost in _unknown_cursors(request, world, known))
 
 
 @rule(
-    on=tuple(ITEMS),
+    on=tuple(ITEM_LISTS),
     error=ApiError(404, "Item with id '{id}' not found.", "{name}"),
     source=assumed(f"{LIKE_FILES}an item that is referred to"),
     rejects={
@@ -120,9 +133,9 @@ def cursor_not_found(request: Request, world: World) -> Iterator[Json]:
     ],
     fix="Pass `first_id` or `last_id` of another page of the same list.",
 )
-def item_cursor_not_found(request: Request, world: World) -> Iterator[Json]:
+def item_cursor_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """`after` and `before` must name an item of the list."""
-    yield from _lost(request, world, ITEMS[request.operation])
+    yield from _unknown_cursors(request, world, ITEM_LISTS[request.operation])
 
 
 @rule(
@@ -135,9 +148,9 @@ def item_cursor_not_found(request: Request, world: World) -> Iterator[Json]:
         assumed("the words: those for a file in a path"),
     ],
     rejects={"No such File object: file-x": Case(on="GET /files?after=file-x")},
-    accepts=[after(ANY, Case(on="GET /files?after={0.id}"))],
+    accepts=[after(ANY_UPLOAD, Case(on="GET /files?after={0.id}"))],
     fix="Pass `last_id` of another page of the list.",
 )
-def file_cursor_not_found(request: Request, world: World) -> Iterator[Json]:
+def file_cursor_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """`after` must name an uploaded file."""
-    yield from _lost(request, world, lambda request, world: world.uploads.files)
+    yield from _unknown_cursors(request, world, lambda request, world: world.uploads.files)

@@ -7,27 +7,27 @@ from collections.abc import Iterator
 from math import ceil
 
 from harness.api.dialects import AZURE, AZURE_DIALECTS, FOUNDRY, VERSION_PARAMETER, agent_of, is_versioned
-from harness.contract.rule import CREATE, LIMITED, Case, World, assumed, recorded, reported, rule
+from harness.contract.rule import CREATE_RESPONSE, LIMITED_ACCOUNT, Case, WorldView, assumed, recorded, reported, rule
 from harness.core.account import Organization, RateLimit
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
-GOOD: Json = {"model": "gpt-4.1", "input": "hi"}
-KEY = {"api-key": "sk-harness-example", "content-type": "application/json"}
+VALID_BODY: Json = {"model": "gpt-4.1", "input": "hi"}
+KEY_HEADERS = {"api-key": "sk-harness-example", "content-type": "application/json"}
 ON_AZURE = "POST !/openai/v1/responses"
 ON_CLASSIC = "POST !/openai/responses"
-PROJECT = "/api/projects/p"
-ON_FOUNDRY = f"POST !{PROJECT}/openai/v1/responses"
-ON_PREVIEW = f"POST !{PROJECT}/openai/responses"
-CODED = {"error": {"code": "{code}", "message": "{message}"}}
+PROJECT_PATH = "/api/projects/p"
+ON_FOUNDRY = f"POST !{PROJECT_PATH}/openai/v1/responses"
+ON_PREVIEW = f"POST !{PROJECT_PATH}/openai/responses"
+GATEWAY_ERROR_FORM = {"error": {"code": "{code}", "message": "{message}"}}
 """How Azure's gateway says it: no type, no param."""
-FIRST = "2025-03-01-preview"
+FIRST_VERSION = "2025-03-01-preview"
 """The first version of Azure OpenAI that knows Responses."""
-_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?")
-_TIMELESS = ("v1", "preview", "latest")
+_DATED_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?")
+_UNDATED_VERSIONS = ("v1", "preview", "latest")
 
 
-def _version(request: Request) -> str:
+def _api_version(request: Request) -> str:
     """What the query says of the version; the first where it says it twice."""
     said = request.query.get(VERSION_PARAMETER) or ""
     return said if isinstance(said, str) else str(said[0])
@@ -41,7 +41,7 @@ def _version(request: Request) -> str:
         "Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an "
         "active subscription and use a correct regional API endpoint for your resource.",
         code="401",
-        body_template=CODED,
+        body_template=GATEWAY_ERROR_FORM,
     ),
     source=[
         recorded("crmne/ruby_llm: another path of the same gateway", "2026-08-19"),
@@ -53,10 +53,10 @@ def _version(request: Request) -> str:
             {}, on=ON_AZURE, headers={"api-key": ""}
         )
     },
-    accepts=[Case(GOOD, on=ON_AZURE, headers=KEY), Case(GOOD, on=ON_FOUNDRY, headers=KEY)],
+    accepts=[Case(VALID_BODY, on=ON_AZURE, headers=KEY_HEADERS), Case(VALID_BODY, on=ON_FOUNDRY, headers=KEY_HEADERS)],
     fix="Use a key the server knows in `api-key`; the mock takes any unless it was started with `--keys`.",
 )
-def subscription_key_invalid(request: Request, world: World | None) -> Iterator[Json]:
+def subscription_key_invalid(request: Request, world: WorldView | None) -> Iterator[Json]:
     """An `api-key` must be one of the resource."""
     if world is None and "api-key" in request.headers:
         yield {}
@@ -77,10 +77,10 @@ UNAUTHORIZED = "Unauthorized. Access token is missing, invalid, audience is inco
         UNAUTHORIZED.format(audience="https://cognitiveservices.azure.com"): Case({}, on=ON_AZURE, headers={}),
         UNAUTHORIZED.format(audience="https://ai.azure.com/"): Case({}, on=ON_FOUNDRY, headers={}),
     },
-    accepts=[Case(GOOD, on=ON_AZURE, headers={"authorization": "Bearer eyJ0.fake"})],
+    accepts=[Case(VALID_BODY, on=ON_AZURE, headers={"authorization": "Bearer eyJ0.fake"})],
     fix="Send `api-key: <key>`, or `Authorization: Bearer <token>` of a credential.",
 )
-def token_invalid(request: Request, world: World | None) -> Iterator[Json]:
+def token_invalid(request: Request, world: WorldView | None) -> Iterator[Json]:
     """Without an `api-key` a request must carry a token; the mock takes any."""
     if world is None and "api-key" not in request.headers:
         yield {
@@ -91,7 +91,7 @@ def token_invalid(request: Request, world: World | None) -> Iterator[Json]:
 @rule(
     on=("unknown URL", "outside the API", "wrong method"),
     dialects=AZURE,
-    error=ApiError(404, "Resource not found", code="404", body_template=CODED),
+    error=ApiError(404, "Resource not found", code="404", body_template=GATEWAY_ERROR_FORM),
     source=[
         reported("https://github.com/langchain-ai/langchain/issues/13284", "2023-11-13"),
         reported("https://github.com/openai/openai-python/issues/362", "2023-04-20"),
@@ -124,7 +124,7 @@ def resource_not_found(request: Request) -> Iterator[Json]:
         reported("a public client of a Foundry project", "2026"),
         assumed("that a wrong method is told so too"),
     ],
-    rejects={"Not Found": Case({}, on=f"POST !{PROJECT}/openai/v1/response")},
+    rejects={"Not Found": Case({}, on=f"POST !{PROJECT_PATH}/openai/v1/response")},
     fix="Check the path: the project's endpoint, then `/openai/v1/…`.",
 )
 def route_not_found(request: Request) -> Iterator[Json]:
@@ -135,33 +135,18 @@ def route_not_found(request: Request) -> Iterator[Json]:
 @rule(
     on="*",
     dialects=AZURE,
-    error=ApiError(404, "Resource not found", code="404", body_template=CODED),
+    error=ApiError(404, "Resource not found", code="404", body_template=GATEWAY_ERROR_FORM),
     source=[
         reported("https://github.com/MicrosoftDocs/azure-docs/issues/114602: chat completions", "2023-09-12"),
         assumed("that responses say it as chat completions do"),
     ],
     rejects={"Resource not found": Case({}, on=ON_CLASSIC)},
-    accepts=[Case(GOOD, on=f"{ON_CLASSIC}?api-version={FIRST}"), Case(GOOD, on=ON_AZURE)],
+    accepts=[Case(VALID_BODY, on=f"{ON_CLASSIC}?api-version={FIRST_VERSION}"), Case(VALID_BODY, on=ON_AZURE)],
     fix="Add `?api-version=2025-04-01-preview`, or use the path `/openai/v1/…`, which needs none.",
 )
 def version_missing(request: Request) -> Iterator[Json]:
     """A path without `/v1` needs `api-version` in the query."""
-    if not is_versioned(request) and not _version(request):
-        yield {}
-
-
-@rule(
-    on="*",
-    dialects=FOUNDRY,
-    error=ApiError(400, "Missing required query parameter: api-version", code="BadRequest", body_template=CODED),
-    source=assumed("that it is refused, as the project's clients always send it; the words are of its other refusals"),
-    rejects={"Missing required query parameter: api-version": Case({}, on=ON_PREVIEW)},
-    accepts=[Case(GOOD, on=f"{ON_PREVIEW}?api-version=2025-11-15-preview")],
-    fix="Add `?api-version=…`, or use the path `…/openai/v1/…`, which takes none.",
-)
-def project_version_missing(request: Request) -> Iterator[Json]:
-    """A project's path without `/v1` needs `api-version` in the query."""
-    if not is_versioned(request) and not _version(request):
+    if not is_versioned(request) and not _api_version(request):
         yield {}
 
 
@@ -169,26 +154,46 @@ def project_version_missing(request: Request) -> Iterator[Json]:
     on="*",
     dialects=FOUNDRY,
     error=ApiError(
-        400, "api-version query parameter is not allowed when using /v1 path", code="BadRequest", body_template=CODED
+        400, "Missing required query parameter: api-version", code="BadRequest", body_template=GATEWAY_ERROR_FORM
+    ),
+    source=assumed("that it is refused, as the project's clients always send it; the words are of its other refusals"),
+    rejects={"Missing required query parameter: api-version": Case({}, on=ON_PREVIEW)},
+    accepts=[Case(VALID_BODY, on=f"{ON_PREVIEW}?api-version=2025-11-15-preview")],
+    fix="Add `?api-version=…`, or use the path `…/openai/v1/…`, which takes none.",
+)
+def project_version_missing(request: Request) -> Iterator[Json]:
+    """A project's path without `/v1` needs `api-version` in the query."""
+    if not is_versioned(request) and not _api_version(request):
+        yield {}
+
+
+@rule(
+    on="*",
+    dialects=FOUNDRY,
+    error=ApiError(
+        400,
+        "api-version query parameter is not allowed when using /v1 path",
+        code="BadRequest",
+        body_template=GATEWAY_ERROR_FORM,
     ),
     source=reported("public clients of Foundry projects", "2026"),
     rejects={
         "api-version query parameter is not allowed when using /v1 path": Case({}, on=f"{ON_FOUNDRY}?api-version=v1")
     },
-    accepts=[Case(GOOD, on=ON_FOUNDRY)],
+    accepts=[Case(VALID_BODY, on=ON_FOUNDRY)],
     since="2026-01-01",
     fix="Leave `api-version` out of the query.",
 )
 def version_not_allowed(request: Request) -> Iterator[Json]:
     """A project's path with `/v1` takes no `api-version`."""
-    if is_versioned(request) and _version(request):
+    if is_versioned(request) and _api_version(request):
         yield {}
 
 
 @rule(
     on="*",
     dialects=AZURE,
-    error=ApiError(400, "API version not supported", code="BadRequest", body_template=CODED),
+    error=ApiError(400, "API version not supported", code="BadRequest", body_template=GATEWAY_ERROR_FORM),
     source=[
         reported("https://github.com/hotovo/aider-desk/issues/460", "2025-11-01"),
         reported("https://github.com/zendev-sh/goai/pull/54: a dated version of the path with /v1", "2026-05-03"),
@@ -197,68 +202,70 @@ def version_not_allowed(request: Request) -> Iterator[Json]:
         "API version not supported": Case({}, on=f"{ON_AZURE}?api-version=2025-04-01-preview"),
     },
     accepts=[
-        Case(GOOD, on=f"{ON_AZURE}?api-version=preview"),
-        Case(GOOD, on=f"{ON_CLASSIC}?api-version=2025-04-01-preview"),
-        Case(GOOD, on=f"{ON_CLASSIC}?api-version=preview"),
+        Case(VALID_BODY, on=f"{ON_AZURE}?api-version=preview"),
+        Case(VALID_BODY, on=f"{ON_CLASSIC}?api-version=2025-04-01-preview"),
+        Case(VALID_BODY, on=f"{ON_CLASSIC}?api-version=preview"),
     ],
     since="2025-11-01",
     fix="With `/openai/v1/…` leave `api-version` out; else give a version that the resource has.",
 )
 def version_unsupported(request: Request) -> Iterator[Json]:
     """The path with `/v1` takes no dated version, the one without it takes a date."""
-    said = _version(request)
-    if said and said not in _TIMELESS and (is_versioned(request) or not _VERSION.fullmatch(said)):
+    said = _api_version(request)
+    if said and said not in _UNDATED_VERSIONS and (is_versioned(request) or not _DATED_VERSION.fullmatch(said)):
         yield {}
 
 
 @rule(
-    on=(CREATE, "GET /responses/{response_id}", "POST /responses/compact", "POST /responses/input_tokens"),
+    on=(CREATE_RESPONSE, "GET /responses/{response_id}", "POST /responses/compact", "POST /responses/input_tokens"),
     dialects=AZURE,
     error=ApiError(
         400,
-        f"Azure OpenAI Responses API is enabled only for api-version {FIRST} and later",
+        f"Azure OpenAI Responses API is enabled only for api-version {FIRST_VERSION} and later",
         code="BadRequest",
-        body_template=CODED,
+        body_template=GATEWAY_ERROR_FORM,
     ),
     source=reported("https://github.com/Aider-AI/aider/issues/4029", "2025-05-16"),
     rejects={
-        f"Azure OpenAI Responses API is enabled only for api-version {FIRST} and later": Case(
+        f"Azure OpenAI Responses API is enabled only for api-version {FIRST_VERSION} and later": Case(
             {}, on=f"{ON_CLASSIC}?api-version=2024-10-21"
         )
     },
-    accepts=[Case(GOOD, on=f"{ON_CLASSIC}?api-version={FIRST}")],
-    fix=f"Use `api-version={FIRST}` or a later one, or the path `/openai/v1/…`.",
+    accepts=[Case(VALID_BODY, on=f"{ON_CLASSIC}?api-version={FIRST_VERSION}")],
+    fix=f"Use `api-version={FIRST_VERSION}` or a later one, or the path `/openai/v1/…`.",
 )
 def version_too_old(request: Request) -> Iterator[Json]:
     """Versions before the first with Responses do not have it."""
-    said = _version(request)
-    if not is_versioned(request) and _VERSION.fullmatch(said) and said[:10] < FIRST[:10]:
+    said = _api_version(request)
+    if not is_versioned(request) and _DATED_VERSION.fullmatch(said) and said[:10] < FIRST_VERSION[:10]:
         yield {}
 
 
-PRINCIPAL = (
+PERMISSION_DENIED = (
     "The principal `{principal}` lacks the required data action `Microsoft.CognitiveServices/accounts/OpenAI/responses/"
     "{action}` to perform `{method} {path}` operation."
 )
 
 
 @rule(
-    when=LIMITED,
+    when=LIMITED_ACCOUNT,
     on="*",
     dialects=AZURE_DIALECTS,
-    error=ApiError(401, PRINCIPAL, code="PermissionDenied", body_template=CODED),
+    error=ApiError(401, PERMISSION_DENIED, code="PermissionDenied", body_template=GATEWAY_ERROR_FORM),
     source=reported("https://github.com/microsoft/vscode/issues/283763", "2025-12-16"),
     rejects={
-        PRINCIPAL.format(principal="org-harness", action="write", method="POST", path="/openai/responses"): Case(
+        PERMISSION_DENIED.format(
+            principal="org-harness", action="write", method="POST", path="/openai/responses"
+        ): Case(
             {},
-            on=f"{ON_CLASSIC}?api-version={FIRST}",
+            on=f"{ON_CLASSIC}?api-version={FIRST_VERSION}",
             given=Organization(scopes=frozenset()),
         )
     },
-    accepts=[Case(GOOD, on=ON_AZURE, given=Organization(scopes=frozenset(["api.responses.write"])))],
+    accepts=[Case(VALID_BODY, on=ON_AZURE, given=Organization(scopes=frozenset(["api.responses.write"])))],
     fix="Give the principal a role with the data action: `mock.organization(scopes={'api.responses.write'})`.",
 )
-def data_action_missing(request: Request, world: World) -> Iterator[Json]:
+def data_action_missing(request: Request, world: WorldView) -> Iterator[Json]:
     """A principal needs the data action of the operation: to write, or to read."""
     granted, action = world.account.scopes, "read" if request.method == "GET" else "write"
     if granted is not None and f"api.responses.{action}" not in granted:
@@ -267,7 +274,7 @@ def data_action_missing(request: Request, world: World) -> Iterator[Json]:
 
 
 @rule(
-    when=LIMITED,
+    when=LIMITED_ACCOUNT,
     on="*",
     dialects=AZURE_DIALECTS,
     error=ApiError(
@@ -284,14 +291,14 @@ def data_action_missing(request: Request, world: World) -> Iterator[Json]:
     rejects={"Too Many Requests": Case({}, on=ON_AZURE, given=Organization(rate_limit=RateLimit(3, 3, 1)))},
     fix="Wait as the headers `retry-after` and `retry-after-ms` say, then try again.",
 )
-def too_many_requests(world: World) -> Iterator[Json]:
+def too_many_requests(world: WorldView) -> Iterator[Json]:
     """A request over the limit of its deployment is refused with 429."""
     if limit := world.account.rate_limit:
         yield {"wait": ceil(limit.seconds), "wait_ms": ceil(limit.seconds * 1000)}
 
 
 @rule(
-    on=(CREATE, "POST /responses/compact", "POST /responses/input_tokens"),
+    on=(CREATE_RESPONSE, "POST /responses/compact", "POST /responses/input_tokens"),
     when="model",
     dialects=AZURE_DIALECTS,
     error=ApiError(
@@ -312,13 +319,15 @@ def too_many_requests(world: World) -> Iterator[Json]:
         )
     },
     accepts=[
-        Case({**GOOD, "model": "", "agent_reference": {"type": "agent_reference", "name": "helper"}}, on=ON_FOUNDRY),
+        Case(
+            {**VALID_BODY, "model": "", "agent_reference": {"type": "agent_reference", "name": "helper"}}, on=ON_FOUNDRY
+        ),
         Case({"model": "claude-sonnet-4-5", "input": "hi"}, on=ON_AZURE),
         Case({"model": "mine", "input": "hi"}, on=ON_AZURE, given=Organization(models=frozenset(["mine"]))),
     ],
     fix="`model` is the name of a deployment; `mock.organization(models={…})` says which there are.",
 )
-def deployment_not_found(request: Request, world: World) -> Iterator[Json]:
+def deployment_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """`model` must name a deployment; unless the account lists them, any name does but an empty one.
 
     Beside an agent an empty one says nothing: agent-framework's `FoundryAgent` sends it with every turn but the first.

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.dialects import OPENAI
-from harness.contract.phrasing import kind_of
-from harness.contract.rule import CREATE, UNREAD, Case, assumed, recorded, reported, rule
+from harness.contract.phrasing import describe_actual
+from harness.contract.rule import CREATE_RESPONSE, UNREADABLE_BODY, Case, assumed, recorded, reported, rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
-AUTH = {"authorization": "Bearer sk-harness-example"}
-PARSER = "public probe of the platform's JSON parser"
-WRITES = (
-    CREATE,
+AUTH_HEADERS = {"authorization": "Bearer sk-harness-example"}
+PARSER_PROBE = "public probe of the platform's JSON parser"
+OPERATIONS_WITH_BODY = (
+    CREATE_RESPONSE,
     "POST /responses/compact",
     "POST /responses/input_tokens",
     "POST /conversations",
@@ -94,7 +94,7 @@ def wrong_method(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=WRITES,
+    on=OPERATIONS_WITH_BODY,
     error=ApiError(
         400,
         "Unsupported content type: '{type}'. This API method only accepts 'application/json' requests, but you specified "
@@ -108,10 +108,13 @@ def wrong_method(request: Request) -> Iterator[Json]:
     rejects={
         "Unsupported content type: 'text/plain'. This API method only accepts 'application/json' requests, but you "
         "specified the header 'Content-Type: text/plain'. Please try again with a supported content type.": Case(
-            {}, headers={**AUTH, "content-type": "text/plain"}
+            {}, headers={**AUTH_HEADERS, "content-type": "text/plain"}
         )
     },
-    accepts=[Case({}, headers={**AUTH, "content-type": "application/json; charset=utf-8"}), Case({}, headers=AUTH)],
+    accepts=[
+        Case({}, headers={**AUTH_HEADERS, "content-type": "application/json; charset=utf-8"}),
+        Case({}, headers=AUTH_HEADERS),
+    ],
     fix="Send `Content-Type: application/json`.",
 )
 def unsupported_content_type(request: Request) -> Iterator[Json]:
@@ -122,8 +125,8 @@ def unsupported_content_type(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when=UNREAD,
-    on=WRITES,
+    when=UNREADABLE_BODY,
+    on=OPERATIONS_WITH_BODY,
     error=ApiError(
         400,
         "Invalid body: encountered a unicode decode error when parsing this JSON value. Please check the value to ensure "
@@ -132,7 +135,7 @@ def unsupported_content_type(request: Request) -> Iterator[Json]:
     ),
     source=[
         reported("public recording of a Foundry project's /openai/v1/responses", "2026"),
-        reported(PARSER, "2026-09"),
+        reported(PARSER_PROBE, "2026-09"),
     ],
     rejects={
         "Invalid body: encountered a unicode decode error when parsing this JSON value. Please check the value to ensure "
@@ -147,8 +150,8 @@ def body_unicode(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when=UNREAD,
-    on=WRITES,
+    when=UNREADABLE_BODY,
+    on=OPERATIONS_WITH_BODY,
     error=ApiError(
         400,
         "Invalid body: failed to parse JSON value. Please check the value to ensure it is valid JSON. (Common errors "
@@ -156,7 +159,7 @@ def body_unicode(request: Request) -> Iterator[Json]:
         code="invalid_json",
     ),
     source=[
-        reported(PARSER, "2026-09-23"),
+        reported(PARSER_PROBE, "2026-09-23"),
         reported("public code that handles it, three of different origin", "2026-07"),
         recorded("microsoft/agent-framework: on /v1/conversations", "2025-10"),
     ],
@@ -173,14 +176,14 @@ def body_syntax(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when=UNREAD,
-    on=WRITES,
+    when=UNREADABLE_BODY,
+    on=OPERATIONS_WITH_BODY,
     error=ApiError(
         400,
         "Invalid body: duplicate JSON key '{name}' at '{path}'. Duplicate JSON keys are not supported.",
         code="invalid_json",
     ),
-    source=[reported("public report from /v1/responses", "2026"), reported(PARSER, "2026-09")],
+    source=[reported("public report from /v1/responses", "2026"), reported(PARSER_PROBE, "2026-09")],
     rejects={
         "Invalid body: duplicate JSON key 'role' at 'input.role'. Duplicate JSON keys are not supported.": Case(
             raw=b'{"model": "gpt-4.1", "input": [{"role": "user", "role": "user", "content": "hi"}]}'
@@ -195,10 +198,13 @@ def body_duplicate_key(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when=UNREAD,
-    on=WRITES,
+    when=UNREADABLE_BODY,
+    on=OPERATIONS_WITH_BODY,
     error=ApiError(400, "Invalid type: expected an object, but got {kind} instead."),
-    source=[reported(PARSER, "2026-09"), assumed("that this endpoint says it as the platform's other endpoints do")],
+    source=[
+        reported(PARSER_PROBE, "2026-09"),
+        assumed("that this endpoint says it as the platform's other endpoints do"),
+    ],
     rejects={"Invalid type: expected an object, but got a string instead.": Case(raw=b'"hi"')},
     accepts=[Case(raw=b'{"model": "gpt-4.1", "input": "hi"}')],
     fix="Send a JSON object.",
@@ -206,4 +212,4 @@ def body_duplicate_key(request: Request) -> Iterator[Json]:
 def body_not_object(request: Request) -> Iterator[Json]:
     """The body must be an object; an empty one counts as `{}`."""
     if not request.fault and not isinstance(request.body, dict):
-        yield {"kind": kind_of(request.body)}
+        yield {"kind": describe_actual(request.body)}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.models import Model, find_model
-from harness.contract.phrasing import in_quotes
+from harness.contract.phrasing import quote_and_join
 from harness.contract.rule import Case, recorded, reported, rule
-from harness.contract.rules.request.shape import DAY, PROBE, probed
+from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE, PROBED
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
@@ -21,20 +21,20 @@ def family_of(request: Request) -> Model | None:
     return find_model(request.body.get("model") or "")
 
 
-def _reasoning(request: Request) -> Json:
+def _reasoning_options(request: Request) -> Json:
     return request.body.get("reasoning") or {}
 
 
-def _reasons(request: Request) -> bool:
+def _is_reasoning(request: Request) -> bool:
     """Whether the request makes a model reason: it can, and its effort is not `none`."""
     family = family_of(request)
-    return bool(family and family.reasons and (_reasoning(request).get("effort") or family.effort) != "none")
+    return bool(family and family.reasons and (_reasoning_options(request).get("effort") or family.effort) != "none")
 
 
 @rule(
     when=("temperature", "top_p", "presence_penalty", "frequency_penalty"),
     error=ApiError(400, "Unsupported parameter: '{name}' is not supported with this model.", "{name}"),
-    source=[recorded("vercel/ai"), reported(PROBE, DAY)],
+    source=[recorded("vercel/ai"), reported(PROBE_ADDRESS, PROBE_DATE)],
     rejects={
         "Unsupported parameter: 'temperature' is not supported with this model.": {"model": TERRA, "temperature": 0.5},
         "Unsupported parameter: 'top_p' is not supported with this model.": {"model": TERRA, "top_p": 1},
@@ -64,7 +64,7 @@ def sampling_unsupported(request: Request) -> Iterator[Json]:
     With effort `none`, the default of some families, they are taken.
     """
     body = request.body
-    if _reasons(request):
+    if _is_reasoning(request):
         named = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
         wanted = [name for name in named if body.get(name) is not None]
         yield from ({"name": name} for name in wanted if name != "temperature" or body[name] != 1)
@@ -73,14 +73,14 @@ def sampling_unsupported(request: Request) -> Iterator[Json]:
 @rule(
     when=("include", "top_logprobs"),
     error=ApiError(400, "logprobs are not supported with reasoning models.", "{name}", "unsupported_parameter"),
-    source=[recorded("maruel/genai"), reported(PROBE, DAY)],
+    source=[recorded("maruel/genai"), reported(PROBE_ADDRESS, PROBE_DATE)],
     rejects={"logprobs are not supported with reasoning models.": {"model": TERRA, "top_logprobs": 1}},
     accepts=[{"model": "gpt-4.1", "top_logprobs": 1, "include": [LOGPROBS]}],
     fix="Ask for logprobs of models that do not reason.",
 )
 def logprobs_unsupported(request: Request) -> Iterator[Json]:
     """A model that reasons gives no logprobs; `include` is named before `top_logprobs`."""
-    if _reasons(request):
+    if _is_reasoning(request):
         if LOGPROBS in (request.body.get("include") or ()):
             yield {"name": "include"}
         if request.body.get("top_logprobs"):
@@ -96,7 +96,7 @@ def logprobs_unsupported(request: Request) -> Iterator[Json]:
         "unsupported_value",
     ),
     source=[
-        probed,
+        PROBED,
         reported("https://github.com/openai/codex/issues/6647", "2025-11-14"),
         reported("https://github.com/Laisky/one-api/issues/266", "2025-11-14"),
         reported("public reports of eight more origins", "2026-10"),
@@ -121,9 +121,9 @@ def logprobs_unsupported(request: Request) -> Iterator[Json]:
 )
 def effort_unsupported(request: Request) -> Iterator[Json]:
     """`reasoning.effort` must be one that the model's family takes."""
-    asked, family = _reasoning(request).get("effort"), family_of(request)
+    asked, family = _reasoning_options(request).get("effort"), family_of(request)
     if asked and family and family.efforts and asked not in family.efforts:
-        yield {"value": asked, "model": request.body["model"], "values": in_quotes(family.efforts, "and")}
+        yield {"value": asked, "model": request.body["model"], "values": quote_and_join(family.efforts, "and")}
 
 
 @rule(
@@ -147,7 +147,7 @@ def effort_unsupported(request: Request) -> Iterator[Json]:
 def effort_without_reasoning(request: Request) -> Iterator[Json]:
     """A model that does not reason takes no effort."""
     family = family_of(request)
-    if _reasoning(request).get("effort") and family and not family.reasons:
+    if _reasoning_options(request).get("effort") and family and not family.reasons:
         yield {}
 
 
@@ -171,7 +171,7 @@ def effort_without_reasoning(request: Request) -> Iterator[Json]:
 def summary_unsupported(request: Request) -> Iterator[Json]:
     """Some models give no summaries."""
     family = family_of(request)
-    if _reasoning(request).get("summary") and family and not family.summaries:
+    if _reasoning_options(request).get("summary") and family and not family.summaries:
         yield {"model": request.body["model"]}
 
 
@@ -217,7 +217,7 @@ def verbosity_unsupported(request: Request) -> Iterator[Json]:
     """`text.verbosity` must be one that the model's family takes."""
     asked, family = (request.body.get("text") or {}).get("verbosity"), family_of(request)
     if asked and family and asked not in family.verbosities:
-        yield {"value": asked, "model": request.body["model"], "values": in_quotes(family.verbosities, "and")}
+        yield {"value": asked, "model": request.body["model"], "values": quote_and_join(family.verbosities, "and")}
 
 
 @rule(
@@ -228,7 +228,7 @@ def verbosity_unsupported(request: Request) -> Iterator[Json]:
         "prompt_cache_retention",
         "invalid_parameter",
     ),
-    source=probed,
+    source=PROBED,
     rejects={
         "This model is compatible only with 24h extended prompt caching": {
             "model": TERRA,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from harness.contract.rule import reported, shape
-from harness.contract.rules.request.shape import probed
+from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import ApiError
 
-_VALUE = ApiError(400, "Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value")
-NINE = (
+_INVALID_VALUE = ApiError(400, "Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value")
+PART_TYPES = (
     "'input_text', 'input_image', 'input_audio', 'output_text', 'refusal', 'input_file', 'computer_screenshot', "
     "'summary_text', and 'encrypted_content'"
 )
@@ -23,13 +23,13 @@ shape(
 
     Parts of Chat Completions (`text`, `image_url`, `file`) end here.
     """,
-    error=_VALUE,
-    source=[probed, reported("https://github.com/MervinPraison/PraisonAI/issues/3934", "2026-08-14")],
+    error=_INVALID_VALUE,
+    source=[PROBED, reported("https://github.com/MervinPraison/PraisonAI/issues/3934", "2026-08-14")],
     rejects={
-        f"Invalid value: 'text'. Supported values are: {NINE}.": {
+        f"Invalid value: 'text'. Supported values are: {PART_TYPES}.": {
             "input": [{"role": "user", "content": [_part("text", text="x")]}]
         },
-        f"Invalid value: 'image_url'. Supported values are: {NINE}.": {
+        f"Invalid value: 'image_url'. Supported values are: {PART_TYPES}.": {
             "input": [{"role": "assistant", "content": [_part("image_url", image_url="x")]}]
         },
     },
@@ -42,8 +42,8 @@ shape(
 
     A part that is known but belongs elsewhere (`input_file`, `input_text` …) is reported at the part, without `.type`.
     """,
-    error=_VALUE,
-    source=[probed, reported("public reports of three more origins", "2026-08-01")],
+    error=_INVALID_VALUE,
+    source=[PROBED, reported("public reports of three more origins", "2026-08-01")],
     rejects={
         f"Invalid value: '{type}'. Supported values are: 'output_text' and 'refusal'.": {
             "input": [{"role": "assistant", "content": [_part(type)]}, {"role": "user", "content": "hi"}]
@@ -75,8 +75,8 @@ shape(
 shape(
     "user_content",
     """A user, system or developer message holds input parts only, or a string.""",
-    error=_VALUE,
-    source=[probed, reported("public reports with shorter lists", "2025")],
+    error=_INVALID_VALUE,
+    source=[PROBED, reported("public reports with shorter lists", "2025")],
     rejects={
         "Invalid value: 'output_text'. Supported values are: 'input_text', 'input_image', 'input_file', 'scoped_content', "
         "and 'input_audio'.": {"input": [{"role": "user", "content": [_part("output_text", text="x")]}]},
@@ -88,7 +88,7 @@ shape(
 shape(
     "tool_output_content",
     """The array form of a tool output holds input parts only.""",
-    error=_VALUE,
+    error=_INVALID_VALUE,
     source=reported("public reports of two origins", "2026-08"),
     rejects={
         "Invalid value: 'output_text'. Supported values are: 'input_text', 'input_image', 'input_file', and "
@@ -113,7 +113,7 @@ shape(
 shape(
     "web_search_action",
     """A web search action is a search, an opened page or a find in a page.""",
-    error=_VALUE,
+    error=_INVALID_VALUE,
     source=reported("https://github.com/openai/codex/issues/7085", "2025-11-21"),
     rejects={
         "Invalid value: 'other'. Supported values are: 'search', 'open_page', and 'find_in_page'.": {

@@ -12,16 +12,16 @@ from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
 SOL = "gpt-5.6-sol"
-F: Json = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
-LATER: Json = {**F, "defer_loading": True}
-SEARCH: Json = {"type": "tool_search"}
-BY_CLIENT: Json = {**SEARCH, "execution": "client", "description": "d", "parameters": {"type": "object"}}
-CRM: Json = {"type": "namespace", "name": "crm", "description": "", "tools": [F]}
-CRM_LATER: Json = {**CRM, "tools": [LATER]}
-_PROMPT = Organization(prompts=frozenset(["pmpt_1"]))
+FUNCTION_TOOL: Json = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
+DEFERRED_FUNCTION: Json = {**FUNCTION_TOOL, "defer_loading": True}
+TOOL_SEARCH: Json = {"type": "tool_search"}
+CLIENT_TOOL_SEARCH: Json = {**TOOL_SEARCH, "execution": "client", "description": "d", "parameters": {"type": "object"}}
+CRM_NAMESPACE: Json = {"type": "namespace", "name": "crm", "description": "", "tools": [FUNCTION_TOOL]}
+DEFERRED_CRM_NAMESPACE: Json = {**CRM_NAMESPACE, "tools": [DEFERRED_FUNCTION]}
+_ACCOUNT_WITH_PROMPT = Organization(prompts=frozenset(["pmpt_1"]))
 
 
-def _is_told_all(request: Request) -> bool:
+def _has_all_tools(request: Request) -> bool:
     """Whether the request names all its tools: a stored prompt may bring more."""
     return not request.body.get("prompt")
 
@@ -40,25 +40,25 @@ def _is_told_all(request: Request) -> bool:
     rejects={
         "Invalid Value: 'tools.defer_loading'. Deferred tools require tools.tool_search.": {
             "model": SOL,
-            "tools": [CRM_LATER, F],
+            "tools": [DEFERRED_CRM_NAMESPACE, FUNCTION_TOOL],
         },
     },
     accepts=[
-        {"model": SOL, "tools": [LATER, SEARCH]},
-        {"model": SOL, "tools": [LATER, BY_CLIENT]},
-        {"model": SOL, "tools": [{**F, "defer_loading": False}]},
-        Case({"model": SOL, "prompt": {"id": "pmpt_1"}, "tools": [LATER]}, given=_PROMPT),
+        {"model": SOL, "tools": [DEFERRED_FUNCTION, TOOL_SEARCH]},
+        {"model": SOL, "tools": [DEFERRED_FUNCTION, CLIENT_TOOL_SEARCH]},
+        {"model": SOL, "tools": [{**FUNCTION_TOOL, "defer_loading": False}]},
+        Case({"model": SOL, "prompt": {"id": "pmpt_1"}, "tools": [DEFERRED_FUNCTION]}, given=_ACCOUNT_WITH_PROMPT),
     ],
     fix='Add `{"type": "tool_search"}`, or leave `defer_loading` out.',
 )
 def deferred_without_search(request: Request) -> Iterator[Json]:
     """A deferred tool, at the top or in a namespace, needs a tool search that can find it."""
     deferred = any(map(is_deferred, request.body.get("tools") or ()))
-    if deferred and _is_told_all(request) and not _searches(declared_tools(request.body)):
+    if deferred and _has_all_tools(request) and not _tool_searches(declared_tools(request.body)):
         yield {}
 
 
-def _searches(tools: Iterable[Json]) -> list[Json]:
+def _tool_searches(tools: Iterable[Json]) -> list[Json]:
     return [tool for tool in tools if tool["type"] == "tool_search"]
 
 
@@ -78,45 +78,49 @@ def _searches(tools: Iterable[Json]) -> list[Json]:
     rejects={
         "Invalid Value: 'tools.tool_search'. tools.tool_search requires at least one deferred tool.": {
             "model": SOL,
-            "tools": [SEARCH, F, CRM],
+            "tools": [TOOL_SEARCH, FUNCTION_TOOL, CRM_NAMESPACE],
         },
     },
     accepts=[
-        {"model": SOL, "tools": [BY_CLIENT]},
-        {"model": SOL, "tools": [SEARCH, CRM_LATER]},
+        {"model": SOL, "tools": [CLIENT_TOOL_SEARCH]},
+        {"model": SOL, "tools": [TOOL_SEARCH, DEFERRED_CRM_NAMESPACE]},
         {
             "model": SOL,
             "tools": [
-                SEARCH,
+                TOOL_SEARCH,
                 {"type": "mcp", "server_label": "s", "server_url": "https://a.b/c", "defer_loading": True},
             ],
         },
-        Case({"model": SOL, "prompt": {"id": "pmpt_1"}, "tools": [SEARCH]}, given=_PROMPT),
+        Case({"model": SOL, "prompt": {"id": "pmpt_1"}, "tools": [TOOL_SEARCH]}, given=_ACCOUNT_WITH_PROMPT),
     ],
     fix="Defer a tool (`defer_loading: true`), or leave the tool search out.",
 )
 def search_without_deferred(request: Request) -> Iterator[Json]:
     """A tool search that the API does needs something to find; one that the client does (`execution`) does not."""
-    searches = _searches(request.body.get("tools") or ())
-    hosted = any(search.get("execution") != "client" for search in searches) and _is_told_all(request)
-    if hosted and not any(map(is_deferred, declared_tools(request.body))) and not _has_found(input_items(request.body)):
+    searches = _tool_searches(request.body.get("tools") or ())
+    hosted = any(search.get("execution") != "client" for search in searches) and _has_all_tools(request)
+    if (
+        hosted
+        and not any(map(is_deferred, declared_tools(request.body)))
+        and not _has_search_output(input_items(request.body))
+    ):
         yield {}
 
 
-def _has_found(items: Iterable[Json]) -> bool:
+def _has_search_output(items: Iterable[Json]) -> bool:
     # What an earlier search has loaded may count as deferred; nobody has seen it refused.
     return any(item.get("type") == "tool_search_output" for item in items)
 
 
 _CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
 _OUTPUT: Json = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
-_FOUND: list[Json] = [
+_SEARCH_ITEMS: list[Json] = [
     {"type": "tool_search_call", "execution": "server", "arguments": {"paths": ["f"]}},
-    {"type": "tool_search_output", "execution": "server", "tools": [LATER]},
+    {"type": "tool_search_output", "execution": "server", "tools": [DEFERRED_FUNCTION]},
 ]
 
 
-def _replayed(*items: Json, tools: list[Json]) -> Json:
+def _history_body(*items: Json, tools: list[Json]) -> Json:
     return {"model": SOL, "tools": tools, "input": [{"role": "user", "content": "hi"}, *items, _OUTPUT]}
 
 
@@ -145,21 +149,23 @@ def _replayed(*items: Json, tools: list[Json]) -> Json:
     ],
     rejects={
         "Missing namespace for function_call 'f'. It does not exist in the default namespace. Round-trip the model's "
-        "function_call item with its namespace field included.": _replayed(*_FOUND, _CALL, tools=[LATER, SEARCH]),
+        "function_call item with its namespace field included.": _history_body(
+            *_SEARCH_ITEMS, _CALL, tools=[DEFERRED_FUNCTION, TOOL_SEARCH]
+        ),
         "Missing namespace for function_call 'g'. It does not exist in the default namespace. Round-trip the model's "
-        "function_call item with its namespace field included.": _replayed(
-            {**_CALL, "name": "g"}, tools=[{**CRM, "tools": [{**F, "name": "g"}]}]
+        "function_call item with its namespace field included.": _history_body(
+            {**_CALL, "name": "g"}, tools=[{**CRM_NAMESPACE, "tools": [{**FUNCTION_TOOL, "name": "g"}]}]
         ),
     },
     accepts=[
-        _replayed(*_FOUND, {**_CALL, "namespace": "f"}, tools=[LATER, SEARCH]),
-        _replayed(_CALL, *_FOUND, tools=[LATER, SEARCH]),
-        _replayed(*_FOUND, _CALL, tools=[F]),
-        _replayed(_CALL, tools=[LATER, SEARCH]),
-        _replayed(_CALL, tools=[CRM_LATER, SEARCH]),
-        _replayed(_CALL, tools=[CRM, F]),
-        _replayed({**_CALL, "name": "gone"}, tools=[CRM]),
-        _replayed({**_CALL, "namespace": "elsewhere"}, tools=[F]),
+        _history_body(*_SEARCH_ITEMS, {**_CALL, "namespace": "f"}, tools=[DEFERRED_FUNCTION, TOOL_SEARCH]),
+        _history_body(_CALL, *_SEARCH_ITEMS, tools=[DEFERRED_FUNCTION, TOOL_SEARCH]),
+        _history_body(*_SEARCH_ITEMS, _CALL, tools=[FUNCTION_TOOL]),
+        _history_body(_CALL, tools=[DEFERRED_FUNCTION, TOOL_SEARCH]),
+        _history_body(_CALL, tools=[DEFERRED_CRM_NAMESPACE, TOOL_SEARCH]),
+        _history_body(_CALL, tools=[CRM_NAMESPACE, FUNCTION_TOOL]),
+        _history_body({**_CALL, "name": "gone"}, tools=[CRM_NAMESPACE]),
+        _history_body({**_CALL, "namespace": "elsewhere"}, tools=[FUNCTION_TOOL]),
     ],
     fix="Send the `function_call` back as the model gave it, with its `namespace`.",
 )
@@ -168,11 +174,11 @@ def call_without_namespace(request: Request, transcript: Transcript) -> Iterator
 
     A deferred function at the top of `tools` is found in a namespace of its own name. What nothing declares is taken.
     """
-    if "function_call" not in transcript.added_by_type or not _is_told_all(request):
+    if "function_call" not in transcript.added_by_type or not _has_all_tools(request):
         return
     tools = declared_tools(request.body, transcript.added_by_type.get("additional_tools", ()))
     alone, known = plain_functions(tools), function_namespaces(tools)
-    found = "tool_search_output" in transcript.added_by_type or _has_found(transcript.items[: transcript.start])
+    found = "tool_search_output" in transcript.added_by_type or _has_search_output(transcript.items[: transcript.start])
     if not known and not found:
         return
     for index, item in enumerate(transcript.items, -transcript.start):

@@ -11,7 +11,7 @@ from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
 
-def _types(request: Request) -> list[str]:
+def _tool_types(request: Request) -> list[str]:
     """The types of the declared tools, without their versions."""
     return [tool["type"].partition("_2025")[0] for tool in request.body.get("tools") or ()]
 
@@ -46,10 +46,16 @@ def tool_unsupported(request: Request) -> Iterator[Json]:
     """A family refuses the hosted tools it lacks; only those somebody was refused are listed (`harness.api.models`)."""
     family = family_of(request)
     if family and family.lacks:
-        yield from ({"type": type, "model": request.body["model"]} for type in _types(request) if type in family.lacks)
+        yield from (
+            {"type": type, "model": request.body["model"]} for type in _tool_types(request) if type in family.lacks
+        )
 
 
-_NO_MINIMAL = {"web_search": "web_search", "web_search_preview": "web_search", "image_generation": "image_gen"}
+_UNUSABLE_WITH_MINIMAL = {
+    "web_search": "web_search",
+    "web_search_preview": "web_search",
+    "image_generation": "image_gen",
+}
 
 
 @rule(
@@ -69,7 +75,7 @@ _NO_MINIMAL = {"web_search": "web_search", "web_search_preview": "web_search", "
 def tools_with_minimal_effort(request: Request) -> Iterator[Json]:
     """With effort `minimal` some hosted tools cannot be used."""
     effort = (request.body.get("reasoning") or {}).get("effort")
-    names = sorted({_NO_MINIMAL[type] for type in _types(request) if type in _NO_MINIMAL})
+    names = sorted({_UNUSABLE_WITH_MINIMAL[type] for type in _tool_types(request) if type in _UNUSABLE_WITH_MINIMAL})
     if names and effort == "minimal":
         yield {"names": ", ".join(names)}
 
@@ -112,12 +118,12 @@ _IMAGEGEN: Json = {
 def function_named_like_hosted(request: Request) -> Iterator[Json]:
     """The hosted image generation is `image_gen.imagegen` to the model: no function may be called so beside it."""
     family = family_of(request)
-    if family and family.turns == "current_turn" and "image_generation" in _types(request):
+    if family and family.turns == "current_turn" and "image_generation" in _tool_types(request):
         functions = function_namespaces(request.body["tools"], found=True)
         yield from ({} for name, space in functions.items() if (space, name) == ("image_gen", "imagegen"))
 
 
-DEEP_TOOLS = ("web_search_preview", "web_search", "mcp", "file_search")
+DEEP_RESEARCH_TOOLS = ("web_search_preview", "web_search", "mcp", "file_search")
 
 
 @rule(
@@ -137,5 +143,7 @@ DEEP_TOOLS = ("web_search_preview", "web_search", "mcp", "file_search")
 )
 def deep_research_tools(request: Request) -> Iterator[Json]:
     """A deep research model needs something to search with."""
-    if "deep-research" in (request.body.get("model") or "") and not set(DEEP_TOOLS).intersection(_types(request)):
+    if "deep-research" in (request.body.get("model") or "") and not set(DEEP_RESEARCH_TOOLS).intersection(
+        _tool_types(request)
+    ):
         yield {}

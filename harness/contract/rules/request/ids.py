@@ -8,18 +8,18 @@ from harness.contract.rule import Case, assumed, reported, rule, shape
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
-_CHARACTERS = (
+_CHARACTERS_MESSAGE = (
     "Expected an ID that contains letters, numbers, underscores, or dashes, "
     "but this value contained additional characters."
 )
-BY_ID = (
+BY_RESPONSE_ID = (
     "GET /responses/{response_id}",
     "DELETE /responses/{response_id}",
     "GET /responses/{response_id}/input_items",
     "POST /responses/{response_id}/cancel",
 )
 """The operations on a response."""
-OF_CONVERSATION = (
+BY_CONVERSATION_ID = (
     "GET /conversations/{conversation_id}",
     "POST /conversations/{conversation_id}",
     "DELETE /conversations/{conversation_id}",
@@ -29,15 +29,15 @@ OF_CONVERSATION = (
     "DELETE /conversations/{conversation_id}/items/{item_id}",
 )
 """The operations on a conversation."""
-OF_ITEM = tuple(operation for operation in OF_CONVERSATION if "{item_id}" in operation)
+BY_ITEM_ID = tuple(operation for operation in BY_CONVERSATION_ID if "{item_id}" in operation)
 """The operations on an item of a conversation."""
 
 
-def _reasoning(id: str) -> Json:
+def _reasoning_body(id: str) -> Json:
     return {"input": [{"type": "reasoning", "id": id, "summary": []}, {"role": "user", "content": "hi"}]}
 
 
-def _call(id: str) -> Json:
+def _call_body(id: str) -> Json:
     return {
         "input": [
             {"type": "function_call", "id": id, "call_id": "call_1", "name": "f", "arguments": "{}"},
@@ -52,15 +52,15 @@ shape(
 
     An empty id is refused with the same words; the characters are looked at before the prefix.
     """,
-    error=ApiError(400, f"Invalid '{{path}}': '{{value}}'. {_CHARACTERS}", "{path}", "invalid_value"),
+    error=ApiError(400, f"Invalid '{{path}}': '{{value}}'. {_CHARACTERS_MESSAGE}", "{path}", "invalid_value"),
     source=[reported("public probe table of ids", "2026"), reported("public report of another origin", "2026-05-31")],
     rejects={
-        f"Invalid 'input[0].id': ''. {_CHARACTERS}": _reasoning(""),
-        f"Invalid 'input[0].id': 'rs_a:rs_b'. {_CHARACTERS}": _reasoning("rs_a:rs_b"),
-        f"Invalid 'input[0].id': 'fc_abcDEF_'. {_CHARACTERS}": _call("fc_abcDEF_"),
-        f"Invalid 'input[0].id': 'fc_'. {_CHARACTERS}": _call("fc_"),
+        f"Invalid 'input[0].id': ''. {_CHARACTERS_MESSAGE}": _reasoning_body(""),
+        f"Invalid 'input[0].id': 'rs_a:rs_b'. {_CHARACTERS_MESSAGE}": _reasoning_body("rs_a:rs_b"),
+        f"Invalid 'input[0].id': 'fc_abcDEF_'. {_CHARACTERS_MESSAGE}": _call_body("fc_abcDEF_"),
+        f"Invalid 'input[0].id': 'fc_'. {_CHARACTERS_MESSAGE}": _call_body("fc_"),
     },
-    accepts=[_call("fc_abcDEF-"), _call("fc__abcDEF"), _call("fc_abcDEF9")],
+    accepts=[_call_body("fc_abcDEF-"), _call_body("fc__abcDEF"), _call_body("fc_abcDEF9")],
     fix="Send the id the API gave, or none: items need no id.",
 )
 
@@ -78,8 +78,8 @@ shape(
         reported("public reports of six more origins", "2026-08"),
     ],
     rejects={
-        "Invalid 'input[0].id': 'call_x'. Expected an ID that begins with 'fc'.": _call("call_x"),
-        "Invalid 'input[0].id': 'item_1'. Expected an ID that begins with 'rs'.": _reasoning("item_1"),
+        "Invalid 'input[0].id': 'call_x'. Expected an ID that begins with 'fc'.": _call_body("call_x"),
+        "Invalid 'input[0].id': 'item_1'. Expected an ID that begins with 'rs'.": _reasoning_body("item_1"),
         "Invalid 'input[0].id': 'fc_1'. Expected an ID that begins with 'msg'.": {
             "input": [{"role": "assistant", "id": "fc_1", "content": "x"}, {"role": "user", "content": "hi"}]
         },
@@ -88,13 +88,13 @@ shape(
         },
         "Invalid 'conversation': 'abc'. Expected an ID that begins with 'conv_'.": {"conversation": "abc"},
     },
-    accepts=[_call("fcX"), _call("fc_1")],
+    accepts=[_call_body("fcX"), _call_body("fc_1")],
     fix="Do not make ids up: send the one the API gave, or none.",
 )
 
 
 @rule(
-    on=BY_ID,
+    on=BY_RESPONSE_ID,
     error=ApiError(
         400, "Invalid 'response_id': '{id}'. Expected an ID that begins with 'resp'.", "response_id", "invalid_value"
     ),
@@ -120,7 +120,7 @@ def path_response_id(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=OF_CONVERSATION,
+    on=BY_CONVERSATION_ID,
     error=ApiError(
         400,
         "Invalid 'conversation_id': '{id}'. Expected an ID that begins with 'conv_'.",

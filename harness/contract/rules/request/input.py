@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.contract.rule import after, assumed, reported, rule, shape
-from harness.contract.rules.request.shape import DAY, PROBE, probed
+from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE, PROBED
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
-TYPES = (
+ITEM_TYPES = (
     "'additional_tools', 'agent_message', 'apply_patch_call', 'apply_patch_call_output', 'code_interpreter_call', "
     "'compaction', 'compaction_trigger', 'computer_call', 'computer_call_output', 'custom_tool_call', "
     "'custom_tool_call_output', 'file_search_call', 'function_call', 'function_call_output', 'image_generation_call', "
@@ -25,10 +25,12 @@ shape(
     `param` is the item, not its `type`. A type that is no string is printed empty.
     """,
     error=ApiError(400, "Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value"),
-    source=[probed, reported("public reports of 2025 with a shorter list", "2025")],
+    source=[PROBED, reported("public reports of 2025 with a shorter list", "2025")],
     rejects={
-        f"Invalid value: 'bogus_item'. Supported values are: {TYPES}.": {"input": [{"type": "bogus_item"}]},
-        f"Invalid value: ''. Supported values are: {TYPES}.": {"input": [{"type": 7, "role": "user", "content": "x"}]},
+        f"Invalid value: 'bogus_item'. Supported values are: {ITEM_TYPES}.": {"input": [{"type": "bogus_item"}]},
+        f"Invalid value: ''. Supported values are: {ITEM_TYPES}.": {
+            "input": [{"type": 7, "role": "user", "content": "x"}]
+        },
     },
     fix="Send items as the API returned them; a message needs no `type`.",
 )
@@ -37,7 +39,7 @@ shape(
     "input_item_role",
     """A message's `role` must be a known one; a missing role is printed empty, and `param` is the item.""",
     error=ApiError(400, "Invalid value: '{value}'. Supported values are: {values}.", "{path}", "invalid_value"),
-    source=[probed, reported("public report of another origin", "2026")],
+    source=[PROBED, reported("public report of another origin", "2026")],
     rejects={
         "Invalid value: 'tool'. Supported values are: 'assistant', 'system', 'developer', and 'user'.": {
             "input": [{"role": "tool", "content": "x"}]
@@ -58,7 +60,7 @@ shape(
         "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be provided.",
         code="missing_required_parameter",
     ),
-    source=reported(PROBE, DAY),
+    source=reported(PROBE_ADDRESS, PROBE_DATE),
     rejects={
         "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be provided.": {"input": []},
     },

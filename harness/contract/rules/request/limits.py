@@ -6,30 +6,30 @@ from collections.abc import Iterator
 
 from harness.api.tokens import count_words
 from harness.api.transcript import input_items
-from harness.contract.rule import LIMITED, Case, World, recorded, reported, rule
+from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, recorded, reported, rule
 from harness.contract.rules.request.capability import family_of
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
-_VERIFY = (
+_VERIFY_HINT = (
     "Please go to: https://platform.openai.com/settings/organization/general and click on Verify Organization. If you just "
     "verified, it can take up to 15 minutes for access to propagate."
 )
 
 
 @rule(
-    when=LIMITED,
-    error=ApiError(400, f"Your organization must be verified to {{do}}. {_VERIFY}", "{name}", "unsupported_value"),
+    when=LIMITED_ACCOUNT,
+    error=ApiError(400, f"Your organization must be verified to {{do}}. {_VERIFY_HINT}", "{name}", "unsupported_value"),
     source=[
         reported("public reports of eight origins, one with the whole error", "2026-01-24"),
         reported("public reports of four origins: streams", "2025-08"),
     ],
     rejects={
-        f"Your organization must be verified to generate reasoning summaries. {_VERIFY}": Case(
+        f"Your organization must be verified to generate reasoning summaries. {_VERIFY_HINT}": Case(
             {"model": "gpt-5.6-terra", "reasoning": {"summary": "auto"}}, given=Organization(verified=False)
         ),
-        f"Your organization must be verified to stream this model. {_VERIFY}": Case(
+        f"Your organization must be verified to stream this model. {_VERIFY_HINT}": Case(
             {"model": "gpt-5", "stream": True}, given=Organization(verified=False)
         ),
     },
@@ -39,7 +39,7 @@ _VERIFY = (
     ],
     fix="Scripted: `mock.organization(verified=True)` ends it. Go on without, or have the organization verified.",
 )
-def organization_unverified(request: Request, world: World) -> Iterator[Json]:
+def organization_unverified(request: Request, world: WorldView) -> Iterator[Json]:
     """An unverified organization gets neither streams nor summaries of models that reason."""
     family = family_of(request)
     if world.account.verified or not family or not family.reasons:

@@ -7,30 +7,30 @@ from base64 import b64decode
 from collections.abc import Iterator
 
 from harness.api.transcript import input_items
-from harness.contract.rule import LIMITED, Case, World, recorded, reported, retired, rule
+from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, recorded, reported, retired, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
-LOOKED_AT = 64
+CHECKED_CHARACTERS = 64
 """Characters of base64 that are looked at: enough for the signature of a picture."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
-_PICTURE = re.compile(rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a|RIFF....WEBP", re.DOTALL)
+_IMAGE_SIGNATURE = re.compile(rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a|RIFF....WEBP", re.DOTALL)
 
 
-def _with(part: Json) -> Json:
+def _body_with_part(part: Json) -> Json:
     return {"input": [{"role": "user", "content": [{"type": "input_text", "text": "What is it?"}, part]}]}
 
 
-def _file(data: str) -> Json:
-    return _with({"type": "input_file", "filename": "sound.mp3", "file_data": data})
+def _file_body(data: str) -> Json:
+    return _body_with_part({"type": "input_file", "filename": "sound.mp3", "file_data": data})
 
 
-def _image(url: str) -> Json:
-    return _with({"type": "input_image", "image_url": url})
+def _image_body(url: str) -> Json:
+    return _body_with_part({"type": "input_image", "image_url": url})
 
 
-def parts(request: Request, member: str) -> Iterator[tuple[str, str]]:
+def find_part_texts(request: Request, member: str) -> Iterator[tuple[str, str]]:
     """The texts under a member of the parts of `input`, each with its place; a screenshot is a part by itself."""
     if request.raw and member.encode() not in request.raw:
         return  # most histories hold none, and they can be long
@@ -44,12 +44,12 @@ def parts(request: Request, member: str) -> Iterator[tuple[str, str]]:
                     yield f"input[{index}].{holder}[{number}].{member}", text
 
 
-def _data(request: Request, member: str) -> Iterator[tuple[str, str]]:
+def _find_data_urls(request: Request, member: str) -> Iterator[tuple[str, str]]:
     """Those of them that are data URLs."""
-    return ((path, text) for path, text in parts(request, member) if text.startswith("data:"))
+    return ((path, text) for path, text in find_part_texts(request, member) if text.startswith("data:"))
 
 
-def _mime(url: str) -> str:
+def _mime_type(url: str) -> str:
     return url[len("data:") :].partition(",")[0].partition(";")[0].strip()
 
 
@@ -68,19 +68,19 @@ def _mime(url: str) -> str:
         "Invalid file data: 'input[0].content[1].file_data'. Expected a base64-encoded data URL with a valid file MIME "
         "type (e.g. 'data:text/plain;base64,SGVsbG8sIFdvcmxkIQ=='), but got unsupported MIME type 'audio/mpeg'. Please "
         "see https://platform.openai.com/docs/assistants/tools/file-search#supported-files for supported file "
-        "types.": _file("data:audio/mpeg;base64,SUQzBAAAAAAAI1RTU0U="),
+        "types.": _file_body("data:audio/mpeg;base64,SUQzBAAAAAAAI1RTU0U="),
     },
-    accepts=[_file("data:application/pdf;base64,JVBERi0xLjQ="), _file("data:text/plain;base64,SGVsbG8=")],
+    accepts=[_file_body("data:application/pdf;base64,JVBERi0xLjQ="), _file_body("data:text/plain;base64,SGVsbG8=")],
     fix="Send documents as `input_file`; sound and video are not taken there.",
 )
 def file_mime_type(request: Request) -> Iterator[Json]:
     """A file that comes as a data URL must not be sound or video; which other types are refused is not known."""
-    for path, url in _data(request, "file_data"):
-        if _mime(url).startswith(("audio/", "video/")):
-            yield {"path": path, "mime": _mime(url)}
+    for path, url in _find_data_urls(request, "file_data"):
+        if _mime_type(url).startswith(("audio/", "video/")):
+            yield {"path": path, "mime": _mime_type(url)}
 
 
-_EXPECTED = (
+_EXPECTED_IMAGE = (
     "Expected a base64-encoded data URL with an image MIME type (e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), "
     "but got"
 )
@@ -105,36 +105,36 @@ retired(
 
 @rule(
     when="input[]",
-    error=ApiError(400, f"Invalid '{{path}}'. {_EXPECTED} {{what}}.", "{path}", "invalid_value"),
+    error=ApiError(400, f"Invalid '{{path}}'. {_EXPECTED_IMAGE} {{what}}.", "{path}", "invalid_value"),
     source=reported("public reports of four origins", "2026"),
     rejects={
-        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED} an invalid base64-encoded value.": _image(
+        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED_IMAGE} an invalid base64-encoded value.": _image_body(
             "data:image/png;base64,@@"
         ),
-        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED} empty base64-encoded bytes.": _image(
+        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED_IMAGE} empty base64-encoded bytes.": _image_body(
             "data:image/png;base64,"
         ),
-        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED} unsupported MIME type 'text/plain'.": _image(
+        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED_IMAGE} unsupported MIME type 'text/plain'.": _image_body(
             "data:text/plain;base64,SGVsbG8="
         ),
-        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED} a value without the ';base64' separator.": _image(
+        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED_IMAGE} a value without the ';base64' separator.": _image_body(
             "data:image/png,iVBORw0KGgo="
         ),
     },
-    accepts=[_image(PNG), _image("https://example.org/cat.png")],
+    accepts=[_image_body(PNG), _image_body("https://example.org/cat.png")],
     fix="Encode the picture as `data:image/png;base64,…`, or give an address.",
 )
 def image_data_url(request: Request) -> Iterator[Json]:
     """A picture that comes as a data URL must be declared as a picture, in base64, and not be empty."""
-    for path, url in _data(request, "image_url"):
+    for path, url in _find_data_urls(request, "image_url"):
         head, _, data = url.partition(",")
-        if not _mime(url).startswith("image/"):
-            yield {"path": path, "what": f"unsupported MIME type '{_mime(url)}'"}
+        if not _mime_type(url).startswith("image/"):
+            yield {"path": path, "what": f"unsupported MIME type '{_mime_type(url)}'"}
         elif not head.endswith(";base64"):
             yield {"path": path, "what": "a value without the ';base64' separator"}
         elif not data:
             yield {"path": path, "what": "empty base64-encoded bytes"}
-        elif not _BASE64.fullmatch(data[:LOOKED_AT]):
+        elif not _BASE64.fullmatch(data[:CHECKED_CHARACTERS]):
             yield {"path": path, "what": "an invalid base64-encoded value"}
 
 
@@ -150,22 +150,22 @@ def image_data_url(request: Request) -> Iterator[Json]:
     source=reported("public reports of three origins", "2026"),
     rejects={
         "The image data you provided does not represent a valid image. Please check your input and try again with one of "
-        "the supported image formats: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'].": _image(
+        "the supported image formats: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'].": _image_body(
             "data:image/png;base64,aGVsbG8="
         )
     },
-    accepts=[_image(PNG), _image("data:image/jpeg;base64,/9j/4AAQSkZJRgABAQ==")],
+    accepts=[_image_body(PNG), _image_body("data:image/jpeg;base64,/9j/4AAQSkZJRgABAQ==")],
     fix="Send the bytes of a JPEG, PNG, GIF or WebP file.",
 )
 def image_not_valid(request: Request) -> Iterator[Json]:
     """A picture's data must begin as a JPEG, PNG, GIF or WebP file does."""
-    for _, url in _data(request, "image_url"):
-        data = url.partition(",")[2][:LOOKED_AT].rstrip("=")
-        if not _PICTURE.match(b64decode(data[: len(data) // 4 * 4] + _padded(data))):
+    for _, url in _find_data_urls(request, "image_url"):
+        data = url.partition(",")[2][:CHECKED_CHARACTERS].rstrip("=")
+        if not _IMAGE_SIGNATURE.match(b64decode(data[: len(data) // 4 * 4] + _pad_base64(data))):
             yield {}
 
 
-def _padded(data: str) -> str:
+def _pad_base64(data: str) -> str:
     """The last group of base64, filled up; a single left-over character says nothing."""
     rest = data[len(data) // 4 * 4 :]
     return rest.ljust(4, "=") if len(rest) > 1 else ""
@@ -181,7 +181,7 @@ def _padded(data: str) -> str:
     ),
     source=reported("public reports of eight origins, one with the whole error", "2026"),
     rejects={
-        "Invalid 'input[0].content[1].image_url'. Expected a valid URL, but got a value with an invalid format.": _image(
+        "Invalid 'input[0].content[1].image_url'. Expected a valid URL, but got a value with an invalid format.": _image_body(
             "file:///tmp/cat.png"
         ),
         "Invalid 'input[0].output.image_url'. Expected a valid URL, but got a value with an invalid format.": {
@@ -194,40 +194,40 @@ def _padded(data: str) -> str:
             ]
         },
     },
-    accepts=[_image("http://example.org/cat")],
+    accepts=[_image_body("http://example.org/cat")],
     fix="Give an `http` or `https` address, or the picture itself as `data:image/png;base64,…`.",
 )
 def image_url_format(request: Request) -> Iterator[Json]:
     """A picture's address begins with `http` or `https`, or is a data URL."""
-    yield from ({"path": path} for path, url in parts(request, "image_url") if not _ADDRESS.match(url))
+    yield from ({"path": path} for path, url in find_part_texts(request, "image_url") if not _URL_START.match(url))
 
 
-_ADDRESS = re.compile(r"https?://|data:", re.IGNORECASE)
+_URL_START = re.compile(r"https?://|data:", re.IGNORECASE)
 
 
 @rule(
-    when=LIMITED,
+    when=LIMITED_ACCOUNT,
     error=ApiError(400, "Error while downloading {url}. Upstream status code: 404.", "url", "invalid_value"),
     source=reported("public report, of a file and of an address", "2026"),
     rejects={
         "Error while downloading https://example.org/cat.png. Upstream status code: 404.": Case(
-            _image("https://example.org/cat.png"),
+            _image_body("https://example.org/cat.png"),
             given=Organization(unreachable=frozenset(["https://example.org/cat.png"])),
         ),
         "Error while downloading https://example.org/a.pdf. Upstream status code: 404.": Case(
-            _with({"type": "input_file", "file_url": "https://example.org/a.pdf"}),
+            _body_with_part({"type": "input_file", "file_url": "https://example.org/a.pdf"}),
             given=Organization(unreachable=frozenset(["https://example.org/a.pdf"])),
         ),
     },
     accepts=[
         Case(
-            _image("https://example.org/dog.png"),
+            _image_body("https://example.org/dog.png"),
             given=Organization(unreachable=frozenset(["https://example.org/cat.png"])),
         )
     ],
     fix="Scripted: `mock.organization(unreachable=…)`. The real API must be able to fetch the address itself.",
 )
-def download_failed(request: Request, world: World) -> Iterator[Json]:
+def download_failed(request: Request, world: WorldView) -> Iterator[Json]:
     """The API fetches pictures and files itself; the mock fetches nothing, and fails where it is told to."""
     for member in ("image_url", "file_url"):
-        yield from ({"url": url} for _, url in parts(request, member) if url in world.account.unreachable)
+        yield from ({"url": url} for _, url in find_part_texts(request, member) if url in world.account.unreachable)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.api.dialects import OPENAI
 from harness.api.models import is_nonexistent_model
-from harness.contract.rule import Case, World, recorded, reported, rule
+from harness.contract.rule import Case, WorldView, recorded, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
@@ -37,7 +37,7 @@ from harness.core.exchange import Json, Request
     ],
     fix="Use a model of this key; `mock.organization(models={…})` or `harness serve --models` say which there are.",
 )
-def model_not_found(request: Request, world: World) -> Iterator[Json]:
+def model_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """`model` must name a model this key may use; the status is 400, not 404.
 
     Unless the account lists its models, every name is taken but an empty one, another vendor's (`gemini-1.5-flash`) and

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.transcript import CLIENT_CALL_NAMES, Transcript
-from harness.contract.rule import TRANSCRIPT, Case, after, documented, recorded, reported, rule
+from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, after, documented, recorded, reported, rule
 from harness.contract.rules.request.references import CALL, HI, OUTPUT
 from harness.core.errors import ApiError
 from harness.core.exchange import Json
@@ -18,11 +18,11 @@ APPROVAL_REQUEST: Json = {
     "name": "n",
     "arguments": "{}",
 }
-APPROVED: Json = {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True}
+APPROVAL_RESPONSE: Json = {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True}
 ASYNC_GUIDE = "https://developers.openai.com/api/docs/guides/async-tool-calling.md"
-_CALLED = (function_call("f", "{}", call_id="call_1"),)
-_TWO_CALLED = ([function_call("f", "{}", call_id="call_1"), function_call("g", "{}", call_id="call_2")],)
-_EXAMPLES: dict[str, Json] = {
+_CALL_TURN = (function_call("f", "{}", call_id="call_1"),)
+_TWO_CALLS_TURN = ([function_call("f", "{}", call_id="call_1"), function_call("g", "{}", call_id="call_2")],)
+_CALL_MEMBERS: dict[str, Json] = {
     "custom_tool_call": {"name": "t", "input": "x"},
     "local_shell_call": {
         "id": "lsh_1",
@@ -42,7 +42,7 @@ _EXAMPLES: dict[str, Json] = {
 
 
 @rule(
-    when=TRANSCRIPT,
+    when=TRANSCRIPT_MEMBERS,
     error=ApiError(400, "No tool output found for {kind} {call_id}.", "input"),
     source=[
         reported("https://github.com/router-for-me/CLIProxyAPI/issues/2368", "2026-03-27"),
@@ -55,7 +55,7 @@ _EXAMPLES: dict[str, Json] = {
             f"No tool output found for {CLIENT_CALL_NAMES[type]} call_1.": {
                 "input": [HI, {"type": type, "call_id": "call_1", **members}]
             }
-            for type, members in _EXAMPLES.items()
+            for type, members in _CALL_MEMBERS.items()
         },
         "No tool output found for function call call_9.": after(
             {"input": "hi"}, {"previous_response_id": "{0.id}"}, turns=(function_call("f", "{}", call_id="call_9"),)
@@ -67,7 +67,7 @@ _EXAMPLES: dict[str, Json] = {
             turns=(function_call("f", "{}", call_id="call_8"),),
         ),
         "No tool output found for function call call_2.": after(
-            {"input": "hi"}, {"previous_response_id": "{0.id}", "input": [OUTPUT]}, turns=_TWO_CALLED
+            {"input": "hi"}, {"previous_response_id": "{0.id}", "input": [OUTPUT]}, turns=_TWO_CALLS_TURN
         ),
     },
     accepts=[
@@ -76,7 +76,9 @@ _EXAMPLES: dict[str, Json] = {
         {"input": [HI, {**CALL, "async": True}, HI]},
         {"input": [HI, {"type": "web_search_call", "id": "ws_1", "status": "completed"}, HI]},
         {"input": [HI, {"type": "tool_search_call", "execution": "server", "arguments": {}}]},
-        after({"input": "hi"}, {"previous_response_id": "{0.id}", "input": [OUTPUT]}, turns=(*_CALLED, message("ok"))),
+        after(
+            {"input": "hi"}, {"previous_response_id": "{0.id}", "input": [OUTPUT]}, turns=(*_CALL_TURN, message("ok"))
+        ),
     ],
     fix="Answer every call of the turn before, in one request: one `…_output` item with its `call_id` for each.",
 )
@@ -93,7 +95,7 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
 
 
 @rule(
-    when=TRANSCRIPT,
+    when=TRANSCRIPT_MEMBERS,
     error=ApiError(400, "No tool call found for {kind} with call_id {call_id}.", "input"),
     source=[
         recorded("vercel/ai", "2026"),
@@ -132,7 +134,7 @@ def output_needs_call(transcript: Transcript) -> Iterator[Json]:
 
 
 @rule(
-    when=TRANSCRIPT,
+    when=TRANSCRIPT_MEMBERS,
     error=ApiError(400, "The following MCP approval requests do not have an approval: {ids}", "input"),
     source=reported("eight independent public programs that handle it, of OpenAI and of Foundry", "2026"),
     rejects={
@@ -141,7 +143,7 @@ def output_needs_call(transcript: Transcript) -> Iterator[Json]:
             "input": [APPROVAL_REQUEST, {**APPROVAL_REQUEST, "id": "mcpr_2"}]
         },
     },
-    accepts=[{"input": [HI, APPROVAL_REQUEST, APPROVED]}],
+    accepts=[{"input": [HI, APPROVAL_REQUEST, APPROVAL_RESPONSE]}],
     fix="Send one `mcp_approval_response` for each of them before anything else.",
 )
 def approval_request_unanswered(transcript: Transcript) -> Iterator[Json]:
@@ -153,7 +155,7 @@ def approval_request_unanswered(transcript: Transcript) -> Iterator[Json]:
 
 
 @rule(
-    when=TRANSCRIPT,
+    when=TRANSCRIPT_MEMBERS,
     error=ApiError(
         400,
         "The following MCP approval requests have approval responses but weren't passed as input: {ids}",
@@ -169,18 +171,18 @@ def approval_request_unanswered(transcript: Transcript) -> Iterator[Json]:
     ],
     rejects={
         "The following MCP approval requests have approval responses but weren't passed as input: mcpr_2": {
-            "input": [HI, {**APPROVED, "approval_request_id": "mcpr_2"}]
+            "input": [HI, {**APPROVAL_RESPONSE, "approval_request_id": "mcpr_2"}]
         },
         "The following MCP approval requests have approval responses but weren't passed as input: call_1, mcpr_2": {
             "input": [
                 APPROVAL_REQUEST,
-                {**APPROVED, "approval_request_id": "call_1"},
-                APPROVED,
-                {**APPROVED, "approval_request_id": "mcpr_2", "approve": False},
+                {**APPROVAL_RESPONSE, "approval_request_id": "call_1"},
+                APPROVAL_RESPONSE,
+                {**APPROVAL_RESPONSE, "approval_request_id": "mcpr_2", "approve": False},
             ]
         },
     },
-    accepts=[{"input": [HI, APPROVAL_REQUEST, {**APPROVED, "approve": False, "reason": "too dear"}]}],
+    accepts=[{"input": [HI, APPROVAL_REQUEST, {**APPROVAL_RESPONSE, "approve": False, "reason": "too dear"}]}],
     fix="Continue the response that asked (`previous_response_id`), or send its `mcp_approval_request` too.",
 )
 def approval_without_request(transcript: Transcript) -> Iterator[Json]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.transcript import Transcript
-from harness.contract.rule import TRANSCRIPT, World, after, recorded, reported, rule, shape
-from harness.contract.rules.request.shape import probed
+from harness.contract.rule import TRANSCRIPT_MEMBERS, WorldView, after, recorded, reported, rule, shape
+from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import ApiError
 from harness.core.exchange import Json
 from harness.items import function_call, message, reasoning
@@ -20,7 +20,7 @@ shape(
         "{path}",
         "invalid_type",
     ),
-    source=probed,
+    source=PROBED,
     rejects={
         "Invalid type for 'reasoning.effort': expected one of 'minimal', 'low', 'medium', or 'high', but got an integer "
         "instead.": {"reasoning": {"effort": 5}}
@@ -29,12 +29,12 @@ shape(
     fix="Use one of the words.",
 )
 
-_THOUGHT = ([reasoning("**Planning**"), message("Hi.")],)
-_ACTED = ([reasoning("**Planning**"), function_call("f", call_id="call_1")],)
+_REASONED_MESSAGE_TURN = ([reasoning("**Planning**"), message("Hi.")],)
+_REASONED_CALL_TURN = ([reasoning("**Planning**"), function_call("f", call_id="call_1")],)
 
 
 @rule(
-    when=TRANSCRIPT,
+    when=TRANSCRIPT_MEMBERS,
     error=ApiError(400, "Item '{id}' of type 'reasoning' was provided without its required following item.", "input"),
     source=[
         recorded("pydantic/pydantic-ai"),
@@ -46,7 +46,7 @@ _ACTED = ([reasoning("**Planning**"), function_call("f", call_id="call_1")],)
         "Item '{0.output.0.id}' of type 'reasoning' was provided without its required following item.": after(
             {"input": "hi"},
             {"input": [{"type": "item_reference", "id": "{0.output.0.id}"}, {"role": "user", "content": "again"}]},
-            turns=_THOUGHT,
+            turns=_REASONED_MESSAGE_TURN,
         ),
         "Item '{1.output.0.id}' of type 'reasoning' was provided without its required following item.": after(
             {"input": "hi"},
@@ -66,7 +66,7 @@ _ACTED = ([reasoning("**Planning**"), function_call("f", call_id="call_1")],)
                     {"role": "user", "content": "again"},
                 ]
             },
-            turns=_THOUGHT,
+            turns=_REASONED_MESSAGE_TURN,
         ),
         after(
             {"input": "hi"},
@@ -77,12 +77,12 @@ _ACTED = ([reasoning("**Planning**"), function_call("f", call_id="call_1")],)
                     {"type": "function_call_output", "call_id": "call_1", "output": "ok"},
                 ]
             },
-            turns=_ACTED,
+            turns=_REASONED_CALL_TURN,
         ),
     ],
     fix="Send the reasoning item with the very item that followed it, or leave both ids out.",
 )
-def reasoning_without_follower(world: World, transcript: Transcript) -> Iterator[Json]:
+def reasoning_without_follower(world: WorldView, transcript: Transcript) -> Iterator[Json]:
     """A stored reasoning item needs the item that followed it, right after it: by its id, a call also by its `call_id`.
 
     Reasoning without id and ids this key never stored are not looked at. A chain over a response that ended in reasoning
@@ -92,11 +92,11 @@ def reasoning_without_follower(world: World, transcript: Transcript) -> Iterator
         return
     for item, next_item in zip(transcript.items, [*transcript.items[1:], {}], strict=False):
         follower = world.follower_of.get(item.get("id", ""))
-        if follower is not None and not _is(next_item, world.items.get(follower, {})):
+        if follower is not None and not _is_same_item(next_item, world.items.get(follower, {})):
             yield {"id": item["id"]}
 
 
-def _is(item: Json, stored: Json) -> bool:
+def _is_same_item(item: Json, stored: Json) -> bool:
     """Whether an item that was sent is a stored one."""
     if not stored or item.get("id") == stored["id"]:
         return bool(stored)
@@ -105,7 +105,7 @@ def _is(item: Json, stored: Json) -> bool:
 
 
 @rule(
-    when=TRANSCRIPT,
+    when=TRANSCRIPT_MEMBERS,
     error=ApiError(
         400, "Item '{id}' of type '{type}' was provided without its required 'reasoning' item: '{reasoning}'.", "input"
     ),
@@ -118,13 +118,13 @@ def _is(item: Json, stored: Json) -> bool:
         "'{0.output.0.id}'.": after(
             {"input": "hi"},
             {"input": [{"type": "item_reference", "id": "{0.output.1.id}"}, {"role": "user", "content": "again"}]},
-            turns=_THOUGHT,
+            turns=_REASONED_MESSAGE_TURN,
         )
     },
     accepts=[{"input": [{"role": "assistant", "id": "msg_never", "content": "x"}, {"role": "user", "content": "hi"}]}],
     fix="Send the reasoning item before it, or the item without its id.",
 )
-def item_without_reasoning(world: World, transcript: Transcript) -> Iterator[Json]:
+def item_without_reasoning(world: WorldView, transcript: Transcript) -> Iterator[Json]:
     """An item that followed a stored reasoning item needs it, right before it.
 
     The link is the item's id: without it, or with an id this key never stored, nothing is asked for.

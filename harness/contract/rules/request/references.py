@@ -13,7 +13,7 @@ from harness.api.encrypted_content import (
     rejection_reason,
 )
 from harness.api.transcript import Transcript
-from harness.contract.rule import TRANSCRIPT, Case, World, after, recorded, reported, rule
+from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, WorldView, after, recorded, reported, rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 from harness.items import message, reasoning
@@ -22,24 +22,24 @@ HI: Json = {"role": "user", "content": "hi"}
 CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
 OUTPUT: Json = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
 
-_HINT = (
+_STORE_HINT = (
     " Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from "
     "your input."
 )
-_THOUGHT = ([reasoning("**Planning**"), message("Hi.")],)
+_REASONED_MESSAGE_TURN = ([reasoning("**Planning**"), message("Hi.")],)
 
 
-def _missing(id: str, request: Request) -> Json:
-    return {"id": id, "hint": _HINT if request.body.get("store") is False else ""}
+def _missing_item(id: str, request: Request) -> Json:
+    return {"id": id, "hint": _STORE_HINT if request.body.get("store") is False else ""}
 
 
-def _reasoned(id: str | None, ciphertext: str) -> Json:
+def _reasoning_body(id: str | None, ciphertext: str) -> Json:
     item = {"type": "reasoning", "summary": [], "encrypted_content": ciphertext}
     return {"store": False, "input": [{**item, "id": id} if id else item, HI]}
 
 
 @rule(
-    when=TRANSCRIPT,
+    when=TRANSCRIPT_MEMBERS,
     error=ApiError(404, "Item with id '{id}' not found.{hint}", "input"),
     source=[
         reported("https://github.com/Wei-Shaw/claude-relay-service/issues/323", "2025-09-03"),
@@ -58,11 +58,11 @@ def _reasoned(id: str | None, ciphertext: str) -> Json:
 )
 def item_not_found(request: Request, transcript: Transcript) -> Iterator[Json]:
     """An `item_reference` must name an item that this key has stored."""
-    yield from (_missing(id, request) for id in transcript.missing_references)
+    yield from (_missing_item(id, request) for id in transcript.missing_references)
 
 
 @rule(
-    when=TRANSCRIPT,
+    when=TRANSCRIPT_MEMBERS,
     error=ApiError(
         400, "Duplicate item found with id {id}. Remove duplicate items from your input and try again.", "input"
     ),
@@ -95,7 +95,7 @@ def item_not_found(request: Request, transcript: Transcript) -> Iterator[Json]:
     ],
     fix="With `previous_response_id` or `conversation`, send only what is new.",
 )
-def duplicate_item(world: World, transcript: Transcript) -> Iterator[Json]:
+def duplicate_item(world: WorldView, transcript: Transcript) -> Iterator[Json]:
     """An item id may stand once in the transcript, whether inlined, referred to, or part of what is continued.
 
     Items without id are never duplicates, nor are messages under an id this key never stored (recorded: the API took two
@@ -111,7 +111,7 @@ def duplicate_item(world: World, transcript: Transcript) -> Iterator[Json]:
 
 
 @rule(
-    when=TRANSCRIPT,
+    when=TRANSCRIPT_MEMBERS,
     error=ApiError(404, "Item with id '{id}' not found.{hint}", "input"),
     source=[
         reported("https://github.com/can1357/oh-my-pi/issues/41", "2026-02-12"),
@@ -130,7 +130,7 @@ def duplicate_item(world: World, transcript: Transcript) -> Iterator[Json]:
                     HI,
                 ],
             },
-            turns=_THOUGHT,
+            turns=_REASONED_MESSAGE_TURN,
         ),
     },
     accepts=[
@@ -140,17 +140,17 @@ def duplicate_item(world: World, transcript: Transcript) -> Iterator[Json]:
     ],
     fix="Without `store`, ask for `include: ['reasoning.encrypted_content']` and send the ciphertext back.",
 )
-def reasoning_not_found(request: Request, world: World, transcript: Transcript) -> Iterator[Json]:
+def reasoning_not_found(request: Request, world: WorldView, transcript: Transcript) -> Iterator[Json]:
     """A reasoning item stands for what this key has stored, unless it brings its ciphertext or has no id.
 
     Messages and calls are not looked up: they say themselves what they are.
     """
     for item in transcript.added_by_type.get("reasoning", ()):
         if (id := item.get("id")) and not item.get("encrypted_content") and id not in world.items:
-            yield _missing(id, request)
+            yield _missing_item(id, request)
 
 
-_SEALED = make_encrypted_content(ContentOwner("org-harness", "rs_1"), 0)
+_CIPHERTEXT = make_encrypted_content(ContentOwner("org-harness", "rs_1"), 0)
 
 
 @rule(
@@ -166,39 +166,41 @@ _SEALED = make_encrypted_content(ContentOwner("org-harness", "rs_1"), 0)
         reported("https://github.com/maximhq/bifrost/issues/7729: another item's", "2026"),
     ],
     rejects={
-        f"The encrypted content for item rs_1 could not be verified. Reason: {UNREADABLE}": _reasoned(
+        f"The encrypted content for item rs_1 could not be verified. Reason: {UNREADABLE}": _reasoning_body(
             "rs_1", "garbage"
         ),
         f"The encrypted content for item cmp_1 could not be verified. Reason: {UNREADABLE}": {
             "input": [{"type": "compaction", "id": "cmp_1", "encrypted_content": "what came before"}, HI]
         },
-        f"The encrypted content Work...out. could not be verified. Reason: {UNREADABLE}": _reasoned(
+        f"The encrypted content Work...out. could not be verified. Reason: {UNREADABLE}": _reasoning_body(
             None, "Work it out."
         ),
-        f"The encrypted content for item rs_2 could not be verified. Reason: {OTHER_ITEM}": _reasoned("rs_2", _SEALED),
-        f"The encrypted content for item rs_1 could not be verified. Reason: {OTHER_ORGANIZATION}": _reasoned(
+        f"The encrypted content for item rs_2 could not be verified. Reason: {OTHER_ITEM}": _reasoning_body(
+            "rs_2", _CIPHERTEXT
+        ),
+        f"The encrypted content for item rs_1 could not be verified. Reason: {OTHER_ORGANIZATION}": _reasoning_body(
             "rs_1", make_encrypted_content(ContentOwner("org-other", "rs_1"), 0)
         ),
     },
     accepts=[
-        _reasoned("rs_1", _SEALED),
-        _reasoned(None, _SEALED),
-        _reasoned("rs_1", "gAAAAABpZm9yZWlnbg=="),
-        _reasoned("rs_1", "encrypted_content_REDACTED_1"),
+        _reasoning_body("rs_1", _CIPHERTEXT),
+        _reasoning_body(None, _CIPHERTEXT),
+        _reasoning_body("rs_1", "gAAAAABpZm9yZWlnbg=="),
+        _reasoning_body("rs_1", "encrypted_content_REDACTED_1"),
         after(
             {"input": "hi", "store": False},
-            _reasoned("{0.output.0.id}", "my cipher"),
+            _reasoning_body("{0.output.0.id}", "my cipher"),
             turns=([reasoning(encrypted_content="my cipher"), message("Hi.")],),
         ),
         after(
             Case({"model": "gpt-5", "input": "hi", "store": False, "include": ["reasoning.encrypted_content"]}),
-            _reasoned("{0.output.0.id}", "{0.output.0.encrypted_content}"),
-            turns=_THOUGHT,
+            _reasoning_body("{0.output.0.id}", "{0.output.0.encrypted_content}"),
+            turns=_REASONED_MESSAGE_TURN,
         ),
     ],
     fix="Send the ciphertext back unchanged, with the item it came with, to the organization that gave it.",
 )
-def encrypted_content_invalid(world: World, transcript: Transcript) -> Iterator[Json]:
+def encrypted_content_invalid(world: WorldView, transcript: Transcript) -> Iterator[Json]:
     """A ciphertext must be one of the API's, of this organization and of this item; an item without id is not compared.
 
     Texts without the form of one are refused; a foreign one that has it is taken, and so is what a script gave out.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from harness.contract.rule import Case, assumed, recorded, reported, shape
 from harness.core.errors import ApiError
 
-PROBE = "https://github.com/kangminlee-maker/local-OAuth-CLI-API-adapter"
-DAY = "2026-08-30"
-probed = reported(PROBE, DAY)
+PROBE_ADDRESS = "https://github.com/kangminlee-maker/local-OAuth-CLI-API-adapter"
+PROBE_DATE = "2026-08-30"
+PROBED = reported(PROBE_ADDRESS, PROBE_DATE)
 
 
-def _bad(message: str, code: str) -> ApiError:
+def _path_error(message: str, code: str) -> ApiError:
     return ApiError(400, message, "{path}", code)
 
 
@@ -21,8 +21,8 @@ shape(
     `model`, then `input`, are looked for before anything else in the body.
     """,
     keyword="required",
-    error=_bad("Missing required parameter: '{path}'.", "missing_required_parameter"),
-    source=[probed, recorded("maruel/genai")],
+    error=_path_error("Missing required parameter: '{path}'.", "missing_required_parameter"),
+    source=[PROBED, recorded("maruel/genai")],
     rejects={
         "Missing required parameter: 'model'.": Case({}, absent=("model", "input")),
         "Missing required parameter: 'input'.": Case({"previous_response_id": "resp_x"}, absent=("input",)),
@@ -41,8 +41,8 @@ shape(
     At the top level a near miss (two edits at most) is suggested, unless the body has that member already.
     """,
     keyword="additionalProperties",
-    error=_bad("Unknown parameter: '{path}'.{hint}", "unknown_parameter"),
-    source=probed,
+    error=_path_error("Unknown parameter: '{path}'.{hint}", "unknown_parameter"),
+    source=PROBED,
     rejects={
         "Unknown parameter: 'seed'.": {"seed": 1},
         "Unknown parameter: 'strem'. Did you mean 'stream' or 'store'?": {"strem": 1},
@@ -56,7 +56,7 @@ shape(
     fix="Remove the member; SDK sugar such as `parsed` must be stripped before items are sent back.",
 )
 
-MOVED = (
+MOVED_MESSAGE = (
     "Unsupported parameter: '{name}'. In the Responses API, this parameter has moved to '{new}'. Try again with the new "
     "parameter. See the API documentation for more information: "
     "https://platform.openai.com/docs/api-reference/responses/create."
@@ -68,12 +68,12 @@ shape(
 
     The error has no `param`: recorded for `response_format`, probed for `messages`.
     """,
-    error=ApiError(400, MOVED, None, "unsupported_parameter"),
-    source=[recorded("crmne/ruby_llm", "2025-08-06"), probed],
+    error=ApiError(400, MOVED_MESSAGE, None, "unsupported_parameter"),
+    source=[recorded("crmne/ruby_llm", "2025-08-06"), PROBED],
     rejects={
-        MOVED.format(name="response_format", new="text.format"): {"response_format": {"type": "json_object"}},
-        MOVED.format(name="messages", new="input"): {"messages": []},
-        MOVED.format(name="reasoning_effort", new="reasoning.effort"): {"reasoning_effort": "low"},
+        MOVED_MESSAGE.format(name="response_format", new="text.format"): {"response_format": {"type": "json_object"}},
+        MOVED_MESSAGE.format(name="messages", new="input"): {"messages": []},
+        MOVED_MESSAGE.format(name="reasoning_effort", new="reasoning.effort"): {"reasoning_effort": "low"},
     },
     fix="Use the member the message names.",
 )
@@ -85,8 +85,8 @@ shape(
     The API calls it an object. Every other null at the top level counts as absent.
     """,
     keyword="null",
-    error=_bad("Invalid type for '{path}': expected a string, but got an object instead.", "invalid_type"),
-    source=probed,
+    error=_path_error("Invalid type for '{path}': expected a string, but got an object instead.", "invalid_type"),
+    source=PROBED,
     rejects={
         "Invalid type for 'model': expected a string, but got an object instead.": {"model": None},
         "Invalid type for 'input': expected a string, but got an object instead.": {"input": None},
@@ -99,8 +99,8 @@ shape(
     "invalid_type",
     """A value must have the JSON type its place asks for.""",
     keyword="type",
-    error=_bad("Invalid type for '{path}': expected {expected}, but got {kind} instead.", "invalid_type"),
-    source=probed,
+    error=_path_error("Invalid type for '{path}': expected {expected}, but got {kind} instead.", "invalid_type"),
+    source=PROBED,
     rejects={
         "Invalid type for 'temperature': expected a decimal, but got a string instead.": {"temperature": "hot"},
         "Invalid type for 'tools': expected an array of tools, but got a string instead.": {"tools": "x"},
@@ -118,8 +118,8 @@ shape(
     "invalid_value",
     """A value must be one of the listed ones.""",
     keyword="enum",
-    error=_bad("Invalid value: '{value}'. Supported values are: {values}.", "invalid_value"),
-    source=probed,
+    error=_path_error("Invalid value: '{value}'. Supported values are: {values}.", "invalid_value"),
+    source=PROBED,
     rejects={
         "Invalid value: 'bogus'. Supported values are: 'auto' and 'disabled'.": {"truncation": "bogus"},
         "Invalid value: 'bogus'. Supported values are: 'low', 'medium', and 'high'.": {"text": {"verbosity": "bogus"}},
@@ -134,7 +134,7 @@ shape(
     "string_above_max_length",
     """A string must not be longer than its limit.""",
     keyword="maxLength",
-    error=_bad(
+    error=_path_error(
         "Invalid '{path}': string too long. Expected a string with maximum length {limit}, but got a string with length "
         "{length} instead.",
         "string_above_max_length",
@@ -151,7 +151,7 @@ shape(
     "empty_string",
     """A string must not be empty where its limit asks for a character.""",
     keyword="minLength:empty",
-    error=_bad(
+    error=_path_error(
         "Invalid '{path}': empty string. Expected a string with minimum length {limit}, but got an empty string instead.",
         "empty_string",
     ),
@@ -167,7 +167,7 @@ shape(
     "string_below_min_length",
     """A string must not be shorter than its limit.""",
     keyword="minLength",
-    error=_bad(
+    error=_path_error(
         "Invalid '{path}': string too short. Expected a string with minimum length {limit}, but got a string with length "
         "{length} instead.",
         "string_below_min_length",
@@ -181,7 +181,7 @@ shape(
     "string_pattern",
     """A string must match the pattern of its place.""",
     keyword="pattern",
-    error=_bad(
+    error=_path_error(
         "Invalid '{path}': string does not match pattern. Expected a string that matches the pattern '{pattern}'.",
         "invalid_value",
     ),
@@ -197,7 +197,7 @@ shape(
     "array_above_max_length",
     """An array must not be longer than its limit.""",
     keyword="maxItems",
-    error=_bad(
+    error=_path_error(
         "Invalid '{path}': array too long. Expected an array with maximum length {limit}, but got an array with length "
         "{length} instead.",
         "array_above_max_length",
@@ -216,7 +216,7 @@ shape(
     "empty_array",
     """An array must not be empty where its limit asks for a member.""",
     keyword="minItems:empty",
-    error=_bad(
+    error=_path_error(
         "Invalid '{path}': empty array. Expected an array with minimum length {limit}, but got an empty array instead.",
         "empty_array",
     ),
@@ -229,7 +229,7 @@ shape(
     "array_below_min_length",
     """An array must not be shorter than its limit.""",
     keyword="minItems",
-    error=_bad(
+    error=_path_error(
         "Invalid '{path}': array too short. Expected an array with minimum length {limit}, but got an array with length "
         "{length} instead.",
         "array_below_min_length",
@@ -247,11 +247,11 @@ for _word, _sign, _keyword, _side in (
         f"number_{_word.replace(' ', '_')}",
         f"""A number must not be {_word} value; the code names its kind, integer or decimal.""",
         keyword=_keyword,
-        error=_bad(
+        error=_path_error(
             f"Invalid '{{path}}': {{numeric}} {_word} value. Expected a value {_sign} {{limit}}, but got {{value}} instead.",
             f"{{numeric}}_{_word.split()[0]}_{_side}_value",
         ),
-        source=[recorded("maruel/genai"), probed],
+        source=[recorded("maruel/genai"), PROBED],
         rejects=(
             {
                 "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 8 instead.": {
@@ -272,12 +272,12 @@ shape(
     "object_above_max_properties",
     """An object must not have more members than its limit.""",
     keyword="maxProperties",
-    error=_bad(
+    error=_path_error(
         "Invalid '{path}': too many properties. Expected an object with at most {limit} properties, but got an object with "
         "{length} properties instead.",
         "object_above_max_properties",
     ),
-    source=probed,
+    source=PROBED,
     rejects={
         "Invalid 'metadata': too many properties. Expected an object with at most 16 properties, but got an object with "
         "17 properties instead.": {"metadata": {f"k{number}": "v" for number in range(17)}},
@@ -296,7 +296,7 @@ shape(
         "{path}.{key}",
         "property_name_above_max_length",
     ),
-    source=reported("the same validator, measured on another endpoint of the platform", DAY),
+    source=reported("the same validator, measured on another endpoint of the platform", PROBE_DATE),
     rejects={
         "Invalid property name in 'metadata': 'kkk...kkk' is too long. Expected a string with maximum length 64, but got a "
         "string with length 65 instead.": {"metadata": {"k" * 65: "v"}},
@@ -308,7 +308,7 @@ shape(
     "unexplained",
     """The body breaks the schema in a way no other rule has words for.""",
     keyword="unexplained",
-    error=_bad("Invalid value for '{path}'.", "invalid_value"),
+    error=_path_error("Invalid value for '{path}'.", "invalid_value"),
     source=assumed("the last resort"),
     rejects={},
     fix="Compare the value at `param` with the API's documentation.",

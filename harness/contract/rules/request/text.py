@@ -12,13 +12,13 @@ from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
 
-def _format(request: Request) -> Json:
+def _text_format(request: Request) -> Json:
     asked: Json = (request.body.get("text") or {}).get("format") or {}
     return asked
 
 
-_CLOSED: Json = {"type": "object", "properties": {}, "additionalProperties": False}
-_PROBLEMS: dict[str, Json] = {
+_CLOSED_SCHEMA: Json = {"type": "object", "properties": {}, "additionalProperties": False}
+_SCHEMA_PROBLEMS: dict[str, Json] = {
     "In context=(), 'additionalProperties' is required to be supplied and to be false.": {"additionalProperties": True},
     "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"array\"'.": {"type": "array"},
     "In context=(), 'oneOf' is not permitted.": {"oneOf": []},
@@ -35,7 +35,7 @@ _PROBLEMS: dict[str, Json] = {
 }
 
 
-def _answer(schema: Json, **members: Any) -> Json:
+def _json_schema_body(schema: Json, **members: Any) -> Json:
     return {"text": {"format": {"type": "json_schema", "name": "out", "schema": schema, **members}}}
 
 
@@ -49,15 +49,17 @@ def _answer(schema: Json, **members: Any) -> Json:
         reported("public reports of eight more origins: keywords that are not permitted", "2026-08"),
     ],
     rejects={
-        f"Invalid schema for response_format 'out': {problem}": _answer({**_CLOSED, **members}, strict=True)
-        for problem, members in _PROBLEMS.items()
+        f"Invalid schema for response_format 'out': {problem}": _json_schema_body(
+            {**_CLOSED_SCHEMA, **members}, strict=True
+        )
+        for problem, members in _SCHEMA_PROBLEMS.items()
     },
-    accepts=[_answer({"type": "object", "properties": {}}), _answer(_CLOSED, strict=True)],
+    accepts=[_json_schema_body({"type": "object", "properties": {}}), _json_schema_body(_CLOSED_SCHEMA, strict=True)],
     fix="Close every object, require all its properties, avoid the keywords it names; or leave `strict` out.",
 )
 def response_schema(request: Request) -> Iterator[Json]:
     """With `strict: true` the schema of the answer must be closed, and all its properties required."""
-    format = _format(request)
+    format = _text_format(request)
     if format.get("type") == "json_schema" and format.get("strict") is True:
         yield from ({"name": format["name"], "problem": problem} for problem in format_problems(format["schema"]))
 
@@ -87,16 +89,16 @@ def response_schema(request: Request) -> Iterator[Json]:
 )
 def json_word(request: Request, transcript: Transcript) -> Iterator[Json]:
     """JSON mode needs the word in some input message; `instructions` do not count."""
-    if _format(request).get("type") == "json_object" and not any(map(_says_json, transcript.items)):
+    if _text_format(request).get("type") == "json_object" and not any(map(_contains_json_word, transcript.items)):
         yield {}
 
 
-def _says_json(value: Any) -> bool:
+def _contains_json_word(value: Any) -> bool:
     if isinstance(value, str):
         return "json" in value.casefold()
     if isinstance(value, dict):
-        return any(_says_json(value[name]) for name in ("content", "text", "output") if name in value)
-    return isinstance(value, list) and any(map(_says_json, value))
+        return any(_contains_json_word(value[name]) for name in ("content", "text", "output") if name in value)
+    return isinstance(value, list) and any(map(_contains_json_word, value))
 
 
 @rule(
@@ -116,7 +118,7 @@ def _says_json(value: Any) -> bool:
 def web_search_json_mode(request: Request) -> Iterator[Json]:
     """JSON mode and web search exclude each other."""
     searches = any(tool["type"].startswith("web_search") for tool in request.body.get("tools") or ())
-    if searches and _format(request).get("type") == "json_object":
+    if searches and _text_format(request).get("type") == "json_object":
         yield {}
 
 

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 from harness.api.strict_schema import function_problems
 from harness.api.transcript import input_items
-from harness.contract.rule import LIMITED, Case, World, assumed, reported, rule
+from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, assumed, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
-F: Json = {"type": "function", "name": "f"}
+FUNCTION_TOOL: Json = {"type": "function", "name": "f"}
 
 
-def _function(*, strict: bool = True, **parameters: object) -> Json:
-    return {"tools": [{**F, "strict": strict, "parameters": parameters}]}
+def _function_body(*, strict: bool = True, **parameters: object) -> Json:
+    return {"tools": [{**FUNCTION_TOOL, "strict": strict, "parameters": parameters}]}
 
 
 @rule(
@@ -34,30 +34,30 @@ def _function(*, strict: bool = True, **parameters: object) -> Json:
     ],
     rejects={
         "Invalid schema for function 'f': In context=(), 'additionalProperties' is required to be supplied and to be "
-        "false.": _function(type="object", properties={}),
+        "false.": _function_body(type="object", properties={}),
         "Invalid schema for function 'f': In context=('properties', 'a'), 'additionalProperties' is required to be "
-        "supplied and to be false.": _function(
+        "supplied and to be false.": _function_body(
             type="object",
             properties={"a": {"type": "object", "properties": {}}},
             required=["a"],
             additionalProperties=False,
         ),
         "Invalid schema for function 'f': In context=(), 'required' is required to be supplied and to be an array "
-        "including every key in properties. Missing 'a'.": _function(
+        "including every key in properties. Missing 'a'.": _function_body(
             type="object", properties={"a": {"type": "string"}}, additionalProperties=False, required=[]
         ),
         "Invalid schema for function 'f': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'.": {
-            "tools": [{**F, "parameters": {"oneOf": [{"type": "object"}]}}]
+            "tools": [{**FUNCTION_TOOL, "parameters": {"oneOf": [{"type": "object"}]}}]
         },
         "Invalid schema for function 'f': schema must have type 'object' and not have "
-        "'oneOf'/'anyOf'/'allOf'/'enum'/'const'/'not' at the top level.": _function(
+        "'oneOf'/'anyOf'/'allOf'/'enum'/'const'/'not' at the top level.": _function_body(
             strict=False, type="object", anyOf=[{"required": ["a"]}]
         ),
-        "Invalid schema for function 'f': In context=('properties', 'a'), array schema missing items.": _function(
+        "Invalid schema for function 'f': In context=('properties', 'a'), array schema missing items.": _function_body(
             strict=False, type="object", properties={"a": {"type": "array"}}
         ),
         "Invalid schema for function 'f': In context=('properties', 'a', 'anyOf', '0'), 'allOf' is not permitted.": (
-            _function(
+            _function_body(
                 type="object",
                 properties={"a": {"anyOf": [{"allOf": []}]}},
                 required=["a"],
@@ -66,12 +66,24 @@ def _function(*, strict: bool = True, **parameters: object) -> Json:
         ),
     },
     accepts=[
-        {"tools": [{**F, "parameters": {"type": "object", "properties": {"a": {"type": "string"}}}}]},
-        {"tools": [{**F, "strict": None, "parameters": {"type": "object", "properties": {"a": {"type": "string"}}}}]},
-        {"tools": [{**F, "strict": False, "parameters": {"type": "object", "properties": {"a": {}}}}]},
-        {"tools": [{**F, "parameters": {"type": "object", "anyOf": [], "properties": {"a": {"type": "array"}}}}]},
-        {"tools": [F]},
-        _function(type="object", properties={}, additionalProperties=False),
+        {"tools": [{**FUNCTION_TOOL, "parameters": {"type": "object", "properties": {"a": {"type": "string"}}}}]},
+        {
+            "tools": [
+                {
+                    **FUNCTION_TOOL,
+                    "strict": None,
+                    "parameters": {"type": "object", "properties": {"a": {"type": "string"}}},
+                }
+            ]
+        },
+        {"tools": [{**FUNCTION_TOOL, "strict": False, "parameters": {"type": "object", "properties": {"a": {}}}}]},
+        {
+            "tools": [
+                {**FUNCTION_TOOL, "parameters": {"type": "object", "anyOf": [], "properties": {"a": {"type": "array"}}}}
+            ]
+        },
+        {"tools": [FUNCTION_TOOL]},
+        _function_body(type="object", properties={}, additionalProperties=False),
     ],
     fix="Close every object (`additionalProperties: false`) and require all its properties, or set `strict: false`.",
 )
@@ -86,7 +98,7 @@ def function_schema(request: Request) -> Iterator[Json]:
                 yield {"name": tool["name"], "index": index, "problem": problem}
 
 
-def _chosen(choice: object) -> list[str]:
+def _chosen_tool_names(choice: object) -> list[str]:
     """The names by which errors know what a tool choice asks for; none when it leaves the model free."""
     if isinstance(choice, str):
         return [choice] if choice == "required" else []
@@ -109,11 +121,11 @@ def _chosen(choice: object) -> list[str]:
 )
 def tool_choice_without_tools(request: Request) -> Iterator[Json]:
     """A choice that needs a tool needs `tools`; `auto` and `none` do not."""
-    if not request.body.get("tools") and not _continues(request):
-        yield from ({"name": name} for name in _chosen(request.body.get("tool_choice")))
+    if not request.body.get("tools") and not _may_bring_tools(request):
+        yield from ({"name": name} for name in _chosen_tool_names(request.body.get("tool_choice")))
 
 
-def _continues(request: Request) -> bool:
+def _may_bring_tools(request: Request) -> bool:
     # A stored prompt may bring tools of its own, and so may items of the input.
     return bool(request.body.get("prompt")) or any("tools" in item for item in input_items(request.body))
 
@@ -124,44 +136,51 @@ def _continues(request: Request) -> bool:
     source=reported("public reports of two origins", "2026"),
     rejects={
         "Tool choice 'image_generation' not found in 'tools' parameter.": {
-            "tools": [F],
+            "tools": [FUNCTION_TOOL],
             "tool_choice": {"type": "image_generation"},
         },
         "Tool choice 'g' not found in 'tools' parameter.": {
-            "tools": [F],
-            "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [F, {"type": "function", "name": "g"}]},
+            "tools": [FUNCTION_TOOL],
+            "tool_choice": {
+                "type": "allowed_tools",
+                "mode": "auto",
+                "tools": [FUNCTION_TOOL, {"type": "function", "name": "g"}],
+            },
         },
     },
     accepts=[
-        {"tools": [F], "tool_choice": {"type": "allowed_tools", "mode": "required", "tools": [F]}},
-        {"tools": [F], "tool_choice": {"type": "function", "name": "f"}},
-        {"tools": [F], "tool_choice": "required"},
+        {
+            "tools": [FUNCTION_TOOL],
+            "tool_choice": {"type": "allowed_tools", "mode": "required", "tools": [FUNCTION_TOOL]},
+        },
+        {"tools": [FUNCTION_TOOL], "tool_choice": {"type": "function", "name": "f"}},
+        {"tools": [FUNCTION_TOOL], "tool_choice": "required"},
     ],
     fix="Choose a tool that is declared.",
 )
 def tool_choice_not_found(request: Request) -> Iterator[Json]:
     """A named choice, each of `allowed_tools` too, must be one of the declared tools."""
     choice, tools = request.body.get("tool_choice"), request.body.get("tools") or ()
-    if isinstance(choice, dict) and tools and not _continues(request):
-        declared = set().union(*map(_names, tools))
-        yield from ({"name": name} for name in _chosen(choice) if _family(name) not in declared)
+    if isinstance(choice, dict) and tools and not _may_bring_tools(request):
+        declared = set().union(*map(_tool_names, tools))
+        yield from ({"name": name} for name in _chosen_tool_names(choice) if _unversioned_type(name) not in declared)
 
 
-def _names(tool: Json) -> set[str]:
+def _tool_names(tool: Json) -> set[str]:
     inner = {one["name"] for one in tool.get("tools") or () if isinstance(one, dict) and "name" in one}
-    return inner | {_family(tool["type"]), tool.get("name", ""), tool.get("server_label", "")}
+    return inner | {_unversioned_type(tool["type"]), tool.get("name", ""), tool.get("server_label", "")}
 
 
-def _family(type: str) -> str:
+def _unversioned_type(type: str) -> str:
     """A tool type without its version: the API takes `web_search_preview` for a declared `web_search`."""
     return type.partition("_20")[0].removesuffix("_preview")
 
 
-def _mcp(label: str, url: str = "https://mcp.example.org/sse") -> Json:
+def _mcp_tool(label: str, url: str = "https://mcp.example.org/sse") -> Json:
     return {"type": "mcp", "server_label": label, "server_url": url}
 
 
-def _servers(request: Request) -> list[Json]:
+def _declared_mcp_tools(request: Request) -> list[Json]:
     return [tool for tool in request.body.get("tools") or () if tool["type"] == "mcp"]
 
 
@@ -178,20 +197,24 @@ def _servers(request: Request) -> list[Json]:
     ],
     rejects={
         "Invalid input Notion MCP: 'server_label' must start with a letter and consist of only letters, digits, '-' and "
-        "'_'": {"tools": [_mcp("Notion MCP")]},
+        "'_'": {"tools": [_mcp_tool("Notion MCP")]},
         "Invalid input 1st: 'server_label' must start with a letter and consist of only letters, digits, '-' and '_'": {
-            "tools": [_mcp("a"), _mcp("1st")]
+            "tools": [_mcp_tool("a"), _mcp_tool("1st")]
         },
     },
-    accepts=[{"tools": [_mcp("Notion_MCP-1")]}],
+    accepts=[{"tools": [_mcp_tool("Notion_MCP-1")]}],
     fix="Use a label of letters, digits, `-` and `_`.",
 )
 def mcp_label_characters(request: Request) -> Iterator[Json]:
     """The label of an MCP server starts with a letter and holds letters, digits, `-` and `_`."""
-    yield from ({"label": tool["server_label"]} for tool in _servers(request) if not _LABEL(tool["server_label"]))
+    yield from (
+        {"label": tool["server_label"]}
+        for tool in _declared_mcp_tools(request)
+        if not _MATCH_LABEL(tool["server_label"])
+    )
 
 
-_LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_-]*").fullmatch
+_MATCH_LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_-]*").fullmatch
 
 
 @rule(
@@ -199,15 +222,15 @@ _LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_-]*").fullmatch
     error=ApiError(400, "Duplicate MCP server_label '{label}' found in 'tools' parameter.", "tools"),
     source=reported("https://github.com/smg-project/smg, which copies the API's words", "2026"),
     rejects={
-        "Duplicate MCP server_label 'A' found in 'tools' parameter.": {"tools": [_mcp("a"), _mcp("A")]},
+        "Duplicate MCP server_label 'A' found in 'tools' parameter.": {"tools": [_mcp_tool("a"), _mcp_tool("A")]},
     },
-    accepts=[{"tools": [_mcp("a"), _mcp("b")]}],
+    accepts=[{"tools": [_mcp_tool("a"), _mcp_tool("b")]}],
     fix="Give every server a label of its own.",
 )
 def mcp_label_twice(request: Request) -> Iterator[Json]:
     """Two MCP servers cannot have one label, upper and lower case being the same."""
     seen: set[str] = set()
-    for tool in _servers(request):
+    for tool in _declared_mcp_tools(request):
         label = tool["server_label"]
         if label.lower() in seen:
             yield {"label": label}
@@ -215,7 +238,7 @@ def mcp_label_twice(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    when=LIMITED,
+    when=LIMITED_ACCOUNT,
     error=ApiError(
         424,
         "Error retrieving tool list from MCP server: '{label}'. Http status code: 404 (Not Found)",
@@ -226,15 +249,17 @@ def mcp_label_twice(request: Request) -> Iterator[Json]:
     source=reported("public reports of two origins, with other status codes", "2025"),
     rejects={
         "Error retrieving tool list from MCP server: 'a'. Http status code: 404 (Not Found)": Case(
-            {"tools": [_mcp("a")]}, given=Organization(unreachable=frozenset(["https://mcp.example.org/sse"]))
+            {"tools": [_mcp_tool("a")]}, given=Organization(unreachable=frozenset(["https://mcp.example.org/sse"]))
         )
     },
-    accepts=[Case({"tools": [_mcp("a")]}, given=Organization(unreachable=frozenset(["https://mcp.example.org/x"])))],
+    accepts=[
+        Case({"tools": [_mcp_tool("a")]}, given=Organization(unreachable=frozenset(["https://mcp.example.org/x"])))
+    ],
     fix="Scripted: `mock.organization(unreachable=…)`. With the real API see that the server answers it.",
 )
-def mcp_unreachable(request: Request, world: World) -> Iterator[Json]:
+def mcp_unreachable(request: Request, world: WorldView) -> Iterator[Json]:
     """An MCP server is asked for its tools before the model runs; the status of a failure is 424."""
-    for tool in _servers(request):
+    for tool in _declared_mcp_tools(request):
         if tool.get("server_url") in world.account.unreachable:
             yield {"label": tool["server_label"]}
 

@@ -8,18 +8,18 @@ from dataclasses import replace
 
 from harness.api.dialects import FOUNDRY, agent_of
 from harness.api.resources import foundry_agents
-from harness.contract.rule import Case, Source, World, after, assumed, reported, rule
-from harness.contract.rules.http.gateway import ON_FOUNDRY, PROJECT
+from harness.contract.rule import Case, Source, WorldView, after, assumed, reported, rule
+from harness.contract.rules.http.gateway import ON_FOUNDRY, PROJECT_PATH
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
-HELPER = {"type": "agent_reference", "name": "helper"}
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
-AGENT: Json = {"agent_reference": HELPER, "input": "hi"}
-ON_VERSIONS = f"POST !{PROJECT}/agents/helper/versions?api-version=v1"
-MADE = Case({"definition": {"kind": "prompt", "model": "mine"}}, on=ON_VERSIONS)
-MINE = Organization(agents={"helper": {"model": "mine", "instructions": "Help."}})
+HELPER_REFERENCE = {"type": "agent_reference", "name": "helper"}
+_AGENT_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+AGENT_BODY: Json = {"agent_reference": HELPER_REFERENCE, "input": "hi"}
+ON_VERSIONS = f"POST !{PROJECT_PATH}/agents/helper/versions?api-version=v1"
+CREATE_VERSION = Case({"definition": {"kind": "prompt", "model": "mine"}}, on=ON_VERSIONS)
+ACCOUNT_WITH_HELPER = Organization(agents={"helper": {"model": "mine", "instructions": "Help."}})
 
 
 @rule(
@@ -34,10 +34,10 @@ MINE = Organization(agents={"helper": {"model": "mine", "instructions": "Help."}
     ],
     rejects={
         "The 'agent' property is deprecated. Use 'agent_reference' instead.": Case(
-            {"agent": HELPER, "input": "hi"}, on=ON_FOUNDRY
+            {"agent": HELPER_REFERENCE, "input": "hi"}, on=ON_FOUNDRY
         )
     },
-    accepts=[Case(AGENT, on=ON_FOUNDRY)],
+    accepts=[Case(AGENT_BODY, on=ON_FOUNDRY)],
     since="2026-02-25",
     fix="Name the agent in `agent_reference`.",
 )
@@ -68,7 +68,7 @@ def agent_deprecated(request: Request) -> Iterator[Json]:
             {"agent_reference": {"type": "agent_reference"}, "input": "hi"}, on=ON_FOUNDRY
         ),
     },
-    accepts=[Case({**AGENT, "agent_reference": {**HELPER, "version": "3"}}, on=ON_FOUNDRY)],
+    accepts=[Case({**AGENT_BODY, "agent_reference": {**HELPER_REFERENCE, "version": "3"}}, on=ON_FOUNDRY)],
     fix='Send `{"type": "agent_reference", "name": …}`.',
 )
 def agent_incomplete(request: Request) -> Iterator[Json]:
@@ -91,18 +91,18 @@ def agent_incomplete(request: Request) -> Iterator[Json]:
     ],
     rejects={
         "Model must match the agent's model 'mine' when agent is specified.": Case(
-            {**AGENT, "model": "gpt-4o"}, on=ON_FOUNDRY, given=MINE
+            {**AGENT_BODY, "model": "gpt-4o"}, on=ON_FOUNDRY, given=ACCOUNT_WITH_HELPER
         )
     },
     accepts=[
-        Case({**AGENT, "model": "mine"}, on=ON_FOUNDRY, given=MINE),
-        Case(AGENT, on=ON_FOUNDRY, given=MINE),
-        Case({**AGENT, "model": "gpt-4o"}, on=ON_FOUNDRY),
-        Case({**AGENT, "model": ""}, on=ON_FOUNDRY, given=MINE),
+        Case({**AGENT_BODY, "model": "mine"}, on=ON_FOUNDRY, given=ACCOUNT_WITH_HELPER),
+        Case(AGENT_BODY, on=ON_FOUNDRY, given=ACCOUNT_WITH_HELPER),
+        Case({**AGENT_BODY, "model": "gpt-4o"}, on=ON_FOUNDRY),
+        Case({**AGENT_BODY, "model": ""}, on=ON_FOUNDRY, given=ACCOUNT_WITH_HELPER),
     ],
     fix="Leave `model` out: the agent has one. `mock.organization(agents={…})` says which.",
 )
-def agent_model_mismatch(request: Request, world: World) -> Iterator[Json]:
+def agent_model_mismatch(request: Request, world: WorldView) -> Iterator[Json]:
     """A model beside an agent must be that of the agent, as far as the account defines it."""
     model, own = request.body.get("model"), foundry_agents.resolve_definition(world, agent_of(request)).get("model")
     if model and own and model != own:
@@ -119,10 +119,10 @@ def agent_model_mismatch(request: Request, world: World) -> Iterator[Json]:
     ],
     rejects={
         "Not allowed when agent is specified.": Case(
-            {**AGENT, "tools": [{"type": "web_search"}], "tool_choice": "auto"}, on=ON_FOUNDRY
+            {**AGENT_BODY, "tools": [{"type": "web_search"}], "tool_choice": "auto"}, on=ON_FOUNDRY
         )
     },
-    accepts=[Case({**AGENT, "tools": None, "temperature": 0.5}, on=ON_FOUNDRY)],
+    accepts=[Case({**AGENT_BODY, "tools": None, "temperature": 0.5}, on=ON_FOUNDRY)],
     since="2026-04-03",
     fix="Give the tools to the agent's definition, not to the request.",
 )
@@ -147,20 +147,20 @@ def agent_tools_given(request: Request) -> Iterator[Json]:
         assumed("the place of the version, the code, and that reading an agent says it too"),
     ],
     rejects={
-        "Agent other with version not found.": Case(None, on=f"GET !{PROJECT}/agents/other?api-version=v1"),
+        "Agent other with version not found.": Case(None, on=f"GET !{PROJECT_PATH}/agents/other?api-version=v1"),
         "Agent helper with version 2 not found.": after(
-            MADE, Case(None, on=f"GET !{PROJECT}/agents/helper/versions/2?api-version=v1")
+            CREATE_VERSION, Case(None, on=f"GET !{PROJECT_PATH}/agents/helper/versions/2?api-version=v1")
         ),
     },
-    accepts=[after(MADE, Case(None, on=f"GET !{PROJECT}/agents/helper?api-version=v1"))],
+    accepts=[after(CREATE_VERSION, Case(None, on=f"GET !{PROJECT_PATH}/agents/helper?api-version=v1"))],
     fix="Make it first: `POST /agents/{name}/versions`, or `mock.organization(agents={…})`.",
 )
-def agent_not_found(request: Request, world: World) -> Iterator[Json]:
+def agent_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """An agent that is read or deleted must be there, in the version that is asked for."""
-    yield from _missing(world, request.params["agent_name"], request.params.get("agent_version"))
+    yield from _check_agent_exists(world, request.params["agent_name"], request.params.get("agent_version"))
 
 
-def _missing(world: World, name: str, version: str | None) -> Iterator[Json]:
+def _check_agent_exists(world: WorldView, name: str, version: str | None) -> Iterator[Json]:
     known = [each["version"] for each in foundry_agents.versions_of(world, name)]
     if not known or (version is not None and version not in known):
         yield {"name": name, "version": f"{version} " if version is not None else ""}
@@ -176,26 +176,33 @@ def _missing(world: World, name: str, version: str | None) -> Iterator[Json]:
     ],
     rejects={
         "Agent other with version not found.": after(
-            MADE, Case({**AGENT, "agent_reference": {**HELPER, "name": "other"}}, on=ON_FOUNDRY)
+            CREATE_VERSION,
+            Case({**AGENT_BODY, "agent_reference": {**HELPER_REFERENCE, "name": "other"}}, on=ON_FOUNDRY),
         ),
         "Agent helper with version 2 not found.": after(
-            MADE, Case({**AGENT, "agent_reference": {**HELPER, "version": "2"}}, on=ON_FOUNDRY)
+            CREATE_VERSION, Case({**AGENT_BODY, "agent_reference": {**HELPER_REFERENCE, "version": "2"}}, on=ON_FOUNDRY)
         ),
     },
     accepts=[
-        after(MADE, Case({**AGENT, "agent_reference": {**HELPER, "version": "1"}}, on=ON_FOUNDRY)),
-        Case({**AGENT, "agent_reference": {**HELPER, "name": "other"}}, on=ON_FOUNDRY, given=MINE),
+        after(
+            CREATE_VERSION, Case({**AGENT_BODY, "agent_reference": {**HELPER_REFERENCE, "version": "1"}}, on=ON_FOUNDRY)
+        ),
+        Case(
+            {**AGENT_BODY, "agent_reference": {**HELPER_REFERENCE, "name": "other"}},
+            on=ON_FOUNDRY,
+            given=ACCOUNT_WITH_HELPER,
+        ),
     ],
     fix="Name an agent that was made, in a version it has.",
 )
-def agent_unknown(request: Request, world: World) -> Iterator[Json]:
+def agent_unknown(request: Request, world: WorldView) -> Iterator[Json]:
     """Where agents were made by requests, one that a request names must be among them.
 
     The account's own list is open: others are there too, of unknown make.
     """
     reference = agent_of(request)
     if world.agents and isinstance(reference, dict) and isinstance(reference.get("name"), str):
-        yield from _missing(world, reference["name"], reference.get("version"))
+        yield from _check_agent_exists(world, reference["name"], reference.get("version"))
 
 
 @rule(
@@ -213,7 +220,7 @@ def agent_unknown(request: Request, world: World) -> Iterator[Json]:
             {"definition": {"kind": "prompt"}}, on=ON_VERSIONS
         ),
     },
-    accepts=[MADE, Case({"definition": {"kind": "workflow"}}, on=ON_VERSIONS)],
+    accepts=[CREATE_VERSION, Case({"definition": {"kind": "workflow"}}, on=ON_VERSIONS)],
     fix='Send `{"definition": {"kind": "prompt", "model": …}}`.',
 )
 def agent_version_incomplete(request: Request) -> Iterator[Json]:
@@ -242,14 +249,14 @@ def agent_version_incomplete(request: Request) -> Iterator[Json]:
     rejects={
         "Invalid agent name 'my_agent'. It must start and end with alphanumeric characters, can contain hyphens in the "
         "middle, and must not exceed 63 characters.": replace(
-            MADE, on=f"POST !{PROJECT}/agents/my_agent/versions?api-version=v1"
+            CREATE_VERSION, on=f"POST !{PROJECT_PATH}/agents/my_agent/versions?api-version=v1"
         )
     },
-    accepts=[MADE],
+    accepts=[CREATE_VERSION],
     fix="Use letters, digits and hyphens, say `my-agent`.",
 )
 def agent_name_invalid(request: Request) -> Iterator[Json]:
     """The name of an agent is at most 63 letters and digits, with hyphens between them."""
     name = request.params["agent_name"]
-    if not _NAME.fullmatch(name):
+    if not _AGENT_NAME.fullmatch(name):
         yield {"name": name}

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.contract.rule import Case, World, after, assumed, reported, rule
-from harness.contract.rules.request.media import parts
-from harness.contract.rules.stored.uploads import ANY, upload
+from harness.contract.rule import Case, WorldView, after, assumed, reported, rule
+from harness.contract.rules.request.media import find_part_texts
+from harness.contract.rules.stored.uploads import ANY_UPLOAD, upload
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
-BY_ID = ("GET /files/{file_id}", "DELETE /files/{file_id}", "GET /files/{file_id}/content")
+BY_FILE_ID = ("GET /files/{file_id}", "DELETE /files/{file_id}", "GET /files/{file_id}/content")
 """The operations on a file."""
-KEPT = ("assistants", "user_data")
+NOT_DOWNLOADABLE = ("assistants", "user_data")
 """Purposes whose files cannot be downloaded; of others nobody has said so."""
-OLD = Organization(files=frozenset(["file-old", "vs_old"]))
+ACCOUNT_WITH_OLD_FILES = Organization(files=frozenset(["file-old", "vs_old"]))
 
 
-def _image(id: str) -> Json:
+def _image_body(id: str) -> Json:
     return {"input": [{"role": "user", "content": [{"type": "input_image", "file_id": id}]}]}
 
 
-def _file(id: str) -> Json:
+def _file_body(id: str) -> Json:
     return {"input": [{"role": "user", "content": [{"type": "input_file", "file_id": id}]}]}
 
 
 @rule(
-    on=BY_ID,
+    on=BY_FILE_ID,
     error=ApiError(404, "No such File object: {id}", "id"),
     source=[
         reported("https://github.com/danny-avila/LibreChat/issues/2632", "2024-05-07"),
@@ -37,16 +37,16 @@ def _file(id: str) -> Json:
         "No such File object: file-x": Case(on="GET /files/file-x"),
         "No such File object: file-y": Case(on="DELETE /files/file-y"),
         "No such File object: {0.id}": after(
-            ANY, Case(on="DELETE /files/{0.id}"), Case(on="GET /files/{0.id}/content")
+            ANY_UPLOAD, Case(on="DELETE /files/{0.id}"), Case(on="GET /files/{0.id}/content")
         ),
     },
     accepts=[
-        after(ANY, Case(on="GET /files/{0.id}")),
-        Case(on="GET /files/file-old", given=OLD),
+        after(ANY_UPLOAD, Case(on="GET /files/{0.id}")),
+        Case(on="GET /files/file-old", given=ACCOUNT_WITH_OLD_FILES),
     ],
     fix="Use the id the API gave; a file that was deleted or has expired is gone.",
 )
-def file_not_found(request: Request, world: World) -> Iterator[Json]:
+def file_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The id in the path must name a file of this key that has not expired."""
     id = request.params["file_id"]
     if world.uploads.file(id) is None:
@@ -58,7 +58,7 @@ def file_not_found(request: Request, world: World) -> Iterator[Json]:
     error=ApiError(400, "Not allowed to download files of purpose: {purpose}"),
     source=reported("public reports of four origins, for `assistants` and `user_data`", "2025-12-23"),
     rejects={
-        "Not allowed to download files of purpose: user_data": after(ANY, Case(on="GET /files/{0.id}/content")),
+        "Not allowed to download files of purpose: user_data": after(ANY_UPLOAD, Case(on="GET /files/{0.id}/content")),
         "Not allowed to download files of purpose: assistants": after(
             upload("purpose=assistants"), Case(on="GET /files/{0.id}/content")
         ),
@@ -66,10 +66,10 @@ def file_not_found(request: Request, world: World) -> Iterator[Json]:
     accepts=[after(upload("purpose=batch", name="a.jsonl"), Case(on="GET /files/{0.id}/content"))],
     fix="Keep a copy: what was uploaded to be read by a model cannot be had back.",
 )
-def file_not_downloadable(request: Request, world: World) -> Iterator[Json]:
+def file_not_downloadable(request: Request, world: WorldView) -> Iterator[Json]:
     """A file that was uploaded for a model cannot be downloaded."""
     file = world.uploads.file(request.params["file_id"])
-    if file and file.object["purpose"] in KEPT:
+    if file and file.object["purpose"] in NOT_DOWNLOADABLE:
         yield {"purpose": file.object["purpose"]}
 
 
@@ -81,26 +81,26 @@ def file_not_downloadable(request: Request, world: World) -> Iterator[Json]:
         "public client's test"
     ),
     rejects={
-        "File with id 'file-x' not found.": after(ANY, _image("file-x")),
-        "File with id 'file-y' not found.": after(ANY, _file("file-y")),
-        "File with id '{0.id}' not found.": after(ANY, Case(on="DELETE /files/{0.id}"), _file("{0.id}")),
+        "File with id 'file-x' not found.": after(ANY_UPLOAD, _image_body("file-x")),
+        "File with id 'file-y' not found.": after(ANY_UPLOAD, _file_body("file-y")),
+        "File with id '{0.id}' not found.": after(ANY_UPLOAD, Case(on="DELETE /files/{0.id}"), _file_body("{0.id}")),
     },
     accepts=[
-        after(ANY, _file("{0.id}")),
-        after(ANY, _image("{0.id}")),
-        _file("file-elsewhere"),
-        Case(_file("file-old"), given=OLD),
-        Case(_image("assistant-1"), given=Organization(files=frozenset(["assistant-1"]))),
+        after(ANY_UPLOAD, _file_body("{0.id}")),
+        after(ANY_UPLOAD, _image_body("{0.id}")),
+        _file_body("file-elsewhere"),
+        Case(_file_body("file-old"), given=ACCOUNT_WITH_OLD_FILES),
+        Case(_image_body("assistant-1"), given=Organization(files=frozenset(["assistant-1"]))),
     ],
     fix="Upload it first: `POST /files`, or `mock.file(…)` in a test; `mock.organization(files=…)` names what is there.",
 )
-def input_file_not_found(request: Request, world: World) -> Iterator[Json]:
+def input_file_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """A file that the input names must have been uploaded with the same key, and not be deleted or expired.
 
     While a key has stored nothing, ids are let be: a test of a client need not upload what it names.
     """
     if not world.uploads.has_known_files:
         return
-    missing = [id for _, id in parts(request, "file_id") if world.uploads.file(id) is None]
+    missing = [id for _, id in find_part_texts(request, "file_id") if world.uploads.file(id) is None]
     if missing:
         yield {"id": missing[0], "missing": missing}

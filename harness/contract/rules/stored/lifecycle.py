@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.contract.rule import Case, World, after, assumed, documented, reported, rule
+from harness.contract.rule import Case, WorldView, after, assumed, documented, reported, rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
 BACKGROUND: Json = {"background": True}
-GUIDE = "https://developers.openai.com/api/docs/guides/background"
-FOUNDRY = documented("Microsoft Foundry: server text for the same path", "2026")
+BACKGROUND_GUIDE = "https://developers.openai.com/api/docs/guides/background"
+FOUNDRY_SOURCE = documented("Microsoft Foundry: server text for the same path", "2026")
 _READ = Case(on="GET /responses/{0.id}")
 _CANCEL = Case(on="POST /responses/{0.id}/cancel")
-_ENDED = {"completed": "a completed response", "failed": "a failed response"}
+_ENDED_PHRASES = {"completed": "a completed response", "failed": "a failed response"}
 
 
 @rule(
@@ -32,7 +32,7 @@ _ENDED = {"completed": "a completed response", "failed": "a failed response"}
     ],
     fix="Poll the response until it is neither `queued` nor `in_progress`.",
 )
-def previous_response_in_progress(request: Request, world: World) -> Iterator[Json]:
+def previous_response_in_progress(request: Request, world: WorldView) -> Iterator[Json]:
     """A background response can be continued when it has ended."""
     id = request.body.get("previous_response_id")
     if id in world.pending:
@@ -42,12 +42,12 @@ def previous_response_in_progress(request: Request, world: World) -> Iterator[Js
 @rule(
     on="POST /responses/{response_id}/cancel",
     error=ApiError(400, "Cannot cancel a synchronous response."),
-    source=[reported("public tests of three origins that meet it live", "2026"), FOUNDRY],
+    source=[reported("public tests of three origins that meet it live", "2026"), FOUNDRY_SOURCE],
     rejects={"Cannot cancel a synchronous response.": after({"input": "hi"}, _CANCEL)},
     accepts=[after(BACKGROUND, _CANCEL)],
     fix="Only a response made with `background: true` can be cancelled.",
 )
-def cancel_synchronous(request: Request, world: World) -> Iterator[Json]:
+def cancel_synchronous(request: Request, world: WorldView) -> Iterator[Json]:
     """Only a background response can be cancelled; its status is looked at after that."""
     if not world.responses[request.params["response_id"]].response.get("background"):
         yield {}
@@ -58,25 +58,25 @@ def cancel_synchronous(request: Request, world: World) -> Iterator[Json]:
     error=ApiError(400, "Cannot cancel {what}.", "response_id"),
     source=[
         reported("public tests of two origins that meet it live", "2026"),
-        FOUNDRY,
-        documented(f"{GUIDE}: cancelling twice gives the same response again", "2026"),
+        FOUNDRY_SOURCE,
+        documented(f"{BACKGROUND_GUIDE}: cancelling twice gives the same response again", "2026"),
     ],
     rejects={"Cannot cancel a completed response.": after(BACKGROUND, _READ, _READ, _CANCEL)},
     accepts=[after(BACKGROUND, _READ, _CANCEL), after(BACKGROUND, _CANCEL, _CANCEL)],
     fix="Look at the status first; cancelling what is cancelled already does no harm.",
 )
-def cancel_ended(request: Request, world: World) -> Iterator[Json]:
+def cancel_ended(request: Request, world: WorldView) -> Iterator[Json]:
     """A response that has ended by itself cannot be cancelled; one that was cancelled can, to no effect."""
     id = request.params["response_id"]
     status = world.responses[id].response["status"]
     if id not in world.pending and status != "cancelled":
-        yield {"what": _ENDED.get(status, "a response in terminal state")}
+        yield {"what": _ENDED_PHRASES.get(status, "a response in terminal state")}
 
 
 @rule(
     on="DELETE /responses/{response_id}",
     error=ApiError(400, "Cannot delete an in-flight response."),
-    source=[FOUNDRY, assumed("that this API says what Foundry says")],
+    source=[FOUNDRY_SOURCE, assumed("that this API says what Foundry says")],
     rejects={
         "Cannot delete an in-flight response.": after(BACKGROUND, _READ, Case(on="DELETE /responses/{0.id}")),
     },
@@ -86,7 +86,7 @@ def cancel_ended(request: Request, world: World) -> Iterator[Json]:
     ],
     fix="Cancel it first, or wait until it has ended.",
 )
-def delete_in_flight(request: Request, world: World) -> Iterator[Json]:
+def delete_in_flight(request: Request, world: WorldView) -> Iterator[Json]:
     """A response cannot be deleted while it is under way."""
     if request.params["response_id"] in world.pending:
         yield {}
@@ -97,7 +97,7 @@ def delete_in_flight(request: Request, world: World) -> Iterator[Json]:
     error=ApiError(
         400, "This response cannot be streamed because it was not created with background=true.", param="stream"
     ),
-    source=[reported("public reports of two origins", "2026"), FOUNDRY],
+    source=[reported("public reports of two origins", "2026"), FOUNDRY_SOURCE],
     rejects={
         "This response cannot be streamed because it was not created with background=true.": after(
             {"input": "hi"}, Case(on="GET /responses/{0.id}?stream=true")
@@ -106,7 +106,7 @@ def delete_in_flight(request: Request, world: World) -> Iterator[Json]:
     accepts=[after({"input": "hi"}, Case(on="GET /responses/{0.id}?stream=false"))],
     fix="Only a response made with `background: true` can be streamed again; read this one without `stream`.",
 )
-def stream_needs_background(request: Request, world: World) -> Iterator[Json]:
+def stream_needs_background(request: Request, world: WorldView) -> Iterator[Json]:
     """Only a background response can be streamed after it was made."""
     if request.query.get("stream") and not world.responses[request.params["response_id"]].response.get("background"):
         yield {}
@@ -119,7 +119,10 @@ def stream_needs_background(request: Request, world: World) -> Iterator[Json]:
         "This response cannot be streamed because it was not created with stream=true or the stream TTL has expired.",
         param="stream",
     ),
-    source=[FOUNDRY, documented(f"{GUIDE}: only one made with stream=true can be streamed later", "2026")],
+    source=[
+        FOUNDRY_SOURCE,
+        documented(f"{BACKGROUND_GUIDE}: only one made with stream=true can be streamed later", "2026"),
+    ],
     rejects={
         "This response cannot be streamed because it was not created with stream=true or the stream TTL has "
         "expired.": after(BACKGROUND, Case(on="GET /responses/{0.id}?stream=true"))
@@ -127,7 +130,7 @@ def stream_needs_background(request: Request, world: World) -> Iterator[Json]:
     accepts=[after({**BACKGROUND, "stream": True}, Case(on="GET /responses/{0.id}?stream=true&starting_after=2"))],
     fix="Make the response with `stream: true` as well.",
 )
-def stream_needs_stream(request: Request, world: World) -> Iterator[Json]:
+def stream_needs_stream(request: Request, world: WorldView) -> Iterator[Json]:
     """A background response can be streamed again only if it was made as a stream."""
     stored = world.responses[request.params["response_id"]]
     if request.query.get("stream") and stored.events is None:

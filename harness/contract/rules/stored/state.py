@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from harness.api.models import is_nonexistent_model
 from harness.api.transcript import conversation_id
-from harness.contract.rule import Case, World, after, assumed, recorded, reported, rule
-from harness.contract.rules.request.ids import BY_ID, OF_CONVERSATION, OF_ITEM
-from harness.contract.rules.request.shape import DAY, PROBE
+from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
+from harness.contract.rules.request.ids import BY_CONVERSATION_ID, BY_ITEM_ID, BY_RESPONSE_ID
+from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
-NEW_CONVERSATION = Case({}, on="POST /conversations")
+CREATE_CONVERSATION = Case({}, on="POST /conversations")
 
 
 @rule(
@@ -23,7 +23,7 @@ NEW_CONVERSATION = Case({}, on="POST /conversations")
         "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'pre..._id' or 'conversation'.",
         code="mutually_exclusive_parameters",
     ),
-    source=[reported(PROBE, DAY), reported("public report of another origin", "2026")],
+    source=[reported(PROBE_ADDRESS, PROBE_DATE), reported("public report of another origin", "2026")],
     rejects={
         "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'pre..._id' or 'conversation'.": {
             "previous_response_id": "resp_x",
@@ -41,18 +41,18 @@ def previous_response_and_conversation(request: Request) -> Iterator[Json]:
 @rule(
     when="conversation",
     error=ApiError(404, "Conversation with id '{id}' not found."),
-    source=[reported(PROBE, DAY), reported("public report of another origin", "2025-10-27")],
+    source=[reported(PROBE_ADDRESS, PROBE_DATE), reported("public report of another origin", "2025-10-27")],
     rejects={
         "Conversation with id 'conv_x' not found.": {"conversation": "conv_x"},
         "Conversation with id 'conv_y' not found.": {"conversation": {"id": "conv_y"}},
     },
     accepts=[
-        after(NEW_CONVERSATION, {"conversation": "{0.id}"}),
-        after(NEW_CONVERSATION, {"conversation": {"id": "{0.id}"}, "store": False}),
+        after(CREATE_CONVERSATION, {"conversation": "{0.id}"}),
+        after(CREATE_CONVERSATION, {"conversation": {"id": "{0.id}"}, "store": False}),
     ],
     fix="Create it first: conversations are never made by naming them.",
 )
-def conversation_not_found(request: Request, world: World) -> Iterator[Json]:
+def conversation_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """`conversation` must name a conversation of this key."""
     id = conversation_id(request.body)
     if id is not None and id not in world.conversations:
@@ -60,7 +60,7 @@ def conversation_not_found(request: Request, world: World) -> Iterator[Json]:
 
 
 @rule(
-    on=OF_CONVERSATION,
+    on=BY_CONVERSATION_ID,
     error=ApiError(404, "Conversation with id '{id}' not found."),
     source=[
         recorded("microsoft/agent-framework: read before it was made, deleted twice; without the status", "2025-10"),
@@ -70,16 +70,16 @@ def conversation_not_found(request: Request, world: World) -> Iterator[Json]:
         "Conversation with id 'conv_x' not found.": Case(on="GET /conversations/conv_x"),
         "Conversation with id 'conv_y' not found.": Case({"items": []}, on="POST /conversations/conv_y/items"),
         "Conversation with id '{0.id}' not found.": after(
-            NEW_CONVERSATION, Case(on="DELETE /conversations/{0.id}"), Case(on="DELETE /conversations/{0.id}")
+            CREATE_CONVERSATION, Case(on="DELETE /conversations/{0.id}"), Case(on="DELETE /conversations/{0.id}")
         ),
     },
     accepts=[
-        after(NEW_CONVERSATION, Case(on="GET /conversations/{0.id}")),
-        after(NEW_CONVERSATION, Case(on="GET /conversations/{0.id}/items")),
+        after(CREATE_CONVERSATION, Case(on="GET /conversations/{0.id}")),
+        after(CREATE_CONVERSATION, Case(on="GET /conversations/{0.id}/items")),
     ],
     fix="Use the id the API gave; a deleted conversation is gone.",
 )
-def conversation_path_not_found(request: Request, world: World) -> Iterator[Json]:
+def conversation_path_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The id in the path must name a conversation of this key."""
     id = request.params["conversation_id"]
     if id not in world.conversations:
@@ -87,7 +87,7 @@ def conversation_path_not_found(request: Request, world: World) -> Iterator[Json
 
 
 @rule(
-    on=OF_ITEM,
+    on=BY_ITEM_ID,
     error=ApiError(404, "Item with id '{id}' not found in conversation."),
     source=[
         recorded("microsoft/agent-framework: the id doubled by whoever recorded it, without the status", "2025-10"),
@@ -95,10 +95,10 @@ def conversation_path_not_found(request: Request, world: World) -> Iterator[Json
     ],
     rejects={
         "Item with id 'msg_x' not found in conversation.": after(
-            NEW_CONVERSATION, Case(on="GET /conversations/{0.id}/items/msg_x")
+            CREATE_CONVERSATION, Case(on="GET /conversations/{0.id}/items/msg_x")
         ),
         "Item with id '{1.data.0.id}' not found in conversation.": after(
-            NEW_CONVERSATION,
+            CREATE_CONVERSATION,
             Case({"items": [{"role": "user", "content": "hi"}]}, on="POST /conversations/{0.id}/items"),
             Case(on="DELETE /conversations/{0.id}/items/{1.data.0.id}"),
             Case(on="DELETE /conversations/{0.id}/items/{1.data.0.id}"),
@@ -106,14 +106,14 @@ def conversation_path_not_found(request: Request, world: World) -> Iterator[Json
     },
     accepts=[
         after(
-            NEW_CONVERSATION,
+            CREATE_CONVERSATION,
             Case({"items": [{"role": "user", "content": "hi"}]}, on="POST /conversations/{0.id}/items"),
             Case(on="GET /conversations/{0.id}/items/{1.data.0.id}"),
         )
     ],
     fix="Use an id from the list of the conversation's items.",
 )
-def conversation_item_not_found(request: Request, world: World) -> Iterator[Json]:
+def conversation_item_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The item must be in the conversation; being stored elsewhere is not enough."""
     id = request.params["item_id"]
     if all(item.get("id") != id for item in world.conversations[request.params["conversation_id"]].items):
@@ -131,13 +131,13 @@ def conversation_item_not_found(request: Request, world: World) -> Iterator[Json
     source=[reported("public reports of three origins", "2026")],
     rejects={
         "Another process is currently operating on this conversation. Please retry in a few seconds.": after(
-            NEW_CONVERSATION,
+            CREATE_CONVERSATION,
             Case({"conversation": "{0.id}"}, given=Organization(locked=frozenset(["{0.id}"]))),
         )
     },
     accepts=[
         after(
-            NEW_CONVERSATION,
+            CREATE_CONVERSATION,
             {"conversation": "{0.id}", "background": True},
             Case(on="POST /responses/{1.id}/cancel"),
             {"conversation": "{0.id}"},
@@ -145,7 +145,7 @@ def conversation_item_not_found(request: Request, world: World) -> Iterator[Json
     ],
     fix="Wait until the running response of the conversation is done.",
 )
-def conversation_locked(request: Request, world: World) -> Iterator[Json]:
+def conversation_locked(request: Request, world: WorldView) -> Iterator[Json]:
     """A conversation takes one response at a time; one in the background holds it until it has ended."""
     if (id := conversation_id(request.body)) and (
         id in world.account.locked or any(run.conversation == id for run in world.pending.values())
@@ -156,12 +156,12 @@ def conversation_locked(request: Request, world: World) -> Iterator[Json]:
 @rule(
     when="prompt",
     error=ApiError(404, "Prompt with id '{id}' not found."),
-    source=reported(PROBE, DAY),
+    source=reported(PROBE_ADDRESS, PROBE_DATE),
     rejects={"Prompt with id 'pmpt_x' not found.": {"prompt": {"id": "pmpt_x"}}},
     accepts=[Case({"prompt": {"id": "pmpt_x"}}, given=Organization(prompts=frozenset(["pmpt_x"])))],
     fix="Use a prompt of this project: `mock.organization(prompts={'pmpt_…'})`.",
 )
-def prompt_not_found(request: Request, world: World) -> Iterator[Json]:
+def prompt_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """`prompt.id` must name a stored prompt; looked up after the conversation, before the previous response."""
     prompt = request.body.get("prompt")
     if prompt and prompt["id"] not in world.account.prompts:
@@ -184,7 +184,7 @@ def prompt_not_found(request: Request, world: World) -> Iterator[Json]:
     },
     fix="Send the whole transcript as `input`, with `include: ['reasoning.encrypted_content']`.",
 )
-def previous_response_zdr(request: Request, world: World) -> Iterator[Json]:
+def previous_response_zdr(request: Request, world: WorldView) -> Iterator[Json]:
     """An organization with Zero Data Retention stores nothing that could be continued."""
     if world.account.zdr and request.body.get("previous_response_id"):
         yield {}
@@ -197,7 +197,7 @@ def previous_response_zdr(request: Request, world: World) -> Iterator[Json]:
     ),
     source=[
         recorded("0xPlaygrounds/rig"),
-        reported(PROBE, DAY),
+        reported(PROBE_ADDRESS, PROBE_DATE),
         reported("public report of another origin", "2025-10-27"),
     ],
     rejects={
@@ -207,7 +207,7 @@ def previous_response_zdr(request: Request, world: World) -> Iterator[Json]:
     accepts=[after({"input": "hi"}, {"previous_response_id": "{0.id}"})],
     fix="Chain only to responses made with `store: true` by the same key and not deleted since.",
 )
-def previous_response_not_found(request: Request, world: World) -> Iterator[Json]:
+def previous_response_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """`previous_response_id` must name a response that this key has stored.
 
     A response made with `store: false` or deleted since is unknown here. The status is 400, not 404.
@@ -218,7 +218,7 @@ def previous_response_not_found(request: Request, world: World) -> Iterator[Json
 
 
 @rule(
-    on=BY_ID,
+    on=BY_RESPONSE_ID,
     error=ApiError(404, "Response with id '{id}' not found."),
     source=recorded("openai/openai-dotnet: deleted, or made with store false", "2025-11-10"),
     rejects={
@@ -229,7 +229,7 @@ def previous_response_not_found(request: Request, world: World) -> Iterator[Json
     accepts=[after({"input": "hi"}, Case(on="GET /responses/{0.id}"))],
     fix="Only stored responses can be read; `store: false` keeps none.",
 )
-def response_not_found(request: Request, world: World) -> Iterator[Json]:
+def response_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The id in the path must name a response that this key has stored."""
     id = request.params["response_id"]
     if id not in world.responses:
@@ -249,7 +249,7 @@ def response_not_found(request: Request, world: World) -> Iterator[Json]:
     accepts=[Case(on="GET /models/gpt-4.1"), Case(on="GET /models/ft:gpt-4.1-mini:acme::9aBc"), Case(on="GET /models")],
     fix="Use a name of `GET /models`, or say which there are: `mock.organization(models={…})`.",
 )
-def model_path_not_found(request: Request, world: World) -> Iterator[Json]:
+def model_path_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The name in the path must be that of a model this key may use; here the status is 404, and no full stop follows."""
     name, listed = request.params["model"], world.account.models
     if is_nonexistent_model(name) if listed is None else name not in listed:

@@ -6,29 +6,36 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from harness.api.dialects import AZURE, FOUNDRY, OPENAI
-from harness.contract.rule import Case, World, after, assumed, recorded, reported, rule
-from harness.contract.rules.http.beta import OF_ASSISTANT, OF_ASSISTANTS, OF_MESSAGE, OF_RUN, OF_STEP, OF_THREAD
+from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
+from harness.contract.rules.http.beta import (
+    ASSISTANTS_OPERATIONS,
+    BY_ASSISTANT_ID,
+    BY_MESSAGE_ID,
+    BY_RUN_ID,
+    BY_STEP_ID,
+    BY_THREAD_ID,
+)
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
-PREFIXES = {"assistant_id": "asst", "thread_id": "thread", "message_id": "msg", "run_id": "run", "step_id": "step"}
-RUN = ("POST /threads/runs", "POST /threads/{thread_id}/runs")
+ID_PREFIXES = {"assistant_id": "asst", "thread_id": "thread", "message_id": "msg", "run_id": "run", "step_id": "step"}
+RUN_CREATIONS = ("POST /threads/runs", "POST /threads/{thread_id}/runs")
 """The operations that make a run."""
-SUBMIT = "POST /threads/{thread_id}/runs/{run_id}/submit_tool_outputs"
-WITH_TOOLS = (*RUN, "POST /assistants", "POST /assistants/{assistant_id}")
-RUBY = "alexrudall/ruby-openai spec/fixtures/cassettes"
+SUBMIT_OUTPUTS = "POST /threads/{thread_id}/runs/{run_id}/submit_tool_outputs"
+OPERATIONS_WITH_TOOLS = (*RUN_CREATIONS, "POST /assistants", "POST /assistants/{assistant_id}")
+RUBY_CASSETTES = "alexrudall/ruby-openai spec/fixtures/cassettes"
 LIKE_STEPS = assumed("that what is recorded of a step is said of all")
 
-MADE = Case({}, on="POST /threads")
-ASSISTANT = Case({"model": "gpt-4o", "instructions": "Be brief."}, on="POST /assistants")
+CREATE_THREAD = Case({}, on="POST /threads")
+CREATE_ASSISTANT = Case({"model": "gpt-4o", "instructions": "Be brief."}, on="POST /assistants")
 HI: Json = {"role": "user", "content": "hi"}
-GREETED = Case({"messages": [HI]}, on="POST /threads")
-STARTED = Case({"assistant_id": "{0.id}"}, on="POST /threads/{1.id}/runs")
+CREATE_GREETED_THREAD = Case({"messages": [HI]}, on="POST /threads")
+START_RUN = Case({"assistant_id": "{0.id}"}, on="POST /threads/{1.id}/runs")
 """The third of three steps: an assistant, a thread, a run."""
 
 
 @rule(
-    on=tuple(operation for operation in OF_ASSISTANTS if "{" in operation),
+    on=tuple(operation for operation in ASSISTANTS_OPERATIONS if "{" in operation),
     error=ApiError(
         400, "Invalid '{name}': '{id}'. Expected an ID that begins with '{prefix}'.", "{name}", "invalid_value"
     ),
@@ -50,13 +57,13 @@ STARTED = Case({"assistant_id": "{0.id}"}, on="POST /threads/{1.id}/runs")
 def path_ids(request: Request) -> Iterator[Json]:
     """Each id in a path must begin with the prefix of its kind."""
     for name, id in request.params.items():
-        if name in PREFIXES and not id.startswith(PREFIXES[name]):
-            yield {"name": name, "id": id, "prefix": PREFIXES[name]}
+        if name in ID_PREFIXES and not id.startswith(ID_PREFIXES[name]):
+            yield {"name": name, "id": id, "prefix": ID_PREFIXES[name]}
 
 
 @rule(
     dialects=(OPENAI, AZURE),
-    on=(SUBMIT, RUN[1]),
+    on=(SUBMIT_OUTPUTS, RUN_CREATIONS[1]),
     when=("tool_approvals", "tool_resources"),
     error=ApiError(400, "Unknown parameter: '{name}'.", "{name}", "unknown_parameter"),
     source=assumed("that Foundry alone knows approvals, and resources of a run; the words are those for any member"),
@@ -78,7 +85,7 @@ def members_of_foundry(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=SUBMIT,
+    on=SUBMIT_OUTPUTS,
     error=ApiError(
         400, "Missing required parameter: 'tool_outputs'.", "tool_outputs", code="missing_required_parameter"
     ),
@@ -100,7 +107,7 @@ def outputs_absent(request: Request) -> Iterator[Json]:
 
 @rule(
     dialects=(OPENAI, AZURE),
-    on=WITH_TOOLS,
+    on=OPERATIONS_WITH_TOOLS,
     when="tools",
     error=ApiError(
         400,
@@ -132,20 +139,20 @@ def tools_of_foundry(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=(*OF_ASSISTANT, *RUN),
+    on=(*BY_ASSISTANT_ID, *RUN_CREATIONS),
     error=ApiError(404, "No assistant found with id '{id}'."),
     source=reported("https://github.com/flows-network/openai-assistant-telegram/issues/1", "2023-11-21"),
     rejects={
         "No assistant found with id 'asst_x'.": Case(on="GET /assistants/asst_x"),
         "No assistant found with id 'asst_y'.": after(
-            MADE, Case({"assistant_id": "asst_y"}, on="POST /threads/{0.id}/runs")
+            CREATE_THREAD, Case({"assistant_id": "asst_y"}, on="POST /threads/{0.id}/runs")
         ),
         "No assistant found with id 'asst_z'.": Case({"assistant_id": "asst_z"}, on="POST /threads/runs"),
     },
-    accepts=[after(ASSISTANT, Case(on="GET /assistants/{0.id}"))],
+    accepts=[after(CREATE_ASSISTANT, Case(on="GET /assistants/{0.id}"))],
     fix="Use the id the API gave to this key; a deleted assistant is gone.",
 )
-def assistant_not_found(request: Request, world: World) -> Iterator[Json]:
+def assistant_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The assistant must be one of this key."""
     id = request.params.get("assistant_id") or request.body["assistant_id"]
     if id not in world.assistants:
@@ -153,27 +160,27 @@ def assistant_not_found(request: Request, world: World) -> Iterator[Json]:
 
 
 @rule(
-    on=OF_THREAD,
+    on=BY_THREAD_ID,
     error=ApiError(404, "No thread found with id '{id}'."),
-    source=[recorded(f"{RUBY}: the form, of a step"), LIKE_STEPS],
+    source=[recorded(f"{RUBY_CASSETTES}: the form, of a step"), LIKE_STEPS],
     rejects={
         "No thread found with id 'thread_x'.": Case(on="GET /threads/thread_x"),
         "No thread found with id 'thread_y'.": Case(HI, on="POST /threads/thread_y/messages"),
         "No thread found with id '{0.id}'.": after(
-            MADE, Case(on="DELETE /threads/{0.id}"), Case(on="GET /threads/{0.id}/messages")
+            CREATE_THREAD, Case(on="DELETE /threads/{0.id}"), Case(on="GET /threads/{0.id}/messages")
         ),
     },
-    accepts=[after(MADE, Case(on="GET /threads/{0.id}"))],
+    accepts=[after(CREATE_THREAD, Case(on="GET /threads/{0.id}"))],
     fix="Create the thread first; a deleted one is gone.",
 )
-def thread_not_found(request: Request, world: World) -> Iterator[Json]:
+def thread_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The thread must be one of this key."""
     id = request.params["thread_id"]
     if id not in world.threads:
         yield {"id": id}
 
 
-def _lacks(request: Request, world: World, name: str, table: str) -> Iterator[Json]:
+def _check_in_thread(request: Request, world: WorldView, name: str, table: str) -> Iterator[Json]:
     """The id of this name in the path, when the thread's table has no such thing."""
     id = request.params[name]
     known: Mapping[str, Any] = getattr(world.threads[request.params["thread_id"]], table)
@@ -182,47 +189,54 @@ def _lacks(request: Request, world: World, name: str, table: str) -> Iterator[Js
 
 
 @rule(
-    on=OF_MESSAGE,
+    on=BY_MESSAGE_ID,
     error=ApiError(404, "No message found with id '{id}'."),
-    source=[recorded(f"{RUBY}: the form, of a step"), LIKE_STEPS],
+    source=[recorded(f"{RUBY_CASSETTES}: the form, of a step"), LIKE_STEPS],
     rejects={
-        "No message found with id 'msg_x'.": after(MADE, Case(on="GET /threads/{0.id}/messages/msg_x")),
+        "No message found with id 'msg_x'.": after(CREATE_THREAD, Case(on="GET /threads/{0.id}/messages/msg_x")),
     },
-    accepts=[after(MADE, Case(HI, on="POST /threads/{0.id}/messages"), Case(on="GET /threads/{0.id}/messages/{1.id}"))],
+    accepts=[
+        after(
+            CREATE_THREAD, Case(HI, on="POST /threads/{0.id}/messages"), Case(on="GET /threads/{0.id}/messages/{1.id}")
+        )
+    ],
     fix="Use an id from the list of the thread's messages.",
 )
-def message_not_found(request: Request, world: World) -> Iterator[Json]:
+def message_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The message must be one of the thread."""
-    yield from _lacks(request, world, "message_id", "messages")
+    yield from _check_in_thread(request, world, "message_id", "messages")
 
 
 @rule(
-    on=OF_RUN,
+    on=BY_RUN_ID,
     error=ApiError(404, "No run found with id '{id}'."),
-    source=[recorded(f"{RUBY}: the form, of a step"), LIKE_STEPS],
+    source=[recorded(f"{RUBY_CASSETTES}: the form, of a step"), LIKE_STEPS],
     rejects={
-        "No run found with id 'run_x'.": after(MADE, Case(on="GET /threads/{0.id}/runs/run_x")),
-        "No run found with id 'run_y'.": after(MADE, Case(on="POST /threads/{0.id}/runs/run_y/cancel")),
+        "No run found with id 'run_x'.": after(CREATE_THREAD, Case(on="GET /threads/{0.id}/runs/run_x")),
+        "No run found with id 'run_y'.": after(CREATE_THREAD, Case(on="POST /threads/{0.id}/runs/run_y/cancel")),
     },
-    accepts=[after(ASSISTANT, GREETED, STARTED, Case(on="GET /threads/{1.id}/runs/{2.id}"))],
+    accepts=[after(CREATE_ASSISTANT, CREATE_GREETED_THREAD, START_RUN, Case(on="GET /threads/{1.id}/runs/{2.id}"))],
     fix="Use the id the API gave, with the thread of the run.",
 )
-def run_not_found(request: Request, world: World) -> Iterator[Json]:
+def run_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The run must be one of the thread."""
-    yield from _lacks(request, world, "run_id", "runs")
+    yield from _check_in_thread(request, world, "run_id", "runs")
 
 
 @rule(
-    on=OF_STEP,
+    on=BY_STEP_ID,
     error=ApiError(404, "No run step found with id '{id}'."),
-    source=recorded(RUBY),
+    source=recorded(RUBY_CASSETTES),
     rejects={
         "No run step found with id 'step_123'.": after(
-            ASSISTANT, GREETED, STARTED, Case(on="GET /threads/{1.id}/runs/{2.id}/steps/step_123")
+            CREATE_ASSISTANT,
+            CREATE_GREETED_THREAD,
+            START_RUN,
+            Case(on="GET /threads/{1.id}/runs/{2.id}/steps/step_123"),
         )
     },
     fix="Use an id from the list of the run's steps.",
 )
-def run_step_not_found(request: Request, world: World) -> Iterator[Json]:
+def run_step_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The step must be one of the thread."""
-    yield from _lacks(request, world, "step_id", "steps")
+    yield from _check_in_thread(request, world, "step_id", "steps")

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.api.multipart import CONTENT_TYPE
-from harness.contract.rule import Case, World, assumed, documented, reported, rule
+from harness.contract.rule import Case, WorldView, assumed, documented, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
 UPLOAD = "POST /files"
 PURPOSES = ["fine-tune", "assistants", "batch", "user_data", "vision", "evals"]
-LINES = {"batch": "Batch", "fine-tune": "Fine-Tuning"}
+JSON_LINES_PURPOSES = {"batch": "Batch", "fine-tune": "Fine-Tuning"}
 """Purposes that take JSON lines only, with the name of their API."""
 LARGEST_BATCH = 200 * 1024 * 1024
-SECONDS = (3_600, 2_592_000)
+EXPIRY_SECONDS = (3_600, 2_592_000)
 """After how long a file may expire, at least and at most."""
-_AUTH = {"authorization": "Bearer sk-harness-example"}
-_FORM = {**_AUTH, "content-type": f"{CONTENT_TYPE}; boundary=x"}
+_AUTH_HEADERS = {"authorization": "Bearer sk-harness-example"}
+_FORM_HEADERS = {**_AUTH_HEADERS, "content-type": f"{CONTENT_TYPE}; boundary=x"}
 
 
 def upload(*fields: str, data: str | None = "Paris", name: str = "a.txt", **given: Any) -> Case:
@@ -28,10 +28,10 @@ def upload(*fields: str, data: str | None = "Paris", name: str = "a.txt", **give
     if data is not None:
         parts.insert(0, f'name="file"; filename="{name}"\r\ncontent-type: text/plain\r\n\r\n{data}')
     raw = "".join(f"--x\r\ncontent-disposition: form-data; {part}\r\n" for part in parts) + "--x--\r\n"
-    return Case(raw=raw.encode(), headers=_FORM, on=UPLOAD, **given)
+    return Case(raw=raw.encode(), headers=_FORM_HEADERS, on=UPLOAD, **given)
 
 
-ANY = upload("purpose=user_data")
+ANY_UPLOAD = upload("purpose=user_data")
 
 
 @rule(
@@ -52,7 +52,7 @@ ANY = upload("purpose=user_data")
             {"purpose": "user_data"}, on=UPLOAD
         )
     },
-    accepts=[ANY],
+    accepts=[ANY_UPLOAD],
     fix="Send a multipart form; leave its content type, with the boundary, to the HTTP library.",
 )
 def upload_not_a_form(request: Request) -> Iterator[Json]:
@@ -73,7 +73,7 @@ def upload_not_a_form(request: Request) -> Iterator[Json]:
         "'file' is a required property": upload("purpose=user_data", data=None),
         "'purpose' is a required property": upload(),
     },
-    accepts=[ANY],
+    accepts=[ANY_UPLOAD],
     fix="Send both `file`, as a file with a name, and `purpose`; a bare text is no file.",
 )
 def upload_incomplete(request: Request) -> Iterator[Json]:
@@ -153,17 +153,17 @@ def upload_expiry(request: Request) -> Iterator[Json]:
     """A file expires from one hour to thirty days after it was created."""
     lasts = request.body.get("expires_after")
     if isinstance(lasts, dict):
-        anchor, seconds = lasts.get("anchor", "created_at"), lasts.get("seconds", str(SECONDS[0]))
+        anchor, seconds = lasts.get("anchor", "created_at"), lasts.get("seconds", str(EXPIRY_SECONDS[0]))
         if anchor != "created_at":
             yield {"name": "anchor", "said": f"'{anchor}' is not one of ['created_at']"}
-        if fault := _of_seconds(seconds):
+        if fault := _seconds_problem(seconds):
             yield {"name": "seconds", "said": fault}
 
 
-def _of_seconds(said: str) -> str:
+def _seconds_problem(said: str) -> str:
     if not said.isdecimal():
         return f"'{said}' is not of type 'integer'"
-    number, (least, most) = int(said), SECONDS
+    number, (least, most) = int(said), EXPIRY_SECONDS
     if number < least:
         return f"{number} is less than the minimum of {least}"
     return f"{number} is greater than the maximum of {most}" if number > most else ""
@@ -182,7 +182,7 @@ def _of_seconds(said: str) -> str:
 )
 def upload_not_lines(request: Request) -> Iterator[Json]:
     """Files for batches and for fine-tuning are JSON lines, as their names must say."""
-    api = LINES.get(request.body["purpose"])
+    api = JSON_LINES_PURPOSES.get(request.body["purpose"])
     if api and not request.body["file"]["filename"].endswith(".jsonl"):
         yield {"api": api}
 
@@ -192,7 +192,7 @@ def upload_not_lines(request: Request) -> Iterator[Json]:
     error=ApiError(400, "File is empty."),
     source=reported("https://github.com/openai/openai-go/issues/434", "2025-06-30"),
     rejects={"File is empty.": upload("purpose=user_data", data="")},
-    accepts=[ANY],
+    accepts=[ANY_UPLOAD],
     fix="Rewind the stream before it is sent: it may have been read already.",
 )
 def upload_empty(request: Request) -> Iterator[Json]:
@@ -212,7 +212,7 @@ def upload_empty(request: Request) -> Iterator[Json]:
     accepts=[upload("purpose=user_data", given=Organization(largest_file=5))],
     fix="Send less than 512 MB, for a batch less than 200 MB; `mock.organization(largest_file=…)` sets the limit.",
 )
-def upload_too_large(request: Request, world: World) -> Iterator[Json]:
+def upload_too_large(request: Request, world: WorldView) -> Iterator[Json]:
     """A file has at most 512 MB, one for a batch 200 MB."""
     most = world.account.largest_file
     if request.body["purpose"] == "batch":

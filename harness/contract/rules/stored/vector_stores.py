@@ -5,52 +5,52 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.resources.assistants import requested_stores
-from harness.contract.rule import Case, World, after, assumed, documented, reported, rule
-from harness.contract.rules.stored.files import OLD
+from harness.contract.rule import Case, WorldView, after, assumed, documented, reported, rule
+from harness.contract.rules.stored.files import ACCOUNT_WITH_OLD_FILES
 from harness.contract.rules.stored.uploads import upload
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
-ONE = "/vector_stores/{vector_store_id}"
-OF_FILE = tuple(
-    f"{call.partition(' ')[0]} {ONE}/files/{{file_id}}{call.partition(' ')[2]}"
+STORE_PATH = "/vector_stores/{vector_store_id}"
+BY_STORE_FILE_ID = tuple(
+    f"{call.partition(' ')[0]} {STORE_PATH}/files/{{file_id}}{call.partition(' ')[2]}"
     for call in ("GET ", "POST ", "DELETE ", "GET /content")
 )
 """The operations on a file of a vector store."""
-OF_BATCH = (
-    f"GET {ONE}/file_batches/{{batch_id}}",
-    f"POST {ONE}/file_batches/{{batch_id}}/cancel",
-    f"GET {ONE}/file_batches/{{batch_id}}/files",
+BY_BATCH_ID = (
+    f"GET {STORE_PATH}/file_batches/{{batch_id}}",
+    f"POST {STORE_PATH}/file_batches/{{batch_id}}/cancel",
+    f"GET {STORE_PATH}/file_batches/{{batch_id}}/files",
 )
 """The operations on a batch of files."""
-BATCHES = f"POST {ONE}/file_batches"
-WITH_NEW = ("POST /assistants", "POST /threads", "POST /threads/runs")
+CREATE_BATCH = f"POST {STORE_PATH}/file_batches"
+MAY_CREATE_STORES = ("POST /assistants", "POST /threads", "POST /threads/runs")
 """The operations that may make vector stores beside what they are for."""
-ATTACHING = ("POST /vector_stores", f"POST {ONE}/files", BATCHES, *WITH_NEW)
+ATTACH_FILES = ("POST /vector_stores", f"POST {STORE_PATH}/files", CREATE_BATCH, *MAY_CREATE_STORES)
 """The operations that take uploaded files into a vector store."""
-BY_ID = (
-    *(f"GET {ONE}", f"POST {ONE}", f"DELETE {ONE}", f"POST {ONE}/search"),
-    *(f"GET {ONE}/files", f"POST {ONE}/files", BATCHES),
-    *OF_FILE,
-    *OF_BATCH,
+BY_STORE_ID = (
+    *(f"GET {STORE_PATH}", f"POST {STORE_PATH}", f"DELETE {STORE_PATH}", f"POST {STORE_PATH}/search"),
+    *(f"GET {STORE_PATH}/files", f"POST {STORE_PATH}/files", CREATE_BATCH),
+    *BY_STORE_FILE_ID,
+    *BY_BATCH_ID,
 )
 """The operations on a vector store."""
-FILE = upload("purpose=assistants")
-STORE = Case({}, on="POST /vector_stores")
-SAID: Json = {"messages": [{"role": "user", "content": "hi"}]}
-FILLED = Case({"file_ids": ["{0.id}"]}, on="POST /vector_stores")
+UPLOAD_FILE = upload("purpose=assistants")
+CREATE_STORE = Case({}, on="POST /vector_stores")
+THREAD_BODY: Json = {"messages": [{"role": "user", "content": "hi"}]}
+CREATE_FILLED_STORE = Case({"file_ids": ["{0.id}"]}, on="POST /vector_stores")
 
 
-def _made_of(file: str) -> Json:
+def _new_store_body(file: str) -> Json:
     return {"tool_resources": {"file_search": {"vector_stores": [{"file_ids": [file]}]}}}
 
 
-def _search(*ids: str) -> Json:
+def _file_search_body(*ids: str) -> Json:
     return {"tools": [{"type": "file_search", "vector_store_ids": list(ids)}]}
 
 
 @rule(
-    on=BY_ID,
+    on=BY_STORE_ID,
     error=ApiError(
         400,
         "Invalid 'vector_store_id': '{id}'. Expected an ID that begins with 'vs_'.",
@@ -74,14 +74,14 @@ def vector_store_id_prefix(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=OF_BATCH,
+    on=BY_BATCH_ID,
     error=ApiError(
         400, "Invalid 'batch_id': '{id}'. Expected an ID that begins with 'vsfb_'.", "batch_id", "invalid_value"
     ),
     source=reported("public reports of two origins", "2026-02"),
     rejects={
         "Invalid 'batch_id': 'vs_1'. Expected an ID that begins with 'vsfb_'.": after(
-            STORE, Case(on="GET /vector_stores/{0.id}/file_batches/vs_1")
+            CREATE_STORE, Case(on="GET /vector_stores/{0.id}/file_batches/vs_1")
         )
     },
     fix="Pass the id of a batch; the polling functions of some SDKs return the vector store's.",
@@ -94,7 +94,7 @@ def batch_id_prefix(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=BY_ID,
+    on=BY_STORE_ID,
     error=ApiError(404, "No vector store found with id '{id}'.", "vector_store_id"),
     source=[
         reported("public code of five origins that handles it; its `param` from a server that copies it", "2026"),
@@ -103,16 +103,16 @@ def batch_id_prefix(request: Request) -> Iterator[Json]:
     rejects={
         "No vector store found with id 'vs_x'.": Case(on="GET /vector_stores/vs_x"),
         "No vector store found with id '{0.id}'.": after(
-            STORE, Case(on="DELETE /vector_stores/{0.id}"), Case(on="DELETE /vector_stores/{0.id}")
+            CREATE_STORE, Case(on="DELETE /vector_stores/{0.id}"), Case(on="DELETE /vector_stores/{0.id}")
         ),
     },
     accepts=[
-        after(STORE, Case(on="GET /vector_stores/{0.id}")),
-        Case(on="GET /vector_stores/vs_old/files", given=OLD),
+        after(CREATE_STORE, Case(on="GET /vector_stores/{0.id}")),
+        Case(on="GET /vector_stores/vs_old/files", given=ACCOUNT_WITH_OLD_FILES),
     ],
     fix="Use the id the API gave; `mock.organization(files=…)` names what is there.",
 )
-def vector_store_not_found(request: Request, world: World) -> Iterator[Json]:
+def vector_store_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The id in the path must name a vector store of this key."""
     id = request.params["vector_store_id"]
     if world.uploads.store(id) is None:
@@ -120,17 +120,17 @@ def vector_store_not_found(request: Request, world: World) -> Iterator[Json]:
 
 
 @rule(
-    on=OF_BATCH,
+    on=BY_BATCH_ID,
     error=ApiError(404, "No file batch found with id '{id}' in vector store '{store}'."),
     source=assumed("that it is said as of a file in a vector store"),
     rejects={
         "No file batch found with id 'vsfb_x' in vector store '{0.id}'.": after(
-            STORE, Case(on="GET /vector_stores/{0.id}/file_batches/vsfb_x")
+            CREATE_STORE, Case(on="GET /vector_stores/{0.id}/file_batches/vsfb_x")
         )
     },
     fix="Use the id that `POST …/file_batches` answered with, with the same vector store.",
 )
-def batch_not_found(request: Request, world: World) -> Iterator[Json]:
+def batch_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The batch must be one of the vector store."""
     store, id = world.uploads.store(request.params["vector_store_id"]), request.params["batch_id"]
     if store and id not in store.batches:
@@ -138,7 +138,7 @@ def batch_not_found(request: Request, world: World) -> Iterator[Json]:
 
 
 @rule(
-    on=OF_FILE,
+    on=BY_STORE_FILE_ID,
     error=ApiError(404, "No file found with id '{id}' in vector store '{store}'."),
     source=[
         reported("https://github.com/mkdev-me/terraform-provider-openai/issues/35", "2025-10-28"),
@@ -146,16 +146,16 @@ def batch_not_found(request: Request, world: World) -> Iterator[Json]:
     ],
     rejects={
         "No file found with id 'file-x' in vector store '{0.id}'.": after(
-            STORE, Case(on="GET /vector_stores/{0.id}/files/file-x")
+            CREATE_STORE, Case(on="GET /vector_stores/{0.id}/files/file-x")
         ),
         "No file found with id '{0.id}' in vector store '{1.id}'.": after(
-            FILE, STORE, Case(on="DELETE /vector_stores/{1.id}/files/{0.id}")
+            UPLOAD_FILE, CREATE_STORE, Case(on="DELETE /vector_stores/{1.id}/files/{0.id}")
         ),
     },
-    accepts=[after(FILE, FILLED, Case(on="GET /vector_stores/{1.id}/files/{0.id}/content"))],
+    accepts=[after(UPLOAD_FILE, CREATE_FILLED_STORE, Case(on="GET /vector_stores/{1.id}/files/{0.id}/content"))],
     fix="Take it in first; being uploaded is not enough.",
 )
-def vector_store_file_not_found(request: Request, world: World) -> Iterator[Json]:
+def vector_store_file_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The file must have been taken into the vector store."""
     store, id = world.uploads.store(request.params["vector_store_id"]), request.params["file_id"]
     if store and id not in store.files:
@@ -163,17 +163,23 @@ def vector_store_file_not_found(request: Request, world: World) -> Iterator[Json
 
 
 @rule(
-    on=BATCHES,
+    on=CREATE_BATCH,
     error=ApiError(400, "Missing required parameter: 'file_ids'.", "file_ids", "missing_required_parameter"),
     source=[
         documented("openapi 2.3.0 bbfd19ab#/components/schemas/CreateVectorStoreFileBatchRequest", "2026-11"),
         assumed("the words: those for any member that is missing"),
     ],
     rejects={
-        "Missing required parameter: 'file_ids'.": after(STORE, Case({}, on="POST /vector_stores/{0.id}/file_batches"))
+        "Missing required parameter: 'file_ids'.": after(
+            CREATE_STORE, Case({}, on="POST /vector_stores/{0.id}/file_batches")
+        )
     },
     accepts=[
-        after(FILE, STORE, Case({"files": [{"file_id": "{0.id}"}]}, on="POST /vector_stores/{1.id}/file_batches"))
+        after(
+            UPLOAD_FILE,
+            CREATE_STORE,
+            Case({"files": [{"file_id": "{0.id}"}]}, on="POST /vector_stores/{1.id}/file_batches"),
+        )
     ],
     fix="Name the files: `file_ids`, or `files` with attributes of their own.",
 )
@@ -184,7 +190,7 @@ def batch_of_nothing(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=ATTACHING,
+    on=ATTACH_FILES,
     error=ApiError(404, "Files [{ids}] were not found"),
     source=[
         reported("https://github.com/Azure/azure-sdk-for-net/issues/47121", "2024-11-12"),
@@ -192,27 +198,30 @@ def batch_of_nothing(request: Request) -> Iterator[Json]:
     ],
     rejects={
         "Files [file-x] were not found": after(
-            STORE, Case({"file_id": "file-x"}, on="POST /vector_stores/{0.id}/files")
+            CREATE_STORE, Case({"file_id": "file-x"}, on="POST /vector_stores/{0.id}/files")
         ),
         "Files [file-x, file-y] were not found": Case({"file_ids": ["file-x", "file-y"]}, on="POST /vector_stores"),
         "Files [file-z] were not found": after(
-            STORE, Case({"files": [{"file_id": "file-z"}]}, on="POST /vector_stores/{0.id}/file_batches")
+            CREATE_STORE, Case({"files": [{"file_id": "file-z"}]}, on="POST /vector_stores/{0.id}/file_batches")
         ),
-        "Files [file-t] were not found": Case(_made_of("file-t"), on="POST /threads"),
-        "Files [file-a] were not found": Case({"model": "gpt-4o", **_made_of("file-a")}, on="POST /assistants"),
+        "Files [file-t] were not found": Case(_new_store_body("file-t"), on="POST /threads"),
+        "Files [file-a] were not found": Case({"model": "gpt-4o", **_new_store_body("file-a")}, on="POST /assistants"),
         "Files [file-r] were not found": after(
             Case({"model": "gpt-4o"}, on="POST /assistants"),
-            Case({"assistant_id": "{0.id}", "thread": {**SAID, **_made_of("file-r")}}, on="POST /threads/runs"),
+            Case(
+                {"assistant_id": "{0.id}", "thread": {**THREAD_BODY, **_new_store_body("file-r")}},
+                on="POST /threads/runs",
+            ),
         ),
     },
     accepts=[
-        after(FILE, FILLED),
-        after(FILE, Case(_made_of("{0.id}"), on="POST /threads")),
-        after(FILE, STORE, Case({"file_id": "{0.id}"}, on="POST /vector_stores/{1.id}/files")),
+        after(UPLOAD_FILE, CREATE_FILLED_STORE),
+        after(UPLOAD_FILE, Case(_new_store_body("{0.id}"), on="POST /threads")),
+        after(UPLOAD_FILE, CREATE_STORE, Case({"file_id": "{0.id}"}, on="POST /vector_stores/{1.id}/files")),
     ],
     fix="Upload them first, with the same key.",
 )
-def files_not_found(request: Request, world: World) -> Iterator[Json]:
+def files_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """Only what was uploaded with the same key can be taken into a vector store."""
     body = request.body
     named = [body.get("file_id"), *(body.get("file_ids") or ()), *(one["file_id"] for one in body.get("files") or ())]
@@ -235,16 +244,20 @@ def files_not_found(request: Request, world: World) -> Iterator[Json]:
         assumed("that there is neither `param` nor `code`"),
     ],
     rejects={
-        "Vector store with id ['vs_x'] not found.": after(STORE, _search("vs_x")),
+        "Vector store with id ['vs_x'] not found.": after(CREATE_STORE, _file_search_body("vs_x")),
         "Vector store with id ['{0.id}'] not found.": after(
-            STORE, Case(on="DELETE /vector_stores/{0.id}"), _search("{0.id}")
+            CREATE_STORE, Case(on="DELETE /vector_stores/{0.id}"), _file_search_body("{0.id}")
         ),
     },
-    accepts=[after(STORE, _search("{0.id}")), _search("vs_elsewhere"), Case(_search("vs_old"), given=OLD)],
+    accepts=[
+        after(CREATE_STORE, _file_search_body("{0.id}")),
+        _file_search_body("vs_elsewhere"),
+        Case(_file_search_body("vs_old"), given=ACCOUNT_WITH_OLD_FILES),
+    ],
     fix="Make it first: `POST /vector_stores`, or `mock.vector_store()` in a test; `mock.organization(files=…)` names what "
     "is there.",
 )
-def file_search_store_not_found(request: Request, world: World) -> Iterator[Json]:
+def file_search_store_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The vector stores of `file_search` must be there, made with the same key, once the key has stored anything."""
     for tool in (request.body.get("tools") or ()) if world.uploads.has_known_files else ():
         named = tool["vector_store_ids"] if tool["type"] == "file_search" else ()
