@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.analysis.approval_ledger import REQUEST, RESPONSE
-from harness.answers.reader import TERMINAL
+from harness.answers.reader import TERMINAL_STATUSES
 from harness.api.resources.threads import apply_delta
 from harness.api.transcript import CALL_OF_OUTPUT, CLIENT_CALL_NAMES, answered_call_id, input_items
 from harness.core.exchange import Exchange, Json, Request
@@ -57,7 +57,7 @@ class _Journal:
     def _response(self, exchange: Exchange, body: Json) -> None:
         follows = self._followed(exchange.request)
         known = self._said.setdefault(body["id"], ModelReply(body["id"], exchange.number, follows=follows))
-        if body["status"] in TERMINAL and not _told(known) and not _silent(exchange.request):
+        if body["status"] in TERMINAL_STATUSES and not _told(known) and not _silent(exchange.request):
             told: Json = {name: _of(body["output"], kinds) for name, kinds in TOLD.items()}
             self._know(replace(known, exchange=exchange.number, usage=body.get("usage") or {}, **told))
 

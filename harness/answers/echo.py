@@ -14,17 +14,17 @@ from harness.api.tools import declared_tools, loaded_tools, plain_functions
 from harness.core.exchange import Json
 
 
-def echoes(body: Json, family: Model, items: Sequence[Json]) -> Json:
+def echo_request(body: Json, family: Model, items: Sequence[Json]) -> Json:
     """What a response repeats of its request, so far as it asks for anything; `items` are all that the model reads."""
     made = {name: echo(value) for name, value in body.items() if value is not None and (echo := _ECHOES.get(name))}
-    if tools := _tools(body, items):
+    if tools := _echo_tools(body, items):
         made["tools"] = tools
     if asked := body.get("reasoning"):
-        made["reasoning"] = reasoning(family, asked)
+        made["reasoning"] = echo_reasoning(family, asked)
     return made
 
 
-def reasoning(family: Model, asked: Json) -> Json:
+def echo_reasoning(family: Model, asked: Json) -> Json:
     """How the model reasons; of one that does not, nothing is said."""
     if family.turns is None:
         return {"context": None, "effort": None, "summary": None}
@@ -37,16 +37,16 @@ def reasoning(family: Model, asked: Json) -> Json:
     }
 
 
-def text(asked: Json) -> Json:
+def echo_text(asked: Json) -> Json:
     """How the answer is written: plainly unless asked otherwise."""
     format = asked.get("format") or {"type": "text"}
     return {
-        "format": _format(format) if format.get("type") == "json_schema" else format,
+        "format": _echo_format(format) if format.get("type") == "json_schema" else format,
         "verbosity": asked.get("verbosity") or "medium",
     }
 
 
-def _format(asked: Json) -> Json:
+def _echo_format(asked: Json) -> Json:
     strict = asked.get("strict")
     return {
         "type": "json_schema",
@@ -57,20 +57,20 @@ def _format(asked: Json) -> Json:
     }
 
 
-_LAST = {"tool_search": 1, "namespace": 2}
+_TOOL_ORDER = {"tool_search": 1, "namespace": 2}
 """What stands behind the other tools, which keep their order."""
 
 
-def _tools(body: Json, items: Sequence[Json]) -> list[Json]:
+def _echo_tools(body: Json, items: Sequence[Json]) -> list[Json]:
     tools = declared_tools(body)
-    spaces = _found(tools, items)
+    spaces = _loaded_namespaces(tools, items)
     if not tools and not spaces:
         return []
     rest = [tool for tool in tools if not (tool.get("defer_loading") and tool.get("name") in spaces)]
-    return sorted(map(_tool, [*rest, *spaces.values()]), key=lambda tool: _LAST.get(tool["type"], 0))
+    return sorted(map(_echo_tool, [*rest, *spaces.values()]), key=lambda tool: _TOOL_ORDER.get(tool["type"], 0))
 
 
-def _found(tools: Sequence[Json], items: Sequence[Json]) -> dict[str, Json]:
+def _loaded_namespaces(tools: Sequence[Json], items: Sequence[Json]) -> dict[str, Json]:
     """What searches have loaded that is not declared anyway, as namespaces by name."""
     searches = [item for item in items if item.get("type") == "tool_search_output"]
     if not searches:
@@ -80,11 +80,11 @@ def _found(tools: Sequence[Json], items: Sequence[Json]) -> dict[str, Json]:
     return {name: space for name, space in spaces.items() if name not in known}
 
 
-def _tool(tool: Json) -> Json:
-    return _NORMAL.get(tool["type"], dict)(tool)
+def _echo_tool(tool: Json) -> Json:
+    return _TOOL_ECHOES.get(tool["type"], dict)(tool)
 
 
-def _function(tool: Json) -> Json:
+def _echo_function(tool: Json) -> Json:
     parameters, strict = tool.get("parameters"), tool.get("strict")
     if parameters == {}:
         parameters = {"type": "object", "properties": {}}
@@ -103,90 +103,90 @@ def _function(tool: Json) -> Json:
     }
 
 
-def _namespace(tool: Json) -> Json:
-    return {**tool, "tools": [_tool(one) for one in tool["tools"]]}
+def _echo_namespace(tool: Json) -> Json:
+    return {**tool, "tools": [_echo_tool(one) for one in tool["tools"]]}
 
 
-def _custom(tool: Json) -> Json:
+def _echo_custom(tool: Json) -> Json:
     return {**tool, "format": tool.get("format") or {"type": "text"}}
 
 
-def _tool_search(tool: Json) -> Json:
+def _echo_tool_search(tool: Json) -> Json:
     return {"description": None, "parameters": None, **tool}
 
 
-def _file_search(tool: Json) -> Json:
+def _echo_file_search(tool: Json) -> Json:
     ranking = {"ranker": "auto", "score_threshold": 0.0, **(tool.get("ranking_options") or {})}
     return {"filters": None, "max_num_results": 20, **tool, "ranking_options": ranking}
 
 
-_NOWHERE: Json = {"type": "approximate", "city": None, "country": None, "region": None, "timezone": None}
+_EMPTY_LOCATION: Json = {"type": "approximate", "city": None, "country": None, "region": None, "timezone": None}
 
 
-def _search(tool: Json) -> Json:
+def _echo_web_search_preview(tool: Json) -> Json:
     where = tool.get("user_location") or {"country": "US"}
     searching = {"search_content_types": ["text"], "search_context_size": "medium"}
-    return {**searching, **tool, "user_location": {**_NOWHERE, **where}}
+    return {**searching, **tool, "user_location": {**_EMPTY_LOCATION, **where}}
 
 
-def _web_search(tool: Json) -> Json:
-    return {"return_token_budget": "default", **_search(tool)}
+def _echo_web_search(tool: Json) -> Json:
+    return {"return_token_budget": "default", **_echo_web_search_preview(tool)}
 
 
-def _image_generation(tool: Json) -> Json:
-    asked = {name: value for name, value in tool.items() if name not in _UNSAID}
+def _echo_image_generation(tool: Json) -> Json:
+    asked = {name: value for name, value in tool.items() if name not in _NOT_ECHOED}
     automatic = dict.fromkeys(("background", "moderation", "quality", "size"), "auto")
     return {**automatic, "n": 1, "output_compression": 100, "output_format": "png", **asked}
 
 
-_UNSAID = ("action", "input_fidelity", "input_image_mask", "partial_images")
+_NOT_ECHOED = ("action", "input_fidelity", "input_image_mask", "partial_images")
 """What an image generation tool is asked for and its echo leaves out."""
 
 
-def _mcp(tool: Json) -> Json:
+def _echo_mcp(tool: Json) -> Json:
     defaults = {"allowed_tools": None, "headers": None, "require_approval": "always", "server_description": None}
     here = {"server_url": None} if tool.get("connector_id") else {}
     made = {**defaults, **here, **tool, "headers": dict.fromkeys(tool.get("headers") or {}, "<redacted>") or None}
     if isinstance(allowed := tool.get("allowed_tools"), dict):
-        made["allowed_tools"] = _chosen(allowed)
+        made["allowed_tools"] = _echo_tool_filter(allowed)
     if isinstance(approval := tool.get("require_approval"), dict):
         made["require_approval"] = {
-            name: approval.get(name) and _chosen(approval[name]) for name in ("always", "never")
+            name: approval.get(name) and _echo_tool_filter(approval[name]) for name in ("always", "never")
         }
     return made
 
 
-def _chosen(tools: Json) -> Json:
+def _echo_tool_filter(tools: Json) -> Json:
     return {"read_only": None, **tools}
 
 
-_NORMAL: Mapping[str, Callable[[Json], Json]] = {
-    "custom": _custom,
-    "function": _function,
-    "namespace": _namespace,
-    "tool_search": _tool_search,
-    "file_search": _file_search,
-    "image_generation": _image_generation,
-    "mcp": _mcp,
-    **dict.fromkeys(("web_search", "web_search_2025_08_26"), _web_search),
-    **dict.fromkeys(("web_search_preview", "web_search_preview_2025_03_11"), _search),
+_TOOL_ECHOES: Mapping[str, Callable[[Json], Json]] = {
+    "custom": _echo_custom,
+    "function": _echo_function,
+    "namespace": _echo_namespace,
+    "tool_search": _echo_tool_search,
+    "file_search": _echo_file_search,
+    "image_generation": _echo_image_generation,
+    "mcp": _echo_mcp,
+    **dict.fromkeys(("web_search", "web_search_2025_08_26"), _echo_web_search),
+    **dict.fromkeys(("web_search_preview", "web_search_preview_2025_03_11"), _echo_web_search_preview),
 }
 
 
-def _same(value: Any) -> Any:
+def _echo_unchanged(value: Any) -> Any:
     return value
 
 
-def _prompt(asked: Json) -> Json:
+def _echo_prompt(asked: Json) -> Json:
     """A prompt template: the newest version is taken for the first, whatever is there."""
     return {"id": asked["id"], "variables": asked.get("variables") or {}, "version": asked.get("version") or "1"}
 
 
-def _cached(asked: Json) -> Json:
+def _echo_cache_options(asked: Json) -> Json:
     return {"mode": "implicit", "ttl": "30m", **asked}
 
 
-def _moderated(asked: Json) -> Json:
+def _echo_moderation(asked: Json) -> Json:
     """What the moderation that was asked for says of the input and the output: nothing against either."""
     verdict: Json = {"categories": {}, "category_applied_input_types": {}, "category_scores": {}, "flagged": False}
     said = {"type": "moderation_result", **verdict, "model": asked["model"]}
@@ -215,11 +215,11 @@ _ECHOES: Mapping[str, Callable[[Any], Any]] = {
             "truncation",
             "user",
         ),
-        _same,
+        _echo_unchanged,
     ),
-    "moderation": _moderated,
-    "prompt": _prompt,
-    "prompt_cache_options": _cached,
-    "text": text,
+    "moderation": _echo_moderation,
+    "prompt": _echo_prompt,
+    "prompt_cache_options": _echo_cache_options,
+    "text": echo_text,
 }
 """The members of a request that its response repeats, and how."""

@@ -14,10 +14,10 @@ from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.items.kind import ITEMS, ItemKind
 
-TERMINAL = ("completed", "incomplete", "failed")
+TERMINAL_STATUSES = ("completed", "incomplete", "failed")
 """The states a response can have when its stream ends, each with an event of that name."""
 
-CIPHERTEXTS = ("encrypted_content", "fingerprint")
+ENCRYPTED_MEMBERS = ("encrypted_content", "fingerprint")
 """Members that are encrypted anew in every event."""
 
 
@@ -29,7 +29,7 @@ class StreamError(HarnessError):
         self.index = index
 
 
-class Reader:
+class EventReader:
     """The pen that reads recorded events and compares each with the one that is due.
 
     `drift` is what it took although it is no part of the API as it is known: position, rule, message; see `stream.read`.
@@ -39,103 +39,109 @@ class Reader:
         self.drift: list[tuple[int, str, str]] = []
         for index, event in enumerate(events):
             if not isinstance(event, dict) or not isinstance(event.get("type"), str):
-                raise StreamError(index, f"{_brief(event)} is no event; it needs a 'type'")
+                raise StreamError(index, f"{_shorten_repr(event)} is no event; it needs a 'type'")
         told = [(index, event) for index, event in enumerate(events) if event["type"] != "keepalive"]
         self._left: list[tuple[int, Json]] = [(len(events), {}), *reversed(told)]
         self._taken = 0
         self._stamp: Json = {}
         self._cut = any(event["type"] == "response.incomplete" for event in events)
-        self._count(events)
+        self._check_numbers(events)
 
-    def _count(self, events: Sequence[Json]) -> None:
+    def _check_numbers(self, events: Sequence[Json]) -> None:
         # Recorded: until spring 2025 no event had a number.
         if events and not any("sequence_number" in event for event in events):
-            self._drifted(0, "unnumbered", "no event has a sequence_number")
+            self._add_drift(0, "unnumbered", "no event has a sequence_number")
             return
         for index, event in enumerate(events):
             if event.get("sequence_number") != index:
                 raise StreamError(index, f"sequence_number is {event.get('sequence_number')!r}, expected {index}")
 
-    def _drifted(self, index: int, rule: str, message: str) -> None:
+    def _add_drift(self, index: int, rule: str, message: str) -> None:
         self.drift.append((index, rule, message))
 
     @property
-    def next(self) -> str:
+    def next_type(self) -> str:
         """The type of the event at hand, empty at the end."""
         return str(self._left[-1][1].get("type", ""))
 
     @property
-    def _found(self) -> str:
-        return f"found {self.next}" if self.next else "but the stream ends"
+    def _found_phrase(self) -> str:
+        return f"found {self.next_type}" if self.next_type else "but the stream ends"
 
-    def error(self, message: str) -> StreamError:
+    def error_at_next(self, message: str) -> StreamError:
         """That the event at hand is wrong."""
         return StreamError(self._left[-1][0], message)
 
-    def take(self, name: str, expected: Json) -> Json:
+    def expect_event(self, name: str, expected: Json) -> Json:
         """The event at hand, which must be of this type and have these members; then the next is at hand."""
         index, event = self._left[-1]
-        if self.next != name:
-            raise self.error(f"expected {name}, {self._found}")
+        if self.next_type != name:
+            raise self.error_at_next(f"expected {name}, {self._found_phrase}")
         for member, value in expected.items():
-            if not _same(event.get(member, value if member == "logprobs" else None), value):
-                raise self.error(f"{name}: {member} is {_brief(event.get(member))}, expected {_brief(value)}")
+            if not _is_equivalent(event.get(member, value if member == "logprobs" else None), value):
+                raise self.error_at_next(
+                    f"{name}: {member} is {_shorten_repr(event.get(member))}, expected {_shorten_repr(value)}"
+                )
         self._left.pop()
         self._taken = index
         return event
 
-    def opening(self) -> Json:
+    def read_opening(self) -> Json:
         """The events before the first item; returns the response as it was created."""
         queued = [event.get("type") for _, event in self._left[-2:]] == ["response.queued", "response.created"]
-        started = self._response("response.created", {"output": [], "status": "queued" if queued else "in_progress"})
+        started = self._read_response(
+            "response.created", {"output": [], "status": "queued" if queued else "in_progress"}
+        )
         if queued:
-            self._response("response.queued", {"id": started["id"], "output": [], "status": "queued"})
-        self._response("response.in_progress", {"id": started["id"], "output": [], "status": "in_progress"})
+            self._read_response("response.queued", {"id": started["id"], "output": [], "status": "queued"})
+        self._read_response("response.in_progress", {"id": started["id"], "output": [], "status": "in_progress"})
         return started
 
-    def closing(self, started: Json, output: list[Json]) -> Json:
+    def read_closing(self, started: Json, output: list[Json]) -> Json:
         """The terminal event; returns its response with the output that was read."""
-        told = self.take("error", {}).get("error") if self.next == "error" else None
-        status = self.next.removeprefix("response.")
-        if status not in TERMINAL:
-            raise self.error(f"expected an item or the terminal event, {self._found}")
+        told = self.expect_event("error", {}).get("error") if self.next_type == "error" else None
+        status = self.next_type.removeprefix("response.")
+        if status not in TERMINAL_STATUSES:
+            raise self.error_at_next(f"expected an item or the terminal event, {self._found_phrase}")
         due: Json = {"id": started["id"], "output": output, "status": status}
         if isinstance(told, dict):
             due["error"] = {name: told.get(name) for name in ("code", "message")}
         index, event = self._left[-1]
-        if output and not self._object(event, "response").get("output"):
+        if output and not self._require_object(event, "response").get("output"):
             # Recorded: some backends leave the output to the items' own events.
-            self._drifted(index, "output_left_out", f"{self.next}: response.output is left out")
+            self._add_drift(index, "output_left_out", f"{self.next_type}: response.output is left out")
             del due["output"]
-        final = self._response(self.next, due)
+        final = self._read_response(self.next_type, due)
         return {**final, "output": output}
 
-    def item(self, index: int) -> Json:
+    def read_item(self, index: int) -> Json:
         """The events of one item, which must tell what its `done` says.
 
         Recorded: when a response fails, its last item is left as it is, without `done`; it is taken as the terminal
         event shows it.
         """
-        done = self._done(index)
+        done = self._find_done(index)
         if done is None:
-            return self._abandoned(index)
+            return self._read_abandoned(index)
         declared = ITEMS.get(str(done.get("type")))
         if declared is None:
-            return self._unknown(done, index)
+            return self._read_unknown(done, index)
         self._stamp = declared.stamp(done, index)
         try:
-            self._announced(declared, done, index)
+            self._read_added(declared, done, index)
             for word in declared.grammar:
                 word.emit_events(done, self, {})
         except (AttributeError, KeyError, TypeError) as error:
-            raise self.error(f"the done {declared.type} is malformed ({error!r}): {_brief(done)}") from error
+            raise self.error_at_next(
+                f"the done {declared.type} is malformed ({error!r}): {_shorten_repr(done)}"
+            ) from error
         # Recorded: a summary that max_output_tokens cut is not finished, and is not in the item.
-        while self._cut and self.next.startswith("response.reasoning_summary_"):
+        while self._cut and self.next_type.startswith("response.reasoning_summary_"):
             self._left.pop()
-        self.take("response.output_item.done", {"item": done, "output_index": index})
+        self.expect_event("response.output_item.done", {"item": done, "output_index": index})
         return done
 
-    def _announced(self, declared: ItemKind, done: Json, index: int) -> None:
+    def _read_added(self, declared: ItemKind, done: Json, index: int) -> None:
         item = declared.render_added(done)
         added = self._left[-1][1].get("item")
         if isinstance(added, dict):
@@ -143,144 +149,154 @@ class Reader:
             if "status" in item and added.get("status") == done["status"]:
                 item["status"] = done["status"]
             # Recorded: some web searches are announced with the type of their action, and nothing else of it.
-            if "action" not in item and _kind_alone(added.get("action")):
+            if "action" not in item and _is_type_only(added.get("action")):
                 item["action"] = added["action"]
             # Recorded: a search for tools that the client does has another call_id when it is done.
             if done.get("type") == "tool_search_call" and isinstance(added.get("call_id"), str):
                 item["call_id"] = added["call_id"]
-        self.take("response.output_item.added", {"item": item, "output_index": index})
+        self.expect_event("response.output_item.added", {"item": item, "output_index": index})
 
-    def _unknown(self, done: Json, index: int) -> Json:
+    def _read_unknown(self, done: Json, index: int) -> Json:
         at = self._left[-1][0]
-        near = f"an item of the unknown kind {_brief(done.get('type'))}"
-        self.take("response.output_item.added", {"output_index": index})
-        while self.next != "response.output_item.done":
+        near = f"an item of the unknown kind {_shorten_repr(done.get('type'))}"
+        self.expect_event("response.output_item.added", {"output_index": index})
+        while self.next_type != "response.output_item.done":
             if self._left[-1][1].get("output_index") != index:
-                raise self.error(f"expected an event of item {index}, {near}, {self._found}")
+                raise self.error_at_next(f"expected an event of item {index}, {near}, {self._found_phrase}")
             self._left.pop()
-        self.take("response.output_item.done", {"output_index": index})
-        self._drifted(at, "unknown_kind", f"item {index} is {near}")
+        self.expect_event("response.output_item.done", {"output_index": index})
+        self._add_drift(at, "unknown_kind", f"item {index} is {near}")
         return done
 
-    def put(self, name: str, members: Json) -> None:
+    def visit_event(self, name: str, members: Json) -> None:
         """The event at hand is this one."""
-        self.take(f"response.{name}", {**members, **self._stamp})
+        self.expect_event(f"response.{name}", {**members, **self._stamp})
 
-    def passed(self, name: str, place: Json) -> None:
+    def visit_optional_event(self, name: str, place: Json) -> None:
         """If the event at hand is this one, the next is."""
-        if self.next == f"response.{name}":
-            self.put(name, place)
+        if self.next_type == f"response.{name}":
+            self.visit_event(name, place)
 
-    def run(self, stem: str, place: Json, text: str) -> None:
+    def visit_text(self, stem: str, place: Json, text: str) -> None:
         """The deltas at hand add up to this text."""
-        self._add_up(stem, text, [event["delta"] for event in self._deltas(stem, place, str)])
+        self._check_sum(stem, text, [event["delta"] for event in self._read_deltas(stem, place, str)])
 
-    def cited(self, stem: str, place: Json, part: Json) -> None:
+    def visit_annotated_text(self, stem: str, place: Json, part: Json) -> None:
         """The deltas at hand add up to this text and its logprobs; all annotations stand between them, in order."""
-        notes, noted, deltas = part["annotations"], f"{stem}.annotation.added", list(self._deltas(stem, place, str))
+        notes, noted, deltas = (
+            part["annotations"],
+            f"{stem}.annotation.added",
+            list(self._read_deltas(stem, place, str)),
+        )
         for index, note in enumerate(notes):
-            self.put(noted, {**place, "annotation": note, "annotation_index": index})
-            deltas += self._deltas(stem, place, str)
-        if self.next == f"response.{noted}":
-            raise self.error(f"annotation {len(notes)} is not among the {len(notes)} of the done item")
-        self._add_up(stem, part["text"], [event["delta"] for event in deltas])
+            self.visit_event(noted, {**place, "annotation": note, "annotation_index": index})
+            deltas += self._read_deltas(stem, place, str)
+        if self.next_type == f"response.{noted}":
+            raise self.error_at_next(f"annotation {len(notes)} is not among the {len(notes)} of the done item")
+        self._check_sum(stem, part["text"], [event["delta"] for event in deltas])
         entries = [entry for event in deltas for entry in event.get("logprobs", ())]
-        if entries and not _same({"logprobs": entries}, {"logprobs": part["logprobs"]}):
-            raise self.error(
-                f"the deltas' logprobs are {_brief(entries)}, but the item says {_brief(part['logprobs'])}"
+        if entries and not _is_equivalent({"logprobs": entries}, {"logprobs": part["logprobs"]}):
+            raise self.error_at_next(
+                f"the deltas' logprobs are {_shorten_repr(entries)}, but the item says {_shorten_repr(part['logprobs'])}"
             )
 
-    def printed(self, stem: str, place: Json, texts: Mapping[str, str]) -> None:
+    def visit_object_deltas(self, stem: str, place: Json, texts: Mapping[str, str]) -> None:
         """The deltas at hand, each with parts of some of the texts, add up to them."""
-        deltas = [event["delta"] for event in self._deltas(stem, place, dict)]
+        deltas = [event["delta"] for event in self._read_deltas(stem, place, dict)]
         for name in dict.fromkeys([*texts, *(name for delta in deltas for name in delta)]):
-            self._add_up(f"{stem} ({name})", texts.get(name, ""), [str(delta.get(name) or "") for delta in deltas])
+            self._check_sum(f"{stem} ({name})", texts.get(name, ""), [str(delta.get(name) or "") for delta in deltas])
 
-    def shown(self, stem: str, members: Json, _: str | None, /) -> None:
+    def visit_images(self, stem: str, members: Json, _: str | None, /) -> None:
         """The images at hand are counted from 0."""
         number = 0
-        while self.next == f"response.{stem}":
+        while self.next_type == f"response.{stem}":
             # Recorded: before autumn 2025 an image came without what it is like.
             known = {name: value for name, value in members.items() if name in self._left[-1][1]}
-            event = self.take(f"response.{stem}", {**known, **self._stamp, "partial_image_index": number})
+            event = self.expect_event(f"response.{stem}", {**known, **self._stamp, "partial_image_index": number})
             if not isinstance(event.get("partial_image_b64"), str):
-                raise self._wrong(f"partial_image_b64 is {_brief(event.get('partial_image_b64'))}, expected a str")
+                raise self._error_at_taken(
+                    f"partial_image_b64 is {_shorten_repr(event.get('partial_image_b64'))}, expected a str"
+                )
             number += 1
 
-    def _wrong(self, message: str) -> StreamError:
+    def _error_at_taken(self, message: str) -> StreamError:
         return StreamError(self._taken, message)
 
-    def _deltas(self, stem: str, place: Json, form: type) -> Iterator[Json]:
+    def _read_deltas(self, stem: str, place: Json, form: type) -> Iterator[Json]:
         name = f"response.{stem}.delta"
-        while self.next == name:
-            event = self.take(name, {**place, **self._stamp})
+        while self.next_type == name:
+            event = self.expect_event(name, {**place, **self._stamp})
             if not isinstance(event.get("delta"), form):
-                raise self._wrong(f"{name}: delta is {_brief(event.get('delta'))}, expected a {form.__name__}")
+                raise self._error_at_taken(
+                    f"{name}: delta is {_shorten_repr(event.get('delta'))}, expected a {form.__name__}"
+                )
             yield event
 
-    def _add_up(self, stem: str, text: str, deltas: Sequence[str]) -> None:
+    def _check_sum(self, stem: str, text: str, deltas: Sequence[str]) -> None:
         told = "".join(deltas)
         if told != text and not (self._cut and stem == "reasoning_summary_text"):
-            raise self.error(
-                f"the deltas of response.{stem} add up to {_brief(told)}, but the item says {_brief(text)}"
+            raise self.error_at_next(
+                f"the deltas of response.{stem} add up to {_shorten_repr(told)}, but the item says {_shorten_repr(text)}"
             )
 
-    def _response(self, name: str, due: Json) -> Json:
-        event = self.take(name, {})
-        response = self._object(event, "response")
+    def _read_response(self, name: str, due: Json) -> Json:
+        event = self.expect_event(name, {})
+        response = self._require_object(event, "response")
         if not isinstance(response.get("id"), str):
-            raise self._wrong(f"{name}: response.id is {_brief(response.get('id'))}, expected a str")
+            raise self._error_at_taken(f"{name}: response.id is {_shorten_repr(response.get('id'))}, expected a str")
         for member, value in due.items():
-            if not _same(found := response.get(member), value):
-                raise self._wrong(f"{name}: response.{member} is {_brief(found)}, expected {_brief(value)}")
+            if not _is_equivalent(found := response.get(member), value):
+                raise self._error_at_taken(
+                    f"{name}: response.{member} is {_shorten_repr(found)}, expected {_shorten_repr(value)}"
+                )
         return response
 
-    def _object(self, event: Json, name: str) -> Json:
+    def _require_object(self, event: Json, name: str) -> Json:
         value = event.get(name)
         if not isinstance(value, dict):
             at = next((index for index, each in self._left if each is event), self._taken)
-            raise StreamError(at, f"{event['type']}: {name} is {_brief(value)}, expected an object")
+            raise StreamError(at, f"{event['type']}: {name} is {_shorten_repr(value)}, expected an object")
         return value
 
-    def _done(self, index: int) -> Json | None:
+    def _find_done(self, index: int) -> Json | None:
         for _, event in reversed(self._left):
             if event.get("type") == "response.output_item.done" and event.get("output_index") == index:
-                return self._object(event, "item")
+                return self._require_object(event, "item")
         return None
 
-    def _abandoned(self, index: int) -> Json:
+    def _read_abandoned(self, index: int) -> Json:
         opened = self._left[-1][0]
-        while self.next and self.next not in ("error", "response.failed"):
+        while self.next_type and self.next_type not in ("error", "response.failed"):
             self._left.pop()
         final = next((event for _, event in self._left if event.get("type") == "response.failed"), None)
-        output = self._object(final, "response").get("output", []) if final else []
+        output = self._require_object(final, "response").get("output", []) if final else []
         if len(output) <= index:
             raise StreamError(opened, f"item {index} is never done: no response.output_item.done of that output_index")
         unfinished: Json = output[index]
         return unfinished
 
 
-def _kind_alone(action: Any) -> bool:
+def _is_type_only(action: Any) -> bool:
     return isinstance(action, dict) and list(action) == ["type"]
 
 
-def _same(actual: Any, wanted: Any) -> bool:
-    return bool(actual == wanted) or plain(actual) == plain(wanted)
+def _is_equivalent(actual: Any, wanted: Any) -> bool:
+    return bool(actual == wanted) or strip_volatile(actual) == strip_volatile(wanted)
 
 
-def plain(value: Any) -> Any:
+def strip_volatile(value: Any) -> Any:
     """A value without what differs from event to event: ciphertexts, and the digits of logprobs."""
     if isinstance(value, list):
-        return [plain(own) for own in value]
+        return [strip_volatile(own) for own in value]
     if not isinstance(value, dict):
         return value
-    bare = {name: plain(own) for name, own in value.items() if name not in (*CIPHERTEXTS, "logprob")}
-    for name in CIPHERTEXTS:
+    bare = {name: strip_volatile(own) for name, own in value.items() if name not in (*ENCRYPTED_MEMBERS, "logprob")}
+    for name in ENCRYPTED_MEMBERS:
         if name in value:
             bare[name] = value[name] is None
     return bare
 
 
-def _brief(value: Any) -> str:
+def _shorten_repr(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 160 else f"{text[:120]} … {text[-37:]}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from harness.answers.echo import echoes, reasoning, text
+from harness.answers.echo import echo_reasoning, echo_request, echo_text
 from harness.api.models import Model, model_defaults
 from harness.api.transcript import input_items
 from harness.contract.check import check_answer
@@ -26,30 +26,30 @@ TOOL_USAGE: Json = {
 }
 
 
-_TIERS: Mapping[str, str] = {"auto": "default", "fast": "priority"}
+_FINAL_TIERS: Mapping[str, str] = {"auto": "default", "fast": "priority"}
 """The tier that a response has been given, by the one it was asked for; of all others it is the same."""
 
-OF_PROMPTS = "gpt-4.1"
+PROMPT_TEMPLATE_MODEL = "gpt-4.1"
 """The model of a request that leaves it to its prompt template."""
 
 
-def skeleton(
+def build_initial_response(
     body: Json, id: str, created_at: int, *, conversation: str | None = None, items: Sequence[Json] | None = None
 ) -> Json:
     """A response as `response.created` carries it: in progress, nothing said yet; times are unix seconds.
 
     `items` are all that the model reads, the request's own input unless given.
     """
-    family = model_defaults(body.get("model") or OF_PROMPTS)
+    family = model_defaults(body.get("model") or PROMPT_TEMPLATE_MODEL)
     read = input_items(body) if items is None else items
-    made = {**_blank(family), "id": id, "created_at": created_at, **echoes(body, family, read)}
+    made = {**_default_members(family), "id": id, "created_at": created_at, **echo_request(body, family, read)}
     if conversation:
         made["conversation"] = {"id": conversation}
     return made
 
 
 @lru_cache(maxsize=64)
-def _blank(family: Model) -> Json:
+def _default_members(family: Model) -> Json:
     """What a response of a model says of everything that was not asked for; shared, so never changed."""
     return {
         "id": "",
@@ -73,12 +73,12 @@ def _blank(family: Model) -> Json:
         "previous_response_id": None,
         "prompt_cache_key": None,
         "prompt_cache_retention": family.retention,
-        "reasoning": reasoning(family, {}),
+        "reasoning": echo_reasoning(family, {}),
         "safety_identifier": None,
         "service_tier": "auto",
         "store": True,
         "temperature": 1.0,
-        "text": text({}),
+        "text": echo_text({}),
         "tool_choice": "auto",
         "tool_usage": TOOL_USAGE,
         "tools": [],
@@ -91,7 +91,9 @@ def _blank(family: Model) -> Json:
     }
 
 
-def finish_with(started: Json, output: Sequence[Json], usage: Json, now: int, ending: Ending = DEFAULT_ENDING) -> Json:
+def finish_response(
+    started: Json, output: Sequence[Json], usage: Json, now: int, ending: Ending = DEFAULT_ENDING
+) -> Json:
     """The response at its end: `started` itself, which nobody else holds, with what was said.
 
     Recorded: one that failed has no usage, and its tier is still the one asked for.
@@ -100,15 +102,15 @@ def finish_with(started: Json, output: Sequence[Json], usage: Json, now: int, en
     started["status"] = ending.status
     started["completed_at"] = now if ending.status == "completed" else None
     started["output"] = list(output)
-    started["tool_usage"] = _used(output)
+    started["tool_usage"] = _count_tool_usage(output)
     if ending.status != "failed":
-        started["service_tier"] = _TIERS.get(tier, tier)
+        started["service_tier"] = _FINAL_TIERS.get(tier, tier)
         started["usage"] = usage
     started.update(ending.members)
     return started
 
 
-def _used(output: Sequence[Json]) -> Json:
+def _count_tool_usage(output: Sequence[Json]) -> Json:
     """What the tools the API runs have used: a search of the web counts once, whatever it looks for."""
     calls = [item.get("action") or {} for item in output if item["type"] == "web_search_call"]
     if not calls:
@@ -116,26 +118,26 @@ def _used(output: Sequence[Json]) -> Json:
     return {**TOOL_USAGE, "web_search": {"num_requests": sum(action.get("type") == "search" for action in calls)}}
 
 
-def billed(response: Json) -> Json:
+def add_billing(response: Json) -> Json:
     """A response as JSON shows it at its end: with who pays. Recorded: never in a stream, nor while it is under way."""
     ended = response["status"] in ("completed", "incomplete")
     return {**response, "billing": {"payer": "developer"}} if ended else response
 
 
-def departure(item: Item) -> Finding | None:
+def check_item(item: Item) -> Finding | None:
     """Where an item is none the API could give, judged inside an otherwise plain response; None when it could."""
     said = render_item(item, Ids("departure"), "resp_0", 0)
-    return check_answer("Response", {**_blank(model_defaults("gpt-4.1")), "id": "resp_0", "output": [said]})
+    return check_answer("Response", {**_default_members(model_defaults("gpt-4.1")), "id": "resp_0", "output": [said]})
 
 
-_PARTS: Mapping[str, Json] = {
+_PART_DEFAULTS: Mapping[str, Json] = {
     "output_text": {"annotations": [], "logprobs": []},
     "input_file": {"file_id": None},
     "input_image": {"detail": "auto", "file_id": None, "image_url": None},
 }
 """The members a part has in a list although the client may leave them out."""
 
-_WITH_STATUS = frozenset(
+_KINDS_WITH_STATUS = frozenset(
     f"{name}{end}"
     for name in ("apply_patch", "computer", "custom_tool", "function", "shell", "tool_search")
     for end in ("_call", "_call_output", "_output")
@@ -143,36 +145,38 @@ _WITH_STATUS = frozenset(
 """The kinds of items that have a status in a list although the client may leave it out."""
 
 
-def listed_input(body: Json) -> list[Json]:
+def render_input_items(body: Json) -> list[Json]:
     """The request's own input as `GET …/input_items` shows it: typed items, strings as parts; ids are given later."""
-    return [_listed(item) for item in input_items(body)]
+    return [_render_input_item(item) for item in input_items(body)]
 
 
-def _listed(item: Json) -> Json:
+def _render_input_item(item: Json) -> Json:
     if item.get("role") is None or item.get("type", "message") != "message":
-        return _listed_other(item)
+        return _render_other_item(item)
     content = item["content"]
     kind = "output_text" if item["role"] == "assistant" else "input_text"
-    parts = _parts([{"type": kind, "text": content}] if isinstance(content, str) else content)
+    parts = _render_parts([{"type": kind, "text": content}] if isinstance(content, str) else content)
     phase = {"phase": item["phase"]} if item.get("phase") else {}
     base: Json = {"type": "message", "status": "completed", "content": parts, "role": item["role"], **phase}
     return {"id": item["id"], **base} if item.get("id") else base
 
 
-def _listed_other(item: Json) -> Json:
-    listed = {**item, "status": item.get("status") or "completed"} if item.get("type") in _WITH_STATUS else dict(item)
+def _render_other_item(item: Json) -> Json:
+    listed = (
+        {**item, "status": item.get("status") or "completed"} if item.get("type") in _KINDS_WITH_STATUS else dict(item)
+    )
     if isinstance(item.get("output"), list):
-        listed["output"] = _parts(item["output"])
+        listed["output"] = _render_parts(item["output"])
     return listed
 
 
-def _parts(parts: Sequence[Json]) -> list[Json]:
+def _render_parts(parts: Sequence[Json]) -> list[Json]:
     """Parts with the members that a list always shows; what the client gave as null is one it left out."""
     return [
-        {**_PARTS.get(part.get("type", ""), {}), **(_without_nulls(part) if None in part.values() else part)}
+        {**_PART_DEFAULTS.get(part.get("type", ""), {}), **(_drop_nulls(part) if None in part.values() else part)}
         for part in parts
     ]
 
 
-def _without_nulls(part: Json) -> Json:
+def _drop_nulls(part: Json) -> Json:
     return {name: said for name, said in part.items() if said is not None}

@@ -16,34 +16,36 @@ _MARKER = re.compile(r"【[^【】]*】$")
 _SANDBOX = re.compile(r"sandbox:[^\s()]+$")
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A part of a text that is told at once, with the annotation that comes with it."""
 
     text: str
-    note: Json | None = None
+    annotation: Json | None = None
 
 
-def pieces(part: Json, exact: Sequence[str]) -> list[Piece]:
+def split_at_citations(part: Json, exact: Sequence[str]) -> list[TextPiece]:
     """An `output_text` part as a thread tells it; joined, the pieces are its text; `exact` are the deltas without notes.
 
     A citation that no marker precedes gets one: recorded since 2025-09 with the name of the file.
     """
-    made, at = list[Piece](), 0
-    places = sorted((_place(note, part["text"], number) for number, note in enumerate(part["annotations"])), key=_start)
+    made, at = list[TextPiece](), 0
+    places = sorted(
+        (_locate_annotation(note, part["text"], number) for number, note in enumerate(part["annotations"])), key=_start
+    )
     for start, end, text, note in places:
-        made += [Piece(plain) for plain in _between(exact, at, start)]
+        made += [TextPiece(plain) for plain in _slice_deltas(exact, at, start)]
         before = sum(len(piece.text) for piece in made)
         again = max(0, min(at, end) - start)
-        made.append(Piece(text[again:], _annotation(note, text, before - again)))
+        made.append(TextPiece(text[again:], _render_annotation(note, text, before - again)))
         at = max(at, end)
-    return [*made, *(Piece(plain) for plain in _between(exact, at, len(part["text"])))]
+    return [*made, *(TextPiece(plain) for plain in _slice_deltas(exact, at, len(part["text"])))]
 
 
 def _start(place: tuple[int, int, str, Json]) -> int:
     return place[0]
 
 
-def _place(note: Json, text: str, number: int) -> tuple[int, int, str, Json]:
+def _locate_annotation(note: Json, text: str, number: int) -> tuple[int, int, str, Json]:
     """Where an annotation stands in the scripted text, and what stands there in the thread's."""
     if "start_index" in note:
         start, end = note["start_index"], note["end_index"]
@@ -56,7 +58,7 @@ def _place(note: Json, text: str, number: int) -> tuple[int, int, str, Json]:
     return end, end, made, note
 
 
-def _annotation(note: Json, text: str, start: int) -> Json:
+def _render_annotation(note: Json, text: str, start: int) -> Json:
     place: Json = {"text": text, "start_index": start, "end_index": start + len(text)}
     if note["type"] == "url_citation":
         return {"type": "url_citation", **place, "url_citation": {"url": note["url"], "title": note["title"]}}
@@ -64,14 +66,14 @@ def _annotation(note: Json, text: str, start: int) -> Json:
     return {"type": kind, **place, kind: {"file_id": note["file_id"]}}
 
 
-def in_delta(note: Json, index: int) -> Json:
+def render_delta_annotation(note: Json, index: int) -> Json:
     """An annotation as a delta has it: numbered, and a citation of a file with a quote that is always empty."""
     if note["type"] != "file_citation":
         return {"index": index, **note}
     return {"index": index, **note, "file_citation": {**note["file_citation"], "quote": ""}}
 
 
-def _between(exact: Sequence[str], start: int, end: int) -> Iterator[str]:
+def _slice_deltas(exact: Sequence[str], start: int, end: int) -> Iterator[str]:
     """The deltas of a text from one place to another."""
     for piece, ends in zip(exact, accumulate(map(len, exact)), strict=True):
         begins = ends - len(piece)
@@ -79,7 +81,7 @@ def _between(exact: Sequence[str], start: int, end: int) -> Iterator[str]:
             yield shown
 
 
-def text_of(found: Sequence[Piece]) -> Json:
+def render_text_part(found: Sequence[TextPiece]) -> Json:
     """A content part of a message of a thread."""
-    notes: list[Any] = [piece.note for piece in found if piece.note]
+    notes: list[Any] = [piece.annotation for piece in found if piece.annotation]
     return {"type": "text", "text": {"value": "".join(piece.text for piece in found), "annotations": notes}}

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Literal
 
-from harness.answers.run_citations import Piece, in_delta, pieces, text_of
-from harness.answers.run_tool_calls import CALLS, asked
-from harness.answers.writer import cut
+from harness.answers.run_citations import TextPiece, render_delta_annotation, render_text_part, split_at_citations
+from harness.answers.run_tool_calls import CALL_RENDERERS, build_required_action
+from harness.answers.writer import split_into_tokens
 from harness.api.resources.threads import RUN_START_EVENT, make_event
 from harness.api.tokens import estimate_tokens
 from harness.core.errors import ScriptError
@@ -20,22 +20,22 @@ from harness.core.ids import Ids
 from harness.ending import DEFAULT_ENDING, Ending
 from harness.items.kind import Item
 
-Citations = Literal["both", "delta", "completed"]
+CitationPlacement = Literal["both", "delta", "completed"]
 """Where a message of a run shows its annotations: in its deltas, in the message as it ends, as recorded in both."""
 
-TOGETHER = {"function_call": "function", "mcp_approval_request": "approval"}
+AWAITED_CALLS = {"function_call": "function", "mcp_approval_request": "approval"}
 """Calls that the client answers: those beside each other share a step, and after it the run waits."""
-ERRORS = ("server_error", "rate_limit_exceeded", "invalid_prompt")
+RUN_ERROR_CODES = ("server_error", "rate_limit_exceeded", "invalid_prompt")
 """What a run can fail with."""
 
 
-class Teller:
+class RunWriter:
     """The pen that tells a turn of a run: `events` are what was told so far.
 
     `run` is the run as it is queued, `prompt` the tokens that the model reads, `now` unix seconds.
     """
 
-    def __init__(self, run: Json, ids: Ids, now: int, prompt: int, citations: Citations = "both") -> None:
+    def __init__(self, run: Json, ids: Ids, now: int, prompt: int, citations: CitationPlacement = "both") -> None:
         self.events: list[Json] = []
         self._ids = ids
         self._run = run
@@ -46,48 +46,50 @@ class Teller:
         self._waits: list[Json] = []
         self._ending = DEFAULT_ENDING
 
-    def tell(self, turn: Sequence[Item], before: Sequence[Json], ending: Ending = DEFAULT_ENDING) -> list[Json]:
+    def write_turn(self, turn: Sequence[Item], before: Sequence[Json], ending: Ending = DEFAULT_ENDING) -> list[Json]:
         """The events of a turn from the moment the run starts; `before` are the steps of its earlier turns.
 
         An ending that is not the ordinary one leaves the last step of the turn as it is then.
         """
-        _orderly(turn, ending)
+        _check_run_turn(turn, ending)
         self._used = [step["usage"] for step in before if step["usage"]]
         run = {**self._run, "status": "in_progress", "started_at": self._now}
-        self._put(RUN_START_EVENT, run)
-        groups = [list(group) for _, group in groupby(turn, lambda item: TOGETHER.get(item.type, id(item)))]
+        self._append_event(RUN_START_EVENT, run)
+        groups = [list(group) for _, group in groupby(turn, lambda item: AWAITED_CALLS.get(item.type, id(item)))]
         for place, items in enumerate(groups, 1):
             self._ending = ending if place == len(groups) else DEFAULT_ENDING
-            self._step(items)
-        self._ended(run, ending)
+            self._write_step(items)
+        self._write_end(run, ending)
         return self.events
 
-    def _put(self, name: str, data: Json) -> None:
+    def _append_event(self, name: str, data: Json) -> None:
         self.events.append(make_event(name, data))
 
-    def _ended(self, run: Json, ending: Ending) -> None:
-        end: Json = {"status": ending.status, "expires_at": None, "usage": total(self._used)}
+    def _write_end(self, run: Json, ending: Ending) -> None:
+        end: Json = {"status": ending.status, "expires_at": None, "usage": sum_usages(self._used)}
         if ending.status == "failed":
-            self._put("thread.run.failed", {**run, **end, "failed_at": self._now + 1, "last_error": _error(ending)})
+            self._append_event(
+                "thread.run.failed", {**run, **end, "failed_at": self._now + 1, "last_error": _error_of_ending(ending)}
+            )
         elif ending.status == "incomplete":
             # Recorded (2024-04) under this name; the documentation has thread.run.incomplete.
             why = {"incomplete_details": {"reason": "max_completion_tokens"}}
-            self._put("thread.run.completed", {**run, **end, **why})
+            self._append_event("thread.run.completed", {**run, **end, **why})
         elif self._waits:
-            waits = {"status": "requires_action", "required_action": asked(self._waits)}
-            self._put("thread.run.requires_action", {**run, **waits})
+            waits = {"status": "requires_action", "required_action": build_required_action(self._waits)}
+            self._append_event("thread.run.requires_action", {**run, **waits})
         else:
-            self._put("thread.run.completed", {**run, **end, "completed_at": self._now + 1})
+            self._append_event("thread.run.completed", {**run, **end, "completed_at": self._now + 1})
 
-    def _step(self, items: Sequence[Item]) -> None:
+    def _write_step(self, items: Sequence[Item]) -> None:
         if items[0].type == "message":
-            self._message(items[0])
+            self._write_message(items[0])
         elif items[0].type == "mcp_list_tools":
-            self._listed(items[0])
+            self._write_mcp_tools(items[0])
         elif items[0].type != "reasoning":
-            self._calls(items)
+            self._write_calls(items)
 
-    def _started(self, details: Json) -> Json:
+    def _start_step(self, details: Json) -> Json:
         step = {
             "id": self._ids.alphanumeric("step_"),
             "object": "thread.run.step",
@@ -102,20 +104,20 @@ class Teller:
             "step_details": details,
             "usage": None,
         }
-        self._put("thread.run.step.created", step)
-        self._put("thread.run.step.in_progress", step)
+        self._append_event("thread.run.step.created", step)
+        self._append_event("thread.run.step.in_progress", step)
         return step
 
-    def _done(self, step: Json, details: Json, said: Sequence[Json]) -> None:
-        end = finished(step, details, self._now + 1, counted(self._prompt, said))
+    def _end_step(self, step: Json, details: Json, said: Sequence[Json]) -> None:
+        end = complete_step(step, details, self._now + 1, count_step_usage(self._prompt, said))
         self._used.append(end["usage"])
         if self._ending.status == "failed":
-            end = {**step, "status": "failed", "failed_at": self._now + 1, "last_error": _error(self._ending)}
-        self._put(f"thread.run.step.{end['status']}", end)
+            end = {**step, "status": "failed", "failed_at": self._now + 1, "last_error": _error_of_ending(self._ending)}
+        self._append_event(f"thread.run.step.{end['status']}", end)
 
-    def _message(self, item: Item) -> None:
+    def _write_message(self, item: Item) -> None:
         id = self._ids.message()
-        step = self._started({"type": "message_creation", "message_creation": {"message_id": id}})
+        step = self._start_step({"type": "message_creation", "message_creation": {"message_id": id}})
         message = {
             "id": id,
             "object": "thread.message",
@@ -129,112 +131,118 @@ class Teller:
             "attachments": [],
             "metadata": {},
         }
-        self._put("thread.message.created", message)
-        self._put("thread.message.in_progress", message)
-        content = [self._part(id, index, part, item) for index, part in enumerate(item.members["content"])]
-        end = _broken(self._ending) or {"status": "completed"}
+        self._append_event("thread.message.created", message)
+        self._append_event("thread.message.in_progress", message)
+        content = [self._write_part(id, index, part, item) for index, part in enumerate(item.members["content"])]
+        end = _interrupted_members(self._ending) or {"status": "completed"}
         at = {f"{end['status']}_at": self._now + 1, "content": content}
-        self._put(f"thread.message.{end['status']}", {**message, **end, **at})
-        self._done(step, step["step_details"], [item.members])
+        self._append_event(f"thread.message.{end['status']}", {**message, **end, **at})
+        self._end_step(step, step["step_details"], [item.members])
 
-    def _part(self, id: str, index: int, part: Json, item: Item) -> Json:
+    def _write_part(self, id: str, index: int, part: Json, item: Item) -> Json:
         """Tell one part of a message; the part as it stands at the end."""
         if part["type"] == "refusal":
-            for piece in item.deltas.get(("refusal", index)) or cut(part["refusal"]):
-                self._delta("message", id, {"content": [{"index": index, "type": "refusal", "refusal": piece}]})
+            for piece in item.deltas.get(("refusal", index)) or split_into_tokens(part["refusal"]):
+                self._append_delta("message", id, {"content": [{"index": index, "type": "refusal", "refusal": piece}]})
             return {"type": "refusal", "refusal": part["refusal"]}
-        found = pieces(part, item.deltas.get(("output_text", index)) or cut(part["text"]))
-        for text in self._texts(found):
-            self._delta("message", id, {"content": [{"index": index, "type": "text", "text": text}]})
-        shown = [piece if self._citations != "delta" else Piece(piece.text) for piece in found]
-        return text_of(shown)
+        found = split_at_citations(part, item.deltas.get(("output_text", index)) or split_into_tokens(part["text"]))
+        for text in self._text_deltas(found):
+            self._append_delta("message", id, {"content": [{"index": index, "type": "text", "text": text}]})
+        shown = [piece if self._citations != "delta" else TextPiece(piece.text) for piece in found]
+        return render_text_part(shown)
 
-    def _texts(self, found: Sequence[Piece]) -> Iterator[Json]:
+    def _text_deltas(self, found: Sequence[TextPiece]) -> Iterator[Json]:
         """The deltas of a text: recorded, only the first and those with an annotation have `annotations`."""
         number = 0
         for place, piece in enumerate(found):
-            notes = [in_delta(piece.note, number)] if piece.note and self._citations != "completed" else []
+            notes = (
+                [render_delta_annotation(piece.annotation, number)]
+                if piece.annotation and self._citations != "completed"
+                else []
+            )
             number += len(notes)
             yield {"value": piece.text, **({"annotations": notes} if notes or place == 0 else {})}
 
-    def _delta(self, kind: str, id: str, delta: Json) -> None:
-        self._put(f"thread.{kind}.delta", {"id": id, "object": f"thread.{kind}.delta", "delta": delta})
+    def _append_delta(self, kind: str, id: str, delta: Json) -> None:
+        self._append_event(f"thread.{kind}.delta", {"id": id, "object": f"thread.{kind}.delta", "delta": delta})
 
-    def _listed(self, item: Item) -> None:
+    def _write_mcp_tools(self, item: Item) -> None:
         """The tools of an MCP server: recorded of Foundry only."""
-        step = self._started({"type": "activities", "activities": []})
+        step = self._start_step({"type": "activities", "activities": []})
         tools = {
             tool["name"]: {"description": tool["description"], "parameters": tool["input_schema"]}
             for tool in item.members["tools"]
         }
         activity: Json = {"id": self._ids.alphanumeric("activity_"), "type": "mcp_list_tools"}
         activity |= {"server_label": item.members["server_label"], "tools": tools}
-        self._done(step, {"type": "activities", "activities": [activity]}, ())
+        self._end_step(step, {"type": "activities", "activities": [activity]}, ())
 
-    def _calls(self, items: Sequence[Item]) -> None:
-        step = self._started({"type": "tool_calls", "tool_calls": []})
+    def _write_calls(self, items: Sequence[Item]) -> None:
+        step = self._start_step({"type": "tool_calls", "tool_calls": []})
         if items[0].type.startswith("mcp"):
-            self._put("thread.run.step.created", step)
+            self._append_event("thread.run.step.created", step)
         calls = []
         for index, item in enumerate(items):
             id = item.members.get("call_id") or self._ids.call()
-            call, deltas = CALLS[item.type](item, self._ids)
+            call, deltas = CALL_RENDERERS[item.type](item, self._ids)
             calls.append({"id": id, **call})
             for number, delta in enumerate(deltas):
                 head = {"index": index, "id": id} if number == 0 else {"index": index}
                 told_now = {"type": "tool_calls", "tool_calls": [{**head, **delta}]}
-                self._delta("run.step", step["id"], {"step_details": told_now})
-        if items[0].type in TOGETHER and self._ending is DEFAULT_ENDING:
+                self._append_delta("run.step", step["id"], {"step_details": told_now})
+        if items[0].type in AWAITED_CALLS and self._ending is DEFAULT_ENDING:
             self._waits += calls
         else:
-            self._done(step, {"type": "tool_calls", "tool_calls": calls}, [item.members for item in items])
+            self._end_step(step, {"type": "tool_calls", "tool_calls": calls}, [item.members for item in items])
 
 
-def _broken(ending: Ending) -> Json:
+def _interrupted_members(ending: Ending) -> Json:
     """How a message stands that the end of the run has caught; nothing when it did not."""
     reason = {"incomplete": "max_tokens", "failed": "run_failed"}.get(ending.status)
     return {"status": "incomplete", "incomplete_details": {"reason": reason}} if reason else {}
 
 
-def _error(ending: Ending) -> Json:
+def _error_of_ending(ending: Ending) -> Json:
     error: Json = ending.members["error"]
     return error
 
 
-def _orderly(turn: Sequence[Item], ending: Ending) -> None:
+def _check_run_turn(turn: Sequence[Item], ending: Ending) -> None:
     """A ScriptError for a turn that no run could tell."""
-    known = sorted((*CALLS, "message", "reasoning", "mcp_list_tools"))
+    known = sorted((*CALL_RENDERERS, "message", "reasoning", "mcp_list_tools"))
     kinds = [item.type for item in turn]
     if foreign := [kind for kind in kinds if kind not in known]:
         raise ScriptError(f"{foreign[0]}: a run has no such step. In a thread a turn can be {', '.join(known)}.")
-    first = next((place for place, kind in enumerate(kinds) if kind in TOGETHER), len(kinds))
+    first = next((place for place, kind in enumerate(kinds) if kind in AWAITED_CALLS), len(kinds))
     if late := [kind for kind in kinds[first:] if kind != kinds[first]]:
         raise ScriptError(
             f"{late[0]} after {kinds[first]}: a run waits for the client there. Put it into the next turn."
         )
     if ending.status == "incomplete" and ending.members["incomplete_details"]["reason"] != "max_output_tokens":
         raise ScriptError("incomplete: a run is only ever incomplete for its tokens. Leave out the reason.")
-    if ending.status == "failed" and _error(ending)["code"] not in ERRORS:
-        raise ScriptError(f"failed: code is {_error(ending)['code']!r}. A run fails with one of {', '.join(ERRORS)}.")
+    if ending.status == "failed" and _error_of_ending(ending)["code"] not in RUN_ERROR_CODES:
+        raise ScriptError(
+            f"failed: code is {_error_of_ending(ending)['code']!r}. A run fails with one of {', '.join(RUN_ERROR_CODES)}."
+        )
 
 
-def finished(step: Json, details: Json, now: int, usage: Json) -> Json:
+def complete_step(step: Json, details: Json, now: int, usage: Json) -> Json:
     """A step as it ends."""
     return {**step, "status": "completed", "completed_at": now, "step_details": details, "usage": usage}
 
 
-def counted(prompt: int, said: Sequence[Json]) -> Json:
+def count_step_usage(prompt: int, said: Sequence[Json]) -> Json:
     """The usage of a step that read `prompt` tokens and said these items; nothing of both when it said nothing."""
     completion = estimate_tokens(said)
-    return usage(prompt if said else 0, completion)
+    return build_run_usage(prompt if said else 0, completion)
 
 
-def total(used: Sequence[Json]) -> Json:
+def sum_usages(used: Sequence[Json]) -> Json:
     """The usage of a run, from that of its steps."""
-    return usage(*(sum(each[name] for each in used) for name in ("prompt_tokens", "completion_tokens")))
+    return build_run_usage(*(sum(each[name] for each in used) for name in ("prompt_tokens", "completion_tokens")))
 
 
-def usage(prompt: int, completion: int) -> Json:
+def build_run_usage(prompt: int, completion: int) -> Json:
     """A usage object; `prompt_token_details` is what the wire says."""
     return {
         "prompt_tokens": prompt,

@@ -4,42 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from harness.answers.writer import cut
+from harness.answers.writer import split_into_tokens
 from harness.api.resources.assistants import DEFAULT_RANKING
 from harness.core.exchange import Json
 from harness.core.ids import Ids
 from harness.items.kind import Item
 
-Call = Callable[[Item, Ids], tuple[Json, list[Json]]]
+CallRenderer = Callable[[Item, Ids], tuple[Json, list[Json]]]
 """What tells a call: the call as it stands at the end without its id, and its deltas."""
 
 
-def _function(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
+def _render_function(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
     name, arguments = item.members["name"], item.members["arguments"]
-    grow = item.deltas.get(("function_call_arguments", 0)) or cut(arguments)
+    grow = item.deltas.get(("function_call_arguments", 0)) or split_into_tokens(arguments)
     start: Json = {"name": name, "arguments": "", "output": None}
     deltas = [start, *({"arguments": piece} for piece in grow)]
     whole = {"name": name, "arguments": arguments, "output": None}
     return {"type": "function", "function": whole}, [{"type": "function", "function": delta} for delta in deltas]
 
 
-def _interpreter(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
+def _render_code_interpreter(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
     code = item.members["code"] or ""
-    outputs = [_output(each, ids) for each in item.members["outputs"] or ()]
+    outputs = [_render_code_output(each, ids) for each in item.members["outputs"] or ()]
     shown = [{"outputs": [{"index": number, **each}]} for number, each in enumerate(outputs)]
-    grow = item.deltas.get(("code_interpreter_call_code", 0)) or cut(code)
+    grow = item.deltas.get(("code_interpreter_call_code", 0)) or split_into_tokens(code)
     deltas = [{"input": "", "outputs": []}, *({"input": piece} for piece in grow), *shown]
     kind = "code_interpreter"
     return {"type": kind, kind: {"input": code, "outputs": outputs}}, [{"type": kind, kind: delta} for delta in deltas]
 
 
-def _output(output: Json, ids: Ids) -> Json:
+def _render_code_output(output: Json, ids: Ids) -> Json:
     if output["type"] == "logs":
         return {"type": "logs", "logs": output["logs"]}
     return {"type": "image", "image": {"file_id": ids.alphanumeric("assistant-")}}
 
 
-def _search(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
+def _render_file_search(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
     found = [
         {
             "file_id": result["file_id"],
@@ -55,23 +55,23 @@ def _search(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
     return {"type": kind, kind: {"ranking_options": DEFAULT_RANKING, "results": found}}, deltas
 
 
-def _remote(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
+def _render_mcp_call(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
     """A call of an MCP server, asked for or made: recorded of Foundry only."""
     call = {"type": "mcp", **{name: item.members[name] for name in ("arguments", "name", "server_label")}}
     return {**call, "output": item.members.get("output")}, [{**call, "output": None}]
 
 
-CALLS: Mapping[str, Call] = {
-    "function_call": _function,
-    "code_interpreter_call": _interpreter,
-    "file_search_call": _search,
-    "mcp_call": _remote,
-    "mcp_approval_request": _remote,
+CALL_RENDERERS: Mapping[str, CallRenderer] = {
+    "function_call": _render_function,
+    "code_interpreter_call": _render_code_interpreter,
+    "file_search_call": _render_file_search,
+    "mcp_call": _render_mcp_call,
+    "mcp_approval_request": _render_mcp_call,
 }
 """The items that are tool calls of a run."""
 
 
-def asked(calls: Sequence[Json]) -> Json:
+def build_required_action(calls: Sequence[Json]) -> Json:
     """What a run waits for: outputs of these function calls, or leave to make these calls of MCP servers."""
     if calls[0]["type"] == "mcp":
         shown = [{name: call[name] for name in call if name != "output"} for call in calls]

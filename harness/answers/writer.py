@@ -23,10 +23,10 @@ from harness.ending import to_api_error
 from harness.items.kind import get_kind
 from harness.items.stream_grammar import Deltas, replace_members
 
-TOKEN = re.compile(r" ?[^\W\d_]{1,16}|\d{1,3}| ?(?:[^\w\s]|_){1,16}|\s+")
+TOKEN_PATTERN = re.compile(r" ?[^\W\d_]{1,16}|\d{1,3}| ?(?:[^\w\s]|_){1,16}|\s+")
 """What a text without exact deltas is cut into; every character belongs to one of the four."""
 
-SEARCH = "web_search_call"
+WEB_SEARCH = "web_search_call"
 """Recorded: a model that does not reason announces the type of its action, one that reasons nothing of it."""
 
 _NOISE_SIZE = 4096
@@ -36,12 +36,12 @@ _NOISE = (
 
 
 @lru_cache(maxsize=256)
-def cut(text: str) -> tuple[str, ...]:
+def split_into_tokens(text: str) -> tuple[str, ...]:
     """A text in pieces about as long as a model's tokens; joined they are the text."""
-    return tuple(TOKEN.findall(text))
+    return tuple(TOKEN_PATTERN.findall(text))
 
 
-def frame(event: Json) -> bytes:
+def encode_event(event: Json) -> bytes:
     """An event as a server-sent event, in UTF-8; one of the Assistants API has its name beside its data."""
     if "event" in event:
         data = event["data"]
@@ -51,59 +51,59 @@ def frame(event: Json) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class DeltaSeries:
     """Deltas that differ in nothing but their text, padding and number: `frame` is the event they share.
 
     Kept as it is until somebody looks, because a stream is mostly deltas: as bytes it costs a third of its events.
     """
 
-    frame: Json
+    template: Json
     pieces: Sequence[str]
-    start: int
-    seed: int
+    first_number: int
+    padding_seed: int
 
     def __iter__(self) -> Iterator[Json]:
-        padded = "obfuscation" in self.frame
-        for number, piece, padding in zip(count(self.start), self.pieces, self._paddings(), strict=False):
+        padded = "obfuscation" in self.template
+        for number, piece, padding in zip(count(self.first_number), self.pieces, self._make_paddings(), strict=False):
             own = {"obfuscation": padding} if padded else {}
-            yield {**self.frame, "delta": piece, "sequence_number": number, **own}
+            yield {**self.template, "delta": piece, "sequence_number": number, **own}
 
-    def wire(self) -> bytes:
+    def encode(self) -> bytes:
         """The run as server-sent events."""
-        padded = "obfuscation" in self.frame
+        padded = "obfuscation" in self.template
         marks = {"delta": "\0delta", "sequence_number": "\0number"} | ({"obfuscation": "\0padding"} if padded else {})
-        before, rest = frame({**self.frame, **marks}).decode().split('"\\u0000delta"')
+        before, rest = encode_event({**self.template, **marks}).decode().split('"\\u0000delta"')
         between, rest = rest.split("\\u0000padding") if padded else ("", rest)
         inner, after = rest.split('"\\u0000number"')
-        paddings = self._paddings() if padded else repeat("")
-        told = zip(map(quoted, self.pieces), paddings, count(self.start), strict=False)
+        paddings = self._make_paddings() if padded else repeat("")
+        told = zip(map(quoted, self.pieces), paddings, count(self.first_number), strict=False)
         return "".join(
             [f"{before}{piece}{between}{padding}{inner}{number}{after}" for piece, padding, number in told]
         ).encode()
 
-    def _paddings(self) -> list[str]:
-        places = count(self.seed + self.start * 61, 61)
+    def _make_paddings(self) -> list[str]:
+        places = count(self.padding_seed + self.first_number * 61, 61)
         return [
             _NOISE[(at := place % _NOISE_SIZE) : at + -len(piece) % 16]
             for place, piece in zip(places, self.pieces, strict=False)
         ]
 
 
-class Events(Sequence[Json]):
+class EventSequence(Sequence[Json]):
     """The events of a stream, in order; `parts` are single events and runs of deltas."""
 
     def __init__(self) -> None:
-        self.parts: list[Json | Run] = []
+        self.parts: list[Json | DeltaSeries] = []
         self._count = 0
 
-    def add(self, part: Json | Run, number: int = 1) -> None:
+    def add(self, part: Json | DeltaSeries, number: int = 1) -> None:
         """One more event, or a run of `number`."""
         self.parts.append(part)
         self._count += number
 
-    def cut(self, start: int) -> None:
+    def drop_tail(self, start: int) -> None:
         """Drop what follows the last run of deltas, but no part before `start`."""
-        while len(self.parts) > start and not isinstance(self.parts[-1], Run):
+        while len(self.parts) > start and not isinstance(self.parts[-1], DeltaSeries):
             self.parts.pop()
             self._count -= 1
 
@@ -111,7 +111,7 @@ class Events(Sequence[Json]):
         return self._count
 
     def __iter__(self) -> Iterator[Json]:
-        return chain.from_iterable(part if isinstance(part, Run) else (part,) for part in self.parts)
+        return chain.from_iterable(part if isinstance(part, DeltaSeries) else (part,) for part in self.parts)
 
     @overload
     def __getitem__(self, index: int) -> Json: ...
@@ -121,23 +121,23 @@ class Events(Sequence[Json]):
         return list(self)[index]
 
     def __eq__(self, other: object) -> bool:
-        return list(self) == (list(other) if isinstance(other, Events) else other)
+        return list(self) == (list(other) if isinstance(other, EventSequence) else other)
 
     __hash__ = None  # type: ignore[assignment]
 
 
-class Writer:
+class EventWriter:
     """The pen that writes `events`."""
 
     def __init__(self, obfuscate: bool) -> None:
-        self.events = Events()
+        self.events = EventSequence()
         self._obfuscate = obfuscate
         self._stamp: Json = {}
         self._deltas: Deltas = {}
         self._seed = 0
         self._reasons = False
 
-    def opening(self, response: Json, background: bool) -> None:
+    def write_opening(self, response: Json, background: bool) -> None:
         """The response as it was before anything was said."""
         self._reasons = (response.get("reasoning") or {}).get("effort") is not None
         # The final tier of a request that asked for none is "default"; it starts as "auto".
@@ -154,18 +154,18 @@ class Writer:
         }
         running = replace_members(response, {**blank, "status": "in_progress"})
         created = {**running, "status": "queued"} if background else running
-        self._append("response.created", {"response": created})
+        self._append_event("response.created", {"response": created})
         if background:
-            self._append("response.queued", {"response": created})
-        self._append("response.in_progress", {"response": running})
+            self._append_event("response.queued", {"response": created})
+        self._append_event("response.in_progress", {"response": running})
 
-    def item(self, index: int, wire: Json, deltas: Deltas, left_open: bool = False) -> None:
+    def write_item(self, index: int, wire: Json, deltas: Deltas, left_open: bool = False) -> None:
         """One item: announced, told by its kind's words, done; one `left_open` ends with its last delta."""
         declared = get_kind(wire["type"])
         announced = declared.render_added(wire)
-        if wire["type"] == SEARCH and not self._reasons and (action := wire.get("action")):
+        if wire["type"] == WEB_SEARCH and not self._reasons and (action := wire.get("action")):
             announced["action"] = {"type": action["type"]}
-        self._append("response.output_item.added", {"item": announced, "output_index": index})
+        self._append_event("response.output_item.added", {"item": announced, "output_index": index})
         self._stamp = declared.stamp(wire, index)
         self._deltas = deltas
         self._seed = crc32(wire["id"].encode())
@@ -173,87 +173,87 @@ class Writer:
         for word in declared.grammar:
             word.emit_events(wire, self, {})
         if left_open:
-            return self.events.cut(start)
-        self._append("response.output_item.done", {"item": wire, "output_index": index})
+            return self.events.drop_tail(start)
+        self._append_event("response.output_item.done", {"item": wire, "output_index": index})
         return None
 
-    def closing(self, response: Json) -> None:
+    def write_closing(self, response: Json) -> None:
         """The error if there is one, then the response as it ended."""
         if error := response.get("error"):
             told = to_api_error(error)
-            self._append(
+            self._append_event(
                 "error", {"error": {"type": told.type, "code": told.code, "message": told.message, "param": told.param}}
             )
-        self._append(f"response.{response['status']}", {"response": response})
+        self._append_event(f"response.{response['status']}", {"response": response})
 
-    def put(self, name: str, members: Json) -> None:
+    def visit_event(self, name: str, members: Json) -> None:
         """One event of the item at hand."""
-        self._append(f"response.{name}", {**members, **self._stamp})
+        self._append_event(f"response.{name}", {**members, **self._stamp})
 
-    def passed(self, name: str, place: Json) -> None:
+    def visit_optional_event(self, name: str, place: Json) -> None:
         """Nothing is written."""
 
-    def run(self, stem: str, place: Json, text: str) -> None:
+    def visit_text(self, stem: str, place: Json, text: str) -> None:
         """The deltas of a text."""
-        self._grow(self._frame(stem, place), self._pieces(stem, place, text))
+        self._append_deltas(self._delta_template(stem, place), self._split_text(stem, place, text))
 
-    def cited(self, stem: str, place: Json, part: Json) -> None:
+    def visit_annotated_text(self, stem: str, place: Json, part: Json) -> None:
         """The deltas of a text, each with its logprobs, and each annotation after the delta that covers its end."""
         entries, notes, text = part.get("logprobs", ()), part["annotations"], part["text"]
-        pieces = self._pieces(stem, place, text, [entry["token"] for entry in entries])
-        frame = self._frame(stem, {**place, "logprobs": []})
+        pieces = self._split_text(stem, place, text, [entry["token"] for entry in entries])
+        frame = self._delta_template(stem, {**place, "logprobs": []})
         if not entries and not notes:
-            return self._grow(frame, pieces)
-        shares = _shares(entries, pieces)
+            return self._append_deltas(frame, pieces)
+        shares = _share_logprobs(entries, pieces)
         waiting = list(enumerate(notes))
         for piece, end in zip(pieces, accumulate(map(len, pieces)), strict=True):
-            self._grow({**frame, "logprobs": next(shares)}, [piece])
-            while waiting and _end(waiting[0][1], text) <= end:
-                self._annotate(stem, place, *waiting.pop(0))
+            self._append_deltas({**frame, "logprobs": next(shares)}, [piece])
+            while waiting and _annotation_end(waiting[0][1], text) <= end:
+                self._write_annotation(stem, place, *waiting.pop(0))
         for index, note in waiting:
-            self._annotate(stem, place, index, note)
+            self._write_annotation(stem, place, index, note)
         return None
 
-    def printed(self, stem: str, place: Json, texts: Mapping[str, str]) -> None:
+    def visit_object_deltas(self, stem: str, place: Json, texts: Mapping[str, str]) -> None:
         """One delta for each text."""
         for name, text in texts.items():
-            self.put(f"{stem}.delta", {**place, "delta": {name: text}})
+            self.visit_event(f"{stem}.delta", {**place, "delta": {name: text}})
 
-    def shown(self, stem: str, members: Json, image: str | None) -> None:
+    def visit_images(self, stem: str, members: Json, image: str | None) -> None:
         """The images that the item says, else the finished one alone."""
         images = self._deltas.get((stem, 0), () if image is None else (image,))
         for number, each in enumerate(images):
-            self.put(stem, {**members, "partial_image_b64": each, "partial_image_index": number})
+            self.visit_event(stem, {**members, "partial_image_b64": each, "partial_image_index": number})
 
-    def _annotate(self, stem: str, place: Json, index: int, note: Json) -> None:
-        self.put(f"{stem}.annotation.added", {**place, "annotation": note, "annotation_index": index})
+    def _write_annotation(self, stem: str, place: Json, index: int, note: Json) -> None:
+        self.visit_event(f"{stem}.annotation.added", {**place, "annotation": note, "annotation_index": index})
 
-    def _pieces(self, stem: str, place: Json, text: str, tokens: Sequence[str] = ()) -> Sequence[str]:
+    def _split_text(self, stem: str, place: Json, text: str, tokens: Sequence[str] = ()) -> Sequence[str]:
         exact = self._deltas.get((stem, next(iter(place.values()), 0)), tokens)
         whole = "".join(exact)
         if whole == text:
             return exact
-        return _clipped(exact, len(text)) if exact and whole.startswith(text) else cut(text)
+        return _clip_pieces(exact, len(text)) if exact and whole.startswith(text) else split_into_tokens(text)
 
-    def _frame(self, stem: str, members: Json) -> Json:
+    def _delta_template(self, stem: str, members: Json) -> Json:
         padding = {"obfuscation": ""} if self._obfuscate else {}
         own = {**members, **padding, **self._stamp, "delta": "", "sequence_number": 0}
         return {"type": f"response.{stem}.delta", **dict(sorted(own.items()))}
 
-    def _grow(self, frame: Json, pieces: Sequence[str]) -> None:
-        self.events.add(Run(frame, pieces, len(self.events), self._seed), len(pieces))
+    def _append_deltas(self, frame: Json, pieces: Sequence[str]) -> None:
+        self.events.add(DeltaSeries(frame, pieces, len(self.events), self._seed), len(pieces))
 
-    def _append(self, name: str, members: Json) -> None:
+    def _append_event(self, name: str, members: Json) -> None:
         members["sequence_number"] = len(self.events)
-        self.events.add({"type": name, **{key: members[key] for key in _by_name(tuple(members))}})
+        self.events.add({"type": name, **{key: members[key] for key in _sort_names(tuple(members))}})
 
 
 @lru_cache(maxsize=256)
-def _by_name(names: tuple[str, ...]) -> tuple[str, ...]:
+def _sort_names(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def _shares(entries: Sequence[Json], pieces: Sequence[str]) -> Iterator[list[Json]]:
+def _share_logprobs(entries: Sequence[Json], pieces: Sequence[str]) -> Iterator[list[Json]]:
     """The logprobs entries of each piece: those whose token ends in it, the last piece takes the rest."""
     ends = accumulate(len(entry["token"]) for entry in entries)
     left = list(zip(ends, entries, strict=True))
@@ -263,11 +263,11 @@ def _shares(entries: Sequence[Json], pieces: Sequence[str]) -> Iterator[list[Jso
         del left[:count]
 
 
-def _end(note: Json, text: str) -> int:
+def _annotation_end(note: Json, text: str) -> int:
     # Recorded: a citation of no text at all (0 to 0) comes last.
     return note.get("end_index", note.get("index")) or len(text) + 1
 
 
-def _clipped(pieces: Sequence[str], length: int) -> list[str]:
+def _clip_pieces(pieces: Sequence[str], length: int) -> list[str]:
     starts = chain((0,), accumulate(map(len, pieces)))
     return [piece[: length - start] for piece, start in zip(pieces, starts, strict=False) if start < length]

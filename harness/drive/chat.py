@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from harness.analysis.lanes import asks_model, lanes
-from harness.answers.reader import TERMINAL
+from harness.answers.reader import TERMINAL_STATUSES
 from harness.api.transcript import CALL_OF_OUTPUT, input_items
 from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange, Json
@@ -85,7 +85,9 @@ class Chat:
     def _streamed(self, request: Json) -> Reply:
         with self._client.responses.create(**request, stream=True) as stream:
             events = [_json(event) for event in stream]
-        ended = [event["response"] for event in events if event["type"] in [f"response.{end}" for end in TERMINAL]]
+        ended = [
+            event["response"] for event in events if event["type"] in [f"response.{end}" for end in TERMINAL_STATUSES]
+        ]
         if len(ended) != 1:
             last = events[-1]["type"] if events else "nothing"
             number = len(self.texts) + 1

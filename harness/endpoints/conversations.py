@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.answers.response import listed_input
+from harness.answers.response import render_input_items
 from harness.api import include
 from harness.api.dialects import FOUNDRY
 from harness.api.paging import list_object, page
@@ -33,7 +33,7 @@ def create(request: Request, world: World) -> Answer:
 def _add(world: World, id: str, body: Json) -> list[Json]:
     """The items of a body as they stand in the conversation from now on; a reference becomes what it names."""
     added = world.transcript({"input": body.get("items")}).added
-    items = world.identified(listed_input({"input": added}), id, world.now)
+    items = world.identified(render_input_items({"input": added}), id, world.now)
     world.add(id, items)
     return items
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.analysis.approval_ledger import concerns
-from harness.answers.response import billed, listed_input, skeleton
-from harness.answers.stream import events
+from harness.answers.response import add_billing, build_initial_response, render_input_items
+from harness.answers.stream import render_events
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.include import filter_page, filter_stored_items
 from harness.api.paging import page
@@ -54,7 +54,7 @@ def _answered(run: Run, body: Json, items: Sequence[Item], world: World) -> Answ
     if background and not streams:
         return Answer(200, world.enqueue(run))
     response = world.finish(run)
-    return _streamed(response, body, items, world) if streams else Answer(200, billed(response))
+    return _streamed(response, body, items, world) if streams else Answer(200, add_billing(response))
 
 
 def _unfinished(run: Run, said: Sequence[TurnLine]) -> Run:
@@ -83,7 +83,7 @@ def _run(body: Json, turn: Sequence[Item], ending: Ending, world: World) -> Run:
     conversation = conversation_id(body)
     now = world.tick()
     id = world.ids.response(now, body.get("previous_response_id"))
-    started = skeleton(body, id, now, conversation=conversation, items=transcript.items)
+    started = build_initial_response(body, id, now, conversation=conversation, items=transcript.items)
     include, limit = body.get("include") or (), body.get("max_output_tokens")
     said = [_called(render_item(item, world.ids, id, now), body, transcript.items) for item in turn]
     if limit is not None:
@@ -96,7 +96,7 @@ def _run(body: Json, turn: Sequence[Item], ending: Ending, world: World) -> Run:
         started,
         output,
         make_usage(_input_tokens(body, transcript.items), output, limit if ending.members == CUT else None),
-        world.identified(listed_input({"input": transcript.added}), id, now),
+        world.identified(render_input_items({"input": transcript.added}), id, now),
         transcript.items[: transcript.start],
         conversation,
         kept,
@@ -119,7 +119,7 @@ def _called(item: Json, body: Json, read: Sequence[Json]) -> Json:
 
 def _streamed(response: Json, body: Json, turn: Sequence[Item], world: World) -> Answer:
     padded = (body.get("stream_options") or {}).get("include_obfuscation", True)
-    told = events(response, items=turn, obfuscate=padded, background=response["background"])
+    told = render_events(response, items=turn, obfuscate=padded, background=response["background"])
     if response["background"]:
         world.record(response["id"], told)
     return Answer(200, response, events=told)
@@ -145,7 +145,7 @@ def retrieve(request: Request, world: World) -> Answer:
         return Answer(200, stored.response, events=told[max(0, request.query.get("starting_after", -1) + 1) :])
     if world.automatic and id in world.pending:
         world.advance(id)
-    return Answer(200, billed(_whole(world.responses[id].response, request, world)))
+    return Answer(200, add_billing(_whole(world.responses[id].response, request, world)))
 
 
 def _whole(response: Json, request: Request, world: World) -> Json:
@@ -187,7 +187,7 @@ def compact(request: Request, world: World) -> Answer:
     transcript = world.transcript(body)
     now = world.tick()
     id = world.ids.response(now, body.get("previous_response_id"))
-    users = [item for item in listed_input({"input": transcript.items}) if item.get("role") == "user"]
+    users = [item for item in render_input_items({"input": transcript.items}) if item.get("role") == "user"]
     cmp_id = world.ids.item("cmp", id, now)
     rest = {
         "id": cmp_id,

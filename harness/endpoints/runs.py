@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.answers.run_events import Teller, counted, finished
+from harness.answers.run_events import RunWriter, complete_step, count_step_usage
 from harness.api.paging import page
 from harness.api.resources import assistants
 from harness.api.resources.threads import DONE_EVENT, Thread, make_event
@@ -66,8 +66,8 @@ def _answered(thread: Thread, run: Json, events: Sequence[Json], request: Reques
     read = _read(thread, run, list(known.values()), world)
     said = world.turns.next(request._replace(body=read))
     turn, ending = split_ending(said)
-    teller = Teller(run, world.ids, world.now, _prompt(read), world.citations)
-    whole = [*events, *teller.tell(turn, list(known.values()), ending)]
+    teller = RunWriter(run, world.ids, world.now, _prompt(read), world.citations)
+    whole = [*events, *teller.write_turn(turn, list(known.values()), ending)]
     streamed = bool(request.body.get("stream"))
     now = thread.start_run(run["id"], whole, at_once=streamed)
     seen = [*(_in_stream(event, request.query) for event in whole), DONE_EVENT] if streamed else None
@@ -139,7 +139,7 @@ def _completed(step: Json, outputs: Mapping[str, str], prompt: int, now: int) ->
     """A step whose calls the client has answered."""
     calls = [_with_output(call, outputs) for call in step["step_details"]["tool_calls"]]
     said = [call.get("function", call) for call in calls]
-    return finished(step, {**step["step_details"], "tool_calls": calls}, now, counted(prompt, said))
+    return complete_step(step, {**step["step_details"], "tool_calls": calls}, now, count_step_usage(prompt, said))
 
 
 def _with_output(call: Json, outputs: Mapping[str, str]) -> Json:

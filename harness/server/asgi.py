@@ -16,7 +16,7 @@ from typing import Any, cast
 import orjson
 import uvicorn
 
-from harness.answers.stream import frames
+from harness.answers.stream import encode_events
 from harness.api.body import parse_query
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
@@ -100,7 +100,7 @@ async def body_of(receive: Receive) -> bytes | None:
 async def reply(send: Send, answer: Answer) -> None:
     """Send an answer at once and whole."""
     streamed = answer.events is not None
-    body = frames(answer.events or ()) if streamed else _bytes(answer.body)
+    body = encode_events(answer.events or ()) if streamed else _bytes(answer.body)
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers.items()]
     if not streamed:
         headers.append((b"content-length", str(len(body)).encode()))

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import orjson
 
-from harness.answers.writer import frame
+from harness.answers.writer import encode_event
 from harness.core.delivery import Delivery, Gate, Pause
 from harness.core.exchange import Answer, Json
 
@@ -49,8 +49,8 @@ def _parts(answer: Answer, delivery: Delivery, headers: list[tuple[bytes, bytes]
     yield start, []
     sent = 0
     for sent, event in enumerate(answer.events, 1):
-        yield _chunk(frame(event)), _held(delivery, sent - 1)
-    rest = frame(dict(delivery.partial_event)) if delivery.partial_event else b""
+        yield _chunk(encode_event(event)), _held(delivery, sent - 1)
+    rest = encode_event(dict(delivery.partial_event)) if delivery.partial_event else b""
     yield _chunk(rest[: int(len(rest) * delivery.partial_share)], delivery.disconnects), _held(delivery, sent)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from harness.answers.response import departure
+from harness.answers.response import check_item
 from harness.core.errors import ConfigError, HarnessError, ScriptError
 from harness.core.exchange import Json
 from harness.items import mcp_call, mcp_list_tools
@@ -73,7 +73,7 @@ class Server:
         except Exception as problem:
             raise ScriptError(f"{where}: it raised {type(problem).__name__}: {problem}") from problem
         made = mcp_call(self.label, name, arguments, approval_request_id=approval_request_id, **ended)
-        if finding := departure(made):
+        if finding := check_item(made):
             raise ScriptError(f"{where} is not what the API could say: {finding.message} (at {finding.at})")
         return made
 
@@ -106,7 +106,7 @@ def serve(label: str, tools: Mapping[str, Any]) -> Server:
     own = {name: _declaration(label, name, tool) for name, tool in tools.items()}
     shown = [{"name": name, **{key: tool[key] for key in WIRE if key in tool}} for name, tool in own.items()]
     listing = mcp_list_tools(label, shown)
-    if finding := departure(listing):
+    if finding := check_item(listing):
         raise ConfigError(f"mcp({label!r}): {finding.message} (at {finding.at})")
     return Server(label, listing.members["tools"], {name: tool["result"] for name, tool in own.items()})
 

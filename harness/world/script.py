@@ -16,7 +16,7 @@ from re import Pattern
 from types import GeneratorType
 from typing import Any, TypeGuard
 
-from harness.answers.response import departure
+from harness.answers.response import check_item
 from harness.api.transcript import input_items
 from harness.core.delivery import Fault
 from harness.core.errors import HarnessError, NoTurn, ScriptError
@@ -176,7 +176,7 @@ _NO_TURN = (
 
 def _judge(item: Item, route: Route) -> None:
     """What leaves the mock passes the schemas of the API: an item is judged once, when it is first scripted."""
-    if finding := departure(item):
+    if finding := check_item(item):
         raise ScriptError(f"{route}: {item.type} is not what the API could say: {finding.message} (at {finding.at})")
     if len(route.known) >= KNOWN:
         route.known.clear()

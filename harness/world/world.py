@@ -17,8 +17,8 @@ from harness.analysis.flow import Flow, flow
 from harness.analysis.lanes import known, lanes, sent
 from harness.analysis.loss import Lost, losses_of
 from harness.analysis.read_replies import sayings
-from harness.answers.response import finish_with
-from harness.answers.run_events import Citations
+from harness.answers.response import finish_response
+from harness.answers.run_events import CitationPlacement
 from harness.api.dialects import API_ROOTS, FOUNDRY, check_dialect
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.include import FullItem, filter_item
@@ -119,7 +119,7 @@ class World:
         self.ciphertexts: set[str] = set()
         self.assistants: dict[str, Json] = {}
         self.threads: dict[str, Thread] = {}
-        self.citations: Citations = "both"
+        self.citations: CitationPlacement = "both"
         self.servers = Servers()
         self.ledger = Ledger()
         self.exchanges: list[Exchange] = []
@@ -322,7 +322,7 @@ class World:
 
     def finish(self, run: Run) -> Json:
         """The end of a response: it is remembered, and what was said becomes part of its conversation."""
-        response = finish_with(run.started, run.output, run.usage, self.now + 1, run.ending)
+        response = finish_response(run.started, run.output, run.usage, self.now + 1, run.ending)
         if run.kept:
             self.store(response, run.given, run.before)
         if run.ending.status != "failed" and run.conversation in self.conversations:

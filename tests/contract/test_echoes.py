@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.answers.response import finish_with, skeleton
+from harness.answers.response import build_initial_response, finish_response
 from harness.api.transcript import conversation_id
 from harness.contract.check import drop_nulls
 from tests.contract.shared import PRESENT, exchanges
@@ -64,8 +64,8 @@ def day(answer: dict[str, Any]) -> str:
 
 
 def ours(body: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
-    started = skeleton(body, answer["id"], answer["created_at"], conversation=conversation_id(body))
-    return finish_with(started, answer["output"], answer["usage"], answer["created_at"])
+    started = build_initial_response(body, answer["id"], answer["created_at"], conversation=conversation_id(body))
+    return finish_response(started, answer["output"], answer["usage"], answer["created_at"])
 
 
 def test_every_member_is_repeated_as_recorded(capsys: pytest.CaptureFixture[str]) -> None:

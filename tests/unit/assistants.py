@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from harness.answers.stream import frames
+from harness.answers.stream import encode_events
 from harness.contract.check import check_answer
 from harness.core.exchange import Answer, Json
 from harness.items import message
@@ -87,7 +87,7 @@ def text(message: Json) -> Json:
 
 
 def wire(events: list[Json]) -> str:
-    return frames(events).decode()
+    return encode_events(events).decode()
 
 
 def data(events: list[Any], name: str) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from harness.answers.stream import events
+from harness.answers.stream import render_events
 from harness.core.ids import Ids
 from harness.items import (
     apply_patch_call,
@@ -88,7 +88,7 @@ def types(stream):
 
 
 def streamed(*items, **options):
-    return list(events(response(*items), items=items, **options))
+    return list(render_events(response(*items), items=items, **options))
 
 
 def deltas(stream, stem):

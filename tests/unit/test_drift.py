@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.answers.response import finish_with, skeleton
+from harness.answers.response import build_initial_response, finish_response
 from harness.contract.unknown_members import find_unknown_members, forbid_unknown_members
 from harness.core.errors import SchemaError
 
@@ -33,7 +33,7 @@ def said(**members: Any) -> dict[str, Any]:
     """A finished response with one message, and these members besides."""
     part = {"type": "output_text", "text": "Hi", "annotations": [], "logprobs": []}
     item = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
-    whole = finish_with(skeleton(REQUEST, "resp_1", 0), [item], USAGE, 1)
+    whole = finish_response(build_initial_response(REQUEST, "resp_1", 0), [item], USAGE, 1)
     return deepcopy({**whole, **members})
 
 

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 
-from harness.answers.stream import frames
+from harness.answers.stream import encode_events
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Exchange, Json
 from harness.core.exchange import Request as Asked
@@ -93,7 +93,7 @@ class App:
             for at, item in enumerate(whole["output"])
         ]
         return StreamingResponse(
-            [frames([*told, {"type": "response.completed", "response": whole}])], media_type="text/event-stream"
+            [encode_events([*told, {"type": "response.completed", "response": whole}])], media_type="text/event-stream"
         )
 
 
@@ -173,7 +173,7 @@ class TestAServer:
     def test_whose_stream_has_no_end_is_an_error(self) -> None:
         async def create(request: Request) -> Any:
             told = [{"type": "response.created", "response": {}}] if (await request.json())["model"] == "one" else []
-            return StreamingResponse([frames(told)], media_type="text/event-stream")
+            return StreamingResponse([encode_events(told)], media_type="text/event-stream")
 
         with served(create) as url:
             for model, last in (("one", "response.created"), ("none", "nothing")):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.answers.response import finish_with, skeleton
+from harness.answers.response import build_initial_response, finish_response
 from harness.contract.check import check_answer
 from harness.core.exchange import Json
 from harness.items import open_page, search, web_search_call
@@ -24,7 +24,7 @@ SEARCH: Json = {"type": "tool_search"}
 
 def echoed(*tools: Json, input: Any = "hi", model: str = "gpt-5.6-sol") -> list[Json]:
     """The tools of a response, which conforms."""
-    response = skeleton({"model": model, "input": input, "tools": list(tools)}, "resp_1", 0)
+    response = build_initial_response({"model": model, "input": input, "tools": list(tools)}, "resp_1", 0)
     assert check_answer("Response", response) is None
     said: list[Json] = response["tools"]
     return said
@@ -227,12 +227,12 @@ def test_tools_of_the_input_are_repeated_like_those_of_the_request() -> None:
     ],
 )
 def test_reasoning_is_repeated_as_the_model_takes_it(model: str, asked: Json, said: Json) -> None:
-    assert skeleton({"model": model, "reasoning": asked}, "resp_1", 0)["reasoning"] == said
+    assert build_initial_response({"model": model, "reasoning": asked}, "resp_1", 0)["reasoning"] == said
 
 
 def test_a_format_is_repeated_without_the_name_of_its_dialect() -> None:
     format = {"type": "json_schema", "name": "n", "schema": {"$schema": "https://json-schema.org/x", **EMPTY}}
-    said = skeleton({"text": {"format": format, "verbosity": "low"}}, "resp_1", 0)["text"]
+    said = build_initial_response({"text": {"format": format, "verbosity": "low"}}, "resp_1", 0)["text"]
     assert said == {
         "format": {"type": "json_schema", "description": None, "name": "n", "schema": EMPTY, "strict": True},
         "verbosity": "low",
@@ -241,7 +241,7 @@ def test_a_format_is_repeated_without_the_name_of_its_dialect() -> None:
 
 @pytest.mark.parametrize("programs", [None, {"cyber": "standard"}])
 def test_access_programs_stand_behind_the_status(programs: Json | None) -> None:
-    made = skeleton({"model": "gpt-4o-mini", "access_programs": programs}, "resp_1", 0)
+    made = build_initial_response({"model": "gpt-4o-mini", "access_programs": programs}, "resp_1", 0)
     assert made["access_programs"] == programs
     assert list(made)[3:5] == ["status", "access_programs"]
 
@@ -262,11 +262,13 @@ def test_each_search_of_the_web_is_counted() -> None:
 
 def test_what_one_response_used_is_not_told_of_another() -> None:
     searched = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": search("a")}
-    finish_with(skeleton({}, "resp_1", 0), [searched], {}, 0)
-    assert finish_with(skeleton({}, "resp_2", 0), [], {}, 0)["tool_usage"]["web_search"] == {"num_requests": 0}
+    finish_response(build_initial_response({}, "resp_1", 0), [searched], {}, 0)
+    assert finish_response(build_initial_response({}, "resp_2", 0), [], {}, 0)["tool_usage"]["web_search"] == {
+        "num_requests": 0
+    }
 
 
 def test_how_the_prompt_is_cached_is_repeated_with_its_defaults_where_it_was_asked_for() -> None:
     asked = {"model": "gpt-5.6-sol", "input": "hi", "prompt_cache_options": {"mode": "explicit"}}
-    assert skeleton(asked, "resp_1", 0)["prompt_cache_options"] == {"mode": "explicit", "ttl": "30m"}
-    assert "prompt_cache_options" not in skeleton({**asked, "prompt_cache_options": None}, "resp_1", 0)
+    assert build_initial_response(asked, "resp_1", 0)["prompt_cache_options"] == {"mode": "explicit", "ttl": "30m"}
+    assert "prompt_cache_options" not in build_initial_response({**asked, "prompt_cache_options": None}, "resp_1", 0)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.answers.stream import StreamError, events, fold, read
+from harness.answers.stream import StreamError, fold, read_recorded, render_events
 from harness.core.errors import HarnessError
 from harness.items import (
     compaction,
@@ -27,7 +27,7 @@ from tests.unit.streams import ENDINGS, ITEMS, response, streamed, tokens
 @given(st.lists(ITEMS, max_size=4), ENDINGS, st.booleans(), st.booleans(), st.booleans())
 def test_fold_reads_what_events_tells(items, ending, exact, obfuscate, background):
     said = response(*items, **ending)
-    stream = events(said, items=items if exact else (), obfuscate=obfuscate, background=background)
+    stream = render_events(said, items=items if exact else (), obfuscate=obfuscate, background=background)
     assert [event["sequence_number"] for event in stream] == list(range(len(stream)))
     assert fold(stream) == said
     assert json.loads(json.dumps(said)) == said
@@ -35,7 +35,7 @@ def test_fold_reads_what_events_tells(items, ending, exact, obfuscate, backgroun
 
 def test_fold_passes_over_what_recorded_streams_also_hold():
     said = response(message("Hi"), reasoning(encrypted_content="first"))
-    stream = events(said)
+    stream = render_events(said)
     stream = list(stream)
     stream.insert(2, {"type": "keepalive"})
     stream.append({"type": "response.rate_limits.updated", "rate_limits": []})
@@ -58,7 +58,7 @@ def test_fold_accepts_rounded_logprobs_or_none():
 
 
 def test_fold_accepts_a_summary_that_is_cut_and_left_out():
-    stream = list(events(response(reasoning("Compare both"), status="incomplete")))
+    stream = list(render_events(response(reasoning("Compare both"), status="incomplete")))
     assert [event["type"].rpartition("_")[2] for event in stream[7:9]] == ["part.done", "item.done"]
     del stream[6:8]
     stream[6]["item"] = {**stream[6]["item"], "summary": []}
@@ -67,14 +67,14 @@ def test_fold_accepts_a_summary_that_is_cut_and_left_out():
 
 
 def test_fold_accepts_a_summary_that_is_told_anew_when_it_is_cut():
-    stream = list(events(response(reasoning("Compare both"), status="incomplete")))
+    stream = list(render_events(response(reasoning("Compare both"), status="incomplete")))
     del stream[5]
     assert fold(renumbered(stream)) == stream[-1]["response"]
 
 
 def test_fold_takes_an_item_that_a_failure_left_open_from_the_end():
     said = response(reasoning("Compare"), message("Hi"), status="failed", error={"code": "server_error", "message": ""})
-    stream = list(events(said))
+    stream = list(render_events(said))
     assert [event["output_index"] for event in stream if event["type"] == "response.output_item.done"] == [0]
     assert fold(stream) == said
 
@@ -135,7 +135,7 @@ def test_an_unknown_kind_is_taken_as_it_is_done():
     ]
     stream[-1:-1] = own
     last = stream[-1]["response"] = {**stream[-1]["response"], "output": [*stream[-1]["response"]["output"], thought]}
-    said, (found,) = read(renumbered(stream))
+    said, (found,) = read_recorded(renumbered(stream))
     assert said == last
     assert found == ("events[8]", "item 1 is an item of the unknown kind 'daydream'", "unknown_kind")
     with pytest.raises(StreamError, match=r"^event 8: item 1 is an item of the unknown kind 'daydream'$"):
@@ -149,30 +149,30 @@ def test_the_events_of_an_unknown_kind_are_its_own():
     with pytest.raises(
         StreamError, match="event 4: expected an event of item 0, an item of the unknown kind 'daydream'"
     ):
-        read(stream)
+        read_recorded(stream)
 
 
 def test_a_stream_without_numbers_is_read():
     stream = [{name: event[name] for name in event if name != "sequence_number"} for event in streamed(message("Hi"))]
-    said, (found,) = read(stream)
+    said, (found,) = read_recorded(stream)
     assert said == stream[-1]["response"]
     assert found == ("events[0]", "no event has a sequence_number", "unnumbered")
     stream[4]["delta"] = None
     with pytest.raises(StreamError, match=r"^event 4: "):
-        read(stream)
+        read_recorded(stream)
 
 
 @pytest.mark.parametrize("left", [{"output": []}, {"output": None}])
 def test_an_output_that_is_left_out_at_the_end_is_read_from_the_items(left):
     stream = streamed(message("Hi"))
     whole = stream[-1]["response"]
-    said, (found,) = read(response_changed("completed", **left)(stream))
+    said, (found,) = read_recorded(response_changed("completed", **left)(stream))
     assert said == whole
     assert found == ("events[8]", "response.completed: response.output is left out", "output_left_out")
 
 
 def test_a_stream_of_the_api_as_it_is_known_has_no_findings():
-    assert read(streamed(message("Hi"), web_search_call("rain")))[1] == []
+    assert read_recorded(streamed(message("Hi"), web_search_call("rain")))[1] == []
 
 
 # What fold refuses
@@ -293,14 +293,14 @@ def test_fold_says_which_event_is_wrong(change, index, words):
 
 
 def test_fold_compares_the_error_with_the_failed_response():
-    stream = events(response(status="failed", error={"code": "server_error", "message": "one"}))
+    stream = render_events(response(status="failed", error={"code": "server_error", "message": "one"}))
     stream[2]["error"]["message"] = "other"
     with pytest.raises(StreamError, match=r"response\.error is .*one.*, expected .*other"):
         fold(stream)
 
 
 def test_fold_refuses_a_stream_that_ends_with_an_error():
-    stream = events(response(status="failed", error={"code": "server_error", "message": "one"}))
+    stream = render_events(response(status="failed", error={"code": "server_error", "message": "one"}))
     stream[2]["error"] = "flat"
     with pytest.raises(StreamError, match="but the stream ends"):
         fold(stream[:-1])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.answers.response import listed_input
+from harness.answers.response import render_input_items
 from harness.contract.schema import root_names, schemas_directory
 from harness.core.errors import RegistrationError
 from harness.core.exchange import Answer, Request
@@ -210,7 +210,7 @@ class TestWhatAnItemBecomes:
         ],
     )
     def test_has_what_a_list_always_shows(self, item: dict[str, Any], listed: dict[str, Any]) -> None:
-        (said,) = listed_input({"input": [item]})
+        (said,) = render_input_items({"input": [item]})
         assert listed.items() <= said.items()
 
 

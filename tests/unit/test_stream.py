@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.answers.stream import StreamError, cut, events, frames
+from harness.answers.stream import StreamError, encode_events, render_events, split_into_tokens
 from harness.items import file_path, function_call, message, output_text, reasoning, refusal, url_citation
 from tests.unit.streams import between, deltas, response, streamed, tokens, types
 
@@ -96,7 +96,7 @@ def test_a_background_response_is_queued_first_and_never_padded():
 
 
 def test_an_error_is_told_before_the_response_has_failed():
-    stream = events(
+    stream = render_events(
         response(status="failed", usage=None, error={"code": "insufficient_quota", "message": "You exceeded …"})
     )
     assert types(stream) == ["created", "in_progress", "error", "failed"]
@@ -114,12 +114,14 @@ def test_an_error_is_told_before_the_response_has_failed():
 
 
 def test_a_rate_limit_within_a_stream_is_about_tokens():
-    stream = events(response(status="failed", error={"code": "rate_limit_exceeded", "message": "Request too large"}))
+    stream = render_events(
+        response(status="failed", error={"code": "rate_limit_exceeded", "message": "Request too large"})
+    )
     assert stream[2]["error"]["type"] == "tokens"
 
 
 def test_a_response_that_is_cut_ends_incomplete():
-    stream = events(response(message("Once upon a time"), status="incomplete"))
+    stream = render_events(response(message("Once upon a time"), status="incomplete"))
     assert types(stream)[-4:] == ["output_text.done", "content_part.done", "output_item.done", "incomplete"]
     assert stream[-2]["item"]["status"] == "incomplete"
     assert "status" not in stream[-3]["part"]
@@ -129,7 +131,7 @@ def test_only_a_finished_response_is_streamed():
     with pytest.raises(
         StreamError, match="the response is 'queued'; only one that is completed, incomplete or failed is"
     ):
-        events(response(status="queued"))
+        render_events(response(status="queued"))
 
 
 # What the events hold
@@ -146,13 +148,13 @@ def test_the_response_starts_empty():
 
 @pytest.mark.parametrize(("final", "asked"), [("default", "auto"), ("flex", "flex"), ("auto", "auto")])
 def test_the_service_tier_starts_as_asked(final, asked):
-    assert events(response(service_tier=final))[0]["response"]["service_tier"] == asked
+    assert render_events(response(service_tier=final))[0]["response"]["service_tier"] == asked
 
 
 def test_members_that_a_response_lacks_are_not_made_up():
     old = response()
     del old["completed_at"], old["service_tier"]
-    assert set(events(old)[0]["response"]) == set(old)
+    assert set(render_events(old)[0]["response"]) == set(old)
 
 
 def test_items_are_announced_empty():
@@ -225,12 +227,12 @@ def test_logprobs_go_with_the_delta_in_which_their_token_ends():
     ],
 )
 def test_a_text_is_cut_like_tokens(text, pieces):
-    assert list(cut(text)) == pieces
+    assert list(split_into_tokens(text)) == pieces
 
 
 @given(st.text())
 def test_no_character_is_lost_by_cutting(text):
-    assert "".join(cut(text)) == text
+    assert "".join(split_into_tokens(text)) == text
 
 
 def test_exact_deltas_are_streamed_as_given():
@@ -242,12 +244,12 @@ def test_exact_deltas_are_streamed_as_given():
 def test_exact_deltas_end_where_a_cut_text_ends():
     said = message(["Once", " upon", " a", " time"])
     short = response(message("Once up"), status="incomplete")
-    assert deltas(events(short, items=[said]), "output_text") == ["Once", " up"]
+    assert deltas(render_events(short, items=[said]), "output_text") == ["Once", " up"]
 
 
 def test_deltas_of_another_text_are_not_used():
-    assert deltas(events(response(message("Hi")), items=[message(["By", "e"])]), "output_text") == ["Hi"]
-    assert deltas(events(response(message("Hi")), items=[None, message(["x"])]), "output_text") == ["Hi"]
+    assert deltas(render_events(response(message("Hi")), items=[message(["By", "e"])]), "output_text") == ["Hi"]
+    assert deltas(render_events(response(message("Hi")), items=[None, message(["x"])]), "output_text") == ["Hi"]
 
 
 @pytest.mark.parametrize("text", ["Hello there, all of you.", "🌦️ sun", "x" * 16, "a b c d e f g"])
@@ -308,7 +310,7 @@ def test_an_annotation_of_an_empty_text_is_still_added():
 
 def test_frames_are_server_sent_events_of_one_line_each():
     stream = streamed(message("a\nb 🌦️"))
-    blocks = frames(stream).decode().split("\n\n")
+    blocks = encode_events(stream).decode().split("\n\n")
     assert blocks.pop() == ""
     for block, event in zip(blocks, stream, strict=True):
         first, second = block.split("\n")
@@ -319,7 +321,7 @@ def test_frames_are_server_sent_events_of_one_line_each():
 
 def test_the_same_response_gives_the_same_bytes():
     said = message("Hello there."), function_call("f", {"a": 1}, call_id="call_1")
-    assert frames(streamed(*said)) == frames(streamed(*said))
+    assert encode_events(streamed(*said)) == encode_events(streamed(*said))
 
 
 # fold is the inverse of events

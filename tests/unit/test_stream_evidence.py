@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.answers.stream import events, fold
+from harness.answers.stream import fold, render_events
 from harness.contract import schema
 from harness.core.errors import RegistrationError
 from harness.items.kind import ITEMS, item
@@ -26,7 +26,7 @@ def test_a_kind_streams_as_its_sentence_says(monkeypatch):
 
     try:
         said = response(daydream("Sheep."))
-        stream = list(events(said))
+        stream = list(render_events(said))
         assert between(stream) == [
             "output_item.added",
             "daydream.falling_asleep",
@@ -43,7 +43,7 @@ def test_a_kind_streams_as_its_sentence_says(monkeypatch):
 
 def test_an_unknown_kind_cannot_be_streamed():
     with pytest.raises(RegistrationError, match="No item kind 'mesage'"):
-        events(response(output=[{"id": "msg_1", "type": "mesage"}]))
+        render_events(response(output=[{"id": "msg_1", "type": "mesage"}]))
 
 
 # Against the SDK and the schemas
@@ -65,7 +65,7 @@ def test_every_event_is_valid_for_the_sdk(items):
 @given(ANY)
 def test_every_event_of_every_kind_has_the_form_of_its_schema(made):
     known = schema.validator("ResponseStreamEvent")
-    for event in events(response(made), items=[made]):
+    for event in render_events(response(made), items=[made]):
         assert known.is_valid(event), event
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.answers.stream import events
+from harness.answers.stream import render_events
 from harness.items import (
     apply_patch_call,
     apply_patch_call_output,
@@ -144,7 +144,7 @@ def test_how_a_kind_is_announced(made, announced):
 
 def test_a_model_that_reasons_announces_nothing_of_what_it_searches():
     said = response(web_search_call("a"), reasoning={"effort": "low", "summary": None})
-    assert list(events(said))[2]["item"] == {
+    assert list(render_events(said))[2]["item"] == {
         "id": said["output"][0]["id"],
         "type": "web_search_call",
         "status": "in_progress",
@@ -190,11 +190,11 @@ def test_every_image_that_was_to_be_seen_is_shown():
     shown = [event for event in streamed(made) if "partial_image_index" in event]
     assert [(event["partial_image_index"], event["partial_image_b64"]) for event in shown] == [(0, "YQ=="), (1, "Yg==")]
     assert all(like.items() <= event.items() for event in shown)
-    again = [event for event in events(response(made)) if "partial_image_index" in event]
+    again = [event for event in render_events(response(made)) if "partial_image_index" in event]
     assert [event["partial_image_b64"] for event in again] == ["Yg=="]
 
 
 @pytest.mark.parametrize("made", [web_search_call("a"), mcp_call("docs", "f"), code_interpreter_call("1")])
 def test_work_that_is_cut_is_neither_completed_nor_failed(made):
-    told = between(list(events(response(made, status="incomplete"))))
+    told = between(list(render_events(response(made, status="incomplete"))))
     assert not [name for name in told if name.endswith((".completed", ".failed"))]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from harness.answers.reader import plain
+from harness.answers.reader import strip_volatile
 from harness.api.dialects import AZURE_DIALECTS, OPENAI, agent_of
 from harness.api.models import find_model
 from harness.api.transcript import conversation_id
@@ -102,7 +102,7 @@ def comparable(response: Json, free: Collection[str] | None) -> Json:
 def _value(name: str, value: Any, free: Collection[str]) -> Any:
     if name in free:
         return FREE
-    return kind(value) if name in ANEW else plain(value)
+    return kind(value) if name in ANEW else strip_volatile(value)
 
 
 def differences(recorded: Any, mock: Any, day: str, within: str = "", at: str = "") -> Iterator[Difference]:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from harness.answers.reader import TERMINAL, StreamError, plain
-from harness.answers.stream import read
+from harness.answers.reader import TERMINAL_STATUSES, StreamError, strip_volatile
+from harness.answers.stream import read_recorded
 from harness.api.dialects import OPENAI
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import check_answer
@@ -25,7 +25,7 @@ from harness.verify.judging.mock_answer import asks_for_response, counterpart, w
 from harness.verify.judging.response_stream import EVENT
 from harness.world.world import World
 
-ENDS = frozenset(f"response.{status}" for status in TERMINAL)
+ENDS = frozenset(f"response.{status}" for status in TERMINAL_STATUSES)
 ASIDE = frozenset({"keepalive", "response.rate_limits.updated"})
 """Events that come when they like."""
 ANNOUNCED = "response.output_item.added"
@@ -73,7 +73,7 @@ def _final(recorded: Recorded) -> Json | None:
     if recorded.events is None:
         return whole(recorded.answer)
     try:
-        final, drift = read(recorded.events)
+        final, drift = read_recorded(recorded.events)
     except StreamError:
         return None
     return None if any(found.rule == "unknown_kind" for found in drift) else final
@@ -190,5 +190,5 @@ def _comparable(event: Json, ids: Mapping[str, str], shows: SHOWS) -> Json:
     if event["type"] == ANNOUNCED:
         open_to = OPEN.get(event["item"]["type"], ())
         said["item"] = {name: value for name, value in event["item"].items() if name not in open_to}
-    made: Json = named(plain(said), ids)
+    made: Json = named(strip_volatile(said), ids)
     return made

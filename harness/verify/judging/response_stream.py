@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from harness.answers.reader import StreamError
-from harness.answers.stream import read
+from harness.answers.stream import read_recorded
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import check_answer
 from harness.contract.unknown_members import find_unknown_members
@@ -77,7 +77,7 @@ def _misnumbered(events: Sequence[Json]) -> list[Finding]:
 
 def _read(events: list[Json], missed: list[Json], unknown: list[Finding]) -> Heard:
     try:
-        _, found = read([*missed, *events])
+        _, found = read_recorded([*missed, *events])
     except StreamError as problem:
         at = max(0, problem.index - len(missed))
         return Heard([Finding(f"events[{at}]", str(problem).partition(": ")[2])], unknown)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from harness.answers.response import listed_input
+from harness.answers.response import render_input_items
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Json, Request
 from harness.verify.learn.registry import Lesson, typed_items
@@ -13,7 +13,7 @@ from harness.world.world import Conversation, World
 
 def _made(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     if isinstance(id := answer.get("id"), str):
-        items = listed_input({"input": drop_nulls(request.body or {}).get("items") or []})
+        items = render_input_items({"input": drop_nulls(request.body or {}).get("items") or []})
         world.conversations[id] = Conversation(answer, items)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from harness.answers.response import listed_input
+from harness.answers.response import render_input_items
 from harness.api.transcript import conversation_id
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Json, Request
@@ -19,7 +19,7 @@ def _created(world: World, request: Request, answer: Json, events: Sequence[Json
         return
     _presume(world, body)
     transcript = world.transcript(body)
-    items, own = typed_items(output), listed_input({"input": transcript.added})
+    items, own = typed_items(output), render_input_items({"input": transcript.added})
     if body.get("store") is not False and answer.get("store") is not False:
         _stored(world, {**answer, "output": items}, own, transcript.items[: transcript.start])
         if events and body.get("background"):

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields
 from typing import Any, get_args
 
-from harness.answers.run_events import Citations
+from harness.answers.run_events import CitationPlacement
 from harness.api.dialects import check_dialect
 from harness.core.account import Organization, RateLimit
 from harness.core.exchange import Json
@@ -170,7 +170,7 @@ def _id_of(file: str, world: World) -> str:
 
 
 def _citations(said: Any) -> Change:
-    known = get_args(Citations)
+    known = get_args(CitationPlacement)
     Form(f"one of {', '.join(known)}", lambda value: value in known).check("citations", said)
     return lambda world: setattr(world, "citations", said)
 
