@@ -5,42 +5,52 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_READ = 2000
+_READ_LIMIT = 2000
 """Characters of instructions that are read for a name."""
-_WORDS = 4
+_MAX_WORDS = 4
 """Words of a name, at most; the last ones of a longer one say what it is."""
 
-_NAME = re.compile(r"\byour name is\s+(?P<article>)(?P<name>(?:[^\n.,;:!?()]|\.(?=\w))+)", re.I)
-_ROLE = re.compile(
+_NAME_PATTERN = re.compile(r"\byour name is\s+(?P<article>)(?P<name>(?:[^\n.,;:!?()]|\.(?=\w))+)", re.I)
+_ROLE_PATTERN = re.compile(
     r"\b(?:you(?:['’]re| are| act as| play)|act as|your role is)\s+(?:now\s+|called\s+|named\s+)*"
     r"(?P<article>(?:the|an?|our|my|one of the|one of our)\s+)?(?P<name>(?:[^\n.,;:!?()]|\.(?=\w))+)",
     re.I,
 )
-_CONDITION = re.compile(
+_CONDITION_BEFORE = re.compile(
     r"\b(?:if|when|whenever|once|unless|until|while|what|who|where|that|as|since|after|before)\s+$", re.I
 )
 """Before `you are`: then it says no name."""
-_NO_NAME = re.compile(
+_NOT_A_NAME = re.compile(
     r"(?:\w+(?:ing|ed)|part|able|given|going|not|about|only|here|to|in|on|at|free|also|built|responsible|an?|the)\b",
     re.I,
 )
 """How what is no name begins where no article stands before it: `part of a system`, `allowed to search`."""
-_CALLED = re.compile(r"\b(?:named|called)\s+(.+)", re.I)
-_REST = re.compile(
+_CALLED_PATTERN = re.compile(r"\b(?:named|called)\s+(.+)", re.I)
+_AFTER_NAME = re.compile(
     r"\s+(?:who|whose|that|which|and|for|in|on|with|at|from|to|as|by|within|inside|here|responsible|working|"
     r"helping|speciali[sz]\w+|designed|tasked|built|trained|[-–—])(?:\s.*|$)",
     re.I,
 )
 """What may follow a name."""
-_GENERIC = {"system context", "system prompt", "system", "context", "instructions", "role", "task", "identity", "goal"}
+_GENERIC_HEADINGS = {
+    "system context",
+    "system prompt",
+    "system",
+    "context",
+    "instructions",
+    "role",
+    "task",
+    "identity",
+    "goal",
+}
 """Headings that say nothing of the agent."""
-_MARKS = " \t\"'*`_#>“”«»-"
+_PUNCTUATION = " \t\"'*`_#>“”«»-"
 
 _MONTH = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|"
     r"Nov(?:ember)?|Dec(?:ember)?)\.?"
 )
-_MOMENT = re.compile(
+_DATE_TIME_OR_ID = re.compile(
     r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
     r"|\b\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?:\s?[AP]M\b)?"
     r"|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b"
@@ -53,46 +63,50 @@ _MOMENT = re.compile(
 _WEEKDAY = re.compile(r"\b(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?,?\s+(?=~)", re.I)
 
 
-def called(instructions: str) -> str:
+def find_agent_name(instructions: str) -> str:
     """The name that instructions give: `You are the planner.` says `planner`; empty when they give none."""
-    text = instructions[:_READ]
-    return next(filter(None, _names(text)), "")
+    text = instructions[:_READ_LIMIT]
+    return next(filter(None, _find_names(text)), "")
 
 
-def heading(instructions: str) -> str:
+def heading_as_name(instructions: str) -> str:
     """The first words of instructions when they are few enough for a name: `# Triage`, `Write haiku.`; else empty."""
-    clause = re.split(r"[\n.,;:!?]", instructions[:_READ].strip(_MARKS + "\n"), maxsplit=1)[0].strip(_MARKS)
-    fits = len(clause) <= 40 and len(clause.split()) <= _WORDS and clause.casefold() not in _GENERIC
+    clause = re.split(r"[\n.,;:!?]", instructions[:_READ_LIMIT].strip(_PUNCTUATION + "\n"), maxsplit=1)[0].strip(
+        _PUNCTUATION
+    )
+    fits = len(clause) <= 40 and len(clause.split()) <= _MAX_WORDS and clause.casefold() not in _GENERIC_HEADINGS
     return clause if fits else ""
 
 
-def steady(instructions: str) -> str:
+def mask_dates_and_ids(instructions: str) -> str:
     """Instructions with every date, time and made-up id masked: equal for one agent from day to day."""
-    return _WEEKDAY.sub("", _MOMENT.sub("~", instructions))
+    return _WEEKDAY.sub("", _DATE_TIME_OR_ID.sub("~", instructions))
 
 
-def near(one: str, other: str) -> bool:
+def is_nearly_equal(one: str, other: str) -> bool:
     """Whether two instructions differ in one place only, and little: a tenth of their words at most."""
     a, b = one.split(), other.split()
-    head = _shared(a, b)
-    tail = _shared(a[head:][::-1], b[head:][::-1])
+    head = _common_prefix_length(a, b)
+    tail = _common_prefix_length(a[head:][::-1], b[head:][::-1])
     return head + tail >= 0.9 * max(len(a), len(b))
 
 
-def _shared(one: list[str], other: list[str]) -> int:
+def _common_prefix_length(one: list[str], other: list[str]) -> int:
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
-def _names(text: str) -> Iterator[str]:
-    for pattern in (_NAME, _ROLE):
+def _find_names(text: str) -> Iterator[str]:
+    for pattern in (_NAME_PATTERN, _ROLE_PATTERN):
         for match in pattern.finditer(text):
-            name = match["name"].strip(_MARKS)
-            if not (_CONDITION.search(text[: match.start()]) or (not match["article"] and _NO_NAME.match(name))):
-                yield _pruned(name)
+            name = match["name"].strip(_PUNCTUATION)
+            if not (
+                _CONDITION_BEFORE.search(text[: match.start()]) or (not match["article"] and _NOT_A_NAME.match(name))
+            ):
+                yield _trim_name(name)
 
 
-def _pruned(name: str) -> str:
-    if own := _CALLED.search(name):
+def _trim_name(name: str) -> str:
+    if own := _CALLED_PATTERN.search(name):
         name = own[1]
-    said = _REST.sub("", name).strip(_MARKS).split()
-    return " ".join(said if len(said) <= _WORDS else said[-_WORDS + 1 :])[:40]
+    said = _AFTER_NAME.sub("", name).strip(_PUNCTUATION).split()
+    return " ".join(said if len(said) <= _MAX_WORDS else said[-_MAX_WORDS + 1 :])[:40]

@@ -9,15 +9,15 @@ from harness.api.transcript import CALL_OF_OUTPUT
 from harness.core.exchange import Json
 from harness.items.kind import ITEMS
 
-REQUEST = "mcp_approval_request"
-RESPONSE = "mcp_approval_response"
-CALL = "mcp_call"
-_ABOUT = frozenset({REQUEST, RESPONSE, CALL})
+APPROVAL_REQUEST = "mcp_approval_request"
+APPROVAL_RESPONSE = "mcp_approval_response"
+MCP_CALL = "mcp_call"
+_APPROVAL_TYPES = frozenset({APPROVAL_REQUEST, APPROVAL_RESPONSE, MCP_CALL})
 
 
-def concerns(given: Sequence[Json], output: Sequence[Json]) -> bool:
+def concerns_approvals(given: Sequence[Json], output: Sequence[Json]) -> bool:
     """Whether an exchange says anything about approvals."""
-    return not _ABOUT.isdisjoint([item.get("type") for item in (*given, *output)])
+    return not _APPROVAL_TYPES.isdisjoint([item.get("type") for item in (*given, *output)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,42 +45,42 @@ class Approval:
         return len(self.runs)
 
 
-class Ledger:
+class ApprovalLedger:
     """Every approval one key has to do with, in the order they were asked for."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Approval] = {}
+        self._approvals: dict[str, Approval] = {}
 
     def __iter__(self) -> Iterator[Approval]:
-        return iter(self._known.values())
+        return iter(self._approvals.values())
 
-    def note(self, number: int, before: Sequence[Json], given: Sequence[Json], output: Sequence[Json]) -> None:
+    def add_exchange(self, number: int, before: Sequence[Json], given: Sequence[Json], output: Sequence[Json]) -> None:
         """Write down an exchange: the items that the request continues, those it brought, and what the model said."""
         for place, item in enumerate(given):
-            if item.get("type") == RESPONSE:
-                self._answered(item, number, [*before, *given], given[place + 1 :])
+            if item.get("type") == APPROVAL_RESPONSE:
+                self._add_answer(item, number, [*before, *given], given[place + 1 :])
         for item in output:
-            if item["type"] == REQUEST:
-                self._known[item["id"]] = _asked(item, number)
-            elif item["type"] == CALL and (known := self._known.get(item.get("approval_request_id") or "")):
-                self._known[known.id] = replace(known, runs=(*known.runs, number))
+            if item["type"] == APPROVAL_REQUEST:
+                self._approvals[item["id"]] = _approval_from(item, number)
+            elif item["type"] == MCP_CALL and (known := self._approvals.get(item.get("approval_request_id") or "")):
+                self._approvals[known.id] = replace(known, runs=(*known.runs, number))
 
-    def _answered(self, item: Json, number: int, read: Sequence[Json], later: Sequence[Json]) -> None:
+    def _add_answer(self, item: Json, number: int, read: Sequence[Json], later: Sequence[Json]) -> None:
         id = item["approval_request_id"]
-        known = self._known.get(id) or _asked(next(one for one in read if one.get("id") == id), None)
-        if known.answers and any(self._said_after(known, one) for one in later):
+        known = self._approvals.get(id) or _approval_from(next(one for one in read if one.get("id") == id), None)
+        if known.answers and any(self._is_later_output(known, one) for one in later):
             return  # a history that is sent again holds the answer again
         answers = (*known.answers, number)
-        self._known[id] = replace(known, answers=answers, approve=item["approve"], reason=item.get("reason"))
+        self._approvals[id] = replace(known, answers=answers, approve=item["approve"], reason=item.get("reason"))
 
-    def _said_after(self, answered: Approval, item: Json) -> bool:
+    def _is_later_output(self, answered: Approval, item: Json) -> bool:
         """Whether an item is what the model said after an answer; requests of one response are answered in any order."""
         kind = item.get("type", "message")
         if kind == "message" or kind in CALL_OF_OUTPUT:
             return item.get("role") == "assistant"
-        other = self._known.get(item.get("id", "")) if kind == REQUEST else None
+        other = self._approvals.get(item.get("id", "")) if kind == APPROVAL_REQUEST else None
         return kind in ITEMS and not (other and other.asked == answered.asked)
 
 
-def _asked(item: Json, number: int | None) -> Approval:
+def _approval_from(item: Json, number: int | None) -> Approval:
     return Approval(item["id"], item["server_label"], item["name"], item["arguments"], number)

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Required, TypedDict, Unpack
 
-from harness.analysis.history import Asked, Past, answers_in
+from harness.analysis.history import History, HistoryRequest, answered_ids_in
 from harness.contract.rule import Case
 from harness.core.errors import RegistrationError
 from harness.core.exchange import Exchange
 
-Facts = Mapping[str, Any]
+LossFacts = Mapping[str, Any]
 """`at`: the place in the request, `said`: the exchange that said the original, and the fields of the message."""
-Check = Callable[[Asked, Past], Iterable[Facts]]
+LossCheck = Callable[[HistoryRequest, History], Iterable[LossFacts]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,14 @@ class Loss:
     loses: tuple[Case, ...]
     keeps: tuple[Case, ...]
     strict: bool
-    check: Check
+    check: LossCheck
 
     @property
     def summary(self) -> str:
         """The first line of the documentation."""
         return self.doc.splitlines()[0]
 
-    def found(self, asked: Asked, past: Past) -> Iterator[Lost]:
+    def find(self, asked: HistoryRequest, past: History) -> Iterator[Lost]:
         """What a request lost of what was said before."""
         for facts in self.check(asked, past):
             message = self.message.format_map(facts)
@@ -69,7 +69,7 @@ LOSSES: dict[str, Loss] = {}
 """Every loss by id; filled by importing `harness.analysis.losses`."""
 
 
-class Words(TypedDict, total=False):
+class LossDeclaration(TypedDict, total=False):
     """What every loss declares beside its function: `loses` are conversations that show it, `keeps` some that do not."""
 
     message: Required[str]
@@ -79,10 +79,10 @@ class Words(TypedDict, total=False):
     strict: bool
 
 
-def loss(**words: Unpack[Words]) -> Callable[[Check], Check]:
+def loss(**words: Unpack[LossDeclaration]) -> Callable[[LossCheck], LossCheck]:
     """Register a generator `(asked, past)` that yields the facts of what was lost."""
 
-    def register(check: Check) -> Check:
+    def register(check: LossCheck) -> LossCheck:
         made = Loss(
             id=check.__name__.replace("_", "-"),
             area=check.__module__.rpartition(".")[2],
@@ -94,7 +94,7 @@ def loss(**words: Unpack[Words]) -> Callable[[Check], Check]:
             strict=words.get("strict", False),
             check=check,
         )
-        if problem := _problem(made):
+        if problem := _declaration_problem(made):
             raise RegistrationError(f"loss {made.id} in {check.__module__} {problem}")
         LOSSES[made.id] = made
         return check
@@ -102,7 +102,7 @@ def loss(**words: Unpack[Words]) -> Callable[[Check], Check]:
     return register
 
 
-def _problem(made: Loss) -> str | None:
+def _declaration_problem(made: Loss) -> str | None:
     if made.id in LOSSES:
         return "is declared twice"
     if not inspect.isgeneratorfunction(made.check):
@@ -116,22 +116,22 @@ def _problem(made: Loss) -> str | None:
 
 def losses_of(exchanges: Sequence[Exchange], strict: bool = False) -> list[Lost]:
     """What the clients of a journal lost, oldest first, each once; with `strict` also what may be a right habit."""
-    past = Past(answers_in(exchanges))
+    past = History(answered_ids_in(exchanges))
     found: dict[tuple[str, int | None, str], Lost] = {}
     for exchange in exchanges:
-        asked = past.asked(exchange)
+        asked = past.read_request(exchange)
         if asked:
-            for one in _asked_for(strict):
-                for lost in one.found(asked, past):
+            for one in _select_losses(strict):
+                for lost in one.find(asked, past):
                     found.setdefault((lost.loss, lost.said, lost.message), lost)
-        past.hear(exchange, asked)
+        past.add_exchange(exchange, asked)
     return list(found.values())
 
 
-def losses_taken(exchanges: Sequence[Exchange], strict: bool = False) -> list[Lost]:
+def losses_in_accepted(exchanges: Sequence[Exchange], strict: bool = False) -> list[Lost]:
     """The losses that fail a test: what shows in a refused request alone, the API itself has told the client."""
     return losses_of([exchange for exchange in exchanges if exchange.status < 400], strict)
 
 
-def _asked_for(strict: bool) -> Iterator[Loss]:
+def _select_losses(strict: bool) -> Iterator[Loss]:
     return (one for one in LOSSES.values() if strict or not one.strict)

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import dropwhile
 from typing import Any, NamedTuple
 
-from harness.analysis.lanes import LEADING, HandOff, Sent, asks_model
+from harness.analysis.lanes import INSTRUCTION_ROLES, HandOff, LaneExchange, asks_model
 from harness.api.transcript import conversation_id, input_items
 from harness.core.exchange import Answer, Exchange, Json, Request
 from harness.core.loose_json import as_object, as_string, objects_in
 from harness.core.shorten import answer_error, item_text, summarize_item
 
-_WHOLE = ("completed", "requires_action")
+_UNREMARKABLE_STATUSES = ("completed", "requires_action")
 """The statuses of what its items tell alone."""
 
 
-class Step(NamedTuple):
+class FlowStep(NamedTuple):
     """An exchange of a flow, without what its lane had sent or heard before.
 
     `given` and `said` are items, `ended` says how a response stands that is not whole, `refused` is the error that
@@ -26,29 +26,29 @@ class Step(NamedTuple):
 
     number: int
     lane: str
-    given: Sequence[Json]
-    said: Sequence[Json]
-    ended: str = ""
-    refused: str = ""
-    asked: str = ""
+    new_items: Sequence[Json]
+    output_items: Sequence[Json]
+    status: str = ""
+    failure: str = ""
+    endpoint: str = ""
     hand_off: HandOff | None = None
 
 
-def steps(sent: Sequence[Sent]) -> Iterator[Step]:
+def build_steps(sent: Sequence[LaneExchange]) -> Iterator[FlowStep]:
     """The steps of exchanges whose lanes are known."""
     heard: Counter[tuple[str, ...]] = Counter()
     before: dict[str, Counter[tuple[str, ...]]] = {}
     told: set[str] = set()
     for exchange, lane, hand_off in sent:
         request, answer = exchange.request, exchange.answer
-        given = _given(request)
-        new = given if _is_chained(request) else _new(given, before.get(lane, Counter()) | heard, told)
-        said = [item for item in _said(answer) if _id(item) not in told]
+        given = _request_items(request)
+        new = given if _is_chained(request) else _new_items(given, before.get(lane, Counter()) | heard, told)
+        said = [item for item in _answer_items(answer) if _item_id(item) not in told]
         asked = "" if asks_model(request) else f"{request.method} {request.path}"
-        yield Step(exchange.number, lane, new, said, _ended(answer), _refused(exchange), asked, hand_off)
-        before[lane] = Counter(map(_mark, given)) if asks_model(request) else before.get(lane, Counter())
-        heard.update(map(_mark, said))
-        told.update(filter(None, map(_id, said)))
+        yield FlowStep(exchange.number, lane, new, said, _status_line(answer), _failure_line(exchange), asked, hand_off)
+        before[lane] = Counter(map(_item_key, given)) if asks_model(request) else before.get(lane, Counter())
+        heard.update(map(_item_key, said))
+        told.update(filter(None, map(_item_id, said)))
 
 
 def is_unanswered(exchange: Exchange) -> bool:
@@ -56,7 +56,7 @@ def is_unanswered(exchange: Exchange) -> bool:
     return answer_error(exchange).get("type") == "harness_error"
 
 
-def line(item: Json) -> str:
+def item_line(item: Json) -> str:
     """An item in one line: its kind and name, the beginning of its text, for a call its `call_id`."""
     name = ".".join(str(item[part]) for part in ("server_label", "name") if item.get(part))
     told = summarize_item({**item, "name": name} if item.get("server_label") else item, 60)
@@ -68,7 +68,7 @@ def line(item: Json) -> str:
     return f"{told} ({item['call_id']})" if item.get("name") and item.get("call_id") else told
 
 
-def _given(request: Request) -> list[Json]:
+def _request_items(request: Request) -> list[Json]:
     """The items of a request without leading instructions, which its lane is known by."""
     body = as_object(request.body)
     if request.path.endswith("/messages"):
@@ -77,7 +77,7 @@ def _given(request: Request) -> list[Json]:
         outputs = objects_in(body.get("tool_outputs"))
         return [{**one, "type": "function_call_output", "call_id": one.get("tool_call_id")} for one in outputs]
     more = objects_in(body.get("additional_messages")) or objects_in(as_object(body.get("thread")).get("messages"))
-    return more or list(dropwhile(lambda item: item.get("role") in LEADING, objects_in(input_items(body))))
+    return more or list(dropwhile(lambda item: item.get("role") in INSTRUCTION_ROLES, objects_in(input_items(body))))
 
 
 def _is_chained(request: Request) -> bool:
@@ -85,18 +85,18 @@ def _is_chained(request: Request) -> bool:
     return bool(body.get("previous_response_id") or conversation_id(body))
 
 
-def _new(given: Sequence[Json], known: Counter[tuple[str, ...]], told: set[str]) -> list[Json]:
+def _new_items(given: Sequence[Json], known: Counter[tuple[str, ...]], told: set[str]) -> list[Json]:
     """The items that are not among the known, each of these as often as it is there."""
     found = []
     for item in given:
-        mark = _mark(item)
+        mark = _item_key(item)
         known[mark] -= 1
         if known[mark] < 0 and not (item.get("type") == "item_reference" and item.get("id") in told):
             found.append(item)
     return found
 
 
-def _mark(item: Json) -> tuple[str, ...]:
+def _item_key(item: Json) -> tuple[str, ...]:
     """What an item is known again by, however a client has rewritten it: spaces, ids and kinds of parts do not count."""
     kind = as_string(item.get("role")) or as_string(item.get("type"))
     if kind in ("reasoning", "item_reference") and item.get("id"):
@@ -104,38 +104,38 @@ def _mark(item: Json) -> tuple[str, ...]:
     return kind, str(item.get("name")), str(item.get("call_id")), "".join(item_text(item).split())
 
 
-def _said(answer: Answer) -> Iterator[Json]:
+def _answer_items(answer: Answer) -> Iterator[Json]:
     """What the model says in an answer: items of a response, messages and calls of a run, messages of a list."""
     body = as_object(answer.body)
     yield from objects_in(body.get("output"))
-    messages = [*map(_completed, objects_in(list(answer.events or ()))), *objects_in(body.get("data"))]
+    messages = [*map(_completed_message, objects_in(list(answer.events or ()))), *objects_in(body.get("data"))]
     yield from (each for each in messages if each.get("object") == "thread.message" and each.get("role") == "assistant")
     waiting = as_object(as_object(body.get("required_action")).get("submit_tool_outputs")).get("tool_calls")
     for call in objects_in(waiting):
         yield {**call, **as_object(call.get("function")), "type": "function_call", "call_id": call.get("id")}
 
 
-def _completed(event: Mapping[str, Any]) -> Json:
+def _completed_message(event: Mapping[str, Any]) -> Json:
     return as_object(event.get("data")) if event.get("event") == "thread.message.completed" else {}
 
 
-def _id(item: Json) -> str:
+def _item_id(item: Json) -> str:
     return as_string(item.get("id"))
 
 
-def _ended(answer: Answer) -> str:
+def _status_line(answer: Answer) -> str:
     if answer.disconnection:
         return answer.disconnection
     body = as_object(answer.body)
     status = as_string(body.get("status"))
-    if body.get("object") not in ("response", "thread.run") or status in _WHOLE:
+    if body.get("object") not in ("response", "thread.run") or status in _UNREMARKABLE_STATUSES:
         return ""
     why = as_object(body.get("incomplete_details")).get("reason") or as_object(body.get("error")).get("code")
     why = why or as_object(body.get("last_error")).get("code")
     return f"{status} ({why})" if why else status
 
 
-def _refused(exchange: Exchange) -> str:
+def _failure_line(exchange: Exchange) -> str:
     message = answer_error(exchange).get("message")
     if is_unanswered(exchange):
         return f"no answer: {message}"

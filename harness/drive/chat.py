@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from harness.analysis.lanes import asks_model, lanes
+from harness.analysis.lanes import asks_model, group_by_lane
 from harness.answers.reader import TERMINAL_STATUSES
 from harness.api.transcript import CALL_OF_OUTPUT, input_items
 from harness.core.errors import ConfigError
@@ -126,7 +126,7 @@ def linear(exchanges: Iterable[Exchange], texts: Sequence[str] = ()) -> None:
     endpoints do not count.
     """
     asked = [one for one in exchanges if asks_model(one.request)]
-    for own in lanes(asked).values():
+    for own in group_by_lane(asked).values():
         before: Exchange | None = None
         for one in own:
             if problem := next(_faults(one, before, texts), None):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.analysis.approval_ledger import concerns
+from harness.analysis.approval_ledger import concerns_approvals
 from harness.answers.response import add_billing, build_initial_response, render_input_items
 from harness.answers.stream import render_events
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
@@ -74,8 +74,8 @@ def _approvals(run: Run, held: Sequence[TurnLine], world: World) -> None:
     """Remember what was asked, answered and called; the exchange is the next of the journal."""
     if held:
         world.servers.wait(run.output, held)
-    if concerns(run.given, run.output):
-        world.ledger.note(world.seen + 1, run.before, run.given, run.output)
+    if concerns_approvals(run.given, run.output):
+        world.ledger.add_exchange(world.seen + 1, run.before, run.given, run.output)
 
 
 def _run(body: Json, turn: Sequence[Item], ending: Ending, world: World) -> Run:

@@ -192,12 +192,12 @@ def _loss_ids() -> tuple[str, ...]:
 
 def _losses(node: pytest.Item, world: World, *, taken: bool) -> list[Lost]:
     """The losses that a test does not allow: those that fail it (`taken`), or all."""
-    from harness.analysis.loss import losses_of, losses_taken
+    from harness.analysis.loss import losses_in_accepted, losses_of
 
     wanted = options(node)["losses"]
     if wanted == "allow":
         return []
-    found = (losses_taken if taken else losses_of)(world.exchanges, wanted == "strict")
+    found = (losses_in_accepted if taken else losses_of)(world.exchanges, wanted == "strict")
     return [lost for lost in found if lost.loss not in (wanted if isinstance(wanted, list) else ())]
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from harness.analysis.history import Past, Spoken, kind, named
+from harness.analysis.history import History, OutputItem, describe_item, item_type
 from harness.analysis.loss import Lost
 from harness.contract.rule import RULES
 from harness.core.exchange import Exchange, Json
@@ -70,7 +70,7 @@ class _Refused(NamedTuple):
         here, there = _ITEM.match(self.param), _ITEM.match(lost.at)
         return bool(here and there and here[0] == there[0])
 
-    def traced(self, past: Past) -> str:
+    def traced(self, past: History) -> str:
         """What became of the first id that this request or an earlier answer knows; empty without one."""
         for id in self.ids:
             origin = past.by_id.get(id) or next(iter(past.by_call.get(id, ())), None)
@@ -79,9 +79,9 @@ class _Refused(NamedTuple):
                 return self._told(origin, found)
         return ""
 
-    def _told(self, origin: Spoken | None, found: Sequence[tuple[str, Json]]) -> str:
+    def _told(self, origin: OutputItem | None, found: Sequence[tuple[str, Json]]) -> str:
         place, item = found[0] if found else (self.param or "input", {})
-        thing = named(origin.item if origin else item)
+        thing = describe_item(origin.item if origin else item)
         thing += f", said in exchange {origin.number}" if origin else ", which no exchange of this test has said"
         if self.exchange.answer.rule in _UNANSWERED:
             return f"{place}: {thing}, is answered nowhere in this request"
@@ -89,11 +89,11 @@ class _Refused(NamedTuple):
             call = (
                 f"{thing}, which this request leaves out" if origin else "a call that no exchange of this test has said"
             )
-            return f"{place}: {named(item)} answers {call}"
+            return f"{place}: {describe_item(item)} answers {call}"
         places = ", ".join(place for place, _ in found) or f"{place}, not among its items"
         return f"{places}: {thing}"
 
-    def pointed(self, past: Past, exchanges: Sequence[Exchange]) -> str:
+    def pointed(self, past: History, exchanges: Sequence[Exchange]) -> str:
         """The place that an error points to, and what stands there."""
         body = self.exchange.request.body
         place = _ITEM.match(self.param)
@@ -107,7 +107,7 @@ class _Refused(NamedTuple):
         )
         part = "" if value is item and not missing else f"{what} in "
         origin = next(_origins(past, item), None)
-        heard = f" that exchange {origin.number} said as {named(origin.item)}" if origin else ""
+        heard = f" that exchange {origin.number} said as {describe_item(origin.item)}" if origin else ""
         return f"{self.param}: {part}{_described(item)}{heard}"
 
     def _given(self) -> Iterator[tuple[str, Json]]:
@@ -117,18 +117,18 @@ class _Refused(NamedTuple):
                 yield f"input[{place}]", item
 
 
-def _past(exchange: Exchange, exchanges: Sequence[Exchange]) -> Past:
+def _past(exchange: Exchange, exchanges: Sequence[Exchange]) -> History:
     """What was said before an exchange."""
-    past = Past()
+    past = History()
     for earlier in exchanges:
         if earlier.number < exchange.number:
-            past.hear(earlier, past.asked(earlier))
+            past.add_exchange(earlier, past.read_request(earlier))
     return past
 
 
-def _origins(past: Past, item: Json) -> Iterator[Spoken]:
+def _origins(past: History, item: Json) -> Iterator[OutputItem]:
     """What the model said that an item is made of: the item itself, or the text of one of its parts."""
-    yield from past.origins(item)
+    yield from past.find_originals(item)
     for part in objects_in(item.get("content")):
         yield from past.by_text.get(as_string(part.get("text")).strip() or "-", ())
 
@@ -136,7 +136,7 @@ def _origins(past: Past, item: Json) -> Iterator[Spoken]:
 def _described(item: Json) -> str:
     role = as_string(item.get("role"))
     article = "an" if role.startswith("a") else "a"
-    return f"{article} {role} message" if role and kind(item) == "message" else named(item) or "an item"
+    return f"{article} {role} message" if role and item_type(item) == "message" else describe_item(item) or "an item"
 
 
 def _id(exchange: Exchange) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import fill, indent
 from typing import TYPE_CHECKING, Any
 
-from harness.analysis.lanes import asks_model, known
+from harness.analysis.lanes import asks_model, without_probes
 from harness.analysis.loss import Lost
 from harness.analysis.steps import is_unanswered
 from harness.contract.rule import RULES
@@ -61,7 +61,7 @@ def report(world: World, losses: Sequence[Lost] = (), *, unused: bool = False, v
         *_refusals(world.exchanges),
         *_problems(world),
         *_told(losses),
-        f"The flow:\n{indent(world.flow.newest(STEPS).text, '  ')}" if world.exchanges else "",
+        f"The flow:\n{indent(world.flow.last_steps(STEPS).text, '  ')}" if world.exchanges else "",
         _unused(left) if left else "",
     ]
     return "\n\n".join(filter(None, parts))
@@ -69,12 +69,12 @@ def report(world: World, losses: Sequence[Lost] = (), *, unused: bool = False, v
 
 def diagram(world: World) -> str:
     """The newest part of the flow as a Mermaid diagram; empty when there was no request."""
-    return world.flow.newest(STEPS).mermaid if world.exchanges else ""
+    return world.flow.last_steps(STEPS).mermaid if world.exchanges else ""
 
 
 def _newest(world: World, losses: Sequence[Lost]) -> str:
     """The newest problem, in two lines: a refusal, a request that no turn answered, or the first loss after both."""
-    refused = next((one for one in reversed(known(world.exchanges)) if one.status >= 400), None)
+    refused = next((one for one in reversed(without_probes(world.exchanges)) if one.status >= 400), None)
     later = [lost for lost in losses if refused is None or lost.exchange > refused.number]
     return _loss(later[0]) if later else _headline(world, refused, losses) if refused else ""
 
@@ -120,7 +120,9 @@ def _told(losses: Sequence[Lost]) -> Iterator[str]:
 
 
 def _refusals(exchanges: Sequence[Exchange]) -> list[str]:
-    refused = [(exchange, RULES[rule]) for exchange in known(exchanges) if (rule := exchange.answer.rule) in RULES]
+    refused = [
+        (exchange, RULES[rule]) for exchange in without_probes(exchanges) if (rule := exchange.answer.rule) in RULES
+    ]
     hidden = len(refused) - REFUSALS
     earlier = [f"… {pluralize(hidden, 'earlier refusal')}"] if hidden > 0 else []
     return [*earlier, *(refusal(exchange, rule) for exchange, rule in refused[-REFUSALS:])]

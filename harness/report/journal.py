@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from harness.analysis.lanes import CLIENT, is_probe
+from harness.analysis.lanes import CLIENT_LANE, is_probe
 from harness.core.exchange import Exchange
 from harness.core.loose_json import as_object
 from harness.core.shorten import answer_error, pluralize, quote, shorten, shorten_json, summarize_item
@@ -25,7 +25,7 @@ def journal(exchanges: Sequence[Exchange], lanes: Mapping[str, Sequence[Exchange
     ]
     shown = groups[-NEWEST:]
     of = {exchange.number: name for name, own in (lanes or {}).items() for exchange in own}
-    several = len(set(of.values()) - {CLIENT}) > 1
+    several = len(set(of.values()) - {CLIENT_LANE}) > 1
     rows = [_rows(group, of[group[0].number] if several else None) for group in shown]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

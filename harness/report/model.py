@@ -11,8 +11,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Literal, NamedTuple
 
-from harness.analysis.flow import flow
-from harness.analysis.lanes import Sent, sent
+from harness.analysis.flow import build_flow
+from harness.analysis.lanes import LaneExchange, assign_lanes
 from harness.analysis.loss import LOSSES, Lost
 from harness.analysis.steps import is_unanswered
 from harness.contract.rule import RULES
@@ -249,12 +249,12 @@ def filled(
     secrets = frozenset().union(*map(secrets_in_headers, headers.values()))
     exchanges = [_hidden(one, secrets) for one in world.exchanges]
     found = found_in(world, exchanges, losses, trial.outcome in PASSED, allowed, judged=judged)
-    told = sent(exchanges, world.turns.hints)
+    told = assign_lanes(exchanges, world.turns.hints)
     return replace(
         trial,
         exchanges=list(map(_exchange, told)),
         found=[Found(**safe(asdict(one), secrets)) for one in found],
-        diagram=flow(told).newest(STEPS).mermaid if told else "",
+        diagram=build_flow(told).last_steps(STEPS).mermaid if told else "",
         why=safe(trial.why, secrets),
     )
 
@@ -268,7 +268,7 @@ def _hidden(exchange: Exchange, secrets: frozenset[str]) -> Exchange:
     return Exchange(number, shown, answer._replace(headers={}, **safe(told, secrets)))
 
 
-def _exchange(told: Sent) -> Json:
+def _exchange(told: LaneExchange) -> Json:
     number, request, answer = told.exchange
     return {
         "number": number,

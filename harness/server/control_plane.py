@@ -12,8 +12,8 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 
-from harness.analysis.loss import losses_of, losses_taken
-from harness.analysis.surfaced import difference
+from harness.analysis.loss import losses_in_accepted, losses_of
+from harness.analysis.surfaced import describe_difference
 from harness.api.dialects import AZURE, OPENAI
 from harness.contract.rule import RULES
 from harness.core.errors import HarnessError
@@ -120,7 +120,7 @@ def control(mock: Mock) -> App:
     @app.get(f"{CONTROL}/calls")
     async def calls(request: Request) -> list[Json]:
         """The calls that a client has to make, oldest first, each with its answers."""
-        return [each.shown() for each in world_of(request).calls]
+        return [each.as_json() for each in world_of(request).calls]
 
     @app.get(f"{CONTROL}/approvals")
     async def approvals(request: Request) -> list[Json]:
@@ -131,7 +131,7 @@ def control(mock: Mock) -> App:
     async def report(request: Request) -> Json:
         """What a failing test shows, its cause in the first two lines; `verdict` is why one fails that held, else null."""
         world = world_of(request)
-        lost = losses_taken(world.exchanges)
+        lost = losses_in_accepted(world.exchanges)
         why = failure.verdict(world, lost)
         return {"verdict": why or None, "report": failure.report(world, world.losses, unused=True, verdict=why)}
 
@@ -142,7 +142,7 @@ def control(mock: Mock) -> App:
         `message` says what the client lost, doubled, cut or changed; it is null when it did not.
         """
         world, sent = world_of(request), await _object(request)
-        return {"message": difference(sent.get("result"), world.said, sent.get("only") or ())}
+        return {"message": describe_difference(sent.get("result"), world.said, sent.get("only") or ())}
 
     @app.post(f"{CONTROL}/open")
     async def open_gate(request: Request) -> Json:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from harness.analysis.approval_ledger import CALL, REQUEST, RESPONSE
+from harness.analysis.approval_ledger import APPROVAL_REQUEST, APPROVAL_RESPONSE, MCP_CALL
 from harness.api.tools import declared_tools
 from harness.api.transcript import CLIENT_CALL_NAMES
 from harness.core.delivery import Fault
@@ -88,14 +88,14 @@ class Servers:
             return Turn(())
         said, held = self._decided(words, offers, ask)
         own = [step for step in said if isinstance(step, Item)]
-        made = {item.members["approval_request_id"] for item in own if item.type == CALL}
+        made = {item.members["approval_request_id"] for item in own if item.type == MCP_CALL}
         approved = [self._approved(request) for id, request in granted.items() if id not in made]
         steps = [*self._listings(offers, read, own), *approved, *said]
         return Turn([step.made() if isinstance(step, Due) else step for step in steps], held)
 
     def wait(self, output: Sequence[Json], held: Sequence[TurnLine]) -> None:
         """Keep what the model says once the requests in an output are approved."""
-        ids = frozenset(item["id"] for item in output if item["type"] == REQUEST)
+        ids = frozenset(item["id"] for item in output if item["type"] == APPROVAL_REQUEST)
         self._waiting.append(Waiting(ids, held))
 
     def _serves(self, tool: Json) -> bool:
@@ -128,7 +128,7 @@ class Servers:
     def _round(self, said: list[Step], words: Sequence[TurnLine], offers: Offers) -> Sequence[TurnLine]:
         """Add one turn to what is said; the rest of it, once it asks for leave and the calls beside that are there."""
         for place, line in enumerate(words):
-            if any(isinstance(step, Item) and step.type == REQUEST for step in said) and not _calls(line):
+            if any(isinstance(step, Item) and step.type == APPROVAL_REQUEST for step in said) and not _calls(line):
                 said += filter(_is_fault, words[place:])
                 return [rest for rest in words[place:] if not _is_fault(rest)]
             said.append(self._call(line, offers) if isinstance(line, Item) and self._is_open(line) else line)
@@ -137,7 +137,7 @@ class Servers:
     def _is_open(self, item: Item) -> bool:
         """Whether a script leaves it to the server what comes of a call."""
         said = item.members
-        if item.type != CALL or said["server_label"] not in self._servers:
+        if item.type != MCP_CALL or said["server_label"] not in self._servers:
             return False
         return said["output"] is None and not said["error"] and not said["approval_request_id"]
 
@@ -167,13 +167,15 @@ def _stops(step: Step) -> bool:
     """Whether a response ends here, for the client to act."""
     if not isinstance(step, Item):
         return False
-    return step.type == REQUEST or (step.type in CLIENT_CALL_NAMES and step.members.get("execution") != "server")
+    return step.type == APPROVAL_REQUEST or (
+        step.type in CLIENT_CALL_NAMES and step.members.get("execution") != "server"
+    )
 
 
 def _granted(read: Sequence[Json]) -> Iterator[Json]:
     """The requests that the client has approved and that have not led to a call yet."""
-    answers = {item["approval_request_id"]: item["approve"] for item in read if item.get("type") == RESPONSE}
-    made = {item.get("approval_request_id") for item in read if item.get("type") == CALL}
+    answers = {item["approval_request_id"]: item["approve"] for item in read if item.get("type") == APPROVAL_RESPONSE}
+    made = {item.get("approval_request_id") for item in read if item.get("type") == MCP_CALL}
     for item in read if answers else ():
-        if item.get("type") == REQUEST and answers.get(item["id"]) and item["id"] not in made:
+        if item.get("type") == APPROVAL_REQUEST and answers.get(item["id"]) and item["id"] not in made:
             yield item

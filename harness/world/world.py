@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import harness.analysis.losses  # noqa: F401  (registers every loss)
-from harness.analysis.approval_ledger import Approval, Ledger
-from harness.analysis.call_ledger import Call, ledger
-from harness.analysis.flow import Flow, flow
-from harness.analysis.lanes import known, lanes, sent
+from harness.analysis.approval_ledger import Approval, ApprovalLedger
+from harness.analysis.call_ledger import Call, collect_calls
+from harness.analysis.flow import Flow, build_flow
+from harness.analysis.lanes import assign_lanes, group_by_lane, without_probes
 from harness.analysis.loss import Lost, losses_of
-from harness.analysis.read_replies import sayings
+from harness.analysis.read_replies import collect_replies
 from harness.answers.response import finish_response
 from harness.answers.run_events import CitationPlacement
 from harness.api.dialects import API_ROOTS, FOUNDRY, check_dialect
@@ -121,7 +121,7 @@ class World:
         self.threads: dict[str, Thread] = {}
         self.citations: CitationPlacement = "both"
         self.servers = Servers()
-        self.ledger = Ledger()
+        self.ledger = ApprovalLedger()
         self.exchanges: list[Exchange] = []
         self.seen = 0
         self.problems: list[tuple[Request, str]] = []
@@ -176,22 +176,22 @@ class World:
     @property
     def said(self) -> ModelReplies:
         """What the model said, as the answers so far have shown it: one for each response or run, oldest first."""
-        return sayings(self.exchanges)
+        return collect_replies(self.exchanges)
 
     @property
     def calls(self) -> list[Call]:
         """Every call that a client has to make, in order: who asked for it, and how often it was answered."""
-        return ledger(self.exchanges)
+        return collect_calls(self.exchanges)
 
     @property
     def lanes(self) -> dict[str, list[Exchange]]:
         """The exchanges of each agent, by a name that its requests give: `{"planner": […], "ops": […]}`."""
-        return lanes(self.exchanges, self.turns.hints)
+        return group_by_lane(self.exchanges, self.turns.hints)
 
     @property
     def flow(self) -> Flow:
         """What happened so far: `print(mock.flow)`, or `mock.flow.mermaid` for a sequence diagram of it."""
-        return flow(sent(known(self.exchanges), self.turns.hints))
+        return build_flow(assign_lanes(without_probes(self.exchanges), self.turns.hints))
 
     @property
     def losses(self) -> list[Lost]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.analysis.approval_ledger import Approval, Ledger, concerns
+from harness.analysis.approval_ledger import Approval, ApprovalLedger, concerns_approvals
 from harness.core.exchange import Json
 from tests.unit.client import user
 
@@ -24,9 +24,9 @@ def answer(id: str = "mcpr_1", approve: bool = True, **members: str) -> Json:
 
 def ledger(*exchanges: tuple[list[Json], list[Json]]) -> list[Approval]:
     """The entries after these exchanges, each the request's own items and the output, all in one chain."""
-    made, before = Ledger(), []
+    made, before = ApprovalLedger(), []
     for number, (given, output) in enumerate(exchanges, 1):
-        made.note(number, before, given, output)
+        made.add_exchange(number, before, given, output)
         before = [*before, *given, *output]
     return list(made)
 
@@ -72,9 +72,9 @@ def test_an_answer_that_is_sent_twice_at_once_is_seen():
 
 def without_storage(*exchanges: tuple[list[Json], list[Json]]) -> list[Approval]:
     """The entries after these exchanges, each with everything before it among its own items."""
-    made, before = Ledger(), []
+    made, before = ApprovalLedger(), []
     for number, (given, output) in enumerate(exchanges, 1):
-        made.note(number, [], [*before, *given], output)
+        made.add_exchange(number, [], [*before, *given], output)
         before = [*before, *given, *output]
     return list(made)
 
@@ -90,10 +90,10 @@ def test_a_denial_in_such_a_history_is_none_either():
 
 
 def test_requests_of_one_response_are_answered_in_any_order():
-    made = Ledger()
-    made.note(1, [], [], [ASKED, ALSO])
+    made = ApprovalLedger()
+    made.add_exchange(1, [], [], [ASKED, ALSO])
     for number in (2, 3):
-        made.note(number, [], [ASKED, answer(), user("and"), ALSO, answer("mcpr_2")], [])
+        made.add_exchange(number, [], [ASKED, answer(), user("and"), ALSO, answer("mcpr_2")], [])
     assert [entry.answers for entry in made] == [(2, 3), (2, 3)]
 
 
@@ -104,7 +104,7 @@ def test_outputs_of_the_client_after_an_answer_make_no_history_of_it():
 
 
 def test_only_exchanges_about_approvals_concern_it():
-    assert not concerns([user("hi")], [SAID])
-    assert concerns([user("hi"), answer()], [SAID])
-    assert concerns([], [SAID, ASKED])
-    assert concerns([], [CALLED])
+    assert not concerns_approvals([user("hi")], [SAID])
+    assert concerns_approvals([user("hi"), answer()], [SAID])
+    assert concerns_approvals([], [SAID, ASKED])
+    assert concerns_approvals([], [CALLED])

@@ -121,7 +121,7 @@ class TestTheLedger:
     def test_is_plain_json(self, client: Client) -> None:
         first = client.ask().body
         client.ask([output()], previous_response_id=first["id"])
-        assert client.world.calls[0].shown() == {
+        assert client.world.calls[0].as_json() == {
             "type": "function_call",
             "name": "f",
             "call_id": "call_f",

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from harness.analysis.flow import Flow
-from harness.analysis.steps import Step
+from harness.analysis.steps import FlowStep
 from harness.ending import incomplete
 from harness.items import function_call, mcp_call, message, reasoning
 from harness.server.asgi import serving
@@ -179,7 +179,7 @@ def test_runs_tell_messages_calls_and_outputs(world, ask):
 def test_it_is_bounded(world, ask):
     for _ in range(5):
         ask([USER] * 40)
-    flow = world.flow.newest(2)
+    flow = world.flow.last_steps(2)
     assert str(flow).startswith("… 3 earlier requests\n  4  agent 1  → no answer: ")
     assert [step.number for step in flow.steps] == [4, 5]
     assert world.flow.text.splitlines()[0] == "  1  agent 1  … 28 earlier items"
@@ -223,7 +223,7 @@ def test_a_hand_off_is_an_arrow_from_lane_to_lane(world, ask):
     "text", ["a;b#c", "%%{init}%%", "<br/>", "$$x$$", "a\nb\r\tc\u2028d", "&amp;", "\\n", "\x07", "\ud83d"]
 )
 def test_what_would_end_or_change_a_message_is_written_as_a_number(text):
-    step = Step(1, text, [{"role": "user", "content": text}], [], refused=text)
+    step = FlowStep(1, text, [{"role": "user", "content": text}], [], failure=text)
     lines = Flow([step]).mermaid.split("\n")
     assert len(lines) == 7
     assert not re.search(
@@ -233,7 +233,7 @@ def test_what_would_end_or_change_a_message_is_written_as_a_number(text):
 
 
 def test_a_lane_that_is_called_like_a_participant_is_one_of_its_own():
-    drawn = Flow([Step(1, "user", [USER], []), Step(2, "API", [], [])]).mermaid
+    drawn = Flow([FlowStep(1, "user", [USER], []), FlowStep(2, "API", [], [])]).mermaid
     assert [line.split(" as ")[1] for line in drawn.splitlines() if " as " in line] == [
         "user",
         "agent user",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.analysis.agent_names import called, heading, near, steady
+from harness.analysis.agent_names import find_agent_name, heading_as_name, is_nearly_equal, mask_dates_and_ids
 
 PREFIX = (
     "# System context\nYou are part of a multi-agent system called the Agents SDK, designed to make coordination easy. "
@@ -36,7 +36,7 @@ PREFIX = (
     ],
 )
 def test_the_name_that_instructions_give(instructions, name):
-    assert called(instructions) == name
+    assert find_agent_name(instructions) == name
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_the_name_that_instructions_give(instructions, name):
     ],
 )
 def test_short_first_words_are_a_name(instructions, name):
-    assert heading(instructions) == name
+    assert heading_as_name(instructions) == name
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_short_first_words_are_a_name(instructions, name):
     ],
 )
 def test_what_changes_by_the_day_makes_no_other_agent(one, other):
-    assert steady(one) == steady(other)
+    assert mask_dates_and_ids(one) == mask_dates_and_ids(other)
 
 
 @pytest.mark.parametrize(
@@ -80,12 +80,12 @@ def test_what_changes_by_the_day_makes_no_other_agent(one, other):
     ],
 )
 def test_other_words_make_another_agent(one, other):
-    assert steady(one) != steady(other)
+    assert mask_dates_and_ids(one) != mask_dates_and_ids(other)
 
 
 def test_instructions_are_near_that_differ_in_one_place_and_little():
     words = [f"word{n}" for n in range(20)]
-    assert near(" ".join(words), " ".join([*words[:9], "else", *words[10:]]))
-    assert near(" ".join(words), " ".join([*words, "more"]))
-    assert not near(" ".join(words), " ".join(["one", *words[1:19], "two"]))
-    assert not near("Translate to French.", "Translate to Spanish.")
+    assert is_nearly_equal(" ".join(words), " ".join([*words[:9], "else", *words[10:]]))
+    assert is_nearly_equal(" ".join(words), " ".join([*words, "more"]))
+    assert not is_nearly_equal(" ".join(words), " ".join(["one", *words[1:19], "two"]))
+    assert not is_nearly_equal("Translate to French.", "Translate to Spanish.")

@@ -11,7 +11,7 @@ import pytest
 
 from harness import surfaced
 from harness.analysis.surfaces import read
-from harness.analysis.surfaces.base import READERS, Surface, found, plain, reads
+from harness.analysis.surfaces.base import READERS, Surface, find_registered, register_reader, to_plain_json
 from harness.core.errors import ConfigError, RegistrationError
 from harness.core.exchange import Json
 from harness.items import (
@@ -408,13 +408,13 @@ class TestTheProtocol:
             surfaced(result, said(message(TEXT)).world.said)
 
     def test_reads_a_class_by_its_nearest_base(self) -> None:
-        assert found({"builtins.dict": 1, "builtins.object": 2}, {}) == 1
-        assert found({"builtins.object": 2}, {}) == 2
-        assert found({}, {}) is None
+        assert find_registered({"builtins.dict": 1, "builtins.object": 2}, {}) == 1
+        assert find_registered({"builtins.object": 2}, {}) == 2
+        assert find_registered({}, {}) is None
 
     def test_has_one_reader_for_a_class(self) -> None:
         with pytest.raises(RegistrationError, match=r"agents\.RunResultBase: there is a reader for it already"):
-            reads("agents.RunResultBase")(read)
+            register_reader("agents.RunResultBase")(read)
         assert READERS["agents.RunResultBase"] is not read
 
     def test_takes_what_an_object_keeps_of_the_wire_for_nothing(self) -> None:
@@ -423,8 +423,8 @@ class TestTheProtocol:
             title: str = "a"
             raw_representation: object = field(default_factory=object)
 
-        assert plain([Note(), (1, b"x"), None]) == [{"title": "a"}, [1, b"x"], None]
-        assert plain({"a": {1j}}) == {"a": ["1j"]}
+        assert to_plain_json([Note(), (1, b"x"), None]) == [{"title": "a"}, [1, b"x"], None]
+        assert to_plain_json({"a": {1j}}) == {"a": ["1j"]}
 
 
 class TestTheOpenAiPackage:

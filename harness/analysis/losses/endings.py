@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.analysis.history import BROKEN, Asked, Past, Spoken, call_of, is_assistant, named
-from harness.analysis.loss import Facts, loss
+from harness.analysis.history import (
+    FAILED_OR_CUT_OFF,
+    History,
+    HistoryRequest,
+    OutputItem,
+    client_call_id,
+    describe_item,
+    is_assistant,
+)
+from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import ASK, DEPLOY, SAY, TEXT, THEN, assistant, call, output
 from harness.contract.rule import after
 from harness.ending import failed, incomplete
 from harness.faults import cut
 from harness.items import message
 
-_STREAM = {"input": [ASK], "stream": True}
+_STREAMED_REQUEST = {"input": [ASK], "stream": True}
 
 
 @loss(
@@ -21,17 +29,21 @@ _STREAM = {"input": [ASK], "stream": True}
     loses=[
         after({"input": [ASK]}, {"input": [ASK, assistant(TEXT), THEN]}, turns=[[SAY, incomplete()]]),
         after(
-            _STREAM,
+            _STREAMED_REQUEST,
             {"input": [ASK, assistant(TEXT, status="completed"), THEN]},
             turns=[[SAY, incomplete("content_filter")]],
         ),
-        after(_STREAM, {"input": [ASK, {"role": "assistant", "content": TEXT}, THEN]}, turns=[[SAY, failed()]]),
-        after({"input": [ASK]}, {"input": [ASK, call(), output()]}, turns=[[DEPLOY, incomplete()]]),
-        after(_STREAM, {"input": [ASK, assistant(TEXT), THEN]}, turns=[cut([SAY, DEPLOY], after=99)]),
         after(
-            _STREAM, {"input": [ASK, assistant(TEXT[:4]), THEN]}, turns=[cut(message([TEXT[:4], TEXT[4:]]), after=5)]
+            _STREAMED_REQUEST, {"input": [ASK, {"role": "assistant", "content": TEXT}, THEN]}, turns=[[SAY, failed()]]
         ),
-        after(_STREAM, {"input": [ASK, call(), output()]}, turns=[cut(DEPLOY, after=9)]),
+        after({"input": [ASK]}, {"input": [ASK, call(), output()]}, turns=[[DEPLOY, incomplete()]]),
+        after(_STREAMED_REQUEST, {"input": [ASK, assistant(TEXT), THEN]}, turns=[cut([SAY, DEPLOY], after=99)]),
+        after(
+            _STREAMED_REQUEST,
+            {"input": [ASK, assistant(TEXT[:4]), THEN]},
+            turns=[cut(message([TEXT[:4], TEXT[4:]]), after=5)],
+        ),
+        after(_STREAMED_REQUEST, {"input": [ASK, call(), output()]}, turns=[cut(DEPLOY, after=9)]),
     ],
     keeps=[
         after({"input": [ASK]}, {"input": [ASK, assistant(TEXT), THEN]}, turns=[SAY]),
@@ -39,23 +51,40 @@ _STREAM = {"input": [ASK], "stream": True}
             {"input": [ASK]}, {"input": [ASK, assistant(TEXT, status="incomplete"), THEN]}, turns=[[SAY, incomplete()]]
         ),
         after({"input": [ASK]}, {"previous_response_id": "{0.id}", "input": [THEN]}, turns=[[SAY, incomplete()]]),
-        after(_STREAM, _STREAM, {"input": [ASK, assistant(TEXT), THEN]}, turns=[[SAY, failed()], SAY]),
-        after(_STREAM, _STREAM, {"input": [ASK, assistant(TEXT), THEN]}, turns=[cut([SAY, DEPLOY], after=99), SAY]),
-        after(_STREAM, _STREAM, {"input": [ASK, call(), output()]}, turns=[cut(DEPLOY, after=5), DEPLOY]),
+        after(
+            _STREAMED_REQUEST, _STREAMED_REQUEST, {"input": [ASK, assistant(TEXT), THEN]}, turns=[[SAY, failed()], SAY]
+        ),
+        after(
+            _STREAMED_REQUEST,
+            _STREAMED_REQUEST,
+            {"input": [ASK, assistant(TEXT), THEN]},
+            turns=[cut([SAY, DEPLOY], after=99), SAY],
+        ),
+        after(
+            _STREAMED_REQUEST,
+            _STREAMED_REQUEST,
+            {"input": [ASK, call(), output()]},
+            turns=[cut(DEPLOY, after=5), DEPLOY],
+        ),
         after({"input": [ASK]}, {"input": [ASK, assistant(TEXT), THEN]}, turns=[[SAY, message("And"), incomplete()]]),
     ],
 )
-def partial_taken(asked: Asked, past: Past) -> Iterator[Facts]:
+def partial_taken(asked: HistoryRequest, past: History) -> Iterator[LossFacts]:
     """What a response said that is incomplete, failed or cut off comes back as finished, and the talk goes on."""
-    for at, item in asked.given:
-        said = past.origins(item)
+    for at, item in asked.placed_items:
+        said = past.find_originals(item)
         if said and item.get("status") in (None, "completed") and all(map(_is_partial, said)):
-            yield {"at": at, "said": said[-1].number, "what": named(said[-1].item), "status": said[-1].reply.status}
+            yield {
+                "at": at,
+                "said": said[-1].number,
+                "what": describe_item(said[-1].item),
+                "status": said[-1].reply.status,
+            }
 
 
-def _is_partial(said: Spoken) -> bool:
+def _is_partial(said: OutputItem) -> bool:
     """Whether an item may be less than the model meant: a message of a response that broke, else the item left open."""
-    if not (is_assistant(said.item) or call_of(said.item)) or said.reply.finished:
+    if not (is_assistant(said.item) or client_call_id(said.item)) or said.reply.is_completed:
         return False
     left_open = said.item.get("status") not in (None, "completed")
-    return left_open or (is_assistant(said.item) and said.reply.status in BROKEN)
+    return left_open or (is_assistant(said.item) and said.reply.status in FAILED_OR_CUT_OFF)

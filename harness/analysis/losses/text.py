@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from itertools import takewhile
 
-from harness.analysis.history import Asked, Past, Spoken, is_assistant, named, text_of
-from harness.analysis.loss import Facts, loss
+from harness.analysis.history import History, HistoryRequest, OutputItem, describe_item, is_assistant, message_text
+from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import ASK, SAY, TEXT, THEN, assistant, user
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
@@ -15,36 +15,36 @@ from harness.core.loose_json import as_string
 from harness.core.shorten import quote
 from harness.items import message
 
-_LEFT_OUT = re.compile(r"(…|\.\.\.|\[[^\]]*\]|\([^)]*(?:truncated|omitted)[^)]*\))\s*$", re.I)
+_ELLIPSIS = re.compile(r"(…|\.\.\.|\[[^\]]*\]|\([^)]*(?:truncated|omitted)[^)]*\))\s*$", re.I)
 """How a text ends that was shortened on purpose."""
-_MARKERS = re.compile(r"\s*(【[^】]*】|\(?\[[^\]]*\]\([^)]*\)\)?|\[\d+\]|\ue200[^\ue201]*\ue201|\s)+")
+_CITATION_MARKERS = re.compile(r"\s*(【[^】]*】|\(?\[[^\]]*\]\([^)]*\)\)?|\[\d+\]|\ue200[^\ue201]*\ue201|\s)+")
 """Citations in a text, which may be taken out of it."""
 
 
-def _back(sent: str, **members: str) -> Case:
+def _sent_back_case(sent: str, **members: str) -> Case:
     return after({"input": [ASK]}, {"input": [ASK, assistant(sent, **members), THEN]}, turns=[SAY])
 
 
-_PHASED = message(TEXT, phase="commentary")
-_ID = {"id": "{0.output.0.id}"}
+_MESSAGE_WITH_PHASE = message(TEXT, phase="commentary")
+_MESSAGE_ID = {"id": "{0.output.0.id}"}
 
 
 @loss(
     message="{what}, said in exchange {said}, comes back {how}: {now}",
     fix="Collect a text once: from its deltas, or from the event that closes it, not from both; and to its end.",
     loses=[
-        _back(TEXT + TEXT),
-        _back(f"{TEXT}\n{TEXT}", **_ID),
-        _back(TEXT[:20]),
-        _back(TEXT[:20], **_ID),
-        _back(TEXT[20:], **_ID),
-        _back("", **_ID),
+        _sent_back_case(TEXT + TEXT),
+        _sent_back_case(f"{TEXT}\n{TEXT}", **_MESSAGE_ID),
+        _sent_back_case(TEXT[:20]),
+        _sent_back_case(TEXT[:20], **_MESSAGE_ID),
+        _sent_back_case(TEXT[20:], **_MESSAGE_ID),
+        _sent_back_case("", **_MESSAGE_ID),
     ],
     keeps=[
-        _back(TEXT),
-        _back(f"{TEXT}\n", **_ID),
-        _back(f"{TEXT[:20]}…"),
-        _back("Never mind.", **_ID),
+        _sent_back_case(TEXT),
+        _sent_back_case(f"{TEXT}\n", **_MESSAGE_ID),
+        _sent_back_case(f"{TEXT[:20]}…"),
+        _sent_back_case("Never mind.", **_MESSAGE_ID),
         after({"input": [ASK]}, {"input": [ASK, assistant("I will."), ASK]}, turns=[message("I will.【1†v2】")]),
         after(
             {"input": [ASK]},
@@ -59,68 +59,74 @@ _ID = {"id": "{0.output.0.id}"}
         after({"input": [ASK]}, {"input": [ASK, user(TEXT + TEXT)]}, turns=[SAY]),
     ],
 )
-def text_altered(asked: Asked, past: Past) -> Iterator[Facts]:
+def text_altered(asked: HistoryRequest, past: History) -> Iterator[LossFacts]:
     """The assistant's words come back doubled or cut off.
 
     A message is known by its id, or by its place after all that led to it. Citations and thoughts may be taken out of a
     text, and it may be shortened with an ellipsis.
     """
-    for at, item, said in _edited(asked, past):
-        if how := _spoiled(text_of(said.item), text_of(item)):
-            yield _facts(at, item, said, how)
+    for at, item, said in _find_edited_messages(asked, past):
+        if how := _describe_damage(message_text(said.item), message_text(item)):
+            yield _change_facts(at, item, said, how)
 
 
 @loss(
     message="{what}, said in exchange {said}, comes back {how}: {now}",
     fix="Send the assistant's words back as they were said.",
     strict=True,
-    loses=[_back("Never mind.", **_ID), _back("I would rather not.")],
-    keeps=[_back(TEXT), _back(f"{TEXT}\n", **_ID)],
+    loses=[_sent_back_case("Never mind.", **_MESSAGE_ID), _sent_back_case("I would rather not.")],
+    keeps=[_sent_back_case(TEXT), _sent_back_case(f"{TEXT}\n", **_MESSAGE_ID)],
 )
-def text_edited(asked: Asked, past: Past) -> Iterator[Facts]:
+def text_edited(asked: HistoryRequest, past: History) -> Iterator[LossFacts]:
     """The assistant's words come back in other words; a user may have edited them."""
-    for at, item, said in _edited(asked, past):
-        if not _spoiled(text_of(said.item), text_of(item)):
-            yield _facts(at, item, said, "in other words")
+    for at, item, said in _find_edited_messages(asked, past):
+        if not _describe_damage(message_text(said.item), message_text(item)):
+            yield _change_facts(at, item, said, "in other words")
 
 
-def _facts(at: str, item: Json, said: Spoken, how: str) -> Facts:
-    return {"at": at, "said": said.number, "what": named(said.item), "how": how, "now": quote(text_of(item), 80)}
+def _change_facts(at: str, item: Json, said: OutputItem, how: str) -> LossFacts:
+    return {
+        "at": at,
+        "said": said.number,
+        "what": describe_item(said.item),
+        "how": how,
+        "now": quote(message_text(item), 80),
+    }
 
 
-def _edited(asked: Asked, past: Past) -> Iterator[tuple[str, Json, Spoken]]:
+def _find_edited_messages(asked: HistoryRequest, past: History) -> Iterator[tuple[str, Json, OutputItem]]:
     """The messages that came back in other words, with what was said in their place."""
-    placed = dict(_placed(asked, past))
-    for at, item in asked.messages:
-        said = next(iter(past.origins(item)), placed.get(at))
-        words = text_of(item).strip()
-        if said and words != text_of(said.item).strip() and words not in past.by_text:
+    placed = dict(_find_message_in_place(asked, past))
+    for at, item in asked.assistant_messages:
+        said = next(iter(past.find_originals(item)), placed.get(at))
+        words = message_text(item).strip()
+        if said and words != message_text(said.item).strip() and words not in past.by_text:
             yield at, item, said
 
 
-def _placed(asked: Asked, past: Past) -> Iterator[tuple[str, Spoken]]:
+def _find_message_in_place(asked: HistoryRequest, past: History) -> Iterator[tuple[str, OutputItem]]:
     """The place of the one message that stands where the model said one, after all that led to it."""
-    replies, length = past.continued(asked)
-    turn = takewhile(lambda one: one[1].get("role") != "user", asked.beyond(length))
-    sent = [at for at, item in turn if is_assistant(item) and text_of(item).strip()]
+    replies, length = past.find_continued(asked)
+    turn = takewhile(lambda one: one[1].get("role") != "user", asked.items_after(length))
+    sent = [at for at, item in turn if is_assistant(item) and message_text(item).strip()]
     said = [(index, item) for reply in replies for index, item in enumerate(reply.output) if is_assistant(item)]
     if len(sent) == len(said) == len(replies) == 1:
-        yield sent[0], Spoken(said[0][1], replies[0], said[0][0])
+        yield sent[0], OutputItem(said[0][1], replies[0], said[0][0])
 
 
-def _spoiled(was: str, now: str) -> str:
+def _describe_damage(was: str, now: str) -> str:
     was, now = was.strip(), now.strip()
-    if doubled(was, now):
+    if is_doubled(was, now):
         return "doubled"
-    if was == now or not was or (now and _LEFT_OUT.search(now)):
+    if was == now or not was or (now and _ELLIPSIS.search(now)):
         return ""
-    if was.startswith(now) and not _MARKERS.fullmatch(was[len(now) :]):
+    if was.startswith(now) and not _CITATION_MARKERS.fullmatch(was[len(now) :]):
         return "cut off"
     cut = was.removesuffix(now)
     return "without its beginning" if cut != was and not cut.rstrip().endswith(">") else ""
 
 
-def doubled(was: str, now: str) -> bool:
+def is_doubled(was: str, now: str) -> bool:
     """Whether a text is another one several times, with at most spaces between."""
     return bool(was) and now.count(was) > 1 and not now.replace(was, "").strip()
 
@@ -129,22 +135,32 @@ def doubled(was: str, now: str) -> bool:
     message="phase {was} of the {what}, said in exchange {said}, {became}",
     fix="Send `phase` of each assistant message back as it was said.",
     loses=[
-        after({"input": [ASK]}, {"input": [ASK, assistant(TEXT), THEN]}, turns=[_PHASED]),
-        after({"input": [ASK]}, {"input": [ASK, assistant(TEXT, **_ID), THEN]}, turns=[_PHASED]),
-        after({"input": [ASK]}, {"input": [ASK, assistant(TEXT, phase="final_answer"), THEN]}, turns=[_PHASED]),
+        after({"input": [ASK]}, {"input": [ASK, assistant(TEXT), THEN]}, turns=[_MESSAGE_WITH_PHASE]),
+        after({"input": [ASK]}, {"input": [ASK, assistant(TEXT, **_MESSAGE_ID), THEN]}, turns=[_MESSAGE_WITH_PHASE]),
+        after(
+            {"input": [ASK]}, {"input": [ASK, assistant(TEXT, phase="final_answer"), THEN]}, turns=[_MESSAGE_WITH_PHASE]
+        ),
     ],
     keeps=[
-        after({"input": [ASK]}, {"input": [ASK, assistant(TEXT, phase="commentary"), THEN]}, turns=[_PHASED]),
-        after({"input": [ASK]}, {"previous_response_id": "{0.id}", "input": [THEN]}, turns=[_PHASED]),
-        after({"input": [ASK]}, {"input": [ASK]}, {"input": [ASK, assistant(TEXT)]}, turns=[_PHASED, SAY]),
-        _back(TEXT),
+        after(
+            {"input": [ASK]}, {"input": [ASK, assistant(TEXT, phase="commentary"), THEN]}, turns=[_MESSAGE_WITH_PHASE]
+        ),
+        after({"input": [ASK]}, {"previous_response_id": "{0.id}", "input": [THEN]}, turns=[_MESSAGE_WITH_PHASE]),
+        after({"input": [ASK]}, {"input": [ASK]}, {"input": [ASK, assistant(TEXT)]}, turns=[_MESSAGE_WITH_PHASE, SAY]),
+        _sent_back_case(TEXT),
     ],
 )
-def phase_dropped(asked: Asked, past: Past) -> Iterator[Facts]:
+def phase_dropped(asked: HistoryRequest, past: History) -> Iterator[LossFacts]:
     """An assistant message that was said with a `phase` comes back without it, or with another."""
-    for at, item in asked.messages:
-        said = past.origins(item)
+    for at, item in asked.assistant_messages:
+        said = past.find_originals(item)
         phases = [as_string(one.item.get("phase")) for one in said]
         if said and all(phases) and as_string(item.get("phase")) not in phases:
             became = f"is {item['phase']} now" if item.get("phase") else "is gone"
-            yield {"at": at, "said": said[-1].number, "was": phases[-1], "what": named(said[-1].item), "became": became}
+            yield {
+                "at": at,
+                "said": said[-1].number,
+                "was": phases[-1],
+                "what": describe_item(said[-1].item),
+                "became": became,
+            }

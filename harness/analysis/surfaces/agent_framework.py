@@ -6,11 +6,18 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from harness.analysis.surfaces.base import Surface, get, joins, plain, reads, together
+from harness.analysis.surfaces.base import (
+    Surface,
+    get_member,
+    merge_surfaces,
+    register_joiner,
+    register_reader,
+    to_plain_json,
+)
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 
-WHOLE = {
+RESPONSES_BY_UPDATE = {
     "ChatResponseUpdate": ("ChatResponse",),
     "AgentResponseUpdate": ("AgentResponse",),
     "AgentRunResponseUpdate": ("AgentRunResponse",),
@@ -18,71 +25,79 @@ WHOLE = {
 """The class that a list of updates makes."""
 
 
-@reads(*(f"agent_framework.{name}" for names in WHOLE.values() for name in names))
-def response(result: Any) -> Surface:
+@register_reader(*(f"agent_framework.{name}" for names in RESPONSES_BY_UPDATE.values() for name in names))
+def read_response(result: Any) -> Surface:
     """A response: its messages, with the usage of all of them."""
-    shown = together(message(one) for one in result.messages)
-    return together(
-        [shown, Surface(usage=get(result, "usage_details"), ids=frozenset({get(result, "response_id", "")}))]
+    shown = merge_surfaces(read_message(one) for one in result.messages)
+    return merge_surfaces(
+        [
+            shown,
+            Surface(usage=get_member(result, "usage_details"), ids=frozenset({get_member(result, "response_id", "")})),
+        ]
     )
 
 
-@joins(*(f"agent_framework.{name}" for name in WHOLE))
-def updates(told: Sequence[Any]) -> Any:
+@register_joiner(*(f"agent_framework.{name}" for name in RESPONSES_BY_UPDATE))
+def join_updates(told: Sequence[Any]) -> Any:
     """What the framework itself makes of the updates of a stream."""
     kind = type(told[0])
-    whole = getattr(sys.modules[kind.__module__], WHOLE[kind.__name__][0])
+    whole = getattr(sys.modules[kind.__module__], RESPONSES_BY_UPDATE[kind.__name__][0])
     for name in ("from_updates", "from_agent_run_response_updates", "from_chat_response_updates"):
         if hasattr(whole, name):
             return getattr(whole, name)(list(told))
     raise ConfigError(f"surfaced(): {whole.__qualname__} cannot be made of updates. Give the final response.")
 
 
-@reads("agent_framework.Message", "agent_framework.ChatMessage")
-def message(one: Any) -> Surface:
+@register_reader("agent_framework.Message", "agent_framework.ChatMessage")
+def read_message(one: Any) -> Surface:
     """A message; only those of the assistant show what was said."""
-    role = get(one, "role", "")
-    if get(role, "value", role) != "assistant":
+    role = get_member(one, "role", "")
+    if get_member(role, "value", role) != "assistant":
         return Surface(text="")
-    contents = get(one, "contents", ())
+    contents = get_member(one, "contents", ())
     return Surface(
         text="".join(_texts(contents, "text")),
-        annotations=[plain(note) for content in contents for note in get(content, "annotations", ())],
+        annotations=[to_plain_json(note) for content in contents for note in get_member(content, "annotations", ())],
         calls=_calls(contents),
         reasoning="".join(_texts(contents, "text_reasoning")),
     )
 
 
-@reads(*(f"agent_framework.{name}" for name in WHOLE))
-def update(one: Any) -> Any:
+@register_reader(*(f"agent_framework.{name}" for name in RESPONSES_BY_UPDATE))
+def read_update(one: Any) -> Any:
     """One update of a stream, as all of it."""
-    return updates([one])
+    return join_updates([one])
 
 
-@reads("agent_framework.WorkflowRunResult")
-def workflow(result: Any) -> list[Any]:
+@register_reader("agent_framework.WorkflowRunResult")
+def read_workflow(result: Any) -> list[Any]:
     """The outputs of a workflow."""
-    return _flat(result.get_outputs())
+    return _flatten_outputs(result.get_outputs())
 
 
-@joins("agent_framework.WorkflowEvent")
-def workflow_events(told: Sequence[Any]) -> list[Any]:
+@register_joiner("agent_framework.WorkflowEvent")
+def join_workflow_events(told: Sequence[Any]) -> list[Any]:
     """The outputs among the events of a workflow."""
-    return _flat(event.data for event in told if event.type == "output")
+    return _flatten_outputs(event.data for event in told if event.type == "output")
 
 
-def _flat(outputs: Iterable[Any]) -> list[Any]:
+def _flatten_outputs(outputs: Iterable[Any]) -> list[Any]:
     return [part for output in outputs for part in (output if isinstance(output, list) else [output])]
 
 
 def _texts(contents: Iterable[Any], kind: str) -> list[str]:
-    return [get(content, "text", "") for content in contents if get(content, "type") == kind]
+    return [get_member(content, "text", "") for content in contents if get_member(content, "type") == kind]
 
 
 def _calls(contents: Iterable[Any]) -> list[Json]:
     """The calls of a message; a request for leave names its call once more, and shows it where it stands alone."""
-    made = [content for content in contents if get(content, "type") == "function_call"]
-    asked = [content for content in contents if get(content, "type") == "function_approval_request"]
-    known = [get(call, "call_id") for call in made]
-    waiting = [call for content in asked if get(call := get(content, "function_call"), "call_id") not in known]
-    return [{"name": get(call, "name", ""), "arguments": get(call, "arguments", "{}")} for call in [*made, *waiting]]
+    made = [content for content in contents if get_member(content, "type") == "function_call"]
+    asked = [content for content in contents if get_member(content, "type") == "function_approval_request"]
+    known = [get_member(call, "call_id") for call in made]
+    waiting = [
+        call for content in asked if get_member(call := get_member(content, "function_call"), "call_id") not in known
+    ]
+    return [
+        {"name": get_member(call, "name", ""), "arguments": get_member(call, "arguments", "{}")}
+        for call in [*made, *waiting]
+    ]

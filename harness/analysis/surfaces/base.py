@@ -18,15 +18,15 @@ from harness.core.exchange import Json
 from harness.core.replies import sum_token_counts
 
 PARTS = ("text", "annotations", "calls", "reasoning", "usage")
-LISTS = ("annotations", "calls")
-FORMS: Mapping[str, tuple[type, ...]] = {
+LIST_PARTS = ("annotations", "calls")
+PART_TYPES: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("text", "reasoning"), (str,)),
-    **dict.fromkeys(LISTS, (list, tuple)),
+    **dict.fromkeys(LIST_PARTS, (list, tuple)),
     "usage": (Mapping,),
     **dict.fromkeys(("ids", "kinds"), (list, tuple, set, frozenset)),
 }
-FORM = "A text and reasoning are texts, annotations and calls lists of objects, usage is an object."
-HIDDEN = ("raw_representation",)
+EXPECTED_FORM = "A text and reasoning are texts, annotations and calls lists of objects, usage is an object."
+HIDDEN_MEMBERS = ("raw_representation",)
 """Members in which a framework keeps what it was sent, and so no part of what it surfaces."""
 
 
@@ -56,17 +56,17 @@ JOINERS: dict[str, Callable[[Sequence[Any]], Any]] = {}
 """What makes one result of the pieces of a stream, by package and class of a piece."""
 
 
-def reads(*classes: str) -> Callable[[Reader], Reader]:
+def register_reader(*classes: str) -> Callable[[Reader], Reader]:
     """Register a reader for these classes, each named by its top package and its own name."""
-    return _register(READERS, classes)
+    return _register_in(READERS, classes)
 
 
-def joins(*classes: str) -> Callable[[Callable[[Sequence[Any]], Any]], Callable[[Sequence[Any]], Any]]:
+def register_joiner(*classes: str) -> Callable[[Callable[[Sequence[Any]], Any]], Callable[[Sequence[Any]], Any]]:
     """Register what puts a list of such pieces together; it returns what can be read."""
-    return _register(JOINERS, classes)
+    return _register_in(JOINERS, classes)
 
 
-def _register(table: dict[str, Any], classes: Sequence[str]) -> Callable[[Any], Any]:
+def _register_in(table: dict[str, Any], classes: Sequence[str]) -> Callable[[Any], Any]:
     def register(function: Any) -> Any:
         if twice := [name for name in classes if name in table]:
             raise RegistrationError(f"{', '.join(twice)}: there is a reader for it already. Remove one of them.")
@@ -76,7 +76,7 @@ def _register(table: dict[str, Any], classes: Sequence[str]) -> Callable[[Any], 
     return register
 
 
-def found(table: Mapping[str, Any], result: Any) -> Any:
+def find_registered(table: Mapping[str, Any], result: Any) -> Any:
     """The entry for the class of a result or the nearest of its bases; None when there is none."""
     for each in type(result).__mro__:
         name = f"{each.__module__.partition('.')[0]}.{each.__name__.partition('[')[0]}"
@@ -85,20 +85,20 @@ def found(table: Mapping[str, Any], result: Any) -> Any:
     return None
 
 
-def own(said: Mapping[str, Any]) -> Surface:
+def surface_from_mapping(said: Mapping[str, Any]) -> Surface:
     """A mapping of the members of `Surface`; another member is a ConfigError."""
     known = [each.name for each in fields(Surface)]
     if unknown := [name for name in said if name not in known]:
         raise ConfigError(f"surfaced(): {unknown[0]!r} is no part of a result. It has {', '.join(PARTS)}.")
     given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
     for name, value in given.items():
-        inside: Sequence[Any] = value if name in LISTS and isinstance(value, list | tuple) else ()
-        if not isinstance(value, FORMS[name]) or not all(isinstance(one, Mapping) for one in inside):
-            raise ConfigError(f"surfaced(): {name} is {value!r}. {FORM}")
+        inside: Sequence[Any] = value if name in LIST_PARTS and isinstance(value, list | tuple) else ()
+        if not isinstance(value, PART_TYPES[name]) or not all(isinstance(one, Mapping) for one in inside):
+            raise ConfigError(f"surfaced(): {name} is {value!r}. {EXPECTED_FORM}")
     return Surface(**given | {name: frozenset(given[name]) for name in ("ids", "kinds") if name in given})
 
 
-def together(surfaces: Iterable[Surface]) -> Surface:
+def merge_surfaces(surfaces: Iterable[Surface]) -> Surface:
     """Several results as one: texts and lists one after the other, usage added up."""
     every = list(surfaces)
 
@@ -120,22 +120,26 @@ def together(surfaces: Iterable[Surface]) -> Surface:
     )
 
 
-def plain(thing: Any) -> Any:
+def to_plain_json(thing: Any) -> Any:
     """An object of a framework as JSON, without what it keeps of the wire; other values as they are."""
     if isinstance(thing, Mapping):
-        return {name: plain(value) for name, value in thing.items() if name not in HIDDEN and value is not None}
+        return {
+            name: to_plain_json(value)
+            for name, value in thing.items()
+            if name not in HIDDEN_MEMBERS and value is not None
+        }
     if isinstance(thing, list | tuple | set | frozenset):
-        return [plain(value) for value in thing]
+        return [to_plain_json(value) for value in thing]
     if thing is None or isinstance(thing, str | int | float | bytes):
         return thing
     if hasattr(thing, "model_dump"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return plain(thing.model_dump(mode="json"))
-    return plain(vars(thing)) if hasattr(thing, "__dict__") else str(thing)
+            return to_plain_json(thing.model_dump(mode="json"))
+    return to_plain_json(vars(thing)) if hasattr(thing, "__dict__") else str(thing)
 
 
-def get(thing: Any, name: str, default: Any = None) -> Any:
+def get_member(thing: Any, name: str, default: Any = None) -> Any:
     """A member of a mapping or an attribute of an object; what is None or not there is the default."""
     value = thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
     return default if value is None else value

@@ -5,54 +5,54 @@ from __future__ import annotations
 from inspect import isroutine
 from typing import Any
 
-from harness.analysis.surfaces.base import Surface, get, plain, reads, together
+from harness.analysis.surfaces.base import Surface, get_member, merge_surfaces, register_reader, to_plain_json
 from harness.core.exchange import Json
 
-CITED = frozenset({"file_citation", "url_citation"})
+CITATION_TYPES = frozenset({"file_citation", "url_citation"})
 """The kinds of annotation that its own citations can express."""
 
 
-@reads("pydantic_ai.AgentRunResult", "pydantic_ai.StreamedRunResult", "pydantic_ai.StreamedRunResultSync")
-def run(result: Any) -> Surface:
+@register_reader("pydantic_ai.AgentRunResult", "pydantic_ai.StreamedRunResult", "pydantic_ai.StreamedRunResultSync")
+def read_run(result: Any) -> Surface:
     """The messages of a run, with the usage of all of them."""
     usage = result.usage() if isroutine(result.usage) else result.usage
-    shown = together(read for one in result.new_messages() if (read := _message(one)))
-    return Surface(**{**_members(shown), "usage": plain(usage) | {"total_tokens": usage.total_tokens}})
+    shown = merge_surfaces(read for one in result.new_messages() if (read := _read_response(one)))
+    return Surface(**{**_members(shown), "usage": to_plain_json(usage) | {"total_tokens": usage.total_tokens}})
 
 
-@reads("pydantic_ai.ModelResponse", "pydantic_ai.ModelRequest")
-def message(one: Any) -> Surface:
+@register_reader("pydantic_ai.ModelResponse", "pydantic_ai.ModelRequest")
+def read_message(one: Any) -> Surface:
     """A message; a request shows nothing."""
-    return _message(one) or Surface(text="")
+    return _read_response(one) or Surface(text="")
 
 
-def _message(one: Any) -> Surface | None:
-    if get(one, "kind") != "response":
+def _read_response(one: Any) -> Surface | None:
+    if get_member(one, "kind") != "response":
         return None
     texts = [part for part in one.parts if part.part_kind == "text"]
-    cited = [notes for part in texts if (notes := _notes(part)) is not None]
-    raw = any("annotations" in get(part, "provider_details", {}) for part in texts)
+    cited = [notes for part in texts if (notes := _annotations(part)) is not None]
+    raw = any("annotations" in get_member(part, "provider_details", {}) for part in texts)
     return Surface(
         text="".join(part.content for part in texts),
         annotations=[note for notes in cited for note in notes] if cited else None,
-        calls=[_call(part) for part in one.parts if part.part_kind == "tool-call"],
+        calls=[_call_json(part) for part in one.parts if part.part_kind == "tool-call"],
         reasoning="".join(part.content for part in one.parts if part.part_kind == "thinking"),
-        usage=plain(one.usage) | {"total_tokens": one.usage.total_tokens},
-        ids=frozenset({get(one, "provider_response_id", "")}),
-        kinds=None if raw else CITED,
+        usage=to_plain_json(one.usage) | {"total_tokens": one.usage.total_tokens},
+        ids=frozenset({get_member(one, "provider_response_id", "")}),
+        kinds=None if raw else CITATION_TYPES,
     )
 
 
-def _notes(part: Any) -> list[Json] | None:
+def _annotations(part: Any) -> list[Json] | None:
     """The annotations of a text as they came where they were asked for, else its citations; None before it had any."""
-    raw = get(part, "provider_details", {}).get("annotations")
+    raw = get_member(part, "provider_details", {}).get("annotations")
     if raw is not None:
-        return [plain(note) for note in raw]
-    return [plain(note) for note in get(part, "citations", ())] if hasattr(part, "citations") else None
+        return [to_plain_json(note) for note in raw]
+    return [to_plain_json(note) for note in get_member(part, "citations", ())] if hasattr(part, "citations") else None
 
 
-def _call(part: Any) -> Json:
-    return {"name": part.tool_name, "arguments": get(part, "args", "{}")}
+def _call_json(part: Any) -> Json:
+    return {"name": part.tool_name, "arguments": get_member(part, "args", "{}")}
 
 
 def _members(surface: Surface) -> dict[str, Any]:

@@ -8,67 +8,77 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from harness.analysis.read_replies import TOLD
-from harness.analysis.surfaces.base import JOINERS, READERS, Surface, found, own, plain, together
+from harness.analysis.read_replies import ITEM_TYPES
+from harness.analysis.surfaces.base import (
+    JOINERS,
+    READERS,
+    Surface,
+    find_registered,
+    merge_surfaces,
+    surface_from_mapping,
+    to_plain_json,
+)
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.replies import annotations_of, text_parts
 
-WHOLE = ("response.completed", "response.incomplete", "response.failed")
-NOTED = "response.output_text.annotation.added"
-HOW = (
+FINAL_EVENTS = ("response.completed", "response.incomplete", "response.failed")
+ANNOTATION_ADDED = "response.output_text.annotation.added"
+USAGE_HINT = (
     "Give a text, the result of a framework, a mapping {'text': …, 'annotations': …, 'calls': …, 'reasoning': …, "
     "'usage': …}, or an object with a `__surfaced__()` that returns one."
 )
-URLS = frozenset({"url_citation"})
+COMPLETION_ANNOTATIONS = frozenset({"url_citation"})
 """The kinds of annotation that a chat completion has."""
 
 
 def read(result: Any) -> Surface:
     """What a result surfaces; a ConfigError when nobody knows how to read it."""
     try:
-        return _read(result)
+        return _read_result(result)
     except (AttributeError, IndexError, KeyError, TypeError) as problem:
-        raise ConfigError(f"surfaced(): {_named(result)} is not as it is known: {problem!r}. {HOW}") from problem
+        raise ConfigError(
+            f"surfaced(): {_describe_type(result)} is not as it is known: {problem!r}. {USAGE_HINT}"
+        ) from problem
 
 
-def _named(result: Any) -> str:
+def _describe_type(result: Any) -> str:
     return f"a {type(result).__module__}.{type(result).__qualname__}"
 
 
-def _read(result: Any) -> Surface:
+def _read_result(result: Any) -> Surface:
     if hasattr(result, "__surfaced__"):
-        return own(result.__surfaced__())
+        return surface_from_mapping(result.__surfaced__())
     if isinstance(result, str):
         return Surface(text=result)
-    if reader := found(READERS, result):
-        return _checked(reader(result))
+    if reader := find_registered(READERS, result):
+        return _read_if_needed(reader(result))
     if isinstance(result, list | tuple):
-        return _listed(result)
+        return _read_list(result)
     if isinstance(result, Mapping) and isinstance(result.get("messages"), list):
-        return _listed(result["messages"])
+        return _read_list(result["messages"])
     if isinstance(result, Mapping) or hasattr(result, "model_dump"):
-        return _mapped(plain(result))
-    raise ConfigError(f"surfaced(): nobody knows how to read {_named(result)}. {HOW}")
+        return _read_object(to_plain_json(result))
+    raise ConfigError(f"surfaced(): nobody knows how to read {_describe_type(result)}. {USAGE_HINT}")
 
 
-def _checked(result: Any) -> Surface:
+def _read_if_needed(result: Any) -> Surface:
     """What a reader returns: a surface, or other results that are read in its place."""
     return result if isinstance(result, Surface) else read(result)
 
 
-def _listed(results: Sequence[Any]) -> Surface:
+def _read_list(results: Sequence[Any]) -> Surface:
     """The pieces of a stream put together, else several results one after the other."""
     if not results:
         return Surface(text="")
     if all(isinstance(one, str) for one in results):
         return Surface(text="".join(results))
-    if joiner := found(JOINERS, results[0]):
-        return _checked(joiner(results))
-    wire = [plain(one) for one in results if isinstance(one, Mapping) or hasattr(one, "model_dump")]
+    if joiner := find_registered(JOINERS, results[0]):
+        return _read_if_needed(joiner(results))
+    wire = [to_plain_json(one) for one in results if isinstance(one, Mapping) or hasattr(one, "model_dump")]
     if wire and len(wire) == len(results) and _is_event(wire[0]):
-        return _events(wire)
-    return together(read(one) for one in results)
+        return _read_events(wire)
+    return merge_surfaces(read(one) for one in results)
 
 
 def _is_event(thing: Any) -> bool:
@@ -76,40 +86,40 @@ def _is_event(thing: Any) -> bool:
     return str(kind).startswith(("response.", "thread.", "chat.completion.chunk")) and thing.get("role") is None
 
 
-def _mapped(thing: Json) -> Surface:
+def _read_object(thing: Json) -> Surface:
     kind = thing.get("object")
     if kind == "response":
-        return _response(thing)
+        return _read_response(thing)
     if kind == "thread.message":
-        return _message(thing)
+        return _read_thread_message(thing)
     if "choices" in thing:
-        return _completion(thing)
+        return _read_completion(thing)
     if kind == "list" and isinstance(thing.get("data"), list):
-        return _listed([one for one in reversed(thing["data"]) if one.get("role") != "user"])
-    if thing.get("type") in (*TOLD["messages"], *TOLD["calls"], *TOLD["reasoning"]):
-        return items([thing])
-    return own(thing)
+        return _read_list([one for one in reversed(thing["data"]) if one.get("role") != "user"])
+    if thing.get("type") in (*ITEM_TYPES["messages"], *ITEM_TYPES["calls"], *ITEM_TYPES["reasoning"]):
+        return read_items([thing])
+    return surface_from_mapping(thing)
 
 
-def _response(response: Json) -> Surface:
-    shown = items(response.get("output") or ())
-    return together([shown, Surface(usage=response.get("usage"), ids=frozenset({response.get("id") or ""}))])
+def _read_response(response: Json) -> Surface:
+    shown = read_items(response.get("output") or ())
+    return merge_surfaces([shown, Surface(usage=response.get("usage"), ids=frozenset({response.get("id") or ""}))])
 
 
-def items(output: Iterable[Any]) -> Surface:
+def read_items(output: Iterable[Any]) -> Surface:
     """What the items of a response show."""
-    told = [plain(item) for item in output]
+    told = [to_plain_json(item) for item in output]
     messages = [item for item in told if item.get("type") == "message" and item.get("role", "assistant") == "assistant"]
     thoughts = [item for item in told if item.get("type") == "reasoning"]
     return Surface(
         text="".join(text for item in messages for text, _ in text_parts(item)),
         annotations=[note for item in messages for note in annotations_of(item)],
-        calls=[item for item in told if item.get("type") in TOLD["calls"]],
+        calls=[item for item in told if item.get("type") in ITEM_TYPES["calls"]],
         reasoning="".join(text for item in thoughts for text, _ in text_parts(item)),
     )
 
 
-def _message(message: Json) -> Surface:
+def _read_thread_message(message: Json) -> Surface:
     """A message of a thread; those of users show nothing."""
     if message.get("role") == "user":
         return Surface(text="")
@@ -121,7 +131,7 @@ def _message(message: Json) -> Surface:
     return Surface(text="".join([*(text.get("value") or "" for text in texts), *refused]), annotations=cited, ids=ids)
 
 
-def _completion(thing: Json) -> Surface:
+def _read_completion(thing: Json) -> Surface:
     message = thing["choices"][0].get("message") or {}
     return Surface(
         text=message.get("content") or message.get("refusal") or "",
@@ -130,38 +140,38 @@ def _completion(thing: Json) -> Surface:
         reasoning=message.get("reasoning_content"),
         usage=thing.get("usage"),
         ids=frozenset({thing.get("id") or ""}),
-        kinds=URLS,
+        kinds=COMPLETION_ANNOTATIONS,
     )
 
 
-def _events(events: Sequence[Json]) -> Surface:
+def _read_events(events: Sequence[Json]) -> Surface:
     if "event" in events[0]:
-        return _thread_events(events)
+        return _read_thread_events(events)
     if events[0].get("object") == "chat.completion.chunk":
-        return _chunks(events)
+        return _read_chunks(events)
     deltas = [event["delta"] for event in events if event["type"] == "response.output_text.delta"]
-    cited = [event["annotation"] for event in events if event["type"] == NOTED]
-    done = items(event["item"] for event in events if event["type"] == "response.output_item.done")
-    ended = [event["response"] for event in events if event["type"] in WHOLE]
+    cited = [event["annotation"] for event in events if event["type"] == ANNOTATION_ADDED]
+    done = read_items(event["item"] for event in events if event["type"] == "response.output_item.done")
+    ended = [event["response"] for event in events if event["type"] in FINAL_EVENTS]
     return Surface(
         text="".join(deltas) if deltas else done.text,
         annotations=cited or done.annotations,
         calls=done.calls,
         reasoning=done.reasoning,
-        usage=together(Surface(usage=response.get("usage")) for response in ended).usage,
+        usage=merge_surfaces(Surface(usage=response.get("usage")) for response in ended).usage,
         ids=frozenset(response.get("id") or "" for response in ended),
     )
 
 
-def _thread_events(events: Sequence[Json]) -> Surface:
+def _read_thread_events(events: Sequence[Json]) -> Surface:
     deltas = [event["data"]["delta"] for event in events if event["event"] == "thread.message.delta"]
-    told = _message({"content": [part for delta in deltas for part in delta.get("content") or ()]})
-    whole = [_message(event["data"]) for event in events if event["event"] == "thread.message.completed"]
-    ended = together(whole)
+    told = _read_thread_message({"content": [part for delta in deltas for part in delta.get("content") or ()]})
+    whole = [_read_thread_message(event["data"]) for event in events if event["event"] == "thread.message.completed"]
+    ended = merge_surfaces(whole)
     return Surface(text=told.text or ended.text or "", annotations=told.annotations or ended.annotations, ids=ended.ids)
 
 
-def _chunks(chunks: Sequence[Json]) -> Surface:
+def _read_chunks(chunks: Sequence[Json]) -> Surface:
     deltas = [choice.get("delta") or {} for chunk in chunks for choice in chunk.get("choices") or ()]
     calls: dict[int, Json] = {}
     for call in (call for delta in deltas for call in delta.get("tool_calls") or ()):
@@ -175,5 +185,5 @@ def _chunks(chunks: Sequence[Json]) -> Surface:
         reasoning="".join(thoughts) if thoughts else None,
         usage=next((chunk["usage"] for chunk in reversed(chunks) if chunk.get("usage")), None),
         ids=frozenset(chunk.get("id") or "" for chunk in chunks),
-        kinds=URLS,
+        kinds=COMPLETION_ANNOTATIONS,
     )
