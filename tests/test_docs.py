@@ -23,7 +23,7 @@ from harness.core.account import Organization
 from harness.endpoints.operation import OPERATIONS
 from harness.items.kind import ITEMS
 from harness.world.script import CONDITIONS
-from harness.world.scripting.document import read_route
+from harness.world.scripting.document import parse_route
 
 ROOT = Path(__file__).parent.parent
 README, ARCHITECTURE = (ROOT / "README.md", ROOT / "ARCHITECTURE.md")
@@ -133,7 +133,7 @@ def anywhere(line: str) -> str:
 @pytest.mark.parametrize("block", blocks("json"), ids=str)
 def test_json_blocks_script_a_world(block):
     said = json.loads(block.text)
-    assert read_route(said).parts
+    assert parse_route(said).routes
     assert set(said["when"]) <= set(CONDITIONS)
 
 

@@ -99,7 +99,7 @@ def _summary(world: World) -> str:
     losses = f"{len(lost)} {'loss' if len(lost) == 1 else 'losses'} ({named})" if lost else ""
     wrong = [f"{refused} refused" if refused else "", f"{unanswered} unanswered" if unanswered else "", losses]
     return (
-        ", ".join([f"{shorten(world.name, 24)}: {pluralize(world.seen, 'exchange')}", *filter(None, wrong)])
+        ", ".join([f"{shorten(world.name, 24)}: {pluralize(world.exchange_count, 'exchange')}", *filter(None, wrong)])
         if any(wrong)
         else ""
     )
@@ -112,9 +112,9 @@ def _mock(script: Path | None, keys: Sequence[str], account: Organization | None
     mock = partial(Mock, keys or None, organization=account, fallback=small_talk, journal=JOURNAL, dialect=dialect)
     if script is None:
         return mock()
-    from harness.world.scripting.load import load
+    from harness.world.scripting.load import load_script_file
 
-    return mock(prepare=load(script).apply)
+    return mock(prepare=load_script_file(script).apply)
 
 
 def _account(models: Sequence[str], zdr: bool, assistants: str) -> Organization | None:

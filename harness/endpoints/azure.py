@@ -39,8 +39,8 @@ def answered(handler: Handler, request: Request, world: World) -> Answer:
     if not isinstance(answer.body, dict) or answer.body.get("object") != "response":
         return answer
     if request.operation == CREATE_RESPONSE:
-        world.deployed[answer.body["id"]] = _deployed(asked, agent)
-    said = world.deployed.get(answer.body["id"], {})
+        world.azure_members[answer.body["id"]] = _deployed(asked, agent)
+    said = world.azure_members.get(answer.body["id"], {})
     if answer.events is None:
         told = _short(answer.body, said) if request.dialect == FOUNDRY else _told(answer.body, said)
         return answer._replace(body=told)

@@ -33,8 +33,8 @@ def create(request: Request, world: World) -> Answer:
 def _add(world: World, id: str, body: Json) -> list[Json]:
     """The items of a body as they stand in the conversation from now on; a reference becomes what it names."""
     added = world.transcript({"input": body.get("items")}).added
-    items = world.identified(render_input_items({"input": added}), id, world.now)
-    world.add(id, items)
+    items = world.add_item_ids(render_input_items({"input": added}), id, world.now)
+    world.add_to_conversation(id, items)
     return items
 
 
@@ -64,7 +64,7 @@ def delete(request: Request, world: World) -> Answer:
 def items(request: Request, world: World) -> Answer:
     """The items of a conversation, newest first unless `order=asc`."""
     shown = page(_named(request, world).items, request.query)
-    return Answer(200, include.filter_page(shown, request.query.get("include", ()), world.wholes))
+    return Answer(200, include.filter_page(shown, request.query.get("include", ()), world.unfiltered_items))
 
 
 @operation(
@@ -81,7 +81,9 @@ def retrieve_item(request: Request, world: World) -> Answer:
     """One item of a conversation."""
     wanted = request.params["item_id"]
     item = next(item for item in _named(request, world).items if item["id"] == wanted)
-    return Answer(200, include.filter_page({"data": [item]}, request.query.get("include", ()), world.wholes)["data"][0])
+    return Answer(
+        200, include.filter_page({"data": [item]}, request.query.get("include", ()), world.unfiltered_items)["data"][0]
+    )
 
 
 @operation("DELETE", "/conversations/{conversation_id}/items/{item_id}", answer="ConversationItemDeleted")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.api.models import MODELS
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.operation import operation
-from harness.world.world import EPOCH, World
+from harness.world.world import CLOCK_START, World
 
 
 @operation("GET", "/models")
@@ -22,4 +22,4 @@ def retrieve(request: Request, world: World) -> Answer:
 
 
 def _model(name: str) -> Json:
-    return {"id": name, "object": "model", "created": EPOCH, "owned_by": "system"}
+    return {"id": name, "object": "model", "created": CLOCK_START, "owned_by": "system"}

@@ -22,7 +22,7 @@ from harness.endpoints.operation import operation
 from harness.faults import find_cut
 from harness.faults.broken_off import apply_faults
 from harness.items.kind import Item, render_item
-from harness.world.world import Run, World
+from harness.world.world import PendingResponse, World
 
 CUT = incomplete("max_output_tokens").members
 """What a response says that had to stop at `max_output_tokens`."""
@@ -45,7 +45,7 @@ def create(request: Request, world: World) -> Answer:
     return _answered(run, body, items, world)
 
 
-def _answered(run: Run, body: Json, items: Sequence[Item], world: World) -> Answer:
+def _answered(run: PendingResponse, body: Json, items: Sequence[Item], world: World) -> Answer:
     """The answer that tells a response, whole; what is stored of it is."""
     ending, streams, background = run.ending, body.get("stream"), body.get("background")
     if ending.status == "failed" and not streams and not background:
@@ -57,28 +57,28 @@ def _answered(run: Run, body: Json, items: Sequence[Item], world: World) -> Answ
     return _streamed(response, body, items, world) if streams else Answer(200, add_billing(response))
 
 
-def _unfinished(run: Run, said: Sequence[TurnLine]) -> Run:
+def _unfinished(run: PendingResponse, said: Sequence[TurnLine]) -> PendingResponse:
     """A run whose answer may be cut: it counts as ended by who hangs up, unless it is made in the background (assumed)."""
-    goes_on = find_cut(said) is None or run.started["background"]
-    return run if goes_on else run._replace(kept=False, conversation=None)
+    goes_on = find_cut(said) is None or run.initial_response["background"]
+    return run if goes_on else run._replace(is_stored=False, conversation=None)
 
 
 def _said(request: Request, body: Json, world: World) -> tuple[Sequence[TurnLine], Sequence[TurnLine]]:
     """The next turn of the script, with what the scripted MCP servers make of it, and what they hold back."""
-    if not world.servers:
+    if not world.mcp_servers:
         return world.turns.next(request), ()
-    return world.servers.turn(body, world.transcript(body).items, lambda: world.turns.next(request))
+    return world.mcp_servers.plan_turn(body, world.transcript(body).items, lambda: world.turns.next(request))
 
 
-def _approvals(run: Run, held: Sequence[TurnLine], world: World) -> None:
+def _approvals(run: PendingResponse, held: Sequence[TurnLine], world: World) -> None:
     """Remember what was asked, answered and called; the exchange is the next of the journal."""
     if held:
-        world.servers.wait(run.output, held)
-    if concerns_approvals(run.given, run.output):
-        world.ledger.add_exchange(world.seen + 1, run.before, run.given, run.output)
+        world.mcp_servers.hold_for_approval(run.output, held)
+    if concerns_approvals(run.own_input, run.output):
+        world.approval_ledger.add_exchange(world.exchange_count + 1, run.previous_items, run.own_input, run.output)
 
 
-def _run(body: Json, turn: Sequence[Item], ending: Ending, world: World) -> Run:
+def _run(body: Json, turn: Sequence[Item], ending: Ending, world: World) -> PendingResponse:
     transcript = world.transcript(body)
     conversation = conversation_id(body)
     now = world.tick()
@@ -90,13 +90,15 @@ def _run(body: Json, turn: Sequence[Item], ending: Ending, world: World) -> Run:
         said, ending = output_limits.within(said, ending, limit)
     if ending.status != "completed":
         said[-1:] = [_broken_off(item) for item in said[-1:]]
-    output = world.shown(world.sealed(said, "reasoning.encrypted_content" in include, now), include)
+    output = world.apply_include(
+        world.add_encrypted_content(said, "reasoning.encrypted_content" in include, now), include
+    )
     kept = started["background"] or not (started["store"] is False or world.account.zdr)
-    return Run(
+    return PendingResponse(
         started,
         output,
         make_usage(_input_tokens(body, transcript.items), output, limit if ending.members == CUT else None),
-        world.identified(render_input_items({"input": transcript.added}), id, now),
+        world.add_item_ids(render_input_items({"input": transcript.added}), id, now),
         transcript.items[: transcript.start],
         conversation,
         kept,
@@ -121,7 +123,7 @@ def _streamed(response: Json, body: Json, turn: Sequence[Item], world: World) ->
     padded = (body.get("stream_options") or {}).get("include_obfuscation", True)
     told = render_events(response, items=turn, obfuscate=padded, background=response["background"])
     if response["background"]:
-        world.record(response["id"], told)
+        world.store_events(response["id"], told)
     return Answer(200, response, events=told)
 
 
@@ -152,7 +154,9 @@ def _whole(response: Json, request: Request, world: World) -> Json:
     """A response with what its output hid until it was included in this request."""
     include = request.query.get("include")
     return (
-        {**response, "output": filter_stored_items(response["output"], include, world.wholes)} if include else response
+        {**response, "output": filter_stored_items(response["output"], include, world.unfiltered_items)}
+        if include
+        else response
     )
 
 
@@ -174,7 +178,9 @@ def delete(request: Request, world: World) -> Answer:
 def input_items(request: Request, world: World) -> Answer:
     """The items that were the input of a stored response, newest first unless `order=asc`."""
     stored = world.responses[request.params["response_id"]]
-    return Answer(200, filter_page(page(stored.input, request.query), request.query.get("include", ()), world.wholes))
+    return Answer(
+        200, filter_page(page(stored.input, request.query), request.query.get("include", ()), world.unfiltered_items)
+    )
 
 
 @operation("POST", "/responses/compact", body="CompactResponse", answer="CompactedResponse")
@@ -198,7 +204,7 @@ def compact(request: Request, world: World) -> Answer:
         "id": id,
         "object": "response.compaction",
         "created_at": now,
-        "output": [*world.identified(users, id, now), rest],
+        "output": [*world.add_item_ids(users, id, now), rest],
         "usage": make_usage(_input_tokens(body, transcript.items), [rest]),
     }
     return Answer(200, made)

@@ -164,7 +164,7 @@ def _so_far(so: _So, report: pytest.TestReport, call: pytest.CallInfo[None]) -> 
     if report.when != "call" and report.failed:
         outcome = "error"
     elif expected:
-        outcome = "xfailed" if report.skipped else "xpassed"
+        outcome = "xfailed" if report.skipped_seconds else "xpassed"
     why = call.excinfo.exconly() if call.excinfo and report.failed else ""
     return _So(max(so.outcome, outcome, key=_WORST.index), so.seconds + report.duration, so.why or why)
 

@@ -249,7 +249,7 @@ def filled(
     secrets = frozenset().union(*map(secrets_in_headers, headers.values()))
     exchanges = [_hidden(one, secrets) for one in world.exchanges]
     found = found_in(world, exchanges, losses, trial.outcome in PASSED, allowed, judged=judged)
-    told = assign_lanes(exchanges, world.turns.hints)
+    told = assign_lanes(exchanges, world.turns.agent_hints)
     return replace(
         trial,
         exchanges=list(map(_exchange, told)),

@@ -20,8 +20,8 @@ from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.report import failure
 from harness.server.mock_api import CONTROL, Mock
-from harness.world.scripting.document import read, read_route
-from harness.world.scripting.validation import TEXT, WHOLE, Misplaced, members
+from harness.world.scripting.document import parse_document, parse_route
+from harness.world.scripting.validation import TEXT, WHOLE_NUMBER, InvalidData, check_members
 from harness.world.world import World
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
@@ -40,7 +40,7 @@ def control(mock: Mock) -> App:
 
     @app.exception_handler(HarnessError)
     async def explain(_: Request, problem: HarnessError) -> JSONResponse:
-        place = problem.place if isinstance(problem, Misplaced) else ""
+        place = problem.location if isinstance(problem, InvalidData) else ""
         message = f"{place}: {problem}" if place else str(problem)
         return JSONResponse({"error": {"message": message, "type": "harness_error"}}, 400)
 
@@ -57,19 +57,19 @@ def control(mock: Mock) -> App:
         item may also be in its wire form, `{"type": "message", …}`. Returns how many turns wait, and the ids of files.
         """
         world, said = world_of(request), await _object(request)
-        return (read_route(said) if "turns" in said else read(said)).apply(world)
+        return (parse_route(said) if "turns" in said else parse_document(said)).apply(world)
 
     @app.post(f"{CONTROL}/advance")
     async def advance(request: Request) -> list[Json]:
         """Move a background response or a run on by one step, `{"id": "resp_…"}`, or with `{}` all of them."""
-        world, said = world_of(request), members(await _object(request), "member", ("id",))
+        world, said = world_of(request), check_members(await _object(request), "member", ("id",))
         return world.advance(TEXT.check("id", said["id"]) if "id" in said else None)
 
     @app.post(f"{CONTROL}/skip")
     async def skip(request: Request) -> Json:
         """Let time pass, `{"seconds": 3600}`; returns the World's time, in unix seconds."""
-        world, said = world_of(request), members(await _object(request), "member", ("seconds",))
-        return {"now": world.skip(WHOLE.check("seconds", said.get("seconds")))}
+        world, said = world_of(request), check_members(await _object(request), "member", ("seconds",))
+        return {"now": world.skip(WHOLE_NUMBER.check("seconds", said.get("seconds")))}
 
     @app.get(f"{CONTROL}/exchanges")
     async def exchanges(request: Request) -> list[Json]:

@@ -19,7 +19,7 @@ from harness.core.exchange import Exchange, Json
 from harness.items import function_call, message
 from harness.server.asgi import serving
 from harness.server.mock_api import Mock
-from harness.world.script import said
+from harness.world.script import condition_value
 from harness.world.world import World
 
 if TYPE_CHECKING:
@@ -92,10 +92,10 @@ def _refusal(world: World, client: OpenAI) -> Iterator[Text]:
 def line(exchange: Exchange) -> Text:
     """An exchange in one line: number, status, who was asked what, and what came back."""
     request, refused = exchange.request, exchange.status >= 400
-    agent = {PLANNER: "planner", OPS: "ops"}.get(said(request, "instructions").strip(), "client")
+    agent = {PLANNER: "planner", OPS: "ops"}.get(condition_value(request, "instructions").strip(), "client")
     text = Text(f"{exchange.number:>3}  ")
     text.append(str(exchange.status), "red" if refused else "green")
-    text.append(f"  {agent:<8}{said(request, 'input').strip()} → {_answered(exchange.answer.body)}")
+    text.append(f"  {agent:<8}{condition_value(request, 'input').strip()} → {_answered(exchange.answer.body)}")
     return text
 
 

@@ -27,7 +27,7 @@ from harness.endpoints import azure
 from harness.endpoints.operation import OPERATIONS, Handler, find
 from harness.faults import ScriptedRefusal
 from harness.server.socket_session import Session
-from harness.world.websocket_state import Connection
+from harness.world.websocket_state import ConnectionWorld
 from harness.world.world import World
 
 VERSION = "2020-10-01"
@@ -129,7 +129,10 @@ class Mock:
             assert refusal is not None  # the contract refuses a request without a World
             return self._noted(request, _refused(refusal), world)
         return Session(
-            Connection(world), headers, _judged, lambda sent, answer: world.note(sent, answer, self._journal)
+            ConnectionWorld(world),
+            headers,
+            _judged,
+            lambda sent, answer: world.add_exchange(sent, answer, self._journal),
         )
 
     def _noted(self, request: Request, answer: Answer, world: World | None) -> Answer:
@@ -140,7 +143,7 @@ class Mock:
             answer = _with_headers(answer, world.ids.request() if world else NOBODY)
         if world is None:
             return answer
-        world.note(request, answer, self._journal)
+        world.add_exchange(request, answer, self._journal)
         return answer
 
 

@@ -18,7 +18,7 @@ from harness.core.delivery import Delivery
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.operation import OPERATIONS, Handler
 from harness.server import steering_events
-from harness.world.websocket_state import Connection, Held
+from harness.world.websocket_state import ConnectionWorld, LaneResponse
 
 Judge = Callable[[Request, Any, Handler], Answer]
 """Answers a request to a World: the contract's refusal, else what the handler says; what is raised becomes an answer."""
@@ -37,7 +37,7 @@ class Session:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: ConnectionWorld,
         headers: Mapping[str, str],
         judge: Judge,
         note: Callable[[Request, Answer], None],
@@ -61,10 +61,10 @@ class Session:
             return ()
         return [_error(answer, requested_lane(body))] if answer.events is None else answer.events
 
-    def _answered(self, request: Request, connection: Connection) -> Answer:
+    def _answered(self, request: Request, connection: ConnectionWorld) -> Answer:
         return (self._steered if request.body["type"] == STEER_EVENT else self._created)(request, connection)
 
-    def _created(self, request: Request, connection: Connection) -> Answer:
+    def _created(self, request: Request, connection: ConnectionWorld) -> Answer:
         body, lane = request.body, requested_lane(request.body)
         if lane:
             connection.lanes.add(lane)
@@ -73,12 +73,12 @@ class Session:
         made |= {name: value for name, value in body.items() if name not in ENVELOPE}
         answer = self._create(request, made if is_odd(made.get("stream")) else {**made, "stream": True}, lane)
         if answer.rule:
-            connection.forget(lane, body.get("previous_response_id"))
+            connection.forget_last_response(lane, body.get("previous_response_id"))
         return answer
 
     def _create(self, request: Request, body: Json, lane: str | None) -> Answer:
         """The answer to a request in a lane, its events marked with the lane; the lane remembers the response."""
-        if steers := self._connection.steers(lane, body.get("previous_response_id")):
+        if steers := self._connection.pending_steers(lane, body.get("previous_response_id")):
             body = {**body, "input": [*steers, *input_items(body)]}
         create = OPERATIONS[CREATE_RESPONSE]
         judged_as = CREATE_RESPONSE if self._connection.generate else WARM_UP
@@ -88,17 +88,17 @@ class Session:
         answer = self._judge(asked, self._connection, create.handler)
         if answer.events is None:
             return answer
-        self._connection.remember(lane, body, len(answer.events))
+        self._connection.set_last_response(lane, body, len(answer.events))
         return answer._replace(events=[{**event, "stream_id": lane} for event in answer.events]) if lane else answer
 
-    def _steered(self, request: Request, connection: Connection) -> Answer:
+    def _steered(self, request: Request, connection: ConnectionWorld) -> Answer:
         answer = self._judge(request._replace(operation=STEER), connection, self._accepted)
         if answer.events is not None or answer.rule is None:
             return answer
         held = connection.held(request.body.get("previous_response_id"))
         return answer._replace(events=[steering_events.failed(held, request.body, answer.body["error"])])
 
-    def _accepted(self, request: Request, connection: Connection) -> Answer:
+    def _accepted(self, request: Request, connection: ConnectionWorld) -> Answer:
         """The input is queued; what it goes into is made at once, unless the client owes something before."""
         held = connection.held(request.body["previous_response_id"])
         assert held is not None  # the contract has refused a steer without a target
@@ -109,7 +109,7 @@ class Session:
             return Answer(200, told, events=[told, steering_events.pending(held, id, owed)])
         return self._succeeded(request, held, told)
 
-    def _succeeded(self, request: Request, held: Held, told: Json) -> Answer:
+    def _succeeded(self, request: Request, held: LaneResponse, told: Json) -> Answer:
         """The response after a steered one: with its settings, and with the steering as input."""
         self._connection.generate = True
         body = {**held.body, "previous_response_id": held.response["id"], "input": []}

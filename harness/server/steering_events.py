@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.api.transcript import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 from harness.core.exchange import Json
-from harness.world.websocket_state import Held
+from harness.world.websocket_state import LaneResponse
 
 STUBS = {
     call: output for output, call in CALL_OF_OUTPUT.items() if call in CLIENT_CALL_NAMES and call != "local_shell_call"
@@ -15,29 +15,29 @@ STUBS = {
 """The output that a client owes for each call, as far as a steer waits for it."""
 
 
-def accepted(held: Held, id: str) -> Json:
+def accepted(held: LaneResponse, id: str) -> Json:
     """The input is queued."""
     return _event("accepted", held, steer={"id": id, "previous_response_id": held.response["id"]})
 
 
-def pending(held: Held, id: str, owed: Sequence[Json]) -> Json:
+def pending(held: LaneResponse, id: str, owed: Sequence[Json]) -> Json:
     """The input waits for what the client owes to the response."""
     steer = {"id": id, "previous_response_id": held.response["id"]}
     return _event("pending", held, reason="waiting_for_required_input", required_input=list(owed), steer=steer)
 
 
-def failed(held: Held | None, body: Json, error: Json, id: str | None = None) -> Json:
+def failed(held: LaneResponse | None, body: Json, error: Json, id: str | None = None) -> Json:
     """The input of this steer goes nowhere; it is given back. `id` is that of a steer that was accepted before."""
     steer = {name: body[name] for name in ("input", "previous_response_id") if name in body}
     told = {name: error[name] for name in ("type", "code", "message")}
     return _event("failed", held, error=told, steer={"id": id, **steer} if id else steer)
 
 
-def _event(kind: str, held: Held | None, **members: Any) -> Json:
-    event = {"type": f"response.steer.{kind}", **members, "sequence_number": held.told if held else 0}
+def _event(kind: str, held: LaneResponse | None, **members: Any) -> Json:
+    event = {"type": f"response.steer.{kind}", **members, "sequence_number": held.event_count if held else 0}
     if held is None:
         return event
-    held.told += 1
+    held.event_count += 1
     return {**event, "stream_id": held.lane} if held.lane else event
 
 

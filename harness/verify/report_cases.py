@@ -56,8 +56,8 @@ class Trials:
         exchange = None
         with suppress(Exception):  # a rule that fails on it is told by the judge
             if exchanged := recount(one, world):
-                journal.note(*exchanged)
-                exchange = journal.seen
+                journal.add_exchange(*exchanged)
+                exchange = journal.exchange_count
         self._at = (one.file, number, exchange)
 
     def note(self, verdict: Verdict) -> None:

@@ -20,128 +20,138 @@ from harness.core.exchange import Json
 from harness.ending import TurnLine
 from harness.items import mcp_approval_request, mcp_list_tools
 from harness.items.kind import Item
-from harness.world.mcp_server import Server, needs_leave
+from harness.world.mcp_server import McpServer, needs_approval
 
-LISTING = "mcp_list_tools"
-ROUNDS = 100
+MCP_LIST_TOOLS = "mcp_list_tools"
+MAX_ROUNDS = 100
 """Turns that one response takes at most: each but the last ends with a call that is made."""
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class PlannedCall:
     """A call that will be made, but not yet: none is made for a request that no turn answers."""
 
-    server: Server
+    server: McpServer
     name: str
     arguments: str
     approval_request_id: str | None = None
 
-    def made(self) -> Item:
+    def execute(self) -> Item:
         """The call, made now."""
         return self.server.call(self.name, self.arguments, self.approval_request_id)
 
 
-Step = TurnLine | Due
-Ask = Callable[[], Sequence[TurnLine]]
+PlannedLine = TurnLine | PlannedCall
+TakeTurn = Callable[[], Sequence[TurnLine]]
 """Takes the next turn of the script."""
-Offers = Mapping[str, Json]
+OfferedServers = Mapping[str, Json]
 """The `mcp` tools of a request whose servers are scripted, by label."""
 
 
-class Turn(NamedTuple):
+class ModelTurn(NamedTuple):
     """What the model says to one request, and what it will say once the calls in it are approved (`held`)."""
 
     lines: Sequence[TurnLine]
-    held: Sequence[TurnLine] = ()
+    held_lines: Sequence[TurnLine] = ()
 
 
-class Waiting(NamedTuple):
+class AwaitingApproval(NamedTuple):
     """What the model says once all these approval requests are approved."""
 
     ids: frozenset[str]
     lines: Sequence[TurnLine]
 
 
-class Servers:
+class McpServers:
     """The scripted MCP servers of one key, by label, and what the model says when it gets the leave it asked for."""
 
     def __init__(self) -> None:
-        self._servers: dict[str, Server] = {}
-        self._waiting: list[Waiting] = []
+        self._servers: dict[str, McpServer] = {}
+        self._awaiting_approval: list[AwaitingApproval] = []
 
     def __bool__(self) -> bool:
         return bool(self._servers)
 
-    def add(self, server: Server) -> None:
+    def add(self, server: McpServer) -> None:
         """Serve one more; a label that is known is served anew."""
         self._servers[server.label] = server
 
-    def turn(self, body: Json, read: Sequence[Json], ask: Ask) -> Turn:
+    def plan_turn(self, body: Json, read: Sequence[Json], ask: TakeTurn) -> ModelTurn:
         """What the model says to a request whose transcript is `read`: tools listed, calls that were approved, its words.
 
         What was held for an approval is said then, else the next turn; a model that is not asked says and calls nothing.
         """
-        offers = {tool["server_label"]: tool for tool in declared_tools(body) if self._serves(tool)}
-        granted = {request["id"]: request for request in _granted(read) if request["server_label"] in self._servers}
-        words = next((waiting.lines for waiting in self._waiting if waiting.ids <= granted.keys()), None) or ask()
+        offers = {tool["server_label"]: tool for tool in declared_tools(body) if self._is_served(tool)}
+        granted = {
+            request["id"]: request for request in _approved_requests(read) if request["server_label"] in self._servers
+        }
+        words = (
+            next((waiting.lines for waiting in self._awaiting_approval if waiting.ids <= granted.keys()), None) or ask()
+        )
         if not words:
-            return Turn(())
-        said, held = self._decided(words, offers, ask)
+            return ModelTurn(())
+        said, held = self._decide_calls(words, offers, ask)
         own = [step for step in said if isinstance(step, Item)]
         made = {item.members["approval_request_id"] for item in own if item.type == MCP_CALL}
-        approved = [self._approved(request) for id, request in granted.items() if id not in made]
-        steps = [*self._listings(offers, read, own), *approved, *said]
-        return Turn([step.made() if isinstance(step, Due) else step for step in steps], held)
+        approved = [self._plan_approved_call(request) for id, request in granted.items() if id not in made]
+        steps = [*self._tool_listings(offers, read, own), *approved, *said]
+        return ModelTurn([step.execute() if isinstance(step, PlannedCall) else step for step in steps], held)
 
-    def wait(self, output: Sequence[Json], held: Sequence[TurnLine]) -> None:
+    def hold_for_approval(self, output: Sequence[Json], held: Sequence[TurnLine]) -> None:
         """Keep what the model says once the requests in an output are approved."""
         ids = frozenset(item["id"] for item in output if item["type"] == APPROVAL_REQUEST)
-        self._waiting.append(Waiting(ids, held))
+        self._awaiting_approval.append(AwaitingApproval(ids, held))
 
-    def _serves(self, tool: Json) -> bool:
+    def _is_served(self, tool: Json) -> bool:
         return tool.get("type") == "mcp" and tool.get("server_label") in self._servers
 
-    def _listings(self, offers: Offers, read: Sequence[Json], said: Sequence[Item]) -> Iterator[Item]:
-        listed = {item.get("server_label") for item in read if item.get("type") == LISTING}
-        listed |= {item.members["server_label"] for item in said if item.type == LISTING}
+    def _tool_listings(self, offers: OfferedServers, read: Sequence[Json], said: Sequence[Item]) -> Iterator[Item]:
+        listed = {item.get("server_label") for item in read if item.get("type") == MCP_LIST_TOOLS}
+        listed |= {item.members["server_label"] for item in said if item.type == MCP_LIST_TOOLS}
         for label, offer in offers.items():
             if label not in listed:
-                yield mcp_list_tools(label, self._servers[label].allowed(offer))
+                yield mcp_list_tools(label, self._servers[label].allowed_tools(offer))
 
-    def _approved(self, request: Json) -> Due:
-        return Due(self._servers[request["server_label"]], request["name"], request["arguments"], request["id"])
+    def _plan_approved_call(self, request: Json) -> PlannedCall:
+        return PlannedCall(self._servers[request["server_label"]], request["name"], request["arguments"], request["id"])
 
-    def _decided(self, words: Sequence[TurnLine], offers: Offers, ask: Ask) -> tuple[list[Step], Sequence[TurnLine]]:
+    def _decide_calls(
+        self, words: Sequence[TurnLine], offers: OfferedServers, ask: TakeTurn
+    ) -> tuple[list[PlannedLine], Sequence[TurnLine]]:
         """The words with each scripted call decided, and those that wait for leave.
 
         After a call that is made the model goes on in the same response, with the next turn.
         """
-        said: list[Step] = []
-        for _ in range(ROUNDS):
-            held = self._round(said, words, offers)
+        said: list[PlannedLine] = []
+        for _ in range(MAX_ROUNDS):
+            held = self._decide_turn(said, words, offers)
             last = next(step for step in reversed(said) if not _is_fault(step))
-            if not isinstance(last, Due) or any(map(_stops, said)):
+            if not isinstance(last, PlannedCall) or any(map(_needs_client, said)):
                 return sorted(said, key=_is_fault), held
             words = ask()
-        raise ScriptError(f"{ROUNDS} turns in a row end with a call of an MCP server. Let one end with a message.")
+        raise ScriptError(f"{MAX_ROUNDS} turns in a row end with a call of an MCP server. Let one end with a message.")
 
-    def _round(self, said: list[Step], words: Sequence[TurnLine], offers: Offers) -> Sequence[TurnLine]:
+    def _decide_turn(
+        self, said: list[PlannedLine], words: Sequence[TurnLine], offers: OfferedServers
+    ) -> Sequence[TurnLine]:
         """Add one turn to what is said; the rest of it, once it asks for leave and the calls beside that are there."""
         for place, line in enumerate(words):
-            if any(isinstance(step, Item) and step.type == APPROVAL_REQUEST for step in said) and not _calls(line):
+            if any(isinstance(step, Item) and step.type == APPROVAL_REQUEST for step in said) and not _is_call(line):
                 said += filter(_is_fault, words[place:])
                 return [rest for rest in words[place:] if not _is_fault(rest)]
-            said.append(self._call(line, offers) if isinstance(line, Item) and self._is_open(line) else line)
+            said.append(
+                self._decide_call(line, offers) if isinstance(line, Item) and self._is_undecided(line) else line
+            )
         return ()
 
-    def _is_open(self, item: Item) -> bool:
+    def _is_undecided(self, item: Item) -> bool:
         """Whether a script leaves it to the server what comes of a call."""
         said = item.members
         if item.type != MCP_CALL or said["server_label"] not in self._servers:
             return False
         return said["output"] is None and not said["error"] and not said["approval_request_id"]
 
-    def _call(self, item: Item, offers: Offers) -> Item | Due:
+    def _decide_call(self, item: Item, offers: OfferedServers) -> Item | PlannedCall:
         label, name, arguments = (item.members[member] for member in ("server_label", "name", "arguments"))
         if label not in offers:
             raise ScriptError(
@@ -149,21 +159,21 @@ class Servers:
                 f'in its tools: {{"type": "mcp", "server_label": "{label}", "server_url": "…"}}.'
             )
         server, offer = self._servers[label], offers[label]
-        if needs_leave(server.tool(name, offer), offer):
+        if needs_approval(server.find_tool(name, offer), offer):
             return mcp_approval_request(label, name, arguments)
-        return Due(server, name, arguments)
+        return PlannedCall(server, name, arguments)
 
 
-def _calls(line: TurnLine) -> bool:
+def _is_call(line: TurnLine) -> bool:
     return isinstance(line, Item) and line.type.endswith("_call")
 
 
-def _is_fault(step: Step) -> bool:
+def _is_fault(step: PlannedLine) -> bool:
     """Whether it goes wrong with the response at hand, whatever else of its turn is held back."""
     return isinstance(step, Fault)
 
 
-def _stops(step: Step) -> bool:
+def _needs_client(step: PlannedLine) -> bool:
     """Whether a response ends here, for the client to act."""
     if not isinstance(step, Item):
         return False
@@ -172,7 +182,7 @@ def _stops(step: Step) -> bool:
     )
 
 
-def _granted(read: Sequence[Json]) -> Iterator[Json]:
+def _approved_requests(read: Sequence[Json]) -> Iterator[Json]:
     """The requests that the client has approved and that have not led to a call yet."""
     answers = {item["approval_request_id"]: item["approve"] for item in read if item.get("type") == APPROVAL_RESPONSE}
     made = {item.get("approval_request_id") for item in read if item.get("type") == MCP_CALL}

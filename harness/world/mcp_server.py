@@ -14,7 +14,7 @@ from harness.core.exchange import Json
 from harness.items import mcp_call, mcp_list_tools
 from harness.items.kind import Item
 
-WIRE = ("annotations", "description", "input_schema")
+TOOL_MEMBERS = ("annotations", "description", "input_schema")
 """What a tool may be declared with beside its result, as `mcp_list_tools` shows it."""
 
 
@@ -27,30 +27,30 @@ class ToolError(Exception):
 
     def __init__(self, reason: str | Json) -> None:
         super().__init__(reason)
-        self.error: Json = _said(reason) if isinstance(reason, str) else reason
+        self.error: Json = _execution_error(reason) if isinstance(reason, str) else reason
 
 
-def _said(text: str) -> Json:
+def _execution_error(text: str) -> Json:
     return {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": text}]}
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class McpServer:
     """A scripted MCP server: `tools` as `mcp_list_tools` shows them, and the result of each by name."""
 
     label: str
     tools: Sequence[Json]
     results: Mapping[str, Any]
 
-    def allowed(self, offer: Json) -> list[Json]:
+    def allowed_tools(self, offer: Json) -> list[Json]:
         """The tools that the model may call under a request's `mcp` tool."""
         allowed = offer.get("allowed_tools")
         chosen = {"tool_names": allowed} if isinstance(allowed, list) else allowed
-        return [tool for tool in self.tools if _meets(tool, chosen, blank=True)]
+        return [tool for tool in self.tools if _is_selected(tool, chosen, blank=True)]
 
-    def tool(self, name: str, offer: Json) -> Json:
+    def find_tool(self, name: str, offer: Json) -> Json:
         """A tool by name; a ScriptError where the model could not call it."""
-        tools = self.allowed(offer)
+        tools = self.allowed_tools(offer)
         for tool in tools:
             if tool["name"] == name:
                 return tool
@@ -62,10 +62,10 @@ class Server:
 
     def call(self, name: str, arguments: str, approval_request_id: str | None = None) -> Item:
         """The call with its output or error; what a tool's function raises is a ScriptError, unless it is a ToolError."""
-        where = f"mcp_call({self.label!r}, {self.tool(name, {})['name']!r})"
+        where = f"mcp_call({self.label!r}, {self.find_tool(name, {})['name']!r})"
         ended: dict[str, Any]
         try:
-            ended = {"output": _text(_result(self.results[name], arguments, where))}
+            ended = {"output": _output_text(_run_tool(self.results[name], arguments, where))}
         except ToolError as failure:
             ended = {"error": failure.error}
         except HarnessError:
@@ -78,7 +78,7 @@ class Server:
         return made
 
 
-def _result(result: Any, arguments: str, where: str) -> Any:
+def _run_tool(result: Any, arguments: str, where: str) -> Any:
     if isinstance(result, ToolError):
         raise result
     if not callable(result):
@@ -94,36 +94,36 @@ def _result(result: Any, arguments: str, where: str) -> Any:
     return result(**given)
 
 
-def _text(result: Any) -> str:
+def _output_text(result: Any) -> str:
     """A result as `output` shows it: None is nothing, and what is no text is JSON."""
     return result if isinstance(result, str) else "" if result is None else orjson.dumps(result).decode()
 
 
-def serve(label: str, tools: Mapping[str, Any]) -> Server:
+def build_server(label: str, tools: Mapping[str, Any]) -> McpServer:
     """The server of `World.mcp`, which says how tools are declared; ConfigError when they are not."""
     if not isinstance(tools, Mapping):
         raise ConfigError(f"mcp({label!r}): tools is {tools!r}. Give a dict: by the name of each tool its result.")
-    own = {name: _declaration(label, name, tool) for name, tool in tools.items()}
-    shown = [{"name": name, **{key: tool[key] for key in WIRE if key in tool}} for name, tool in own.items()]
+    own = {name: _tool_declaration(label, name, tool) for name, tool in tools.items()}
+    shown = [{"name": name, **{key: tool[key] for key in TOOL_MEMBERS if key in tool}} for name, tool in own.items()]
     listing = mcp_list_tools(label, shown)
     if finding := check_item(listing):
         raise ConfigError(f"mcp({label!r}): {finding.message} (at {finding.at})")
-    return Server(label, listing.members["tools"], {name: tool["result"] for name, tool in own.items()})
+    return McpServer(label, listing.members["tools"], {name: tool["result"] for name, tool in own.items()})
 
 
-def _declaration(label: str, name: str, tool: Any) -> Json:
+def _tool_declaration(label: str, name: str, tool: Any) -> Json:
     """A tool with its `result`; a dict is a declaration when it has one, or only members of the wire."""
-    if not isinstance(tool, dict) or not ("result" in tool or tool.keys() & {*WIRE}):
+    if not isinstance(tool, dict) or not ("result" in tool or tool.keys() & {*TOOL_MEMBERS}):
         return {"result": tool}
-    if "result" in tool and tool.keys() <= {*WIRE, "result"}:
+    if "result" in tool and tool.keys() <= {*TOOL_MEMBERS, "result"}:
         return tool
     raise ConfigError(
-        f"mcp({label!r}): tool {name!r} has {', '.join(tool)}. A dict with `result` may have {', '.join(WIRE)} beside it; "
+        f"mcp({label!r}): tool {name!r} has {', '.join(tool)}. A dict with `result` may have {', '.join(TOOL_MEMBERS)} beside it; "
         f'if this is the result itself, write {{"result": …}} around it.'
     )
 
 
-def _meets(tool: Json, chosen: Json | None, *, blank: bool) -> bool:
+def _is_selected(tool: Json, chosen: Json | None, *, blank: bool) -> bool:
     """Whether a tool meets a filter, `{"tool_names": […], "read_only": …}`; `blank` is said where it asks for nothing."""
     names, read_only = ((chosen or {}).get(name) for name in ("tool_names", "read_only"))
     if names is None and read_only is None:
@@ -132,9 +132,11 @@ def _meets(tool: Json, chosen: Json | None, *, blank: bool) -> bool:
     return (names is None or tool["name"] in names) and read_only in (None, annotated)
 
 
-def needs_leave(tool: Json, offer: Json) -> bool:
+def needs_approval(tool: Json, offer: Json) -> bool:
     """Whether a call needs leave: always, unless `never` says that it does not. Recorded: a tool in neither list does."""
     asked = offer.get("require_approval")
     if not isinstance(asked, dict):
         return bool(asked != "never")
-    return _meets(tool, asked.get("always"), blank=False) or not _meets(tool, asked.get("never"), blank=False)
+    return _is_selected(tool, asked.get("always"), blank=False) or not _is_selected(
+        tool, asked.get("never"), blank=False
+    )

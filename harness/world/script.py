@@ -28,18 +28,18 @@ from harness.items.kind import Item
 Turn = TurnLine | Sequence[TurnLine] | Callable[[Request], Any] | Iterator[Any]
 Matcher = str | Pattern[str] | Callable[[Any], bool] | Sequence[str]
 
-KNOWN = 1000
+MAX_VALIDATED = 1000
 """Items a route remembers as judged; a function of the request may make a new one each time."""
 CONDITIONS = ("instructions", "tools", "model", "input", "agent")
 
 
-def said(request: Request, what: str) -> Any:
+def condition_value(request: Request, what: str) -> Any:
     """What a request says under one of the conditions: text for most, a list of names for `tools`."""
     body: Json = request.body if isinstance(request.body, dict) else {}
     if what == "tools":
         return [tool.get("name") or tool.get("server_label") or tool.get("type") for tool in body.get("tools") or []]
     if what == "instructions":
-        leading = [_text(item) for item in input_items(body) if item.get("role") in ("system", "developer")]
+        leading = [_item_text(item) for item in input_items(body) if item.get("role") in ("system", "developer")]
         return "\n".join(filter(None, [body.get("instructions"), *leading]))
     if what == "input":
         return _last_text(input_items(body))
@@ -49,7 +49,7 @@ def said(request: Request, what: str) -> Any:
     return body.get(what) or ""
 
 
-def _text(item: Json) -> str:
+def _item_text(item: Json) -> str:
     content = item.get("content", item.get("output", ""))
     if isinstance(content, str):
         return content
@@ -58,7 +58,7 @@ def _text(item: Json) -> str:
 
 def _last_text(items: Sequence[Json]) -> str:
     """The text of the last message or tool output."""
-    return next((text for item in reversed(items) if (text := _text(item))), "")
+    return next((text for item in reversed(items) if (text := _item_text(item))), "")
 
 
 @dataclass(slots=True)
@@ -68,21 +68,21 @@ class Route:
     conditions: dict[str, Matcher]
     turns: deque[Turn] = field(default_factory=deque)
     taken: int = 0
-    known: dict[int, Item] = field(default_factory=dict)
+    validated_items: dict[int, Item] = field(default_factory=dict)
 
     def script(self, *turns: Turn) -> Route:
         """Add turns; what is none of the forms of a turn is a ScriptError here, not in the middle of a test."""
         for turn in turns:
-            _valid(turn, self)
+            _validate_turn(turn, self)
         self.turns.extend(turns)
         return self
 
-    def misses(self, request: Request) -> list[tuple[str, Matcher, Any]]:
+    def unmet_conditions(self, request: Request) -> list[tuple[str, Matcher, Any]]:
         """The conditions that this request does not meet: name, wanted, said."""
         if not self.conditions:
             return []
-        found = ((name, wanted, said(request, name)) for name, wanted in self.conditions.items())
-        return [(name, wanted, actual) for name, wanted, actual in found if not fits(name, wanted, actual)]
+        found = ((name, wanted, condition_value(request, name)) for name, wanted in self.conditions.items())
+        return [(name, wanted, actual) for name, wanted, actual in found if not is_match(name, wanted, actual)]
 
     def next(self, request: Request) -> list[TurnLine]:
         """The lines of the next turn; a generator gives its next yield, and none when it returns: then it is done."""
@@ -90,19 +90,19 @@ class Route:
         if callable(turn) and inspect.isgeneratorfunction(turn):
             turn = self.turns[0] = turn(request)
         if isinstance(turn, Iterator):
-            if (said := self._asked(_resume, turn, request)) is _DONE:
+            if (said := self._call_user_code(_resume_turns, turn, request)) is _EXHAUSTED:
                 self.turns.popleft()
                 return []
         else:
             self.turns.popleft()
-            said = self._asked(turn, request) if callable(turn) else turn
+            said = self._call_user_code(turn, request) if callable(turn) else turn
         self.taken += 1
-        lines = lines_of(said, self)
+        lines = parse_turn(said, self)
         if isinstance(lines[0], Refusal):
             raise ScriptedRefusal(lines[0])
         return lines
 
-    def _asked(self, ask: Callable[..., Any], *args: Any) -> Any:
+    def _call_user_code(self, ask: Callable[..., Any], *args: Any) -> Any:
         """What a function or generator of the user says; what it raises becomes a ScriptError, so that the test fails."""
         try:
             return ask(*args)
@@ -116,30 +116,30 @@ class Route:
         return f"when({named})" if named else "script"
 
 
-_DONE = object()
+_EXHAUSTED = object()
 
 
-def _resume(turn: Iterator[Any], request: Request) -> Any:
+def _resume_turns(turn: Iterator[Any], request: Request) -> Any:
     try:
         return turn.send(request) if _is_started(turn) else next(turn)
     except StopIteration:
-        return _DONE
+        return _EXHAUSTED
 
 
 def _is_started(turn: Iterator[Any]) -> TypeGuard[GeneratorType[Any, Any, Any]]:
     return isinstance(turn, GeneratorType) and turn.gi_suspended
 
 
-def _valid(turn: Any, route: Route) -> None:
+def _validate_turn(turn: Any, route: Route) -> None:
     if not isinstance(turn, Iterator) and not callable(turn):
-        lines_of(turn, route)
+        parse_turn(turn, route)
 
 
-def lines_of(turn: Any, route: Route) -> list[TurnLine]:
+def parse_turn(turn: Any, route: Route) -> list[TurnLine]:
     """A turn as its lines: items, then an ending if it has one; anything else is a ScriptError that says what is allowed."""
     lines = list(turn) if isinstance(turn, list | tuple) else [turn]
     if isinstance(lines[-1] if lines else None, Fault):
-        return _faulty(lines, route)
+        return _parse_faulty_turn(lines, route)
     ended = isinstance(lines[-1] if lines else None, Ending)
     items = lines[:-1] if ended else lines
     if not items and not (ended and lines[-1].status != DEFAULT_ENDING.status):
@@ -147,12 +147,12 @@ def lines_of(turn: Any, route: Route) -> list[TurnLine]:
     for item in items:
         if not isinstance(item, Item):
             raise ScriptError(f"{route}: {item!r} {_NOT_LAST if isinstance(item, Ending) else _NO_TURN}")
-        if route.known.get(id(item)) is not item:
-            _judge(item, route)
+        if route.validated_items.get(id(item)) is not item:
+            _validate_item(item, route)
     return lines
 
 
-def _faulty(lines: list[TurnLine], route: Route) -> list[TurnLine]:
+def _parse_faulty_turn(lines: list[TurnLine], route: Route) -> list[TurnLine]:
     """A turn that ends with faults: a refusal stands alone, all others follow what is said."""
     if isinstance(lines[0], Refusal) and len(lines) == 1:
         return lines
@@ -164,7 +164,7 @@ def _faulty(lines: list[TurnLine], route: Route) -> list[TurnLine]:
         raise ScriptError(
             f"{route}: a fault is followed by what is said. Give it last: cut([reasoning('…'), …], after=4)."
         )
-    return [*lines_of(said, route), *faults]
+    return [*parse_turn(said, route), *faults]
 
 
 _NOT_LAST = "is not the last line of its turn. Give it last: [message('Once'), incomplete()]."
@@ -174,16 +174,16 @@ _NO_TURN = (
 )
 
 
-def _judge(item: Item, route: Route) -> None:
+def _validate_item(item: Item, route: Route) -> None:
     """What leaves the mock passes the schemas of the API: an item is judged once, when it is first scripted."""
     if finding := check_item(item):
         raise ScriptError(f"{route}: {item.type} is not what the API could say: {finding.message} (at {finding.at})")
-    if len(route.known) >= KNOWN:
-        route.known.clear()
-    route.known[id(item)] = item
+    if len(route.validated_items) >= MAX_VALIDATED:
+        route.validated_items.clear()
+    route.validated_items[id(item)] = item
 
 
-def fits(name: str, wanted: Matcher, actual: Any) -> bool:
+def is_match(name: str, wanted: Matcher, actual: Any) -> bool:
     """Whether what a request says meets a condition.
 
     A string is looked for without regard to case (`model`: a shell pattern), a compiled pattern is searched for, a
@@ -229,10 +229,10 @@ class Script:
     @property
     def unused(self) -> list[tuple[Route, Turn]]:
         """Turns that no request has taken, with their routes."""
-        return [(route, turn) for route in self.all_routes for turn in route.turns if not _started_turn(turn)]
+        return [(route, turn) for route in self.all_routes for turn in route.turns if not _is_started_turn(turn)]
 
     @property
-    def hints(self) -> list[str]:
+    def agent_hints(self) -> list[str]:
         """The texts that routes look for in instructions: as a rule they name an agent."""
         return [wanted for route in self.routes if isinstance(wanted := route.conditions.get("instructions"), str)]
 
@@ -240,30 +240,30 @@ class Script:
         """The turn that answers a request; NoTurn says why none does, with the closest route and a field diff."""
         routes = self.all_routes
         for route in routes:
-            while route.turns and not route.misses(request):
+            while route.turns and not route.unmet_conditions(request):
                 if items := route.next(request):
                     return items
         if self.fallback and not routes:
             return list(self.fallback(request))
-        raise NoTurn(self.explain(request))
+        raise NoTurn(self.explain_no_turn(request))
 
-    def explain(self, request: Request) -> str:
+    def explain_no_turn(self, request: Request) -> str:
         """Why no turn answers this request: the closest route, what it wanted and what was said, and how to fix it."""
         waiting = [route for route in self.all_routes if route.turns]
         if not waiting:
             spent = ", ".join(f"{route} ({route.taken} taken)" for route in self.all_routes) or "nothing was scripted"
             return f"No turn is left for this request: {spent}. Add one: mock.script(message('…'))."
-        closest = min(waiting, key=lambda route: len(route.misses(request)))
+        closest = min(waiting, key=lambda route: len(route.unmet_conditions(request)))
         lines = [f"No turn answers this request. The closest is {closest}, {len(closest.turns)} turn(s) left:"]
-        for name, wanted, actual in closest.misses(request):
-            lines += [f"  - {name} wanted: {wanted!r}", f"  + {name} was:    {_brief(actual)}"]
+        for name, wanted, actual in closest.unmet_conditions(request):
+            lines += [f"  - {name} wanted: {wanted!r}", f"  + {name} was:    {_shorten(actual)}"]
         return "\n".join([*lines, "Loosen that condition, or add a turn that answers every request: mock.script(…)."])
 
 
-def _started_turn(turn: Turn) -> bool:
+def _is_started_turn(turn: Turn) -> bool:
     return isinstance(turn, Iterator) and _is_started(turn)
 
 
-def _brief(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 200 else f"{text[:197]}..."

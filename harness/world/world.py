@@ -33,15 +33,15 @@ from harness.core.ids import Ids
 from harness.core.replies import ModelReplies
 from harness.ending import DEFAULT_ENDING, Ending, TurnLine
 from harness.items.kind import ITEMS
-from harness.world.mcp_approvals import Servers
-from harness.world.mcp_server import Server, serve
+from harness.world.mcp_approvals import McpServers
+from harness.world.mcp_server import McpServer, build_server
 from harness.world.script import Matcher, Route, Script, Turn
 
-EPOCH = 1_790_000_000
+CLOCK_START = 1_790_000_000
 """Unix seconds at which every World's clock starts (2026-09-21)."""
 
 
-class Stored(NamedTuple):
+class StoredResponse(NamedTuple):
     """A response that can be continued or read back: its object, its own input items, and the transcript so far.
 
     `events` is the stream that can be asked for again; None when there is none.
@@ -53,20 +53,20 @@ class Stored(NamedTuple):
     events: Sequence[Json] | None = None
 
 
-class Run(NamedTuple):
+class PendingResponse(NamedTuple):
     """A response that the model has answered and that may still be under way.
 
     `started` is the response as it began, `output`, `usage` and `ending` are how it ends. `given` are its own input items,
     `before` the items it continues; `kept` says whether it is stored at its end.
     """
 
-    started: Json
+    initial_response: Json
     output: Sequence[Json]
     usage: Json
-    given: Sequence[Json]
-    before: Sequence[Json]
+    own_input: Sequence[Json]
+    previous_items: Sequence[Json]
     conversation: str | None = None
-    kept: bool = True
+    is_stored: bool = True
     ending: Ending = DEFAULT_ENDING
 
 
@@ -100,30 +100,30 @@ class World:
         self.base_url = base_url
         self.account = organization or DEFAULT_ORGANIZATION
         self.ids = Ids(name)
-        self.now = EPOCH
-        self.skipped = 0
+        self.now = CLOCK_START
+        self.skipped_seconds = 0
         self.dialect = check_dialect(dialect)
-        self.deployed: dict[str, Json] = {}
+        self.azure_members: dict[str, Json] = {}
         self.agents: dict[str, list[Json]] = {}
         self.turns = Script(fallback)
         self.gates: dict[str, Gate] = {}
-        self.responses: dict[str, Stored] = {}
-        self.pending: dict[str, Run] = {}
+        self.responses: dict[str, StoredResponse] = {}
+        self.pending: dict[str, PendingResponse] = {}
         self.automatic = True
         self.conversations: dict[str, Conversation] = {}
         self.uploads = Uploads(self)
         self.items: dict[str, Json] = {}
-        self.wholes: dict[str, FullItem] = {}
+        self.unfiltered_items: dict[str, FullItem] = {}
         self.reasoning_of: dict[str, str] = {}
         self.follower_of: dict[str, str] = {}
         self.ciphertexts: set[str] = set()
         self.assistants: dict[str, Json] = {}
         self.threads: dict[str, Thread] = {}
         self.citations: CitationPlacement = "both"
-        self.servers = Servers()
-        self.ledger = ApprovalLedger()
+        self.mcp_servers = McpServers()
+        self.approval_ledger = ApprovalLedger()
         self.exchanges: list[Exchange] = []
-        self.seen = 0
+        self.exchange_count = 0
         self.problems: list[tuple[Request, str]] = []
 
     @property
@@ -153,15 +153,15 @@ class World:
         asked = {"instructions": instructions, "tools": tools, "model": model, "input": input, "agent": agent}
         return self.turns.when({name: wanted for name, wanted in asked.items() if wanted is not None})
 
-    def mcp(self, server_label: str, tools: Mapping[str, Any]) -> Server:
+    def mcp(self, server_label: str, tools: Mapping[str, Any]) -> McpServer:
         """Script a remote MCP server: `mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live", "status": "up"})`.
 
         By the name of each tool its result: a text, other JSON, a function of the arguments by name, a `mcp.ToolError`; or
         a dict with the `result` and what the list of tools shows: `description`, `input_schema`, `annotations`. From then on
         an `mcp_call` of a script without output is asked for or made, as `require_approval` of the request says.
         """
-        server = serve(server_label, tools)
-        self.servers.add(server)
+        server = build_server(server_label, tools)
+        self.mcp_servers.add(server)
         return server
 
     def gate(self, name: str) -> Gate:
@@ -171,7 +171,7 @@ class World:
     @property
     def approvals(self) -> list[Approval]:
         """Every call of an MCP server that needed leave, in order: who gave it, and how often the call was made."""
-        return list(self.ledger)
+        return list(self.approval_ledger)
 
     @property
     def said(self) -> ModelReplies:
@@ -186,12 +186,12 @@ class World:
     @property
     def lanes(self) -> dict[str, list[Exchange]]:
         """The exchanges of each agent, by a name that its requests give: `{"planner": […], "ops": […]}`."""
-        return group_by_lane(self.exchanges, self.turns.hints)
+        return group_by_lane(self.exchanges, self.turns.agent_hints)
 
     @property
     def flow(self) -> Flow:
         """What happened so far: `print(mock.flow)`, or `mock.flow.mermaid` for a sequence diagram of it."""
-        return build_flow(assign_lanes(without_probes(self.exchanges), self.turns.hints))
+        return build_flow(assign_lanes(without_probes(self.exchanges), self.turns.agent_hints))
 
     @property
     def losses(self) -> list[Lost]:
@@ -220,10 +220,10 @@ class World:
         """Make a vector store of uploaded files, by their ids, with members of `POST /vector_stores`; returns its id."""
         return self.uploads.add_store(files, members)
 
-    def note(self, request: Request, answer: Answer, keep: int | None = None) -> None:
+    def add_exchange(self, request: Request, answer: Answer, keep: int | None = None) -> None:
         """Write an exchange to the journal; with `keep` only about that many of the latest stay in it."""
-        self.seen += 1
-        self.exchanges.append(Exchange(self.seen, request, answer))
+        self.exchange_count += 1
+        self.exchanges.append(Exchange(self.exchange_count, request, answer))
         if keep is not None and len(self.exchanges) > 2 * keep:
             del self.exchanges[: len(self.exchanges) - keep]
 
@@ -236,42 +236,42 @@ class World:
         """Let time pass, say until a connection is too old; returns the World's time. Requests alone take a second each."""
         if seconds < 0:
             raise ConfigError(f"skip({seconds}): time does not go back; give a number of seconds from 0 on.")
-        self.skipped += seconds
+        self.skipped_seconds += seconds
         self.now += seconds
         for thread in self.threads.values():
             thread.expire_run(self.now)
         return self.now
 
-    def identified(self, items: Sequence[Json], owner: str, now: int) -> list[Json]:
+    def add_item_ids(self, items: Sequence[Json], owner: str, now: int) -> list[Json]:
         """Items as they are stored: each has an id, the client's own where it gave one; `owner` is a response's id."""
         return [
-            item if item.get("id") else {"id": self.ids.item(prefix_of(item["type"]), owner, now), **item}
+            item if item.get("id") else {"id": self.ids.item(item_id_prefix(item["type"]), owner, now), **item}
             for item in items
         ]
 
-    def sealed(self, output: Sequence[Json], asked: bool, now: int) -> Sequence[Json]:
+    def add_encrypted_content(self, output: Sequence[Json], asked: bool, now: int) -> Sequence[Json]:
         """Output with its ciphertexts: reasoning gets one where the client asked; those a script gave are remembered."""
         self.ciphertexts.update([item["encrypted_content"] for item in output if item.get("encrypted_content")])
         if not asked:
             return output
-        return [self._sealed(item, now) if item["type"] == "reasoning" else item for item in output]
+        return [self._encrypt_reasoning(item, now) if item["type"] == "reasoning" else item for item in output]
 
-    def shown(self, output: Sequence[Json], include: Sequence[str]) -> list[Json]:
+    def apply_include(self, output: Sequence[Json], include: Sequence[str]) -> list[Json]:
         """Output as a request shows it that includes these; what that hides is kept for who includes it later."""
-        return [self._shown(item, include) for item in output]
+        return [self._hide_members(item, include) for item in output]
 
-    def _shown(self, item: Json, include: Sequence[str]) -> Json:
+    def _hide_members(self, item: Json, include: Sequence[str]) -> Json:
         shown = filter_item(item, include)
         if shown is not item:
-            self.wholes[item["id"]] = FullItem(item, include)
+            self.unfiltered_items[item["id"]] = FullItem(item, include)
         return shown
 
-    def _sealed(self, item: Json, now: int) -> Json:
+    def _encrypt_reasoning(self, item: Json, now: int) -> Json:
         text = item.get("encrypted_content") or make_encrypted_content(ContentOwner(self.account.name, item["id"]), now)
         made, head = {**item, "encrypted_content": text}, {name: item[name] for name in ("id", "type")}
         return head | {name: made[name] for name in sorted(made) if name not in head}
 
-    def stored_items(self, body: Json) -> Sequence[Json]:
+    def previous_items(self, body: Json) -> Sequence[Json]:
         """The items that a request continues: its chain's or its conversation's, none when it names neither."""
         if (previous := body.get("previous_response_id")) in self.responses:
             return self.responses[previous].transcript
@@ -280,13 +280,13 @@ class World:
 
     def transcript(self, body: Json) -> Transcript:
         """The resolved transcript of a request."""
-        return resolve_transcript(self.stored_items(body), body, self.items)
+        return resolve_transcript(self.previous_items(body), body, self.items)
 
-    def enqueue(self, run: Run) -> Json:
+    def enqueue(self, run: PendingResponse) -> Json:
         """Keep a background response for later; returns it as it is now, queued."""
-        id = run.started["id"]
-        queued = {**run.started, "status": "queued"}
-        self.responses[id] = Stored(queued, run.given, [*run.before, *run.given])
+        id = run.initial_response["id"]
+        queued = {**run.initial_response, "status": "queued"}
+        self.responses[id] = StoredResponse(queued, run.own_input, [*run.previous_items, *run.own_input])
         self.pending[id] = run
         return queued
 
@@ -303,9 +303,9 @@ class World:
                 f"advance({id!r}): no background response or run of this key is under way by this id; {known} is."
             )
         moved = [id] if id else under_way
-        return [runs[one].advance_run(one) if one in runs else self._moved(one) for one in moved]
+        return [runs[one].advance_run(one) if one in runs else self._advance_response(one) for one in moved]
 
-    def _moved(self, id: str) -> Json:
+    def _advance_response(self, id: str) -> Json:
         stored = self.responses[id]
         if stored.response["status"] == "in_progress":
             return self.finish(self.pending.pop(id))
@@ -320,37 +320,37 @@ class World:
             self.responses[id] = stored = stored._replace(response={**stored.response, "status": "cancelled"})
         return stored.response
 
-    def finish(self, run: Run) -> Json:
+    def finish(self, run: PendingResponse) -> Json:
         """The end of a response: it is remembered, and what was said becomes part of its conversation."""
-        response = finish_response(run.started, run.output, run.usage, self.now + 1, run.ending)
-        if run.kept:
-            self.store(response, run.given, run.before)
+        response = finish_response(run.initial_response, run.output, run.usage, self.now + 1, run.ending)
+        if run.is_stored:
+            self.store_response(response, run.own_input, run.previous_items)
         if run.ending.status != "failed" and run.conversation in self.conversations:
-            self.add(run.conversation, [*run.given, *run.output])
+            self.add_to_conversation(run.conversation, [*run.own_input, *run.output])
         return response
 
-    def store(self, response: Json, given: Sequence[Json], transcript: Sequence[Json]) -> None:
+    def store_response(self, response: Json, given: Sequence[Json], transcript: Sequence[Json]) -> None:
         """Remember a response, so that it can be continued, read back, and its items referred to."""
         output = response["output"]
-        self.responses[response["id"]] = Stored(response, given, [*transcript, *given, *output])
-        self._know([*given, *output])
-        self._link(output)
+        self.responses[response["id"]] = StoredResponse(response, given, [*transcript, *given, *output])
+        self._index_items([*given, *output])
+        self._link_reasoning(output)
 
-    def record(self, id: str, events: Sequence[Json]) -> None:
+    def store_events(self, id: str, events: Sequence[Json]) -> None:
         """Keep the stream of a stored response, so that it can be resumed."""
         self.responses[id] = self.responses[id]._replace(events=events)
 
-    def add(self, conversation: str, items: Sequence[Json]) -> None:
+    def add_to_conversation(self, conversation: str, items: Sequence[Json]) -> None:
         """Append items, which have ids, to a conversation; from then on they can be referred to."""
         self.conversations[conversation].items += items
-        self._know(items)
+        self._index_items(items)
 
-    def _know(self, items: Iterable[Json]) -> None:
+    def _index_items(self, items: Iterable[Json]) -> None:
         for item in items:
             if id := item.get("id"):
                 self.items[id] = item
 
-    def _link(self, output: Sequence[Json]) -> None:
+    def _link_reasoning(self, output: Sequence[Json]) -> None:
         for place, item in enumerate(output, 1):
             if item["type"] == "reasoning":
                 follower = output[place]["id"] if place < len(output) else ""
@@ -359,7 +359,7 @@ class World:
                     self.reasoning_of[follower] = item["id"]
 
 
-def prefix_of(type: str) -> str:
+def item_id_prefix(type: str) -> str:
     """The prefix of an item's id; an output has that of its call, as the API asks for."""
     declared = ITEMS.get(CALL_OF_OUTPUT.get(type, type))
     return declared.prefix if declared else "item"

@@ -52,7 +52,7 @@ def differences(answer: Answer, expected: dict[str, Any], match: str) -> list[st
 
 def stored(world: World, *output: dict[str, Any]) -> None:
     """A response of an earlier day, with the very ids that the evidence shows."""
-    world.store({"id": "resp_before", "output": list(output)}, (), ())
+    world.store_response({"id": "resp_before", "output": list(output)}, (), ())
 
 
 def open_call(mock: Mock, example: dict[str, Any]) -> Answer:

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from harness.core.errors import ConfigError, ScriptError
-from harness.world.mcp_server import Server, ToolError, needs_leave, serve
+from harness.world.mcp_server import McpServer, ToolError, build_server, needs_approval
 
 READ_ONLY = {"annotations": {"read_only": True}, "result": "up"}
 
 
 @pytest.fixture
-def prod() -> Server:
-    return serve("prod", {"deploy": lambda ref: f"{ref} is live", "status": READ_ONLY})
+def prod() -> McpServer:
+    return build_server("prod", {"deploy": lambda ref: f"{ref} is live", "status": READ_ONLY})
 
 
 def names(tools: Any) -> list[str]:
@@ -24,7 +24,7 @@ def names(tools: Any) -> list[str]:
 def test_its_tools_are_shown_as_the_list_of_the_wire():
     schema = {"type": "object", "properties": {"ref": {"type": "string"}}, "required": ["ref"]}
     described = {"description": "Puts a version live.", "input_schema": schema, "result": "ok"}
-    assert serve("prod", {"deploy": described, "status": "up"}).tools == [
+    assert build_server("prod", {"deploy": described, "status": "up"}).tools == [
         {
             "annotations": {"read_only": False},
             "description": "Puts a version live.",
@@ -55,7 +55,7 @@ def test_its_tools_are_shown_as_the_list_of_the_wire():
     ],
 )
 def test_a_request_allows_some_of_them(prod, allowed, left):
-    assert names(prod.allowed({"allowed_tools": allowed})) == left
+    assert names(prod.allowed_tools({"allowed_tools": allowed})) == left
 
 
 @pytest.mark.parametrize(
@@ -75,11 +75,11 @@ def test_a_request_allows_some_of_them(prod, allowed, left):
 )
 def test_a_call_needs_leave_unless_never_names_it(prod, require_approval, asked_for):
     offer = {"require_approval": require_approval}
-    assert [tool["name"] for tool in prod.tools if needs_leave(tool, offer)] == asked_for
+    assert [tool["name"] for tool in prod.tools if needs_approval(tool, offer)] == asked_for
 
 
 def test_without_a_word_about_it_a_call_needs_leave(prod):
-    assert needs_leave(prod.tools[0], {})
+    assert needs_approval(prod.tools[0], {})
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_without_a_word_about_it_a_call_needs_leave(prod):
     ],
 )
 def test_a_call_returns_the_result_as_text(result, output):
-    members = serve("weather", {"now": result}).call("now", '{"city":"Oslo"}').members
+    members = build_server("weather", {"now": result}).call("now", '{"city":"Oslo"}').members
     assert (members["output"], members["error"], members["approval_request_id"]) == (output, None, None)
 
 
@@ -121,7 +121,7 @@ def raising(error: Exception) -> Any:
     [(ToolError("locked"), LOCKED), (raising(ToolError("locked")), LOCKED), (ToolError(DOWN), DOWN)],
 )
 def test_a_tool_fails_by_a_tool_error(result, error):
-    members = serve("prod", {"deploy": result}).call("deploy", "{}").members
+    members = build_server("prod", {"deploy": result}).call("deploy", "{}").members
     assert (members["error"], members["output"], members["status"]) == (error, None, "failed")
 
 
@@ -139,7 +139,7 @@ def test_a_tool_fails_by_a_tool_error(result, error):
 )
 def test_what_else_goes_wrong_in_a_tool_is_told_to_its_author(result, arguments, says):
     with pytest.raises(ScriptError, match=says):
-        serve("prod", {"deploy": result}).call("deploy", arguments)
+        build_server("prod", {"deploy": result}).call("deploy", arguments)
 
 
 @pytest.mark.parametrize(
@@ -178,4 +178,4 @@ def test_an_approved_call_of_no_tool_is_one_too(prod):
 )
 def test_a_server_that_is_declared_wrongly(label, tools, error, says):
     with pytest.raises(error, match=says):
-        serve(label, tools)
+        build_server(label, tools)

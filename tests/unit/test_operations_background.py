@@ -117,7 +117,7 @@ class TestCancelling:
     )
     def test_comes_too_late_for_any_other_end(self, client: Client, status: str, what: str) -> None:
         made = {"id": "resp_1", "status": status, "background": True, "output": []}
-        client.world.store(made, [], [])
+        client.world.store_response(made, [], [])
         assert client.send("POST /responses/resp_1/cancel").body["error"]["message"] == f"Cannot cancel {what}."
 
     def test_is_not_for_a_response_that_was_waited_for(self, client: Client) -> None:

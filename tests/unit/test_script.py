@@ -12,7 +12,7 @@ from harness.core.errors import NoTurn, ScriptError
 from harness.core.exchange import Request
 from harness.items import function_call, message
 from harness.items.kind import Item
-from harness.world.script import Route, Script, fits, said
+from harness.world.script import Route, Script, condition_value, is_match
 
 
 def ask(input: Any = "hi", **members: Any) -> Request:
@@ -180,11 +180,16 @@ class TestACondition:
         ],
     )
     def test_looks_at_one_side_of_a_request(self, what: str, body: dict[str, Any], heard: Any) -> None:
-        assert said(Request("POST", "/responses", body=body), what) == heard
+        assert condition_value(Request("POST", "/responses", body=body), what) == heard
 
     def test_sees_nothing_in_a_request_without_an_object(self) -> None:
         request = Request("GET", "/responses/resp_1")
-        assert [said(request, what) for what in ("instructions", "tools", "input", "agent")] == ["", [], "", ""]
+        assert [condition_value(request, what) for what in ("instructions", "tools", "input", "agent")] == [
+            "",
+            [],
+            "",
+            "",
+        ]
 
     @pytest.mark.parametrize(
         ("name", "wanted", "actual", "met"),
@@ -204,7 +209,7 @@ class TestACondition:
         ],
     )
     def test_is_met_by_kind(self, name: str, wanted: Any, actual: Any, met: bool) -> None:
-        assert fits(name, wanted, actual) is met
+        assert is_match(name, wanted, actual) is met
 
 
 class TestWithoutATurn:
@@ -281,4 +286,4 @@ def test_a_turn_of_calls_is_told_as_it_was_scripted() -> None:
 class TestATool:
     @pytest.mark.parametrize(("pattern", "met"), [("^get_", True), ("^set_", False)])
     def test_is_found_by_a_pattern(self, pattern: str, met: bool) -> None:
-        assert fits("tools", re.compile(pattern), ["web_search", "get_weather"]) is met
+        assert is_match("tools", re.compile(pattern), ["web_search", "get_weather"]) is met

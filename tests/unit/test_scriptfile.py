@@ -15,8 +15,8 @@ from harness.ending import TurnLine, completed, failed, incomplete
 from harness.faults import ScriptedRefusal, cut, hang_up, pause, rate_limit
 from harness.items import function_call, message, reasoning, url_citation
 from harness.items.kind import ITEMS
-from harness.world.scripting.document import KEYS
-from harness.world.scripting.load import load
+from harness.world.scripting.document import DOCUMENT_KEYS
+from harness.world.scripting.load import load_script_file
 from harness.world.scripting.settings import SETTINGS
 from harness.world.world import World
 
@@ -42,7 +42,7 @@ def write(tmp_path: Path) -> Write:
 def world_of(path: Path) -> World:
     """A World that a script file has scripted."""
     world = World()
-    load(path).apply(world)
+    load_script_file(path).apply(world)
     return world
 
 
@@ -53,7 +53,7 @@ def ask(world: World, **body: Any) -> Sequence[TurnLine]:
 def complaint(path: Path) -> str:
     """What is wrong with a script file, without its folder."""
     with pytest.raises(ScriptError) as caught:
-        load(path)
+        load_script_file(path)
     return str(caught.value).replace(f"{path.parent}/", "")
 
 
@@ -108,7 +108,7 @@ when:
         assert world.turns.unused == []
 
     def test_every_world_starts_at_the_beginning(self, write: Write) -> None:
-        script = load(write("script: [ {message: a}, {message: b} ]\nrepeat: true"))
+        script = load_script_file(write("script: [ {message: a}, {message: b} ]\nrepeat: true"))
         first, second = World(), World()
         script.apply(first)
         script.apply(second)
@@ -189,7 +189,9 @@ when:
                 ask(world, **other)
 
     def test_settings_are_of_every_world(self, write: Write) -> None:
-        script = load(write("organization: {zdr: true, models: [gpt-4.1]}\ncitations: delta\nautomatic: false"))
+        script = load_script_file(
+            write("organization: {zdr: true, models: [gpt-4.1]}\ncitations: delta\nautomatic: false")
+        )
         for world in (World(), World()):
             script.apply(world)
             assert (world.account.zdr, world.account.models) == (True, frozenset({"gpt-4.1"}))
@@ -237,7 +239,7 @@ script:
                 "script.yaml:2: no condition 'instruction'. Did you mean 'instructions'?",
             ),
             ("scripts: []", "script.yaml:1: no key 'scripts'. Did you mean 'script'?"),
-            ("xyz: []", f"script.yaml:1: no key 'xyz'. Known: {', '.join(KEYS)}."),
+            ("xyz: []", f"script.yaml:1: no key 'xyz'. Known: {', '.join(DOCUMENT_KEYS)}."),
             (
                 "repeat: true",
                 f"script.yaml:1: nothing is scripted. Give `script:`, `when:` or a setting: {', '.join(SETTINGS)}.",
@@ -245,7 +247,7 @@ script:
             ("", "script.yaml:1: the file is empty. Begin with `script:` and a list of items."),
             (
                 "- message: a",
-                f"script.yaml:1: [{{'message': 'a'}}] stands where names are expected: {', '.join(KEYS)}.",
+                f"script.yaml:1: [{{'message': 'a'}}] stands where names are expected: {', '.join(DOCUMENT_KEYS)}.",
             ),
             ("script: []", "script.yaml:1: script is []. Give a list with at least one entry."),
             ("script: hello", "script.yaml:1: script is 'hello'. Give a list with at least one entry."),
@@ -403,7 +405,7 @@ class TestPython:
             "script = message('a')\n"
             "def setup(mock):\n    if mock.name == 'bad':\n        raise ValueError('no such customer')"
         )
-        script = load(self.python(write, text))
+        script = load_script_file(self.python(write, text))
         good, bad = World("good"), World("bad")
         for world in (good, bad):
             script.apply(world)

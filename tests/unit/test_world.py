@@ -13,7 +13,7 @@ from harness.core.account import Organization, RateLimit
 from harness.core.errors import ConfigError, ScriptError
 from harness.core.exchange import Answer, Request
 from harness.items import message
-from harness.world.world import EPOCH, Conversation, World
+from harness.world.world import CLOCK_START, Conversation, World
 
 USER = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}], "id": "msg_user"}
 THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": []}
@@ -32,14 +32,14 @@ def ask(**members: Any) -> Request:
 class TestWhatIsStored:
     def test_can_be_continued(self) -> None:
         world = World()
-        world.store(response("resp_1", SAID), [USER], [])
-        world.store(response("resp_2", CALL), [], world.stored_items({"previous_response_id": "resp_1"}))
-        assert world.stored_items({"previous_response_id": "resp_2"}) == [USER, SAID, CALL]
+        world.store_response(response("resp_1", SAID), [USER], [])
+        world.store_response(response("resp_2", CALL), [], world.previous_items({"previous_response_id": "resp_1"}))
+        assert world.previous_items({"previous_response_id": "resp_2"}) == [USER, SAID, CALL]
         assert world.responses["resp_1"].input == [USER]
 
     def test_is_resolved_with_what_a_request_adds(self) -> None:
         world = World()
-        world.store(response("resp_1", SAID), [USER], [])
+        world.store_response(response("resp_1", SAID), [USER], [])
         body = {
             "previous_response_id": "resp_1",
             "input": [{"type": "item_reference", "id": "msg_user"}, {"id": "msg_x"}],
@@ -54,30 +54,32 @@ class TestWhatIsStored:
 
     def test_can_be_referred_to_by_the_ids_of_its_items(self) -> None:
         world = World()
-        world.store(response("resp_1", SAID), [USER, {"type": "message", "role": "user", "content": "no id"}], [])
+        world.store_response(
+            response("resp_1", SAID), [USER, {"type": "message", "role": "user", "content": "no id"}], []
+        )
         assert set(world.items) == {"msg_user", "msg_1"}
 
     @pytest.mark.parametrize("named", ["conv_1", {"id": "conv_1"}])
     def test_may_be_a_conversation(self, named: Any) -> None:
         world = World()
         world.conversations["conv_1"] = Conversation({"id": "conv_1"}, [USER])
-        assert world.stored_items({"conversation": named}) == [USER]
+        assert world.previous_items({"conversation": named}) == [USER]
 
     @pytest.mark.parametrize(
         "body", [{}, {"previous_response_id": "resp_0"}, {"conversation": "conv_0"}, {"conversation": 5}]
     )
     def test_is_nothing_for_a_request_that_continues_nothing(self, body: dict[str, Any]) -> None:
-        assert list(World().stored_items(body)) == []
+        assert list(World().previous_items(body)) == []
 
     def test_links_reasoning_with_the_item_that_follows(self) -> None:
         world = World()
-        world.store(response("resp_1", THOUGHT, CALL, SAID), [], [])
+        world.store_response(response("resp_1", THOUGHT, CALL, SAID), [], [])
         assert world.reasoning_of == {"fc_1": "rs_1"}
         assert world.follower_of == {"rs_1": "fc_1"}
 
     def test_remembers_reasoning_that_nothing_followed(self) -> None:
         world = World()
-        world.store(response("resp_1", THOUGHT), [], [])
+        world.store_response(response("resp_1", THOUGHT), [], [])
         assert (world.reasoning_of, world.follower_of) == ({}, {"rs_1": ""})
 
     @pytest.mark.parametrize(
@@ -90,7 +92,7 @@ class TestWhatIsStored:
 class TestItsItems:
     def test_are_given_ids_of_their_kind_where_they_have_none(self) -> None:
         items = [{"type": "message"}, {"type": "function_call_output"}, {"type": "reasoning"}, {"type": "odd"}, USER]
-        given = World().identified(items, "resp_1", EPOCH)
+        given = World().add_item_ids(items, "resp_1", CLOCK_START)
         assert [item["id"].partition("_")[0] for item in given] == ["msg", "fc", "rs", "item", "msg"]
         assert given[-1] == USER
 
@@ -150,22 +152,22 @@ class TestItsJournal:
     def test_counts_from_one(self) -> None:
         world = World()
         for status in (200, 400):
-            world.note(ask(), Answer(status))
+            world.add_exchange(ask(), Answer(status))
         assert [(one.number, one.status) for one in world.exchanges] == [(1, 200), (2, 400)]
 
     @pytest.mark.parametrize("keep", [1, 5])
     def test_keeps_the_latest_when_it_is_bounded(self, keep: int) -> None:
         world = World()
         for _ in range(100):
-            world.note(ask(), Answer(200), keep)
-            assert min(world.seen, keep) <= len(world.exchanges) <= 2 * keep
-        assert world.exchanges[-1].number == world.seen == 100
+            world.add_exchange(ask(), Answer(200), keep)
+            assert min(world.exchange_count, keep) <= len(world.exchanges) <= 2 * keep
+        assert world.exchanges[-1].number == world.exchange_count == 100
 
 
 class TestTwoWorlds:
     def test_have_their_own_clocks_and_ids(self) -> None:
         one, other = World("one"), World("other")
-        assert [one.tick(), one.tick(), other.tick()] == [EPOCH + 1, EPOCH + 2, EPOCH + 1]
+        assert [one.tick(), one.tick(), other.tick()] == [CLOCK_START + 1, CLOCK_START + 2, CLOCK_START + 1]
         assert one.ids.request() != other.ids.request()
 
     def test_of_one_name_say_the_same(self) -> None:

@@ -24,9 +24,9 @@ def journal(takes: Iterable[Take], name: str = "") -> World:
     for take in takes:
         dialect = parse_api_path(split_url(take.uri)[1]).dialect
         for entry in websocket_exchanges.entries(take):
-            one = recorded(entry._replace(extra={"provider": dialect, **entry.extra}), name, world.seen + 1)
+            one = recorded(entry._replace(extra={"provider": dialect, **entry.extra}), name, world.exchange_count + 1)
             if told := recount(one, world):
-                world.note(*told)
+                world.add_exchange(*told)
     return world
 
 

@@ -9,7 +9,7 @@ from harness.api.transcript import conversation_id
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Json, Request
 from harness.verify.learn.registry import PRESUMED, Lesson, typed_items
-from harness.world.world import Conversation, Run, World
+from harness.world.world import Conversation, PendingResponse, World
 
 
 def _created(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
@@ -23,7 +23,7 @@ def _created(world: World, request: Request, answer: Json, events: Sequence[Json
     if body.get("store") is not False and answer.get("store") is not False:
         _stored(world, {**answer, "output": items}, own, transcript.items[: transcript.start])
         if events and body.get("background"):
-            world.record(answer["id"], events)
+            world.store_events(answer["id"], events)
     if conversation := world.conversations.get(conversation_id(body) or ""):
         conversation.items += [*own, *items]
 
@@ -36,9 +36,9 @@ def _lost(world: World, body: Json) -> None:
 
 def _stored(world: World, response: Json, own: Sequence[Json], before: Sequence[Json]) -> None:
     """A response as it is now; one that has not ended is under way, and may end at any time unseen."""
-    world.store(response, own, before)
+    world.store_response(response, own, before)
     if response.get("status") in ("queued", "in_progress"):
-        world.pending[response["id"]] = Run(response, (), {}, own, before)
+        world.pending[response["id"]] = PendingResponse(response, (), {}, own, before)
     else:
         world.pending.pop(response["id"], None)
 
@@ -60,7 +60,7 @@ def _retrieved(world: World, request: Request, answer: Json, events: Sequence[Js
     now = {**answer, "id": known.response["id"], "output": typed_items(output)}
     _stored(world, now, known.input, known.transcript[:before])
     if known.events:
-        world.record(known.response["id"], known.events)
+        world.store_events(known.response["id"], known.events)
 
 
 def _deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:

@@ -22,21 +22,31 @@ from harness.core.exchange import Json, Request
 from harness.ending import TurnLine, line_from_wire
 from harness.faults import NON_ITEM_LINES
 from harness.items.kind import ITEMS
-from harness.world.script import CONDITIONS, Matcher, Route, Turn, lines_of
-from harness.world.scripting.settings import SETTINGS, Change
-from harness.world.scripting.validation import FLAG, TEXT, TEXTS, Form, Misplaced, at, listed, members, plain
+from harness.world.script import CONDITIONS, Matcher, Route, Turn, parse_turn
+from harness.world.scripting.settings import SETTINGS, SettingChange
+from harness.world.scripting.validation import (
+    BOOLEAN,
+    TEXT,
+    TEXT_LIST,
+    InvalidData,
+    ValueForm,
+    check_json,
+    check_list,
+    check_members,
+    errors_at,
+)
 from harness.world.world import World
 
-LINES: Mapping[str, Callable[..., TurnLine]] = {
+LINE_BUILDERS: Mapping[str, Callable[..., TurnLine]] = {
     **{name: kind.builder for name, kind in ITEMS.items()},
     **NON_ITEM_LINES,
 }
 """What a line may be, by the name of its builder."""
-KEYS = ("script", "when", "repeat", *SETTINGS)
+DOCUMENT_KEYS = ("script", "when", "repeat", *SETTINGS)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ScriptedRoute:
     """Turns and the conditions under which they are said; without any they answer what no other route does."""
 
     conditions: Mapping[str, Matcher]
@@ -44,148 +54,150 @@ class Part:
 
     def add_to(self, world: World) -> Route:
         """Script a World with it."""
-        return route_of(world, self.conditions).script(*self.turns)
+        return add_route(world, self.conditions).script(*self.turns)
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ScriptDocument:
     """A script that was read: what it changes, by the name of the setting, and what it says."""
 
-    changes: Mapping[str, Change]
-    parts: Sequence[Part]
+    changes: Mapping[str, SettingChange]
+    routes: Sequence[ScriptedRoute]
 
     def apply(self, world: World) -> Json:
         """Script a World with all of it; returns how many turns wait on its routes, and what the settings made."""
         made = {}
         for name, change in self.changes.items():
-            with at(name):
+            with errors_at(name):
                 made[name] = change(world)
-        waiting = sum(len(part.add_to(world).turns) for part in self.parts)
+        waiting = sum(len(part.add_to(world).turns) for part in self.routes)
         return {"turns": waiting, **{name: each for name, each in made.items() if each is not None}}
 
 
-def route_of(world: World, conditions: Mapping[str, Matcher]) -> Route:
+def add_route(world: World, conditions: Mapping[str, Matcher]) -> Route:
     """A new route of a World, or its script where there are no conditions."""
     return world.turns.when(dict(conditions)) if conditions else world.script()
 
 
-def read(said: Any) -> Document:
+def parse_document(said: Any) -> ScriptDocument:
     """A whole script; a mistake is a Misplaced."""
-    own = members(said, "key", KEYS)
+    own = check_members(said, "key", DOCUMENT_KEYS)
     if not own.keys() - {"repeat"}:
-        raise Misplaced(f"nothing is scripted. Give `script:`, `when:` or a setting: {', '.join(SETTINGS)}.")
+        raise InvalidData(f"nothing is scripted. Give `script:`, `when:` or a setting: {', '.join(SETTINGS)}.")
     changes = {}
     for name in SETTINGS:
         if name in own:
-            with at(name):
-                changes[name] = SETTINGS[name](plain(own[name]))
-    repeat = _repeats(own)
-    with at("when"):
-        routes = listed(own["when"], "when") if "when" in own else []
-        parts = [_route(index, each, repeat) for index, each in enumerate(routes)]
+            with errors_at(name):
+                changes[name] = SETTINGS[name](check_json(own[name]))
+    repeat = _parse_repeat(own)
+    with errors_at("when"):
+        routes = check_list(own["when"], "when") if "when" in own else []
+        parts = [_parse_route(index, each, repeat) for index, each in enumerate(routes)]
     if "script" in own:
-        parts.append(Part({}, _turns("script", own, repeat)))
-    return Document(changes, parts)
+        parts.append(ScriptedRoute({}, _parse_turns("script", own, repeat)))
+    return ScriptDocument(changes, parts)
 
 
-def read_route(said: Json) -> Document:
+def parse_route(said: Json) -> ScriptDocument:
     """One route: `{"when": {"instructions": "planner"}, "turns": [turns…]}`; without `when` the script."""
-    own = members(said, "key", ("turns", "when", "repeat"))
-    with at("when"):
-        conditions = _conditions({} if own.get("when") is None else own["when"])
-    return Document({}, [Part(conditions, _turns("turns", own, False))])
+    own = check_members(said, "key", ("turns", "when", "repeat"))
+    with errors_at("when"):
+        conditions = _parse_conditions({} if own.get("when") is None else own["when"])
+    return ScriptDocument({}, [ScriptedRoute(conditions, _parse_turns("turns", own, False))])
 
 
-def _route(index: int, said: Any, repeat: bool) -> Part:
-    with at(index):
-        own = members(said, "condition", (*CONDITIONS, "script", "repeat"))
-        conditions = _conditions({name: own[name] for name in CONDITIONS if name in own})
+def _parse_route(index: int, said: Any, repeat: bool) -> ScriptedRoute:
+    with errors_at(index):
+        own = check_members(said, "condition", (*CONDITIONS, "script", "repeat"))
+        conditions = _parse_conditions({name: own[name] for name in CONDITIONS if name in own})
         if not conditions or "script" not in own:
-            raise Misplaced(f"a route has a condition ({', '.join(CONDITIONS)}) and a script. Give both.")
-        return Part(conditions, _turns("script", own, repeat))
+            raise InvalidData(f"a route has a condition ({', '.join(CONDITIONS)}) and a script. Give both.")
+        return ScriptedRoute(conditions, _parse_turns("script", own, repeat))
 
 
-def _repeats(own: Json, otherwise: bool = False) -> bool:
-    with at("repeat"):
-        return bool(FLAG.check("repeat", own.get("repeat", otherwise)))
+def _parse_repeat(own: Json, otherwise: bool = False) -> bool:
+    with errors_at("repeat"):
+        return bool(BOOLEAN.check("repeat", own.get("repeat", otherwise)))
 
 
-def _conditions(said: Any) -> dict[str, Matcher]:
+def _parse_conditions(said: Any) -> dict[str, Matcher]:
     found = {}
-    for name, wanted in members(plain(said), "condition", CONDITIONS).items():
-        with at(name):
-            found[name] = _wanted(name, wanted)
+    for name, wanted in check_members(check_json(said), "condition", CONDITIONS).items():
+        with errors_at(name):
+            found[name] = _parse_condition(name, wanted)
     return found
 
 
-_NAMES = Form("a text, a list of names, or a pattern", lambda value: TEXT.fits(value) or TEXTS.fits(value))
-_WORDS = Form("a text, or a pattern", TEXT.fits)
+_NAMES_OR_PATTERN = ValueForm(
+    "a text, a list of names, or a pattern", lambda value: TEXT.is_valid(value) or TEXT_LIST.is_valid(value)
+)
+_TEXT_OR_PATTERN = ValueForm("a text, or a pattern", TEXT.is_valid)
 
 
-def _wanted(name: str, said: Any) -> Matcher:
+def _parse_condition(name: str, said: Any) -> Matcher:
     """What a condition looks for; `{"pattern": "…"}` is a regular expression."""
     if not isinstance(said, dict) or "pattern" not in said:
-        wanted: Matcher = (_NAMES if name == "tools" else _WORDS).check(name, said)
+        wanted: Matcher = (_NAMES_OR_PATTERN if name == "tools" else _TEXT_OR_PATTERN).check(name, said)
         return wanted
-    with at("pattern"):
-        pattern = TEXT.check("pattern", members(said, "member", ("pattern",))["pattern"])
+    with errors_at("pattern"):
+        pattern = TEXT.check("pattern", check_members(said, "member", ("pattern",))["pattern"])
         try:
             return re.compile(pattern)
         except re.error as problem:
-            raise Misplaced(f"pattern is {pattern!r}: {problem}. Give a regular expression.") from problem
+            raise InvalidData(f"pattern is {pattern!r}: {problem}. Give a regular expression.") from problem
 
 
-def _turns(name: str, own: Json, repeat: bool) -> Sequence[Turn]:
-    with at(name):
-        turns = [_turn(index, turn) for index, turn in enumerate(listed(own[name], name))]
-    return [_again(turns)] if _repeats(own, repeat) else turns
+def _parse_turns(name: str, own: Json, repeat: bool) -> Sequence[Turn]:
+    with errors_at(name):
+        turns = [_parse_turn(index, turn) for index, turn in enumerate(check_list(own[name], name))]
+    return [_repeat_turns(turns)] if _parse_repeat(own, repeat) else turns
 
 
-def _turn(index: int, said: Any) -> list[TurnLine]:
-    with at(index):
+def _parse_turn(index: int, said: Any) -> list[TurnLine]:
+    with errors_at(index):
         if isinstance(said, dict):
-            return _judged([_line(said)])
+            return _validate_lines([_parse_line(said)])
         lines = []
-        for place, each in enumerate(listed(said, "a turn")):
-            with at(place):
-                lines.append(_line(each))
-        return _judged(lines)
+        for place, each in enumerate(check_list(said, "a turn")):
+            with errors_at(place):
+                lines.append(_parse_line(each))
+        return _validate_lines(lines)
 
 
-def _judged(lines: list[TurnLine]) -> list[TurnLine]:
+def _validate_lines(lines: list[TurnLine]) -> list[TurnLine]:
     route = Route({})
     try:
-        return lines_of(lines, route)
+        return parse_turn(lines, route)
     except ScriptError as problem:
-        raise Misplaced(str(problem).removeprefix(f"{route}: ")) from problem
+        raise InvalidData(str(problem).removeprefix(f"{route}: ")) from problem
 
 
-def _line(said: Any) -> TurnLine:
+def _parse_line(said: Any) -> TurnLine:
     if not isinstance(said, dict) or ("type" not in said and len(said) != 1):
         form = 'An item is one name with its arguments, `message: {text: …}`, or `{"type": "message", …}`.'
-        raise Misplaced(f"{said!r} is no item. {form}")
-    plain(said)
+        raise InvalidData(f"{said!r} is no item. {form}")
+    check_json(said)
     if "type" in said:
         TEXT.check("type", said["type"])
         return line_from_wire(said, NON_ITEM_LINES)
-    ((name, arguments),) = members(said, "item", LINES).items()
-    with at(name):
-        return _built(name, arguments)
+    ((name, arguments),) = check_members(said, "item", LINE_BUILDERS).items()
+    with errors_at(name):
+        return _build_line(name, arguments)
 
 
-def _built(name: str, said: Any) -> TurnLine:
-    signature = inspect.signature(LINES[name])
+def _build_line(name: str, said: Any) -> TurnLine:
+    signature = inspect.signature(LINE_BUILDERS[name])
     known = [each.name for each in signature.parameters.values() if each.kind is not each.VAR_POSITIONAL]
-    named = members(said, f"{name} argument", known) if isinstance(said, dict) else {}
+    named = check_members(said, f"{name} argument", known) if isinstance(said, dict) else {}
     alone = () if said is None or isinstance(said, dict) else (said,)
     try:
         bound = signature.bind(*alone, **named)
     except TypeError as problem:
-        raise Misplaced(f"{name}: {problem}. Its arguments: {', '.join(known)}.") from problem
-    return LINES[name](*bound.args, **bound.kwargs)
+        raise InvalidData(f"{name}: {problem}. Its arguments: {', '.join(known)}.") from problem
+    return LINE_BUILDERS[name](*bound.args, **bound.kwargs)
 
 
-def _again(turns: list[list[TurnLine]]) -> Turn:
+def _repeat_turns(turns: list[list[TurnLine]]) -> Turn:
     """A turn that tells all these over and over."""
 
     def again(_: Request) -> Generator[list[TurnLine], Request, None]:

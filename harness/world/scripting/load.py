@@ -30,8 +30,8 @@ from typing import Any
 from harness.core.errors import ScriptError
 from harness.core.exchange import Request
 from harness.world.script import Script
-from harness.world.scripting.python_file import Answers, PythonScript, read_python
-from harness.world.scripting.yaml_file import YamlScript, read_yaml
+from harness.world.scripting.python_file import PythonRoute, PythonScript, run_script_file
+from harness.world.scripting.yaml_file import YamlScript, parse_yaml_script
 from harness.world.world import World
 
 
@@ -47,15 +47,15 @@ class ScriptFile:
             self.script.apply(world)
         except ScriptError as problem:
             world.turns = Script()
-            Answers({}, _raising(problem)).add_to(world)
+            PythonRoute({}, _model_that_raises(problem)).add_to(world)
 
 
-def load(path: Path) -> ScriptFile:
+def load_script_file(path: Path) -> ScriptFile:
     """Read a `.py`, `.yaml` or `.yml` file and try it; what cannot be used is a ScriptError with file and line."""
     readers: dict[str, Callable[[Path, str], PythonScript | YamlScript]] = {
-        ".py": read_python,
-        ".yaml": read_yaml,
-        ".yml": read_yaml,
+        ".py": run_script_file,
+        ".yaml": parse_yaml_script,
+        ".yml": parse_yaml_script,
     }
     if path.suffix not in readers:
         raise ScriptError(f"{path}: not a script. The name of a script file ends in {', '.join(readers)}.")
@@ -69,7 +69,7 @@ def load(path: Path) -> ScriptFile:
     return ScriptFile(script)
 
 
-def _raising(problem: ScriptError) -> Callable[[Request], Any]:
+def _model_that_raises(problem: ScriptError) -> Callable[[Request], Any]:
     def model(_: Request) -> Any:
         raise problem
 

@@ -19,25 +19,25 @@ from typing import Any
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Request
 from harness.world.script import CONDITIONS, Matcher, Route, Turn
-from harness.world.scripting.document import route_of
-from harness.world.scripting.validation import nearest
+from harness.world.scripting.document import add_route
+from harness.world.scripting.validation import suggest_name
 from harness.world.world import World
 
-Model = Callable[[Request], Any]
+AnswerFunction = Callable[[Request], Any]
 """A function that answers every request with a turn."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class PythonRoute:
     """What one route of a file says: turns, or a function; without `conditions` it answers any request."""
 
     conditions: Mapping[str, Matcher]
-    said: list[Turn] | Model
+    turns: list[Turn] | AnswerFunction
 
     def add_to(self, world: World) -> None:
         """Script a World with it."""
-        route = route_of(world, self.conditions)
-        route.script(*(self.said if isinstance(self.said, list) else [_always(self.said, route)]))
+        route = add_route(world, self.conditions)
+        route.script(*(self.turns if isinstance(self.turns, list) else [_answer_always(self.turns, route)]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +46,18 @@ class PythonScript:
 
     path: Path
     setup: Callable[[World], Any] | None
-    parts: tuple[Answers, ...]
+    routes: tuple[PythonRoute, ...]
 
     def apply(self, world: World) -> None:
         """Script a World with all of it."""
         if self.setup:
-            with _blaming(self.path):
+            with _locate_errors(self.path):
                 self.setup(world)
-        for part in self.parts:
+        for part in self.routes:
             part.add_to(world)
 
 
-def read_python(path: Path, text: str) -> PythonScript:
+def run_script_file(path: Path, text: str) -> PythonScript:
     """Run a file and take what it defines; what cannot be used is a ScriptError with its line."""
     module = ModuleType(f"harness_script_{path.stem}")
     module.__file__ = str(path)
@@ -66,12 +66,12 @@ def read_python(path: Path, text: str) -> PythonScript:
         code = compile(text, str(path), "exec")
     except (SyntaxError, ValueError) as problem:
         raise ScriptError(f"{path}:{getattr(problem, 'lineno', 1)}: {getattr(problem, 'msg', problem)}.") from problem
-    with _blaming(path):
+    with _locate_errors(path):
         exec(code, module.__dict__)
-    return _assembled(path, ast.parse(text), module)
+    return _build_script(path, ast.parse(text), module)
 
 
-def _always(model: Model, route: Route) -> Model:
+def _answer_always(model: AnswerFunction, route: Route) -> AnswerFunction:
     """A turn that is never spent: the function answers request after request, also after it has failed once."""
 
     def always(request: Request) -> Generator[Any, Request, None]:
@@ -86,7 +86,7 @@ def _always(model: Model, route: Route) -> Model:
 
 
 @contextmanager
-def _blaming(path: Path) -> Iterator[None]:
+def _locate_errors(path: Path) -> Iterator[None]:
     """What the file's own code raises becomes a ScriptError with the last line of the file that it came through."""
     try:
         yield
@@ -97,22 +97,22 @@ def _blaming(path: Path) -> Iterator[None]:
         raise ScriptError(f"{path}:{line}: {said}") from problem
 
 
-def _assembled(path: Path, tree: ast.Module, module: ModuleType) -> PythonScript:
+def _build_script(path: Path, tree: ast.Module, module: ModuleType) -> PythonScript:
     script, routes, setup = (getattr(module, name, None) for name in ("script", "routes", "setup"))
     if script is None and not routes and setup is None:
         raise ScriptError(
             f"{path}:1: nothing is scripted. Define `script = [message('…')]`, `routes = […]` or `def setup(mock):`."
         )
-    at = f"{path}:{_line(tree, 'routes')}: routes"
+    at = f"{path}:{_find_line(tree, 'routes')}: routes"
     if not isinstance(routes or [], list | tuple):
         raise ScriptError(f"{at} is {routes!r}. Give a list of ({{condition: text}}, [turns]).")
-    parts = [_route(f"{at}[{index}]", route, path) for index, route in enumerate(routes or [])]
+    parts = [_parse_route(f"{at}[{index}]", route, path) for index, route in enumerate(routes or [])]
     if script is not None:
-        parts.append(Answers({}, _said(f"{path}:{_line(tree, 'script')}: script", script, path)))
-    return PythonScript(path, _setup(f"{path}:{_line(tree, 'setup')}: setup", setup), tuple(parts))
+        parts.append(PythonRoute({}, _parse_turns(f"{path}:{_find_line(tree, 'script')}: script", script, path)))
+    return PythonScript(path, _check_setup(f"{path}:{_find_line(tree, 'setup')}: setup", setup), tuple(parts))
 
 
-def _setup(at: str, setup: Any) -> Callable[[World], Any] | None:
+def _check_setup(at: str, setup: Any) -> Callable[[World], Any] | None:
     if setup is None:
         return None
     if not callable(setup) or inspect.iscoroutinefunction(setup) or inspect.isgeneratorfunction(setup):
@@ -124,7 +124,7 @@ def _setup(at: str, setup: Any) -> Callable[[World], Any] | None:
     return setup  # type: ignore[no-any-return]
 
 
-def _line(tree: ast.Module, name: str) -> int:
+def _find_line(tree: ast.Module, name: str) -> int:
     """The line that defines a top-level name; 1 when none plainly does."""
     for node in tree.body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
@@ -133,37 +133,37 @@ def _line(tree: ast.Module, name: str) -> int:
     return 1
 
 
-def _route(at: str, route: Any, path: Path) -> Answers:
+def _parse_route(at: str, route: Any, path: Path) -> PythonRoute:
     if not isinstance(route, list | tuple) or len(route) != 2 or not isinstance(route[0], dict) or not route[0]:
         raise ScriptError(f"{at} is {route!r}. Give ({{'instructions': 'planner'}}, [turns]).")
     conditions, said = route
     for name in conditions:
         if name not in CONDITIONS:
-            raise ScriptError(f"{at}: no condition {name!r}. {nearest(name, CONDITIONS)}")
-    return Answers(conditions, _said(at, said, path))
+            raise ScriptError(f"{at}: no condition {name!r}. {suggest_name(name, CONDITIONS)}")
+    return PythonRoute(conditions, _parse_turns(at, said, path))
 
 
-def _said(at: str, said: Any, path: Path) -> list[Turn] | Model:
+def _parse_turns(at: str, said: Any, path: Path) -> list[Turn] | AnswerFunction:
     """What a Python file gives as a script: one turn, a list of them, or a function for every request."""
     turns = said if isinstance(said, list) else [said]
     if not turns:
         raise ScriptError(f"{at} is empty. Give turns: [message('…')].")
-    guarded = [_guarded(at, turn, path) for turn in turns]
+    guarded = [_guard_turn(at, turn, path) for turn in turns]
     if callable(said) and not inspect.isgeneratorfunction(said):
         return guarded[0]  # type: ignore[no-any-return]
     return guarded
 
 
-def _guarded(at: str, turn: Any, path: Path) -> Any:
+def _guard_turn(at: str, turn: Any, path: Path) -> Any:
     """A turn that was looked at; a function is wrapped, so that what it raises names the file and line."""
     if isinstance(turn, Iterator) or inspect.iscoroutinefunction(turn) or inspect.isasyncgenfunction(turn):
         raise ScriptError(
             f"{at}: {turn!r} is not a turn. Give the function itself, not what it returns, and no async one."
         )
     if inspect.isgeneratorfunction(turn):
-        return _guarded_generator(turn, path)
+        return _guard_generator(turn, path)
     if callable(turn):
-        return _guarded_function(at, turn, path)
+        return _guard_function(at, turn, path)
     if turn in ([], ()):
         raise ScriptError(f"{at} holds an empty turn. Give items: [message('…')].")
     try:
@@ -173,17 +173,17 @@ def _guarded(at: str, turn: Any, path: Path) -> Any:
     return turn
 
 
-def _guarded_generator(turn: Model, path: Path) -> Model:
+def _guard_generator(turn: AnswerFunction, path: Path) -> AnswerFunction:
     def guarded(request: Request) -> Generator[Any, Request, None]:
-        with _blaming(path):
+        with _locate_errors(path):
             yield from turn(request)
 
     return guarded
 
 
-def _guarded_function(at: str, turn: Model, path: Path) -> Model:
+def _guard_function(at: str, turn: AnswerFunction, path: Path) -> AnswerFunction:
     def guarded(request: Request) -> Any:
-        with _blaming(path):
+        with _locate_errors(path):
             said = turn(request)
         if said == []:
             raise ScriptError(f"{at}: the function returned no item. Return an item or a list of items.")

@@ -12,102 +12,102 @@ import orjson
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Json
 
-Step = str | int
+PathStep = str | int
 """The name of a member, or the place of an entry."""
 
 
-class Misplaced(ScriptError):
+class InvalidData(ScriptError):
     """A mistake in plain data; `at` are the names and places that lead to it, from the outside in."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        self.at: tuple[Step, ...] = ()
+        self.path: tuple[PathStep, ...] = ()
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Where it is: `turns[0][1].message`; empty for the whole."""
-        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.at)
+        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path)
         return "".join(steps).removeprefix(".")
 
 
 @contextmanager
-def at(*steps: Step) -> Iterator[None]:
+def errors_at(*steps: PathStep) -> Iterator[None]:
     """What goes wrong inside is a mistake at this place of the data, whoever finds it."""
     try:
         yield
-    except Misplaced as problem:
-        problem.at = (*steps, *problem.at)
+    except InvalidData as problem:
+        problem.path = (*steps, *problem.path)
         raise
     except Exception as problem:
         said = str(problem) if isinstance(problem, HarnessError) else f"{type(problem).__name__}: {problem}"
-        misplaced = Misplaced(said)
-        misplaced.at = steps
+        misplaced = InvalidData(said)
+        misplaced.path = steps
         raise misplaced from problem
 
 
-class Form(NamedTuple):
+class ValueForm(NamedTuple):
     """What a value may be, in words and as a test."""
 
-    says: str
-    fits: Callable[[Any], bool]
+    description: str
+    is_valid: Callable[[Any], bool]
 
     def check(self, name: str, value: Any) -> Any:
         """The value; a Misplaced when it is something else."""
-        if not self.fits(value):
-            raise Misplaced(f"{name} is {value!r}. Give {self.says}.")
+        if not self.is_valid(value):
+            raise InvalidData(f"{name} is {value!r}. Give {self.description}.")
         return value
 
 
-def _is_texts(value: Any) -> bool:
+def _is_text_list(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole_number(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
 
 
-FLAG = Form("true or false", lambda value: isinstance(value, bool))
-TEXT = Form("a text", lambda value: isinstance(value, str))
-TEXTS = Form("a list of texts", _is_texts)
-OBJECT = Form("an object", lambda value: isinstance(value, dict))
-WHOLE = Form("a whole number from 0 on", _is_whole)
+BOOLEAN = ValueForm("true or false", lambda value: isinstance(value, bool))
+TEXT = ValueForm("a text", lambda value: isinstance(value, str))
+TEXT_LIST = ValueForm("a list of texts", _is_text_list)
+OBJECT = ValueForm("an object", lambda value: isinstance(value, dict))
+WHOLE_NUMBER = ValueForm("a whole number from 0 on", _is_whole_number)
 
 
-def members(value: Any, what: str, known: Collection[str]) -> Json:
+def check_members(value: Any, what: str, known: Collection[str]) -> Json:
     """An object of which every member is known; `what` says what they are."""
     if not isinstance(value, dict):
-        raise Misplaced(f"{value!r} stands where names are expected: {', '.join(known)}.")
+        raise InvalidData(f"{value!r} stands where names are expected: {', '.join(known)}.")
     for name in value:
         if name not in known:
-            with at(name):
-                raise Misplaced(f"no {what} {name!r}. {nearest(name, known)}")
+            with errors_at(name):
+                raise InvalidData(f"no {what} {name!r}. {suggest_name(name, known)}")
     return value
 
 
-def by_name(value: Any, what: str) -> Json:
+def check_named_members(value: Any, what: str) -> Json:
     """An object whose members have names of the user's own."""
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
-        raise Misplaced(f"{what} is {value!r}. Give an object: by each name, a text, what belongs to it.")
+        raise InvalidData(f"{what} is {value!r}. Give an object: by each name, a text, what belongs to it.")
     return value
 
 
-def listed(value: Any, what: str) -> list[Any]:
+def check_list(value: Any, what: str) -> list[Any]:
     """A list with at least one entry."""
     if not isinstance(value, list) or not value:
-        raise Misplaced(f"{what} is {value!r}. Give a list with at least one entry.")
+        raise InvalidData(f"{what} is {value!r}. Give a list with at least one entry.")
     return value
 
 
-def plain(value: Any) -> Any:
+def check_json(value: Any) -> Any:
     """A value that JSON can say."""
     try:
         orjson.dumps(value)
     except orjson.JSONEncodeError as problem:
-        raise Misplaced(f"{problem}. Give plain JSON values; a str must be valid Unicode.") from problem
+        raise InvalidData(f"{problem}. Give plain JSON values; a str must be valid Unicode.") from problem
     return value
 
 
-def nearest(name: object, known: Collection[str]) -> str:
+def suggest_name(name: object, known: Collection[str]) -> str:
     """`Did you mean 'x'?`, or all names when none is near."""
     near = get_close_matches(str(name), known, 1)
     return f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."

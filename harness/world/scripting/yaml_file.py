@@ -10,18 +10,18 @@ from pathlib import Path
 import yaml
 
 from harness.core.errors import ScriptError
-from harness.world.scripting.document import Document, read
-from harness.world.scripting.validation import Misplaced, Step
+from harness.world.scripting.document import ScriptDocument, parse_document
+from harness.world.scripting.validation import InvalidData, PathStep
 from harness.world.world import World
 
-TIMESTAMP = "tag:yaml.org,2002:timestamp"
+TIMESTAMP_TAG = "tag:yaml.org,2002:timestamp"
 
 
 class _Loader(yaml.SafeLoader):
     """YAML with the values that JSON has: a date stays a text."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012
-        first: [pair for pair in pairs if pair[0] != TIMESTAMP]
+        first: [pair for pair in pairs if pair[0] != TIMESTAMP_TAG]
         for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
@@ -32,21 +32,21 @@ class YamlScript:
 
     path: Path
     node: yaml.Node
-    document: Document
+    document: ScriptDocument
 
     def apply(self, world: World) -> None:
         """Script a World with all of it."""
-        with _lined(self.path, self.node):
+        with _locate_errors(self.path, self.node):
             self.document.apply(world)
 
 
-def read_yaml(path: Path, text: str) -> YamlScript:
+def parse_yaml_script(path: Path, text: str) -> YamlScript:
     """Read the text of a file; what cannot be used in it is a ScriptError with its line."""
     try:
         loader = _Loader(text)
         if (node := loader.get_single_node()) is None:
             raise ScriptError(f"{path}:1: the file is empty. Begin with `script:` and a list of items.")
-        for key in _doubles(node, set()):
+        for key in _duplicate_keys(node, set()):
             raise ScriptError(f"{path}:{key.start_mark.line + 1}: key {key.value!r} is given twice. Remove one.")
         said = loader.construct_object(node, deep=True)
     except yaml.MarkedYAMLError as problem:
@@ -54,20 +54,20 @@ def read_yaml(path: Path, text: str) -> YamlScript:
         raise ScriptError(f"{path}:{line}: {problem.problem}.") from problem
     except (yaml.YAMLError, ValueError, RecursionError) as problem:
         raise ScriptError(f"{path}:1: {str(problem).splitlines()[0]}.") from problem
-    with _lined(path, node):
-        return YamlScript(path, node, read(said))
+    with _locate_errors(path, node):
+        return YamlScript(path, node, parse_document(said))
 
 
 @contextmanager
-def _lined(path: Path, node: yaml.Node) -> Iterator[None]:
+def _locate_errors(path: Path, node: yaml.Node) -> Iterator[None]:
     """What is wrong at some place of the document is wrong in that line of the file."""
     try:
         yield
-    except Misplaced as problem:
-        raise ScriptError(f"{path}:{_line(node, problem.at)}: {problem}") from problem
+    except InvalidData as problem:
+        raise ScriptError(f"{path}:{_find_line(node, problem.path)}: {problem}") from problem
 
 
-def _doubles(node: yaml.Node, seen: set[int]) -> Iterator[yaml.Node]:
+def _duplicate_keys(node: yaml.Node, seen: set[int]) -> Iterator[yaml.Node]:
     """The keys that a mapping has twice, wherever it stands; of two the later one."""
     if id(node) in seen or isinstance(node, yaml.ScalarNode):
         return
@@ -77,21 +77,21 @@ def _doubles(node: yaml.Node, seen: set[int]) -> Iterator[yaml.Node]:
         yield from (key for place, (key, _) in enumerate(node.value) if (key.tag, key.value) in keys[:place])
     for child in node.value:
         for each in child if isinstance(child, tuple) else (child,):
-            yield from _doubles(each, seen)
+            yield from _duplicate_keys(each, seen)
 
 
-def _line(node: yaml.Node, at: Sequence[Step]) -> int:
+def _find_line(node: yaml.Node, at: Sequence[PathStep]) -> int:
     """The line of what stands at a place, of a member that of its name; the deepest that is there."""
     line = node.start_mark.line + 1
     for step in at:
-        mark, found = _child(node, step)
+        mark, found = _find_child(node, step)
         if found is None:
             break
         line, node = mark.start_mark.line + 1, found
     return line
 
 
-def _child(node: yaml.Node, step: Step) -> tuple[yaml.Node, yaml.Node | None]:
+def _find_child(node: yaml.Node, step: PathStep) -> tuple[yaml.Node, yaml.Node | None]:
     """What stands at one step, after what says so: its name, or itself."""
     if isinstance(node, yaml.MappingNode):
         named = (pair for pair in reversed(node.value) if pair[0].value == str(step))
