@@ -21,7 +21,7 @@ VERSION = f"{VERSIONS}/{{agent_version}}"
 @operation("POST", VERSIONS, project=True)
 def create_version(request: Request, world: World) -> Answer:
     """A new version of an agent, which is new itself when it had none."""
-    name, known = _known(request, world)
+    name, known = _find_versions(request, world)
     made = foundry_agents.new_version(name, int(known[-1]["version"]) + 1 if known else 1, request.body, world.tick())
     world.agents[name] = [*known, made]
     return Answer(200, made)
@@ -36,19 +36,19 @@ def list_all(request: Request, world: World) -> Answer:
     ]
     kind = request.query.get("kind")
     shown = [one for one in every if kind in (None, one["versions"]["latest"]["definition"].get("kind"))]
-    return Answer(200, _paged(shown, request))
+    return Answer(200, _page_of(shown, request))
 
 
 @operation("GET", AGENT, project=True)
 def retrieve(request: Request, world: World) -> Answer:
     """One agent, by its newest version."""
-    return Answer(200, foundry_agents.render_agent(*_known(request, world)))
+    return Answer(200, foundry_agents.render_agent(*_find_versions(request, world)))
 
 
 @operation("DELETE", AGENT, project=True)
 def delete(request: Request, world: World) -> Answer:
     """Forget an agent with all its versions."""
-    name, _ = _known(request, world)
+    name, _ = _find_versions(request, world)
     world.agents[name] = []
     return Answer(200, {"object": "agent.deleted", "name": name, "deleted": True})
 
@@ -56,30 +56,30 @@ def delete(request: Request, world: World) -> Answer:
 @operation("GET", VERSIONS, project=True)
 def list_versions(request: Request, world: World) -> Answer:
     """The versions of an agent, newest first unless `order=asc`."""
-    return Answer(200, _paged(_known(request, world)[1], request))
+    return Answer(200, _page_of(_find_versions(request, world)[1], request))
 
 
 @operation("GET", VERSION, project=True)
 def retrieve_version(request: Request, world: World) -> Answer:
     """One version of an agent."""
     number = request.params["agent_version"]
-    return Answer(200, next(each for each in _known(request, world)[1] if each["version"] == number))
+    return Answer(200, next(each for each in _find_versions(request, world)[1] if each["version"] == number))
 
 
 @operation("DELETE", VERSION, project=True)
 def delete_version(request: Request, world: World) -> Answer:
     """Forget one version; without any an agent is gone."""
-    (name, known), number = _known(request, world), request.params["agent_version"]
+    (name, known), number = _find_versions(request, world), request.params["agent_version"]
     world.agents[name] = [each for each in known if each["version"] != number]
     return Answer(200, {"object": "agent.version.deleted", "name": name, "version": number, "deleted": True})
 
 
-def _known(request: Request, world: World) -> tuple[str, Sequence[Json]]:
+def _find_versions(request: Request, world: World) -> tuple[str, Sequence[Json]]:
     name = request.params["agent_name"]
     return name, foundry_agents.versions_of(world, name)
 
 
-def _paged(items: Sequence[Json], request: Request) -> Json:
+def _page_of(items: Sequence[Json], request: Request) -> Json:
     """A page of a list; recorded: one that is empty names no ids."""
     limit = request.query.get("limit", "")
     bounds = {"limit": int(limit)} if isinstance(limit, str) and limit.isascii() and limit.isdigit() else {}

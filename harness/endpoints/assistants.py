@@ -27,13 +27,13 @@ def list_all(request: Request, world: World) -> Answer:
 @operation("GET", "/assistants/{assistant_id}", answer="Assistant")
 def retrieve(request: Request, world: World) -> Answer:
     """One assistant."""
-    return Answer(200, _named(request, world))
+    return Answer(200, _find_assistant(request, world))
 
 
 @operation("POST", "/assistants/{assistant_id}", body="UpdateAssistant", answer="Assistant")
 def update(request: Request, world: World) -> Answer:
     """Change what the body names of an assistant; runs that are under way keep what they began with."""
-    known = _named(request, world)
+    known = _find_assistant(request, world)
     changed = assistants.update_from_body(request.body, known)
     world.assistants[known["id"]] = changed
     return Answer(200, changed)
@@ -47,5 +47,5 @@ def delete(request: Request, world: World) -> Answer:
     return Answer(200, {"id": id, "object": "assistant.deleted", "deleted": True})
 
 
-def _named(request: Request, world: World) -> Json:
+def _find_assistant(request: Request, world: World) -> Json:
     return world.assistants[request.params["assistant_id"]]

@@ -18,12 +18,12 @@ from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.operation import Handler
 from harness.world.world import World
 
-NOBODY = "00000000-0000-0000-0000-000000000000"
+NIL_REQUEST_ID = "00000000-0000-0000-0000-000000000000"
 """The request id of an answer to a key without a World."""
 REGION = "West Europe"
-UNSAID = frozenset({"access_programs", "billing"})
+OPENAI_ONLY_MEMBERS = frozenset({"access_programs", "billing"})
 """What OpenAI says of a response and Azure does not."""
-SHORT = (
+FOUNDRY_MEMBERS = (
     *("metadata", "temperature", "top_p", "user", "service_tier", "top_logprobs", "previous_response_id", "model"),
     *("reasoning", "background", "text", "tools", "tool_choice", "truncation", "id", "object", "status", "created_at"),
     *("error", "incomplete_details", "output", "instructions", "usage", "parallel_tool_calls", "conversation"),
@@ -31,30 +31,34 @@ SHORT = (
 """What a Foundry project says of a response as JSON, in order; in a stream it says all that Azure OpenAI does."""
 
 
-def answered(handler: Handler, request: Request, world: World) -> Answer:
+def answer_in_dialect(handler: Handler, request: Request, world: World) -> Answer:
     """The answer of an operation, as the dialect of the request tells it."""
-    agent = _agent(request, world)
+    agent = _resolve_agent(request, world)
     asked = apply_agent(request, {agent["name"]: foundry_agents.resolve_definition(world, agent)} if agent else None)
     answer = handler(asked, world)
     if not isinstance(answer.body, dict) or answer.body.get("object") != "response":
         return answer
     if request.operation == CREATE_RESPONSE:
-        world.azure_members[answer.body["id"]] = _deployed(asked, agent)
+        world.azure_members[answer.body["id"]] = _deployment_members(asked, agent)
     said = world.azure_members.get(answer.body["id"], {})
     if answer.events is None:
-        told = _short(answer.body, said) if request.dialect == FOUNDRY else _told(answer.body, said)
+        told = (
+            _render_foundry_response(answer.body, said)
+            if request.dialect == FOUNDRY
+            else _render_response(answer.body, said)
+        )
         return answer._replace(body=told)
-    events = [_event(event, said, answer.body["id"]) for event in answer.events]
-    return answer._replace(body=_told(answer.body, said), events=events)
+    events = [_render_event(event, said, answer.body["id"]) for event in answer.events]
+    return answer._replace(body=_render_response(answer.body, said), events=events)
 
 
-def _event(event: Json, said: Json, id: str) -> Json:
+def _render_event(event: Json, said: Json, id: str) -> Json:
     if "response" in event:
-        return {**event, "response": _told(event["response"], said)}
-    return {**event, "item": _marked(event["item"], said, id)} if "item" in event else event
+        return {**event, "response": _render_response(event["response"], said)}
+    return {**event, "item": _add_agent(event["item"], said, id)} if "item" in event else event
 
 
-def _agent(request: Request, world: World) -> Json | None:
+def _resolve_agent(request: Request, world: World) -> Json | None:
     """The agent a request names, in the version that answers; a rule has refused a reference without a name."""
     if (named := agent_of(request)) is None:
         return None
@@ -63,7 +67,7 @@ def _agent(request: Request, world: World) -> Json | None:
     return {"type": AGENT_REFERENCE, "name": named["name"], "version": named.get("version") or newest}
 
 
-def _deployed(request: Request, agent: Json | None) -> Json:
+def _deployment_members(request: Request, agent: Json | None) -> Json:
     """What a response says by the request's own words: its deployment, its agent.
 
     Recorded: to clients of a preview an agent is called otherwise.
@@ -75,7 +79,7 @@ def _deployed(request: Request, agent: Json | None) -> Json:
     return said
 
 
-def _marked(item: Json, said: Json, response_id: str) -> Json:
+def _add_agent(item: Json, said: Json, response_id: str) -> Json:
     """An item with the agent that said it, if one did."""
     if "agent" in said:
         return {**item, "created_by": {"agent": said["agent"], "response_id": response_id}}
@@ -86,31 +90,31 @@ def _marked(item: Json, said: Json, response_id: str) -> Json:
     )
 
 
-def _told(response: Json, said: Json) -> Json:
+def _render_response(response: Json, said: Json) -> Json:
     """A response in full. Recorded: behind an agent a stream says nothing of the choice of tools."""
     told: Json = {}
     for name, value in response.items():
-        if name not in UNSAID:
+        if name not in OPENAI_ONLY_MEMBERS:
             told[name] = value
         if name == "completed_at":
-            told["content_filters"] = _filters(response)
+            told["content_filters"] = _content_filters(response)
     silent = {"tool_choice": None} if said.keys() & {AGENT_REFERENCE, "agent"} else {}
-    return {**told, **said, **silent, "output": _output(response, said)}
+    return {**told, **said, **silent, "output": _render_output(response, said)}
 
 
-def _output(response: Json, said: Json) -> list[Json]:
-    return [_marked(item, said, response["id"]) for item in response["output"]]
+def _render_output(response: Json, said: Json) -> list[Json]:
+    return [_add_agent(item, said, response["id"]) for item in response["output"]]
 
 
-def _short(response: Json, said: Json) -> Json:
-    whole = {"conversation": None, **response, "output": _output(response, said)}
+def _render_foundry_response(response: Json, said: Json) -> Json:
+    whole = {"conversation": None, **response, "output": _render_output(response, said)}
     if whole["previous_response_id"] is None:
         del whole["previous_response_id"]
     reasoning = {name: value for name, value in whole["reasoning"].items() if value is not None}
-    return {name: whole[name] for name in SHORT if name in whole} | {"reasoning": reasoning, **said}
+    return {name: whole[name] for name in FOUNDRY_MEMBERS if name in whole} | {"reasoning": reasoning, **said}
 
 
-def _filters(response: Json) -> Any:
+def _content_filters(response: Json) -> Any:
     """What the filters found in prompt and completion; nothing is said before the end, nor of what failed."""
     usage, details = response["usage"], response["incomplete_details"] or {}
     if usage is None:
@@ -122,26 +126,26 @@ def _filters(response: Json) -> Any:
     ]
 
 
-def headed(request: Request, answer: Answer, id: str) -> Answer:
+def add_headers(request: Request, answer: Answer, id: str) -> Answer:
     """An answer with the headers of its dialect; the gateway's own refusals carry hardly any. `id` is a GUID."""
     streamed = answer.events is not None
     kind = "text/event-stream; charset=utf-8" if streamed else "application/json"
     headers = {"content-type": kind, "apim-request-id": id}
     if not (answer.rule and RULES[answer.rule].area == "gateway"):
-        headers |= _served(request, id)
+        headers |= _shared_headers(request, id)
         if request.dialect == AZURE:
-            headers |= _RESOURCE | {"azureai-fe-is-streaming": str(streamed)} | _deployment(request)
+            headers |= _RESOURCE_HEADERS | {"azureai-fe-is-streaming": str(streamed)} | _deployment_headers(request)
     return answer._replace(headers={**headers, **answer.headers})
 
 
-def _served(request: Request, id: str) -> dict[str, str]:
+def _shared_headers(request: Request, id: str) -> dict[str, str]:
     asked = request.headers.get("x-ms-client-request-id")
     echoed = {"x-ms-client-request-id": asked} if asked else {}
     shared = {"x-request-id": id, "x-ms-region": REGION, "skip-error-remapping": "true", **echoed}
-    return shared | _PROJECT if request.dialect == FOUNDRY else shared
+    return shared | _PROJECT_HEADERS if request.dialect == FOUNDRY else shared
 
 
-def _deployment(request: Request) -> dict[str, str]:
+def _deployment_headers(request: Request) -> dict[str, str]:
     """The deployment a request names and the model that serves it, which is taken to be the one of that name."""
     name = request.body.get("model") if isinstance(request.body, dict) else None
     if not (isinstance(name, str) and name.isascii() and name.isprintable()):
@@ -149,14 +153,14 @@ def _deployment(request: Request) -> dict[str, str]:
     return {"x-ms-served-model": model_defaults(name).snapshot, "x-ratelimit-key": name}
 
 
-_PROJECT = {
+_PROJECT_HEADERS = {
     "api-supported-versions": "1.0,2025-05-15-preview,2025-11-15-preview",
     "azureai-processed-tier": "default",
     "azureai-requested-tier": "default",
     "request-context": "appId=",
     "x-ms-response-type": "standard",
 }
-_RESOURCE = {
+_RESOURCE_HEADERS = {
     "azureai-fe-offer-type": "paygo",
     "strict-transport-security": "max-age=31536000; includeSubDomains; preload",
     "x-content-type-options": "nosniff",

@@ -26,11 +26,11 @@ def create(request: Request, world: World) -> Answer:
         "metadata": body.get("metadata") or {},
     }
     world.conversations[id] = Conversation(made)
-    _add(world, id, body)
+    _add_items(world, id, body)
     return Answer(200, made)
 
 
-def _add(world: World, id: str, body: Json) -> list[Json]:
+def _add_items(world: World, id: str, body: Json) -> list[Json]:
     """The items of a body as they stand in the conversation from now on; a reference becomes what it names."""
     added = world.transcript({"input": body.get("items")}).added
     items = world.add_item_ids(render_input_items({"input": added}), id, world.now)
@@ -41,13 +41,13 @@ def _add(world: World, id: str, body: Json) -> list[Json]:
 @operation("GET", "/conversations/{conversation_id}", answer="Conversation")
 def retrieve(request: Request, world: World) -> Answer:
     """A stored conversation."""
-    return Answer(200, _named(request, world).object)
+    return Answer(200, _find_conversation(request, world).object)
 
 
 @operation("POST", "/conversations/{conversation_id}", body="UpdateConversation", answer="Conversation")
 def update(request: Request, world: World) -> Answer:
     """Set the metadata of a conversation; what it had before is gone."""
-    conversation = _named(request, world)
+    conversation = _find_conversation(request, world)
     conversation.object = {**conversation.object, "metadata": request.body["metadata"] or {}}
     return Answer(200, conversation.object)
 
@@ -61,9 +61,9 @@ def delete(request: Request, world: World) -> Answer:
 
 
 @operation("GET", "/conversations/{conversation_id}/items", query="ListInputItems", answer="ConversationItemList")
-def items(request: Request, world: World) -> Answer:
+def list_items(request: Request, world: World) -> Answer:
     """The items of a conversation, newest first unless `order=asc`."""
-    shown = page(_named(request, world).items, request.query)
+    shown = page(_find_conversation(request, world).items, request.query)
     return Answer(200, include.filter_page(shown, request.query.get("include", ()), world.unfiltered_items))
 
 
@@ -73,14 +73,14 @@ def items(request: Request, world: World) -> Answer:
 def create_items(request: Request, world: World) -> Answer:
     """Append items to a conversation; the answer lists them in the order they came."""
     world.tick()
-    return Answer(200, list_object(_add(world, request.params["conversation_id"], request.body)))
+    return Answer(200, list_object(_add_items(world, request.params["conversation_id"], request.body)))
 
 
 @operation("GET", "/conversations/{conversation_id}/items/{item_id}", query="ListInputItems", answer="ConversationItem")
 def retrieve_item(request: Request, world: World) -> Answer:
     """One item of a conversation."""
     wanted = request.params["item_id"]
-    item = next(item for item in _named(request, world).items if item["id"] == wanted)
+    item = next(item for item in _find_conversation(request, world).items if item["id"] == wanted)
     return Answer(
         200, include.filter_page({"data": [item]}, request.query.get("include", ()), world.unfiltered_items)["data"][0]
     )
@@ -92,19 +92,19 @@ def delete_item(request: Request, world: World) -> Answer:
 
     It can be referred to as long as a stored response has said or got it, or another conversation holds it.
     """
-    conversation, id = _named(request, world), request.params["item_id"]
+    conversation, id = _find_conversation(request, world), request.params["item_id"]
     conversation.items = [item for item in conversation.items if item["id"] != id]
-    if id not in {item.get("id") for item in _stored(world)}:
+    if id not in {item.get("id") for item in _stored_items(world)}:
         world.items.pop(id, None)
     return Answer(200, conversation.object)
 
 
-def _stored(world: World) -> Iterator[Json]:
+def _stored_items(world: World) -> Iterator[Json]:
     for conversation in world.conversations.values():
         yield from conversation.items
     for stored in world.responses.values():
         yield from (*stored.input, *stored.response["output"])
 
 
-def _named(request: Request, world: World) -> Conversation:
+def _find_conversation(request: Request, world: World) -> Conversation:
     return world.conversations[request.params["conversation_id"]]

@@ -8,7 +8,7 @@ from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.operation import operation
 from harness.world.world import World
 
-LIMIT = 10_000
+FILES_PER_PAGE = 10_000
 """How many files a page of the list has unless asked otherwise; the documented default."""
 
 
@@ -28,7 +28,7 @@ def list_files(request: Request, world: World) -> Answer:
     purpose = request.query.get("purpose")
     objects = [file.object for id in list(world.uploads.files) if (file := world.uploads.file(id))]
     asked = [one for one in objects if purpose in (None, one["purpose"])]
-    return Answer(200, page(asked, request.query, limit=LIMIT))
+    return Answer(200, page(asked, request.query, limit=FILES_PER_PAGE))
 
 
 @operation("GET", "/files/{file_id}", answer="FileObject")
@@ -38,7 +38,7 @@ def retrieve(request: Request, world: World) -> Answer:
 
 
 @operation("GET", "/files/{file_id}/content")
-def content(request: Request, world: World) -> Answer:
+def retrieve_content(request: Request, world: World) -> Answer:
     """The bytes of an uploaded file."""
     kind = {"content-type": "application/octet-stream"}
     return Answer(200, world.uploads.files[request.params["file_id"]].data, kind)

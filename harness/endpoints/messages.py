@@ -6,7 +6,7 @@ from harness.api.paging import page
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.operation import operation
-from harness.endpoints.threads import named, say
+from harness.endpoints.threads import add_messages, find_thread
 from harness.world.world import World
 
 MESSAGES = "/threads/{thread_id}/messages"
@@ -17,14 +17,14 @@ MESSAGE = f"{MESSAGES}/{{message_id}}"
 def create(request: Request, world: World) -> Answer:
     """Add a message to a thread."""
     world.tick()
-    (made,) = say(named(request, world), [drop_nulls(request.body)], world)
+    (made,) = add_messages(find_thread(request, world), [drop_nulls(request.body)], world)
     return Answer(200, made)
 
 
 @operation("GET", MESSAGES, query="ListMessages", answer="MessageList")
 def list_all(request: Request, world: World) -> Answer:
     """The messages of a thread, newest first unless `order=asc`; with `run_id` those that the run made."""
-    found = list(named(request, world).messages.values())
+    found = list(find_thread(request, world).messages.values())
     if run_id := request.query.get("run_id"):
         found = [message for message in found if message["run_id"] == run_id]
     return Answer(200, page(found, request.query))
@@ -33,7 +33,7 @@ def list_all(request: Request, world: World) -> Answer:
 @operation("GET", MESSAGE, answer="Message")
 def retrieve(request: Request, world: World) -> Answer:
     """One message."""
-    return Answer(200, _message(request, world))
+    return Answer(200, _find_message(request, world))
 
 
 @operation("POST", MESSAGE, body="UpdateMessage", answer="Message")
@@ -42,9 +42,9 @@ def update(request: Request, world: World) -> Answer:
 
     Recorded (2025-09 and 2025-10): this answer alone has `file_ids` in place of `attachments`.
     """
-    known = _message(request, world)
+    known = _find_message(request, world)
     changed = known | ({"metadata": request.body["metadata"] or {}} if "metadata" in request.body else {})
-    named(request, world).messages[known["id"]] = changed
+    find_thread(request, world).messages[known["id"]] = changed
     shown = {"file_ids" if name == "attachments" else name: value for name, value in changed.items()}
     return Answer(200, {**shown, "file_ids": []})
 
@@ -53,9 +53,9 @@ def update(request: Request, world: World) -> Answer:
 def delete(request: Request, world: World) -> Answer:
     """Take a message out of its thread."""
     id = request.params["message_id"]
-    del named(request, world).messages[id]
+    del find_thread(request, world).messages[id]
     return Answer(200, {"id": id, "object": "thread.message.deleted", "deleted": True})
 
 
-def _message(request: Request, world: World) -> Json:
-    return named(request, world).messages[request.params["message_id"]]
+def _find_message(request: Request, world: World) -> Json:
+    return find_thread(request, world).messages[request.params["message_id"]]

@@ -12,14 +12,14 @@ from harness.world.world import CLOCK_START, World
 def list_all(request: Request, world: World) -> Answer:
     """All models of the key, by name."""
     names = sorted(MODELS if world.account.models is None else world.account.models)
-    return Answer(200, {"object": "list", "data": [_model(name) for name in names]})
+    return Answer(200, {"object": "list", "data": [_render_model(name) for name in names]})
 
 
 @operation("GET", "/models/{model}")
 def retrieve(request: Request, world: World) -> Answer:
     """One model."""
-    return Answer(200, _model(request.params["model"]))
+    return Answer(200, _render_model(request.params["model"]))
 
 
-def _model(name: str) -> Json:
+def _render_model(name: str) -> Json:
     return {"id": name, "object": "model", "created": CLOCK_START, "owned_by": "system"}

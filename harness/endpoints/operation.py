@@ -19,13 +19,13 @@ class Operation:
 
     method: str
     template: str
-    body: str | None
-    query: str | None
-    answer: str | None
+    body_schema: str | None
+    query_schema: str | None
+    answer_schema: str | None
     handler: Handler
     pattern: re.Pattern[str]
-    form: bool = False
-    project: bool = False
+    is_form: bool = False
+    is_project: bool = False
 
     @property
     def id(self) -> str:
@@ -37,7 +37,7 @@ OPERATIONS: dict[str, Operation] = {}
 """Every operation by id; filled by importing `harness.endpoints`."""
 
 _PATHS: dict[str, dict[str, Operation]] = {}
-_PROJECT = re.compile(r"/api/projects/[^/]+")
+_PROJECT_ROOT = re.compile(r"/api/projects/[^/]+")
 
 
 def operation(
@@ -66,25 +66,25 @@ def operation(
     return register
 
 
-def find(method: str, path: str, root: str = "") -> tuple[Operation | None, Mapping[str, str], bool]:
+def find_operation(method: str, path: str, root: str = "") -> tuple[Operation | None, Mapping[str, str], bool]:
     """The operation for a method and a path below a root, the path's parameters, and whether the path exists at all.
 
     A literal path goes before a template, but only for the methods it has: `GET /responses/compact` asks for a response.
     """
     exact = {} if "{" in path else _PATHS.get(path, {})
     found = exact.get(method)
-    if found is not None and (not found.project or _PROJECT.fullmatch(root)):
+    if found is not None and (not found.is_project or _PROJECT_ROOT.fullmatch(root)):
         return found, {}, True
-    known = bool(exact) and _is_at(exact, root)
+    known = bool(exact) and _is_below_root(exact, root)
     for methods in _PATHS.values():
         one = next(iter(methods.values()))
-        if "{" in one.template and (match := one.pattern.fullmatch(path)) and _is_at(methods, root):
+        if "{" in one.template and (match := one.pattern.fullmatch(path)) and _is_below_root(methods, root):
             if method in methods:
                 return methods[method], match.groupdict(), True
             known = True
     return None, {}, known
 
 
-def _is_at(methods: Mapping[str, Operation], root: str) -> bool:
+def _is_below_root(methods: Mapping[str, Operation], root: str) -> bool:
     """Whether a path is one below this root: the endpoints of a project are nowhere else."""
-    return not next(iter(methods.values())).project or bool(_PROJECT.fullmatch(root))
+    return not next(iter(methods.values())).is_project or bool(_PROJECT_ROOT.fullmatch(root))

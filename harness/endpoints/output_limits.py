@@ -19,7 +19,7 @@ from harness.core.exchange import Json
 from harness.ending import Ending, incomplete
 from harness.items.kind import Item
 
-BUILT_IN = frozenset(
+HOSTED_CALLS = frozenset(
     {"code_interpreter_call", "file_search_call", "image_generation_call", "mcp_call", "web_search_call"}
 )
 """The calls that `max_tool_calls` counts: of tools that the API runs."""
@@ -27,43 +27,43 @@ BUILT_IN = frozenset(
 _WORD = re.compile(r"\S+")
 
 
-def judge(body: Json, items: Sequence[Item], ending: Ending) -> None:
+def check_turn(body: Json, items: Sequence[Item], ending: Ending) -> None:
     """ScriptError when a turn breaks the JSON schema that the request asks for, or has more calls than it allows.
 
     As recorded, every finished text conforms to its schema, unless `strict` is false; comments and refusals are free.
     """
     limit = body.get("max_tool_calls")
-    if limit is not None and (calls := sum(item.type in BUILT_IN for item in items)) > limit:
+    if limit is not None and (calls := sum(item.type in HOSTED_CALLS for item in items)) > limit:
         raise ScriptError(
             f"the turn has {calls} calls of the API's own tools, but max_tool_calls is {limit}: the API ignores those "
             "beyond it. Script fewer, or raise max_tool_calls."
         )
     asked = (body.get("text") or {}).get("format") or {}
     if asked.get("type") == "json_schema" and asked.get("strict") is not False and not ending.off_schema:
-        for text in _texts(items):
-            _conforming(text, asked)
+        for text in _output_texts(items):
+            _check_schema(text, asked)
 
 
-def _texts(items: Sequence[Item]) -> Iterator[str]:
+def _output_texts(items: Sequence[Item]) -> Iterator[str]:
     for item in items:
         if item.type == "message" and item.members.get("phase") != "commentary":
             yield from (part["text"] for part in item.members["content"] if part["type"] == "output_text")
 
 
-def _conforming(text: str, asked: Json) -> None:
-    if not (reason := _departure(text, asked["schema"])):
+def _check_schema(text: str, asked: Json) -> None:
+    if not (reason := _describe_mismatch(text, asked["schema"])):
         return
     raise ScriptError(
-        f"message: {_brief(text)} is not what text.format ({asked.get('name')}) asks for: {reason}. The API's models "
+        f"message: {_shorten_repr(text)} is not what text.format ({asked.get('name')}) asks for: {reason}. The API's models "
         "keep to the schema: script a text that does, or say that this one need not: "
         "[message('…'), completed(off_schema=True)]."
     )
 
 
-def _departure(text: str, schema: Json) -> str:
+def _describe_mismatch(text: str, schema: Json) -> str:
     """What in a text breaks a schema, empty if nothing does; a schema that is none breaks nothing here."""
     try:
-        validator = jsonschema_rs.validator_for(schema, retriever=_nowhere)
+        validator = jsonschema_rs.validator_for(schema, retriever=_refuse_reference)
     except ValueError:
         return ""
     try:
@@ -76,15 +76,15 @@ def _departure(text: str, schema: Json) -> str:
     return ""
 
 
-def _nowhere(uri: str) -> Json:
+def _refuse_reference(uri: str) -> Json:
     raise ValueError(f"{uri} is not read: a schema stands alone")
 
 
-def _brief(text: str) -> str:
+def _shorten_repr(text: str) -> str:
     return repr(text if len(text) <= 120 else f"{text[:120]}…")
 
 
-def within(output: list[Json], ending: Ending, limit: int) -> tuple[list[Json], Ending]:
+def limit_output(output: list[Json], ending: Ending, limit: int) -> tuple[list[Json], Ending]:
     """Output of no more words than the request allows tokens, and how it ends then.
 
     No token holds two words, so a text of more words than `limit` is one that no model could have finished. Only texts
@@ -94,36 +94,36 @@ def within(output: list[Json], ending: Ending, limit: int) -> tuple[list[Json], 
     for number, item in enumerate(output if ending.status == "completed" else ()):
         if item["type"] == "message":
             if (own := count_words((item,))) > left:
-                return [*output[:number], _cut(item, left)], incomplete()
+                return [*output[:number], _cut_message(item, left)], incomplete()
             left -= own
     return output, ending
 
 
-def _cut(message: Json, left: int) -> Json:
+def _cut_message(message: Json, left: int) -> Json:
     parts: list[Json] = []
     for part in message["content"]:
         name = "refusal" if part["type"] == "refusal" else "text"
         ends = [word.end() for word in _WORD.finditer(part[name])]
         if left <= 0:
             break
-        parts.append(part if len(ends) <= left else _shortened(part, name, ends[left - 1]))
+        parts.append(part if len(ends) <= left else _cut_part(part, name, ends[left - 1]))
         left -= len(ends)
     return {**message, "status": "incomplete", "content": parts}
 
 
-def _shortened(part: Json, name: str, length: int) -> Json:
+def _cut_part(part: Json, name: str, length: int) -> Json:
     made = {**part, name: part[name][:length]}
     if part.get("annotations"):
-        made["annotations"] = [note for note in part["annotations"] if _end(note) <= length]
+        made["annotations"] = [note for note in part["annotations"] if _annotation_end(note) <= length]
     if part.get("logprobs"):
-        made["logprobs"] = list(_covering(part["logprobs"], length))
+        made["logprobs"] = list(_cut_logprobs(part["logprobs"], length))
     return made
 
 
-def _end(note: Json) -> int:
+def _annotation_end(note: Json) -> int:
     return int(note.get("end_index", note.get("index")) or 0)
 
 
-def _covering(entries: Sequence[Json], length: int) -> Iterator[Json]:
+def _cut_logprobs(entries: Sequence[Json], length: int) -> Iterator[Json]:
     ends = accumulate(len(entry["token"]) for entry in entries)
     return (entry for entry, end in zip(entries, ends, strict=True) if end <= length)

@@ -24,7 +24,7 @@ from harness.faults.broken_off import apply_faults
 from harness.items.kind import Item, render_item
 from harness.world.world import PendingResponse, World
 
-CUT = incomplete("max_output_tokens").members
+MAX_TOKENS_MEMBERS = incomplete("max_output_tokens").members
 """What a response says that had to stop at `max_output_tokens`."""
 
 
@@ -35,17 +35,17 @@ def create(request: Request, world: World) -> Answer:
     In the background the object is queued; as a stream it is told to its end at once, background or not.
     """
     body = drop_nulls(request.body)
-    said, held = _said(request, body, world)
+    said, held = _next_turn(request, body, world)
     items, ending = split_ending(said)
-    output_limits.judge(body, items, ending)
-    run = _run(body, items, ending, world)
-    _approvals(run, held, world)
+    output_limits.check_turn(body, items, ending)
+    run = _run_model(body, items, ending, world)
+    _record_approvals(run, held, world)
     if said and isinstance(said[-1], Fault):
-        return apply_faults(_answered(_unfinished(run, said), body, items, world), said, world.gate)
-    return _answered(run, body, items, world)
+        return apply_faults(_build_answer(_discard_if_cut(run, said), body, items, world), said, world.gate)
+    return _build_answer(run, body, items, world)
 
 
-def _answered(run: PendingResponse, body: Json, items: Sequence[Item], world: World) -> Answer:
+def _build_answer(run: PendingResponse, body: Json, items: Sequence[Item], world: World) -> Answer:
     """The answer that tells a response, whole; what is stored of it is."""
     ending, streams, background = run.ending, body.get("stream"), body.get("background")
     if ending.status == "failed" and not streams and not background:
@@ -54,23 +54,23 @@ def _answered(run: PendingResponse, body: Json, items: Sequence[Item], world: Wo
     if background and not streams:
         return Answer(200, world.enqueue(run))
     response = world.finish(run)
-    return _streamed(response, body, items, world) if streams else Answer(200, add_billing(response))
+    return _stream_answer(response, body, items, world) if streams else Answer(200, add_billing(response))
 
 
-def _unfinished(run: PendingResponse, said: Sequence[TurnLine]) -> PendingResponse:
+def _discard_if_cut(run: PendingResponse, said: Sequence[TurnLine]) -> PendingResponse:
     """A run whose answer may be cut: it counts as ended by who hangs up, unless it is made in the background (assumed)."""
     goes_on = find_cut(said) is None or run.initial_response["background"]
     return run if goes_on else run._replace(is_stored=False, conversation=None)
 
 
-def _said(request: Request, body: Json, world: World) -> tuple[Sequence[TurnLine], Sequence[TurnLine]]:
+def _next_turn(request: Request, body: Json, world: World) -> tuple[Sequence[TurnLine], Sequence[TurnLine]]:
     """The next turn of the script, with what the scripted MCP servers make of it, and what they hold back."""
     if not world.mcp_servers:
         return world.turns.next(request), ()
     return world.mcp_servers.plan_turn(body, world.transcript(body).items, lambda: world.turns.next(request))
 
 
-def _approvals(run: PendingResponse, held: Sequence[TurnLine], world: World) -> None:
+def _record_approvals(run: PendingResponse, held: Sequence[TurnLine], world: World) -> None:
     """Remember what was asked, answered and called; the exchange is the next of the journal."""
     if held:
         world.mcp_servers.hold_for_approval(run.output, held)
@@ -78,18 +78,18 @@ def _approvals(run: PendingResponse, held: Sequence[TurnLine], world: World) -> 
         world.approval_ledger.add_exchange(world.exchange_count + 1, run.previous_items, run.own_input, run.output)
 
 
-def _run(body: Json, turn: Sequence[Item], ending: Ending, world: World) -> PendingResponse:
+def _run_model(body: Json, turn: Sequence[Item], ending: Ending, world: World) -> PendingResponse:
     transcript = world.transcript(body)
     conversation = conversation_id(body)
     now = world.tick()
     id = world.ids.response(now, body.get("previous_response_id"))
     started = build_initial_response(body, id, now, conversation=conversation, items=transcript.items)
     include, limit = body.get("include") or (), body.get("max_output_tokens")
-    said = [_called(render_item(item, world.ids, id, now), body, transcript.items) for item in turn]
+    said = [_add_namespace(render_item(item, world.ids, id, now), body, transcript.items) for item in turn]
     if limit is not None:
-        said, ending = output_limits.within(said, ending, limit)
+        said, ending = output_limits.limit_output(said, ending, limit)
     if ending.status != "completed":
-        said[-1:] = [_broken_off(item) for item in said[-1:]]
+        said[-1:] = [_mark_incomplete(item) for item in said[-1:]]
     output = world.apply_include(
         world.add_encrypted_content(said, "reasoning.encrypted_content" in include, now), include
     )
@@ -97,7 +97,9 @@ def _run(body: Json, turn: Sequence[Item], ending: Ending, world: World) -> Pend
     return PendingResponse(
         started,
         output,
-        make_usage(_input_tokens(body, transcript.items), output, limit if ending.members == CUT else None),
+        make_usage(
+            _count_input_tokens(body, transcript.items), output, limit if ending.members == MAX_TOKENS_MEMBERS else None
+        ),
         world.add_item_ids(render_input_items({"input": transcript.added}), id, now),
         transcript.items[: transcript.start],
         conversation,
@@ -106,12 +108,12 @@ def _run(body: Json, turn: Sequence[Item], ending: Ending, world: World) -> Pend
     )
 
 
-def _broken_off(item: Json) -> Json:
+def _mark_incomplete(item: Json) -> Json:
     """The last item of a response that did not complete; how it stands is told where its kind has a status."""
     return {**item, "status": "incomplete"} if item.get("status") == "completed" else item
 
 
-def _called(item: Json, body: Json, read: Sequence[Json]) -> Json:
+def _add_namespace(item: Json, body: Json, read: Sequence[Json]) -> Json:
     """A call as the model makes it: in the namespace of its function, whether the script names that or not."""
     if item["type"] != "function_call" or "namespace" in item:
         return item
@@ -119,7 +121,7 @@ def _called(item: Json, body: Json, read: Sequence[Json]) -> Json:
     return {**item, "namespace": space} if space else item
 
 
-def _streamed(response: Json, body: Json, turn: Sequence[Item], world: World) -> Answer:
+def _stream_answer(response: Json, body: Json, turn: Sequence[Item], world: World) -> Answer:
     padded = (body.get("stream_options") or {}).get("include_obfuscation", True)
     told = render_events(response, items=turn, obfuscate=padded, background=response["background"])
     if response["background"]:
@@ -127,7 +129,7 @@ def _streamed(response: Json, body: Json, turn: Sequence[Item], world: World) ->
     return Answer(200, response, events=told)
 
 
-def _input_tokens(body: Json, items: Sequence[Json]) -> int:
+def _count_input_tokens(body: Json, items: Sequence[Json]) -> int:
     instructions, tools = body.get("instructions"), body.get("tools") or ()
     own = estimate_tokens([{"text": instructions}]) if instructions else 0
     return own + estimate_tokens(items) + TOKENS_PER_TOOL * len(tools)
@@ -147,10 +149,10 @@ def retrieve(request: Request, world: World) -> Answer:
         return Answer(200, stored.response, events=told[max(0, request.query.get("starting_after", -1) + 1) :])
     if world.automatic and id in world.pending:
         world.advance(id)
-    return Answer(200, add_billing(_whole(world.responses[id].response, request, world)))
+    return Answer(200, add_billing(_reveal_included(world.responses[id].response, request, world)))
 
 
-def _whole(response: Json, request: Request, world: World) -> Json:
+def _reveal_included(response: Json, request: Request, world: World) -> Json:
     """A response with what its output hid until it was included in this request."""
     include = request.query.get("include")
     return (
@@ -175,7 +177,7 @@ def delete(request: Request, world: World) -> Answer:
 
 
 @operation("GET", "/responses/{response_id}/input_items", query="ListInputItems", answer="ResponseItemList")
-def input_items(request: Request, world: World) -> Answer:
+def list_input_items(request: Request, world: World) -> Answer:
     """The items that were the input of a stored response, newest first unless `order=asc`."""
     stored = world.responses[request.params["response_id"]]
     return Answer(
@@ -205,14 +207,14 @@ def compact(request: Request, world: World) -> Answer:
         "object": "response.compaction",
         "created_at": now,
         "output": [*world.add_item_ids(users, id, now), rest],
-        "usage": make_usage(_input_tokens(body, transcript.items), [rest]),
+        "usage": make_usage(_count_input_tokens(body, transcript.items), [rest]),
     }
     return Answer(200, made)
 
 
 @operation("POST", "/responses/input_tokens", body="InputTokenCount", answer="InputTokenCountResponse")
-def input_tokens(request: Request, world: World) -> Answer:
+def count_input_tokens(request: Request, world: World) -> Answer:
     """How many tokens the model would read, as the same estimate that `usage` gives."""
     body = drop_nulls(request.body)
-    count = _input_tokens(body, world.transcript(body).items)
+    count = _count_input_tokens(body, world.transcript(body).items)
     return Answer(200, {"object": "response.input_tokens", "input_tokens": count})

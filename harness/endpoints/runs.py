@@ -18,7 +18,7 @@ from harness.core.delivery import Fault
 from harness.core.exchange import Answer, Json, Request
 from harness.ending import split_ending
 from harness.endpoints.operation import operation
-from harness.endpoints.threads import CODE, named, say, start
+from harness.endpoints.threads import CODE_INTERPRETER_RESOURCES, add_messages, find_thread, start_thread
 from harness.faults import ScriptedRefusal
 from harness.faults.broken_off import apply_faults
 from harness.world.world import World
@@ -26,82 +26,82 @@ from harness.world.world import World
 RUNS = "/threads/{thread_id}/runs"
 RUN = f"{RUNS}/{{run_id}}"
 STEPS = f"{RUN}/steps"
-CONTENT = "step_details.tool_calls[*].file_search.results[*].content"
+SEARCH_CONTENT = "step_details.tool_calls[*].file_search.results[*].content"
 
 
 @operation("POST", "/threads/runs", body="CreateThreadAndRun", answer="Run")
 def create_with_thread(request: Request, world: World) -> Answer:
     """A new thread, and a run on it."""
     body = drop_nulls(request.body)
-    thread = start(body.get("thread") or {}, world)
-    thread.object = {**thread.object, "tool_resources": thread.object["tool_resources"] or CODE}
-    return _created(thread, body, request, world, [make_event("thread.created", thread.object)])
+    thread = start_thread(body.get("thread") or {}, world)
+    thread.object = {**thread.object, "tool_resources": thread.object["tool_resources"] or CODE_INTERPRETER_RESOURCES}
+    return _create_run(thread, body, request, world, [make_event("thread.created", thread.object)])
 
 
 @operation("POST", RUNS, body="CreateRun", answer="Run")
 def create(request: Request, world: World) -> Answer:
     """A new run on a thread, with the messages that the body adds to it first."""
-    body, thread = drop_nulls(request.body), named(request, world)
+    body, thread = drop_nulls(request.body), find_thread(request, world)
     world.tick()
     before = dict(thread.messages)
-    say(thread, body.get("additional_messages") or (), world)
+    add_messages(thread, body.get("additional_messages") or (), world)
     try:
-        return _created(thread, body, request, world, [])
+        return _create_run(thread, body, request, world, [])
     except ScriptedRefusal:
         thread.messages = before
         raise
 
 
-def _created(thread: Thread, body: Json, request: Request, world: World, before: list[Json]) -> Answer:
+def _create_run(thread: Thread, body: Json, request: Request, world: World, before: list[Json]) -> Answer:
     assistant = world.assistants[body["assistant_id"]]
     run = assistants.new_run(body, assistant, thread.object["id"], world.ids, world.now)
     events = [*before, make_event("thread.run.created", run), make_event("thread.run.queued", run)]
-    return _answered(thread, run, events, request, world)
+    return _run_next_turn(thread, run, events, request, world)
 
 
-def _answered(thread: Thread, run: Json, events: Sequence[Json], request: Request, world: World) -> Answer:
+def _run_next_turn(thread: Thread, run: Json, events: Sequence[Json], request: Request, world: World) -> Answer:
     """Tell the next turn of a run that is queued: all of it in a stream, else what a client would see now."""
     known = {step["id"]: step for step in thread.steps_of(run["id"])}
     known |= {event["data"]["id"]: event["data"] for event in events if "step" in event["event"]}
-    read = _read(thread, run, list(known.values()), world)
+    read = _build_model_request(thread, run, list(known.values()), world)
     said = world.turns.next(request._replace(body=read))
     turn, ending = split_ending(said)
-    teller = RunWriter(run, world.ids, world.now, _prompt(read), world.citations)
+    teller = RunWriter(run, world.ids, world.now, _count_prompt_tokens(read), world.citations)
     whole = [*events, *teller.write_turn(turn, list(known.values()), ending)]
     streamed = bool(request.body.get("stream"))
     now = thread.start_run(run["id"], whole, at_once=streamed)
-    seen = [*(_in_stream(event, request.query) for event in whole), DONE_EVENT] if streamed else None
+    seen = [*(_render_stream_event(event, request.query) for event in whole), DONE_EVENT] if streamed else None
     answer = Answer(200, now, events=seen)
     return apply_faults(answer, said, world.gate) if said and isinstance(said[-1], Fault) else answer
 
 
-def _read(thread: Thread, run: Json, steps: Sequence[Json], world: World) -> Json:
+def _build_model_request(thread: Thread, run: Json, steps: Sequence[Json], world: World) -> Json:
     """What the model reads, as a request to `POST /responses`; an assistant that was deleted has no name any more."""
     assistant = world.assistants.get(run["assistant_id"]) or {"name": None}
     return assistants.as_responses_body(run, assistant, thread.messages.values(), steps)
 
 
-def _prompt(read: Json) -> int:
+def _count_prompt_tokens(read: Json) -> int:
     """The tokens of what a model reads."""
     return estimate_tokens([*read["input"], *([{"text": read["instructions"]}] if read["instructions"] else ())])
 
 
-def _in_stream(event: Json, query: Mapping[str, Any]) -> Json:
+def _render_stream_event(event: Json, query: Mapping[str, Any]) -> Json:
     if event["event"] != "thread.run.step.completed":
         return event
-    return {**event, "data": _asked_for(event["data"], query)}
+    return {**event, "data": _filter_search_content(event["data"], query)}
 
 
 @operation("GET", RUNS, query="ListRuns", answer="RunList")
 def list_all(request: Request, world: World) -> Answer:
     """The runs of a thread, newest first unless `order=asc`."""
-    return Answer(200, page(list(named(request, world).runs.values()), request.query))
+    return Answer(200, page(list(find_thread(request, world).runs.values()), request.query))
 
 
 @operation("GET", RUN, answer="Run")
 def retrieve(request: Request, world: World) -> Answer:
     """A run as it stands; reading one that is under way moves it on first, unless the World is not `automatic`."""
-    thread, id = named(request, world), request.params["run_id"]
+    thread, id = find_thread(request, world), request.params["run_id"]
     if world.automatic and id in thread.pending_events:
         thread.advance_run(id)
     return Answer(200, thread.runs[id])
@@ -110,7 +110,7 @@ def retrieve(request: Request, world: World) -> Answer:
 @operation("POST", RUN, body="UpdateRun", answer="Run")
 def update(request: Request, world: World) -> Answer:
     """Set the metadata of a run."""
-    runs, id = named(request, world).runs, request.params["run_id"]
+    runs, id = find_thread(request, world).runs, request.params["run_id"]
     if "metadata" in request.body:
         runs[id] = {**runs[id], "metadata": request.body["metadata"] or {}}
     return Answer(200, runs[id])
@@ -119,30 +119,32 @@ def update(request: Request, world: World) -> Answer:
 @operation("POST", f"{RUN}/cancel", answer="Run")
 def cancel(request: Request, world: World) -> Answer:
     """Begin to end a run."""
-    return Answer(200, named(request, world).cancel_run(request.params["run_id"], world.tick()))
+    return Answer(200, find_thread(request, world).cancel_run(request.params["run_id"], world.tick()))
 
 
 @operation("POST", f"{RUN}/submit_tool_outputs", body="SubmitToolOutputs", answer="Run")
 def submit_tool_outputs(request: Request, world: World) -> Answer:
     """Give a run what it waits for: the outputs of its calls, or leave to make them."""
-    thread, body = named(request, world), drop_nulls(request.body)
+    thread, body = find_thread(request, world), drop_nulls(request.body)
     run = {**thread.runs[request.params["run_id"]], "status": "queued", "required_action": None}
     outputs = {each["tool_call_id"]: each.get("output", "") for each in body.get("tool_outputs") or ()}
     now, steps = world.tick(), thread.steps_of(run["id"])
     waiting = [step for step in steps if step["status"] == "in_progress"]
-    prompt = _prompt(_read(thread, run, [step for step in steps if step not in waiting], world))
-    ended = [make_event("thread.run.step.completed", _completed(step, outputs, prompt, now)) for step in waiting]
-    return _answered(thread, run, [*ended, make_event("thread.run.queued", run)], request, world)
+    prompt = _count_prompt_tokens(
+        _build_model_request(thread, run, [step for step in steps if step not in waiting], world)
+    )
+    ended = [make_event("thread.run.step.completed", _complete_step(step, outputs, prompt, now)) for step in waiting]
+    return _run_next_turn(thread, run, [*ended, make_event("thread.run.queued", run)], request, world)
 
 
-def _completed(step: Json, outputs: Mapping[str, str], prompt: int, now: int) -> Json:
+def _complete_step(step: Json, outputs: Mapping[str, str], prompt: int, now: int) -> Json:
     """A step whose calls the client has answered."""
-    calls = [_with_output(call, outputs) for call in step["step_details"]["tool_calls"]]
+    calls = [_set_output(call, outputs) for call in step["step_details"]["tool_calls"]]
     said = [call.get("function", call) for call in calls]
     return complete_step(step, {**step["step_details"], "tool_calls": calls}, now, count_step_usage(prompt, said))
 
 
-def _with_output(call: Json, outputs: Mapping[str, str]) -> Json:
+def _set_output(call: Json, outputs: Mapping[str, str]) -> Json:
     if call["type"] != "function":
         return call
     return {**call, "function": {**call["function"], "output": outputs.get(call["id"], "")}}
@@ -151,30 +153,33 @@ def _with_output(call: Json, outputs: Mapping[str, str]) -> Json:
 @operation("GET", STEPS, query="ListRunSteps", answer="RunStepList")
 def list_steps(request: Request, world: World) -> Answer:
     """The steps of a run, newest first unless `order=asc`."""
-    steps = named(request, world).steps_of(request.params["run_id"])
-    return Answer(200, page([_shown(step, request.query) for step in steps], request.query))
+    steps = find_thread(request, world).steps_of(request.params["run_id"])
+    return Answer(200, page([_render_step(step, request.query) for step in steps], request.query))
 
 
 @operation("GET", f"{STEPS}/{{step_id}}", query="RetrieveRunStep", answer="RunStep")
 def retrieve_step(request: Request, world: World) -> Answer:
     """One step of a run."""
-    return Answer(200, _shown(named(request, world).steps[request.params["step_id"]], request.query))
+    return Answer(200, _render_step(find_thread(request, world).steps[request.params["step_id"]], request.query))
 
 
-def _shown(step: Json, query: Mapping[str, Any]) -> Json:
+def _render_step(step: Json, query: Mapping[str, Any]) -> Json:
     """A step as it is read; recorded: one that is completed does not expire any more, though the stream says it will."""
-    return _asked_for({**step, "expires_at": None} if step["status"] == "completed" else step, query)
+    return _filter_search_content({**step, "expires_at": None} if step["status"] == "completed" else step, query)
 
 
-def _asked_for(step: Json, query: Mapping[str, Any]) -> Json:
+def _filter_search_content(step: Json, query: Mapping[str, Any]) -> Json:
     """A step with the text that a search found only when `include` asks for it."""
     calls = step["step_details"].get("tool_calls")
-    if not calls or CONTENT in (query.get("include") or ()):
+    if not calls or SEARCH_CONTENT in (query.get("include") or ()):
         return step
-    return {**step, "step_details": {**step["step_details"], "tool_calls": [_without_content(call) for call in calls]}}
+    return {
+        **step,
+        "step_details": {**step["step_details"], "tool_calls": [_drop_search_content(call) for call in calls]},
+    }
 
 
-def _without_content(call: Json) -> Json:
+def _drop_search_content(call: Json) -> Json:
     if call["type"] != "file_search":
         return call
     found = call["file_search"].get("results") or ()

@@ -11,24 +11,24 @@ from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.operation import operation
 from harness.world.world import World
 
-CODE: Json = {"code_interpreter": {"file_ids": []}}
+CODE_INTERPRETER_RESOURCES: Json = {"code_interpreter": {"file_ids": []}}
 
 
 @operation("POST", "/threads", body="CreateThread", answer="Thread")
 def create(request: Request, world: World) -> Answer:
     """A new thread, with the messages it starts with."""
-    return Answer(200, start(drop_nulls(request.body), world).object)
+    return Answer(200, start_thread(drop_nulls(request.body), world).object)
 
 
-def start(body: Json, world: World) -> Thread:
+def start_thread(body: Json, world: World) -> Thread:
     """Make and keep a thread."""
     made = Thread(assistants.new_thread(body, world.ids, world.tick(), world.uploads.add_store))
     world.threads[made.object["id"]] = made
-    say(made, body.get("messages") or (), world)
+    add_messages(made, body.get("messages") or (), world)
     return made
 
 
-def say(thread: Thread, messages: Sequence[Json], world: World) -> Sequence[Json]:
+def add_messages(thread: Thread, messages: Sequence[Json], world: World) -> Sequence[Json]:
     """Add messages of the client; as they stand in the thread."""
     made = [assistants.new_message(each, thread.object["id"], world.ids, world.now) for each in messages]
     thread.messages.update((each["id"], each) for each in made)
@@ -38,14 +38,14 @@ def say(thread: Thread, messages: Sequence[Json], world: World) -> Sequence[Json
 @operation("GET", "/threads/{thread_id}", answer="Thread")
 def retrieve(request: Request, world: World) -> Answer:
     """A thread; recorded: one without resources has those of a code interpreter when it is read."""
-    known = named(request, world).object
-    return Answer(200, {**known, "tool_resources": known["tool_resources"] or CODE})
+    known = find_thread(request, world).object
+    return Answer(200, {**known, "tool_resources": known["tool_resources"] or CODE_INTERPRETER_RESOURCES})
 
 
 @operation("POST", "/threads/{thread_id}", body="UpdateThread", answer="Thread")
 def update(request: Request, world: World) -> Answer:
     """Set the metadata or the resources of a thread; what the body does not name stays."""
-    thread = named(request, world)
+    thread = find_thread(request, world)
     thread.object = thread.object | {name: value or {} for name, value in request.body.items()}
     return Answer(200, thread.object)
 
@@ -58,6 +58,6 @@ def delete(request: Request, world: World) -> Answer:
     return Answer(200, {"id": id, "object": "thread.deleted", "deleted": True})
 
 
-def named(request: Request, world: World) -> Thread:
+def find_thread(request: Request, world: World) -> Thread:
     """The thread that the path names."""
     return world.threads[request.params["thread_id"]]

@@ -12,10 +12,10 @@ from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.operation import operation
 from harness.world.world import World
 
-ONE = "/vector_stores/{vector_store_id}"
+STORE_PATH = "/vector_stores/{vector_store_id}"
 
 
-def _store(request: Request, world: World) -> VectorStore:
+def _find_store(request: Request, world: World) -> VectorStore:
     """The vector store of the path as it is read: what was in progress has come to its end."""
     store = world.uploads.stores[request.params["vector_store_id"]]
     store.finish_files("completed")
@@ -37,16 +37,16 @@ def list_stores(request: Request, world: World) -> Answer:
     return Answer(200, page(stores, request.query))
 
 
-@operation("GET", ONE, answer="VectorStore")
+@operation("GET", STORE_PATH, answer="VectorStore")
 def retrieve(request: Request, world: World) -> Answer:
     """One vector store."""
-    return Answer(200, render_store(_store(request, world), world.now))
+    return Answer(200, render_store(_find_store(request, world), world.now))
 
 
-@operation("POST", ONE, body="UpdateVectorStore", answer="VectorStore")
+@operation("POST", STORE_PATH, body="UpdateVectorStore", answer="VectorStore")
 def update(request: Request, world: World) -> Answer:
     """Change the name, the metadata or the time to live of a vector store."""
-    store = _store(request, world)
+    store = _find_store(request, world)
     store.object = {
         **store.object,
         **request.body,
@@ -56,7 +56,7 @@ def update(request: Request, world: World) -> Answer:
     return Answer(200, render_store(store, world.now))
 
 
-@operation("DELETE", ONE, answer="VectorStoreDeleted")
+@operation("DELETE", STORE_PATH, answer="VectorStoreDeleted")
 def delete(request: Request, world: World) -> Answer:
     """Forget a vector store; its files stay uploaded."""
     id = request.params["vector_store_id"]
@@ -64,10 +64,10 @@ def delete(request: Request, world: World) -> Answer:
     return Answer(200, {"id": id, "object": "vector_store.deleted", "deleted": True})
 
 
-@operation("POST", f"{ONE}/search", body="SearchVectorStore", answer="VectorStoreSearchResults")
+@operation("POST", f"{STORE_PATH}/search", body="SearchVectorStore", answer="VectorStoreSearchResults")
 def search(request: Request, world: World) -> Answer:
     """The chunks of a vector store that hold words of the query, the best first."""
-    store = _store(request, world)
+    store = _find_store(request, world)
     store.mark_used(world.tick())
     files = [(attached, file) for id, attached in store.files.items() if (file := world.uploads.file(id))]
     return Answer(
@@ -82,54 +82,54 @@ def search(request: Request, world: World) -> Answer:
     )
 
 
-@operation("POST", f"{ONE}/files", body="CreateVectorStoreFile", answer="VectorStoreFile")
+@operation("POST", f"{STORE_PATH}/files", body="CreateVectorStoreFile", answer="VectorStoreFile")
 def create_file(request: Request, world: World) -> Answer:
     """Take a file into a vector store."""
     world.tick()
-    return Answer(200, _attached(world, _store(request, world), drop_nulls(request.body)))
+    return Answer(200, _attach_file(world, _find_store(request, world), drop_nulls(request.body)))
 
 
-def _attached(world: World, store: VectorStore, body: Json) -> Json:
+def _attach_file(world: World, store: VectorStore, body: Json) -> Json:
     return store.attach(world.uploads.files[body["file_id"]], world.now, body)
 
 
-@operation("GET", f"{ONE}/files", query="ListVectorStoreFiles", answer="VectorStoreFileList")
+@operation("GET", f"{STORE_PATH}/files", query="ListVectorStoreFiles", answer="VectorStoreFileList")
 def list_files(request: Request, world: World) -> Answer:
     """The files of a vector store, newest first unless `order=asc`, those in one state when asked by `filter`."""
-    return Answer(200, _listed(list(_store(request, world).files.values()), request))
+    return Answer(200, _page_files(list(_find_store(request, world).files.values()), request))
 
 
-def _listed(files: Sequence[Json], request: Request) -> Json:
+def _page_files(files: Sequence[Json], request: Request) -> Json:
     state = request.query.get("filter")
     return page([file for file in files if state in (None, file["status"])], request.query)
 
 
-@operation("GET", f"{ONE}/files/{{file_id}}", answer="VectorStoreFile")
+@operation("GET", f"{STORE_PATH}/files/{{file_id}}", answer="VectorStoreFile")
 def retrieve_file(request: Request, world: World) -> Answer:
     """One file of a vector store."""
-    return Answer(200, _store(request, world).files[request.params["file_id"]])
+    return Answer(200, _find_store(request, world).files[request.params["file_id"]])
 
 
-@operation("POST", f"{ONE}/files/{{file_id}}", body="UpdateVectorStoreFile", answer="VectorStoreFile")
+@operation("POST", f"{STORE_PATH}/files/{{file_id}}", body="UpdateVectorStoreFile", answer="VectorStoreFile")
 def update_file(request: Request, world: World) -> Answer:
     """Set the attributes of a file of a vector store; those it had before are gone."""
-    files, id = _store(request, world).files, request.params["file_id"]
+    files, id = _find_store(request, world).files, request.params["file_id"]
     files[id] = {**files[id], "attributes": request.body["attributes"] or {}}
     return Answer(200, files[id])
 
 
-@operation("DELETE", f"{ONE}/files/{{file_id}}", answer="VectorStoreFileDeleted")
+@operation("DELETE", f"{STORE_PATH}/files/{{file_id}}", answer="VectorStoreFileDeleted")
 def delete_file(request: Request, world: World) -> Answer:
     """Take a file out of a vector store; it stays uploaded."""
     id = request.params["file_id"]
-    del _store(request, world).files[id]
+    del _find_store(request, world).files[id]
     return Answer(200, {"id": id, "object": "vector_store.file.deleted", "deleted": True})
 
 
-@operation("GET", f"{ONE}/files/{{file_id}}/content", answer="VectorStoreFileContent")
-def file_content(request: Request, world: World) -> Answer:
+@operation("GET", f"{STORE_PATH}/files/{{file_id}}/content", answer="VectorStoreFileContent")
+def retrieve_file_content(request: Request, world: World) -> Answer:
     """The text of a file of a vector store, in the chunks it was cut into."""
-    attached = _store(request, world).files[request.params["file_id"]]
+    attached = _find_store(request, world).files[request.params["file_id"]]
     file = world.uploads.file(attached["id"])
     cut = split_chunks(file_text(file), attached["chunking_strategy"]) if file else ()
     data = [{"type": "text", "text": chunk} for chunk in cut]
@@ -137,13 +137,13 @@ def file_content(request: Request, world: World) -> Answer:
     return Answer(200, page)
 
 
-@operation("POST", f"{ONE}/file_batches", body="CreateVectorStoreFileBatch", answer="VectorStoreFileBatch")
+@operation("POST", f"{STORE_PATH}/file_batches", body="CreateVectorStoreFileBatch", answer="VectorStoreFileBatch")
 def create_batch(request: Request, world: World) -> Answer:
     """Take several files into a vector store at once."""
-    store, body = _store(request, world), drop_nulls(request.body)
+    store, body = _find_store(request, world), drop_nulls(request.body)
     now, id = world.tick(), world.ids.hex("vsfb_", 32)
     asked = body.get("files") or [{**body, "file_id": file} for file in body["file_ids"]]
-    attached = [_attached(world, store, one) for one in asked]
+    attached = [_attach_file(world, store, one) for one in asked]
     made = {
         "id": id,
         "object": "vector_store.file_batch",
@@ -155,14 +155,14 @@ def create_batch(request: Request, world: World) -> Answer:
     return Answer(200, render_batch(store, batch))
 
 
-@operation("GET", f"{ONE}/file_batches/{{batch_id}}", answer="VectorStoreFileBatch")
+@operation("GET", f"{STORE_PATH}/file_batches/{{batch_id}}", answer="VectorStoreFileBatch")
 def retrieve_batch(request: Request, world: World) -> Answer:
     """How far a batch is."""
-    store = _store(request, world)
+    store = _find_store(request, world)
     return Answer(200, render_batch(store, store.batches[request.params["batch_id"]]))
 
 
-@operation("POST", f"{ONE}/file_batches/{{batch_id}}/cancel", answer="VectorStoreFileBatch")
+@operation("POST", f"{STORE_PATH}/file_batches/{{batch_id}}/cancel", answer="VectorStoreFileBatch")
 def cancel_batch(request: Request, world: World) -> Answer:
     """Stop a batch; files that have been read already stay."""
     store = world.uploads.stores[request.params["vector_store_id"]]
@@ -171,9 +171,11 @@ def cancel_batch(request: Request, world: World) -> Answer:
     return Answer(200, render_batch(store, batch))
 
 
-@operation("GET", f"{ONE}/file_batches/{{batch_id}}/files", query="ListVectorStoreFiles", answer="VectorStoreFileList")
+@operation(
+    "GET", f"{STORE_PATH}/file_batches/{{batch_id}}/files", query="ListVectorStoreFiles", answer="VectorStoreFileList"
+)
 def list_batch_files(request: Request, world: World) -> Answer:
     """The files of a batch that are in the vector store, newest first unless `order=asc`."""
-    store = _store(request, world)
+    store = _find_store(request, world)
     ids = store.batches[request.params["batch_id"]].files
-    return Answer(200, _listed([store.files[id] for id in ids if id in store.files], request))
+    return Answer(200, _page_files([store.files[id] for id in ids if id in store.files], request))

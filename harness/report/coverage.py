@@ -124,7 +124,7 @@ def _judged(request: Request) -> Iterator[Request]:
     body = as_object(request.body)
     if request.operation == SOCKET and body.get("type") == CREATE_EVENT:
         carried = {name: value for name, value in body.items() if name != "type"}
-        yield request._replace(operation=CREATE_RESPONSE, body=carried, schema=OPERATIONS[CREATE_RESPONSE].body)
+        yield request._replace(operation=CREATE_RESPONSE, body=carried, schema=OPERATIONS[CREATE_RESPONSE].body_schema)
 
 
 def _split(rules: Sequence[Rule]) -> tuple[list[str], list[str]]:

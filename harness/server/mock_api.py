@@ -24,7 +24,7 @@ from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Request
 from harness.ending import TurnLine
 from harness.endpoints import azure
-from harness.endpoints.operation import OPERATIONS, Handler, find
+from harness.endpoints.operation import OPERATIONS, Handler, find_operation
 from harness.faults import ScriptedRefusal
 from harness.server.socket_session import Session
 from harness.world.websocket_state import ConnectionWorld
@@ -138,7 +138,7 @@ class Mock:
     def _noted(self, request: Request, answer: Answer, world: World | None) -> Answer:
         """An answer with its headers, written into the journal of its World."""
         if request.dialect != OPENAI:
-            answer = azure.headed(request, answer, world.ids.guid() if world else azure.NOBODY)
+            answer = azure.add_headers(request, answer, world.ids.guid() if world else azure.NIL_REQUEST_ID)
         else:
             answer = _with_headers(answer, world.ids.request() if world else NOBODY)
         if world is None:
@@ -155,15 +155,15 @@ def bearer(headers: Mapping[str, str]) -> str | None:
 
 def _request(method: str, place: ApiPath, headers: Mapping[str, str], query: Mapping[str, Any], raw: bytes) -> Request:
     dialect, root, below = place
-    operation, params, known = find(method, below, root) if root else (None, {}, False)
+    operation, params, known = find_operation(method, below, root) if root else (None, {}, False)
     if operation is None:
         reason = "wrong method" if known else "unknown URL" if root else "outside the API"
         return Request(method, below, headers, query, raw=raw, operation=reason, dialect=dialect, root=root)
-    body, fault = parse_body(raw) if operation.body or (operation.project and raw) else (None, None)
-    if operation.form:
+    body, fault = parse_body(raw) if operation.body_schema or (operation.is_project and raw) else (None, None)
+    if operation.is_form:
         body = multipart.parse_form(raw, headers.get("content-type", ""))
-    asked = coerce_query(query, schema.load(operation.query)) if operation.query else query
-    judged_by = None if fault else operation.body or operation.query
+    asked = coerce_query(query, schema.load(operation.query_schema)) if operation.query_schema else query
+    judged_by = None if fault else operation.body_schema or operation.query_schema
     return Request(method, below, headers, asked, body, raw, params, operation.id, judged_by, fault, dialect, root)
 
 
@@ -210,7 +210,7 @@ def _refused(refusal: Violation) -> Answer:
 def _answered(request: Request, world: World | None) -> Answer:
     assert world is not None  # the contract has refused a request without a World
     handler = OPERATIONS[request.operation].handler
-    return handler(request, world) if request.dialect == OPENAI else azure.answered(handler, request, world)
+    return handler(request, world) if request.dialect == OPENAI else azure.answer_in_dialect(handler, request, world)
 
 
 def teapot(problem: HarnessError) -> Answer:

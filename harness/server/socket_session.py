@@ -83,7 +83,13 @@ class Session:
         create = OPERATIONS[CREATE_RESPONSE]
         judged_as = CREATE_RESPONSE if self._connection.generate else WARM_UP
         asked = Request(
-            "POST", "/responses", self._headers, body=body, raw=request.raw, operation=judged_as, schema=create.body
+            "POST",
+            "/responses",
+            self._headers,
+            body=body,
+            raw=request.raw,
+            operation=judged_as,
+            schema=create.body_schema,
         )
         answer = self._judge(asked, self._connection, create.handler)
         if answer.events is None:

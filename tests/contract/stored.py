@@ -86,8 +86,8 @@ def send(
     ids |= of_thread(world, waiting if id.endswith("/submit_tool_outputs") else ended)
     method, _, path = id.partition(" ")
     path = path.format_map(dict.fromkeys(ids, named) if named else ids)
-    raw = json.dumps(body).encode() if OPERATIONS[id].body else b""
-    if OPERATIONS[id].project:
+    raw = json.dumps(body).encode() if OPERATIONS[id].body_schema else b""
+    if OPERATIONS[id].is_project:
         return mock.handle(method, f"/api/projects/p{path}", AUTH, {"api-version": "v1", **query}, raw)
     return mock.handle(method, f"/v1{path}", AUTH, query, raw)
 

@@ -19,7 +19,7 @@ from harness.cassettes.recording.writer import load
 from harness.contract.rule import RULES
 from harness.core.account import Organization, RateLimit
 from harness.core.exchange import Answer, Request
-from harness.endpoints.operation import find
+from harness.endpoints.operation import find_operation
 from harness.live.rule_evidence.store import header
 from harness.server.mock_api import ROOT, Mock
 from harness.server.socket_session import Session
@@ -78,7 +78,7 @@ def told(mock: Mock, world: World, interaction: Interaction, headers: dict[str, 
 def stored(world: World, interaction: Interaction) -> None:
     """Let a World remember what was stored before."""
     below = path(interaction).removeprefix(ROOT)
-    operation, params, _ = find(interaction.take.method, below)
+    operation, params, _ = find_operation(interaction.take.method, below)
     assert operation, below
     request = Request(
         interaction.take.method,
@@ -86,7 +86,7 @@ def stored(world: World, interaction: Interaction) -> None:
         body=orjson.loads(interaction.take.body or b"null"),
         params=params,
         operation=operation.id,
-        schema=operation.body,
+        schema=operation.body_schema,
     )
     remember(world, request, interaction.answer)
 

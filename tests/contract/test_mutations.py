@@ -121,9 +121,11 @@ class TestARequestWithOneThingWrong:
         answer = post(fresh(), text.encode())
         assert (answer.status, answer.rule, answer.body["error"]["param"]) == (400, "body_syntax", None)
 
-    @pytest.mark.parametrize("id", [one.id for one in OPERATIONS.values() if one.body and one.id != CREATE_RESPONSE])
+    @pytest.mark.parametrize(
+        "id", [one.id for one in OPERATIONS.values() if one.body_schema and one.id != CREATE_RESPONSE]
+    )
     def test_of_any_operation_is_taken_or_refused_where_it_is_wrong(self, id: str) -> None:
-        good = made_up(str(OPERATIONS[id].body), 30)
+        good = made_up(str(OPERATIONS[id].body_schema), 30)
 
         @many(60)
         @given(mutations(good, NAMED))
@@ -134,9 +136,9 @@ class TestARequestWithOneThingWrong:
 
 
 class TestAQuery:
-    @pytest.mark.parametrize("id", [one.id for one in OPERATIONS.values() if one.query])
+    @pytest.mark.parametrize("id", [one.id for one in OPERATIONS.values() if one.query_schema])
     def test_of_odd_texts_is_taken_or_refused(self, id: str) -> None:
-        names = [*schema.load(str(OPERATIONS[id].query))["properties"], "zzz", ""]
+        names = [*schema.load(str(OPERATIONS[id].query_schema))["properties"], "zzz", ""]
 
         @many(60)
         @given(st.dictionaries(st.sampled_from(names), st.sampled_from(TEXTS), max_size=2))

@@ -12,7 +12,7 @@ from harness.contract.check import _plan_rules, check_answer, named_rules
 from harness.contract.rule import RULES, Case, Rule, assumed, reported, rule
 from harness.contract.rules import AREAS
 from harness.core.errors import ApiError, RegistrationError
-from harness.endpoints.operation import find
+from harness.endpoints.operation import find_operation
 from harness.verify.examples import play
 
 REJECTS = [
@@ -40,9 +40,9 @@ def test_what_the_api_takes_is_taken(case: Case) -> None:
     played = play(case)
     assert played.answer.status == 200, played.answer.body
     method, _, path = (case.on or "POST /responses").partition(" ")
-    asked, _, _ = find(method, path.partition("?")[0])
-    if asked and asked.answer:
-        assert check_answer(asked.answer, played.answer.body) is None
+    asked, _, _ = find_operation(method, path.partition("?")[0])
+    if asked and asked.answer_schema:
+        assert check_answer(asked.answer_schema, played.answer.body) is None
 
 
 def test_every_rule_says_how_it_is_known_and_how_to_fix_it() -> None:

@@ -17,7 +17,7 @@ from tests.contract.mutate import places, replaced
 from tests.contract.truths import contradicts
 
 FIRST = "CreateResponse"
-OTHERS = sorted({operation.body for operation in OPERATIONS.values() if operation.body} - {FIRST})
+OTHERS = sorted({operation.body_schema for operation in OPERATIONS.values() if operation.body_schema} - {FIRST})
 
 
 @cache

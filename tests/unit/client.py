@@ -9,7 +9,7 @@ import orjson
 from harness.contract.check import check_answer
 from harness.core.account import Organization
 from harness.core.exchange import Answer
-from harness.endpoints.operation import find
+from harness.endpoints.operation import find_operation
 from harness.items import message
 from harness.server.mock_api import Mock
 
@@ -28,9 +28,9 @@ class Client:
         method, _, path = call.partition(" ")
         raw = orjson.dumps(body) if body is not None else b""
         answer = self.mock.handle(method, f"/v1{path}", {"authorization": f"Bearer {KEY}"}, query, raw)
-        operation, _, _ = find(method, path)
-        if answer.status == 200 and operation and operation.answer:
-            assert check_answer(operation.answer, answer.body) is None
+        operation, _, _ = find_operation(method, path)
+        if answer.status == 200 and operation and operation.answer_schema:
+            assert check_answer(operation.answer_schema, answer.body) is None
         return answer
 
     def ask(self, input: Any = "hi", **members: Any) -> Answer:

@@ -22,7 +22,7 @@ from harness.server.mock_api import Mock
 from harness.verify.examples import OK
 
 HI: Json = {"role": "user", "content": "hi"}
-API = [operation for operation in OPERATIONS.values() if not operation.project]
+API = [operation for operation in OPERATIONS.values() if not operation.is_project]
 """The endpoints of the API; those of a Foundry project have errors in a form of their own."""
 ASKED = [operation for operation in API if "{" in operation.template and "{model}" not in operation.template]
 """Those about one thing; which models there are is no matter of keys."""
@@ -138,7 +138,7 @@ class Tenant:
         self, call: str, ids: Mapping[str, str], body: Any = None, query: Mapping[str, str] | None = None
     ) -> Answer:
         """The answer of an endpoint, about things by their ids."""
-        if body is None and call in OPERATIONS and OPERATIONS[call].body:
+        if body is None and call in OPERATIONS and OPERATIONS[call].body_schema:
             body = BODIES.get(call, {})
         return self.send(_named(call, ids), _named(body, ids), query)
 
@@ -225,7 +225,7 @@ class TestABody:
 LISTS = [
     each
     for each in API
-    if each.query and "after" in schema.load(each.query)["properties"] and not each.id.endswith("}")
+    if each.query_schema and "after" in schema.load(each.query_schema)["properties"] and not each.id.endswith("}")
 ]
 
 
@@ -233,7 +233,7 @@ LISTS = [
 class TestAList:
     @pytest.mark.parametrize("cursor", ["after", "before"])
     def test_has_no_page_beside_what_is_not_there(self, mine: Tenant, operation: Operation, cursor: str) -> None:
-        if cursor in schema.load(str(operation.query))["properties"]:
+        if cursor in schema.load(str(operation.query_schema))["properties"]:
             answer = mine.ask(operation.id, mine.ids, query={cursor: "msg_nobodys"})
             refused(answer, "msg_nobodys")
             assert answer.body["error"]["param"] == cursor

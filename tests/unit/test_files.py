@@ -11,7 +11,7 @@ import pytest
 from harness.contract.check import check_answer
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
-from harness.endpoints.operation import find
+from harness.endpoints.operation import find_operation
 from harness.server.mock_api import Mock
 from tests.unit.client import KEY, Client, error
 
@@ -191,7 +191,7 @@ class TestInput:
 
 
 def test_every_address_of_files_is_known() -> None:
-    assert find("PUT", "/files/file-1")[2]
+    assert find_operation("PUT", "/files/file-1")[2]
     assert Mock().handle("PUT", "/v1/files/file-1", {"authorization": "Bearer sk-x"}, {}, b"").status == 405
 
 

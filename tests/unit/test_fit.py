@@ -9,7 +9,7 @@ import pytest
 
 from harness.core.exchange import Answer
 from harness.ending import completed, failed, incomplete
-from harness.endpoints.output_limits import judge
+from harness.endpoints.output_limits import check_turn
 from harness.items import (
     function_call,
     mcp_call,
@@ -82,7 +82,7 @@ class TestASchema:
     @pytest.mark.parametrize("schema", [{"type": "bogus"}, {"$ref": "#/nope"}, {"$ref": "http://unknown.invalid/"}])
     def test_that_is_none_is_for_the_rules_to_refuse(self, schema: Any) -> None:
         asked = {"text": {"format": {"type": "json_schema", "name": "trip", "schema": schema}}}
-        judge(asked, [message("{}")], completed())
+        check_turn(asked, [message("{}")], completed())
 
     def test_is_not_asked_of_a_failure(self, one: Client) -> None:
         one.world.script([message("Os"), failed()])

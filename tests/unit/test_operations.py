@@ -13,7 +13,7 @@ from harness.core.errors import RegistrationError
 from harness.core.exchange import Answer, Request
 from harness.ending import incomplete
 from harness.endpoints import operation as module
-from harness.endpoints.operation import OPERATIONS, find, operation
+from harness.endpoints.operation import OPERATIONS, find_operation, operation
 from harness.items import function_call, message
 from tests.unit.client import Client
 
@@ -33,7 +33,7 @@ class TestADeclaration:
     def test_has_method_path_and_schemas(self) -> None:
         operation("POST", "/cheeses/{cheese_id}", body="CreateResponse", answer="Response")(self.handler)
         made = OPERATIONS["POST /cheeses/{cheese_id}"]
-        assert (made.id, made.body, made.query, made.answer) == (
+        assert (made.id, made.body_schema, made.query_schema, made.answer_schema) == (
             "POST /cheeses/{cheese_id}",
             "CreateResponse",
             None,
@@ -50,7 +50,12 @@ class TestADeclaration:
             operation("GET", "/cheeses")(lambda request, world: Answer(200))
 
     def test_names_schemas_that_exist(self) -> None:
-        named = {name for one in OPERATIONS.values() for name in (one.body, one.query, one.answer) if name}
+        named = {
+            name
+            for one in OPERATIONS.values()
+            for name in (one.body_schema, one.query_schema, one.answer_schema)
+            if name
+        }
         assert named <= set(root_names(schemas_directory()))
 
 
@@ -67,7 +72,7 @@ class TestAPath:
         ],
     )
     def test_leads_to_an_operation(self, method: str, path: str, id: str, params: dict[str, str]) -> None:
-        found, read, known = find(method, path)
+        found, read, known = find_operation(method, path)
         assert found is OPERATIONS[id]
         assert (read, known) == (params, True)
 
@@ -81,7 +86,7 @@ class TestAPath:
         ],
     )
     def test_leads_to_none(self, method: str, path: str, known: bool) -> None:
-        found, _, exists = find(method, path)
+        found, _, exists = find_operation(method, path)
         assert (found, exists) == (None, known)
 
 

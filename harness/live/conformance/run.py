@@ -18,7 +18,7 @@ from harness.contract.rules.http.beta import ASSISTANTS_OPERATIONS
 from harness.contract.rules.http.websocket import CREATE_EVENT, SOCKET
 from harness.core.errors import ConfigError
 from harness.core.exchange import Finding, Json
-from harness.endpoints.operation import find
+from harness.endpoints.operation import find_operation
 from harness.live.client.http import Endpoint, Reply
 from harness.live.conformance.grade import grade, refused, shown
 from harness.live.conformance.questions import MODEL, SURFACES, Question, dialect_of, questions, with_model
@@ -156,7 +156,7 @@ class Examination:
     def _judge(self, on: str, reply: Reply) -> None:
         """Hold an answer to the form that it must have, whatever it says."""
         method, _, path = (CREATE_RESPONSE if on == SOCKET else on).partition(" ")
-        operation, _, _ = find(method, path.partition("?")[0])
+        operation, _, _ = find_operation(method, path.partition("?")[0])
         recorded = reply.recorded
         on = on if on == SOCKET else operation.id if operation else "no operation"
         kind = "streams" if recorded.events is not None else "answers" if reply.status < 400 else "errors"
@@ -165,7 +165,7 @@ class Examination:
         elif recorded.events is not None:
             heard = overhear(recorded) if on in ASSISTANTS_OPERATIONS else listen(recorded)
             self.score.form(kind, on, [] if refused(reply) else heard.findings)
-        elif root := "Error" if kind == "errors" else operation and operation.answer:
+        elif root := "Error" if kind == "errors" else operation and operation.answer_schema:
             found = check_answer(root, recorded.answer)
             self.score.form(kind, on, [found] if found else [])
 
@@ -188,7 +188,7 @@ class Examination:
 
 def _blocked(before: list[Reply]) -> str:
     method, path = before[-1].recorded.method, before[-1].recorded.path
-    operation, _, _ = find(method, path)
+    operation, _, _ = find_operation(method, path)
     return f"what comes before it fails: {operation.id if operation else f'{method} {path}'}"
 
 

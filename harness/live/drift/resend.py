@@ -25,7 +25,7 @@ from harness.cassettes.listing import files
 from harness.cassettes.recording.writer import load
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
-from harness.endpoints.operation import find
+from harness.endpoints.operation import find_operation
 from harness.live.client import budget
 from harness.live.client.paced import Sender
 from harness.live.client.websocket import Dial
@@ -154,7 +154,7 @@ def sent_again(one: Recorded) -> budget.Budget:
 def _left_out(one: Recorded, dialect: str) -> str:
     """Why an exchange cannot be asked again; empty when it can."""
     below = path_below_root(one.path) if one.provider else None
-    operation = find(one.method, below)[0] if below else None
+    operation = find_operation(one.method, below)[0] if below else None
     if operation is None or below is None:
         return skipped(one)
     if one.provider != dialect:
@@ -163,7 +163,7 @@ def _left_out(one: Recorded, dialect: str) -> str:
         return f"what was answered was about the account or the hour: {what}"
     if {"socket", "cut"} <= one.flags:
         return BREAKS_OFF
-    lost = not one.flags.isdisjoint(UNSENT) or (operation.form and not one.raw)
+    lost = not one.flags.isdisjoint(UNSENT) or (operation.is_form and not one.raw)
     return "its request is not in the recording as it was sent" if lost else ""
 
 

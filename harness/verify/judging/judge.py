@@ -23,7 +23,7 @@ from harness.contract.rules.http.beta import ASSISTANTS_OPERATIONS, ASSISTANTS_V
 from harness.contract.unknown_members import find_unknown_members
 from harness.core.exchange import EMPTY_MAPPING, Finding, Json, Request
 from harness.core.redact import redact, secrets_in_headers
-from harness.endpoints.operation import Operation, find
+from harness.endpoints.operation import Operation, find_operation
 from harness.verify.judging.presume_files import suppose
 from harness.verify.judging.response_stream import listen
 from harness.verify.judging.run_stream import overhear
@@ -65,7 +65,7 @@ def judge(recorded: Recorded, world: World) -> Iterator[Verdict]:
 def expected(recorded: Recorded, world: World) -> Violation | None:
     """What the mock would refuse a request with whose answer is not known yet; None where it would not, or cannot tell."""
     operation, request = request_of(recorded)
-    if operation is None or (operation.form and not request.body):
+    if operation is None or (operation.is_form and not request.body):
         return None
     refusal = check(request, world)
     return None if refusal is None or of_refusal(refusal, recorded, request, world) else refusal
@@ -92,7 +92,7 @@ def skipped(recorded: Recorded) -> str:
 
 def _judged(recorded: Recorded, world: World, operation: Operation, request: Request) -> Iterator[Verdict]:
     taken = 200 <= recorded.status < 300
-    absent = "no_request" in recorded.flags or (operation.form and not request.body)
+    absent = "no_request" in recorded.flags or (operation.is_form and not request.body)
     refusal = None if absent else check(request, world)
     while taken and refusal and suppose(world, refusal):
         refusal = check(request, world)
@@ -126,22 +126,24 @@ def _is_well_formed(refusal: Violation | None) -> bool:
 def request_of(recorded: Recorded) -> tuple[Operation | None, Request]:
     """The operation and the request as the mock would see it; no operation for what is not judged."""
     below = path_below_root(recorded.path) if recorded.provider else None
-    operation, params, _ = find(recorded.method, below) if below else (None, EMPTY_MAPPING, False)
+    operation, params, _ = find_operation(recorded.method, below) if below else (None, EMPTY_MAPPING, False)
     if operation is None or below is None:
         return None, Request(recorded.method, recorded.path)
     body, fault = recorded.request, None
-    if operation.body and recorded.raw is not None:
+    if operation.body_schema and recorded.raw is not None:
         body, fault = parse_body(recorded.raw)
-    elif operation.body and body is None:
+    elif operation.body_schema and body is None:
         body = {}
-    elif operation.form:
+    elif operation.is_form:
         body = multipart.parse_form(recorded.raw or b"", recorded.headers.get("content-type", ""))
-    asked = coerce_query(recorded.query, schema.load(operation.query)) if operation.query else recorded.query
+    asked = (
+        coerce_query(recorded.query, schema.load(operation.query_schema)) if operation.query_schema else recorded.query
+    )
     told = {"content-type": _MEDIA_TYPE, "openai-beta": _BETA}
     shown = {name: recorded.headers.get(name, "") for name in told}
     headers = KEY | {name: value for name, value in shown.items() if told[name].match(value)}
-    judged_by = None if fault else operation.body or operation.query
-    raw = recorded.raw or (orjson.dumps(body) if operation.body and not isinstance(body, dict) else b"")
+    judged_by = None if fault else operation.body_schema or operation.query_schema
+    raw = recorded.raw or (orjson.dumps(body) if operation.body_schema and not isinstance(body, dict) else b"")
     return operation, Request(
         recorded.method, below, headers, asked, body, raw, params, operation.id, judged_by, fault, *_spoken(recorded)
     )
@@ -205,7 +207,7 @@ def _answer(recorded: Recorded, operation: Operation) -> Iterator[Verdict]:
     if answer is None or not recorded.flags.isdisjoint(("unread-answer", "transcribed")):
         return
     failed = recorded.status >= 300 or (not recorded.status and isinstance(answer, dict) and "object" not in answer)
-    root = "Error" if failed else operation.answer
+    root = "Error" if failed else operation.answer_schema
     if root is None:
         return
     finding = check_answer(root, recorded.answer)

@@ -55,7 +55,7 @@ def counterpart(recorded: Recorded, final: Json, world: World) -> Answer:
     request, mine = _request(recorded, final), _like(world, recorded.request)
     mine.script(turn(recorded.events or (), final))
     handler = OPERATIONS[CREATE_RESPONSE].handler
-    return handler(request, mine) if request.dialect == OPENAI else azure.answered(handler, request, mine)
+    return handler(request, mine) if request.dialect == OPENAI else azure.answer_in_dialect(handler, request, mine)
 
 
 def turn(events: Sequence[Json], final: Json) -> list[TurnLine]:
