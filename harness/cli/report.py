@@ -41,19 +41,19 @@ def report(
     `merge` makes one JSON report of several, of shards or jobs of a matrix: in the file of -o, else on stdout; the other
     options go with it. Without it the report is told, with annotations where GitHub Actions reads them.
     """
-    from harness.report.formats import write, written
-    from harness.report.formats.json_file import merged, read
+    from harness.report.formats import render_report, write_report
+    from harness.report.formats.json_file import merge_reports, read_report
 
     merging = files[0] == MERGE
     into = as_json or (STDOUT if merging else None)
     wanted = {".json": into, ".html": html, ".xml": junit, ".sarif": sarif, ".md": markdown}
     _refuse(merging, files, list(wanted.values()).count(STDOUT))
-    whole = merged([read(Path(file)) for file in files[merging:]])
+    whole = merge_reports([read_report(Path(file)) for file in files[merging:]])
     for suffix, file in wanted.items():
         if file == STDOUT:
-            typer.echo(written(whole, suffix), nl=False)
+            typer.echo(render_report(whole, suffix), nl=False)
         elif file:
-            write(whole, file, suffix)
+            write_report(whole, file, suffix)
     if STDOUT not in wanted.values():
         _show(whole)
     _gate(whole, fail_under)
@@ -73,28 +73,32 @@ def _show(report: Report) -> None:
     from rich.table import Table
 
     from harness.report.coverage import DIMENSIONS
-    from harness.report.formats import ACTIONS
-    from harness.report.formats.github import commands
-    from harness.report.model import line
+    from harness.report.formats import ACTIONS_VARIABLE
+    from harness.report.formats.github import annotation_commands
+    from harness.report.model import summary_line
 
     console = console_of()
-    console.print(line(report.totals, report.share("rules")))
+    console.print(summary_line(report.totals, report.percent_covered("rules")))
     for trial, found in report.unexpected[:SHOWN]:
-        console.print(f"{':'.join(map(str, trial.place(found)))}  {found.title}: {found.text}")
+        console.print(f"{':'.join(map(str, trial.location_of(found)))}  {found.title}: {found.text}")
     if (hidden := len(report.unexpected) - SHOWN) > 0:
         console.print(f"… and {hidden} more")
     table = Table("surface", "touched", "of", "%", box=None, pad_edge=False)
     for name, title in DIMENSIONS.items():
-        table.add_row(title, str(len(report.hit[name])), str(len(report.known[name])), str(report.share(name)))
+        table.add_row(
+            title, str(len(report.hit[name])), str(len(report.known[name])), str(report.percent_covered(name))
+        )
     console.print(table)
-    if ACTIONS in os.environ:
-        for command in commands(report):
+    if ACTIONS_VARIABLE in os.environ:
+        for command in annotation_commands(report):
             typer.echo(command)
 
 
 def _gate(report: Report, least: float | None) -> None:
-    from harness.report.coverage import reached
+    from harness.report.coverage import has_coverage
 
-    if least is not None and not reached(report.hit["rules"], report.known["rules"], least):
-        typer.echo(f"harness: {report.share('rules')} % of rules, --fail-under asks for {least:g} %", err=True)
+    if least is not None and not has_coverage(report.hit["rules"], report.known["rules"], least):
+        typer.echo(
+            f"harness: {report.percent_covered('rules')} % of rules, --fail-under asks for {least:g} %", err=True
+        )
         raise typer.Exit(1)

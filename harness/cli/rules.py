@@ -21,7 +21,7 @@ def rules(
 ) -> None:
     """List why the API refuses requests, in order of precedence, or explain one rule."""
     from harness.contract.rule import RULES
-    from harness.report.catalogue import row, sections, told
+    from harness.report.catalogue import rule_json, rule_row, rule_sections
 
     if coverage:
         if name or area or assumed:
@@ -31,12 +31,12 @@ def rules(
     if name:
         rule = RULES[known("rule", name, RULES)]
         title = f"{rule.id}  ({rule.area}, {rule.level})"
-        print_json(told(rule)) if as_json else _print_page(title, rule.doc, sections(rule))
+        print_json(rule_json(rule)) if as_json else _print_page(title, rule.doc, rule_sections(rule))
         return
     if area:
         known("area", area, {rule.area: None for rule in RULES.values()})
     chosen = [r for r in RULES.values() if area in ("", r.area) and (r.level == "assumed" or not assumed)]
-    _print_rows([row(rule) for rule in chosen], as_json)
+    _print_rows([rule_row(rule) for rule in chosen], as_json)
 
 
 def losses(
@@ -45,14 +45,14 @@ def losses(
 ) -> None:
     """List what a client may lose although the API accepts the request, or explain one loss."""
     from harness.analysis.loss import LOSSES
-    from harness.report.catalogue import row_of_loss, sections_of_loss, told_of_loss
+    from harness.report.catalogue import loss_json, loss_row, loss_sections
 
     if not name:
-        _print_rows([row_of_loss(loss) for loss in LOSSES.values()], as_json)
+        _print_rows([loss_row(loss) for loss in LOSSES.values()], as_json)
         return
     loss = LOSSES[known("loss", name, LOSSES)]
     title = f"{loss.id}  ({loss.area}, {'strict' if loss.strict else 'always'})"
-    print_json(told_of_loss(loss)) if as_json else _print_page(title, loss.doc, sections_of_loss(loss))
+    print_json(loss_json(loss)) if as_json else _print_page(title, loss.doc, loss_sections(loss))
 
 
 def _print_coverage(as_json: bool) -> None:

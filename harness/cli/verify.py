@@ -80,11 +80,11 @@ def _witness(reports: list[Path]) -> Callable[[Path, Path], Witness] | None:
     """Who takes down what reports tell, when any is asked for that can be written."""
     if not reports:
         return None
-    from harness.report.formats import unwritable
+    from harness.report.formats import why_unwritable
     from harness.verify.report_cases import Trials
 
     for file in reports:
-        if why := unwritable(file):
+        if why := why_unwritable(file):
             raise ConfigError(f"--report {file}: {why}")
 
     return Trials
@@ -93,13 +93,13 @@ def _witness(reports: list[Path]) -> Callable[[Path, Path], Witness] | None:
 def _write_reports(folder: Path, reports: list[Path]) -> None:
     if not reports:
         return
-    from harness.report.formats import write
+    from harness.report.formats import write_report
     from harness.verify.report_cases import report_of
     from harness.verify.run import SEEN
 
     whole = report_of(sorted(folder.glob(f"*{SEEN}"), key=lambda spool: int(spool.stem)))
     for file in reports:
-        write(whole, file, file.suffix)
+        write_report(whole, file, file.suffix)
 
 
 def _report(tally: Tally, as_json: Path | None) -> None:

@@ -118,9 +118,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         item.stash[_PASSED] = not report.failed
         told = _unanswered(item)
         if report.failed and told and told not in report.longreprtext:
-            from harness.report.failure import TITLE
+            from harness.report.failure import SECTION_TITLE
 
-            report.sections.append((TITLE, told))
+            report.sections.append((SECTION_TITLE, told))
     if report.when == "teardown" and TAPED in item.stash:
         del item.stash[TAPED]
     return report

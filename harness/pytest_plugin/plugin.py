@@ -159,9 +159,9 @@ def _sections(item: pytest.Item, world: World) -> Iterator[tuple[str, str]]:
     judged, unused = _JUDGED in item.stash, _counts_unused(item)
     verdict = failure.verdict(world, _losses(item, world, taken=True), unused=unused) if judged else ""
     losses = _losses(item, world, taken=False)
-    yield failure.TITLE, failure.report(world, losses, unused=unused and not judged, verdict=verdict)
-    if drawn := failure.diagram(world):
-        yield failure.DIAGRAM, drawn
+    yield failure.SECTION_TITLE, failure.render_failure(world, losses, unused=unused and not judged, verdict=verdict)
+    if drawn := failure.render_diagram(world):
+        yield failure.DIAGRAM_TITLE, drawn
 
 
 def options(node: pytest.Item) -> dict[str, Any]:

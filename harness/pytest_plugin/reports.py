@@ -17,12 +17,12 @@ import pytest
 from harness.core.errors import ConfigError
 from harness.pytest_plugin.cassettes import TAPED
 from harness.pytest_plugin.plugin import WORLD, options
-from harness.report.formats import ACTIONS, CHECKOUT, FORMS, unwritable, write
+from harness.report.formats import ACTIONS_VARIABLE, CHECKOUT_VARIABLE, FORMAT_MODULES, why_unwritable, write_report
 
 if TYPE_CHECKING:
     from harness.analysis.loss import Lost
     from harness.cassettes.recording.vcr import Taped
-    from harness.report.model import Report, Totals, Trial
+    from harness.report.model import Report, ReportCase, Totals
     from harness.world.world import World
 
 _WORST = ("passed", "xpassed", "xfailed", "skipped", "failed", "error")
@@ -50,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         type=Path,
         metavar="FILE",
-        help=f"write what the tests exchanged with the API, in the form of the suffix: {' '.join(FORMS)}",
+        help=f"write what the tests exchanged with the API, in the form of the suffix: {' '.join(FORMAT_MODULES)}",
     )
     group.addoption(
         "--harness-fail-under",
@@ -63,7 +63,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse options that cannot be followed before the first test runs."""
     for file in config.getoption("--harness-report"):
-        if why := unwritable(file):
+        if why := why_unwritable(file):
             raise pytest.UsageError(f"--harness-report={file}: {why}")
     least = config.getoption("--harness-fail-under")
     if least is not None and not 0 <= least <= 100:
@@ -77,7 +77,7 @@ class _Reporter:
     def __init__(self, config: pytest.Config) -> None:
         self.files = [config.invocation_params.dir / file for file in config.getoption("--harness-report")]
         self.least: float | None = config.getoption("--harness-fail-under")
-        self.whole = bool(self.files) or ACTIONS in os.environ
+        self.whole = bool(self.files) or ACTIONS_VARIABLE in os.environ
         self.passes_on = hasattr(config, "workerinput")
         self.told: dict[str, dict[str, Any]] = {}
         self.problems: list[str] = []
@@ -118,30 +118,32 @@ class _Reporter:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The last line, what stands in the way of the reports, and annotations where somebody reads them."""
         if self.told and (totals := self._totals()).exchanges:
-            from harness.report.model import line
+            from harness.report.model import summary_line
 
-            terminalreporter.write_line(line(totals, self._report().share("rules")))
+            terminalreporter.write_line(summary_line(totals, self._report().percent_covered("rules")))
         for problem in self.problems:
             terminalreporter.write_line(problem, red=True)
-        if self.told and ACTIONS in os.environ:
-            from harness.report.formats.github import commands
+        if self.told and ACTIONS_VARIABLE in os.environ:
+            from harness.report.formats.github import annotation_commands
 
-            for command in commands(self._report()):
+            for command in annotation_commands(self._report()):
                 terminalreporter.write_line(command)
 
     def _write(self, file: Path) -> None:
         try:
-            write(self._report(), file, file.suffix)
+            write_report(self._report(), file, file.suffix)
         except ConfigError as problem:
             self.problems.append(str(problem))
 
     def _compare(self, least: float) -> None:
-        from harness.report.coverage import reached
+        from harness.report.coverage import has_coverage
 
         report = self._report()
-        if not reached(report.hit["rules"], report.known["rules"], least):
+        if not has_coverage(report.hit["rules"], report.known["rules"], least):
             touched = f"{len(report.hit['rules'])} of {len(report.known['rules'])}"
-            self.problems.append(f"--harness-fail-under={least:g}: only {touched} rules, {report.share('rules')} %")
+            self.problems.append(
+                f"--harness-fail-under={least:g}: only {touched} rules, {report.percent_covered('rules')} %"
+            )
 
     def _totals(self) -> Totals:
         from harness.report.model import Totals
@@ -149,12 +151,12 @@ class _Reporter:
         return Totals(*map(sum, zip(*(told["totals"] for told in self.told.values()), strict=True)))
 
     def _report(self) -> Report:
-        from harness.report.coverage import united
-        from harness.report.model import Report, Trial
+        from harness.report.coverage import merge_coverage
+        from harness.report.model import Report, ReportCase
 
         every = self.told.values()
-        hit = united({name: frozenset(names) for name, names in told["hits"].items()} for told in every)
-        return Report([Trial.of(told["trial"]) for told in every if "trial" in told], hit=hit)
+        hit = merge_coverage({name: frozenset(names) for name, names in told["hits"].items()} for told in every)
+        return Report([ReportCase.from_json(told["trial"]) for told in every if "trial" in told], hit=hit)
 
 
 def _so_far(so: _So, report: pytest.TestReport, call: pytest.CallInfo[None]) -> _So:
@@ -183,19 +185,21 @@ def _told(item: pytest.Item, so: _So, world: World, whole: bool, judged: bool) -
     """
     from harness.analysis.loss import losses_of
     from harness.report import model
-    from harness.report.coverage import hits
+    from harness.report.coverage import measure_coverage
 
     chosen, exchanges = options(item), world.exchanges
     losses = losses_of(exchanges, strict=chosen["losses"] == "strict")
     allowed = _allowed(chosen, losses)
-    told: dict[str, Any] = {"hits": {name: sorted(touched) for name, touched in hits(exchanges, world).items()}}
+    told: dict[str, Any] = {
+        "hits": {name: sorted(touched) for name, touched in measure_coverage(exchanges, world).items()}
+    }
     if whole:
-        trial = model.filled(_trial(item, so), world, losses, allowed, judged=judged)
-        found, told["trial"] = trial.found, trial.json()
+        trial = model.fill_case(_trial(item, so), world, losses, allowed, judged=judged)
+        found, told["trial"] = trial.found, trial.to_json()
     else:
-        passed = so.outcome in model.PASSED
-        found = model.found_in(world, exchanges, losses, passed, allowed, judged=judged)
-    return {"totals": list(model.totals(len(exchanges), found)), **told}
+        passed = so.outcome in model.PASSED_OUTCOMES
+        found = model.collect_findings(world, exchanges, losses, passed, allowed, judged=judged)
+    return {"totals": list(model.count_totals(len(exchanges), found)), **told}
 
 
 def _allowed(chosen: dict[str, Any], losses: list[Lost]) -> set[str]:
@@ -205,16 +209,16 @@ def _allowed(chosen: dict[str, Any], losses: list[Lost]) -> set[str]:
     return allowed | ({"unused"} if chosen["unused"] == "allow" else set())
 
 
-def _trial(item: pytest.Item, so: _So) -> Trial:
-    from harness.report.model import Trial
+def _trial(item: pytest.Item, so: _So) -> ReportCase:
+    from harness.report.model import ReportCase
 
     file, line, _ = item.location
     placed = f"{_folder(item.config.rootpath)}{Path(file).as_posix()}"
-    return Trial(item.nodeid, placed, (line or 0) + 1, so.outcome, round(so.seconds, 4), why=so.why)
+    return ReportCase(item.nodeid, placed, (line or 0) + 1, so.outcome, round(so.seconds, 4), why=so.why)
 
 
 def _folder(root: Path) -> str:
     """How to get from the checkout down to the root of the run: empty, or a path that ends with a slash."""
-    checkout = os.environ.get(CHECKOUT)
+    checkout = os.environ.get(CHECKOUT_VARIABLE)
     inside = root.relative_to(checkout).as_posix() if checkout and root.is_relative_to(checkout) else "."
     return "" if inside == "." else f"{inside}/"

@@ -15,12 +15,12 @@ from harness.core.exchange import Json
 from harness.items.kind import Item
 
 
-def row(rule: Rule) -> dict[str, str]:
+def rule_row(rule: Rule) -> dict[str, str]:
     """A rule in one line: id, area, evidence level, summary."""
     return {"id": rule.id, "area": rule.area, "level": rule.level, "summary": rule.summary}
 
 
-def sections(rule: Rule) -> Iterator[tuple[str, list[str]]]:
+def rule_sections(rule: Rule) -> Iterator[tuple[str, list[str]]]:
     """What there is to say about a rule: title and lines, in the order a reader asks for them."""
     error = rule.error
     yield "Asked of", ["every request" if on == "*" else on for on in rule.on]
@@ -32,45 +32,48 @@ def sections(rule: Rule) -> Iterator[tuple[str, list[str]]]:
         "Error",
         [f"{error.status} {error.message}", f"type {error.type}, param {error.param}, code {error.code}"],
     )
-    yield "Refused", [text for words, case in rule.rejects.items() for text in (_case(case), f"  {words}")]
-    yield "Accepted", [_case(case) for case in rule.accepts] or ["no example"]
+    yield "Refused", [text for words, case in rule.rejects.items() for text in (_example_text(case), f"  {words}")]
+    yield "Accepted", [_example_text(case) for case in rule.accepts] or ["no example"]
     yield "Evidence", [" ".join(filter(None, (each.level, each.where, each.date))) for each in rule.sources]
     yield "Fix", [rule.fix or "no advice yet"]
 
 
-def row_of_loss(loss: Loss) -> dict[str, str]:
+def loss_row(loss: Loss) -> dict[str, str]:
     """A loss in one line: id, area, whether it is looked for always or only when strict, summary."""
     return {"id": loss.id, "area": loss.area, "when": "strict" if loss.strict else "always", "summary": loss.summary}
 
 
-def sections_of_loss(loss: Loss) -> Iterator[tuple[str, list[str]]]:
+def loss_sections(loss: Loss) -> Iterator[tuple[str, list[str]]]:
     """What there is to say about a loss: title and lines, in the order a reader asks for them."""
     yield "Said so", [loss.message]
-    yield "Lost", [_case(case) for case in loss.loses]
-    yield "Kept", [_case(case) for case in loss.keeps]
+    yield "Lost", [_example_text(case) for case in loss.loses]
+    yield "Kept", [_example_text(case) for case in loss.keeps]
     yield "Fix", [loss.fix]
 
 
-def told_of_loss(loss: Loss) -> Json:
+def loss_json(loss: Loss) -> Json:
     """A whole loss as JSON."""
-    examples = {"loses": [_sent(case) for case in loss.loses], "keeps": [_sent(case) for case in loss.keeps]}
-    return {**row_of_loss(loss), "doc": loss.doc, "message": loss.message, **examples, "fix": loss.fix}
+    examples = {
+        "loses": [_example_json(case) for case in loss.loses],
+        "keeps": [_example_json(case) for case in loss.keeps],
+    }
+    return {**loss_row(loss), "doc": loss.doc, "message": loss.message, **examples, "fix": loss.fix}
 
 
-def _case(case: Case) -> str:
-    return json.dumps(_sent(case), ensure_ascii=False)
+def _example_text(case: Case) -> str:
+    return json.dumps(_example_json(case), ensure_ascii=False)
 
 
-def told(rule: Rule) -> Json:
+def rule_json(rule: Rule) -> Json:
     """A whole rule as JSON."""
     error = rule.error
     return {
-        **row(rule),
+        **rule_row(rule),
         "doc": rule.doc,
         "on": list(rule.on),
         "error": {"status": error.status, **error.members()},
-        "rejects": [{"message": words, "request": _sent(case)} for words, case in rule.rejects.items()],
-        "accepts": [_sent(case) for case in rule.accepts],
+        "rejects": [{"message": words, "request": _example_json(case)} for words, case in rule.rejects.items()],
+        "accepts": [_example_json(case) for case in rule.accepts],
         "sources": [asdict(source) for source in rule.sources],
         "fix": rule.fix,
         "dialects": list(rule.dialects),
@@ -79,25 +82,27 @@ def told(rule: Rule) -> Json:
     }
 
 
-def _sent(case: Case) -> Any:
+def _example_json(case: Case) -> Any:
     """An example as JSON: its body alone, or all that makes it special."""
     special = {each.name: getattr(case, each.name) for each in fields(case)}
-    special = {name: _plain(value) for name, value in special.items() if value not in (None, ())}
+    special = {name: _to_json(value) for name, value in special.items() if value not in (None, ())}
     return special["body"] if set(special) == {"body"} else special
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     """Any part of an example as JSON values; of dataclasses only what is not their default."""
     if isinstance(value, Mapping):
-        return {name: _plain(member) for name, member in value.items()}
+        return {name: _to_json(member) for name, member in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(part) for part in (value if isinstance(value, list | tuple) else sorted(value))]
+        return [_to_json(part) for part in (value if isinstance(value, list | tuple) else sorted(value))]
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     if isinstance(value, Case):
-        return _sent(value)
+        return _example_json(value)
     if isinstance(value, Item):
         return {"type": value.type, **value.members}
     if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: _plain(own) for each in fields(value) if (own := getattr(value, each.name)) != each.default}
+        return {
+            each.name: _to_json(own) for each in fields(value) if (own := getattr(value, each.name)) != each.default
+        }
     return value if isinstance(value, str | int | float | None) else str(value)

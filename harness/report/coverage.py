@@ -23,7 +23,7 @@ from harness.core.loose_json import as_object, as_string, objects_in
 from harness.endpoints.operation import OPERATIONS
 from harness.items.kind import ITEMS
 
-Hits = Mapping[str, frozenset[str]]
+Coverage = Mapping[str, frozenset[str]]
 """By the name of a dimension, what was touched of it."""
 
 DIMENSIONS: Mapping[str, str] = {
@@ -37,18 +37,18 @@ DIMENSIONS: Mapping[str, str] = {
 }
 """What is looked at, and what it is called for people."""
 
-_STREAMS = {"ResponseStreamEvent": "type", "ResponsesServerEvent": "type", "AssistantStreamEvent": "event"}
+_EVENT_SCHEMAS = {"ResponseStreamEvent": "type", "ResponsesServerEvent": "type", "AssistantStreamEvent": "event"}
 """The schemas of all events, and the member that names an event."""
-_SIZES = ("minLength", "minItems")
+_SIZE_KEYWORDS = ("minLength", "minItems")
 
 
 @cache
-def known() -> Hits:
+def api_surface() -> Coverage:
     """All there is of each dimension; of the rules those that any request can be held to."""
     rules = frozenset(rule.id for rule in RULES.values() if rule.check or rule.keyword not in (None, "unexplained"))
     root = schema.load("CreateResponse")
     items = next(branch["items"] for branch in root["properties"]["input"]["anyOf"] if "items" in branch)
-    named = (discriminator_values(schema.load(name), schema.load(name), key) for name, key in _STREAMS.items())
+    named = (discriminator_values(schema.load(name), schema.load(name), key) for name, key in _EVENT_SCHEMAS.items())
     return {
         "rules": rules,
         "refusals": rules,
@@ -60,65 +60,65 @@ def known() -> Hits:
     }
 
 
-def hits(exchanges: Sequence[Exchange], world: Any) -> Hits:
+def measure_coverage(exchanges: Sequence[Exchange], world: Any) -> Coverage:
     """What the exchanges of a World touch of each dimension."""
     requests = [exchange.request for exchange in exchanges]
     answers = [exchange.answer for exchange in exchanges]
     found: dict[str, Iterable[str]] = {
-        "rules": (id for exchange in exchanges for id in _rules(exchange, world)),
+        "rules": (id for exchange in exchanges for id in _checked_rules(exchange, world)),
         "refusals": (answer.rule for answer in answers if answer.rule),
         "said": (
             as_string(item.get("type"))
             for answer in answers
             for item in objects_in(as_object(answer.body).get("output"))
         ),
-        "sent": (kind for request in requests for kind in _sent(request)),
+        "sent": (kind for request in requests for kind in _sent_item_types(request)),
         "events": (
             as_string(event.get("event") or event.get("type")) for answer in answers for event in answer.events or ()
         ),
         "endpoints": (request.operation for request in requests),
         "dialects": (request.dialect for request in requests),
     }
-    return {name: known()[name].intersection(touched) for name, touched in found.items()}
+    return {name: api_surface()[name].intersection(touched) for name, touched in found.items()}
 
 
-def united(many: Iterable[Hits]) -> Hits:
+def merge_coverage(many: Iterable[Coverage]) -> Coverage:
     """What several touch together."""
     all_of = list(many)
     return {name: frozenset().union(*(one.get(name, ()) for one in all_of)) for name in DIMENSIONS}
 
 
-def share(hit: frozenset[str], of: frozenset[str]) -> int:
+def percent_covered(hit: frozenset[str], of: frozenset[str]) -> int:
     """How much of all is hit, in whole per cent, rounded down."""
     return 100 * len(hit & of) // len(of) if of else 0
 
 
-def reached(hit: frozenset[str], of: frozenset[str], least: float) -> bool:
+def has_coverage(hit: frozenset[str], of: frozenset[str], least: float) -> bool:
     """Whether at least so many per cent of all are hit."""
     return 100 * len(hit & of) >= least * len(of)
 
 
-def is_staged(rule: str) -> bool:
+def is_account_rule(rule: str) -> bool:
     """Whether a rule refuses only for the account that a test gave its World: quotas, scopes, outages."""
     return rule in RULES and LIMITED_ACCOUNT in RULES[rule].when
 
 
-def _rules(exchange: Exchange, world: Any) -> Iterator[str]:
+def _checked_rules(exchange: Exchange, world: Any) -> Iterator[str]:
     """The rules that a request was held to, those asked before the one that refused it included."""
     request, broken = exchange.request, exchange.answer.rule
-    for asked in _judged(request):
-        before, after = _split(check.applicable_rules(asked, world))
-        yield from _until(before, broken)
+    for asked in _requests_to_check(request):
+        before, after = _split_at_schema(check.applicable_rules(asked, world))
+        yield from _ids_until(before, broken)
         if broken in before:
             return
-        yield from _shapes(asked)
+        yield from _schema_rules(asked)
         if not (broken in RULES and RULES[broken].check is None):
-            yield from _until(after, broken)
+            yield from _ids_until(after, broken)
     if broken:
         yield broken
 
 
-def _judged(request: Request) -> Iterator[Request]:
+def _requests_to_check(request: Request) -> Iterator[Request]:
     """A request as the contract sees it; the event of a WebSocket is judged once more as the request it carries."""
     yield request
     body = as_object(request.body)
@@ -127,52 +127,54 @@ def _judged(request: Request) -> Iterator[Request]:
         yield request._replace(operation=CREATE_RESPONSE, body=carried, schema=OPERATIONS[CREATE_RESPONSE].body_schema)
 
 
-def _split(rules: Sequence[Rule]) -> tuple[list[str], list[str]]:
+def _split_at_schema(rules: Sequence[Rule]) -> tuple[list[str], list[str]]:
     """The ids of the rules that are asked before the schema, and of those after it."""
     early = [rule.id for rule in rules if rule.area in check.AREAS_BEFORE_SCHEMA]
     return early, [rule.id for rule in rules if rule.area not in check.AREAS_BEFORE_SCHEMA]
 
 
-def _until(ids: Sequence[str], broken: str | None) -> Sequence[str]:
+def _ids_until(ids: Sequence[str], broken: str | None) -> Sequence[str]:
     return ids[: ids.index(broken) + 1] if broken in ids else ids
 
 
-def _sent(request: Request) -> Iterator[str]:
+def _sent_item_types(request: Request) -> Iterator[str]:
     if asks_model(request) and isinstance(request.body, dict):
         yield from (as_string(item.get("type", "message")) for item in objects_in(input_items(request.body)))
 
 
-def _shapes(request: Request) -> set[str]:
+def _schema_rules(request: Request) -> set[str]:
     """The rules about the form of a request that its schema held it to."""
     if request.schema is None or request.fault:
         return set()
     root = schema.load(request.schema)
     found: set[str] = set()
-    _walk(root, root, check.drop_nulls(omit_dialect_members(request)), found)
+    _collect_schema_rules(root, root, check.drop_nulls(omit_dialect_members(request)), found)
     return found
 
 
-def _walk(root: Json, node: Json, value: Any, found: set[str]) -> None:
+def _collect_schema_rules(root: Json, node: Json, value: Any, found: set[str]) -> None:
     """Collect the rules that speak for a part of a schema and for what a value has below it."""
     node = deref(root, node)
-    found |= _spoken(_Node(node))
+    found |= _rules_of_node(_SchemaNode(node))
     if "anyOf" in node:
         key = node.get("x-key", "type")
         said = value.get(key, node.get("x-default")) if isinstance(value, dict) else None
         kind = JSON_TYPES.get(type(value), "null")
-        for branch in _fitting(_Node(root), _Node(node), key, kind, said if isinstance(said, str) else None):
-            _walk(root, branch, value, found)
+        for branch in _matching_branches(
+            _SchemaNode(root), _SchemaNode(node), key, kind, said if isinstance(said, str) else None
+        ):
+            _collect_schema_rules(root, branch, value, found)
     if isinstance(value, dict):
         members, others = node.get("properties", {}), node.get("additionalProperties")
         for name, own in value.items():
             if isinstance(member := members.get(name, others), dict):
-                _walk(root, member, own, found)
+                _collect_schema_rules(root, member, own, found)
     elif isinstance(value, list) and isinstance(node.get("items"), dict):
         for own in value:
-            _walk(root, node["items"], own, found)
+            _collect_schema_rules(root, node["items"], own, found)
 
 
-class _Node:
+class _SchemaNode:
     """A part of a schema as a key of a cache: schemas are loaded once and never change."""
 
     __slots__ = ("node",)
@@ -184,11 +186,13 @@ class _Node:
         return id(self.node)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Node) and self.node is other.node
+        return isinstance(other, _SchemaNode) and self.node is other.node
 
 
 @lru_cache(maxsize=4096)
-def _fitting(root: _Node, union: _Node, key: str, kind: str, said: str | None) -> tuple[Json, ...]:
+def _matching_branches(
+    root: _SchemaNode, union: _SchemaNode, key: str, kind: str, said: str | None
+) -> tuple[Json, ...]:
     """The branches of a union that a value is held to: those of its JSON type, of an object those of its key."""
     types = {kind, "number"} if kind == "integer" else {kind}
     fitting = (branch for branch in union.node["anyOf"] if types & allowed_types(root.node, branch))
@@ -197,10 +201,10 @@ def _fitting(root: _Node, union: _Node, key: str, kind: str, said: str | None) -
 
 
 @cache
-def _spoken(part: _Node) -> frozenset[str]:
+def _rules_of_node(part: _SchemaNode) -> frozenset[str]:
     """The ids of the rules that speak for the keywords of a part of a schema."""
     node = part.node
-    words = [*node, *(f"{size}:empty" for size in _SIZES if node.get(size))]
+    words = [*node, *(f"{size}:empty" for size in _SIZE_KEYWORDS if node.get(size))]
     words += ["enum"] if "const" in node else []
     rules = [check.rule_for(word, node.get("x-rule") if word in NAMED_RULE_KEYWORDS else None) for word in words]
     named = [RULES[node[name]] for name in ("x-rule", "x-known-rule") if node.get(name) in RULES]

@@ -18,23 +18,23 @@ from harness.core.exchange import Exchange, Request
 from harness.core.shorten import LINE_WIDTH, pluralize, shorten, summarize_item
 from harness.ending import Ending
 from harness.items.kind import Item
-from harness.report.cause import cause
-from harness.report.journal import journal
-from harness.report.refusal import refusal
+from harness.report.cause import explain_refusal
+from harness.report.journal import render_journal
+from harness.report.refusal import render_refusal
 
 if TYPE_CHECKING:
     from harness.world.script import Route, Turn
     from harness.world.world import World
 
-TITLE = "responses-harness"
-DIAGRAM = "responses-harness: the flow as a Mermaid diagram"
-REFUSALS = 5
+SECTION_TITLE = "responses-harness"
+DIAGRAM_TITLE = "responses-harness: the flow as a Mermaid diagram"
+MAX_REFUSALS = 5
 """Refusals that are explained, the newest ones."""
-UNUSED = 10
+MAX_UNUSED = 10
 """Unused turns that are named, the first ones."""
-LOSSES = 10
+MAX_LOSSES = 10
 """Losses that are told, the first ones."""
-STEPS = 20
+MAX_STEPS = 20
 """Exchanges of a flow that are told, the newest ones."""
 
 
@@ -44,141 +44,141 @@ def verdict(world: World, losses: Sequence[Lost] = (), *, unused: bool = True) -
     `losses` are those of requests that the API took, `unused` says whether turns that no request took do.
     """
     left = world.turns.unused if unused else []
-    parts = [_unanswered(world), _lost(losses), _unused(left) if left else ""]
-    refused = _stopped(world) if left and not any(parts[:2]) else None
-    return "\n".join(filter(None, [_headline(world, refused, losses) if refused else "", *parts]))
+    parts = [_unanswered_headline(world), _losses_headline(losses), _render_unused(left) if left else ""]
+    refused = _last_refused_request(world) if left and not any(parts[:2]) else None
+    return "\n".join(filter(None, [_refusal_headline(world, refused, losses) if refused else "", *parts]))
 
 
-def report(world: World, losses: Sequence[Lost] = (), *, unused: bool = False, verdict: str = "") -> str:
+def render_failure(world: World, losses: Sequence[Lost] = (), *, unused: bool = False, verdict: str = "") -> str:
     """What a World saw; its first two lines are the cause of the failure, those of the `verdict` if there is one.
 
     With `unused` also the turns left over.
     """
     left = world.turns.unused if unused else []
     parts = [
-        "\n".join(verdict.splitlines()[:2]) or _newest(world, losses),
-        journal(world.exchanges, world.lanes) or _silent(world),
-        *_refusals(world.exchanges),
-        *_problems(world),
-        *_told(losses),
-        f"The flow:\n{indent(world.flow.last_steps(STEPS).text, '  ')}" if world.exchanges else "",
-        _unused(left) if left else "",
+        "\n".join(verdict.splitlines()[:2]) or _newest_problem(world, losses),
+        render_journal(world.exchanges, world.lanes) or _no_request_text(world),
+        *_render_refusals(world.exchanges),
+        *_render_problems(world),
+        *_render_losses(losses),
+        f"The flow:\n{indent(world.flow.last_steps(MAX_STEPS).text, '  ')}" if world.exchanges else "",
+        _render_unused(left) if left else "",
     ]
     return "\n\n".join(filter(None, parts))
 
 
-def diagram(world: World) -> str:
+def render_diagram(world: World) -> str:
     """The newest part of the flow as a Mermaid diagram; empty when there was no request."""
-    return world.flow.last_steps(STEPS).mermaid if world.exchanges else ""
+    return world.flow.last_steps(MAX_STEPS).mermaid if world.exchanges else ""
 
 
-def _newest(world: World, losses: Sequence[Lost]) -> str:
+def _newest_problem(world: World, losses: Sequence[Lost]) -> str:
     """The newest problem, in two lines: a refusal, a request that no turn answered, or the first loss after both."""
     refused = next((one for one in reversed(without_probes(world.exchanges)) if one.status >= 400), None)
     later = [lost for lost in losses if refused is None or lost.exchange > refused.number]
-    return _loss(later[0]) if later else _headline(world, refused, losses) if refused else ""
+    return _loss_headline(later[0]) if later else _refusal_headline(world, refused, losses) if refused else ""
 
 
-def _headline(world: World, refused: Exchange, losses: Sequence[Lost]) -> str:
+def _refusal_headline(world: World, refused: Exchange, losses: Sequence[Lost]) -> str:
     if not is_unanswered(refused):
-        return "\n".join(cause(refused, world.exchanges, losses))
-    return next((_problem(world, *one) for one in world.problems if _is_of(refused, one[0])), "")
+        return "\n".join(explain_refusal(refused, world.exchanges, losses))
+    return next((_problem_headline(world, *one) for one in world.problems if _is_exchange_of(refused, one[0])), "")
 
 
-def _stopped(world: World) -> Exchange | None:
+def _last_refused_request(world: World) -> Exchange | None:
     """The last request to the model when it was refused: what was scripted for later requests never had its turn."""
     asked = [exchange for exchange in world.exchanges if asks_model(exchange.request)]
     return asked[-1] if asked and asked[-1].status >= 400 else None
 
 
-def _lost(losses: Sequence[Lost]) -> str:
+def _losses_headline(losses: Sequence[Lost]) -> str:
     """The first loss in two lines, and how to allow it."""
     if not losses:
         return ""
     more = f" ({len(losses) - 1} more below)" if len(losses) > 1 else ""
     known = ", ".join(f'"{id}"' for id in dict.fromkeys(lost.loss for lost in losses))
-    return f"{_loss(losses[0])}\nMend the client{more}, or allow it: @pytest.mark.harness(losses=[{known}])."
+    return f"{_loss_headline(losses[0])}\nMend the client{more}, or allow it: @pytest.mark.harness(losses=[{known}])."
 
 
-def _loss(lost: Lost) -> str:
+def _loss_headline(lost: Lost) -> str:
     origin = f"said in exchange {lost.said}; " if lost.said else ""
     place = lost.at or "the request"
-    return f"Loss {lost.loss} in request {lost.exchange}: {_flat(lost.message)}\n{place}: {origin}{_flat(lost.fix)}"
+    return f"Loss {lost.loss} in request {lost.exchange}: {_join_lines(lost.message)}\n{place}: {origin}{_join_lines(lost.fix)}"
 
 
-def _told(losses: Sequence[Lost]) -> Iterator[str]:
-    for lost in losses[:LOSSES]:
+def _render_losses(losses: Sequence[Lost]) -> Iterator[str]:
+    for lost in losses[:MAX_LOSSES]:
         details = [
             ("where", lost.at),
             ("what", lost.message),
             ("said", f"in exchange {lost.said}" if lost.said else ""),
         ]
-        lines = [f"  {name:<8}{_wrapped(text)}" for name, text in [*details, ("fix", lost.fix)] if text]
+        lines = [f"  {name:<8}{_wrap(text)}" for name, text in [*details, ("fix", lost.fix)] if text]
         yield "\n".join([f"Request {lost.exchange} shows a loss, {lost.loss}:", *lines])
-    if (hidden := len(losses) - LOSSES) > 0:
+    if (hidden := len(losses) - MAX_LOSSES) > 0:
         yield f"… {hidden} more {'loss' if hidden == 1 else 'losses'}"
 
 
-def _refusals(exchanges: Sequence[Exchange]) -> list[str]:
+def _render_refusals(exchanges: Sequence[Exchange]) -> list[str]:
     refused = [
         (exchange, RULES[rule]) for exchange in without_probes(exchanges) if (rule := exchange.answer.rule) in RULES
     ]
-    hidden = len(refused) - REFUSALS
+    hidden = len(refused) - MAX_REFUSALS
     earlier = [f"… {pluralize(hidden, 'earlier refusal')}"] if hidden > 0 else []
-    return [*earlier, *(refusal(exchange, rule) for exchange, rule in refused[-REFUSALS:])]
+    return [*earlier, *(render_refusal(exchange, rule) for exchange, rule in refused[-MAX_REFUSALS:])]
 
 
-def _problems(world: World) -> list[str]:
-    shown = world.problems[-REFUSALS:]
-    return [f"{_named(world, request)} could not be answered:\n{indent(text, '  ')}" for request, text in shown]
+def _render_problems(world: World) -> list[str]:
+    shown = world.problems[-MAX_REFUSALS:]
+    return [f"{_request_label(world, request)} could not be answered:\n{indent(text, '  ')}" for request, text in shown]
 
 
-def _unanswered(world: World) -> str:
+def _unanswered_headline(world: World) -> str:
     if not world.problems:
         return ""
     more = f" (and {len(world.problems) - 1} more)" if len(world.problems) > 1 else ""
-    return _problem(world, *world.problems[0], more)
+    return _problem_headline(world, *world.problems[0], more)
 
 
-def _problem(world: World, request: Request, text: str, more: str = "") -> str:
+def _problem_headline(world: World, request: Request, text: str, more: str = "") -> str:
     """A request that no turn answered, in two lines: why, and what differed or what was sent."""
     first, *rest = text.splitlines()
     differing = [line.strip() for line in rest if line.lstrip().startswith(("-", "+"))]
-    why = "; ".join(differing) or f"it sent {_sent(request)}"
-    return f"{_named(world, request)} could not be answered{more}: {first}\n{shorten(why, 300)}"
+    why = "; ".join(differing) or f"it sent {_sent_gist(request)}"
+    return f"{_request_label(world, request)} could not be answered{more}: {first}\n{shorten(why, 300)}"
 
 
-def _sent(request: Request) -> str:
+def _sent_gist(request: Request) -> str:
     """The end of the input of a request, or its path."""
     asked = request.body.get("input") if isinstance(request.body, dict) else None
     last = asked[-1] if isinstance(asked, list) and asked else {"role": "user", "content": asked}
     return summarize_item(last) if asked else f"{request.method} {request.path}"
 
 
-def _named(world: World, request: Request) -> str:
-    number = next((exchange.number for exchange in world.exchanges if _is_of(exchange, request)), 0)
+def _request_label(world: World, request: Request) -> str:
+    number = next((exchange.number for exchange in world.exchanges if _is_exchange_of(exchange, request)), 0)
     return f"Request {number}, {request.method} {request.path},"
 
 
-def _is_of(exchange: Exchange, request: Request) -> bool:
+def _is_exchange_of(exchange: Exchange, request: Request) -> bool:
     """Whether it is the exchange of a request, or of the event of a WebSocket that a request was made of."""
     return exchange.request is request or (request.raw != b"" and exchange.request.raw is request.raw)
 
 
-def _unused(left: Sequence[tuple[Route, Turn]]) -> str:
-    lines = [f"  {route}: {said_in(turn)}" for route, turn in left[:UNUSED]]
+def _render_unused(left: Sequence[tuple[Route, Turn]]) -> str:
+    lines = [f"  {route}: {summarize_turn(turn)}" for route, turn in left[:MAX_UNUSED]]
     if hidden := len(left) - len(lines):
         lines.append(f"  … {hidden} more")
     fix = 'Remove what is too much, or allow it: @pytest.mark.harness(unused="allow").'
     return "\n".join([f"{pluralize(len(left), 'turn')} of the script no request took:", *lines, fix])
 
 
-def said_in(turn: Any) -> str:
+def summarize_turn(turn: Any) -> str:
     """A turn in one line: what is said in it, how it ends, what goes wrong."""
-    return " + ".join(map(_line, turn if isinstance(turn, list | tuple) else [turn]))
+    return " + ".join(map(_summarize_line, turn if isinstance(turn, list | tuple) else [turn]))
 
 
-def _line(line: Any) -> str:
+def _summarize_line(line: Any) -> str:
     """A line of a turn: what is said, how it ends or what goes wrong with it; else the function that would say it."""
     if isinstance(line, Item):
         return summarize_item({**line.members, "role": line.type})
@@ -187,7 +187,7 @@ def _line(line: Any) -> str:
     return f"the function {getattr(line, '__name__', type(line).__name__)}"
 
 
-def _silent(world: World) -> str:
+def _no_request_text(world: World) -> str:
     return (
         f"No request came with this test's key {world.api_key}. The code under test must read\n"
         "OPENAI_BASE_URL and OPENAI_API_KEY while the test runs (a client made at import is too early), or be given\n"
@@ -195,9 +195,9 @@ def _silent(world: World) -> str:
     )
 
 
-def _flat(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.split())
 
 
-def _wrapped(text: str) -> str:
+def _wrap(text: str) -> str:
     return fill(text, LINE_WIDTH, break_long_words=False, break_on_hyphens=False, subsequent_indent=" " * 10)

@@ -11,11 +11,11 @@ from harness.core.exchange import Exchange
 from harness.core.loose_json import as_object
 from harness.core.shorten import answer_error, pluralize, quote, shorten, shorten_json, summarize_item
 
-NEWEST = 20
+MAX_LINES = 20
 """Lines of a journal that are shown, the newest ones."""
 
 
-def journal(exchanges: Sequence[Exchange], lanes: Mapping[str, Sequence[Exchange]] | None = None) -> str:
+def render_journal(exchanges: Sequence[Exchange], lanes: Mapping[str, Sequence[Exchange]] | None = None) -> str:
     """One line for each of the newest exchanges: number, method and path, model, input, status, what refused or broke it.
 
     Where the lanes of several agents are given, the lane comes after the number.
@@ -23,10 +23,10 @@ def journal(exchanges: Sequence[Exchange], lanes: Mapping[str, Sequence[Exchange
     groups = [
         list(group) for _, group in groupby(exchanges, lambda one: (is_probe(one), one.number * (not is_probe(one))))
     ]
-    shown = groups[-NEWEST:]
+    shown = groups[-MAX_LINES:]
     of = {exchange.number: name for name, own in (lanes or {}).items() for exchange in own}
     several = len(set(of.values()) - {CLIENT_LANE}) > 1
-    rows = [_rows(group, of[group[0].number] if several else None) for group in shown]
+    rows = [_group_row(group, of[group[0].number] if several else None) for group in shown]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     if hidden := len(exchanges) - sum(map(len, shown)):
@@ -34,29 +34,29 @@ def journal(exchanges: Sequence[Exchange], lanes: Mapping[str, Sequence[Exchange
     return "\n".join(lines)
 
 
-def _rows(group: Sequence[Exchange], lane: str | None) -> tuple[str, ...]:
+def _group_row(group: Sequence[Exchange], lane: str | None) -> tuple[str, ...]:
     if len(group) == 1:
-        return _row(group[0], lane)
+        return _exchange_row(group[0], lane)
     numbers, what = f"{group[0].number:>3}-{group[-1].number}", f"{len(group)} requests for paths that the API lacks"
     return (numbers, *([shorten(lane, 24)] if lane else []), what, "", "", str(group[0].status), "")
 
 
-def _row(exchange: Exchange, lane: str | None) -> tuple[str, ...]:
+def _exchange_row(exchange: Exchange, lane: str | None) -> tuple[str, ...]:
     request = exchange.request
     body = as_object(request.body)
     refused = exchange.answer.rule or (answer_error(exchange).get("code") if exchange.status >= 400 else None)
     return (
         f"{exchange.number:>3}",
         *([shorten(lane, 24)] if lane else []),
-        f"{request.method} {_middle(request.path)}",
+        f"{request.method} {_shorten_path(request.path)}",
         shorten(str(body.get("model") or ""), 24),
-        _asked(body.get("input")),
+        _input_gist(body.get("input")),
         str(exchange.status),
         str(refused or exchange.answer.disconnection),
     )
 
 
-def _asked(said: Any) -> str:
+def _input_gist(said: Any) -> str:
     if isinstance(said, str):
         return quote(said)
     if not isinstance(said, list) or not said:
@@ -65,5 +65,5 @@ def _asked(said: Any) -> str:
     return last if len(said) == 1 else f"{len(said)} items, last: {last}"
 
 
-def _middle(path: str) -> str:
+def _shorten_path(path: str) -> str:
     return path if len(path) <= 40 else f"{path[:26]}…{path[-13:]}"

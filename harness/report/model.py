@@ -19,34 +19,34 @@ from harness.contract.rule import RULES
 from harness.core.exchange import Exchange, Json
 from harness.core.redact import secrets_in_headers
 from harness.core.shorten import answer_error, pluralize
-from harness.report.cause import cause
-from harness.report.coverage import DIMENSIONS, Hits, is_staged, known, share, united
-from harness.report.failure import said_in
-from harness.report.sanitize import safe
+from harness.report.cause import explain_refusal
+from harness.report.coverage import DIMENSIONS, Coverage, is_account_rule, merge_coverage, percent_covered
+from harness.report.failure import summarize_turn
+from harness.report.sanitize import sanitize_value
 from harness.world.world import World
 
-VERSION = 1
-TRACED = 20
+REPORT_VERSION = 1
+MAX_TRACED = 20
 """Refusals of a test that are traced to what the client did, the newest ones."""
-STEPS = 40
+DIAGRAM_STEPS = 40
 """Exchanges that a diagram shows, the newest ones."""
 
-Kind = Literal["refusal", "loss", "unanswered", "unused", "disagreement", "unreadable"]
-PASSED = ("passed", "xfailed", "xpassed")
+FindingKind = Literal["refusal", "loss", "unanswered", "unused", "disagreement", "unreadable"]
+PASSED_OUTCOMES = ("passed", "xfailed", "xpassed")
 """The outcomes of a test in which whatever was found was expected."""
-UNANSWERED = "Script or record an answer to the request, or mend what it asks."
-UNUSED = 'Remove the turn, or allow it: @pytest.mark.harness(unused="allow").'
+UNANSWERED_FIX = "Script or record an answer to the request, or mend what it asks."
+UNUSED_FIX = 'Remove the turn, or allow it: @pytest.mark.harness(unused="allow").'
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ReportFinding:
     """Something worth knowing: what `kind`, by which rule or loss (`id`), in which `exchange`, where `at` in its body.
 
     It is `expected` when its test took it into account. `why` ties it to what the client did. `line` is its own line in
     the file of its trial, 0 where it has none.
     """
 
-    kind: Kind
+    kind: FindingKind
     expected: bool
     message: str
     id: str = ""
@@ -75,7 +75,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class ReportCase:
     """One test or recording: where it stands (`file` from the root, `line` from 1), how it ended, what it exchanged.
 
     `exchanges` are JSON as `schemas/report.json` has it, `diagram` is their flow for Mermaid, `why` the text of a failure.
@@ -87,26 +87,26 @@ class Trial:
     outcome: str
     seconds: float
     exchanges: Sequence[Json] = ()
-    found: Sequence[Found] = ()
+    found: Sequence[ReportFinding] = ()
     diagram: str = ""
     why: str = ""
 
     @classmethod
-    def of(cls, told: Json) -> Trial:
+    def from_json(cls, told: Json) -> ReportCase:
         """A trial from its JSON."""
-        return cls(**{**told, "found": [Found(**found) for found in told["found"]]})
+        return cls(**{**told, "found": [ReportFinding(**found) for found in told["found"]]})
 
-    def json(self) -> Json:
+    def to_json(self) -> Json:
         """The trial as JSON."""
         own = {each.name: getattr(self, each.name) for each in fields(self)}
         return {**own, "found": [asdict(found) for found in self.found]}
 
     @property
-    def unexpected(self) -> list[Found]:
+    def unexpected(self) -> list[ReportFinding]:
         """What was found and not expected."""
         return [found for found in self.found if not found.expected]
 
-    def place(self, found: Found) -> tuple[str, int]:
+    def location_of(self, found: ReportFinding) -> tuple[str, int]:
         """The file and the line of what was found here."""
         return self.file, found.line or self.line
 
@@ -133,34 +133,34 @@ class Totals(NamedTuple):
 class Report:
     """The trials of a run, what there is to touch of each dimension of the API, and what they touch."""
 
-    trials: Sequence[Trial] = ()
-    known: Hits = field(default_factory=known)
-    hit: Hits = field(default_factory=lambda: united(()))
+    cases: Sequence[ReportCase] = ()
+    known: Coverage = field(default_factory=known)
+    hit: Coverage = field(default_factory=lambda: merge_coverage(()))
 
     @property
     def totals(self) -> Totals:
         """How much there was in all of it."""
         whole = Totals()
-        for trial in self.trials:
-            whole = whole.plus(totals(len(trial.exchanges), trial.found))
+        for trial in self.cases:
+            whole = whole.plus(count_totals(len(trial.exchanges), trial.found))
         return whole
 
     @property
-    def unexpected(self) -> list[tuple[Trial, Found]]:
+    def unexpected(self) -> list[tuple[ReportCase, ReportFinding]]:
         """What is to be mended: every finding that was not expected, with its test."""
-        return [(trial, found) for trial in self.trials for found in trial.unexpected]
+        return [(trial, found) for trial in self.cases for found in trial.unexpected]
 
-    def share(self, dimension: str) -> int:
+    def percent_covered(self, dimension: str) -> int:
         """How much of a dimension was touched, in whole per cent."""
-        return share(self.hit[dimension], self.known[dimension])
+        return percent_covered(self.hit[dimension], self.known[dimension])
 
-    def head(self) -> Json:
+    def summary_json(self) -> Json:
         """All but the tests, as `schemas/report.json` has it."""
         surface = {name: {"known": sorted(self.known[name]), "hit": sorted(self.hit[name])} for name in DIMENSIONS}
-        return {"version": VERSION, "totals": self.totals._asdict(), "surface": surface}
+        return {"version": REPORT_VERSION, "totals": self.totals._asdict(), "surface": surface}
 
 
-def totals(exchanges: int, found: Sequence[Found]) -> Totals:
+def count_totals(exchanges: int, found: Sequence[ReportFinding]) -> Totals:
     """The totals of one test."""
     of = Counter((one.kind, one.expected) for one in found)
     losses = of["loss", True] + of["loss", False]
@@ -168,7 +168,7 @@ def totals(exchanges: int, found: Sequence[Found]) -> Totals:
     return Totals(1, exchanges, of["refusal", True], of["refusal", False], losses, *rest)
 
 
-def line(totals: Totals, rules: int) -> str:
+def summary_line(totals: Totals, rules: int) -> str:
     """A run in one line; `rules` is the share of them that was touched, in per cent."""
     refusals = f"{pluralize(totals.expected, 'refusal')} expected"
     parts = [
@@ -184,7 +184,7 @@ def line(totals: Totals, rules: int) -> str:
     return f"contract: {', '.join(filter(None, parts))}"
 
 
-def found_in(
+def collect_findings(
     world: World,
     exchanges: Sequence[Exchange],
     losses: Sequence[Lost],
@@ -192,7 +192,7 @@ def found_in(
     allowed: Collection[str] = (),
     *,
     judged: bool = True,
-) -> list[Found]:
+) -> list[ReportFinding]:
     """What the exchanges of a World show that is worth knowing, in their order; then its turns that no request took.
 
     All that a test which `passed` shows was expected; of others what a test made happen itself, and what its marker
@@ -201,74 +201,79 @@ def found_in(
     """
     refused = [one for one in exchanges if one.status >= 400]
     known = {lost.exchange for lost in losses} if judged else {one.number for one in refused}
-    traced = {one.number for one in refused[-TRACED:]} if not passed else ()
+    traced = {one.number for one in refused[-MAX_TRACED:]} if not passed else ()
     found = [
-        _unanswered(one, passed)
+        _unanswered_finding(one, passed)
         if is_unanswered(one)
-        else _refused(one, exchanges, losses, passed, one.number in traced)
+        else _refusal_finding(one, exchanges, losses, passed, one.number in traced)
         for one in refused
     ]
-    found += [_lost(lost, lost.loss in allowed or (passed and lost.exchange in known)) for lost in losses]
+    found += [_loss_finding(lost, lost.loss in allowed or (passed and lost.exchange in known)) for lost in losses]
     found.sort(key=lambda one: one.exchange or 0)
     expected = passed or "unused" in allowed
-    left = [Found("unused", expected, f"{route}: {said_in(turn)}", fix=UNUSED) for route, turn in world.turns.unused]
+    left = [
+        ReportFinding("unused", expected, f"{route}: {summarize_turn(turn)}", fix=UNUSED_FIX)
+        for route, turn in world.turns.unused
+    ]
     return [*found, *left]
 
 
-def _unanswered(exchange: Exchange, passed: bool) -> Found:
-    return Found("unanswered", passed, str(answer_error(exchange)["message"]), exchange=exchange.number, fix=UNANSWERED)
+def _unanswered_finding(exchange: Exchange, passed: bool) -> ReportFinding:
+    return ReportFinding(
+        "unanswered", passed, str(answer_error(exchange)["message"]), exchange=exchange.number, fix=UNANSWERED_FIX
+    )
 
 
-def _refused(
+def _refusal_finding(
     exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost], passed: bool, traced: bool
-) -> Found:
+) -> ReportFinding:
     said, id = answer_error(exchange), exchange.answer.rule or ""
-    expected, param = passed or is_staged(id), said.get("param")
-    return Found(
+    expected, param = passed or is_account_rule(id), said.get("param")
+    return ReportFinding(
         "refusal",
         expected,
         f"{exchange.status} {said.get('message') or 'no reason given'}",
         id,
         exchange.number,
         at=param if isinstance(param, str) else "",
-        why=cause(exchange, exchanges, losses)[1] if traced and not expected else "",
+        why=explain_refusal(exchange, exchanges, losses)[1] if traced and not expected else "",
         fix=RULES[id].fix if id in RULES else "",
     )
 
 
-def _lost(lost: Lost, expected: bool) -> Found:
+def _loss_finding(lost: Lost, expected: bool) -> ReportFinding:
     why = f"said in exchange {lost.said}" if lost.said else ""
-    return Found("loss", expected, lost.message, lost.loss, lost.exchange, lost.at, why, lost.fix)
+    return ReportFinding("loss", expected, lost.message, lost.loss, lost.exchange, lost.at, why, lost.fix)
 
 
-def filled(
-    trial: Trial, world: World, losses: Sequence[Lost], allowed: Collection[str] = (), *, judged: bool = True
-) -> Trial:
+def fill_case(
+    trial: ReportCase, world: World, losses: Sequence[Lost], allowed: Collection[str] = (), *, judged: bool = True
+) -> ReportCase:
     """A trial with all that its World shows, as it may be written; see `found_in`."""
     headers = {id(one.request.headers): one.request.headers for one in world.exchanges}
     secrets = frozenset().union(*map(secrets_in_headers, headers.values()))
-    exchanges = [_hidden(one, secrets) for one in world.exchanges]
-    found = found_in(world, exchanges, losses, trial.outcome in PASSED, allowed, judged=judged)
+    exchanges = [_redact_exchange(one, secrets) for one in world.exchanges]
+    found = collect_findings(world, exchanges, losses, trial.outcome in PASSED_OUTCOMES, allowed, judged=judged)
     told = assign_lanes(exchanges, world.turns.agent_hints)
     return replace(
         trial,
-        exchanges=list(map(_exchange, told)),
-        found=[Found(**safe(asdict(one), secrets)) for one in found],
-        diagram=build_flow(told).last_steps(STEPS).mermaid if told else "",
-        why=safe(trial.why, secrets),
+        exchanges=list(map(_exchange_json, told)),
+        found=[ReportFinding(**sanitize_value(asdict(one), secrets)) for one in found],
+        diagram=build_flow(told).last_steps(DIAGRAM_STEPS).mermaid if told else "",
+        why=sanitize_value(trial.why, secrets),
     )
 
 
-def _hidden(exchange: Exchange, secrets: frozenset[str]) -> Exchange:
+def _redact_exchange(exchange: Exchange, secrets: frozenset[str]) -> Exchange:
     number, request, answer = exchange
     body = request.raw.decode("utf-8", "replace") if request.fault else request.body
     said = {"body": body, "query": request.query, "path": request.path, "params": request.params}
     told = {"body": answer.body, "events": None if answer.events is None else list(answer.events)}
-    shown = request._replace(headers={}, raw=b"", fault=None, **safe(said, secrets))
-    return Exchange(number, shown, answer._replace(headers={}, **safe(told, secrets)))
+    shown = request._replace(headers={}, raw=b"", fault=None, **sanitize_value(said, secrets))
+    return Exchange(number, shown, answer._replace(headers={}, **sanitize_value(told, secrets)))
 
 
-def _exchange(told: LaneExchange) -> Json:
+def _exchange_json(told: LaneExchange) -> Json:
     number, request, answer = told.exchange
     return {
         "number": number,
@@ -287,7 +292,7 @@ def _exchange(told: LaneExchange) -> Json:
     }
 
 
-def explained(id: str) -> Json:
+def explain(id: str) -> Json:
     """What is known of a rule or a loss by its id: its words, its best source, its fix; else `{}`."""
     if rule := RULES.get(id):
         best = min(rule.sources, key=lambda source: source.level != rule.level)

@@ -11,40 +11,40 @@ from harness.contract.rule import LEVELS, Rule, Source
 from harness.core.exchange import Exchange, Request
 from harness.core.shorten import LINE_WIDTH, answer_error, shorten, shorten_json
 
-_STEP = re.compile(r"\[(\d+)]|([^.\[\]]+)")
+_PATH_STEP = re.compile(r"\[(\d+)]|([^.\[\]]+)")
 
 
-def refusal(exchange: Exchange, rule: Rule) -> str:
+def render_refusal(exchange: Exchange, rule: Rule) -> str:
     """A refused request: what was sent, where the API saw the fault, why it says so, how to fix it, how we know."""
     told = {"message": rule.summary, "param": None, **answer_error(exchange)}
     details = [
-        ("sent", sent(exchange.request, told["param"])),
+        ("sent", describe_sent_part(exchange.request, told["param"])),
         ("where", told["param"] or ""),
-        ("why", "\n".join([_wrapped(shorten(told["message"], 400)), *filter(None, rule.doc.splitlines())])),
-        ("fix", _wrapped(rule.fix)),
-        ("source", "\n".join(_evidence(rule.sources))),
+        ("why", "\n".join([_wrap(shorten(told["message"], 400)), *filter(None, rule.doc.splitlines())])),
+        ("fix", _wrap(rule.fix)),
+        ("source", "\n".join(_source_lines(rule.sources))),
     ]
     lines = [f"{name:<8}{indent(text, ' ' * 8).lstrip()}" for name, text in details if text]
     head = f"Request {exchange.number} was refused ({exchange.status}) by {rule.id}:"
     return "\n".join([head, *(indent(line, "  ") for line in lines)])
 
 
-def sent(request: Request, param: str | None) -> str:
+def describe_sent_part(request: Request, param: str | None) -> str:
     """The part of a request an error is about: the body at `param`, or what is there when nothing is."""
     if request.fault:
         return shorten(request.raw.decode("utf-8", "replace"))
     if not isinstance(request.body, dict):
         return shorten(f"{request.method} {request.path}") if request.body is None else shorten_json(request.body)
-    found, value, missing = at(request.body, param or "")
+    found, value, missing = resolve_path(request.body, param or "")
     if not missing:
         return f"{found} = {shorten_json(value)}" if found else shorten_json(value)
     return f"no {missing} in {found or 'the body'}: {shorten_json(value)}"
 
 
-def at(body: Any, path: str) -> tuple[str, Any, str]:
+def resolve_path(body: Any, path: str) -> tuple[str, Any, str]:
     """How far a path like `input[0].role` leads: the place reached, its value, and the step that fails (or "")."""
     reached, value = "", body
-    for match in _STEP.finditer(path):
+    for match in _PATH_STEP.finditer(path):
         index, name = match.groups()
         step: Any = name if index is None else int(index)
         try:
@@ -55,10 +55,10 @@ def at(body: Any, path: str) -> tuple[str, Any, str]:
     return reached, value, ""
 
 
-def _evidence(sources: Sequence[Source]) -> list[str]:
+def _source_lines(sources: Sequence[Source]) -> list[str]:
     ranked = sorted(sources, key=lambda source: LEVELS.index(source.level))
     return [", ".join(filter(None, [source.level, source.where, source.date])) for source in ranked[:3]]
 
 
-def _wrapped(text: str) -> str:
+def _wrap(text: str) -> str:
     return fill(text, LINE_WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -133,7 +133,7 @@ def control(mock: Mock) -> App:
         world = world_of(request)
         lost = losses_in_accepted(world.exchanges)
         why = failure.verdict(world, lost)
-        return {"verdict": why or None, "report": failure.report(world, world.losses, unused=True, verdict=why)}
+        return {"verdict": why or None, "report": failure.render_failure(world, world.losses, unused=True, verdict=why)}
 
     @app.post(f"{CONTROL}/surfaced")
     async def compare(request: Request) -> Json:

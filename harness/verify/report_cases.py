@@ -15,10 +15,10 @@ import orjson
 
 from harness.cassettes.format.recorded import Recorded
 from harness.core.exchange import Json
-from harness.report.coverage import Hits, hits, united
-from harness.report.formats import CHECKOUT
-from harness.report.model import Found, Report, Trial, filled
-from harness.report.sanitize import safe
+from harness.report.coverage import Coverage, measure_coverage, merge_coverage
+from harness.report.formats import CHECKOUT_VARIABLE
+from harness.report.model import Report, ReportCase, ReportFinding, fill_case
+from harness.report.sanitize import sanitize_value
 from harness.verify.judging.judge import Verdict
 from harness.verify.judging.to_journal import recount
 from harness.verify.line_numbers import lines_of
@@ -47,7 +47,7 @@ class Trials:
         self._recording = recording
         self._spool = spool
         self._worlds: dict[str, World] = {}
-        self._found: dict[str, list[Found]] = {}
+        self._found: dict[str, list[ReportFinding]] = {}
         self._at: tuple[str, int, int | None] = (recording.as_posix(), 0, None)
 
     def begin(self, number: int, one: Recorded, world: World) -> None:
@@ -76,15 +76,15 @@ class Trials:
             for file in dict.fromkeys((*self._worlds, *self._found)):
                 world = self._worlds.get(file) or World(file)
                 found = [replace(one, line=_line(lines, one.line)) for one in self._found.get(file, ())]
-                touched = {name: sorted(hit) for name, hit in hits(world.exchanges, world).items()}
-                told = {"trial": self._trial(file, world, found).json(), "hits": touched}
+                touched = {name: sorted(hit) for name, hit in measure_coverage(world.exchanges, world).items()}
+                told = {"trial": self._trial(file, world, found).to_json(), "hits": touched}
                 out.write(orjson.dumps(told) + b"\n")
 
-    def _trial(self, file: str, world: World, found: list[Found]) -> Trial:
+    def _trial(self, file: str, world: World, found: list[ReportFinding]) -> ReportCase:
         place = from_root(self._recording)
         name = place if file == self._recording.as_posix() else file
-        trial = filled(Trial(name, place, 1, "passed", 0.0), world, ())
-        every = [*trial.found, *(Found(**safe(asdict(one))) for one in found)]
+        trial = fill_case(ReportCase(name, place, 1, "passed", 0.0), world, ())
+        every = [*trial.found, *(ReportFinding(**sanitize_value(asdict(one))) for one in found)]
         every.sort(key=lambda one: one.exchange or 0)
         return replace(trial, outcome="failed" if found else "passed", found=every)
 
@@ -92,14 +92,14 @@ class Trials:
 def report_of(spools: Iterable[Path]) -> Report:
     """The report of what was written to spools."""
     lines = [orjson.loads(line) for spool in spools for line in spool.read_bytes().splitlines()]
-    touched: Iterator[Hits] = ({name: frozenset(hit) for name, hit in one["hits"].items()} for one in lines)
-    return Report([Trial.of(one["trial"]) for one in lines], hit=united(touched))
+    touched: Iterator[Coverage] = ({name: frozenset(hit) for name, hit in one["hits"].items()} for one in lines)
+    return Report([ReportCase.from_json(one["trial"]) for one in lines], hit=merge_coverage(touched))
 
 
 def from_root(file: Path) -> str:
     """A file as code hosts name it: from the checkout, else from the working directory, if it is in there."""
     whole = file.resolve()
-    roots = (Path(root).resolve() for root in (os.environ.get(CHECKOUT), ".") if root)
+    roots = (Path(root).resolve() for root in (os.environ.get(CHECKOUT_VARIABLE), ".") if root)
     return next((whole.relative_to(root) for root in roots if whole.is_relative_to(root)), file).as_posix()
 
 
@@ -107,13 +107,13 @@ def _line(lines: list[int], number: int) -> int:
     return lines[number - 1] if 0 < number <= len(lines) else 0
 
 
-def _found(at: str, entry: Json) -> Found:
+def _found(at: str, entry: Json) -> ReportFinding:
     """What was found, with the words of both sides."""
     if at == "unreadable":
-        return Found("unreadable", False, entry["message"], fix=UNREADABLE)
+        return ReportFinding("unreadable", False, entry["message"], fix=UNREADABLE)
     mock = entry.get("mock") or entry.get("error")
     error = mock if isinstance(mock, dict) else {}
     where = entry.get("at") or error.get("param")
     rule = entry.get("rule") or error.get("rule") or at
     message = "\n".join([SAYS[at], *([entry["message"]] if "message" in entry else told(entry))])
-    return Found("disagreement", False, message, rule, at=where if isinstance(where, str) else "", fix=AGAIN)
+    return ReportFinding("disagreement", False, message, rule, at=where if isinstance(where, str) else "", fix=AGAIN)

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from harness.core.errors import ConfigError
-from harness.report.coverage import hits, united
-from harness.report.formats import write
-from harness.report.model import Found, Report
+from harness.report.coverage import measure_coverage, merge_coverage
+from harness.report.formats import write_report
+from harness.report.model import Report, ReportFinding
 from tests.clients.cells import Environment
 from tests.clients.environments import prepared
 from tests.unit.test_reports_findings import KEY, ask, filled, said
@@ -48,14 +48,14 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
             mock, [{"role": "user", "content": f"question {n}"} for n in range(number % 12 + 1)], stream=number % 3 == 0
         )
     world = mock.worlds[KEY]
-    trial, touched = filled(world), hits(world.exchanges, world)
+    trial, touched = filled(world), measure_coverage(world.exchanges, world)
     odd = said()
     ask(odd, "only here <b>bold</b> <script>document.title = 'injected'</script>", stream=True)
-    refusal = Found("refusal", False, "400 No.", "unknown_parameter", 1, "input", "because", "Mend it.")
+    refusal = ReportFinding("refusal", False, "400 No.", "unknown_parameter", 1, "input", "because", "Mend it.")
     failed = replace(filled(odd.worlds[KEY]), id="test_a.py::test_odd", outcome="failed", found=(refusal,), why="E no")
     many = [replace(trial, id=f"test_b.py::test_it[{number}]") for number in range(TESTS - 1)]
     file = tmp_path_factory.mktemp("page") / "report.html"
-    write(Report([*many, failed, trial], hit=united([touched])), file, ".html")
+    write_report(Report([*many, failed, trial], hit=merge_coverage([touched])), file, ".html")
     return file
 
 

@@ -11,7 +11,7 @@ from harness.analysis.losses import AREAS
 from harness.contract.rule import Case, after
 from harness.core.errors import RegistrationError
 from harness.core.exchange import Answer, Exchange
-from harness.report.catalogue import row_of_loss, sections_of_loss, told_of_loss
+from harness.report.catalogue import loss_json, loss_row, loss_sections
 from harness.server.mock_api import Mock
 from harness.verify.examples import HEADERS, KEY, OK, body_of
 
@@ -76,12 +76,12 @@ def test_the_losses_that_are_known() -> None:
 
 def test_a_loss_is_told_as_a_row_a_page_and_json() -> None:
     one = LOSSES["call-dropped"]
-    assert row_of_loss(one) == {"id": "call-dropped", "area": "calls", "when": "always", "summary": one.summary}
-    assert [title for title, lines in sections_of_loss(one) if lines] == ["Said so", "Lost", "Kept", "Fix"]
-    told = told_of_loss(one)
+    assert loss_row(one) == {"id": "call-dropped", "area": "calls", "when": "always", "summary": one.summary}
+    assert [title for title, lines in loss_sections(one) if lines] == ["Said so", "Lost", "Kept", "Fix"]
+    told = loss_json(one)
     assert (len(told["loses"]), len(told["keeps"])) == (len(one.loses), len(one.keeps))
     assert told["loses"][0]["before"][0]["input"] == [{"role": "user", "content": "Ship v2, please."}]
-    assert row_of_loss(LOSSES["text-edited"])["when"] == "strict"
+    assert loss_row(LOSSES["text-edited"])["when"] == "strict"
 
 
 def check(asked, past):

@@ -11,7 +11,7 @@ from harness.cassettes.format.serializer import write
 from harness.cassettes.recording.writer import load
 from harness.contract.schema import schemas_directory
 from harness.items import message
-from harness.report.formats.json_file import read
+from harness.report.formats.json_file import read_report
 from harness.server.asgi import serving
 from harness.server.mock_api import Mock
 from tests.unit.recordings import HI, recorded
@@ -107,7 +107,7 @@ def taped(pytester, *takes):
 def trials(file):
     """The tests of a report, which must be as its schema says, by their names."""
     jsonschema.validate(json.loads(file.read_text()), json.loads((schemas_directory() / "report.json").read_text()))
-    return {trial.id.rpartition("::")[2]: trial for trial in read(file).trials}
+    return {trial.id.rpartition("::")[2]: trial for trial in read_report(file).cases}
 
 
 def test_a_run_ends_with_a_line(run):
@@ -145,7 +145,7 @@ def test_the_surface_is_that_of_the_same_test_with_the_mock(run, pytester):
     hits = []
     for source in (SUITE[SUITE.index("@") : SUITE.index('@pytest.mark.cassette("it")\ndef test_expected')], MOCKED):
         run(SUITE[: SUITE.index("@")] + source, "--harness-report=a.json")
-        hits.append(read(pytester.path / "a.json").hit)
+        hits.append(read_report(pytester.path / "a.json").hit)
     assert hits[0] == hits[1]
     assert hits[0]["rules"]
 

@@ -9,7 +9,7 @@ from harness.ending import failed
 from harness.faults import cut, server_error
 from harness.items import function_call, message
 from harness.report import failure
-from harness.report.journal import journal
+from harness.report.journal import render_journal
 from harness.server.mock_api import Mock
 
 USER = {"role": "user", "content": "hi"}
@@ -49,7 +49,7 @@ def test_the_journal_has_a_line_for_each_request(world, post):
     post(asked([output], previous_response_id=second["id"]))
     post(method="GET", path="/v1/responses/resp_" + "0" * 50)
     post(asked("more"))
-    lines = journal(world.exchanges).splitlines()
+    lines = render_journal(world.exchanges).splitlines()
     assert [" ".join(line.split()) for line in lines] == [
         '1 POST /responses gpt-4.1 "Weather in Paris?" 200',
         '2 POST /responses gpt-4.1 2 items, last: user "Well?" 200',
@@ -64,7 +64,7 @@ def test_the_journal_has_a_line_for_each_request(world, post):
 def test_the_journal_shows_the_newest_requests(world, post):
     for _ in range(23):
         post(asked("hi"))
-    lines = journal(world.exchanges).splitlines()
+    lines = render_journal(world.exchanges).splitlines()
     assert (len(lines), lines[0], lines[1][:3], lines[-1][:3]) == (21, "… 3 earlier requests", "  4", " 23")
 
 
@@ -73,16 +73,16 @@ def test_the_journal_shows_the_newest_requests(world, post):
 )
 def test_the_journal_takes_any_input(world, post, given):
     post({"model": 4, "input": given})
-    assert journal(world.exchanges).startswith("  1  POST /responses  4")
+    assert render_journal(world.exchanges).startswith("  1  POST /responses  4")
 
 
 def test_a_body_that_is_no_object_has_a_line(world, post):
     post(b"[1]")
-    assert journal(world.exchanges).split() == ["1", "POST", "/responses", "400", "body_not_object"]
+    assert render_journal(world.exchanges).split() == ["1", "POST", "/responses", "400", "body_not_object"]
 
 
 def test_without_a_request_the_report_says_how_clients_find_the_mock(world):
-    told = failure.report(world)
+    told = failure.render_failure(world)
     assert told.startswith("No request came with this test's key sk-test.")
     assert "OPENAI_BASE_URL" in told
     assert "mock.base_url" in told
@@ -93,7 +93,7 @@ def test_without_a_request_the_report_says_how_clients_find_the_mock(world):
 
 def test_a_refusal_says_what_where_why_how_to_fix_and_how_we_know(world, post):
     post(asked([USER, {**USER, "bogus": {"a": 1}}]))
-    told = failure.report(world).splitlines()
+    told = failure.render_failure(world).splitlines()
     assert told[:2] == [
         "Request 1 was refused (400): Unknown parameter: 'input[1].bogus'.",
         'input[1].bogus: {"a": 1} in a user message; Unknown members are refused, at the top level before any other fault '
@@ -113,7 +113,7 @@ def test_a_refusal_says_what_where_why_how_to_fix_and_how_we_know(world, post):
 
 def test_the_best_evidence_comes_first(world, post):
     post({"input": "hi"})
-    sources = failure.report(world).partition("source")[2].splitlines()
+    sources = failure.render_failure(world).partition("source")[2].splitlines()
     assert sources[0].split()[0] == "recorded,"
     assert sources[1].split()[0] == "reported,"
 
@@ -121,7 +121,7 @@ def test_the_best_evidence_comes_first(world, post):
 def test_only_the_newest_refusals_are_explained(world, post):
     for _ in range(7):
         post({"input": "hi"})
-    told = failure.report(world)
+    told = failure.render_failure(world)
     assert "… 2 earlier refusals" in told
     assert "Request 2 was refused" not in told
     assert "Request 3 was refused" in told
@@ -131,14 +131,14 @@ def test_only_the_newest_refusals_are_explained(world, post):
 def test_a_body_of_a_thousand_items_stays_short(world, post):
     post(asked([USER] * 1000 + [{**USER, "role": "x" * 5000}], instructions="y" * 90_000))
     post(asked([USER] * 1000, previous_response_id="resp_no"))
-    told = failure.report(world)
+    told = failure.render_failure(world)
     assert len(told) < 4000
     assert max(map(len, told.splitlines())) < 400
 
 
 def test_a_refused_request_without_a_body_shows_its_path(world, post):
     post(method="GET", path="/v1/responses/resp_1")
-    assert "  sent    GET /responses/resp_1\n" in failure.report(world)
+    assert "  sent    GET /responses/resp_1\n" in failure.render_failure(world)
 
 
 # Requests that no turn answers
@@ -149,7 +149,7 @@ def test_an_unanswered_request_comes_with_its_number_and_the_explanation(world, 
     post(asked("one"))
     post(asked("two"))
     why = "No turn is left for this request: script (1 taken). Add one: mock.script(message('…'))."
-    told = failure.report(world)
+    told = failure.render_failure(world)
     assert told.splitlines()[:2] == [f"Request 2, POST /responses, could not be answered: {why}", 'it sent user "two"']
     assert f"\n\nRequest 2, POST /responses, could not be answered:\n  {why}\n" in told
 

@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from harness.contract.schema import schemas_directory
-from harness.report.formats.json_file import read
+from harness.report.formats.json_file import read_report
 
 SUITE = """
 NOTES = [{"type": "file_citation", "file_id": "file_1", "filename": "a.pdf", "index": 3}]
@@ -60,7 +60,7 @@ def _nobody_reads_annotations(monkeypatch):
 def trials(file):
     """The tests of a report, which must be as its schema says, by their names."""
     jsonschema.validate(json.loads(file.read_text()), json.loads((schemas_directory() / "report.json").read_text()))
-    return {trial.id.rpartition("::")[2]: trial for trial in read(file).trials}
+    return {trial.id.rpartition("::")[2]: trial for trial in read_report(file).cases}
 
 
 def test_a_run_ends_with_a_line(run):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from harness.items import function_call, mcp_call, message, reasoning
-from harness.report.cause import cause
+from harness.report.cause import explain_refusal
 from harness.server.mock_api import Mock
 
 USER = {"role": "user", "content": "hi"}
@@ -38,7 +38,7 @@ def ask(mock):
 
 def why(world):
     """The second line about the newest request."""
-    return cause(world.exchanges[-1], world.exchanges, world.losses)[1]
+    return explain_refusal(world.exchanges[-1], world.exchanges, world.losses)[1]
 
 
 def output(call_id="call_1"):
@@ -47,7 +47,7 @@ def output(call_id="call_1"):
 
 def test_the_first_line_is_the_words_of_the_api(world, ask):
     ask([USER, output()])
-    said, _ = cause(world.exchanges[0], world.exchanges, [])
+    said, _ = explain_refusal(world.exchanges[0], world.exchanges, [])
     assert said == ("Request 1 was refused (400): No tool call found for function call output with call_id call_1.")
 
 
@@ -75,7 +75,7 @@ def test_an_output_without_call_is_traced_too(world, ask):
     ask([USER, output()])
     [lost] = world.losses
     assert why(world) == f"input[1]: {lost.message} (loss call-dropped)"
-    assert cause(world.exchanges[-1], world.exchanges, [])[1] == (
+    assert explain_refusal(world.exchanges[-1], world.exchanges, [])[1] == (
         "input[1]: function_call_output (call_1) answers function_call deploy (call_1), said in exchange 2, which this "
         "request leaves out"
     )
@@ -96,7 +96,7 @@ def test_reasoning_that_lost_its_follower_stands_at_its_place(world, ask):
     world.script([reasoning("**Thinking**"), message("Done.")])
     thought, _ = ask(USER["content"], model="gpt-5")["output"]
     ask([USER, thought, USER], model="gpt-5")
-    assert cause(world.exchanges[-1], world.exchanges, [])[1] == (
+    assert explain_refusal(world.exchanges[-1], world.exchanges, [])[1] == (
         f"input[1]: reasoning ({thought['id']}), said in exchange 1; A stored reasoning item needs the item that followed "
         "it, right after it: by its id, a call also by its `call_id`."
     )
@@ -110,7 +110,7 @@ def test_a_file_in_an_assistant_message_is_traced_to_what_was_said(world, ask):
     [lost] = world.losses
     where = 'input[1].content[1]: input_file in an assistant message that exchange 1 said as message "See the report."'
     assert why(world) == f"{where}; {lost.message} (loss citation-dropped)"
-    assert cause(world.exchanges[-1], world.exchanges, [])[1] == (
+    assert explain_refusal(world.exchanges[-1], world.exchanges, [])[1] == (
         f"{where}; An assistant message holds `output_text` and `refusal` parts only, or a string."
     )
 
@@ -156,6 +156,6 @@ def test_an_answer_without_words_is_told_by_its_rule(world, ask):
     ask([USER, output()])
     [exchange] = world.exchanges
     silent = exchange._replace(answer=exchange.answer._replace(body=None, rule=None))
-    said, where = cause(silent, [silent], [])
+    said, where = explain_refusal(silent, [silent], [])
     assert said == "Request 1 was refused (400): no reason given"
     assert where.startswith('{"model": "gpt-4.1", "input": [')

@@ -23,7 +23,7 @@ from harness.items import (
     refusal,
     web_search_call,
 )
-from harness.report.journal import journal
+from harness.report.journal import render_journal
 from tests.unit.assistants import Desk
 from tests.unit.client import Client
 from tests.unit.sockets import Socket
@@ -102,7 +102,7 @@ class TestACutStream:
         streamed(client, cut(ONCE, after=6))
         asked(client, pause(ONCE, seconds=1))
         assert [exchange.answer.disconnection for exchange in client.world.exchanges] == ["no answer", "cut off", ""]
-        none, off, slow = journal(client.world.exchanges).splitlines()
+        none, off, slow = render_journal(client.world.exchanges).splitlines()
         assert [none.split()[-3:], off.split()[-3:]] == [["0", "no", "answer"], ["200", "cut", "off"]]
         assert slow.endswith("200")
         told = client.world.flow.text

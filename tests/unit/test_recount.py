@@ -10,7 +10,7 @@ import pytest
 
 from harness.analysis.loss import losses_of
 from harness.cassettes.format.interaction import SERVER, Take
-from harness.report.coverage import hits
+from harness.report.coverage import measure_coverage
 from harness.verify.judging.to_journal import journal
 from tests.unit.recordings import HI, recorded
 from tests.unit.takes import URI, sse, take
@@ -63,7 +63,7 @@ def test_a_request_that_is_not_known_is_held_to_no_form() -> None:
     world = journal([Take("GET", URI, status=101, frames=(frame,))])
     (one,) = world.exchanges
     assert (one.request.body, one.answer.body) == (None, SAID)
-    assert "unknown_parameter" not in hits([one], world)["rules"]
+    assert "unknown_parameter" not in measure_coverage([one], world)["rules"]
 
 
 @pytest.mark.parametrize(("end", "broke"), [("in_progress", "cut off"), ("completed", "")])
@@ -102,6 +102,6 @@ def test_surface_and_losses_are_those_of_a_mock() -> None:
     second = {**HI, "input": [user, bare, user]}
     world = journal([take(HI, {**SAID, "output": [item]}), take(second, {**SAID, "id": "resp_2"})])
     assert [(lost.loss, lost.exchange) for lost in losses_of(world.exchanges)] == [("citation-dropped", 2)]
-    touched = hits(world.exchanges, world)
+    touched = measure_coverage(world.exchanges, world)
     assert (touched["said"], touched["sent"], touched["dialects"]) == ({"message"}, {"message"}, {"openai"})
     assert touched["endpoints"] == {"POST /responses"}

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness.report.refusal import at, sent
+from harness.report.refusal import describe_sent_part, resolve_path
 from harness.server.mock_api import Mock
 
 
@@ -40,7 +40,7 @@ def asked(given, **members):
 def test_what_was_sent(post, body, words):
     exchange = post(body)
     assert exchange.status == 400
-    assert sent(exchange.request, exchange.answer.body["error"]["param"]) == words
+    assert describe_sent_part(exchange.request, exchange.answer.body["error"]["param"]) == words
 
 
 @pytest.mark.parametrize(
@@ -54,4 +54,4 @@ def test_what_was_sent(post, body, words):
     ],
 )
 def test_a_path_leads_as_far_as_it_can(path, reached):
-    assert at({"input": [1, {"content": [{"text": "x"}]}]}, path) == reached
+    assert resolve_path({"input": [1, {"content": [{"text": "x"}]}]}, path) == reached

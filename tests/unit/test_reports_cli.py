@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from harness.cli import app
-from harness.report.formats import write
-from harness.report.formats.json_file import read
-from harness.report.model import Found, Report, Trial
+from harness.report.formats import write_report
+from harness.report.formats.json_file import read_report
+from harness.report.model import Report, ReportCase, ReportFinding
 from tests.unit.test_reports import FAILED, of, passed
 
 
@@ -35,7 +35,7 @@ def b(tmp_path: Path) -> Path:
 
 
 def saved(file: Path, report: Report) -> Path:
-    write(report, file, ".json")
+    write_report(report, file, ".json")
     return file
 
 
@@ -50,7 +50,7 @@ def test_a_report_is_told(a: Path) -> None:
 
 
 def test_many_findings_are_told_by_the_first(tmp_path: Path) -> None:
-    trials: list[Trial] = [FAILED] * 1 + [passed(f"a::{n}", found=FAILED.found) for n in range(20)]
+    trials: list[ReportCase] = [FAILED] * 1 + [passed(f"a::{n}", found=FAILED.found) for n in range(20)]
     assert "… and 22 more" in run(saved(tmp_path / "a.json", of(*trials))).stdout
 
 
@@ -68,8 +68,8 @@ def test_a_form_goes_to_stdout_alone(a: Path) -> None:
 
 def test_shards_are_merged(a: Path, b: Path, tmp_path: Path) -> None:
     said = run("merge", a, b, "-o", tmp_path / "c.json")
-    whole = read(tmp_path / "c.json")
-    assert (said.exit_code, len(whole.trials)) == (0, 2)
+    whole = read_report(tmp_path / "c.json")
+    assert (said.exit_code, len(whole.cases)) == (0, 2)
     assert whole.hit["rules"] == {"auth_missing", "unknown_parameter"}
     assert said.stdout.startswith("contract: ")
 
@@ -118,7 +118,7 @@ def test_the_gate(a: Path, least: str, code: int) -> None:
 
 
 def test_a_finding_with_a_line_of_its_own_is_told_there(tmp_path: Path) -> None:
-    found = Found("disagreement", False, "No.", "refusals.missed", 3, line=41)
+    found = ReportFinding("disagreement", False, "No.", "refusals.missed", 3, line=41)
     said = run(saved(tmp_path / "a.json", of(passed("a.yaml", file="a.yaml", found=[found]))))
     assert "a.yaml:41  disagreement refusals.missed: No. (exchange 3)" in said.stdout
 

@@ -14,8 +14,8 @@ from harness.ending import TurnLine
 from harness.faults import hang_up, rate_limit
 from harness.items import message
 from harness.report import model
-from harness.report.model import TRACED, Found, Totals, Trial, explained, line, totals
-from harness.report.sanitize import DEEPEST, LONGEST, MOST, safe
+from harness.report.model import MAX_TRACED, ReportCase, ReportFinding, Totals, count_totals, explain, summary_line
+from harness.report.sanitize import MAX_DEPTH, MAX_LIST_LENGTH, MAX_TEXT_LENGTH, sanitize_value
 from harness.server.mock_api import Mock
 from harness.world.world import World
 
@@ -38,12 +38,12 @@ def ask(mock: Mock, given: Any, **members: Any) -> Any:
     return post(mock, {"model": "gpt-4.1", "input": given, **members})
 
 
-def filled(world: World, outcome: str = "passed", *allowed: str, why: str = "", judged: bool = True) -> Trial:
-    trial = Trial("test_a.py::test_it", "test_a.py", 3, outcome, 0.1, why=why)
-    return model.filled(trial, world, losses_of(world.exchanges), allowed, judged=judged)
+def filled(world: World, outcome: str = "passed", *allowed: str, why: str = "", judged: bool = True) -> ReportCase:
+    trial = ReportCase("test_a.py::test_it", "test_a.py", 3, outcome, 0.1, why=why)
+    return model.fill_case(trial, world, losses_of(world.exchanges), allowed, judged=judged)
 
 
-def told_of(*asked: str) -> Trial:
+def told_of(*asked: str) -> ReportCase:
     """A test that passed and asked so."""
     mock = said()
     for given in asked or ("hi",):
@@ -157,10 +157,10 @@ def test_what_is_found_comes_in_the_order_of_the_exchanges() -> None:
 
 def test_only_the_newest_refusals_are_traced() -> None:
     mock = said()
-    for _ in range(TRACED + 2):
+    for _ in range(MAX_TRACED + 2):
         ask(mock, "hi", bogus=1)
     whys = [bool(found.why) for found in filled(mock.worlds[KEY], "failed").found]
-    assert whys == [False] * 2 + [True] * TRACED
+    assert whys == [False] * 2 + [True] * MAX_TRACED
 
 
 # What is written
@@ -176,14 +176,14 @@ def test_an_exchange_has_all_that_went_to_and_fro() -> None:
     assert [event["type"] for event in exchange["events"]][-1] == "response.completed"
     assert exchange["answer"]["output"][0]["content"][0]["text"] == "ok"
     assert "planner" in trial.diagram
-    assert trial == Trial.of(trial.json())
+    assert trial == ReportCase.from_json(trial.to_json())
 
 
 def test_a_long_stream_is_drawn_and_told_by_its_beginning() -> None:
-    mock = said([message([f"word{number} " for number in range(MOST + 9)])])
+    mock = said([message([f"word{number} " for number in range(MAX_LIST_LENGTH + 9)])])
     ask(mock, "hi", stream=True)
     trial = filled(mock.worlds[KEY])
-    assert (len(trial.exchanges[0]["events"]), trial.exchanges[0]["events"][-1][:1]) == (MOST + 1, "…")
+    assert (len(trial.exchanges[0]["events"]), trial.exchanges[0]["events"][-1][:1]) == (MAX_LIST_LENGTH + 1, "…")
     assert "word0" in trial.diagram
 
 
@@ -209,23 +209,23 @@ def test_a_body_that_is_no_json_is_a_text() -> None:
 def test_the_key_and_whatever_looks_like_one_is_hidden_everywhere() -> None:
     mock = said([message(f"your key is {KEY}")])
     other = "sk-proj-abcdefghijklmnopqrstuvwx"
-    ask(mock, f"{'x' * (LONGEST - 10)} {other}")
+    ask(mock, f"{'x' * (MAX_TEXT_LENGTH - 10)} {other}")
     ask(mock, f"{other} {KEY}", stream=True, metadata={KEY: other}, bogus=other)
     post(mock, f'{{"{KEY}": '.encode())
     mock.worlds[KEY].script(message(KEY))
     trial = filled(mock.worlds[KEY], "failed", why=f"E {KEY}")
-    text = json.dumps(trial.json())
+    text = json.dumps(trial.to_json())
     assert "[hidden]" in text
     assert not [part for part in (KEY, other, other[:8]) if part in text]
 
 
 def test_values_are_cut_where_a_report_would_grow_without_end() -> None:
     deep: Any = "end"
-    for _ in range(DEEPEST + 5):
+    for _ in range(MAX_DEPTH + 5):
         deep = [deep]
-    assert safe("a" * (LONGEST + 7)) == f"{'a' * LONGEST}… 7 more characters"
-    assert safe(list(range(MOST + 3)))[-2:] == [MOST - 1, "… 3 more"]
-    assert "end" not in json.dumps(safe(deep))
+    assert sanitize_value("a" * (MAX_TEXT_LENGTH + 7)) == f"{'a' * MAX_TEXT_LENGTH}… 7 more characters"
+    assert sanitize_value(list(range(MAX_LIST_LENGTH + 3)))[-2:] == [MAX_LIST_LENGTH - 1, "… 3 more"]
+    assert "end" not in json.dumps(sanitize_value(deep))
 
 
 @pytest.mark.parametrize(
@@ -244,42 +244,43 @@ def test_values_are_cut_where_a_report_would_grow_without_end() -> None:
     ],
 )
 def test_what_json_cannot_say_is_said_otherwise(value: Any, written: Any) -> None:
-    assert safe(value) == written
+    assert sanitize_value(value) == written
 
 
 # Totals and the line
 
 
-def found(kind: Any, expected: bool) -> Found:
-    return Found(kind, expected, "x")
+def found(kind: Any, expected: bool) -> ReportFinding:
+    return ReportFinding(kind, expected, "x")
 
 
 def test_totals_count_by_kind() -> None:
     kinds = ("refusal", "loss", "unanswered", "unused")
     both = [found(kind, expected) for kind in kinds for expected in (True, False)]
-    assert totals(3, both) == Totals(1, 3, expected=1, unexpected=1, losses=2, unanswered=1, unused=1)
+    assert count_totals(3, both) == Totals(1, 3, expected=1, unexpected=1, losses=2, unanswered=1, unused=1)
 
 
 def test_the_line_of_a_good_run() -> None:
     assert (
-        line(Totals(9, 214, expected=2), 61) == "contract: 214 exchanges, 2 refusals expected, 0 losses, 61 % of rules"
+        summary_line(Totals(9, 214, expected=2), 61)
+        == "contract: 214 exchanges, 2 refusals expected, 0 losses, 61 % of rules"
     )
 
 
 def test_the_line_of_a_bad_run() -> None:
-    assert line(Totals(1, 1, 1, 2, 1, 1, 2), 0) == (
+    assert summary_line(Totals(1, 1, 1, 2, 1, 1, 2), 0) == (
         "contract: 1 exchange, 1 refusal expected, 2 unexpected, 1 loss, 1 unanswered, 2 turns unused, 0 % of rules"
     )
 
 
 def test_the_line_of_recordings() -> None:
     both = [found(kind, expected) for kind in ("disagreement", "unreadable") for expected in (True, False)]
-    assert line(totals(3, both), 9) == (
+    assert summary_line(count_totals(3, both), 9) == (
         "contract: 3 exchanges, 0 refusals expected, 0 losses, 1 disagreement, 1 unreadable, 9 % of rules"
     )
 
 
 def test_a_rule_and_a_loss_are_explained_and_nothing_else() -> None:
-    assert explained("call_needs_output")["source"]
-    assert explained("citation-dropped")["fix"]
-    assert explained("bogus") == {}
+    assert explain("call_needs_output")["source"]
+    assert explain("citation-dropped")["fix"]
+    assert explain("bogus") == {}

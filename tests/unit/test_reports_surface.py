@@ -14,14 +14,23 @@ from harness.contract.rule import RULES
 from harness.core.exchange import Request
 from harness.faults import rate_limit
 from harness.items import function_call, reasoning
-from harness.report.coverage import DIMENSIONS, Hits, hits, is_staged, known, reached, share, united
+from harness.report.coverage import (
+    DIMENSIONS,
+    Coverage,
+    api_surface,
+    has_coverage,
+    is_account_rule,
+    measure_coverage,
+    merge_coverage,
+    percent_covered,
+)
 from harness.server.mock_api import Mock
 from tests.unit.test_reports_findings import KEY, ask, post, said
 
 
-def touched(mock: Mock) -> Hits:
+def touched(mock: Mock) -> Coverage:
     world = mock.worlds[KEY]
-    return hits(world.exchanges, world)
+    return measure_coverage(world.exchanges, world)
 
 
 def rules(given: Any = "hi", **members: Any) -> frozenset[str]:
@@ -31,12 +40,12 @@ def rules(given: Any = "hi", **members: Any) -> frozenset[str]:
 
 
 def test_what_is_known_has_a_name_in_every_dimension() -> None:
-    assert set(known()) == set(DIMENSIONS)
-    assert all(known().values())
+    assert set(api_surface()) == set(DIMENSIONS)
+    assert all(api_surface().values())
 
 
 def test_every_rule_that_refuses_anything_is_known() -> None:
-    left_out = set(RULES) - known()["rules"]
+    left_out = set(RULES) - api_surface()["rules"]
     assert left_out == {"unexplained", *(rule.id for rule in RULES.values() if rule.until and not rule.check)}
 
 
@@ -85,9 +94,9 @@ def test_rules_of_an_account_count_when_the_test_made_one() -> None:
     mock.worlds[KEY].script(rate_limit(after="1s"))
     ask(mock, "hi")
     assert "rate_limit" in touched(mock)["refusals"]
-    assert is_staged("rate_limit")
-    assert not is_staged("unknown_parameter")
-    assert not is_staged("no_rule")
+    assert is_account_rule("rate_limit")
+    assert not is_account_rule("unknown_parameter")
+    assert not is_account_rule("no_rule")
 
 
 def test_kinds_of_items_events_endpoints_and_dialects_are_seen() -> None:
@@ -123,15 +132,15 @@ def test_what_the_contract_asks_is_in_the_order_of_the_rules() -> None:
 
 def test_shares_are_whole_and_rounded_down() -> None:
     of = frozenset("abc")
-    assert [share(frozenset(some), of) for some in ("", "a", "ab", "abc", "xyz")] == [0, 33, 66, 100, 0]
-    assert share(of, frozenset()) == 0
-    assert (reached(frozenset("a"), of, 33.3), reached(frozenset("a"), of, 33.4)) == (True, False)
+    assert [percent_covered(frozenset(some), of) for some in ("", "a", "ab", "abc", "xyz")] == [0, 33, 66, 100, 0]
+    assert percent_covered(of, frozenset()) == 0
+    assert (has_coverage(frozenset("a"), of, 33.3), has_coverage(frozenset("a"), of, 33.4)) == (True, False)
 
 
 def test_what_several_touch_is_put_together() -> None:
     one = {"rules": frozenset("a")}
-    assert united([one, {"rules": frozenset("b"), "said": frozenset("c")}])["rules"] == {"a", "b"}
-    assert set(united([])) == set(DIMENSIONS)
+    assert merge_coverage([one, {"rules": frozenset("b"), "said": frozenset("c")}])["rules"] == {"a", "b"}
+    assert set(merge_coverage([])) == set(DIMENSIONS)
 
 
 JSON = st.recursive(

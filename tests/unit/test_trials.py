@@ -13,8 +13,8 @@ from typer.testing import CliRunner, Result
 from harness.cli import app
 from harness.contract.schema import schemas_directory
 from harness.items import message
-from harness.report.formats.json_file import read
-from harness.report.model import Found, Report, Totals, Trial
+from harness.report.formats.json_file import read_report
+from harness.report.model import Report, ReportCase, ReportFinding, Totals
 from harness.verify.report_cases import SAYS
 from harness.verify.run import FINDINGS
 from tests.unit.recordings import HI, KEY, exchange, recorded, tape
@@ -40,7 +40,7 @@ def reported(*paths: str | Path, code: int = 0) -> Report:
     jsonschema.validate(
         json.loads(Path("o.json").read_text()), json.loads((schemas_directory() / "report.json").read_text())
     )
-    return read(Path("o.json"))
+    return read_report(Path("o.json"))
 
 
 def own(exchanges: list[dict[str, Any]], name: str = "tape.jsonl") -> Path:
@@ -48,8 +48,8 @@ def own(exchanges: list[dict[str, Any]], name: str = "tape.jsonl") -> Path:
     return tape(Path(), [{name: said for name, said in one.items() if name != "id"} for one in exchanges], name)
 
 
-def only(report: Report) -> tuple[Trial, Found]:
-    (trial,) = report.trials
+def only(report: Report) -> tuple[ReportCase, ReportFinding]:
+    (trial,) = report.cases
     (found,) = trial.unexpected
     return trial, found
 
@@ -64,7 +64,7 @@ def error(text: str, **members: Any) -> dict[str, Any]:
 def test_a_recording_is_a_trial_with_its_exchanges_and_the_surface_that_they_touch() -> None:
     made = recorded(HI, {**HI, "stream": True}, {**HI, "input": 3})
     report = reported(own(made))
-    (trial,) = report.trials
+    (trial,) = report.cases
     assert (trial.id, trial.file, trial.line, trial.outcome) == ("tape.jsonl", "tape.jsonl", 1, "passed")
     assert [one["status"] for one in trial.exchanges] == [200, 200, 400]
     assert (trial.exchanges[0]["request"], trial.exchanges[2]["rule"]) == (HI, "invalid_type")
@@ -79,7 +79,7 @@ def test_a_request_that_the_mock_refuses() -> None:
     good, bad = recorded(HI, HI)
     trial, found = only(reported(own([good, {**bad, "request": {**HI, "colour": "blue"}}]), code=1))
     assert (trial.outcome, found.kind, found.id, found.exchange) == ("failed", "disagreement", "unknown_parameter", 2)
-    assert (found.at, found.line, trial.place(found)) == ("colour", 2, ("tape.jsonl", 2))
+    assert (found.at, found.line, trial.location_of(found)) == ("colour", 2, ("tape.jsonl", 2))
     assert found.message.startswith("The API took the request, the mock refuses it.\n")
     assert "Unknown parameter: 'colour'." in found.message
 
@@ -125,7 +125,9 @@ def test_a_stream_that_the_mock_tells_otherwise() -> None:
         "--report",
         "o.json",
     )
-    found = next(found for found in read(Path("o.json")).trials[0].unexpected if found.id == "respelled.different")
+    found = next(
+        found for found in read_report(Path("o.json")).cases[0].unexpected if found.id == "respelled.different"
+    )
     assert (found.kind, found.at) == ("disagreement", "events[1]")
     assert found.message.startswith(SAYS["respelled.different"])
     assert found.message.endswith("mock      response.in_progress")
@@ -147,14 +149,14 @@ def test_a_file_that_is_no_recording_and_was_named() -> None:
 
 def test_other_services_leave_an_empty_trial() -> None:
     (one,) = recorded(HI)
-    (trial,) = reported(own([{**one, "url_path": "/v1/chat/completions"}])).trials
+    (trial,) = reported(own([{**one, "url_path": "/v1/chat/completions"}])).cases
     assert (trial.outcome, trial.exchanges, trial.diagram) == ("passed", [], "")
 
 
 def test_conversations_in_one_file_are_trials_of_their_own() -> None:
     made = recorded(HI, HI)
     both = tape(Path(), [{**one, "id": f"project/{name}.json#0"} for one, name in zip(made, "ab", strict=True)])
-    assert [(trial.id, trial.file) for trial in reported(both).trials] == [
+    assert [(trial.id, trial.file) for trial in reported(both).cases] == [
         ("project/a.json", "tape.jsonl"),
         ("project/b.json", "tape.jsonl"),
     ]
@@ -180,7 +182,7 @@ def test_files_side_by_side_are_told_in_order() -> None:
         own(recorded(HI), name)
     alone = reported(".")
     assert reported(".", "--jobs", "3") == alone
-    assert [trial.id for trial in alone.trials] == ["a.jsonl", "b.jsonl", "c.jsonl"]
+    assert [trial.id for trial in alone.cases] == ["a.jsonl", "b.jsonl", "c.jsonl"]
 
 
 def test_every_form_is_written() -> None:
@@ -201,13 +203,13 @@ def test_a_file_is_named_from_the_checkout(monkeypatch: pytest.MonkeyPatch, chec
     Path("a").mkdir()
     own(recorded(HI)).rename("a/tape.jsonl")
     monkeypatch.setenv("GITHUB_WORKSPACE", str(Path(checkout).resolve()))
-    (trial,) = reported(Path("a/tape.jsonl").resolve()).trials
+    (trial,) = reported(Path("a/tape.jsonl").resolve()).cases
     assert trial.file == place.format(here=Path.cwd().name)
 
 
 def test_a_file_elsewhere_keeps_its_whole_path() -> None:
     cassettes = ROOT / "tests/cassettes"
-    assert all(trial.file.startswith(cassettes.as_posix()) for trial in reported(cassettes, code=1).trials)
+    assert all(trial.file.startswith(cassettes.as_posix()) for trial in reported(cassettes, code=1).cases)
 
 
 @pytest.mark.parametrize(

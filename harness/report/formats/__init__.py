@@ -12,7 +12,7 @@ from harness.core.errors import ConfigError
 if TYPE_CHECKING:
     from harness.report.model import Report
 
-FORMS: Mapping[str, str] = {
+FORMAT_MODULES: Mapping[str, str] = {
     ".json": "json_file",
     ".html": "html",
     ".xml": "junit",
@@ -20,28 +20,28 @@ FORMS: Mapping[str, str] = {
     ".md": "markdown",
 }
 """The module that writes a form: its `written(report)` is the whole text."""
-ACTIONS = "GITHUB_ACTIONS"
+ACTIONS_VARIABLE = "GITHUB_ACTIONS"
 """The environment variable that says that annotations are read."""
-CHECKOUT = "GITHUB_WORKSPACE"
+CHECKOUT_VARIABLE = "GITHUB_WORKSPACE"
 """The environment variable of the folder that code hosts name files from."""
 
 
-def written(report: Report, suffix: str) -> str:
+def render_report(report: Report, suffix: str) -> str:
     """A report in the form of a suffix."""
-    text: str = import_module(f"{__name__}.{FORMS[suffix]}").written(report)
+    text: str = import_module(f"{__name__}.{FORMAT_MODULES[suffix]}").written(report)
     return text
 
 
-def unwritable(file: Path) -> str:
+def why_unwritable(file: Path) -> str:
     """Why no report can be written to a file; empty when one can."""
-    if file.suffix not in FORMS:
-        return f"its suffix must be one of {' '.join(FORMS)}."
+    if file.suffix not in FORMAT_MODULES:
+        return f"its suffix must be one of {' '.join(FORMAT_MODULES)}."
     return "" if file.absolute().parent.is_dir() else f"there is no folder {file.parent}. Make it first."
 
 
-def write(report: Report, file: Path, suffix: str) -> None:
+def write_report(report: Report, file: Path, suffix: str) -> None:
     """Write a report to a file in the form of a suffix; ConfigError when it cannot be written."""
     try:
-        file.write_text(written(report, suffix), encoding="utf-8")
+        file.write_text(render_report(report, suffix), encoding="utf-8")
     except OSError as problem:
         raise ConfigError(f"{file}: cannot be written: {problem.strerror}. Give another file.") from problem

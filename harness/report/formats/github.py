@@ -6,25 +6,25 @@ from collections.abc import Iterator
 
 from harness.report.model import Report
 
-MOST = 10
+MAX_ANNOTATIONS = 10
 """Annotations that a step may make."""
 
 
-def commands(report: Report) -> Iterator[str]:
+def annotation_commands(report: Report) -> Iterator[str]:
     """A line for each of the first findings that were not expected."""
     pairs = report.unexpected
-    for trial, found in pairs[:MOST]:
-        file, line = trial.place(found)
+    for trial, found in pairs[:MAX_ANNOTATIONS]:
+        file, line = trial.location_of(found)
         named = {"file": file, "line": str(line), "title": found.title}
-        members = ",".join(f"{name}={_member(value)}" for name, value in named.items())
-        yield f"::error {members}::{_text(found.text)}"
-    if (hidden := len(pairs) - MOST) > 0:
+        members = ",".join(f"{name}={_escape_property(value)}" for name, value in named.items())
+        yield f"::error {members}::{_escape_data(found.text)}"
+    if (hidden := len(pairs) - MAX_ANNOTATIONS) > 0:
         yield f"::notice title=contract::{hidden} more findings are in the report."
 
 
-def _text(text: str) -> str:
+def _escape_data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _member(text: str) -> str:
-    return _text(text).replace(":", "%3A").replace(",", "%2C")
+def _escape_property(text: str) -> str:
+    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")

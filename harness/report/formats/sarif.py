@@ -9,10 +9,10 @@ from urllib.parse import quote
 import orjson
 
 from harness.core.exchange import Json
-from harness.report.model import Found, Report, Trial, explained
+from harness.report.model import Report, ReportCase, ReportFinding, explain
 
-SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-_KINDS = {
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_KIND_SUMMARIES = {
     "refusal": "The API refuses the request.",
     "loss": "A client lost something of what was said.",
     "unanswered": "A request that no turn of the script answers.",
@@ -22,32 +22,33 @@ _KINDS = {
 }
 
 
-def written(report: Report) -> str:
+def render(report: Report) -> str:
     """The log: one run, a result for each finding that was not expected; the rest is nothing to mend."""
     pairs = report.unexpected
-    ids = list(dict.fromkeys(_id(found) for _, found in pairs))
-    rules = {_id(found): _rule(found) for _, found in pairs}
+    ids = list(dict.fromkeys(_rule_id(found) for _, found in pairs))
+    rules = {_rule_id(found): _rule(found) for _, found in pairs}
     driver = {"name": "responses-harness", "version": version("responses-harness"), "rules": list(rules.values())}
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(trial, found, ids.index(_id(found))) for trial, found in pairs],
+        "results": [_result(trial, found, ids.index(_rule_id(found))) for trial, found in pairs],
     }
     return (
-        orjson.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, option=orjson.OPT_INDENT_2).decode() + "\n"
+        orjson.dumps({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, option=orjson.OPT_INDENT_2).decode()
+        + "\n"
     )
 
 
-def _id(found: Found) -> str:
+def _rule_id(found: ReportFinding) -> str:
     return found.id or found.kind
 
 
-def _rule(found: Found) -> Json:
-    known = explained(found.id)
+def _rule(found: ReportFinding) -> Json:
+    known = explain(found.id)
     made: Json = {
-        "id": _id(found),
-        "shortDescription": {"text": known.get("summary") or _KINDS[found.kind]},
-        "help": {"text": known.get("fix") or found.fix or _KINDS[found.kind]},
+        "id": _rule_id(found),
+        "shortDescription": {"text": known.get("summary") or _KIND_SUMMARIES[found.kind]},
+        "help": {"text": known.get("fix") or found.fix or _KIND_SUMMARIES[found.kind]},
         "properties": {"tags": [found.kind]},
     }
     if doc := known.get("doc"):
@@ -55,15 +56,15 @@ def _rule(found: Found) -> Json:
     return made
 
 
-def _result(trial: Trial, found: Found, index: int) -> Json:
-    file, line = trial.place(found)
+def _result(trial: ReportCase, found: ReportFinding, index: int) -> Json:
+    file, line = trial.location_of(found)
     place = {
         "artifactLocation": {"uri": quote(file), "uriBaseId": "%SRCROOT%"},
         "region": {"startLine": line},
     }
-    mark = "\n".join([trial.id, _id(found), found.at, found.message])
+    mark = "\n".join([trial.id, _rule_id(found), found.at, found.message])
     return {
-        "ruleId": _id(found),
+        "ruleId": _rule_id(found),
         "ruleIndex": index,
         "level": "warning" if found.kind == "unused" else "error",
         "message": {"text": f"{trial.id}: {found.text}"},
