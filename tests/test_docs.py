@@ -192,11 +192,11 @@ def test_every_level_is_explained():
 
 
 def test_every_control_path_is_served():
-    from harness.server.control_plane import control
-    from harness.server.mock_api import CONTROL, Mock
+    from harness.server.control_plane import control_app
+    from harness.server.mock_api import CONTROL_ROOT, Mock
 
-    served = {route.path for route in control(Mock()).routes}
-    named = {name.split()[-1] for name in ticked(section("A server for other languages")) if CONTROL in name}
+    served = {route.path for route in control_app(Mock()).routes}
+    named = {name.split()[-1] for name in ticked(section("A server for other languages")) if CONTROL_ROOT in name}
     assert named <= served
 
 

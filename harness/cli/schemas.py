@@ -36,12 +36,12 @@ def schemas(
 
 def demo() -> None:
     """Two agents against the mock, then a request that the API refuses, and its repair; needs no network and no key."""
-    from harness.server.demo import NotRefusedError, story
+    from harness.server.demo import NotRefusedError, run_demo
     from harness.server.mock_api import Mock
 
     console = console_of()
     try:
-        for text in story(Mock()):
+        for text in run_demo(Mock()):
             console.print(text)
     except NotRefusedError as problem:
         typer.echo(f"harness: {problem}", err=True)

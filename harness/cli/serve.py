@@ -15,7 +15,7 @@ from harness.cli.app import ended_by_signals
 
 if TYPE_CHECKING:
     from harness.core.account import Organization
-    from harness.server.asgi import Asgi
+    from harness.server.asgi import AsgiApp
     from harness.server.mock_api import Mock
     from harness.world.world import World
 
@@ -68,14 +68,14 @@ def _play(recordings: Path, host: str, port: int, paced: bool) -> None:
         typer.echo(f"not recorded: {miss}", err=True)
 
 
-def _listen(app: Asgi, host: str, port: int, root: str, key: str) -> None:
+def _listen(app: AsgiApp, host: str, port: int, root: str, key: str) -> None:
     """Serve an app in the foreground; its first lines are what a shell takes as the environment of a client."""
     import uvicorn
 
-    from harness.server.asgi import bind, config
+    from harness.server.asgi import bind, uvicorn_config
 
     listening = bind(host, port)
-    server = uvicorn.Server(config(app))
+    server = uvicorn.Server(uvicorn_config(app))
     url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}{root}"
     # What a World stores only grows: collecting it over and over would cost a tenth of the time of an answer.
     gc.freeze()

@@ -63,10 +63,10 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def mock_server() -> Iterator[Server]:
     """The server of this process, started by the first test that asks; it knows only the keys of running tests."""
-    from harness.server.asgi import serving
+    from harness.server.asgi import serve_in_thread
     from harness.server.mock_api import Mock
 
-    with serving(Mock(keys=())) as server:
+    with serve_in_thread(Mock(keys=())) as server:
         yield server
 
 

@@ -20,17 +20,17 @@ from harness.answers.stream import encode_events
 from harness.api.body import parse_query
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
-from harness.server.coalesced_write import Protocol
-from harness.server.faulty_delivery import carry
-from harness.server.mock_api import CONTROL, Mock
+from harness.server.coalesced_write import HttpProtocol
+from harness.server.faulty_delivery import deliver_answer
+from harness.server.mock_api import CONTROL_ROOT, Mock
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
+AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-WRITE = 64 * 1024
-LARGEST = 512 * 1024 * 1024
+WRITE_SIZE = 64 * 1024
+MAX_BODY_SIZE = 512 * 1024 * 1024
 """Bytes of a body beyond which the rest is not read; the documented limit of a request's payload."""
 
 
@@ -41,54 +41,56 @@ class App:
         self.mock = mock
 
     @cached_property
-    def _control(self) -> Asgi:
+    def _control_plane(self) -> AsgiApp:
         # FastAPI takes longer to import than all the rest, and most test runs never ask for it.
-        from harness.server.control_plane import control
+        from harness.server.control_plane import control_app
 
-        return control(self.mock)
+        return control_app(self.mock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if f"{scope['path']}/".startswith(f"{CONTROL}/"):
-            await self._control(scope, receive, send)
+        if f"{scope['path']}/".startswith(f"{CONTROL_ROOT}/"):
+            await self._control_plane(scope, receive, send)
         elif scope["type"] == "websocket":
-            await self._connect(scope, receive, send)
+            await self._serve_websocket(scope, receive, send)
         else:
-            body = await body_of(receive)
+            body = await read_body(receive)
             if body is not None:
                 answer = self._answer(scope, body)
                 await (
-                    reply(send, answer) if answer.delivery is None else carry(answer, answer.delivery, receive, send)
+                    send_answer(send, answer)
+                    if answer.delivery is None
+                    else deliver_answer(answer, answer.delivery, receive, send)
                 )
 
     def _answer(self, scope: Scope, body: bytes) -> Answer:
-        return self.mock.handle(scope["method"], scope["path"], *_said(scope), body)
+        return self.mock.handle(scope["method"], scope["path"], *_headers_and_query(scope), body)
 
-    async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
-        from harness.server.websocket import refuse, serve
+    async def _serve_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        from harness.server.websocket import refuse_upgrade, serve_session
 
         await receive()
-        opened = self.mock.socket(scope["path"], *_said(scope))
-        await (refuse(opened, send) if isinstance(opened, Answer) else serve(opened, receive, send))
+        opened = self.mock.open_session(scope["path"], *_headers_and_query(scope))
+        await (refuse_upgrade(opened, send) if isinstance(opened, Answer) else serve_session(opened, receive, send))
 
 
-def _said(scope: Scope) -> tuple[dict[str, str], dict[str, str | list[str]]]:
+def _headers_and_query(scope: Scope) -> tuple[dict[str, str], dict[str, str | list[str]]]:
     """The headers and the query of a request."""
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
     return headers, parse_query(scope["query_string"]) if scope["query_string"] else {}
 
 
-def upgraded(**given: Any) -> asyncio.Protocol:
+def websocket_protocol(**given: Any) -> asyncio.Protocol:
     """The protocol of a connection that becomes a WebSocket; loaded with the first one, most servers never see one."""
-    from harness.server.websocket import Protocol as Sockets
+    from harness.server.websocket import WebSocketProtocol as Sockets
 
     return Sockets(**given)
 
 
-async def body_of(receive: Receive) -> bytes | None:
+async def read_body(receive: Receive) -> bytes | None:
     """The bytes of a body; None when the client leaves before it has sent all of it."""
     body, more = bytearray(), True
-    while more and len(body) <= LARGEST:
+    while more and len(body) <= MAX_BODY_SIZE:
         message = await receive()
         if message["type"] == "http.disconnect":
             return None
@@ -97,21 +99,21 @@ async def body_of(receive: Receive) -> bytes | None:
     return bytes(body)
 
 
-async def reply(send: Send, answer: Answer) -> None:
+async def send_answer(send: Send, answer: Answer) -> None:
     """Send an answer at once and whole."""
     streamed = answer.events is not None
-    body = encode_events(answer.events or ()) if streamed else _bytes(answer.body)
+    body = encode_events(answer.events or ()) if streamed else _encode_body(answer.body)
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers.items()]
     if not streamed:
         headers.append((b"content-length", str(len(body)).encode()))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    last = max(0, len(body) - 1) // WRITE * WRITE
-    for start in range(0, last, WRITE):
-        await send({"type": "http.response.body", "body": body[start : start + WRITE], "more_body": True})
+    last = max(0, len(body) - 1) // WRITE_SIZE * WRITE_SIZE
+    for start in range(0, last, WRITE_SIZE):
+        await send({"type": "http.response.body", "body": body[start : start + WRITE_SIZE], "more_body": True})
     await send({"type": "http.response.body", "body": body[last:]})
 
 
-def _bytes(body: Any) -> bytes:
+def _encode_body(body: Any) -> bytes:
     """A body as it goes out: JSON, unless it is the bytes of a file."""
     return body if isinstance(body, bytes) else orjson.dumps(body)
 
@@ -123,7 +125,7 @@ class Server:
         self.mock = mock
         self._socket = bind(host, port)
         self.host, self.port = self._socket.getsockname()[:2]
-        self._uvicorn = uvicorn.Server(config(App(mock)))
+        self._uvicorn = uvicorn.Server(uvicorn_config(App(mock)))
         self._thread = threading.Thread(target=self._run, name="responses-harness", daemon=True)
 
     @property
@@ -147,16 +149,16 @@ class Server:
         self._uvicorn.run(sockets=[self._socket])
 
 
-def config(app: Asgi) -> uvicorn.Config:
+def uvicorn_config(app: AsgiApp) -> uvicorn.Config:
     """How uvicorn runs an app: nothing logged but its own faults, no lifespan."""
     return uvicorn.Config(
         cast("Any", app),
-        http=Protocol,
+        http=HttpProtocol,
         log_level="warning",
         access_log=False,
         lifespan="off",
-        ws=cast("Any", upgraded),
-        ws_max_size=LARGEST,
+        ws=cast("Any", websocket_protocol),
+        ws_max_size=MAX_BODY_SIZE,
         ws_per_message_deflate=False,
         proxy_headers=False,
         server_header=False,
@@ -183,7 +185,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 @contextlib.contextmanager
-def serving(mock: Mock, host: str = "127.0.0.1", port: int = 0) -> Iterator[Server]:
+def serve_in_thread(mock: Mock, host: str = "127.0.0.1", port: int = 0) -> Iterator[Server]:
     """A server for the time of a `with` block."""
     server = Server(mock, host, port).start()
     try:

@@ -10,11 +10,11 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-FULL = 64 * 1024
+FLUSH_SIZE = 64 * 1024
 """Bytes beyond which what has gathered is written at once, so that a slow reader is felt."""
 
 
-class Cork:
+class CoalescingTransport:
     """A transport whose writes of one turn of the event loop go out together; all else is the transport's own."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
@@ -30,7 +30,7 @@ class Cork:
             self._loop.call_soon(self._flush)
         self._parts.append(data)
         self._size += len(data)
-        if self._size > FULL:
+        if self._size > FLUSH_SIZE:
             self._flush()
 
     def close(self) -> None:
@@ -47,9 +47,9 @@ class Cork:
         return getattr(self._transport, name)
 
 
-class Protocol(HttpToolsProtocol):
+class HttpProtocol(HttpToolsProtocol):
     """uvicorn's HTTP protocol on a corked transport."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Cork the transport of a new connection."""
-        super().connection_made(cast("asyncio.Transport", Cork(transport, self.loop)))
+        super().connection_made(cast("asyncio.Transport", CoalescingTransport(transport, self.loop)))

@@ -17,7 +17,7 @@ from harness.contract.rule import RULES, Rule
 from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange, Json
 from harness.items import function_call, message
-from harness.server.asgi import serving
+from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import Mock
 from harness.world.script import condition_value
 from harness.world.world import World
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 KEY = "sk-demo"
 MODEL = "gpt-4.1"
 TASK = "Ship v2."
-PLANNER = "You are the planner. Hand the work over to ops."
-OPS = "You are ops. Deploy what you are asked for."
+PLANNER_INSTRUCTIONS = "You are the planner. Hand the work over to ops."
+OPS_INSTRUCTIONS = "You are ops. Deploy what you are asked for."
 REFUSAL_RULE = "assistant_content"
 
-PLAN: Json = {"type": "input_file", "file_url": "https://example.com/plan.pdf"}
-REFUSED: list[Any] = [
+PLAN_FILE: Json = {"type": "input_file", "file_url": "https://example.com/plan.pdf"}
+REFUSED_INPUT: list[Any] = [
     {"role": "user", "content": "Write the plan as a file."},
-    {"role": "assistant", "content": [PLAN]},
+    {"role": "assistant", "content": [PLAN_FILE]},
     {"role": "user", "content": "Is it ready?"},
 ]
-REPAIRED: list[Any] = [
-    REFUSED[0],
+REPAIRED_INPUT: list[Any] = [
+    REFUSED_INPUT[0],
     {"role": "assistant", "content": [{"type": "output_text", "text": "Here is plan.pdf."}]},
-    {"role": "user", "content": [PLAN, {"type": "input_text", "text": "Is it ready?"}]},
+    {"role": "user", "content": [PLAN_FILE, {"type": "input_text", "text": "Is it ready?"}]},
 ]
 
 
@@ -49,15 +49,15 @@ class NotRefusedError(Exception):
     """The mock took a request that the API refuses."""
 
 
-def story(mock: Mock) -> Iterator[Text]:
+def run_demo(mock: Mock) -> Iterator[Text]:
     """The demo, line by line as it happens; ConfigError without an SDK, NotRefusedError when the mock is too kind."""
     if find_spec("openai") is None:
         raise ConfigError('the demo needs an SDK: pip install "responses-harness[openai]" or openai-agents.')
-    with serving(mock) as server:
+    with serve_in_thread(mock) as server:
         world = mock.open(KEY, name="demo", base_url=server.base_url)
         yield from _hand_over(world)
         with _client(world) as client:
-            yield from _refusal(world, client)
+            yield from _show_refusal(world, client)
 
 
 def _hand_over(world: World) -> Iterator[Text]:
@@ -65,60 +65,62 @@ def _hand_over(world: World) -> Iterator[Text]:
     world.when(instructions="are ops").script(function_call("deploy", {"ref": "v2"}), message("Deployed v2."))
     with_agents = find_spec("agents") is not None
     yield Text(f"Two agents, run by {'openai-agents' if with_agents else 'openai'}: {TASK}", "bold")
-    answer = asyncio.run(_with_agents(world)) if with_agents else _with_openai(world)
-    yield from map(line, world.exchanges)
+    answer = asyncio.run(_run_with_agents(world)) if with_agents else _run_with_openai(world)
+    yield from map(exchange_line, world.exchanges)
     yield Text(f"The answer: {answer}\n")
 
 
-def _refusal(world: World, client: OpenAI) -> Iterator[Text]:
+def _show_refusal(world: World, client: OpenAI) -> Iterator[Text]:
     from openai import BadRequestError
 
     world.script(message("Yes, the plan is ready."))
     yield Text("A client sends a file back as the assistant's words:", "bold")
     try:
-        client.responses.create(model=MODEL, input=REFUSED)
+        client.responses.create(model=MODEL, input=REFUSED_INPUT)
     except BadRequestError:
-        yield line(world.exchanges[-1])
-        yield from _explained(world.exchanges[-1])
+        yield exchange_line(world.exchanges[-1])
+        yield from _refusal_lines(world.exchanges[-1])
     else:
         raise NotRefusedError(
             f"the mock accepted an assistant turn with an input_file; rule {REFUSAL_RULE} is not held."
         )
     yield Text("The same, repaired: the words as output_text, the file in the user's turn:", "bold")
-    client.responses.create(model=MODEL, input=REPAIRED)
-    yield line(world.exchanges[-1])
+    client.responses.create(model=MODEL, input=REPAIRED_INPUT)
+    yield exchange_line(world.exchanges[-1])
 
 
-def line(exchange: Exchange) -> Text:
+def exchange_line(exchange: Exchange) -> Text:
     """An exchange in one line: number, status, who was asked what, and what came back."""
     request, refused = exchange.request, exchange.status >= 400
-    agent = {PLANNER: "planner", OPS: "ops"}.get(condition_value(request, "instructions").strip(), "client")
+    agent = {PLANNER_INSTRUCTIONS: "planner", OPS_INSTRUCTIONS: "ops"}.get(
+        condition_value(request, "instructions").strip(), "client"
+    )
     text = Text(f"{exchange.number:>3}  ")
     text.append(str(exchange.status), "red" if refused else "green")
-    text.append(f"  {agent:<8}{condition_value(request, 'input').strip()} → {_answered(exchange.answer.body)}")
+    text.append(f"  {agent:<8}{condition_value(request, 'input').strip()} → {_answer_text(exchange.answer.body)}")
     return text
 
 
-def _answered(body: Json) -> str:
+def _answer_text(body: Json) -> str:
     if error := body.get("error"):
         return f"{error['type']}"
-    return ", ".join(_item(item) for item in body["output"])
+    return ", ".join(_item_text(item) for item in body["output"])
 
 
-def _item(item: Json) -> str:
+def _item_text(item: Json) -> str:
     if item["type"] == "function_call":
         return f"function_call {item['name']} {item['arguments']}"
     return str(item["content"][0]["text"])
 
 
-def _explained(exchange: Exchange) -> Iterator[Text]:
+def _refusal_lines(exchange: Exchange) -> Iterator[Text]:
     rule, error = RULES[exchange.answer.rule or ""], exchange.answer.body["error"]
-    for label, text in _reasons(rule, error):
+    for label, text in _refusal_details(rule, error):
         yield Text.assemble(f"       {label:<7}", (text, "red" if label == "says" else ""))
     yield Text()
 
 
-def _reasons(rule: Rule, error: Json) -> Iterator[tuple[str, str]]:
+def _refusal_details(rule: Rule, error: Json) -> Iterator[tuple[str, str]]:
     source = min(rule.sources, key=lambda source: source.level != rule.level)
     yield "says", error["message"]
     yield "where", error["param"]
@@ -135,7 +137,7 @@ def _client(world: World) -> OpenAI:
     return OpenAI(base_url=world.base_url, api_key=world.api_key, max_retries=0, http_client=direct)
 
 
-async def _with_agents(world: World) -> str:
+async def _run_with_agents(world: World) -> str:
     from agents import Agent, OpenAIResponsesModel, RunConfig, Runner, function_tool
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
@@ -148,24 +150,26 @@ async def _with_agents(world: World) -> str:
     options: Json = {"base_url": world.base_url, "api_key": world.api_key, "max_retries": 0, "http_client": direct}
     async with AsyncOpenAI(**options) as client:
         model = OpenAIResponsesModel(MODEL, client)
-        ops = Agent(name="ops", instructions=OPS, model=model, tools=[deploy])
-        planner = Agent(name="planner", instructions=PLANNER, model=model, handoffs=[ops])
+        ops = Agent(name="ops", instructions=OPS_INSTRUCTIONS, model=model, tools=[deploy])
+        planner = Agent(name="planner", instructions=PLANNER_INSTRUCTIONS, model=model, handoffs=[ops])
         result = await Runner.run(planner, TASK, run_config=RunConfig(tracing_disabled=True))
         return str(result.final_output)
 
 
-def _with_openai(world: World) -> str:
+def _run_with_openai(world: World) -> str:
     """The same hand-over as a loop of one's own."""
     tools: dict[str, Callable[..., str]] = {
         "transfer_to_ops": lambda: '{"assistant": "ops"}',
         "deploy": lambda ref: f"{ref} is live",
     }
-    instructions = PLANNER
+    instructions = PLANNER_INSTRUCTIONS
     told: list[Any] = [{"role": "user", "content": TASK}]
     with _client(world) as client:
         while True:
             declared: list[Any] = [
-                _declared("transfer_to_ops") if instructions is PLANNER else _declared("deploy", "ref")
+                _declare_tool("transfer_to_ops")
+                if instructions is PLANNER_INSTRUCTIONS
+                else _declare_tool("deploy", "ref")
             ]
             response = client.responses.create(model=MODEL, instructions=instructions, input=told, tools=declared)
             calls = [item for item in response.output if item.type == "function_call"]
@@ -174,10 +178,10 @@ def _with_openai(world: World) -> str:
             for call in calls:
                 output = tools[call.name](**json.loads(call.arguments))
                 told += [call.to_dict(), {"type": "function_call_output", "call_id": call.call_id, "output": output}]
-                instructions = OPS
+                instructions = OPS_INSTRUCTIONS
 
 
-def _declared(name: str, *arguments: str) -> Json:
+def _declare_tool(name: str, *arguments: str) -> Json:
     members = {argument: {"type": "string"} for argument in arguments}
     parameters = {"type": "object", "properties": members, "required": [*arguments], "additionalProperties": False}
     return {"type": "function", "name": name, "parameters": parameters, "strict": True}

@@ -18,25 +18,27 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 
-async def carry(answer: Answer, delivery: Delivery, receive: Receive, send: Send) -> None:
+async def deliver_answer(answer: Answer, delivery: Delivery, receive: Receive, send: Send) -> None:
     """Answer a request over HTTP; ends early when the client leaves."""
     if answer.status:
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers.items()]
-        for part, pauses in _parts(answer, delivery, headers, answer.status):
-            if pauses and not await _stood(pauses, receive, []):
+        for part, pauses in _timed_messages(answer, delivery, headers, answer.status):
+            if pauses and not await _wait_unless_left(pauses, receive, []):
                 return
             await send(part)
     if delivery.disconnects:
-        drop(send)
+        disconnect(send)
         while (await receive())["type"] != "http.disconnect":
             pass
 
 
-Part = tuple[Message, list[Pause]]
+TimedMessage = tuple[Message, list[Pause]]
 """What is sent next, and the pauses before it."""
 
 
-def _parts(answer: Answer, delivery: Delivery, headers: list[tuple[bytes, bytes]], status: int) -> Iterator[Part]:
+def _timed_messages(
+    answer: Answer, delivery: Delivery, headers: list[tuple[bytes, bytes]], status: int
+) -> Iterator[TimedMessage]:
     """What goes out, each with the pauses before it."""
     start = {"type": "http.response.start", "status": status, "headers": headers}
     if answer.events is None:
@@ -44,37 +46,40 @@ def _parts(answer: Answer, delivery: Delivery, headers: list[tuple[bytes, bytes]
         # One byte is missing at least, so that what was cut is not taken for whole.
         headers.append((b"content-length", str(len(body) + delivery.disconnects).encode()))
         yield start, list(delivery.pauses)
-        yield _chunk(body, delivery.disconnects), []
+        yield _body_message(body, delivery.disconnects), []
         return
     yield start, []
     sent = 0
     for sent, event in enumerate(answer.events, 1):
-        yield _chunk(encode_event(event)), _held(delivery, sent - 1)
+        yield _body_message(encode_event(event)), _pauses_after(delivery, sent - 1)
     rest = encode_event(dict(delivery.partial_event)) if delivery.partial_event else b""
-    yield _chunk(rest[: int(len(rest) * delivery.partial_share)], delivery.disconnects), _held(delivery, sent)
+    yield (
+        _body_message(rest[: int(len(rest) * delivery.partial_share)], delivery.disconnects),
+        _pauses_after(delivery, sent),
+    )
 
 
-def _chunk(body: bytes, more: bool = True) -> Message:
+def _body_message(body: bytes, more: bool = True) -> Message:
     return {"type": "http.response.body", "body": body, "more_body": more}
 
 
-def _held(delivery: Delivery, sent: int) -> list[Pause]:
+def _pauses_after(delivery: Delivery, sent: int) -> list[Pause]:
     return [pause for pause in delivery.pauses if pause.applies_at(sent)]
 
 
-async def _stood(pauses: Iterable[Pause], receive: Receive, early: list[Message]) -> bool:
+async def _wait_unless_left(pauses: Iterable[Pause], receive: Receive, early: list[Message]) -> bool:
     """Stand still; what the client says meanwhile goes into `early`. False when it leaves before it is over."""
     for pause in pauses:
-        over = asyncio.ensure_future(_over(pause))
+        over = asyncio.ensure_future(_wait_for_pause(pause))
         try:
-            while not (over.done() or _has_left(early)):
-                early += await _said(receive, over)
+            while not (over.done() or _has_disconnected(early)):
+                early += await _receive_until(receive, over)
         finally:
             over.cancel()
-    return not _has_left(early)
+    return not _has_disconnected(early)
 
 
-async def _said(receive: Receive, over: asyncio.Future[None]) -> list[Message]:
+async def _receive_until(receive: Receive, over: asyncio.Future[None]) -> list[Message]:
     """What the client says before something is over: one message, or none."""
     said = asyncio.ensure_future(receive())
     try:
@@ -84,11 +89,11 @@ async def _said(receive: Receive, over: asyncio.Future[None]) -> list[Message]:
         said.cancel()
 
 
-def _has_left(early: list[Message]) -> bool:
+def _has_disconnected(early: list[Message]) -> bool:
     return bool(early) and early[-1]["type"].endswith(".disconnect")
 
 
-async def _over(pause: Pause) -> None:
+async def _wait_for_pause(pause: Pause) -> None:
     await asyncio.sleep(pause.seconds)
     if not isinstance(gate := pause.until, Gate):
         return
@@ -105,17 +110,17 @@ async def _over(pause: Pause) -> None:
         gate.remove_callback(wake)
 
 
-def drop(send: Send) -> None:
+def disconnect(send: Send) -> None:
     """Break off the connection: ASGI knows no way, so that uvicorn's own transport is closed."""
     cast("Any", send).__self__.transport.close()
 
 
-async def tell(events: Iterable[Json], delivery: Delivery, receive: Receive, send: Send) -> list[Message]:
+async def send_events(events: Iterable[Json], delivery: Delivery, receive: Receive, send: Send) -> list[Message]:
     """Send events over a WebSocket, with pauses; returns what the client has said meanwhile."""
     early: list[Message] = []
     sent = 0
     for sent, event in enumerate(events, 1):
-        await _stood(_held(delivery, sent - 1), receive, early)
+        await _wait_unless_left(_pauses_after(delivery, sent - 1), receive, early)
         await send({"type": "websocket.send", "text": orjson.dumps(event).decode()})
-    await _stood(_held(delivery, sent), receive, early)
+    await _wait_unless_left(_pauses_after(delivery, sent), receive, early)
     return early

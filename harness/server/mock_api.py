@@ -26,18 +26,18 @@ from harness.ending import TurnLine
 from harness.endpoints import azure
 from harness.endpoints.operation import OPERATIONS, Handler, find_operation
 from harness.faults import ScriptedRefusal
-from harness.server.socket_session import Session
+from harness.server.socket_session import SocketSession
 from harness.world.websocket_state import ConnectionWorld
 from harness.world.world import World
 
-VERSION = "2020-10-01"
+OPENAI_VERSION = "2020-10-01"
 TEAPOT = 418
-ROOT = "/v1"
-RESPONSES = "/responses"
-CONTROL = "/_harness"
+API_ROOT = "/v1"
+RESPONSES_PATH = "/responses"
+CONTROL_ROOT = "/_harness"
 """Paths below it are the control plane's, not the API's."""
-OWN_KEY = "sk-"
-NOBODY = "req_" + "0" * 32
+KEY_PREFIX = "sk-"
+UNKNOWN_REQUEST_ID = "req_" + "0" * 32
 """The request id of an answer to a key without a World."""
 
 
@@ -92,12 +92,12 @@ class Mock:
 
         In the dialects of Azure the key may be an `api-key`, and both that and a token may look like anything.
         """
-        key = bearer(headers) if dialect == OPENAI else headers.get("api-key") or bearer(headers)
+        key = bearer_key(headers) if dialect == OPENAI else headers.get("api-key") or bearer_key(headers)
         if key is None:
             return None
         if world := self.worlds.get(key):
             return world
-        own = dialect != OPENAI or (key.startswith(OWN_KEY) and key != OWN_KEY)
+        own = dialect != OPENAI or (key.startswith(KEY_PREFIX) and key != KEY_PREFIX)
         return self.open(key) if (own if self._keys is None else key in self._keys) else None
 
     def handle(
@@ -111,49 +111,51 @@ class Mock:
         world = self.world_of(headers, place.dialect)
         if world is not None and world.dialect not in (None, place.dialect):
             place = parse_api_path(path, world.dialect)
-        request = _request(method, place, headers, query, raw)
-        answer = _judged(request, world, _answered)
-        return self._noted(request, answer, world)
+        request = _parse_request(method, place, headers, query, raw)
+        answer = _check_and_answer(request, world, _call_handler)
+        return self._finish_answer(request, answer, world)
 
-    def socket(self, path: str, headers: Mapping[str, str], query: Mapping[str, Any]) -> Session | Answer:
+    def open_session(self, path: str, headers: Mapping[str, str], query: Mapping[str, Any]) -> SocketSession | Answer:
         """The session of a WebSocket asked for at `path`, or the HTTP answer that refuses it; see `handle`.
 
         Elsewhere than at `/v1/responses` the upgrade is passed over and the answer that of the GET it came with.
         """
-        if parse_api_path(path, self._dialect) != ApiPath(OPENAI, ROOT, RESPONSES):
+        if parse_api_path(path, self._dialect) != ApiPath(OPENAI, API_ROOT, RESPONSES_PATH):
             return self.handle("GET", path, headers, query, b"")
         world = self.world_of(headers)
-        request = Request("WS", RESPONSES, headers, query, operation=UPGRADE)
+        request = Request("WS", RESPONSES_PATH, headers, query, operation=UPGRADE)
         refusal = check(request, world)
         if world is None or (refusal and refusal.rule.id in UPGRADE_RULES):
             assert refusal is not None  # the contract refuses a request without a World
-            return self._noted(request, _refused(refusal), world)
-        return Session(
+            return self._finish_answer(request, _refusal_answer(refusal), world)
+        return SocketSession(
             ConnectionWorld(world),
             headers,
-            _judged,
+            _check_and_answer,
             lambda sent, answer: world.add_exchange(sent, answer, self._journal),
         )
 
-    def _noted(self, request: Request, answer: Answer, world: World | None) -> Answer:
+    def _finish_answer(self, request: Request, answer: Answer, world: World | None) -> Answer:
         """An answer with its headers, written into the journal of its World."""
         if request.dialect != OPENAI:
             answer = azure.add_headers(request, answer, world.ids.guid() if world else azure.NIL_REQUEST_ID)
         else:
-            answer = _with_headers(answer, world.ids.request() if world else NOBODY)
+            answer = _with_headers(answer, world.ids.request() if world else UNKNOWN_REQUEST_ID)
         if world is None:
             return answer
         world.add_exchange(request, answer, self._journal)
         return answer
 
 
-def bearer(headers: Mapping[str, str]) -> str | None:
+def bearer_key(headers: Mapping[str, str]) -> str | None:
     """The API key of a request, None when there is no bearer authentication."""
     scheme, _, key = headers.get("authorization", "").partition(" ")
     return key.strip() or None if scheme.lower() == "bearer" else None
 
 
-def _request(method: str, place: ApiPath, headers: Mapping[str, str], query: Mapping[str, Any], raw: bytes) -> Request:
+def _parse_request(
+    method: str, place: ApiPath, headers: Mapping[str, str], query: Mapping[str, Any], raw: bytes
+) -> Request:
     dialect, root, below = place
     operation, params, known = find_operation(method, below, root) if root else (None, {}, False)
     if operation is None:
@@ -167,23 +169,23 @@ def _request(method: str, place: ApiPath, headers: Mapping[str, str], query: Map
     return Request(method, below, headers, asked, body, raw, params, operation.id, judged_by, fault, dialect, root)
 
 
-def _judged(request: Request, world: Any, handler: Handler) -> Answer:
+def _check_and_answer(request: Request, world: Any, handler: Handler) -> Answer:
     """The contract's refusal, else the handler's answer; what a rule or the handler raises is told as its fault."""
     try:
         refusal = check(request, world)
-        return _refused(refusal) if refusal else handler(request, world)
+        return _refusal_answer(refusal) if refusal else handler(request, world)
     except ScriptedRefusal as fault:
-        return _scripted(fault, request, world)
+        return _refuse_as_scripted(fault, request, world)
     except HarnessError as problem:
-        return _told(problem, request, world)
+        return _report_problem(problem, request, world)
     except Exception as problem:
         *_, last = extract_tb(problem.__traceback__)
         where = f"{last.name} ({last.filename}:{last.lineno})"
         raised = HarnessError(f"{request.operation}: {where} raised {type(problem).__name__}: {problem}")
-        return _told(raised, request, world)
+        return _report_problem(raised, request, world)
 
 
-def _scripted(fault: ScriptedRefusal, request: Request, world: Any) -> Answer:
+def _refuse_as_scripted(fault: ScriptedRefusal, request: Request, world: Any) -> Answer:
     """The refusal that a turn is, as the rules of the account put it; the journal has status 0 where there is no answer."""
     if not fault.account:
         return Answer(0, delivery=DISCONNECT_AT_END)
@@ -194,26 +196,26 @@ def _scripted(fault: ScriptedRefusal, request: Request, world: Any) -> Answer:
     finally:
         own.account = account
     assert refusal is not None  # accounts like this are refused whatever they ask
-    return _refused(refusal)
+    return _refusal_answer(refusal)
 
 
-def _told(problem: HarnessError, request: Request, world: Any) -> Answer:
+def _report_problem(problem: HarnessError, request: Request, world: Any) -> Answer:
     if world is not None:
         world.problems.append((request, str(problem)))
-    return teapot(problem)
+    return teapot_answer(problem)
 
 
-def _refused(refusal: Violation) -> Answer:
+def _refusal_answer(refusal: Violation) -> Answer:
     return Answer(refusal.error.status, refusal.error.body(), refusal.error.headers or {}, rule=refusal.rule.id)
 
 
-def _answered(request: Request, world: World | None) -> Answer:
+def _call_handler(request: Request, world: World | None) -> Answer:
     assert world is not None  # the contract has refused a request without a World
     handler = OPERATIONS[request.operation].handler
     return handler(request, world) if request.dialect == OPENAI else azure.answer_in_dialect(handler, request, world)
 
 
-def teapot(problem: HarnessError) -> Answer:
+def teapot_answer(problem: HarnessError) -> Answer:
     """What only the user of the harness can fix, as an answer no SDK takes for a fault of the API."""
     error = {"message": str(problem), "type": "harness_error", "param": None, "code": type(problem).__name__}
     return Answer(TEAPOT, {"error": error}, {"x-should-retry": "false"})
@@ -223,7 +225,7 @@ def _with_headers(answer: Answer, request_id: str) -> Answer:
     kind = "text/event-stream; charset=utf-8" if answer.events is not None else "application/json"
     headers = {
         "content-type": kind,
-        "openai-version": VERSION,
+        "openai-version": OPENAI_VERSION,
         "openai-processing-ms": "10",
         "x-request-id": request_id,
         **answer.headers,

@@ -20,14 +20,14 @@ from harness.endpoints.operation import OPERATIONS, Handler
 from harness.server import steering_events
 from harness.world.websocket_state import ConnectionWorld, LaneResponse
 
-Judge = Callable[[Request, Any, Handler], Answer]
+CheckAndAnswer = Callable[[Request, Any, Handler], Answer]
 """Answers a request to a World: the contract's refusal, else what the handler says; what is raised becomes an answer."""
 
-ENVELOPE = ("type", "stream_id", "generate", "background")
+ENVELOPE_MEMBERS = ("type", "stream_id", "generate", "background")
 """Members of a `response.create` that are none of the request it carries."""
 
 
-class Session:
+class SocketSession:
     """One connection: `receive` takes an event of the client and returns the server's, in order.
 
     When `closed`, the server hangs up after these events; `delivery` says how they go out, if not at once and whole.
@@ -39,7 +39,7 @@ class Session:
         self,
         connection: ConnectionWorld,
         headers: Mapping[str, str],
-        judge: Judge,
+        judge: CheckAndAnswer,
         note: Callable[[Request, Answer], None],
     ) -> None:
         self.closed = False
@@ -54,29 +54,31 @@ class Session:
         raw = said.encode("utf-8", "surrogatepass") if isinstance(said, str) else said
         body, fault = parse_body(raw)
         sent = Request("WS", "/responses", self._headers, body=body, raw=raw, operation=SOCKET, fault=fault)
-        answer = self._judge(sent, self._connection, self._answered)
+        answer = self._judge(sent, self._connection, self._handle_event)
         self._note(sent, answer)
         self.closed, self.delivery = answer.rule == "connection_limit_reached", answer.delivery
         if answer.events is None and answer.delivery:
             return ()
-        return [_error(answer, requested_lane(body))] if answer.events is None else answer.events
+        return [_error_event(answer, requested_lane(body))] if answer.events is None else answer.events
 
-    def _answered(self, request: Request, connection: ConnectionWorld) -> Answer:
-        return (self._steered if request.body["type"] == STEER_EVENT else self._created)(request, connection)
+    def _handle_event(self, request: Request, connection: ConnectionWorld) -> Answer:
+        return (self._handle_steer if request.body["type"] == STEER_EVENT else self._handle_create)(request, connection)
 
-    def _created(self, request: Request, connection: ConnectionWorld) -> Answer:
+    def _handle_create(self, request: Request, connection: ConnectionWorld) -> Answer:
         body, lane = request.body, requested_lane(request.body)
         if lane:
             connection.lanes.add(lane)
         connection.generate = body.get("generate") is not False
         made: Json = {} if connection.generate else {"input": []}
-        made |= {name: value for name, value in body.items() if name not in ENVELOPE}
-        answer = self._create(request, made if is_odd(made.get("stream")) else {**made, "stream": True}, lane)
+        made |= {name: value for name, value in body.items() if name not in ENVELOPE_MEMBERS}
+        answer = self._create_response(
+            request, made if is_invalid_stream(made.get("stream")) else {**made, "stream": True}, lane
+        )
         if answer.rule:
             connection.forget_last_response(lane, body.get("previous_response_id"))
         return answer
 
-    def _create(self, request: Request, body: Json, lane: str | None) -> Answer:
+    def _create_response(self, request: Request, body: Json, lane: str | None) -> Answer:
         """The answer to a request in a lane, its events marked with the lane; the lane remembers the response."""
         if steers := self._connection.pending_steers(lane, body.get("previous_response_id")):
             body = {**body, "input": [*steers, *input_items(body)]}
@@ -97,46 +99,46 @@ class Session:
         self._connection.set_last_response(lane, body, len(answer.events))
         return answer._replace(events=[{**event, "stream_id": lane} for event in answer.events]) if lane else answer
 
-    def _steered(self, request: Request, connection: ConnectionWorld) -> Answer:
-        answer = self._judge(request._replace(operation=STEER), connection, self._accepted)
+    def _handle_steer(self, request: Request, connection: ConnectionWorld) -> Answer:
+        answer = self._judge(request._replace(operation=STEER), connection, self._accept_steer)
         if answer.events is not None or answer.rule is None:
             return answer
         held = connection.held(request.body.get("previous_response_id"))
-        return answer._replace(events=[steering_events.failed(held, request.body, answer.body["error"])])
+        return answer._replace(events=[steering_events.failed_event(held, request.body, answer.body["error"])])
 
-    def _accepted(self, request: Request, connection: ConnectionWorld) -> Answer:
+    def _accept_steer(self, request: Request, connection: ConnectionWorld) -> Answer:
         """The input is queued; what it goes into is made at once, unless the client owes something before."""
         held = connection.held(request.body["previous_response_id"])
         assert held is not None  # the contract has refused a steer without a target
         id = connection.ids.hex("steer_", 32)
         held.steers += input_items(request.body)
-        told = steering_events.accepted(held, id)
-        if owed := steering_events.owed(held.response["output"]):
-            return Answer(200, told, events=[told, steering_events.pending(held, id, owed)])
-        return self._succeeded(request, held, told)
+        told = steering_events.accepted_event(held, id)
+        if owed := steering_events.owed_outputs(held.response["output"]):
+            return Answer(200, told, events=[told, steering_events.pending_event(held, id, owed)])
+        return self._create_successor(request, held, told)
 
-    def _succeeded(self, request: Request, held: LaneResponse, told: Json) -> Answer:
+    def _create_successor(self, request: Request, held: LaneResponse, told: Json) -> Answer:
         """The response after a steered one: with its settings, and with the steering as input."""
         self._connection.generate = True
         body = {**held.body, "previous_response_id": held.response["id"], "input": []}
-        answer = self._create(request, body, held.lane)
+        answer = self._create_response(request, body, held.lane)
         if answer.events is not None or answer.delivery:
             return answer._replace(events=[told, *(answer.events or ())])
         held.steers.clear()
         if answer.rule is None:
-            return answer._replace(events=[told, _error(answer, held.lane)])
+            return answer._replace(events=[told, _error_event(answer, held.lane)])
         rule = RULES["successor_creation_failed"]
         refused = rule.error.body()
-        failed = steering_events.failed(held, request.body, refused["error"], told["steer"]["id"])
+        failed = steering_events.failed_event(held, request.body, refused["error"], told["steer"]["id"])
         return Answer(rule.error.status, refused, rule=rule.id, events=[told, failed])
 
 
-def is_odd(stream: Any) -> bool:
+def is_invalid_stream(stream: Any) -> bool:
     """Whether `stream` is of a type that the schema refuses; any other value says nothing here."""
     return not (stream is None or isinstance(stream, bool))
 
 
-def _error(answer: Answer, lane: str | None) -> Json:
+def _error_event(answer: Answer, lane: str | None) -> Json:
     error = answer.body["error"]
     told = {name: error[name] for name in ("type", "code", "message", "param")}
     return {

@@ -9,24 +9,24 @@ from harness.api.transcript import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 from harness.core.exchange import Json
 from harness.world.websocket_state import LaneResponse
 
-STUBS = {
+OWED_OUTPUT_TYPES = {
     call: output for output, call in CALL_OF_OUTPUT.items() if call in CLIENT_CALL_NAMES and call != "local_shell_call"
 }
 """The output that a client owes for each call, as far as a steer waits for it."""
 
 
-def accepted(held: LaneResponse, id: str) -> Json:
+def accepted_event(held: LaneResponse, id: str) -> Json:
     """The input is queued."""
     return _event("accepted", held, steer={"id": id, "previous_response_id": held.response["id"]})
 
 
-def pending(held: LaneResponse, id: str, owed: Sequence[Json]) -> Json:
+def pending_event(held: LaneResponse, id: str, owed: Sequence[Json]) -> Json:
     """The input waits for what the client owes to the response."""
     steer = {"id": id, "previous_response_id": held.response["id"]}
     return _event("pending", held, reason="waiting_for_required_input", required_input=list(owed), steer=steer)
 
 
-def failed(held: LaneResponse | None, body: Json, error: Json, id: str | None = None) -> Json:
+def failed_event(held: LaneResponse | None, body: Json, error: Json, id: str | None = None) -> Json:
     """The input of this steer goes nowhere; it is given back. `id` is that of a steer that was accepted before."""
     steer = {name: body[name] for name in ("input", "previous_response_id") if name in body}
     told = {name: error[name] for name in ("type", "code", "message")}
@@ -41,18 +41,18 @@ def _event(kind: str, held: LaneResponse | None, **members: Any) -> Json:
     return {**event, "stream_id": held.lane} if held.lane else event
 
 
-def owed(output: Sequence[Json]) -> list[Json]:
+def owed_outputs(output: Sequence[Json]) -> list[Json]:
     """What the client owes for an output: stubs of the outputs of its calls and of the approvals asked of it."""
-    return [stub for item in output if (stub := _stub(item))]
+    return [stub for item in output if (stub := _output_stub(item))]
 
 
-def _stub(item: Json) -> Json | None:
+def _output_stub(item: Json) -> Json | None:
     kind = item["type"]
     if kind == "mcp_approval_request":
         return {"type": "mcp_approval_response", "approval_request_id": item["id"]}
-    if kind not in STUBS or item.get("execution") == "server":
+    if kind not in OWED_OUTPUT_TYPES or item.get("execution") == "server":
         return None
-    stub = {"type": STUBS[kind], "call_id": item["call_id"]}
+    stub = {"type": OWED_OUTPUT_TYPES[kind], "call_id": item["call_id"]}
     if kind == "function_call":
         return {**stub, "name": item["name"]}
     return {**stub, "execution": "client"} if kind == "tool_search_call" else stub

@@ -14,17 +14,17 @@ from itertools import takewhile
 from harness.api.transcript import input_items
 from harness.core.exchange import Json
 
-CALLED = ("function", "custom")
+CLIENT_TOOL_TYPES = ("function", "custom")
 """The types of tools that a client executes under names of its own."""
 
 _WORD = re.compile(r"[a-z]+")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_USE = r"\b(?:call|calling|invoke|invoking|run|running|use|using)\b"
-_ASKED = re.compile(rf"{_USE}(?: \w+){{0,3}} (?:tool|function)s?\b")
-_FORBIDDEN = re.compile(
-    rf"\b(?:don't|don’t|never|no|not|without)\b(?: \w+){{0,2}}? ?{_USE}|\bwithout (?:any )?(?:tool|function)s?\b"
+_CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_USE_VERBS = r"\b(?:call|calling|invoke|invoking|run|running|use|using)\b"
+_TOOL_WANTED = re.compile(rf"{_USE_VERBS}(?: \w+){{0,3}} (?:tool|function)s?\b")
+_TOOL_FORBIDDEN = re.compile(
+    rf"\b(?:don't|don’t|never|no|not|without)\b(?: \w+){{0,2}}? ?{_USE_VERBS}|\bwithout (?:any )?(?:tool|function)s?\b"
 )
-_COMMON = frozenset(
+_COMMON_WORDS = frozenset(
     (
         *("call", "check", "create", "delete", "execute", "fetch", "find", "from", "function", "handle", "list"),
         *("load", "lookup", "make", "message", "open", "query", "read", "retrieve", "save", "search", "send"),
@@ -32,7 +32,7 @@ _COMMON = frozenset(
     )
 )
 """Words of every trade, which do not tell what a tool is about."""
-_GENERAL = _COMMON | frozenset(
+_GENERAL_WORDS = _COMMON_WORDS | frozenset(
     (
         *("about", "answer", "current", "given", "information", "location", "named", "number", "other", "please"),
         *(
@@ -51,27 +51,27 @@ _GENERAL = _COMMON | frozenset(
     )
 )
 """Those of descriptions."""
-LONG = 5
+MIN_WORD_LENGTH = 5
 """Letters that a word of a description has at least to tell something."""
 
 
-def called(body: Json) -> Json | None:
+def pick_tool(body: Json) -> Json | None:
     """The tool that the model calls in answer to this request, as it was declared; None when it answers itself."""
-    tools, choice = _left(body)
+    tools, choice = _allowed_tools(body)
     if not tools or choice == "none":
         return None
-    said = _said(next(reversed(input_items(body)), {})).lower()
+    said = _user_text(next(reversed(input_items(body)), {})).lower()
     free = choice == "auto"
-    if free and _FORBIDDEN.search(said):
+    if free and _TOOL_FORBIDDEN.search(said):
         return None
-    best = max(tools, key=lambda tool: _fit(tool, said))
-    wanted = any(_fit(best, said)) or bool(_ASKED.search(said))
+    best = max(tools, key=lambda tool: _match_score(tool, said))
+    wanted = any(_match_score(best, said)) or bool(_TOOL_WANTED.search(said))
     return best if wanted or not free else None
 
 
-def _left(body: Json) -> tuple[Sequence[Json], str]:
+def _allowed_tools(body: Json) -> tuple[Sequence[Json], str]:
     """The tools that `tool_choice` leaves to the model, and whether one of them must be called."""
-    tools = [tool for tool in body.get("tools") or () if tool.get("type") in CALLED]
+    tools = [tool for tool in body.get("tools") or () if tool.get("type") in CLIENT_TOOL_TYPES]
     choice = body.get("tool_choice") or "auto"
     if isinstance(choice, str):
         return tools, choice
@@ -82,31 +82,33 @@ def _left(body: Json) -> tuple[Sequence[Json], str]:
     return named, "required"
 
 
-def _said(item: Json) -> str:
+def _user_text(item: Json) -> str:
     """What a user's message says; an item of another kind says nothing."""
     content = item.get("content") if item.get("role") == "user" else None
     parts = content if isinstance(content, list) else [{"text": content}]
     return " ".join(text for part in parts if isinstance(text := part.get("text"), str))
 
 
-def _fit(tool: Json, said: str) -> tuple[int, int, int]:
+def _match_score(tool: Json, said: str) -> tuple[int, int, int]:
     """How well a tool fits what is said: by its name, by words of the name, by words of its description."""
     name, words = tool["name"], set(_WORD.findall(said))
     whole = len(name) > 2 and re.search(rf"(?<!\w){re.escape(name.lower())}(?!\w)", said)
-    telling = {word for word in _words(name) if len(word) > 3} - _COMMON
-    described = {word for word in _words(tool.get("description") or "") if len(word) >= LONG} - _GENERAL
-    return int(bool(whole)), _shared(telling, words), _shared(described, words)
+    telling = {word for word in _split_words(name) if len(word) > 3} - _COMMON_WORDS
+    described = {
+        word for word in _split_words(tool.get("description") or "") if len(word) >= MIN_WORD_LENGTH
+    } - _GENERAL_WORDS
+    return int(bool(whole)), _count_shared(telling, words), _count_shared(described, words)
 
 
-def _words(text: str) -> list[str]:
-    return _WORD.findall(_CAMEL.sub(" ", text).lower())
+def _split_words(text: str) -> list[str]:
+    return _WORD.findall(_CAMEL_CASE.sub(" ", text).lower())
 
 
-def _shared(telling: Iterable[str], said: Iterable[str]) -> int:
-    return sum(any(_alike(word, other) for other in said) for word in telling)
+def _count_shared(telling: Iterable[str], said: Iterable[str]) -> int:
+    return sum(any(_is_same_word(word, other) for other in said) for word in telling)
 
 
-def _alike(one: str, other: str) -> bool:
+def _is_same_word(one: str, other: str) -> bool:
     """Whether two words are one, or forms of one: `calculate` and `calculator`, `flight` and `flights`."""
     same = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))
     return one == other or one.rstrip("s") == other.rstrip("s") or same >= max(6, min(len(one), len(other)) - 1)

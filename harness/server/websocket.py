@@ -10,18 +10,18 @@ import orjson
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from harness.core.exchange import Answer
-from harness.server.faulty_delivery import tell
-from harness.server.socket_session import Session
+from harness.server.faulty_delivery import send_events
+from harness.server.socket_session import SocketSession
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-NORMAL = 1000
+CLOSE_NORMAL = 1000
 """The code with which a connection is closed that has come to its end."""
 
 
-class Protocol(WebSocketsSansIOProtocol):
+class WebSocketProtocol(WebSocketsSansIOProtocol):
     """uvicorn's protocol, which logs less: what a client does wrong is no error of the server.
 
     A text that is no UTF-8 reaches the app as bytes, and the app says so in the API's words.
@@ -48,7 +48,7 @@ def _is_utf8(text: bytes) -> bool:
     return True
 
 
-async def serve(session: Session, receive: Receive, send: Send) -> None:
+async def serve_session(session: SocketSession, receive: Receive, send: Send) -> None:
     """Accept the connection, answer its messages until one side leaves."""
     await send({"type": "websocket.accept"})
     early: list[Message] = []
@@ -56,19 +56,19 @@ async def serve(session: Session, receive: Receive, send: Send) -> None:
         said = message.get("text")
         events = session.receive(message["bytes"] if said is None else said)
         if delivery := session.delivery:
-            early += await tell(events, delivery, receive, send)
+            early += await send_events(events, delivery, receive, send)
             if delivery.disconnects:
                 return  # uvicorn closes what is left open, without a word
             continue
         for event in events:
             await send({"type": "websocket.send", "text": orjson.dumps(event).decode()})
         if session.closed:
-            await send({"type": "websocket.close", "code": NORMAL})
+            await send({"type": "websocket.close", "code": CLOSE_NORMAL})
             return
         await asyncio.sleep(0)  # other connections have their turn while one sends without a pause
 
 
-async def refuse(answer: Answer, send: Send) -> None:
+async def refuse_upgrade(answer: Answer, send: Send) -> None:
     """Answer an upgrade as HTTP; a body may be bytes that somebody else has said."""
     body = answer.body if isinstance(answer.body, bytes) else orjson.dumps(answer.body)
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers.items()]

@@ -20,8 +20,8 @@ from harness.core.account import Organization
 from harness.core.exchange import Answer, Json
 from harness.ending import TurnLine, completed
 from harness.items import message
-from harness.server.mock_api import ROOT, Mock
-from harness.server.socket_session import Session
+from harness.server.mock_api import API_ROOT, Mock
+from harness.server.socket_session import SocketSession
 
 MINIMAL: Json = {"model": "gpt-4.1", "input": "hi"}
 MINIMALS = {CREATE_RESPONSE: MINIMAL, SOCKET: {"type": CREATE_EVENT, **MINIMAL}}
@@ -58,9 +58,9 @@ class _Player:
         self.world = self.mock.open(KEY)
 
     @cached_property
-    def _session(self) -> Session:
-        session = self.mock.socket(f"{ROOT}/responses", HEADERS, {})
-        assert isinstance(session, Session)
+    def _session(self) -> SocketSession:
+        session = self.mock.open_session(f"{API_ROOT}/responses", HEADERS, {})
+        assert isinstance(session, SocketSession)
         return session
 
     def send(self, case: Case, before: list[Answer]) -> Answer:
@@ -74,7 +74,7 @@ class _Player:
         return self.mock.handle(told.method, path, told.headers, dict(parse_qsl(query)), told.body)
 
 
-def play(case: Case, root: str = ROOT) -> Played:
+def play(case: Case, root: str = API_ROOT) -> Played:
     """Send a case to a fresh mock; every request the turns do not answer is answered with a short text.
 
     `root` is where the API begins: `/openai/v1` is that of Azure.
@@ -100,7 +100,7 @@ class Sent(NamedTuple):
     body: bytes
 
 
-def sent(case: Case, before: Sequence[Answer], root: str = ROOT) -> Sent:
+def sent(case: Case, before: Sequence[Answer], root: str = API_ROOT) -> Sent:
     """The request that a case is, after the answers to what was sent before it."""
     method, _, path = filled(case.on or CREATE_RESPONSE, before).partition(" ")
     target = path.removeprefix("!") if path.startswith("!") else f"{root}{path}"

@@ -21,8 +21,8 @@ from harness.core.account import Organization, RateLimit
 from harness.core.exchange import Answer, Request
 from harness.endpoints.operation import find_operation
 from harness.live.rule_evidence.store import header
-from harness.server.mock_api import ROOT, Mock
-from harness.server.socket_session import Session
+from harness.server.mock_api import API_ROOT, Mock
+from harness.server.socket_session import SocketSession
 from harness.verify import evidence
 from harness.verify.evidence import Cassette, Interaction
 from harness.verify.examples import OK
@@ -64,8 +64,8 @@ def ask(mock: Mock, world: World, interaction: Interaction) -> Answer:
 
 def told(mock: Mock, world: World, interaction: Interaction, headers: dict[str, str]) -> Answer:
     """What the mock says to the last event of a WebSocket; the time between its frames passes in the World."""
-    session = mock.socket(path(interaction), headers, query(interaction))
-    assert isinstance(session, Session)
+    session = mock.open_session(path(interaction), headers, query(interaction))
+    assert isinstance(session, SocketSession)
     began = 0.0
     for at, side, text in interaction.take.frames:
         if side == CLIENT:
@@ -77,7 +77,7 @@ def told(mock: Mock, world: World, interaction: Interaction, headers: dict[str, 
 
 def stored(world: World, interaction: Interaction) -> None:
     """Let a World remember what was stored before."""
-    below = path(interaction).removeprefix(ROOT)
+    below = path(interaction).removeprefix(API_ROOT)
     operation, params, _ = find_operation(interaction.take.method, below)
     assert operation, below
     request = Request(

@@ -6,7 +6,7 @@ import openai
 import pytest
 
 from harness.items import message
-from harness.server.asgi import serving
+from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import Mock
 
 INI = """
@@ -29,7 +29,7 @@ Run = Callable[..., pytest.RunResult]
 def _loaded() -> None:
     """What a run inside needs is imported before it: it forgets its own imports, which would cost seconds each."""
     mock = Mock(keys=())
-    with serving(mock) as server, openai.OpenAI(base_url=server.base_url, api_key="sk-warm") as client:
+    with serve_in_thread(mock) as server, openai.OpenAI(base_url=server.base_url, api_key="sk-warm") as client:
         mock.open("sk-warm").script(message("hi"), message("hi"))
         client.responses.create(model="gpt-4.1", input="hi")
         with client.responses.stream(model="gpt-4.1", input="hi") as stream:

@@ -12,7 +12,7 @@ from harness.cassettes.recording.writer import load
 from harness.contract.schema import schemas_directory
 from harness.items import message
 from harness.report.formats.json_file import read_report
-from harness.server.asgi import serving
+from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import Mock
 from tests.unit.recordings import HI, recorded
 from tests.unit.takes import sse, take
@@ -187,7 +187,7 @@ def test_what_is_recorded_is_told_without_its_secrets(run, pytester, monkeypatch
     cassette.unlink()
     key = "sk-live-AbCd1234EfGh5678"
     mock = Mock()
-    with serving(mock) as server:
+    with serve_in_thread(mock) as server:
         mock.open(key).script(message(f"your key is {key}"))
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", key)

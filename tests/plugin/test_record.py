@@ -10,7 +10,7 @@ import pytest
 
 from harness.cassettes.recording.writer import load
 from harness.items import message
-from harness.server.asgi import serving
+from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import Mock
 from harness.world.world import World
 from tests.plugin.conftest import Run
@@ -30,7 +30,7 @@ def test_one(client):
 @pytest.fixture(scope="module")
 def server() -> Iterator[tuple[Mock, str]]:
     mock = Mock()
-    with serving(mock) as serving_:
+    with serve_in_thread(mock) as serving_:
         yield mock, serving_.base_url
 
 

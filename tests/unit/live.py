@@ -20,7 +20,7 @@ from harness.api.upstream import parse_upstream
 from harness.cassettes.format.interaction import Take
 from harness.cassettes.recording.in_flight import Recording, Watch
 from harness.cassettes.recording.proxy import proxying
-from harness.server.asgi import App, bind, config
+from harness.server.asgi import App, bind, uvicorn_config
 from tests.unit.test_server import settled
 
 
@@ -50,7 +50,7 @@ def certificate(folder: Path) -> Certificate:
 @contextmanager
 def serving(app: Any, tls: Certificate | None = None) -> Iterator[str]:
     """An ASGI app on loopback; yields its origin."""
-    settings = config(app if not hasattr(app, "handle") else App(app))
+    settings = uvicorn_config(app if not hasattr(app, "handle") else App(app))
     if tls:
         settings.ssl_certfile, settings.ssl_keyfile = str(tls.file), str(tls.key)
     server, listening = uvicorn.Server(settings), bind("127.0.0.1", 0)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.server.asgi import App, body_of
+from harness.server.asgi import App, read_body
 from harness.server.default_model import small_talk
 from harness.server.mock_api import Mock
 from tests.unit.live import serving
@@ -34,7 +34,7 @@ class Live:
     app: App = field(default_factory=lambda: App(Mock(fallback=small_talk)))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        raw = await body_of(receive) or b""
+        raw = await read_body(receive) or b""
         try:
             body = json.loads(raw) if raw else None
         except ValueError:

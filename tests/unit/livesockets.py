@@ -12,7 +12,7 @@ from harness.core.exchange import Answer
 from harness.server.asgi import App
 from harness.server.default_model import small_talk
 from harness.server.mock_api import Mock
-from harness.server.websocket import refuse
+from harness.server.websocket import refuse_upgrade
 from tests.unit.live import serving
 
 Event = dict[str, Any]
@@ -39,7 +39,7 @@ class Sockets:
         for name, told in ((b"authorization", self.keys), (b"openai-beta", self.betas)):
             told.append(dict(scope["headers"]).get(name, b"").decode())
         if self.refused:
-            await refuse(self.refused.pop(0), send)
+            await refuse_upgrade(self.refused.pop(0), send)
             return
         self.opened += 1
         closed: list[bool] = []

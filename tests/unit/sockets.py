@@ -8,7 +8,7 @@ import orjson
 
 from harness.contract.check import check_answer
 from harness.core.exchange import Exchange
-from harness.server.socket_session import Session
+from harness.server.socket_session import SocketSession
 from tests.unit.client import KEY, Client
 
 Event = dict[str, Any]
@@ -21,8 +21,8 @@ class Socket:
     def __init__(self, of: Socket | None = None, **account: Any) -> None:
         self.client = of.client if of else Client(**account)
         self.world = self.client.world
-        session = self.client.mock.socket("/v1/responses", AUTH, {})
-        assert isinstance(session, Session)
+        session = self.client.mock.open_session("/v1/responses", AUTH, {})
+        assert isinstance(session, SocketSession)
         self.session = session
 
     def send(self, event: Any) -> list[Event]:

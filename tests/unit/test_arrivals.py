@@ -11,7 +11,7 @@ import pytest
 from harness.cassettes.recording.vcr import taping
 from harness.faults import hang_up
 from harness.items import message
-from harness.server.asgi import serving
+from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import Mock
 from harness.world.world import World
 from tests.unit.live import over_tls
@@ -24,7 +24,7 @@ AUTH = {"authorization": "Bearer sk-arrivals-0123456789"}
 @pytest.fixture(scope="module")
 def live() -> Iterator[tuple[Mock, str]]:
     mock = Mock()
-    with serving(mock) as server:
+    with serve_in_thread(mock) as server:
         yield mock, f"{server.base_url}/responses"
 
 

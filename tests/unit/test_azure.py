@@ -272,8 +272,8 @@ class TestOneDialectAlone:
 
 def test_a_web_socket_is_openais_alone() -> None:
     headers = {"authorization": "Bearer sk-mine"}
-    assert not isinstance(Mock(dialect="openai").socket("/v1/responses", headers, {}), Answer)
-    refused = Mock(dialect="azure").socket("/v1/responses", headers, {})
+    assert not isinstance(Mock(dialect="openai").open_session("/v1/responses", headers, {}), Answer)
+    refused = Mock(dialect="azure").open_session("/v1/responses", headers, {})
     assert isinstance(refused, Answer)
     assert refused.rule == "resource_not_found"
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.items import message
-from harness.server.asgi import Server, serving
+from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import Mock
 
 KEY = "sk-bad-input"
@@ -53,7 +53,7 @@ class Reply:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with serving(Mock(fallback=lambda _: [message("ok")], journal=50)) as running:
+    with serve_in_thread(Mock(fallback=lambda _: [message("ok")], journal=50)) as running:
         yield running
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.server.tool_picker import called
+from harness.server.tool_picker import pick_tool
 
 
 def tool(name: str, description: str = "", type: str = "function") -> dict[str, Any]:
@@ -21,7 +21,7 @@ TOOLS = [
 
 
 def name_of(input: Any, tools: Any = TOOLS, **body: Any) -> str | None:
-    found = called({"input": input, "tools": tools, **body})
+    found = pick_tool({"input": input, "tools": tools, **body})
     return found and found["name"]
 
 
@@ -93,4 +93,4 @@ def test_what_the_user_did_not_say_last_is_not_answered(input: Any) -> None:
 
 def test_without_tools_nothing_is_called() -> None:
     assert name_of("Call the tool.", [{"type": "web_search"}]) is None
-    assert called({}) is None
+    assert pick_tool({}) is None

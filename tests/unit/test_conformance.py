@@ -29,7 +29,7 @@ from harness.live.conformance.run import examine
 from harness.live.conformance.scenario import SCENARIOS, told
 from harness.live.conformance.score import document, lines
 from harness.live.conformance.websocket import Socket
-from harness.server.asgi import serving
+from harness.server.asgi import serve_in_thread
 from harness.server.default_model import small_talk
 from harness.server.mock_api import Mock
 from harness.verify.examples import play
@@ -107,7 +107,7 @@ def mocked(change: Callable[[str, str, Any], Any] = lambda method, path, body: b
 
 @pytest.fixture
 def right() -> Iterator[str]:
-    with serving(Mock(fallback=small_talk)) as made:
+    with serve_in_thread(Mock(fallback=small_talk)) as made:
         yield made.base_url
 
 

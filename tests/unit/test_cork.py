@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from harness.server.coalesced_write import FULL, Cork
+from harness.server.coalesced_write import FLUSH_SIZE, CoalescingTransport
 
 
 class Wire:
@@ -40,7 +40,7 @@ def turn(loop):
 
 
 def test_writes_of_one_turn_go_out_together(loop, wire):
-    cork = Cork(wire, loop)
+    cork = CoalescingTransport(wire, loop)
     cork.write(b"head")
     cork.write(b"body")
     assert wire.told == []
@@ -51,16 +51,16 @@ def test_writes_of_one_turn_go_out_together(loop, wire):
 
 
 def test_much_is_written_at_once(loop, wire):
-    cork = Cork(wire, loop)
+    cork = CoalescingTransport(wire, loop)
     cork.write(b"head")
-    cork.write(b"x" * FULL)
-    assert [len(part) for part in wire.told] == [FULL + 4]
+    cork.write(b"x" * FLUSH_SIZE)
+    assert [len(part) for part in wire.told] == [FLUSH_SIZE + 4]
     turn(loop)
     assert len(wire.told) == 1
 
 
 def test_what_has_gathered_goes_out_before_the_end(loop, wire):
-    cork = Cork(wire, loop)
+    cork = CoalescingTransport(wire, loop)
     cork.write(b"last words")
     cork.close()
     turn(loop)
@@ -68,4 +68,4 @@ def test_what_has_gathered_goes_out_before_the_end(loop, wire):
 
 
 def test_all_else_is_the_transports_own(loop, wire):
-    assert Cork(wire, loop).is_closing() is False
+    assert CoalescingTransport(wire, loop).is_closing() is False

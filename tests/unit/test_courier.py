@@ -17,7 +17,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from harness.faults import Gate, cut, hang_up, pause
 from harness.items import message
-from harness.server.asgi import Server, serving
+from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import Mock
 from harness.world.world import World
 from tests.unit.test_server import head, settled
@@ -29,7 +29,7 @@ CREATE = json.dumps({"type": "response.create", "model": "gpt-4.1", "input": "hi
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with serving(Mock(fallback=lambda _: [message("ok")])) as running:
+    with serve_in_thread(Mock(fallback=lambda _: [message("ok")])) as running:
         yield running
 
 
@@ -162,7 +162,7 @@ class TestAPause:
 
     def test_outlives_its_server(self, world):
         gate = Gate()
-        with serving(Mock()) as short:
+        with serve_in_thread(Mock()) as short:
             short.mock.open(KEY).script(pause(ONCE, after=1, until=gate))
             wire = asked(short)
             wire.getresponse().read1()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Request
-from harness.server.default_model import FREE, GREETING, THANKS, instance, small_talk
+from harness.server.default_model import CUSTOM_TOOL_INPUT, GREETING, THANKS, least_instance, small_talk
 from harness.server.mock_api import Mock
 
 NODE = {
@@ -107,7 +107,11 @@ def test_a_tool_without_parameters_is_called_with_an_empty_object() -> None:
 
 def test_a_custom_tool_is_called_with_a_word() -> None:
     call = said(tools=[{"type": "custom", "name": "run_sql"}], tool_choice={"type": "custom", "name": "run_sql"})
-    assert (call.type, call.members["name"], call.members["input"]) == ("custom_tool_call", "run_sql", FREE)
+    assert (call.type, call.members["name"], call.members["input"]) == (
+        "custom_tool_call",
+        "run_sql",
+        CUSTOM_TOOL_INPUT,
+    )
 
 
 @pytest.mark.parametrize(
@@ -191,7 +195,7 @@ def test_the_mock_answers_an_impossible_schema_with_what_to_do() -> None:
     ],
 )
 def test_the_least_instance_of_a_schema(schema: Any, least: Any) -> None:
-    assert instance(schema) == least
+    assert least_instance(schema) == least
     jsonschema.Draft202012Validator(schema).validate(least)
 
 
@@ -214,7 +218,7 @@ def test_the_least_instance_of_a_schema(schema: Any, least: Any) -> None:
 )
 def test_a_schema_without_an_instance_says_why_and_what_to_do(schema: Any, reason: str) -> None:
     with pytest.raises(ScriptError) as caught:
-        instance(schema, "tool 'f'")
+        least_instance(schema, "tool 'f'")
     assert "no example of tool 'f'" in str(caught.value)
     assert reason in str(caught.value)
     assert "Script the turn" in str(caught.value)
@@ -261,4 +265,4 @@ def _composed(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 @given(st.recursive(SCALARS, _composed, max_leaves=8))
 def test_every_instance_satisfies_its_schema(schema: Any) -> None:
-    jsonschema.Draft202012Validator(schema).validate(instance(schema))
+    jsonschema.Draft202012Validator(schema).validate(least_instance(schema))

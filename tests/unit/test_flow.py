@@ -10,7 +10,7 @@ from harness.analysis.flow import Flow
 from harness.analysis.steps import FlowStep
 from harness.ending import incomplete
 from harness.items import function_call, mcp_call, message, reasoning
-from harness.server.asgi import serving
+from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import Mock
 
 USER = {"role": "user", "content": "Ship v2."}
@@ -248,7 +248,7 @@ def test_a_lane_that_is_called_like_a_participant_is_one_of_its_own():
 def test_another_language_reads_the_flow_over_http(mock, world, ask):
     world.script(message("Done."))
     ask([USER], instructions=OPS)
-    with serving(mock) as server:
+    with serve_in_thread(mock) as server:
         connection = http.client.HTTPConnection(server.host, server.port, timeout=10)
         connection.request("GET", "/_harness/flow", headers={"authorization": "Bearer sk-test"})
         told = json.loads(connection.getresponse().read())

@@ -15,7 +15,7 @@ from harness.core.errors import ApiError, HarnessError, ScriptError
 from harness.core.exchange import Answer, Request
 from harness.endpoints import operation
 from harness.items import message
-from harness.server.mock_api import Mock, bearer, teapot
+from harness.server.mock_api import Mock, bearer_key, teapot_answer
 
 AUTH = {"authorization": "Bearer sk-mock"}
 GOOD = {"model": "gpt-4.1", "input": "hi"}
@@ -57,7 +57,7 @@ class TestAKey:
         ],
     )
     def test_is_read_from_the_authorization(self, header: str, key: str | None) -> None:
-        assert bearer({"authorization": header}) == key
+        assert bearer_key({"authorization": header}) == key
 
     def test_has_a_world_of_its_own(self) -> None:
         mock = scripted()
@@ -142,7 +142,7 @@ class TestAnAnswer:
 
 class TestWhatOnlyTheUserCanFix:
     def test_is_a_teapot_that_no_client_retries(self) -> None:
-        answer = teapot(HarnessError("do this"))
+        answer = teapot_answer(HarnessError("do this"))
         assert (answer.status, answer.headers) == (418, {"x-should-retry": "false"})
         assert answer.body == {
             "error": {"message": "do this", "type": "harness_error", "param": None, "code": "HarnessError"}

@@ -115,7 +115,7 @@ def test_kinds_of_items_events_endpoints_and_dialects_are_seen() -> None:
 
 def test_an_event_of_a_websocket_is_held_to_the_rules_of_the_request_it_carries() -> None:
     mock = said()
-    session = mock.socket("/v1/responses", {"authorization": f"Bearer {KEY}"}, {})
+    session = mock.open_session("/v1/responses", {"authorization": f"Bearer {KEY}"}, {})
     session.receive(json.dumps({"type": "response.create", "model": "gpt-4.1", "input": "hi", "temperature": 1}))
     found = touched(mock)
     assert found["endpoints"] == {"WS /responses"}

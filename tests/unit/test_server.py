@@ -20,7 +20,7 @@ from harness.api.body import parse_query
 from harness.core.errors import ConfigError
 from harness.items import message
 from harness.server import asgi as module
-from harness.server.asgi import App, Server, bind, serving
+from harness.server.asgi import App, Server, bind, serve_in_thread
 from harness.server.mock_api import Mock
 
 GOOD = b'{"model": "gpt-4.1", "input": "hi"}'
@@ -31,7 +31,7 @@ LONG = "word " * 12_000
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with serving(Mock(fallback=lambda _: [message(LONG)], journal=1)) as running:
+    with serve_in_thread(Mock(fallback=lambda _: [message(LONG)], journal=1)) as running:
         yield running
 
 
@@ -81,7 +81,7 @@ class TestAStream:
         async def all_of(server: Server) -> list[str]:
             return await asyncio.gather(*(self.one(server, f"sk-{number}") for number in range(200)))
 
-        with serving(Mock(fallback=lambda _: [message("one two three four")])) as own:
+        with serve_in_thread(Mock(fallback=lambda _: [message("one two three four")])) as own:
             streams = [read_events(text) for text in asyncio.run(all_of(own))]
         assert len({stream[0]["response"]["id"] for stream in streams}) == 200
         told = [[(event["type"], event["sequence_number"], event.get("delta")) for event in one] for one in streams]
@@ -93,7 +93,7 @@ class TestAStream:
         events = read_events(asyncio.run(self.one(server, "sk-long")))
         assert "".join(event.get("delta", "") for event in events) == LONG
 
-    @pytest.mark.parametrize("size", [0, 1, module.WRITE, module.WRITE + 1, 3 * module.WRITE])
+    @pytest.mark.parametrize("size", [0, 1, module.WRITE_SIZE, module.WRITE_SIZE + 1, 3 * module.WRITE_SIZE])
     def test_is_cut_into_writes_without_loss(self, size: int) -> None:
         sent: list[Any] = []
 
@@ -101,12 +101,12 @@ class TestAStream:
             sent.append(said)
 
         answer = module.Answer(200, "x" * size)
-        asyncio.run(module.reply(send, answer))
+        asyncio.run(module.send_answer(send, answer))
         start, *writes = sent
         assert b"".join(write["body"] for write in writes) == json.dumps("x" * size).encode()
         assert (b"content-length", str(size + 2).encode()) in start["headers"]
         assert [write.get("more_body", False) for write in writes] == [True] * (len(writes) - 1) + [False]
-        assert max(len(write["body"]) for write in writes) <= module.WRITE
+        assert max(len(write["body"]) for write in writes) <= module.WRITE_SIZE
 
 
 class TestAClientThatLeaves:
@@ -179,7 +179,7 @@ class TestABody:
         assert self.answer({"type": "http.request"})[0]["status"] == 400
 
     def test_beyond_the_limit_is_not_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(module, "LARGEST", 20)
+        monkeypatch.setattr(module, "MAX_BODY_SIZE", 20)
         parts = [self.part(b" " * 10, True) for _ in range(9)]
         start, _, left = self.answer(*parts)
         assert (start["status"], left) == (400, 6)
@@ -213,26 +213,26 @@ class TestAServer:
 
     def test_puts_an_ipv6_address_in_brackets(self) -> None:
         try:
-            with serving(Mock(), "::1") as own:
+            with serve_in_thread(Mock(), "::1") as own:
                 assert own.base_url == f"http://[::1]:{own.port}/v1"
         except ConfigError:
             pytest.skip("this machine has no IPv6")
 
     def test_ends_with_its_block(self) -> None:
-        with serving(Mock()) as own:
+        with serve_in_thread(Mock()) as own:
             pass
         with pytest.raises(OSError):
             socket.create_connection((own.host, own.port), 1)
 
     def test_ends_although_a_client_is_still_connected(self) -> None:
-        with serving(Mock()) as own:
+        with serve_in_thread(Mock()) as own:
             wire = socket.create_connection((own.host, own.port), 5)
             wire.sendall(b"POST /v1/responses HTTP/1.1\r\n")
         with wire:
             assert not own._thread.is_alive()
 
     def test_shares_nothing_with_another(self) -> None:
-        with serving(Mock()) as one, serving(Mock()) as other:
+        with serve_in_thread(Mock()) as one, serve_in_thread(Mock()) as other:
             assert one.port != other.port
             assert one.mock.worlds is not other.mock.worlds
 

@@ -17,7 +17,7 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
 from harness.items import function_call, message, reasoning
 from harness.server.mock_api import Mock
-from harness.server.socket_session import Session
+from harness.server.socket_session import SocketSession
 from harness.verify.examples import MINIMAL, play
 from tests.unit.sockets import AUTH, Socket, error, types
 
@@ -55,8 +55,8 @@ def missing(id: str) -> tuple[Any, ...]:
 
 
 class TestTheUpgrade:
-    def opened(self, headers: dict[str, str], path: str = "/v1/responses", **account: Any) -> Session | Answer:
-        return Mock(organization=Organization(**account)).socket(path, headers, {})
+    def opened(self, headers: dict[str, str], path: str = "/v1/responses", **account: Any) -> SocketSession | Answer:
+        return Mock(organization=Organization(**account)).open_session(path, headers, {})
 
     def refused(self, headers: dict[str, str], path: str = "/v1/responses", **account: Any) -> tuple[int, str]:
         answer = self.opened(headers, path, **account)
@@ -74,14 +74,14 @@ class TestTheUpgrade:
     def test_needs_the_scope_to_make_responses(self) -> None:
         status, words = self.refused(AUTH, scopes=frozenset({"api.responses.read"}))
         assert (status, "Missing scopes: api.responses.write." in words) == (401, True)
-        assert isinstance(self.opened(AUTH, scopes=frozenset({"api.responses.write"})), Session)
+        assert isinstance(self.opened(AUTH, scopes=frozenset({"api.responses.write"})), SocketSession)
 
     def test_fails_where_everything_fails(self) -> None:
         assert self.refused(AUTH, failing=True)[0] == 500
 
     def test_that_is_refused_is_in_the_journal_of_its_key(self) -> None:
         mock = Mock(organization=Organization(failing=True))
-        mock.socket("/v1/responses", AUTH, {})
+        mock.open_session("/v1/responses", AUTH, {})
         [exchange] = mock.open("sk-unit").exchanges
         assert (exchange.request.method, exchange.status, exchange.answer.rule) == ("WS", 500, "server_error")
 

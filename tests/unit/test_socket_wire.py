@@ -18,10 +18,10 @@ from websockets.sync.client import ClientConnection, connect
 
 from harness.items import message
 from harness.server import asgi as module
-from harness.server.asgi import App, Server, config, serving
+from harness.server.asgi import App, Server, serve_in_thread, uvicorn_config
 from harness.server.mock_api import Mock
-from harness.server.socket_session import Session
-from harness.server.websocket import serve
+from harness.server.socket_session import SocketSession
+from harness.server.websocket import serve_session
 from tests.unit.test_server import settled
 
 CREATE = {"type": "response.create", "model": "gpt-4.1", "input": "hi"}
@@ -30,7 +30,7 @@ LONG = "word " * 12_000
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with serving(Mock(fallback=lambda _: [message("ok")], journal=50)) as running:
+    with serve_in_thread(Mock(fallback=lambda _: [message("ok")], journal=50)) as running:
         yield running
 
 
@@ -105,7 +105,7 @@ class TestAConnection:
         order: list[str] = []
 
         async def served(name: str) -> None:
-            session = Mock(fallback=lambda _: [message("ok")]).socket(
+            session = Mock(fallback=lambda _: [message("ok")]).open_session(
                 "/v1/responses", {"authorization": "Bearer sk-1"}, {}
             )
             waiting = [{"type": "websocket.disconnect"}, *([{"type": "websocket.receive", "text": "{}"}] * 3)]
@@ -116,8 +116,8 @@ class TestAConnection:
             async def send(said: Any) -> None:
                 order.append(name)
 
-            assert isinstance(session, Session)
-            await serve(session, receive, send)
+            assert isinstance(session, SocketSession)
+            await serve_session(session, receive, send)
 
         async def both() -> None:
             await asyncio.gather(served("one"), served("other"))
@@ -126,7 +126,7 @@ class TestAConnection:
         assert order == ["one", "one", "other", "other", *(["one", "other"] * 2)]
 
     def test_tells_a_long_answer_whole(self) -> None:
-        with serving(Mock(fallback=lambda _: [message(LONG)])) as own, opened(own) as wire:
+        with serve_in_thread(Mock(fallback=lambda _: [message(LONG)])) as own, opened(own) as wire:
             wire.send(json.dumps(CREATE))
             assert "".join(event.get("delta", "") for event in answered(wire)) == LONG
 
@@ -152,7 +152,7 @@ class TestAConnection:
         assert len(server.mock.worlds["sk-1"].exchanges) == 1
 
     def test_does_not_keep_the_server_from_ending(self) -> None:
-        with serving(Mock()) as own:
+        with serve_in_thread(Mock()) as own:
             wire = opened(own)
         assert not own._thread.is_alive()
         with pytest.raises(ConnectionClosedError):
@@ -179,8 +179,8 @@ class TestAMessage:
             assert answered(wire)[-1]["type"] == "response.completed"
 
     def test_that_is_too_large_closes_the_connection(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(module, "LARGEST", 1000)
-        with serving(Mock()) as own, opened(own) as wire:
+        monkeypatch.setattr(module, "MAX_BODY_SIZE", 1000)
+        with serve_in_thread(Mock()) as own, opened(own) as wire:
             wire.send("x" * 2000)
             with pytest.raises(ConnectionClosedError, match="1009"):
                 wire.recv(10)
@@ -215,7 +215,7 @@ class TestAClientThatLeaves:
         assert server.mock.worlds["sk-raw"].problems == []
 
     def test_in_the_middle_of_an_answer_leaves_nothing_behind(self) -> None:
-        with serving(Mock(fallback=lambda _: [message(LONG)], journal=1)) as own:
+        with serve_in_thread(Mock(fallback=lambda _: [message(LONG)], journal=1)) as own:
             event = Frame(Opcode.TEXT, json.dumps(CREATE).encode()).serialize(mask=True, extensions=[])
             with raw(own) as wire:
                 wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -231,6 +231,6 @@ class TestAClientThatLeaves:
 
 
 def test_a_server_loads_what_sockets_need_with_the_first_of_them() -> None:
-    made = config(App(Mock()))
+    made = uvicorn_config(App(Mock()))
     made.load()
-    assert made.ws_protocol_class is module.upgraded
+    assert made.ws_protocol_class is module.websocket_protocol

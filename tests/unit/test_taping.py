@@ -17,7 +17,7 @@ from harness.cassettes.recording.vcr import Cassettes, bytes_of, joined, take_of
 from harness.cassettes.recording.writer import RecordError, SecretFound, load, locked
 from harness.faults import cut, pause
 from harness.items import message
-from harness.server.asgi import serving
+from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import Mock
 from harness.world.world import World
 
@@ -32,7 +32,7 @@ WORDS = [f"word{number} " for number in range(10)]
 def live() -> Iterator[Mock]:
     """The live API: a mock of another server, with its address."""
     mock = Mock()
-    with serving(mock) as server:
+    with serve_in_thread(mock) as server:
         mock.url = f"{server.base_url}/responses"  # type: ignore[attr-defined]
         yield mock
 

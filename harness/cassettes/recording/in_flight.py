@@ -11,7 +11,7 @@ from typing import Protocol
 from harness.cassettes.format.interaction import CLIENT, Chunk, Frame, Take
 from harness.core.errors import HarnessError
 from harness.core.exchange import Answer
-from harness.server.mock_api import teapot
+from harness.server.mock_api import teapot_answer
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -36,7 +36,7 @@ def joined(headers: Pairs) -> dict[str, str]:
 
 def told(problem: str) -> Answer:
     """What a client is told that only its user can mend, in a form that no SDK tries again."""
-    answer = teapot(HarnessError(problem))
+    answer = teapot_answer(HarnessError(problem))
     return answer._replace(headers={"content-type": "application/json", **answer.headers})
 
 

@@ -21,8 +21,8 @@ from harness.cassettes.format.interaction import Take
 from harness.cassettes.recording.in_flight import Passage, Recording, joined, pairs, told
 from harness.cassettes.recording.websocket_proxy import OPENING, tunnel
 from harness.core.exchange import Answer
-from harness.server.asgi import Receive, Scope, Send, body_of, config, reply
-from harness.server.faulty_delivery import drop
+from harness.server.asgi import Receive, Scope, Send, read_body, send_answer, uvicorn_config
+from harness.server.faulty_delivery import disconnect
 
 OWN = frozenset(
     {
@@ -59,7 +59,7 @@ class Proxy:
         if scope["type"] == "websocket":
             under = await self._begun(scope, "GET", b"")
             await tunnel(under, self._recording, scope["subprotocols"], receive, send, self._unreached)
-        elif (body := await body_of(receive)) is not None:
+        elif (body := await read_body(receive)) is not None:
             under = await self._begun(scope, scope["method"], body)
             await _unless_left(self._ask(under, send), receive)
         else:
@@ -80,10 +80,10 @@ class Proxy:
             request = httpx2.Request(sent.method, sent.uri, headers=headers, content=sent.body or None)
             response = await self._client.send(request, stream=True)
         except UNREACHED as problem:
-            await reply(send, self._unreached(problem))
+            await send_answer(send, self._unreached(problem))
         except httpx2.TransportError as problem:
             self._recording.fail(f"{self._behind.origin} broke off without an answer ({_said(problem)})")
-            drop(send)
+            disconnect(send)
         except asyncio.CancelledError:
             self._recording.fail(f"{self._behind.origin} had not answered when the client left. {_way()}")
             raise
@@ -109,7 +109,7 @@ async def _pass(under: Passage, response: httpx2.Response, send: Send) -> None:
         under.cut = False
         await send({"type": "http.response.body", "body": b""})
     except httpx2.TransportError:
-        drop(send)
+        disconnect(send)
     finally:
         await response.aclose()
 
@@ -137,7 +137,7 @@ def _said(problem: Exception) -> str:
 def proxying(behind: Upstream, recording: Recording, listening: socket.socket) -> Iterator[None]:
     """Record what comes in at a listening socket for the time of a `with` block; the socket is closed at its end."""
     client = httpx2.AsyncClient(timeout=httpx2.Timeout(None, connect=OPENING), limits=httpx2.Limits())
-    settings = config(Proxy(behind, recording, client))
+    settings = uvicorn_config(Proxy(behind, recording, client))
     settings.date_header = False  # the API's own is passed on
     server = uvicorn.Server(settings)
 

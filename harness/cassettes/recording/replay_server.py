@@ -22,9 +22,9 @@ from harness.cassettes.recording.matching import Asked, Miss, Replay, called, di
 from harness.cassettes.recording.writer import load
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
-from harness.server.asgi import Receive, Scope, Send, body_of, reply
-from harness.server.faulty_delivery import drop
-from harness.server.websocket import NORMAL, refuse
+from harness.server.asgi import Receive, Scope, Send, read_body, send_answer
+from harness.server.faulty_delivery import disconnect
+from harness.server.websocket import CLOSE_NORMAL, refuse_upgrade
 
 KEYS = ("authorization", "api-key")
 """Headers that hold the key of a client."""
@@ -70,9 +70,9 @@ class Player:
         if scope["type"] == "websocket":
             await receive()
             await self._connect(key, Take("GET", uri, headers), receive, send)
-        elif (body := await body_of(receive)) is not None:
+        elif (body := await read_body(receive)) is not None:
             found = self._replays[key].play(Take(scope["method"], uri, headers, body))
-            await (reply(send, self._missed(found)) if isinstance(found, Miss) else self._play(found, send))
+            await (send_answer(send, self._missed(found)) if isinstance(found, Miss) else self._play(found, send))
 
     def _missed(self, miss: object) -> Answer:
         """What a client is told of a request that was not recorded."""
@@ -91,7 +91,7 @@ class Player:
             await send({"type": "http.response.body", "body": data, "more_body": True})
             before = at
         if take.cut:
-            drop(send)
+            disconnect(send)
         else:
             await send({"type": "http.response.body", "body": b""})
 
@@ -103,7 +103,7 @@ class Player:
             refused = (
                 self._missed(found) if isinstance(found, Miss) else Answer(found.status, found.answer, _headers(found))
             )
-            await refuse(refused, send)
+            await refuse_upgrade(refused, send)
             return
         await send({"type": "websocket.accept"})
         message = await receive()
@@ -133,7 +133,7 @@ class Player:
         answer = self._missed(miss)
         event = {"type": "error", "status": answer.status, **answer.body}
         await send({"type": "websocket.send", "text": orjson.dumps(event).decode()})
-        await send({"type": "websocket.close", "code": NORMAL})
+        await send({"type": "websocket.close", "code": CLOSE_NORMAL})
 
 
 def _headers(take: Take) -> dict[str, str]:

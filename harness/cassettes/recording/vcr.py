@@ -191,11 +191,11 @@ class Taped:
 
     def refused(self, sent: Take, why: str) -> Take:
         """The answer to what cannot be answered: 418, with the reason; it is noted."""
-        from harness.server.mock_api import teapot
+        from harness.server.mock_api import teapot_answer
 
         problem = HarnessError(f"{self.path.as_posix()}: {why}")
         self.problems.append(str(problem))
-        answer = teapot(problem)
+        answer = teapot_answer(problem)
         headers = {"content-type": "application/json", **answer.headers}
         chunks = ((0.0, orjson.dumps(answer.body)),)
         self._missed.append(replace(sent, status=answer.status, answer_headers=headers, chunks=chunks))

@@ -16,7 +16,7 @@ from harness.cassettes.format.interaction import SERVER
 from harness.cassettes.recording.in_flight import Pairs, Passage, Recording, joined, packed
 from harness.core.exchange import Answer
 from harness.server.asgi import Receive, Send
-from harness.server.websocket import NORMAL, refuse
+from harness.server.websocket import CLOSE_NORMAL, refuse_upgrade
 
 SWITCHED = 101
 LOST = 1006
@@ -45,7 +45,7 @@ async def tunnel(
     except InvalidStatus as refused:
         await _refused(under, refused.response, send)
     except (OSError, InvalidHandshake, InvalidURI) as problem:
-        await refuse(unreached(problem), send)
+        await refuse_upgrade(unreached(problem), send)
     else:
         headers = _headers(cast("Response", upstream.response))
         under.answers(SWITCHED, headers)
@@ -78,7 +78,7 @@ async def _refused(under: Passage, response: Response, send: Send) -> None:
     under.answers(response.status_code, headers, response.reason_phrase)
     under.chunk(body)
     under.cut = False
-    await refuse(Answer(response.status_code, body, joined(headers)), send)
+    await refuse_upgrade(Answer(response.status_code, body, joined(headers)), send)
 
 
 async def _talk(under: Passage, recording: Recording, upstream: ClientConnection, receive: Receive, send: Send) -> None:
@@ -93,10 +93,10 @@ async def _talk(under: Passage, recording: Recording, upstream: ClientConnection
     code = upstream.close_code
     under.cut = not left and code in (None, LOST)
     if left:
-        await upstream.close(NORMAL if (said := up.result()) in UNSAYABLE else said)
+        await upstream.close(CLOSE_NORMAL if (said := up.result()) in UNSAYABLE else said)
     elif not under.cut:
         reason = upstream.close_reason or ""
-        await send({"type": "websocket.close", "code": NORMAL if code in UNSAYABLE else code, "reason": reason})
+        await send({"type": "websocket.close", "code": CLOSE_NORMAL if code in UNSAYABLE else code, "reason": reason})
 
 
 async def _up(under: Passage, recording: Recording, upstream: ClientConnection, receive: Receive) -> int:
@@ -107,7 +107,7 @@ async def _up(under: Passage, recording: Recording, upstream: ClientConnection, 
         await recording.says(under, data if isinstance(data, str) else data.decode("utf-8", "replace"))
         with suppress(ConnectionClosed):  # then the other direction ends, too
             await upstream.send(data)
-    return int(message.get("code") or NORMAL)
+    return int(message.get("code") or CLOSE_NORMAL)
 
 
 async def _down(under: Passage, upstream: ClientConnection, send: Send) -> None:

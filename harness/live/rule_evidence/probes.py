@@ -18,7 +18,7 @@ from harness.contract.rule import CREATE_RESPONSE, Case, Rule
 from harness.contract.rules.http.websocket import CREATE_EVENT
 from harness.core.exchange import Answer, Json
 from harness.live.client import budget
-from harness.server.mock_api import Mock, bearer
+from harness.server.mock_api import Mock, bearer_key
 from harness.verify.examples import MINIMAL, Played, Sent, filled, play, sent
 from harness.verify.judging.unverifiable import ABILITIES
 
@@ -167,4 +167,4 @@ def wrong_key(asked: Sent, dialect: str = OPENAI) -> str | None:
     """The key of an example that is about keys, empty where it sends none; None where any good key will do."""
     if Mock().world_of(asked.headers, dialect) is not None:
         return None
-    return asked.headers.get("api-key") or bearer(asked.headers) or ""
+    return asked.headers.get("api-key") or bearer_key(asked.headers) or ""

@@ -20,7 +20,7 @@ from harness.contract.rule import RULES, Rule
 from harness.contract.rules.http.beta import ASSISTANTS_OPERATIONS
 from harness.contract.rules.http.cursors import ITEM_LISTS
 from harness.core.exchange import Json, Request
-from harness.server.socket_session import ENVELOPE
+from harness.server.socket_session import ENVELOPE_MEMBERS
 from harness.verify.learn import PRESUMED
 from harness.verify.newer_enum_values import is_taken_now
 from harness.world.world import World
@@ -102,7 +102,7 @@ def of_recording(error: Json, refusal: Violation | None, recorded: Recorded, req
 
 def _is_of_connection(status: int, error: Mapping[str, Any]) -> bool:
     """Whether an error is about what a WebSocket adds to a request, or remembers."""
-    added = error.get("param") in (*ENVELOPE, "stream_id") or error.get("code") == GONE
+    added = error.get("param") in (*ENVELOPE_MEMBERS, "stream_id") or error.get("code") == GONE
     return added or any(rule.area == "websocket" for rule in speakers(status, error))
 
 

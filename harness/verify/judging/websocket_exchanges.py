@@ -19,7 +19,7 @@ from harness.cassettes.format.other_recorders import Entry
 from harness.cassettes.format.recorded import Recorded, recorded
 from harness.contract.rules.http.websocket import CREATE_EVENT, STEER_EVENT
 from harness.core.exchange import Json
-from harness.server.socket_session import ENVELOPE, is_odd
+from harness.server.socket_session import ENVELOPE_MEMBERS, is_invalid_stream
 from harness.verify.judging.rerender import ASIDE
 from harness.verify.judging.websocket_pairs import Parley, Part, event_of, status_of, stream_id
 
@@ -51,8 +51,8 @@ def entries(take: Take) -> Iterator[Entry]:
 
 def over_http(event: Json) -> Json:
     """The request that a `response.create` carries, as HTTP would carry it."""
-    asked = {name: value for name, value in event.items() if name not in ENVELOPE}
-    return asked if is_odd(asked.get("stream")) else {**asked, "stream": True}
+    asked = {name: value for name, value in event.items() if name not in ENVELOPE_MEMBERS}
+    return asked if is_invalid_stream(asked.get("stream")) else {**asked, "stream": True}
 
 
 def turns(take: Take) -> list[tuple[Part, list[Entry]]]:
