@@ -25,7 +25,7 @@ Mode = Literal["replay", "chain", "both"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ChatReply:
     """What the server said to one turn: its text, its output items, the whole response; all as they came."""
 
     text: str
@@ -55,10 +55,10 @@ class Chat:
             raise ConfigError(f"Chat(mode={mode!r}): it is one of {', '.join(get_args(Mode))}.")
         self.texts: list[str] = []
         self.items: list[Json] = []
-        self._last: str | None = None
+        self._last_response_id: str | None = None
         self._mode, self._stream = mode, stream
         self._request = {"model": model, **request}
-        self._client = _client(base_url, api_key)
+        self._client = _openai_client(base_url, api_key)
 
     def __enter__(self) -> Chat:
         return self
@@ -70,21 +70,25 @@ class Chat:
         """Close the connections."""
         self._client.close()
 
-    def say(self, text: str) -> Reply:
+    def say(self, text: str) -> ChatReply:
         """One turn: what the server says to this. A stream that does not tell its end is an AssertionError."""
         asked = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
         request: Json = {**self._request, "input": [asked] if self._mode == "chain" else [*self.items, asked]}
-        if self._last and self._mode != "replay":
-            request["previous_response_id"] = self._last
-        reply = self._streamed(request) if self._stream else _reply(_json(self._client.responses.create(**request)))
+        if self._last_response_id and self._mode != "replay":
+            request["previous_response_id"] = self._last_response_id
+        reply = (
+            self._send_streamed(request)
+            if self._stream
+            else _reply_from(_dump_json(self._client.responses.create(**request)))
+        )
         self.texts.append(text)
         self.items += [asked, *reply.items]
-        self._last = reply.response["id"]
+        self._last_response_id = reply.response["id"]
         return reply
 
-    def _streamed(self, request: Json) -> Reply:
+    def _send_streamed(self, request: Json) -> ChatReply:
         with self._client.responses.create(**request, stream=True) as stream:
-            events = [_json(event) for event in stream]
+            events = [_dump_json(event) for event in stream]
         ended = [
             event["response"] for event in events if event["type"] in [f"response.{end}" for end in TERMINAL_STATUSES]
         ]
@@ -94,11 +98,11 @@ class Chat:
             raise AssertionError(f"turn {number}: its stream has {len(ended)} ends, not one; the last event is {last}.")
         done = [event["item"] for event in events if event["type"] == "response.output_item.done"]
         deltas = [event["delta"] for event in events if event["type"] == "response.output_text.delta"]
-        reply = _reply({**ended[0], "output": ended[0].get("output") or done})
-        return Reply("".join(deltas) or reply.text, reply.items, reply.response)
+        reply = _reply_from({**ended[0], "output": ended[0].get("output") or done})
+        return ChatReply("".join(deltas) or reply.text, reply.items, reply.response)
 
 
-def _client(base_url: str, api_key: str) -> Any:
+def _openai_client(base_url: str, api_key: str) -> Any:
     try:
         import openai
     except ImportError as problem:
@@ -106,15 +110,15 @@ def _client(base_url: str, api_key: str) -> Any:
     return openai.OpenAI(base_url=base_url, api_key=api_key, max_retries=0)
 
 
-def _json(thing: Any) -> Json:
+def _dump_json(thing: Any) -> Json:
     """An object of the SDK as it came."""
     told: Json = thing.model_dump(mode="json", exclude_unset=True, warnings=False)
     return told
 
 
-def _reply(response: Json) -> Reply:
+def _reply_from(response: Json) -> ChatReply:
     said = [item for item in response["output"] if item.get("type") == "message"]
-    return Reply("".join(map(item_text, said)), response["output"], response)
+    return ChatReply("".join(map(item_text, said)), response["output"], response)
 
 
 def linear(exchanges: Iterable[Exchange], texts: Sequence[str] = ()) -> None:
@@ -129,49 +133,49 @@ def linear(exchanges: Iterable[Exchange], texts: Sequence[str] = ()) -> None:
     for own in group_by_lane(asked).values():
         before: Exchange | None = None
         for one in own:
-            if problem := next(_faults(one, before, texts), None):
-                sizes = ", ".join(str(len(_items(each))) for each in own)
+            if problem := next(_find_problems(one, before, texts), None):
+                sizes = ", ".join(str(len(_input_items(each))) for each in own)
                 raise AssertionError(f"request {one.number}: {problem}\nitems in the requests of this agent: {sizes}")
             before = one
 
 
-def _faults(one: Exchange, before: Exchange | None, texts: Sequence[str]) -> Iterator[str]:
-    items = _items(one)
+def _find_problems(one: Exchange, before: Exchange | None, texts: Sequence[str]) -> Iterator[str]:
+    items = _input_items(one)
     for place, item in enumerate(items):
         if _is_empty(item):
             yield f"input[{place}] is an empty message: {summarize_item(item)}"
-    known = [*_items(before), *_output(before)] if before else items[: _tail(items)]
-    allowed = Counter(map(_key, known))
-    new = set(map(_key, items[_tail(items) :]))
+    known = [*_input_items(before), *_output_items(before)] if before else items[: _new_items_start(items)]
+    allowed = Counter(map(_item_key, known))
+    new = set(map(_item_key, items[_new_items_start(items) :]))
     seen: Counter[str] = Counter()
     for place, item in enumerate(items):
-        seen[_key(item)] += 1
-        if seen[_key(item)] > max(allowed[_key(item)] + (_key(item) in new), 1):
+        seen[_item_key(item)] += 1
+        if seen[_item_key(item)] > max(allowed[_item_key(item)] + (_item_key(item) in new), 1):
             yield f"input[{place}] stands there twice: {summarize_item(item)}"
     for text, times in Counter(texts).items():
-        if (found := sum(_times(text, item) for item in items if item.get("role") == "user")) > times:
+        if (found := sum(_count_text(text, item) for item in items if item.get("role") == "user")) > times:
             yield f"the user's text {quote(text)} stands there {found} times, said {times}"
-    if len(items) > (due := len(known) + len(items) - _tail(items)):
+    if len(items) > (due := len(known) + len(items) - _new_items_start(items)):
         yield f"it has {len(items)} items, at most {due} were due"
 
 
-def _items(one: Exchange) -> list[Json]:
+def _input_items(one: Exchange) -> list[Json]:
     body = one.request.body if isinstance(one.request.body, dict) else {}
     return [item for item in input_items(body) if isinstance(item, dict)]
 
 
-def _output(one: Exchange) -> list[Json]:
+def _output_items(one: Exchange) -> list[Json]:
     body = one.answer.body
     return list(body.get("output") or ()) if isinstance(body, dict) else []
 
 
-def _tail(items: Sequence[Json]) -> int:
+def _new_items_start(items: Sequence[Json]) -> int:
     """Where the items begin that come after all that the model said."""
-    said = (place for place, item in enumerate(items) if not _is_users(item))
+    said = (place for place, item in enumerate(items) if not _is_client_item(item))
     return max(said, default=-1) + 1
 
 
-def _is_users(item: Json) -> bool:
+def _is_client_item(item: Json) -> bool:
     kind = item.get("type", "message")
     return (
         kind in CALL_OF_OUTPUT
@@ -190,7 +194,7 @@ def _is_empty(item: Json) -> bool:
     return not any(str(part.get("text", part.get("refusal", "-")) or "").strip() for part in content)
 
 
-def _key(item: Json) -> str:
+def _item_key(item: Json) -> str:
     """What makes an item the same: what a message says, the call that it makes or answers, else its id."""
     kind = item.get("type", "message")
     if kind == "message":
@@ -198,6 +202,6 @@ def _key(item: Json) -> str:
     return f"{kind} {item.get('call_id') or item.get('approval_request_id') or item.get('id') or item_text(item)}"
 
 
-def _times(text: str, item: Json) -> int:
+def _count_text(text: str, item: Json) -> int:
     """How often a text stands in a message, as whole lines."""
     return f"\n{item_text(item)}\n".replace("\n", "\n\n").count("\n" + "\n\n".join(text.split("\n")) + "\n")
