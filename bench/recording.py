@@ -19,8 +19,8 @@ import httpx2
 
 from bench import slow
 from bench.servers import Server, free_port, serving
-from harness.cassettes.recording.vcr import taping
-from harness.cassettes.recording.writer import load
+from harness.cassettes.recording.vcr import use_cassette
+from harness.cassettes.recording.writer import read_cassette
 
 WAITS = (0, 10, 50, 200)
 """Milliseconds that the API takes until its first byte."""
@@ -57,9 +57,9 @@ def asked(port: int) -> Heard:
 def taped(port: int, folder: Path) -> Heard:
     """The same, recorded in process; chunks are those of the cassette."""
     file = folder / "it.yaml"
-    with taping(file, "all"):
+    with use_cassette(file, "all"):
         heard = asked(port)
-    return Heard(heard.first, min(len(take.chunks) for take in load(file).takes))
+    return Heard(heard.first, min(len(take.chunks) for take in read_cassette(file).interactions))
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from harness.cassettes.format.untrusted_text import TapeError
+from harness.cassettes.format.untrusted_text import UnreadableRecording
 
 SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".ndjson", ".har")
 """What the names of recordings end in, each also with `.gz` after it."""
@@ -23,14 +23,16 @@ def files(paths: Sequence[Path]) -> Iterator[Path]:
         elif path.is_file():
             yield path
         else:
-            raise TapeError(
+            raise UnreadableRecording(
                 f"{printable_path(path)}: no such file or folder. Give the path of a recording, or of a folder."
             )
 
 
 def _below(folder: Path) -> Iterator[Path]:
     def refuse(problem: OSError) -> None:
-        raise TapeError(f"{problem.filename}: cannot be listed: {problem.strerror}. Make it readable, or leave it out.")
+        raise UnreadableRecording(
+            f"{problem.filename}: cannot be listed: {problem.strerror}. Make it readable, or leave it out."
+        )
 
     seen = {os.path.realpath(folder)}
     for parent, folders, names in os.walk(folder, onerror=refuse, followlinks=True):

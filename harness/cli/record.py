@@ -74,30 +74,30 @@ def record(
         record_rules(command or [], upstream or OPENAI, into, key_env=key_env, yes=yes, fresh=fresh)
     from harness.api.upstream import parse_upstream as at
     from harness.api.upstream import redirected_environment
-    from harness.cassettes.format.interaction import Header
+    from harness.cassettes.format.interaction import CassetteHeader
     from harness.cassettes.recording.in_flight import Recording
-    from harness.cassettes.recording.proxy import proxying
-    from harness.cassettes.recording.writer import recording
+    from harness.cassettes.recording.proxy import run_proxy
+    from harness.cassettes.recording.writer import open_recorder
     from harness.server.asgi import bind
 
     behind, (host, port) = at(upstream or OPENAI), _address(listen)
     file = _cassette(into, command or [])
     with _watching(file, behind, check or strict) as watch:
         passed = Recording(watch)
-        with recording(file, Header(dialect=behind.dialect), secrets=_keys()) as cassette:
+        with open_recorder(file, CassetteHeader(dialect=behind.dialect), secrets=_keys()) as cassette:
             listening = bind(host, port)
             here = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
             _tell(f"recording {here}{behind.root} in front of {behind.origin}{behind.root}")
             led = redirected_environment(behind, here, os.environ)
-            with proxying(behind, passed, listening):
-                grow = partial(cassette.grow, lambda: passed.so_far)
+            with run_proxy(behind, passed, listening):
+                grow = partial(cassette.save_if_due, lambda: passed.interactions_so_far)
                 code = _run(command, led, passed.interrupt, grow) if command else _wait(led, grow)
-            cassette.takes = passed.takes
+            cassette.interactions = passed.interactions
         if watch:
             watch.close()
         _report(passed, file, watch)
     found = watch is not None and not watch.tally.clean
-    missed = bool(passed.problems) and not passed.takes
+    missed = bool(passed.problems) and not passed.interactions
     raise typer.Exit(code or int(missed or (strict and found)))
 
 
@@ -192,7 +192,7 @@ def _report(recording: Recording, file: Path, watch: Watch | None) -> None:
     from harness.core.shorten import pluralize
     from harness.verify import output
 
-    takes = recording.takes
+    takes = recording.interactions
     cut = sum(take.cut for take in takes)
     nothing = NOTHING if recording.problems else f"{NOTHING} {UNASKED}"
     _tell(f"{pluralize(len(takes), 'exchange')} in {file}{f', {cut} of them cut' if cut else ''}" if takes else nothing)

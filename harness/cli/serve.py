@@ -58,12 +58,12 @@ def serve(
 
 def _play(recordings: Path, host: str, port: int, paced: bool) -> None:
     """Play recordings until interrupted, then tell what was asked for beside them."""
-    from harness.cassettes.recording.matching import root
-    from harness.cassettes.recording.replay_server import Player, loaded
+    from harness.cassettes.recording.matching import api_root
+    from harness.cassettes.recording.replay_server import ReplayApp, load_recordings
 
-    takes = loaded(recordings)
-    player = Player(takes, paced)
-    _listen(player, host, port, root(takes), ANY_KEY)
+    takes = load_recordings(recordings)
+    player = ReplayApp(takes, paced)
+    _listen(player, host, port, api_root(takes), ANY_KEY)
     for miss in player.misses:
         typer.echo(f"not recorded: {miss}", err=True)
 

@@ -17,19 +17,19 @@ from urllib.parse import urlsplit
 from harness.api.dialects import AZURE, OPENAI
 from harness.api.providers import PROVIDERS, provider_of_host, root_of
 from harness.api.upstream import AZURE_VARIABLE, PROJECT_VARIABLES
-from harness.cassettes.format.interaction import SCRUBBER, Header, Take, client_of
+from harness.cassettes.format.interaction import SCRUBBER_VERSION, CassetteHeader, Interaction, find_client
 from harness.cassettes.format.recorded import Recorded
-from harness.cassettes.format.serializer import Tape
+from harness.cassettes.format.serializer import CassetteContent
 from harness.cassettes.listing import files
-from harness.cassettes.named_in_tests import Project, project
+from harness.cassettes.named_in_tests import ProjectSources, find_project_root
 from harness.cassettes.recording import last_used as replayed
-from harness.cassettes.recording.writer import load
+from harness.cassettes.recording.writer import read_cassette
 from harness.contract.rule import RULES
 from harness.core.errors import HarnessError
 from harness.live.client import budget
 from harness.live.drift.resend import sent_again
 from harness.live.rule_evidence.probes import Probe, probes_of
-from harness.verify.read_files import NotATape, read
+from harness.verify.read_files import NotARecording, read
 
 STALE = 90
 """Days after which a recording is stale."""
@@ -68,13 +68,13 @@ class Shelved:
 
 def shelf(paths: Sequence[Path], today: date, stale_after: int = STALE) -> Iterator[Shelved]:
     """The cassettes at these paths, in order; TapeError when a path does not exist. What is no recording is left out."""
-    projects = cache(Project)
+    projects = cache(ProjectSources)
     for file in files(paths):
         try:
             held, problem = _held(file)
-        except NotATape:
+        except NotARecording:
             continue
-        yield _shelved(file, held, problem, projects(project(file)), today, stale_after)
+        yield _shelved(file, held, problem, projects(find_project_root(file)), today, stale_after)
 
 
 def _held(file: Path) -> tuple[Sequence[Recorded], str]:
@@ -82,7 +82,7 @@ def _held(file: Path) -> tuple[Sequence[Recorded], str]:
     held = list[Recorded]()
     try:
         held += read(file)
-    except NotATape:
+    except NotARecording:
         raise
     except HarnessError as problem:
         return held, str(problem).removeprefix(f"{file.as_posix()}: ").partition(". ")[0]
@@ -90,18 +90,18 @@ def _held(file: Path) -> tuple[Sequence[Recorded], str]:
 
 
 def _shelved(
-    file: Path, held: Sequence[Recorded], problem: str, within: Project, today: date, stale_after: int
+    file: Path, held: Sequence[Recorded], problem: str, within: ProjectSources, today: date, stale_after: int
 ) -> Shelved:
     tape = _tape(file)
-    header = tape.header or Header()
+    header = tape.header or CassetteHeader()
     recorded = header.recorded or max(_days(tape, held), default="")
-    age, used = _age(recorded, today), replayed.last(file)
+    age, used = _age(recorded, today), replayed.last_replay_date(file)
     name, then = (header.sdk, header.sdk_version) if header.sdk else _client(held)
     now = installed(name, file) if name else ""
     why = [f"it cannot be read: {problem}"] if problem else [*_old(age, stale_after), *_changed(then, now, header)]
     return Shelved(
         file=file,
-        exchanges=sum("socket" not in one.flags for one in held) + sum(bool(take.frames) for take in tape.takes),
+        exchanges=sum("socket" not in one.flags for one in held) + sum(bool(take.frames) for take in tape.interactions),
         recorded=recorded,
         age=age,
         sdk=f"{name} {then}".strip(),
@@ -114,19 +114,19 @@ def _shelved(
     )
 
 
-def _days(tape: Tape, held: Sequence[Recorded]) -> Iterator[str]:
+def _days(tape: CassetteContent, held: Sequence[Recorded]) -> Iterator[str]:
     """When each exchange was recorded, or published."""
-    yield from (str(take.origin.get("date", "")) for take in tape.takes)
-    if not any(take.origin for take in tape.takes):
+    yield from (str(take.origin.get("date", "")) for take in tape.interactions)
+    if not any(take.origin for take in tape.interactions):
         yield from (one.date[:10] for one in held)
 
 
-def _tape(file: Path) -> Tape:
+def _tape(file: Path) -> CassetteContent:
     """What the harness itself wrote into a cassette beside its exchanges."""
     try:
-        return load(file)
+        return read_cassette(file)
     except HarnessError:
-        return Tape(None, ())
+        return CassetteContent(None, ())
 
 
 def _age(recorded: str, today: date) -> int | None:
@@ -137,7 +137,7 @@ def _age(recorded: str, today: date) -> int | None:
 
 
 def _client(held: Iterable[Recorded]) -> tuple[str, str]:
-    return client_of([Take(one.method, one.path, one.headers) for one in held])
+    return find_client([Interaction(one.method, one.path, one.headers) for one in held])
 
 
 def installed(name: str, near: Path) -> str:
@@ -168,12 +168,12 @@ def _old(age: int | None, stale_after: int) -> Iterator[str]:
         yield f"it is {age} days old"
 
 
-def _changed(then: str, now: str, header: Header) -> Iterator[str]:
+def _changed(then: str, now: str, header: CassetteHeader) -> Iterator[str]:
     """Why it should be, although it may be young."""
     if then and now and then.partition(".")[0] != now.partition(".")[0]:
         yield f"its SDK was {then}, now it is {now}"
-    if header.scrubber < SCRUBBER:
-        yield f"it was scrubbed by rules of version {header.scrubber}, now they are {SCRUBBER}"
+    if header.scrubber < SCRUBBER_VERSION:
+        yield f"it was scrubbed by rules of version {header.scrubber}, now they are {SCRUBBER_VERSION}"
 
 
 def _stem(file: Path) -> str:
@@ -186,22 +186,22 @@ def _dialect(file: Path) -> str:
     return dialect if kind in OF_RULES and dialect in PROVIDERS else ""
 
 
-def _is_named(file: Path, within: Project) -> bool:
+def _is_named(file: Path, within: ProjectSources) -> bool:
     """Whether something names this cassette: a rule when it is one's, else a source file of the project."""
     name = _stem(file)
     if _dialect(file):
         return name in RULES
     test = _TEST.fullmatch(name)
-    return within.names(name) or (test is not None and within.names(test["test"]))
+    return within.has_word(name) or (test is not None and within.has_word(test["test"]))
 
 
-def _again(file: Path, tape: Tape, within: Project, stale_after: int) -> str:
+def _again(file: Path, tape: CassetteContent, within: ProjectSources, stale_after: int) -> str:
     """The command that makes a cassette again, empty when there is none."""
     if _dialect(file):
         return _rules_again(file, stale_after)
     if tape.header is None:
         return _plugin_again(file)
-    if tests := within.marked(file):
+    if tests := within.tests_naming(file):
         return shlex.join(["pytest", "--record=all", *(os.path.relpath(within.root / test) for test in tests)])
     return f"harness record --into {shlex.quote(file.as_posix())}{_upstream(tape)} -- COMMAND"
 
@@ -226,9 +226,9 @@ def _probes(area: str, dialect: str) -> Sequence[Probe]:
     return probes_of([rule for rule in RULES.values() if rule.area == area], dialect)[0]
 
 
-def _upstream(tape: Tape) -> str:
+def _upstream(tape: CassetteContent) -> str:
     """Where a cassette was recorded, as an option; empty where that is the default."""
-    asked = urlsplit(tape.takes[0].uri if tape.takes else "")
+    asked = urlsplit(tape.interactions[0].uri if tape.interactions else "")
     host = asked.hostname or ""
     who = provider_of_host(host, asked.path)
     if who or not host:

@@ -22,8 +22,8 @@ from harness.core.errors import ConfigError, HarnessError
 from harness.pytest_plugin.plugin import options
 
 if TYPE_CHECKING:
-    from harness.cassettes.format.interaction import Take
-    from harness.cassettes.recording.vcr import Mode, Taped
+    from harness.cassettes.format.interaction import Interaction
+    from harness.cassettes.recording.vcr import CassetteMode, CassetteSession
     from harness.world.script import Turn
 
 MODES = ("new", "all", "rules")
@@ -104,7 +104,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 def _unanswered(item: pytest.Item) -> str:
     """What the cassette of a test could not answer, and how to record it; empty when there is nothing."""
     taped = item.stash.get(TAPED, None)
-    return "\n".join([*taped.faults, _way(item, taped.mode)]).strip() if taped and taped.faults else ""
+    return "\n".join([*taped.failures, _way(item, taped.mode)]).strip() if taped and taped.failures else ""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -131,13 +131,13 @@ def cassette(request: pytest.FixtureRequest) -> Callable[[str], list[Turn]]:
     """What the model said in a recording, as turns: `mock.script(*cassette("openai/scenarios/weather"))`."""
 
     def turns(name: str) -> list[Turn]:
-        from harness.cassettes.recording.as_script import retold
-        from harness.cassettes.recording.last_used import note
-        from harness.cassettes.recording.writer import load
+        from harness.cassettes.recording.as_script import turns_from_recording
+        from harness.cassettes.recording.last_used import note_replay
+        from harness.cassettes.recording.writer import read_cassette
 
         path = path_of(request.config, name)
-        told = retold(load(path).takes, name)
-        note(path)
+        told = turns_from_recording(read_cassette(path).interactions, name)
+        note_replay(path)
         return told
 
     return turns
@@ -155,10 +155,10 @@ def path_of(config: pytest.Config, name: str) -> Path:
 
 
 @pytest.fixture
-def _taped(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Taped]:
+def _taped(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[CassetteSession]:
     """The cassette of a test: replayed, unless the command line asks for a recording."""
-    from harness.cassettes.recording.last_used import note
-    from harness.cassettes.recording.vcr import taping
+    from harness.cassettes.recording.last_used import note_replay
+    from harness.cassettes.recording.vcr import use_cassette
 
     node, config = request.node, request.config
     options(node)
@@ -166,21 +166,21 @@ def _taped(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     path = path_of(config, name)
     mode = _mode(config, path)
     with suppress(_Undone), _blaming(_way(node, mode)), ExitStack() as held:
-        taped = held.enter_context(taping(path, mode, secrets=[] if mode == "replay" else _secrets(), pace=pace))
+        taped = held.enter_context(use_cassette(path, mode, secrets=[] if mode == "replay" else _secrets(), pace=pace))
         node.stash[TAPED], node.stash[_PASSED] = taped, False
         _guard(held, taped, node)
         if mode == "replay":
-            _lead(taped.replay.takes, monkeypatch)
+            _lead(taped.replay.interactions, monkeypatch)
         yield taped
         if not node.stash[_PASSED]:
             raise _Undone
         if mode == "replay":
-            note(path)
+            note_replay(path)
 
 
-def _guard(held: ExitStack, taped: Taped, node: pytest.Item) -> None:
+def _guard(held: ExitStack, taped: CassetteSession, node: pytest.Item) -> None:
     """Nothing of a test passes beside its cassette."""
-    from harness.cassettes.recording.block_network import offline, without_sockets
+    from harness.cassettes.recording.block_network import block_network, block_websockets
 
     def refusing(why: str) -> Callable[[str], str]:
         def refuse(what: str) -> str:
@@ -190,8 +190,8 @@ def _guard(held: ExitStack, taped: Taped, node: pytest.Item) -> None:
         return refuse
 
     if taped.mode == "replay":
-        held.enter_context(offline(refusing(f"it replays {taped.path.as_posix()}")))
-    held.enter_context(without_sockets(refusing(f"a cassette cannot record one in process. {THROUGH_PROXY}")))
+        held.enter_context(block_network(refusing(f"it replays {taped.path.as_posix()}")))
+    held.enter_context(block_websockets(refusing(f"a cassette cannot record one in process. {THROUGH_PROXY}")))
 
 
 def _way(node: pytest.Item, mode: str) -> str:
@@ -226,7 +226,7 @@ def _asked_for(node: pytest.Item) -> tuple[str, bool]:
     return str(args[0]), pace
 
 
-def _mode(config: pytest.Config, path: Path) -> Mode:
+def _mode(config: pytest.Config, path: Path) -> CassetteMode:
     asked = config.getoption("--record")
     if asked is None or (asked == "rules" and "rules" not in path.parts):
         return "replay"
@@ -245,9 +245,9 @@ def _secrets() -> list[str]:
     return [value for name, value in os.environ.items() if _SECRET.search(name)]
 
 
-def _lead(takes: Sequence[Take], monkeypatch: pytest.MonkeyPatch) -> None:
+def _lead(takes: Sequence[Interaction], monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment of a replay: clients find the recorded address, and a key that is none."""
-    from harness.cassettes.recording.matching import root
+    from harness.cassettes.recording.matching import api_root
 
     for name in [*KEYS, *(name for name in os.environ if _SECRET.search(name) and "OPENAI" in name)]:
         monkeypatch.delenv(name, raising=False)
@@ -255,7 +255,7 @@ def _lead(takes: Sequence[Take], monkeypatch: pytest.MonkeyPatch) -> None:
     host = f"{parts.scheme}://{parts.netloc}"
     version = parse_qs(parts.query).get("api-version", [""])[0]
     project = re.match(r"/api/projects/[^/]+", parts.path)
-    for name, value in _addresses(host, root(takes), version, project[0] if project else "").items():
+    for name, value in _addresses(host, api_root(takes), version, project[0] if project else "").items():
         monkeypatch.setenv(name, value)
 
 

@@ -21,7 +21,7 @@ from harness.report.formats import ACTIONS_VARIABLE, CHECKOUT_VARIABLE, FORMAT_M
 
 if TYPE_CHECKING:
     from harness.analysis.loss import Lost
-    from harness.cassettes.recording.vcr import Taped
+    from harness.cassettes.recording.vcr import CassetteSession
     from harness.report.model import Report, ReportCase, Totals
     from harness.world.world import World
 
@@ -171,11 +171,11 @@ def _so_far(so: _So, report: pytest.TestReport, call: pytest.CallInfo[None]) -> 
     return _So(max(so.outcome, outcome, key=_WORST.index), so.seconds + report.duration, so.why or why)
 
 
-def _journal(taped: Taped | None) -> World:
+def _journal(taped: CassetteSession | None) -> World:
     """What a test asked of its cassette, as a World would have it."""
     from harness.verify.judging.to_journal import journal
 
-    return journal(taped.takes if taped else ())
+    return journal(taped.interactions if taped else ())
 
 
 def _told(item: pytest.Item, so: _So, world: World, whole: bool, judged: bool) -> dict[str, Any]:

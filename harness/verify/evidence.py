@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.api.decoding import decode_answer
 from harness.cassettes.format import serializer
-from harness.cassettes.format.interaction import Take
+from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import LEVELS, Level, Rule
 from harness.contract.rules import AREAS
 from harness.core.account import Organization
@@ -71,7 +71,7 @@ class Interaction:
     """A take and where it is known from: a request and its answer, or a WebSocket, whose last event is then the request."""
 
     origin: Origin
-    take: Take
+    take: Interaction
 
     @property
     def status(self) -> int:
@@ -102,7 +102,7 @@ class Interaction:
         return parts[-1] if parts else None
 
 
-def sourced(take: Take, origin: Origin) -> Interaction:
+def sourced(take: Interaction, origin: Origin) -> Interaction:
     """A take as evidence of this origin."""
     return Interaction(origin, replace(take, origin=origin.told))
 
@@ -151,16 +151,18 @@ def read(file: Path) -> Cassette:
 def interactions(file: Path) -> tuple[Interaction, ...]:
     """What a file holds with its origins, WebSockets last, one at least; EvidenceError as for `read`."""
     try:
-        tape = serializer.read(file.read_text(encoding="utf-8"), str(file))
+        tape = serializer.parse_cassette(file.read_text(encoding="utf-8"), str(file))
     except (HarnessError, UnicodeDecodeError) as problem:
         raise EvidenceError(str(problem) if isinstance(problem, HarnessError) else f"{file}: not UTF-8") from None
-    if tape.header is None or not tape.takes:
+    if tape.header is None or not tape.interactions:
         what = "no interactions" if tape.header else "no header"
         raise EvidenceError(f"{file}: {what}; cassettes/README.md shows the form")
-    return tuple(_interaction(take, f"{file}: interaction {number}") for number, take in enumerate(tape.takes, 1))
+    return tuple(
+        _interaction(take, f"{file}: interaction {number}") for number, take in enumerate(tape.interactions, 1)
+    )
 
 
-def _interaction(take: Take, place: str) -> Interaction:
+def _interaction(take: Interaction, place: str) -> Interaction:
     made = Interaction(_origin(take.origin, f"{place}: origin"), take)
     if problem := _problem(made):
         raise EvidenceError(f"{place}: {problem}")

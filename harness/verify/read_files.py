@@ -16,14 +16,26 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from harness.api.providers import path_below_root
-from harness.cassettes.format.other_recorders import Entry, answerer, entries, entry
-from harness.cassettes.format.recorded import Recorded, recorded
-from harness.cassettes.format.serializer import refuse_newer, sockets
-from harness.cassettes.format.untrusted_text import Malformed, NotATape, TapeError, decoded, documents, parsed
+from harness.cassettes.format.other_recorders import (
+    RecorderEntry,
+    parse_recorder_entries,
+    parse_recorder_entry,
+    provider_from_header,
+)
+from harness.cassettes.format.recorded import Recorded, parse_recorded
+from harness.cassettes.format.serializer import parse_websockets, refuse_newer_format
+from harness.cassettes.format.untrusted_text import (
+    Malformed,
+    NotARecording,
+    UnreadableRecording,
+    decode_text,
+    parse_json,
+    parse_yaml_documents,
+)
 from harness.cassettes.listing import printable_path, recording_suffix
 from harness.verify.judging import websocket_exchanges
 
-__all__ = ["NotATape", "Recorded", "TapeError", "numbered", "path_below_root", "read"]
+__all__ = ["NotARecording", "Recorded", "UnreadableRecording", "numbered", "path_below_root", "read"]
 
 LARGEST = 1 << 30
 """Bytes beyond which a file that has to be read at once is refused."""
@@ -60,15 +72,17 @@ def numbered(path: Path) -> Iterator[tuple[int, Recorded]]:
         for number, found in enumerate(_entries(stream, path.name), 1):
             if isinstance(found, Malformed):
                 problem, more = problem or found, more + bool(problem)
-            elif isinstance(found, Entry):
-                yield number, recorded(found, name, number)
+            elif isinstance(found, RecorderEntry):
+                yield number, parse_recorded(found, name, number)
             else:
-                yield from ((number, recorded(one, name, number)) for one in _identified(found, f"{name}#{number}"))
+                yield from (
+                    (number, parse_recorded(one, name, number)) for one in _identified(found, f"{name}#{number}")
+                )
         if problem:
             raise Malformed(f"{problem} (and {more} more like it)" if more else str(problem))
 
 
-def _identified(socket: Sequence[Entry], id: str) -> Iterator[Entry]:
+def _identified(socket: Sequence[RecorderEntry], id: str) -> Iterator[RecorderEntry]:
     for number, one in enumerate(socket, 1):
         yield one._replace(extra={**one.extra, "id": f"{id}.{number}"})
 
@@ -79,16 +93,20 @@ def _blaming(name: str) -> Iterator[None]:
     try:
         yield
     except Malformed as problem:
-        raise TapeError(f"{name}: {problem}. Record it again, or mend that place.") from problem
+        raise UnreadableRecording(f"{name}: {problem}. Record it again, or mend that place.") from problem
     except _Foreign as problem:
-        raise NotATape(f"{name}: {problem}. Give a cassette, a HAR file or JSON lines of exchanges.") from problem
+        raise NotARecording(f"{name}: {problem}. Give a cassette, a HAR file or JSON lines of exchanges.") from problem
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
-        raise TapeError(f"{name}: the compressed data breaks off or is damaged. Fetch the file again.") from problem
+        raise UnreadableRecording(
+            f"{name}: the compressed data breaks off or is damaged. Fetch the file again."
+        ) from problem
     except OSError as problem:
-        raise TapeError(f"{name}: cannot be read: {problem.strerror}. Give the path of a recording.") from problem
+        raise UnreadableRecording(
+            f"{name}: cannot be read: {problem.strerror}. Give the path of a recording."
+        ) from problem
 
 
-_Found = Entry | Sequence[Entry] | Malformed
+_Found = RecorderEntry | Sequence[RecorderEntry] | Malformed
 """An exchange, those of a WebSocket, or what is wrong with one of them."""
 
 
@@ -125,7 +143,7 @@ def _entries(stream: Stream, name: str) -> Iterator[_Found]:
 
 def _is_object(line: bytes) -> bool:
     try:
-        return isinstance(parsed(line.removeprefix(b"\xef\xbb\xbf")), dict)
+        return isinstance(parse_json(line.removeprefix(b"\xef\xbb\xbf")), dict)
     except Malformed:
         return False
 
@@ -137,7 +155,7 @@ def _lines(lines: Iterable[bytes]) -> Iterator[_Found]:
         if not text:
             continue
         try:
-            yield entry(parsed(text))
+            yield parse_recorder_entry(parse_json(text))
         except Malformed as problem:
             if not known and not _TELLING.search(text.decode("latin-1")):
                 raise _Foreign("its lines are no recorded exchanges") from problem
@@ -150,10 +168,10 @@ def _whole(raw: bytes, suffix: str) -> Iterator[_Found]:
         raise _Foreign("it is empty")
     known = False
     try:
-        for document in _documents(decoded(raw), suffix):
-            if found := entries(document):
+        for document in _documents(decode_text(raw), suffix):
+            if found := parse_recorder_entries(document):
                 known = True
-                refuse_newer(document)
+                refuse_newer_format(document)
                 yield from found
                 yield from _sockets(document)
     except Malformed as problem:
@@ -164,18 +182,21 @@ def _whole(raw: bytes, suffix: str) -> Iterator[_Found]:
         raise _Foreign("it holds no recorded exchanges")
 
 
-def _sockets(document: Any) -> Iterator[Sequence[Entry]]:
+def _sockets(document: Any) -> Iterator[Sequence[RecorderEntry]]:
     """The exchanges of each WebSocket in a cassette of our own."""
-    for take in sockets(document):
-        yield [one._replace(extra={**answerer(document), **one.extra}) for one in websocket_exchanges.entries(take)]
+    for take in parse_websockets(document):
+        yield [
+            one._replace(extra={**provider_from_header(document), **one.extra})
+            for one in websocket_exchanges.entries(take)
+        ]
 
 
 def _documents(text: str, suffix: str) -> Iterator[Any]:
     if text.lstrip()[:1] not in ("{", "["):
-        return documents(text)
+        return parse_yaml_documents(text)
     try:
-        return iter([parsed(text.encode())])
+        return iter([parse_json(text.encode())])
     except Malformed:
         if suffix not in (".yaml", ".yml"):
             raise
-        return documents(text)
+        return parse_yaml_documents(text)

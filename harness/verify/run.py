@@ -23,7 +23,7 @@ from harness.core.exchange import Json
 from harness.core.redact import redact
 from harness.verify.judging.judge import Verdict, judge
 from harness.verify.judging.rerender import respell
-from harness.verify.read_files import NotATape, Recorded, numbered
+from harness.verify.read_files import NotARecording, Recorded, numbered
 from harness.world.world import World
 
 OPEN = 32
@@ -197,7 +197,7 @@ def _on_each(recording: Path, asked: bool, respelled: bool, seen: Witness | None
                 seen.begin(number, recorded, world)
             yield Verdict("exchanges")
             yield from judged(recorded, world, respelled)
-    except NotATape as problem:
+    except NotARecording as problem:
         yield Verdict("unreadable", _unreadable(recording, problem)) if asked else Verdict("others")
     except HarnessError as problem:
         yield Verdict("unreadable", _unreadable(recording, problem))

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from harness.api.upstream import Upstream
-from harness.cassettes.format.interaction import Take
+from harness.cassettes.format.interaction import Interaction
 from harness.verify.judging.judge import Verdict, expected
 from harness.verify.judging.websocket_exchanges import exchanges
 from harness.verify.run import Tally, counted, judged
@@ -33,15 +33,15 @@ class Watch:
         self._notice = notice
         self._world = World(name)
         self._thread = ThreadPoolExecutor(1, "harness-judge")
-        self._ended: dict[int, Take | None] = {}
+        self._ended: dict[int, Interaction | None] = {}
         self._next = 1
         self._kept = 0
 
-    async def before(self, number: int, sent: Take) -> None:
+    async def before(self, number: int, sent: Interaction) -> None:
         """Judge a request, or a message of a WebSocket, that is about to be sent."""
         await asyncio.get_running_loop().run_in_executor(self._thread, self._expect, number, sent)
 
-    def after(self, number: int, take: Take | None) -> None:
+    def after(self, number: int, take: Interaction | None) -> None:
         """Judge an exchange that has ended, once all before it have."""
         self._thread.submit(self._end, number, take)
 
@@ -50,14 +50,14 @@ class Watch:
         self._thread.submit(self._rest).result()
         self._thread.shutdown()
 
-    def _expect(self, number: int, sent: Take) -> None:
+    def _expect(self, number: int, sent: Interaction) -> None:
         for each in exchanges(sent, f"{self._name}#{number}", self._behind):
             with suppress(Exception):  # a rule that fails is told when the whole exchange is judged
                 if refusal := expected(each, self._world):
                     what = f"request {number}, {each.method} {each.path}"
                     self._notice(f"{what}: the contract refuses it ({refusal.rule.id}): {refusal.error.message}")
 
-    def _end(self, number: int, take: Take | None) -> None:
+    def _end(self, number: int, take: Interaction | None) -> None:
         self._ended[number] = take
         while self._next in self._ended:
             self._judge(self._ended.pop(self._next))
@@ -67,12 +67,12 @@ class Watch:
         for number in sorted(self._ended):
             self._judge(self._ended[number])
 
-    def _judge(self, take: Take | None) -> None:
+    def _judge(self, take: Interaction | None) -> None:
         if take is not None:
             self._kept += 1
             self.tally.add(counted(self._judged(take), self._folder / f"{self._kept}.jsonl"))
 
-    def _judged(self, take: Take) -> Iterator[Verdict]:
+    def _judged(self, take: Interaction) -> Iterator[Verdict]:
         for each in exchanges(take, f"{self._name}#{self._kept}", self._behind):
             if each.status:
                 yield Verdict("exchanges")

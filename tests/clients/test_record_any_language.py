@@ -14,11 +14,11 @@ import httpx2
 import pytest
 from typer.testing import CliRunner
 
-from harness.cassettes.format.interaction import Header, Take
-from harness.cassettes.recording.replay_server import Player, loaded
-from harness.cassettes.recording.vcr import taping
-from harness.cassettes.recording.writer import load, recording
-from harness.cassettes.scrubbing.mask_interactions import scrubbed
+from harness.cassettes.format.interaction import CassetteHeader, Interaction
+from harness.cassettes.recording.replay_server import ReplayApp, load_recordings
+from harness.cassettes.recording.vcr import use_cassette
+from harness.cassettes.recording.writer import open_recorder, read_cassette
+from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.cli import app
 from harness.core.errors import ConfigError
 from harness.faults import pause
@@ -131,13 +131,13 @@ def test_a_client_of_any_language_is_recorded_and_played_to(client: Command, liv
     heard = capfd.readouterr().out
     assert "Invalid type for 'input'" in heard
 
-    whole, streamed, refused = load(file).takes
+    whole, streamed, refused = read_cassette(file).interactions
     assert [take.status for take in (whole, streamed, refused)] == [200, 200, 400]
     assert len(streamed.chunks) == streamed.answer.count(b"event: ") >= 10
     assert KEY not in file.read_text()
     assert [found.status for found in read(file)] == [200, 200, 400]
 
-    player = Player(loaded(file))
+    player = ReplayApp(load_recordings(file))
     with serving(player) as origin:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{origin}/v1")
         subprocess.run(command, check=True, timeout=60)
@@ -209,26 +209,26 @@ def heard(base_url: str) -> list[tuple[int, str, list[bytes]]]:
 
 
 def by_proxy(upstream: str, file: Path) -> list[Any]:
-    with recorded(upstream) as front, recording(file, Header(), secrets=[KEY]) as cassette:
+    with recorded(upstream) as front, open_recorder(file, CassetteHeader(), secrets=[KEY]) as cassette:
         got = heard(f"{front.origin}{front.root}")
-        cassette.takes = front.takes(len(ASKED))
+        cassette.interactions = front.takes(len(ASKED))
     return got
 
 
 def in_process(upstream: str, file: Path) -> list[Any]:
-    with taping(file, "all", secrets=[KEY]) as tape:
+    with use_cassette(file, "all", secrets=[KEY]) as tape:
         got = heard(upstream)
-    assert tape.faults == []
+    assert tape.failures == []
     return got
 
 
 def played_by_server(upstream: str, file: Path) -> list[Any]:
-    with serving(Player(loaded(file))) as origin:
+    with serving(ReplayApp(load_recordings(file))) as origin:
         return heard(f"{origin}/v1")
 
 
 def played_in_process(upstream: str, file: Path) -> list[Any]:
-    with taping(file):
+    with use_cassette(file):
         return heard(upstream)
 
 
@@ -248,5 +248,5 @@ def test_a_foreign_server_over_tls_is_played_byte_for_byte(record, play, foreign
 def masked(status: int, kind: str, pieces: Sequence[bytes]) -> bytes:
     """What an answer becomes in a cassette: ids are others, everything else is the same."""
     chunks = tuple((0.0, piece) for piece in pieces)
-    take = Take("GET", "/", status=status, answer_headers={"content-type": kind}, chunks=chunks)
-    return scrubbed([take])[0].answer
+    take = Interaction("GET", "/", status=status, answer_headers={"content-type": kind}, chunks=chunks)
+    return scrub_interactions([take])[0].answer

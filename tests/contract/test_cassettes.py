@@ -15,7 +15,7 @@ import vcr
 from vcr.record_mode import RecordMode
 
 from harness.cassettes.format.interaction import CLIENT
-from harness.cassettes.recording.writer import load
+from harness.cassettes.recording.writer import read_cassette
 from harness.contract.rule import RULES
 from harness.core.account import Organization, RateLimit
 from harness.core.exchange import Answer, Request
@@ -147,7 +147,7 @@ def test_every_rule_with_a_dated_public_source_has_a_cassette() -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_plain_vcrpy_plays_it(file: Path) -> None:
-    takes = [take for take in load(file).takes if not take.frames]
+    takes = [take for take in read_cassette(file).interactions if not take.frames]
     with vcr.VCR().use_cassette(str(file), record_mode=RecordMode.NONE) as played, httpx.Client() as client:
         for take in takes:
             answer = client.request(take.method, take.uri, content=take.body, headers=take.headers)
@@ -167,7 +167,7 @@ def said(body: bytes) -> Any:
 @pytest.mark.parametrize("cassette", CASSETTES.values(), ids=list(CASSETTES))
 def test_its_header_says_what_it_is_evidence_of(cassette: Cassette) -> None:
     takes = [one.take for one in cassette.interactions]
-    assert load(cassette.file).header == header(cassette.rule, takes)
+    assert read_cassette(cassette.file).header == header(cassette.rule, takes)
 
 
 @pytest.mark.parametrize("cassette", CASSETTES.values(), ids=list(CASSETTES))

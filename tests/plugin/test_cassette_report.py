@@ -6,9 +6,9 @@ from dataclasses import replace
 import jsonschema
 import pytest
 
-from harness.cassettes.format.interaction import Header
-from harness.cassettes.format.serializer import write
-from harness.cassettes.recording.writer import load
+from harness.cassettes.format.interaction import CassetteHeader
+from harness.cassettes.format.serializer import dump_cassette
+from harness.cassettes.recording.writer import read_cassette
 from harness.contract.schema import schemas_directory
 from harness.items import message
 from harness.report.formats.json_file import read_report
@@ -100,7 +100,7 @@ def cassette(pytester):
 def taped(pytester, *takes):
     file = pytester.path / "cassettes/it.yaml"
     file.parent.mkdir(exist_ok=True)
-    file.write_text(write(Header(dialect="openai"), takes), encoding="utf-8")
+    file.write_text(dump_cassette(CassetteHeader(dialect="openai"), takes), encoding="utf-8")
     return file
 
 
@@ -198,7 +198,7 @@ def test_what_is_recorded_is_told_without_its_secrets(run, pytester, monkeypatch
         )
     result.assert_outcomes(passed=1)
     (exchange,) = trials(pytester.path / "a.json")["test_good"].exchanges
-    assert (exchange["status"], len(load(cassette).takes)) == (200, 1)
+    assert (exchange["status"], len(read_cassette(cassette).interactions)) == (200, 1)
     assert key not in (pytester.path / "a.json").read_text()
     result.stdout.fnmatch_lines(["contract: 1 exchange,*"])
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cassettes.recording.writer import load
+from harness.cassettes.recording.writer import read_cassette
 from harness.items import message
 from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import Mock
@@ -75,7 +75,7 @@ class TestReplay:
 
     def test_no_secret_was_recorded(self, file):
         assert KEY not in file.read_text(encoding="utf-8")
-        assert load(file).header.sdk == "OpenAI/Python"
+        assert read_cassette(file).header.sdk == "OpenAI/Python"
 
     def test_the_asynchronous_client_too(self, run: Run):
         run("""
@@ -168,11 +168,11 @@ class TestRecord:
         for _ in range(2):
             run(ONE, "--record=all").assert_outcomes(passed=1)
         assert len(live.exchanges) == 4
-        assert len(load(file).takes) == 2
+        assert len(read_cassette(file).interactions) == 2
 
     def test_all_keeps_what_another_test_of_the_run_has_recorded(self, run: Run, live: World, file):
         run(ONE + ONE.replace("test_one", "test_two").replace('"hi"', '"ho"'), "--record=all").assert_outcomes(passed=2)
-        assert len(load(file).takes) == 4
+        assert len(read_cassette(file).interactions) == 4
 
     def test_rules_asks_for_those_of_rules_only(self, run: Run, live: World, pytester):
         run(ONE.replace("weather/one", "openai/rules/one"), "--record=rules").assert_outcomes(passed=1)

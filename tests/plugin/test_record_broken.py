@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cassettes.recording.writer import load, locked
+from harness.cassettes.recording.writer import lock_cassette, read_cassette
 from harness.faults import cut, hang_up
 from harness.items import message
 from harness.server.mock_api import Mock
@@ -79,13 +79,13 @@ def test_one_that_hangs_up_once_is_asked_again(run: Run, live: World, file):
     live.script(hang_up(), message("hello"))
     source = ONE.replace("client.responses", "client.with_options(max_retries=1).responses")
     run(source, "--record").assert_outcomes(passed=1)
-    assert len(load(file).takes) == 1
+    assert len(read_cassette(file).interactions) == 1
 
 
 def test_a_stream_that_breaks_off_is_kept_as_far_as_it_came(run: Run, live: World, file):
     live.script(cut(message("Once upon a time"), after=4))
     run(TOLERANT, "--record").assert_outcomes(passed=1)
-    (take,) = load(file).takes
+    (take,) = read_cassette(file).interactions
     assert (take.cut, take.answer.count(b"event: ")) == (True, 4)
     run(TOLERANT).assert_outcomes(passed=1)
 
@@ -99,7 +99,7 @@ def test_a_key_that_is_refused_fails_the_test_and_leaves_nothing(run: Run, live:
 
 
 def test_a_cassette_that_somebody_else_records_is_told(run: Run, live: World, file):
-    with locked(file):
+    with lock_cassette(file):
         result = run(ONE, "--record")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*one.yaml: another recorder is writing this cassette*pytest -n 0*"])
@@ -127,7 +127,7 @@ def test_an_interrupted_test_leaves_no_half_cassette(pytester, live: World, file
     assert run.returncode
     assert len(live.exchanges) == 1, said
     assert not file.exists()
-    with locked(file):
+    with lock_cassette(file):
         assert not file.exists()
 
 
@@ -169,7 +169,7 @@ def test_azure_and_foundry_are_recorded_alike(
     run(source, "--record").assert_outcomes(passed=1)
     mock.close(secret)
     recorded = file.read_text(encoding="utf-8")
-    assert load(file).header.dialect == dialect
+    assert read_cassette(file).header.dialect == dialect
     assert (secret in recorded, "moonshot" in recorded) == (False, False)
     for name in (endpoint, key):
         monkeypatch.delenv(name)

@@ -17,9 +17,9 @@ import pytest
 import uvicorn
 
 from harness.api.upstream import parse_upstream
-from harness.cassettes.format.interaction import Take
-from harness.cassettes.recording.in_flight import Recording, Watch
-from harness.cassettes.recording.proxy import proxying
+from harness.cassettes.format.interaction import Interaction
+from harness.cassettes.recording.in_flight import InteractionObserver, Recording
+from harness.cassettes.recording.proxy import run_proxy
 from harness.server.asgi import App, bind, uvicorn_config
 from tests.unit.test_server import settled
 
@@ -120,15 +120,15 @@ class Front(NamedTuple):
     root: str
     recording: Recording
 
-    def takes(self, number: int = 1) -> list[Take]:
+    def takes(self, number: int = 1) -> list[Interaction]:
         """What was recorded, once there are so many: a client may have its answer a moment earlier."""
-        assert settled(lambda: len(self.recording.takes) == number)
-        return self.recording.takes
+        assert settled(lambda: len(self.recording.interactions) == number)
+        return self.recording.interactions
 
 
 @contextmanager
-def recorded(url: str, watch: Watch | None = None) -> Iterator[Front]:
+def recorded(url: str, watch: InteractionObserver | None = None) -> Iterator[Front]:
     """A recorder in front of the API at a URL."""
     behind, recording, listening = parse_upstream(url), Recording(watch), bind("127.0.0.1", 0)
-    with proxying(behind, recording, listening):
+    with run_proxy(behind, recording, listening):
         yield Front(f"http://127.0.0.1:{listening.getsockname()[1]}", behind.root, recording)

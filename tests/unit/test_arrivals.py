@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.cassettes.recording.vcr import taping
+from harness.cassettes.recording.vcr import use_cassette
 from harness.faults import hang_up
 from harness.items import message
 from harness.server.asgi import serve_in_thread
@@ -56,7 +56,7 @@ async def ask_async(http, url):
 
 def test_the_error_and_the_recording_say_which_address_it_was(http, file):
     url = f"http://127.0.0.1:{free_port()}/v1/responses"
-    with taping(file, "all") as tape:
+    with use_cassette(file, "all") as tape:
         with pytest.raises(http.ConnectError) as refused:
             ask(http, f"{url}?key=secret-0123")
         with pytest.raises(http.ConnectError):
@@ -64,31 +64,31 @@ def test_the_error_and_the_recording_say_which_address_it_was(http, file):
     (told,) = refused.value.__notes__
     assert told.startswith(f"POST {url} was not answered and not recorded: ")
     assert told.endswith(" Is its address right, and is the API up?")
-    assert tape.faults == [told, *tape.faults[1:]]
-    assert (len(tape.faults), file.exists()) == (2, False)
+    assert tape.failures == [told, *tape.failures[1:]]
+    assert (len(tape.failures), file.exists()) == (2, False)
 
 
 def test_one_that_is_answered_at_last_is_no_problem(http, live, world, file):
     world.script(hang_up(), message("hello"))
-    with taping(file, "all") as tape:
+    with use_cassette(file, "all") as tape:
         with pytest.raises(http.RemoteProtocolError):
             ask(http, live[1])
-        assert len(tape.faults) == 1
+        assert len(tape.failures) == 1
         ask(http, live[1])
-        assert tape.faults == []
+        assert tape.failures == []
     assert file.exists()
 
 
 def test_an_answer_that_takes_too_long_is_none(http, file):
-    with socket.create_server(("127.0.0.1", 0)) as silent, taping(file, "all") as tape:
+    with socket.create_server(("127.0.0.1", 0)) as silent, use_cassette(file, "all") as tape:
         with pytest.raises(http.ReadTimeout):
             ask(http, f"http://127.0.0.1:{silent.getsockname()[1]}/v1/responses", timeout=0.2)
-        assert "was not answered and not recorded: timed out" in tape.faults[0]
+        assert "was not answered and not recorded: timed out" in tape.failures[0]
 
 
 def test_a_certificate_that_nobody_trusts_is_told(http, file, tmp_path_factory, monkeypatch):
-    with over_tls(Mock(), tmp_path_factory) as origin, taping(file, "all") as tape:
+    with over_tls(Mock(), tmp_path_factory) as origin, use_cassette(file, "all") as tape:
         monkeypatch.delenv("SSL_CERT_FILE")
         with pytest.raises(http.ConnectError):
             ask(http, f"{origin}/v1/responses")
-        assert tape.faults[0].endswith("Name the file of its certificates in SSL_CERT_FILE.")
+        assert tape.failures[0].endswith("Name the file of its certificates in SSL_CERT_FILE.")

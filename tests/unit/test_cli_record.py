@@ -21,8 +21,8 @@ import httpx2
 import pytest
 from typer.testing import CliRunner, Result
 
-from harness.cassettes.format.interaction import Take
-from harness.cassettes.recording.writer import load, locked
+from harness.cassettes.format.interaction import Interaction
+from harness.cassettes.recording.writer import lock_cassette, read_cassette
 from harness.cli import app
 from harness.faults import Gate, pause, rate_limit
 from harness.items import message
@@ -73,8 +73,8 @@ def record(upstream: str, into: Path, *options: str, command: Sequence[str] = AS
     return CliRunner().invoke(app, ["record", "--upstream", upstream, "--into", str(into), *options, "--", *command])
 
 
-def takes(file: Path) -> tuple[Take, ...]:
-    return load(file).takes
+def takes(file: Path) -> tuple[Interaction, ...]:
+    return read_cassette(file).interactions
 
 
 class TestARecording:
@@ -161,7 +161,7 @@ class TestTheEnd:
         assert list(tmp_path.iterdir()) == []
 
     def test_of_a_second_recorder_of_a_cassette_is_one_message(self, live, tmp_path):
-        with locked(tmp_path / "a.yaml"):
+        with lock_cassette(tmp_path / "a.yaml"):
             result = record(live, tmp_path / "a.yaml")
         assert (result.exit_code, "another recorder is writing this cassette" in result.stderr) == (2, True)
 

@@ -11,7 +11,13 @@ import websockets.asyncio.client
 import websockets.client
 import websockets.sync.client
 
-from harness.cassettes.recording.block_network import SOCKETS, Blocked, is_here, offline, without_sockets
+from harness.cassettes.recording.block_network import (
+    WEBSOCKET_OPENERS,
+    NetworkBlocked,
+    block_network,
+    block_websockets,
+    is_this_machine,
+)
 
 
 def refuse(what: str) -> str:
@@ -35,23 +41,23 @@ def refuse(what: str) -> str:
     ],
 )
 def test_this_machine_is_its_own_addresses(host, here):
-    assert is_here(host) is here
+    assert is_this_machine(host) is here
 
 
 def test_others_are_neither_resolved_nor_reached():
-    with offline(refuse):
-        with pytest.raises(Blocked, match=r"not api\.openai\.com:443"):
+    with block_network(refuse):
+        with pytest.raises(NetworkBlocked, match=r"not api\.openai\.com:443"):
             socket.create_connection(("api.openai.com", 443))
-        with socket.socket() as one, pytest.raises(Blocked, match=r"not 192\.0\.2\.1:80"):
+        with socket.socket() as one, pytest.raises(NetworkBlocked, match=r"not 192\.0\.2\.1:80"):
             one.connect(("192.0.2.1", 80))
-        with socket.socket() as one, pytest.raises(Blocked, match=r"not 192\.0\.2\.1:80"):
+        with socket.socket() as one, pytest.raises(NetworkBlocked, match=r"not 192\.0\.2\.1:80"):
             one.connect_ex(("192.0.2.1", 80))
-        with pytest.raises(Blocked, match=r"not api\.openai\.com:443"):
+        with pytest.raises(NetworkBlocked, match=r"not api\.openai\.com:443"):
             asyncio.run(asyncio.open_connection("api.openai.com", 443))
 
 
 def test_this_machine_is_reached(tmp_path):
-    with offline(refuse), socket.socket() as server:
+    with block_network(refuse), socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen()
         socket.create_connection(server.getsockname()).close()
@@ -63,7 +69,7 @@ def test_this_machine_is_reached(tmp_path):
 
 def test_afterwards_all_is_as_it_was():
     before = socket.socket.connect, socket.getaddrinfo
-    with offline(refuse):
+    with block_network(refuse):
         assert socket.getaddrinfo is not before[1]
     assert (socket.socket.connect, socket.getaddrinfo) == before
 
@@ -90,14 +96,14 @@ async def connect_with_aiohttp() -> None:
     ids=["sync", "asyncio", "aiohttp", "one that was imported before"],
 )
 def test_no_websocket_opens_by_any_library(begin):
-    with without_sockets(refuse), pytest.raises(Blocked, match="not a WebSocket"):
+    with block_websockets(refuse), pytest.raises(NetworkBlocked, match="not a WebSocket"):
         begin()
 
 
 def test_libraries_that_are_not_there_do_not_matter(monkeypatch):
     monkeypatch.setattr(
-        "harness.cassettes.recording.block_network.SOCKETS",
-        (*SOCKETS, ("no_such_library", "A", "b"), ("json.none", "", "b")),
+        "harness.cassettes.recording.block_network.WEBSOCKET_OPENERS",
+        (*WEBSOCKET_OPENERS, ("no_such_library", "A", "b"), ("json.none", "", "b")),
     )
-    with without_sockets(refuse):
+    with block_websockets(refuse):
         assert "no_such_library" not in sys.modules

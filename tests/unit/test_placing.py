@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.cassettes.format.interaction import CLIENT, Frame, Header, Take
-from harness.cassettes.format.serializer import write
+from harness.cassettes.format.interaction import CLIENT, CassetteHeader, Frame, Interaction
+from harness.cassettes.format.serializer import dump_cassette
 from harness.verify.line_numbers import lines_of
 from harness.verify.read_files import numbered
 from tests.unit.recordings import HI, recorded, tape
@@ -27,10 +27,10 @@ def told(file: Path) -> list[str]:
 
 
 def test_a_cassette_of_ours(tmp_path: Path) -> None:
-    socket = Take("GET", "https://api.openai.com/v1/responses", status=101, frames=(SPOKEN,))
+    socket = Interaction("GET", "https://api.openai.com/v1/responses", status=101, frames=(SPOKEN,))
     file = tmp_path / "it.yaml"
     takes = [take(ASKED, {"a": "x"}), take(ASKED, {"b": 1}), socket, socket]
-    file.write_text(write(Header(dialect="openai"), takes), encoding="utf-8")
+    file.write_text(dump_cassette(CassetteHeader(dialect="openai"), takes), encoding="utf-8")
     assert len(lines_of(file)) == max(number for number, _ in numbered(file)) == 4
     assert [line.startswith("- ") for line in told(file)] == [True] * 4
 

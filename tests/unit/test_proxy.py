@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
-from harness.cassettes.recording.proxy import MOMENT
+from harness.cassettes.recording.proxy import CLIENT_GONE_TIMEOUT
 from harness.faults import Gate, cut, hang_up, pause, rate_limit
 from harness.items import message
 from harness.server.asgi import bind
@@ -150,12 +150,12 @@ class TestWhatIsTakenDown:
         with client.stream("POST", f"{front.origin}/v1/responses", json=STREAM, headers=KEY) as answer:
             pieces = answer.iter_raw()
             next(pieces)
-            assert settled(lambda: len(front.recording.so_far) == 2)
-            assert [take.cut for take in front.recording.so_far] == [False, True]
+            assert settled(lambda: len(front.recording.interactions_so_far) == 2)
+            assert [take.cut for take in front.recording.interactions_so_far] == [False, True]
             assert len(front.recording.takes) == 1
             gate.open()
             assert b"time" in b"".join(pieces)
-        assert front.takes(2) == front.recording.so_far
+        assert front.takes(2) == front.recording.interactions_so_far
 
     def test_after_an_interruption_is_only_what_is_whole(self, front, client, world):
         gate = Gate()
@@ -164,7 +164,7 @@ class TestWhatIsTakenDown:
         with client.stream("POST", f"{front.origin}/v1/responses", json=STREAM, headers=KEY) as answer:
             next(answer.iter_raw())
             front.recording.interrupt()
-        time.sleep(2 * MOMENT)
+        time.sleep(2 * CLIENT_GONE_TIMEOUT)
         gate.open()
         assert [take.cut for take in front.recording.takes] == [False]
 
@@ -195,7 +195,7 @@ class TestAnApiThatIsNotThere:
             assert url.removesuffix("/v1") in said
             assert "cannot be reached" in said
             assert "--upstream" in said
-            assert front.recording.takes == []
+            assert front.recording.interactions == []
             assert len(front.recording.problems) == 1
 
     def test_nor_is_one_whose_certificate_nobody_trusts(self, live, client, monkeypatch):
@@ -212,7 +212,7 @@ class TestAnApiThatIsNotThere:
         assert settled(lambda: len(front.recording.problems) == 1)
         gate.open()
         assert "had not answered when the client left" in next(iter(front.recording.problems))
-        assert (front.recording.takes, front.recording.so_far) == ([], [])
+        assert (front.recording.takes, front.recording.interactions_so_far) == ([], [])
 
     def test_while_the_recording_is_interrupted_is_none(self, front, client, world):
         gate = Gate()
@@ -228,7 +228,7 @@ class TestAnApiThatIsNotThere:
         assert settled(lambda: len(world.exchanges) == 1)
         front.recording.interrupt()
         asker.join(5)
-        time.sleep(2 * MOMENT)
+        time.sleep(2 * CLIENT_GONE_TIMEOUT)
         gate.open()
         assert not front.recording.problems
 
@@ -244,7 +244,7 @@ class TestAnApiThatIsNotThere:
             threading.Thread(target=answer, daemon=True).start()
             with pytest.raises(httpx2.TransportError):
                 client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
-            assert front.recording.takes == []
+            assert front.recording.interactions == []
 
 
 def test_a_client_that_leaves_before_its_request_is_whole_is_no_exchange(front):

@@ -15,7 +15,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from harness.cassettes.recording.writer import load
+from harness.cassettes.recording.writer import read_cassette
 from harness.items import message
 from harness.server.mock_api import Mock
 from tests.unit.live import over_tls
@@ -84,7 +84,7 @@ def soon(condition: Callable[[], object]) -> bool:
 
 
 def recorded(file: Path) -> int:
-    return len(load(file).takes) if file.exists() else 0
+    return len(read_cassette(file).interactions) if file.exists() else 0
 
 
 class TestARecorder:

@@ -13,8 +13,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import harness.server.mock_api  # noqa: F401  (registers the rules)
-from harness.cassettes.format.interaction import Header
-from harness.cassettes.recording.writer import SecretFound, load, locked
+from harness.cassettes.format.interaction import CassetteHeader
+from harness.cassettes.recording.writer import SecretFound, lock_cassette, read_cassette
 from harness.cli import app
 from harness.cli.live import _rules
 from harness.contract.rule import RULES
@@ -133,7 +133,7 @@ def test_what_people_have_transcribed_stays(api: tuple[str, Live], tmp_path: Pat
     text = file.read_text()
     assert text.startswith("# kept by hand\nversion: 1\nharness:\n")
     assert f"interactions:\n{written}{indent}- origin:\n" in text
-    assert load(file).header == Header("", "openai", evidence="recorded", probe="unknown_parameter")
+    assert read_cassette(file).header == CassetteHeader("", "openai", evidence="recorded", probe="unknown_parameter")
 
 
 STRANGE = """{"version": 1, "harness": {"format": 1}, "interactions": [{"origin":
@@ -295,7 +295,7 @@ def test_a_secret_in_an_answer_is_not_written(tmp_path: Path) -> None:
 
 def test_two_recorders_of_one_rule_do_not_mix(tmp_path: Path) -> None:
     file = tmp_path / "openai/rules/unknown_parameter.yaml"
-    with locked(file), pytest.raises(Exception, match="another recorder is writing this cassette"):
+    with lock_cassette(file), pytest.raises(Exception, match="another recorder is writing this cassette"):
         store.keep(tmp_path, "openai", {probe(): run(REFUSED)})
     assert not file.exists()
 
@@ -322,7 +322,7 @@ def test_the_stream_of_an_example_is_kept_as_it_came(api: tuple[str, Live], tmp_
     held = evidence.interactions(tmp_path / "openai/accepts/stream_options_without_stream.yaml")
     assert held[0].answer[0]["type"] == "response.created"
     assert held[0].take.answer.startswith(b"event: response.created\ndata: {")
-    assert held[0].take.streamed
+    assert held[0].take.is_stream
 
 
 def finding(answer: Any, status: int) -> Finding:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.api.upstream import parse_upstream
-from harness.cassettes.recording.writer import load
+from harness.cassettes.recording.writer import read_cassette
 from harness.cli import app
 from harness.contract.rule import RULES, Case
 from harness.core.exchange import Answer
@@ -81,7 +81,7 @@ def test_what_was_said_is_kept_as_frames_with_its_origin(once: Any) -> None:
     text = "".join(file.read_text() for file in into.rglob("*.yaml"))
     assert KEY not in text
     assert "Bearer" not in text
-    header = load(into / "openai/rules/event_type_missing.yaml").header
+    header = read_cassette(into / "openai/rules/event_type_missing.yaml").header
     assert header
     assert (header.evidence, header.probe, header.dialect) == ("recorded", "event_type_missing", "openai")
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.cassettes.format.other_recorders import Entry
-from harness.cassettes.format.recorded import Recorded, recorded
+from harness.cassettes.format.other_recorders import RecorderEntry
+from harness.cassettes.format.recorded import Recorded, parse_recorded
 
 DATE = {"date": "Thu, 09 Apr 2026 00:57:33 GMT"}
 RESPONSE = {"object": "response", "created_at": 1_760_000_000, "model": "gpt-4.1"}
@@ -16,8 +16,8 @@ CREATED = [{"type": "response.created", "response": RESPONSE}]
 
 def of(**entry: Any) -> Recorded:
     """An exchange whose entry differs from a plain one in these."""
-    plain = Entry("POST", "https://api.openai.com/v1/responses", {}, "{}", 200, {}, "{}")
-    return recorded(plain._replace(**entry), "a.yaml", 3)
+    plain = RecorderEntry("POST", "https://api.openai.com/v1/responses", {}, "{}", 200, {}, "{}")
+    return parse_recorded(plain._replace(**entry), "a.yaml", 3)
 
 
 @pytest.mark.parametrize(("level", "transcribed"), [("recorded", False), ("reported", True), ("assumed", True)])

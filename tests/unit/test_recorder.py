@@ -10,10 +10,17 @@ import stat
 
 import pytest
 
-from harness.cassettes.format.interaction import Header, Take
-from harness.cassettes.format.untrusted_text import TapeError
+from harness.cassettes.format.interaction import CassetteHeader, Interaction
+from harness.cassettes.format.untrusted_text import UnreadableRecording
 from harness.cassettes.recording import writer
-from harness.cassettes.recording.writer import RecordError, SecretFound, is_free, load, locked, recording
+from harness.cassettes.recording.writer import (
+    RecordError,
+    SecretFound,
+    is_free,
+    lock_cassette,
+    open_recorder,
+    read_cassette,
+)
 from tests.unit.takes import JSON, streamed, take
 
 KEY = "sk-AbCd1234EfGh5678IjKlMnOpQrSt"
@@ -25,7 +32,7 @@ def file(tmp_path):
 
 
 def record(file, *takes, **options):
-    with recording(file, Header(), **options) as tape:
+    with open_recorder(file, CassetteHeader(), **options) as tape:
         for one in takes:
             tape.add(one)
 
@@ -36,13 +43,13 @@ def others(file):
 
 def test_what_was_added_is_in_the_file(file):
     record(file, take({"a": 1}, {"b": 2}), streamed(b"data: 1\n\n"))
-    assert load(file).takes == (take({"a": 1}, {"b": 2}), streamed(b"data: 1\n\n"))
+    assert read_cassette(file).interactions == (take({"a": 1}, {"b": 2}), streamed(b"data: 1\n\n"))
     assert others(file) == []
 
 
 def test_the_header_says_when_and_by_whom(file):
     record(file, take({}, {}, headers=JSON | {"user-agent": "OpenAI/Python 3.54.0"}))
-    header = load(file).header
+    header = read_cassette(file).header
     assert (header.sdk, header.sdk_version) == ("OpenAI/Python", "3.54.0")
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", header.recorded)
 
@@ -52,19 +59,19 @@ def test_the_header_says_when_and_by_whom(file):
 )
 def test_the_header_says_which_dialect_was_spoken(file, path, dialect):
     record(file, take({}, {}, uri=f"https://127.0.0.1{path}/responses"))
-    assert load(file).header.dialect == dialect
+    assert read_cassette(file).header.dialect == dialect
 
 
 def test_what_the_header_says_already_stays(file):
-    with recording(file, Header("2026-01-02", sdk="mine", sdk_version="1")) as tape:
+    with open_recorder(file, CassetteHeader("2026-01-02", sdk="mine", sdk_version="1")) as tape:
         tape.add(take({}, {}, headers=JSON | {"user-agent": "curl/8"}))
-    header = load(file).header
+    header = read_cassette(file).header
     assert (header.recorded, header.sdk, header.sdk_version) == ("2026-01-02", "mine", "1")
 
 
 def test_kept_takes_come_first(file):
     record(file, take({"n": 2}, {}), kept=[take({"n": 1}, {})])
-    assert [one.body for one in load(file).takes] == [b'{"n":1}', b'{"n":2}']
+    assert [one.body for one in read_cassette(file).interactions] == [b'{"n":1}', b'{"n":2}']
 
 
 def test_nothing_recorded_is_nothing_written(file):
@@ -92,54 +99,54 @@ def test_what_the_scrubber_misses_the_gate_refuses_and_the_old_file_stays(file, 
 
 def test_an_interrupted_recording_is_written_as_far_as_it_came(file):
     def interrupted():
-        with recording(file, Header()) as tape:
+        with open_recorder(file, CassetteHeader()) as tape:
             tape.add(take({"n": 1}, {}))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
-    assert len(load(file).takes) == 1
+    assert len(read_cassette(file).interactions) == 1
 
 
 class TestACassetteThatGrows:
     @pytest.fixture(autouse=True)
     def _at_once(self, monkeypatch):
-        monkeypatch.setattr(writer, "EVERY", 0.0)
-        monkeypatch.setattr(writer, "SHARE", 0)
+        monkeypatch.setattr(writer, "SAVE_INTERVAL", 0.0)
+        monkeypatch.setattr(writer, "SAVE_PAUSE_FACTOR", 0)
 
     def test_is_there_before_the_recording_ends(self, file):
-        with recording(file, Header()) as tape:
+        with open_recorder(file, CassetteHeader()) as tape:
             for number in (1, 2):
-                tape.grow(lambda: [take({"n": 1}, {})] * number)  # noqa: B023
-                assert len(load(file).takes) == number
-        assert len(load(file).takes) == 2
+                tape.save_if_due(lambda: [take({"n": 1}, {})] * number)  # noqa: B023
+                assert len(read_cassette(file).interactions) == number
+        assert len(read_cassette(file).interactions) == 2
 
     def test_is_written_no_more_often_than_is_worth_it(self, file, monkeypatch):
-        monkeypatch.setattr(writer, "SHARE", 10_000)
-        with recording(file, Header()) as tape:
-            tape.grow(lambda: [take({}, {})])
-            tape.grow(lambda: pytest.fail("too early"))
-        monkeypatch.setattr(writer, "EVERY", 60.0)
-        with recording(file, Header()) as tape:
-            tape.grow(lambda: pytest.fail("too early"))
+        monkeypatch.setattr(writer, "SAVE_PAUSE_FACTOR", 10_000)
+        with open_recorder(file, CassetteHeader()) as tape:
+            tape.save_if_due(lambda: [take({}, {})])
+            tape.save_if_due(lambda: pytest.fail("too early"))
+        monkeypatch.setattr(writer, "SAVE_INTERVAL", 60.0)
+        with open_recorder(file, CassetteHeader()) as tape:
+            tape.save_if_due(lambda: pytest.fail("too early"))
 
     def test_that_cannot_be_written_yet_is_written_later(self, file):
         odd = take({}, {}, answer_headers={"content-encoding": "gzip"}, chunks=((0.1, b"\x1f\x8b broken"),))
-        with recording(file, Header()) as tape:
-            tape.grow(lambda: [odd])
+        with open_recorder(file, CassetteHeader()) as tape:
+            tape.save_if_due(lambda: [odd])
             assert not file.exists()
-            tape.grow(lambda: [take({}, {})])
-        assert len(load(file).takes) == 1
+            tape.save_if_due(lambda: [take({}, {})])
+        assert len(read_cassette(file).interactions) == 1
 
     def test_stays_as_far_as_it_holds_no_secret(self, file, monkeypatch):
         found = iter([(), ("line 7: a key",), ("line 7: a key",)])
         monkeypatch.setattr(writer, "secrets_in", lambda *_: next(found))
-        tape = writer.Recorder(file, Header())
-        tape.grow(lambda: [take({"n": 1}, {})])
-        tape.grow(lambda: [take({"n": 2}, {})] * 2)
+        tape = writer.Recorder(file, CassetteHeader())
+        tape.save_if_due(lambda: [take({"n": 1}, {})])
+        tape.save_if_due(lambda: [take({"n": 2}, {})] * 2)
         with pytest.raises(SecretFound, match=r"line 7: a key\n.*The first 1 exchange of this recording are there"):
             tape.save()
-        assert [one.body for one in load(file).takes] == [b'{"n":1}']
+        assert [one.body for one in read_cassette(file).interactions] == [b'{"n":1}']
 
 
 @pytest.mark.parametrize(
@@ -172,19 +179,19 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
 
 def test_two_recorders_of_one_cassette_are_told(file):
     with (
-        locked(file),
+        lock_cassette(file),
         pytest.raises(RecordError, match=r"weather.yaml: another recorder is writing this cassette"),
-        locked(file),
+        lock_cassette(file),
     ):
         pytest.fail("unreachable")
-    with locked(file):
+    with lock_cassette(file):
         assert others(file) == [".weather.yaml.lock"]
     assert others(file) == []
 
 
 def test_a_name_is_free_that_nobody_uses(file):
     assert is_free(file)
-    with locked(file):
+    with lock_cassette(file):
         assert not is_free(file)
     assert is_free(file)
     record(file, take({}, {}))
@@ -192,7 +199,7 @@ def test_a_name_is_free_that_nobody_uses(file):
 
 
 def hold(file, ready):
-    with locked(file):
+    with lock_cassette(file):
         ready.set()
         os.kill(os.getpid(), 9)
 
@@ -221,7 +228,7 @@ def test_a_lock_that_vanishes_meanwhile_is_made_anew(file, monkeypatch):
 
     monkeypatch.setattr(writer._fcntl, "flock", removed)
     record(file, take({}, {}))
-    assert len(load(file).takes) == 1
+    assert len(read_cassette(file).interactions) == 1
 
 
 def test_the_rights_of_a_file_stay(file):
@@ -232,30 +239,32 @@ def test_the_rights_of_a_file_stay(file):
 
 
 def test_a_cassette_that_is_not_there(file):
-    with pytest.raises(TapeError, match=r"weather.yaml: there is no such cassette\. Record it"):
-        load(file)
+    with pytest.raises(UnreadableRecording, match=r"weather.yaml: there is no such cassette\. Record it"):
+        read_cassette(file)
 
 
 def test_a_folder_is_no_cassette(tmp_path):
-    with pytest.raises(TapeError, match="cannot be read: Is a directory"):
-        load(tmp_path)
+    with pytest.raises(UnreadableRecording, match="cannot be read: Is a directory"):
+        read_cassette(tmp_path)
 
 
 def test_a_file_that_is_no_text(file):
     file.parent.mkdir()
     file.write_bytes(b"interactions: \xff")
-    with pytest.raises(TapeError, match="not UTF-8"):
-        load(file)
+    with pytest.raises(UnreadableRecording, match="not UTF-8"):
+        read_cassette(file)
 
 
 def test_an_address_that_is_none(file):
     record(file, take({}, {}), take({}, {}))
     first, second = file.read_text().rsplit("https://api.openai.com", 1)
     file.write_text(f"{first}https://[api{second}")
-    with pytest.raises(TapeError, match=r"weather.yaml: exchange 2: its address is none \(Invalid IPv6 URL\)"):
-        load(file)
+    with pytest.raises(
+        UnreadableRecording, match=r"weather.yaml: exchange 2: its address is none \(Invalid IPv6 URL\)"
+    ):
+        read_cassette(file)
 
 
 def test_a_request_alone_may_be_recorded(file):
-    record(file, Take("GET", "https://api.openai.com/v1/models", status=200))
-    assert load(file).takes[0].body == b""
+    record(file, Interaction("GET", "https://api.openai.com/v1/models", status=200))
+    assert read_cassette(file).interactions[0].body == b""

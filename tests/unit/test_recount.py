@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.analysis.loss import losses_of
-from harness.cassettes.format.interaction import SERVER, Take
+from harness.cassettes.format.interaction import SERVER, Interaction
 from harness.report.coverage import measure_coverage
 from harness.verify.judging.to_journal import journal
 from tests.unit.recordings import HI, recorded
@@ -60,7 +60,7 @@ def test_the_rule_of_another_state_is_known_by_its_words() -> None:
 
 def test_a_request_that_is_not_known_is_held_to_no_form() -> None:
     frame = (0.0, SERVER, json.dumps({"type": "response.created", "response": SAID}))
-    world = journal([Take("GET", URI, status=101, frames=(frame,))])
+    world = journal([Interaction("GET", URI, status=101, frames=(frame,))])
     (one,) = world.exchanges
     assert (one.request.body, one.answer.body) == (None, SAID)
     assert "unknown_parameter" not in measure_coverage([one], world)["rules"]

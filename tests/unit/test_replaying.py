@@ -14,10 +14,10 @@ import pytest
 from websockets.exceptions import ConnectionClosedError, ConnectionClosedOK, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from harness.cassettes.format.interaction import Header, Take
-from harness.cassettes.format.untrusted_text import NotATape
-from harness.cassettes.recording.replay_server import Player, loaded
-from harness.cassettes.recording.writer import recording
+from harness.cassettes.format.interaction import CassetteHeader, Interaction
+from harness.cassettes.format.untrusted_text import NotARecording
+from harness.cassettes.recording.replay_server import ReplayApp, load_recordings
+from harness.cassettes.recording.writer import open_recorder
 from harness.core.errors import ConfigError
 from tests.unit.live import serving
 
@@ -27,27 +27,27 @@ SAID = {"content-type": "application/json", "x-request-id": "req_1", "content-le
 STREAMED = {"content-type": "text/event-stream"}
 
 
-def take(input: str, answer: str, status: int = 200, **more: Any) -> Take:
+def take(input: str, answer: str, status: int = 200, **more: Any) -> Interaction:
     """A recorded request with this input."""
     body = json.dumps({"input": input}).encode()
-    return Take("POST", URL, ASKED, body, status, SAID, ((0.0, json.dumps({"said": answer}).encode()),), **more)
+    return Interaction("POST", URL, ASKED, body, status, SAID, ((0.0, json.dumps({"said": answer}).encode()),), **more)
 
 
-def stream(input: str, *chunks: tuple[float, str], cut: bool = False) -> Take:
+def stream(input: str, *chunks: tuple[float, str], cut: bool = False) -> Interaction:
     body = json.dumps({"input": input}).encode()
     told = tuple((at, f"data: {text}\n\n".encode()) for at, text in chunks)
-    return Take("POST", URL, ASKED, body, 200, STREAMED, told, cut)
+    return Interaction("POST", URL, ASKED, body, 200, STREAMED, told, cut)
 
 
-def socket(*frames: tuple[str, str], cut: bool = False) -> Take:
+def socket(*frames: tuple[str, str], cut: bool = False) -> Interaction:
     told = tuple((number / 20, by, text) for number, (by, text) in enumerate(frames))
-    return Take("GET", URL, status=101, frames=told, cut=cut)
+    return Interaction("GET", URL, status=101, frames=told, cut=cut)
 
 
 class Played:
     """A client of a server of recordings."""
 
-    def __init__(self, player: Player, origin: str) -> None:
+    def __init__(self, player: ReplayApp, origin: str) -> None:
         self.player = player
         self.origin = origin
 
@@ -63,8 +63,8 @@ class Played:
 
 
 @contextmanager
-def played(*takes: Take, paced: bool = False) -> Iterator[Played]:
-    player = Player(takes, paced)
+def played(*takes: Interaction, paced: bool = False) -> Iterator[Played]:
+    player = ReplayApp(takes, paced)
     with serving(player) as origin:
         yield Played(player, origin)
 
@@ -174,7 +174,7 @@ class TestAConnection:
             assert client.player.misses == []
 
     def test_that_was_refused_is_refused_again(self):
-        refused = Take("GET", URL, status=401, answer_headers=SAID, chunks=((0.1, b'{"error": {}}'),))
+        refused = Interaction("GET", URL, status=401, answer_headers=SAID, chunks=((0.1, b'{"error": {}}'),))
         with played(refused) as client:
             with pytest.raises(InvalidStatus) as problem, client.connect():
                 pass
@@ -190,8 +190,8 @@ class TestAConnection:
 
 
 class TestWhatIsLoaded:
-    def record(self, path: Path, *takes: Take) -> None:
-        with recording(path, Header()) as cassette:
+    def record(self, path: Path, *takes: Interaction) -> None:
+        with open_recorder(path, CassetteHeader()) as cassette:
             for each in takes:
                 cassette.add(each)
 
@@ -199,12 +199,12 @@ class TestWhatIsLoaded:
         self.record(tmp_path / "b.yaml", take("b", "B"))
         self.record(tmp_path / "a.yaml", take("a", "A"), socket(("client", "{}")))
         (tmp_path / "other.yaml").write_text("name: nothing recorded\n")
-        assert [each.answer for each in loaded(tmp_path)] == [b'{"said": "A"}', b"", b'{"said": "B"}']
-        assert [each.answer for each in loaded(tmp_path / "b.yaml")] == [b'{"said": "B"}']
+        assert [each.answer for each in load_recordings(tmp_path)] == [b'{"said": "A"}', b"", b'{"said": "B"}']
+        assert [each.answer for each in load_recordings(tmp_path / "b.yaml")] == [b'{"said": "B"}']
 
     def test_is_something_or_an_error(self, tmp_path):
         with pytest.raises(ConfigError, match="it holds no recordings"):
-            loaded(tmp_path)
+            load_recordings(tmp_path)
         (tmp_path / "other.yaml").write_text("name: nothing recorded\n")
-        with pytest.raises(NotATape):
-            loaded(tmp_path / "other.yaml")
+        with pytest.raises(NotARecording):
+            load_recordings(tmp_path / "other.yaml")

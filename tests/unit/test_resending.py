@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from harness.cassettes.format.interaction import CLIENT, SERVER, Frame, Header, Take
-from harness.cassettes.format.serializer import write
+from harness.cassettes.format.interaction import CLIENT, SERVER, CassetteHeader, Frame, Interaction
+from harness.cassettes.format.serializer import dump_cassette
 from harness.cli import app
 from harness.core.exchange import Answer
 from harness.items import message
@@ -44,13 +44,13 @@ def talked(*events: Event, change: Change = lambda event: event) -> list[Frame]:
     return made
 
 
-def connection(frames: list[Frame], **more: Any) -> Take:
-    return Take("GET", "https://api.openai.com/v1/responses", status=101, frames=tuple(frames), **more)
+def connection(frames: list[Frame], **more: Any) -> Interaction:
+    return Interaction("GET", "https://api.openai.com/v1/responses", status=101, frames=tuple(frames), **more)
 
 
-def cassette(folder: Path, *takes: Take, dialect: str = "openai") -> Path:
+def cassette(folder: Path, *takes: Interaction, dialect: str = "openai") -> Path:
     file = folder / "it.yaml"
-    file.write_text(write(Header(dialect=dialect, recorded="2026-09-21"), takes), encoding="utf-8")
+    file.write_text(dump_cassette(CassetteHeader(dialect=dialect, recorded="2026-09-21"), takes), encoding="utf-8")
     return file
 
 
@@ -58,7 +58,7 @@ def drift(url: str, file: Path, *more: str) -> Result:
     return CliRunner(env={"OPENAI_API_KEY": KEY}).invoke(app, ["drift", "--upstream", url, str(file), "--yes", *more])
 
 
-def drifted(folder: Path, *takes: Take, change: Change | None = None, **more: Any) -> Result:
+def drifted(folder: Path, *takes: Interaction, change: Change | None = None, **more: Any) -> Result:
     with live(change, **more) as (url, _):
         return drift(url, cassette(folder, *takes))
 
@@ -69,7 +69,7 @@ def found(said: Result) -> list[list[str]]:
     return [[each["at"] for each in one["found"]] for one in json.loads(said.stdout)["exchanges"]]
 
 
-def differences(folder: Path, *takes: Take, change: Change | None = None) -> list[list[str]]:
+def differences(folder: Path, *takes: Interaction, change: Change | None = None) -> list[list[str]]:
     with live(change) as (url, _):
         return found(drift(url, cassette(folder, *takes), "--json"))
 

@@ -12,11 +12,11 @@ from urllib.parse import quote
 
 import pytest
 
-from harness.cassettes.format.interaction import Header, Take
-from harness.cassettes.format.serializer import read, write
+from harness.cassettes.format.interaction import CassetteHeader, Interaction
+from harness.cassettes.format.serializer import dump_cassette, parse_cassette
 from harness.cassettes.scrubbing.leak_check import secrets_in
-from harness.cassettes.scrubbing.mask_interactions import known_secrets, scrubbed
-from harness.cassettes.scrubbing.mask_text import Masks, Unreadable
+from harness.cassettes.scrubbing.mask_interactions import known_secrets, scrub_interactions
+from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.cassettes.scrubbing.pseudonyms import is_pseudonym, pseudonym
 from tests.unit.takes import JSON, STREAM, compact, socket, sse, streamed, take
 
@@ -89,29 +89,29 @@ def deltas(text: str) -> list[dict[str, str]]:
     return [{"type": "response.output_text.delta", "item_id": "msg_1", "delta": part} for part in parts]
 
 
-def in_bytes(planted: str, size: int) -> Take:
+def in_bytes(planted: str, size: int) -> Interaction:
     raw = sse({"type": "response.completed", "text": planted})
     return streamed(*(raw[at : at + size] for at in range(0, len(raw), size)))
 
 
-def refused(planted: str) -> Take:
+def refused(planted: str) -> Interaction:
     error = {"message": f"Incorrect API key provided: {planted}.", "type": "x", "param": None, "code": None}
     return take({}, {"error": error}, status=401, reason="Unauthorized")
 
 
-def zipped(planted: str) -> Take:
+def zipped(planted: str) -> Interaction:
     raw = gzip.compress(compact({"text": planted}))
     return take({}, chunks=((0.1, raw),), answer_headers=JSON | {"content-encoding": "gzip"})
 
 
-def zipped_stream(planted: str) -> Take:
+def zipped_stream(planted: str) -> Interaction:
     squeeze = zlib.compressobj(wbits=31)
     parts = [squeeze.compress(sse(event)) + squeeze.flush(zlib.Z_SYNC_FLUSH) for event in deltas(planted)]
     told = tuple((float(number), part) for number, part in enumerate([*parts, squeeze.flush()]))
     return take({}, chunks=told, answer_headers=STREAM | {"content-encoding": "gzip"})
 
 
-def form(planted: str) -> Take:
+def form(planted: str) -> Interaction:
     body = f'--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n{planted}\r\n--b--\r\n'
     return take(headers={"content-type": "multipart/form-data; boundary=b"}, said={}).__class__(
         "POST",
@@ -122,33 +122,33 @@ def form(planted: str) -> Take:
     )
 
 
-def upload(file: bytes, name: str = "a.png", field: str = "vision") -> Take:
+def upload(file: bytes, name: str = "a.png", field: str = "vision") -> Interaction:
     """A form with a file that is no text, and a field beside it."""
     head = f'--b\r\nContent-Disposition: form-data; name="purpose"\r\n\r\n{field}\r\n--b\r\n'
     head += f'Content-Disposition: form-data; name="file"; filename="{name}"\r\nContent-Type: image/png\r\n\r\n'
     body = b"%s\x89PNG\xff\xfe%s\xff\r\n--b--\r\n" % (head.encode(), file)
-    return Take(
+    return Interaction(
         "POST", "https://api.openai.com/v1/files", {"content-type": "multipart/form-data; boundary=b"}, body, 200
     )
 
 
-def named(planted: str) -> Take:
+def named(planted: str) -> Interaction:
     return upload(b"", name=planted.replace("\n", "%0A").replace('"', "%22"))
 
 
-def zipped_request(planted: str) -> Take:
+def zipped_request(planted: str) -> Interaction:
     headers, body = JSON | {"content-encoding": "gzip"}, gzip.compress(compact({"input": planted}))
-    return Take("POST", "https://api.openai.com/v1/responses", headers, body, 200)
+    return Interaction("POST", "https://api.openai.com/v1/responses", headers, body, 200)
 
 
-def arguments(planted: str) -> Take:
+def arguments(planted: str) -> Interaction:
     """JSON in JSON, told in small pieces."""
     told = json.dumps({"a": json.dumps({"b": planted})})
     kind = {"type": "response.function_call_arguments.delta", "item_id": "fc_1"}
     return streamed(*(sse({**kind, "delta": told[at : at + 12]}) for at in range(0, len(told), 12)))
 
 
-POSITIONS: dict[str, Callable[[str], Take]] = {
+POSITIONS: dict[str, Callable[[str], Interaction]] = {
     "header of a request": lambda planted: take({}, {}, headers=JSON | {"openai-beta": planted}),
     "unknown header": lambda planted: take({}, {}, headers=JSON | {"x-what": planted}),
     "header of an answer": lambda planted: take({}, {}, answer_headers=JSON | {"x-request-id": planted}),
@@ -180,11 +180,11 @@ POSITIONS: dict[str, Callable[[str], Take]] = {
 PLANTED = [(position, encoding) for position in POSITIONS for encoding in ENCODINGS]
 
 
-CARRIER = Take("GET", "https://api.openai.com/v1/models", HEADERS, status=200)
+CARRIER = Interaction("GET", "https://api.openai.com/v1/models", HEADERS, status=200)
 """Another request of the same recording, which sends the secrets that have no form."""
 
 
-def left(one: Take, secret: str, planted: str) -> bool:
+def left(one: Interaction, secret: str, planted: str) -> bool:
     """Whether a secret can still be found in what a client would get."""
     texts = [
         one.uri,
@@ -210,9 +210,9 @@ def told(stream: str) -> Iterator[str]:
 def test_no_planted_secret_is_left(position, encoding):
     planted = {name: ENCODINGS[encoding](secret) for name, secret in SECRETS.items()}
     takes = [CARRIER, *map(POSITIONS[position], planted.values())]
-    clean = scrubbed(takes)
-    text = write(Header(), clean)
-    _, *kept = read(text, "it").takes
+    clean = scrub_interactions(takes)
+    text = dump_cassette(CassetteHeader(), clean)
+    _, *kept = parse_cassette(text, "it").interactions
     assert [name for name, one in zip(SECRETS, kept, strict=True) if left(one, SECRETS[name], planted[name])] == []
     assert [name for name, secret in SECRETS.items() if secret in text] == []
     assert secrets_in(text, known_secrets(takes)) == ()
@@ -225,18 +225,20 @@ SEEN = [position for position in POSITIONS if position not in ("unknown header",
 def test_the_gate_sees_what_was_not_scrubbed_and_never_says_it(position):
     for name, secret in SECRETS.items():
         dirty = POSITIONS[position](f"it is {secret} .")
-        places = secrets_in(write(Header(), [take_plain(dirty)]), KNOWN.values())
+        places = secrets_in(dump_cassette(CassetteHeader(), [take_plain(dirty)]), KNOWN.values())
         assert places, name
         assert not any(secret in place for place in places), name
 
 
-def take_plain(one: Take) -> Take:
+def take_plain(one: Interaction) -> Interaction:
     """What a recorder that forgot to scrub, but not to decode, would write."""
-    clean = scrubbed([Take("GET", "/", status=200, answer_headers=one.answer_headers, chunks=one.chunks)])
+    clean = scrub_interactions(
+        [Interaction("GET", "/", status=200, answer_headers=one.answer_headers, chunks=one.chunks)]
+    )
     if "content-encoding" not in one.answer_headers:
         return one
     raw = zlib.decompressobj(31).decompress(one.answer)
-    return Take(one.method, one.uri, one.headers, one.body, 200, clean[0].answer_headers, ((0.0, raw),))
+    return Interaction(one.method, one.uri, one.headers, one.body, 200, clean[0].answer_headers, ((0.0, raw),))
 
 
 def test_headers_are_kept_by_name():
@@ -253,7 +255,7 @@ def test_headers_are_kept_by_name():
         "cf-ray": "1",
         "date": "now",
     }
-    (clean,) = scrubbed([take({}, {}, headers=sent, answer_headers=got)])
+    (clean,) = scrub_interactions([take({}, {}, headers=sent, answer_headers=got)])
     assert clean.headers == {"content-type": "application/json", "accept": "*/*"}
     assert clean.answer_headers == {"x-request-id": "req_1", "x-ratelimit-limit-requests": "5"}
 
@@ -264,7 +266,7 @@ def test_an_id_becomes_the_same_other_id_everywhere():
     second = take(
         {"previous_response_id": id, "input": json.dumps({"id": id})}, uri=f"https://api.openai.com/v1/responses/{id}"
     )
-    clean = scrubbed([first, second])
+    clean = scrub_interactions([first, second])
     other = json.loads(clean[0].answer)["id"]
     assert other != id
     assert (len(other), other[:5]) == (len(id), "resp_")
@@ -299,15 +301,15 @@ def test_names_of_tools_and_words_are_no_ids():
         "input": "call_emergencyServices2 run_integrationTests24",
         "tools": [{"name": "get_weatherForecastV2ForCity"}],
     }
-    assert json.loads(scrubbed([take(said, {})])[0].body) == said
+    assert json.loads(scrub_interactions([take(said, {})])[0].body) == said
 
 
 def test_what_was_not_secret_is_byte_for_byte_the_same():
     body = b'{ "a" : "caf\\u00e9 \\u2028",\n\t"b":[1.0,1e5,"x@example.com"], "c":"\xc3\xa9" }'
     raw = sse({"type": "a", "delta": "x"}, {"type": "b"}) + b": ping\r\n\r\ndata: [DONE]\n\n"
     takes = [take(said={}), streamed(raw[:10], raw[10:])]
-    takes[0] = Take("POST", takes[0].uri, JSON, body, 200)
-    clean = scrubbed(takes)
+    takes[0] = Interaction("POST", takes[0].uri, JSON, body, 200)
+    clean = scrub_interactions(takes)
     assert clean[0].body == body
     assert clean[1].chunks == takes[1].chunks
 
@@ -316,7 +318,7 @@ def test_chunks_stay_cut_where_they_were():
     key = FORMS["old key"]
     raw = sse({"type": "a", "text": f"x {key} y"}, {"type": "b", "text": "é"})
     take_ = streamed(raw[:40], raw[40:45], raw[45:])
-    (clean,) = scrubbed([take_])
+    (clean,) = scrub_interactions([take_])
     assert [len(data) for _, data in clean.chunks] == [len(data) for _, data in take_.chunks]
     assert key.encode() not in clean.answer
 
@@ -325,20 +327,20 @@ def test_chunks_move_with_a_text_that_became_another_length():
     planted = ENCODINGS["base64 of gzip"](FORMS["mail"])
     raw = sse({"type": "a"}, {"type": "b", "text": planted}, {"type": "c"})
     parts = raw.split(b"\n\n")
-    (clean,) = scrubbed([streamed(*(part + b"\n\n" for part in parts[:-1]))])
+    (clean,) = scrub_interactions([streamed(*(part + b"\n\n" for part in parts[:-1]))])
     assert [data.count(b"data:") for _, data in clean.chunks] == [1, 1, 1]
     assert clean.chunks[0][1] == sse({"type": "a"})
     assert clean.chunks[2][1] == sse({"type": "c"})
 
 
 def test_a_compressed_stream_keeps_its_times():
-    (clean,) = scrubbed([zipped_stream("word")])
+    (clean,) = scrub_interactions([zipped_stream("word")])
     assert [at for at, _ in clean.chunks] == [0.0, 1.0, 2.0, 3.0]
 
 
 def test_what_the_model_says_of_accounts_stays():
     said = {"output": [{"arguments": json.dumps({"organization": "UN", "user_id": "42", "email": "none"})}]}
-    assert json.loads(scrubbed([take({}, said)])[0].answer) == said
+    assert json.loads(scrub_interactions([take({}, said)])[0].answer) == said
 
 
 def test_what_names_an_account_in_the_api_goes():
@@ -347,7 +349,7 @@ def test_what_names_an_account_in_the_api_goes():
         "safety_identifier": "jane",
         "tools": [{"headers": {"X-Pass": "abc", "Accept": "json"}}],
     }
-    clean = json.loads(scrubbed([take(asked, {})])[0].body)
+    clean = json.loads(scrub_interactions([take(asked, {})])[0].body)
     assert clean["organization"] == "xxxx"
     assert clean["safety_identifier"] == "xxxx"
     assert clean["tools"] == [{"headers": {"X-Pass": "xxx", "Accept": "json"}}]
@@ -369,36 +371,36 @@ def test_what_names_an_account_in_the_api_goes():
     ],
 )
 def test_addresses(uri, kept):
-    assert scrubbed([take({}, {}, uri=uri)])[0].uri == kept
+    assert scrub_interactions([take({}, {}, uri=uri)])[0].uri == kept
 
 
 def test_the_end_of_a_cut_recording_is_searched_too():
     raw = b'event: a\ndata: {"type":"a","delta":"my ' + FORMS["key"].encode()
-    (clean,) = scrubbed([streamed(raw, cut=True)])
+    (clean,) = scrub_interactions([streamed(raw, cut=True)])
     assert FORMS["key"].encode() not in clean.answer
     assert clean.cut
 
 
 def test_given_values_are_secrets_too():
-    (clean,) = scrubbed([take({"input": "the word is swordfish-9"}, {})], secrets=["swordfish-9", "short"])
+    (clean,) = scrub_interactions([take({"input": "the word is swordfish-9"}, {})], secrets=["swordfish-9", "short"])
     assert b"swordfish" not in clean.body
 
 
 def test_a_password_of_basic_access_is_one():
     basic = base64.b64encode(b"jane:correct-horse").decode()
     takes = [take({"input": "correct-horse"}, {}, headers=JSON | {"proxy-authorization": f"Basic {basic}"})]
-    assert b"correct-horse" not in scrubbed(takes)[0].body
+    assert b"correct-horse" not in scrub_interactions(takes)[0].body
 
 
 def test_binary_bodies_are_searched_for_keys_and_known_values():
     raw = b"\x89PNG\xff\xfe" + FORMS["old key"].encode() + b"\x00" + KNOWN["azure key"].encode()
-    made = Take("POST", "https://api.openai.com/v1/files", {}, raw, 200, JSON, ((0.0, b"\xff" + raw),))
-    clean = scrubbed([CARRIER, made])[1]
+    made = Interaction("POST", "https://api.openai.com/v1/files", {}, raw, 200, JSON, ((0.0, b"\xff" + raw),))
+    clean = scrub_interactions([CARRIER, made])[1]
     assert FORMS["old key"].encode() not in clean.body + clean.answer
     assert KNOWN["azure key"].encode() not in clean.body + clean.answer
     assert clean.body.startswith(b"\x89PNG\xff\xfe")
-    assert secrets_in(write(Header(), [made]), KNOWN.values())
-    assert not secrets_in(write(Header(), [clean]), KNOWN.values())
+    assert secrets_in(dump_cassette(CassetteHeader(), [made]), KNOWN.values())
+    assert not secrets_in(dump_cassette(CassetteHeader(), [clean]), KNOWN.values())
 
 
 @pytest.mark.parametrize(
@@ -407,49 +409,52 @@ def test_binary_bodies_are_searched_for_keys_and_known_values():
 def test_what_cannot_be_decoded_is_refused(member, headers):
     raw = b"\x28\xb5\x2f\xfd damaged"
     value = raw if member == "body" else ((0.1, raw),)
-    made = Take("POST", "/v1/responses", **{member: value, headers: {"content-encoding": "zstd"}})
-    with pytest.raises(Unreadable, match=r"exchange 1: the (request|answer) is in an encoding .*'zstd'.*identity"):
-        scrubbed([made])
+    made = Interaction("POST", "/v1/responses", **{member: value, headers: {"content-encoding": "zstd"}})
+    with pytest.raises(Unsearchable, match=r"exchange 1: the (request|answer) is in an encoding .*'zstd'.*identity"):
+        scrub_interactions([made])
 
 
 @pytest.mark.parametrize("coding", ["xz", "gzip, br"])
 def test_what_is_in_an_encoding_of_no_known_name_is_refused_unless_it_is_text(coding):
     packed = take({}, chunks=((0.1, b"\xfd7zXZ\x00 packed"),), answer_headers=JSON | {"content-encoding": coding})
-    with pytest.raises(Unreadable, match=f"exchange 1: the answer is in an encoding .*{coding!r}"):
-        scrubbed([packed])
+    with pytest.raises(Unsearchable, match=f"exchange 1: the answer is in an encoding .*{coding!r}"):
+        scrub_interactions([packed])
     plain = take({}, {"a": 1}, answer_headers=JSON | {"content-encoding": coding})
-    assert scrubbed([plain])[0].answer == plain.answer
+    assert scrub_interactions([plain])[0].answer == plain.answer
 
 
 def test_bytes_that_are_no_text_stay():
     image = bytes((number * 7919) >> 3 & 255 for number in range(200_000))
-    (clean,) = scrubbed([upload(image)])
+    (clean,) = scrub_interactions([upload(image)])
     assert clean.body == upload(image).body
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zlib.compress], ids=["gzip", "zlib"])
 def test_a_compressed_file_is_compressed_again(pack):
     whole = upload(b"PACKED").body.replace(b"\x89PNG\xff\xfePACKED\xff", pack(f"my {FORMS['key']}".encode()))
-    (clean,) = scrubbed([Take("POST", "https://api.openai.com/v1/files", {}, whole, 200)])
+    (clean,) = scrub_interactions([Interaction("POST", "https://api.openai.com/v1/files", {}, whole, 200)])
     file = clean.body.split(b"\r\n\r\n")[-1]
     assert file.endswith(b"\r\n--b--\r\n")
-    assert zlib.decompressobj(47).decompress(file) == b"my " + Masks().text(FORMS["key"]).encode()
+    assert zlib.decompressobj(47).decompress(file) == b"my " + Masker().mask_text(FORMS["key"]).encode()
 
 
 def test_what_a_browser_sends_as_a_subprotocol_is_known():
     asked = {"sec-websocket-protocol": "realtime, openai-insecure-api-key.opaque-value-0, openai-project.moon-shot"}
-    assert known_secrets([Take("GET", "wss://api.openai.com/v1/responses", asked)]) == ["opaque-value-0", "moon-shot"]
+    assert known_secrets([Interaction("GET", "wss://api.openai.com/v1/responses", asked)]) == [
+        "opaque-value-0",
+        "moon-shot",
+    ]
 
 
 def test_cookies_of_an_answer_are_known():
     told = {"set-cookie": "sid=Cr1sp-C00kie; Path=/; Secure, other=0123456789; Max-Age=10"}
-    assert known_secrets([Take("GET", "/", answer_headers=told)]) == ["Cr1sp-C00kie", "0123456789"]
+    assert known_secrets([Interaction("GET", "/", answer_headers=told)]) == ["Cr1sp-C00kie", "0123456789"]
 
 
 def test_a_damaged_compressed_stream_is_refused():
     made = take({}, chunks=((0.1, b"\x1f\x8bnot gzip at all"),), answer_headers=STREAM | {"content-encoding": "gzip"})
-    with pytest.raises(Unreadable, match="exchange 1: the answer"):
-        scrubbed([made])
+    with pytest.raises(Unsearchable, match="exchange 1: the answer"):
+        scrub_interactions([made])
 
 
 def test_wrapped_too_deeply_is_refused():
@@ -459,8 +464,8 @@ def test_wrapped_too_deeply_is_refused():
     deep = "%2540"
     for _ in range(20):
         deep = deep.replace("%", "%25")
-    with pytest.raises(Unreadable, match="more than 16 encodings"):
-        Masks().text(deep)
+    with pytest.raises(Unsearchable, match="more than 16 encodings"):
+        Masker().mask_text(deep)
     assert secrets_in(f"a: '{deep}'")[0].startswith("the file: it cannot be looked through")
 
 
@@ -470,13 +475,13 @@ def test_a_file_that_is_no_yaml_does_not_pass():
 
 def test_ciphertexts_are_left_alone():
     text = f"gAAAAABo{'-sk-abcdefghijkl' * 8}"
-    assert Masks().text(text) == text
+    assert Masker().mask_text(text) == text
 
 
 @pytest.mark.parametrize("position", [each for each in POSITIONS if each not in ("header of an answer", "path")])
 def test_scrubbing_twice_changes_nothing_more(position):
-    clean = scrubbed([POSITIONS[position](encode(FORMS["key"])) for encode in ENCODINGS.values()])
-    assert scrubbed(clean) == clean
+    clean = scrub_interactions([POSITIONS[position](encode(FORMS["key"])) for encode in ENCODINGS.values()])
+    assert scrub_interactions(clean) == clean
 
 
 def test_how_many_were_planted():
@@ -494,7 +499,7 @@ def test_how_many_were_planted():
 )
 def test_what_a_telling_name_is_given_is_hidden(before: str, secret: str, after: str) -> None:
     hidden = f"{before}{'x' * len(secret)}{after}"
-    assert Masks().text(f"{before}{secret}{after}") == Masks().text(hidden) == hidden
+    assert Masker().mask_text(f"{before}{secret}{after}") == Masker().mask_text(hidden) == hidden
 
 
 @pytest.mark.parametrize(
@@ -511,4 +516,4 @@ def test_what_a_telling_name_is_given_is_hidden(before: str, secret: str, after:
     ],
 )
 def test_names_of_tools_and_words_stay(name: str) -> None:
-    assert Masks().text(name) == name
+    assert Masker().mask_text(name) == name

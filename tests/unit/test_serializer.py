@@ -17,10 +17,10 @@ import vcr.serializers.yamlserializer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.cassettes.format.interaction import FORMAT, Header, Take
-from harness.cassettes.format.serializer import _SPELLINGS, read, write
-from harness.cassettes.format.untrusted_text import NotATape, TapeError, documents
-from harness.cassettes.format.validate import check
+from harness.cassettes.format.interaction import CASSETTE_FORMAT, CassetteHeader, Interaction
+from harness.cassettes.format.serializer import _SPELLINGS, dump_cassette, parse_cassette
+from harness.cassettes.format.untrusted_text import NotARecording, UnreadableRecording, parse_yaml_documents
+from harness.cassettes.format.validate import validate_cassette
 from harness.contract.rule import LEVELS
 from harness.contract.schema import schemas_directory
 from harness.verify.evidence import MEMBERS, Origin
@@ -29,17 +29,17 @@ from harness.verify.read_files import read as recordings
 from tests.unit.takes import JSON, STREAM, URI, compact, socket, sse, streamed, take
 
 CASSETTES = sorted(cassettes().rglob("*.yaml"))
-HEADER = Header("2026-09-21", "azure", "OpenAI/JS", "6.1.0", "recorded", "call_needs_output")
+HEADER = CassetteHeader("2026-09-21", "azure", "OpenAI/JS", "6.1.0", "recorded", "call_needs_output")
 ASKED = {"model": "gpt-4.1", "input": "Is it 18 °C? 😀"}
 SAID = {"id": "resp_1", "output": [{"type": "message", "n": 1.0}]}
 
 
-def text_of(*takes: Take) -> str:
-    return write(HEADER, takes)
+def text_of(*takes: Interaction) -> str:
+    return dump_cassette(HEADER, takes)
 
 
-def again(*takes: Take) -> tuple[Take, ...]:
-    return read(text_of(*takes), "it").takes
+def again(*takes: Interaction) -> tuple[Interaction, ...]:
+    return parse_cassette(text_of(*takes), "it").interactions
 
 
 def test_it_is_read_like_a_page():
@@ -110,7 +110,7 @@ interactions:
 
 
 def test_the_header_comes_back():
-    assert read(text_of(take({}, {})), "it").header == HEADER
+    assert parse_cassette(text_of(take({}, {})), "it").header == HEADER
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_the_header_comes_back():
     ids=lambda body: repr(body[:24]),
 )
 def test_bodies_come_back_byte_for_byte(body):
-    one = Take("POST", URI, JSON, body, 200, JSON, ((0.5, body),) if body else ())
+    one = Interaction("POST", URI, JSON, body, 200, JSON, ((0.5, body),) if body else ())
     assert again(one) == (one,)
 
 
@@ -164,7 +164,7 @@ def test_chunks_come_back_as_they_were_cut():
 def test_a_websocket_is_kept_as_its_frames():
     one = socket(("client", {"type": "response.create"}), ("server", {"type": "error", "n": [1]}))
     text = text_of(one, take({}, {}))
-    assert read(text, "it").takes == (take({}, {}), one)
+    assert parse_cassette(text, "it").interactions == (take({}, {}), one)
     assert "from: client" in text
 
 
@@ -175,7 +175,7 @@ def test_whatever_travels_comes_back(raw, text, cuts):
         if data[at : at + size]:
             chunks.append((float(number), data[at : at + size]))
         at += size
-    one = Take("POST", URI, {"x-request-id": "a"}, raw, 200, STREAM, tuple(chunks))
+    one = Interaction("POST", URI, {"x-request-id": "a"}, raw, 200, STREAM, tuple(chunks))
     if not raw.startswith((b"\x1f\x8b", b"\x28\xb5")):
         assert again(one) == (one,)
 
@@ -194,12 +194,12 @@ class TestPlainVcrpy:
 
     def test_is_read_by_us(self):
         text = (Path(__file__).parent.parent / "cassettes/test_weather.yaml").read_text(encoding="utf-8")
-        tape = read(text, "it")
+        tape = parse_cassette(text, "it")
         assert tape.header is None
-        assert [one.status for one in tape.takes] == [200, 200]
-        assert json.loads(tape.takes[0].body)["model"] == "gpt-4.1"
-        assert tape.takes[0].chunks[0][0] == 0.0
-        assert "content-length" not in tape.takes[0].answer_headers
+        assert [one.status for one in tape.interactions] == [200, 200]
+        assert json.loads(tape.interactions[0].body)["model"] == "gpt-4.1"
+        assert tape.interactions[0].chunks[0][0] == 0.0
+        assert "content-length" not in tape.interactions[0].answer_headers
 
 
 def test_recordings_of_other_forms_are_read_too():
@@ -210,7 +210,7 @@ interactions:
 - request: {method: POST, uri: 'https://api.openai.com/v1/responses', body: [!!binary eyJh, '": 1}']}
   response: {status: {code: 200}, headers: {content-type: [application/json]}, body: [1]}
 """
-    first, second = read(text, "it").takes
+    first, second = parse_cassette(text, "it").interactions
     assert first.body == b'{"model":"m"}'
     assert first.answer == b'event: a\ndata: {"type":"a","n":1}\n\ndata: {"other":2}\n\n'
     assert (second.body, second.answer) == (b'{"a": 1}', b"[1]")
@@ -219,30 +219,30 @@ interactions:
 class TestEditedByHand:
     def test_json_keeps_its_spelling(self):
         text = text_of(take(ASKED, SAID)).replace("gpt-4.1", "gpt-5")
-        assert read(text, "it").takes[0].body == compact({**ASKED, "model": "gpt-5"})
+        assert parse_cassette(text, "it").interactions[0].body == compact({**ASKED, "model": "gpt-5"})
 
     def test_json_that_is_none_any_more_stands_as_it_is(self):
         text = text_of(take(ASKED, SAID)).replace('"model": "gpt-4.1",', '"model": gpt')
-        assert read(text, "it").takes[0].body.startswith(b'{\n  "model": gpt')
+        assert parse_cassette(text, "it").interactions[0].body.startswith(b'{\n  "model": gpt')
 
     def test_a_longer_stream_ends_in_a_longer_chunk(self):
         text = text_of(streamed(b"data: 1\n", b"\n")).replace("data: 1", "data: 1 and more")
-        assert [data for _, data in read(text, "it").takes[0].chunks] == [
+        assert [data for _, data in parse_cassette(text, "it").interactions[0].chunks] == [
             b"data: 1 ",
             b"and more\n\n"[:1] + b"nd more\n\n",
         ]
 
     def test_a_shorter_one_has_fewer(self):
         text = text_of(streamed(b"data: 1\n", b"data: 2\n\n")).replace("        data: 2\n", "")
-        assert b"".join(data for _, data in read(text, "it").takes[0].chunks) == b"data: 1\n\n"
+        assert b"".join(data for _, data in parse_cassette(text, "it").interactions[0].chunks) == b"data: 1\n\n"
 
     @pytest.mark.parametrize(
         ("old", "new", "says"),
         [
             (
                 "  format: 1",
-                f"  format: {FORMAT + 1}",
-                f"its format is {FORMAT + 1}, and this harness reads",
+                f"  format: {CASSETTE_FORMAT + 1}",
+                f"its format is {CASSETTE_FORMAT + 1}, and this harness reads",
             ),
             ("  format: 1", "  format: one", "harness.format: expected a whole number: the format of the cassette."),
             ("  format: 1\n", "", "harness: without `format`; expected the header: format, recorded,"),
@@ -287,40 +287,40 @@ class TestEditedByHand:
     def test_what_is_wrong_is_told_with_its_place_and_what_is_expected_there(self, old, new, says):
         text = text_of(take(ASKED, SAID), socket(("client", {"a": 1})))
         assert old in text
-        with pytest.raises(TapeError) as told:
-            read(text.replace(old, new).partition("\n#")[0], "it")
+        with pytest.raises(UnreadableRecording) as told:
+            parse_cassette(text.replace(old, new).partition("\n#")[0], "it")
         assert says in str(told.value)
         assert str(told.value).startswith("it: ")
         assert re.search(r"Record it again, or mend that place\.$|Update it, or record it again\.$", str(told.value))
 
     def test_yaml_that_is_none_is_named_by_its_line(self):
-        with pytest.raises(TapeError, match=r"it: line .*: no YAML"):
-            read(text_of(take(ASKED, SAID)).replace("interactions:", "interactions: ["), "it")
+        with pytest.raises(UnreadableRecording, match=r"it: line .*: no YAML"):
+            parse_cassette(text_of(take(ASKED, SAID)).replace("interactions:", "interactions: ["), "it")
 
     def test_a_value_is_never_quoted(self):
-        with pytest.raises(TapeError) as told:
-            read(text_of(take(ASKED, SAID)).replace("  dialect: azure", "  dialect: sk-secret"), "it")
+        with pytest.raises(UnreadableRecording) as told:
+            parse_cassette(text_of(take(ASKED, SAID)).replace("  dialect: azure", "  dialect: sk-secret"), "it")
         assert "sk-secret" not in str(told.value)
 
 
 class TestTheSchema:
     def test_takes_what_is_written(self):
-        binary = Take("POST", URI, JSON, b"\xff", 200, JSON, ((0.0, b"\xff"),))
+        binary = Interaction("POST", URI, JSON, b"\xff", 200, JSON, ((0.0, b"\xff"),))
         full = socket(("client", {"a": 1}), ("server", {"b": 2}))
         origin = {"level": "reported", "where": "https://example.org/1", "date": "2026", "organization": {"zdr": True}}
         takes = [take(ASKED, SAID), streamed(b"data: 1\n\n", cut=True), binary, replace(full, cut=True, origin=origin)]
-        check(next(documents(text_of(*takes))))
-        check(next(documents(write(Header(), ()))))
+        validate_cassette(next(parse_yaml_documents(text_of(*takes))))
+        validate_cassette(next(parse_yaml_documents(dump_cassette(CassetteHeader(), ()))))
 
     @pytest.mark.parametrize("file", CASSETTES, ids=lambda file: file.stem)
     def test_takes_every_cassette_of_ours(self, file: Path):
-        check(next(documents(file.read_text(encoding="utf-8"))))
+        validate_cassette(next(parse_yaml_documents(file.read_text(encoding="utf-8"))))
 
     def test_knows_each_member_of_the_header_each_spelling_and_each_level(self):
         schema = json.loads((schemas_directory() / "cassette.json").read_text(encoding="utf-8"))
         jsonschema.Draft202012Validator.check_schema(schema)
         defined = schema["$defs"]
-        assert set(defined["header"]["properties"]) == {each.name for each in fields(Header)}
+        assert set(defined["header"]["properties"]) == {each.name for each in fields(CassetteHeader)}
         assert defined["spelling"]["enum"] == [*_SPELLINGS]
         assert defined["header"]["properties"]["evidence"]["enum"] == [*LEVELS]
         assert set(defined["origin"]["properties"]) == {each.name for each in fields(Origin)}
@@ -358,8 +358,8 @@ def test_what_came_at_once_has_no_times():
 
 @pytest.mark.parametrize("text", ["", "a: 1", "just words", "[1]"])
 def test_other_files_are_no_cassettes(text):
-    with pytest.raises(NotATape, match="it: it holds no recorded exchanges"):
-        read(text, "it")
+    with pytest.raises(NotARecording, match="it: it holds no recorded exchanges"):
+        parse_cassette(text, "it")
 
 
 def test_the_same_takes_give_the_same_text():
@@ -370,7 +370,7 @@ def test_verify_reads_it_with_what_its_header_says(tmp_path):
     file = tmp_path / "it.yaml"
     here = "http://127.0.0.1:1/openai/v1/responses"
     takes = [take(ASKED, SAID, uri=here), streamed(sse({"type": "a"}), uri=here, cut=True)]
-    file.write_text(write(HEADER, takes), encoding="utf-8")
+    file.write_text(dump_cassette(HEADER, takes), encoding="utf-8")
     first, second = recordings(file)
     assert (first.provider, first.request, first.answer) == ("azure", ASKED, SAID)
     assert second.events == [{"type": "a"}]

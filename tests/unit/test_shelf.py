@@ -13,8 +13,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
-from harness.cassettes.format.interaction import Header, Take
-from harness.cassettes.format.serializer import write
+from harness.cassettes.format.interaction import CassetteHeader, Interaction
+from harness.cassettes.format.serializer import dump_cassette
 from harness.cassettes.recording import last_used
 from harness.cli import app
 from harness.live.inventory import installed
@@ -22,10 +22,10 @@ from harness.live.inventory import installed
 TODAY = date.today().isoformat()
 BODY = b'{"model":"gpt-4.1","input":"hi","max_output_tokens":20}'
 SAID = b'{"id":"resp_1","object":"response","output":[]}'
-ASKED = Take(
+ASKED = Interaction(
     "POST", "https://api.openai.com/v1/responses", {"content-type": "application/json"}, BODY, 200, {}, ((0.1, SAID),)
 )
-SOCKET = Take("GET", "wss://api.openai.com/v1/responses", status=101, frames=((0.0, "client", "{}"),))
+SOCKET = Interaction("GET", "wss://api.openai.com/v1/responses", status=101, frames=((0.0, "client", "{}"),))
 FOREIGN = {
     "request": {
         "method": "POST",
@@ -72,10 +72,10 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def cassette(folder: Path, name: str, header: Header, *takes: Take) -> Path:
+def cassette(folder: Path, name: str, header: CassetteHeader, *takes: Interaction) -> Path:
     file = folder / "cassettes" / name
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(write(header, takes or (ASKED,)))
+    file.write_text(dump_cassette(header, takes or (ASKED,)))
     return file
 
 
@@ -89,7 +89,7 @@ def told(*arguments: str | Path) -> list[dict[str, Any]]:
 
 
 def test_a_cassette_says_its_age_its_client_and_what_it_costs(project: Path) -> None:
-    header = Header(recorded=TODAY, sdk="OpenAI/Python", sdk_version="3.0.0")
+    header = CassetteHeader(recorded=TODAY, sdk="OpenAI/Python", sdk_version="3.0.0")
     cassette(project, "test_order.yaml", header, ASKED, SOCKET)
     (one,) = told(project / "cassettes")
     assert (one["exchanges"], one["recorded"], one["age"], one["sdk"]) == (2, TODAY, 0, "OpenAI/Python 3.0.0")
@@ -102,14 +102,14 @@ def test_a_cassette_says_its_age_its_client_and_what_it_costs(project: Path) -> 
 @pytest.mark.parametrize(
     ("header", "why"),
     [
-        (Header(recorded="2020-01-01"), "days old"),
-        (Header(recorded="2020"), "days old"),
-        (Header(recorded="soon"), "it does not say when it was recorded"),
-        (Header(recorded=TODAY, sdk="OpenAI/Python", sdk_version="0.9"), "its SDK was 0.9, now it is "),
-        (Header(recorded=TODAY, scrubber=0), "it was scrubbed by rules of version 0, now they are "),
+        (CassetteHeader(recorded="2020-01-01"), "days old"),
+        (CassetteHeader(recorded="2020"), "days old"),
+        (CassetteHeader(recorded="soon"), "it does not say when it was recorded"),
+        (CassetteHeader(recorded=TODAY, sdk="OpenAI/Python", sdk_version="0.9"), "its SDK was 0.9, now it is "),
+        (CassetteHeader(recorded=TODAY, scrubber=0), "it was scrubbed by rules of version 0, now they are "),
     ],
 )
-def test_one_that_is_stale_says_why(project: Path, header: Header, why: str) -> None:
+def test_one_that_is_stale_says_why(project: Path, header: CassetteHeader, why: str) -> None:
     cassette(project, "test_order.yaml", header)
     (one,) = told(project / "cassettes")
     assert why in one["stale"][0]
@@ -117,12 +117,14 @@ def test_one_that_is_stale_says_why(project: Path, header: Header, why: str) -> 
 
 def test_evidence_of_several_days_is_as_old_as_the_newest(project: Path) -> None:
     days = ({"level": "reported", "where": "a report", "date": day} for day in ("2025-03", "2026-01-04", "2024"))
-    cassette(project, "openai/rules/unknown_parameter.yaml", Header(), *(replace(ASKED, origin=day) for day in days))
+    cassette(
+        project, "openai/rules/unknown_parameter.yaml", CassetteHeader(), *(replace(ASKED, origin=day) for day in days)
+    )
     assert told(project / "cassettes")[0]["recorded"] == "2026-01-04"
 
 
 def test_how_old_is_stale_can_be_chosen(project: Path) -> None:
-    cassette(project, "test_order.yaml", Header(recorded=(date.today() - timedelta(5)).isoformat()))
+    cassette(project, "test_order.yaml", CassetteHeader(recorded=(date.today() - timedelta(5)).isoformat()))
     assert not told(project / "cassettes")[0]["stale"]
     assert told(project / "cassettes", "--stale-after", "4")[0]["stale"] == ["it is 5 days old"]
 
@@ -142,22 +144,22 @@ def test_how_old_is_stale_can_be_chosen(project: Path) -> None:
     ],
 )
 def test_one_that_nothing_names_is_an_orphan(project: Path, name: str, orphan: bool) -> None:
-    cassette(project, name, Header(recorded=TODAY))
+    cassette(project, name, CassetteHeader(recorded=TODAY))
     assert told(project / "cassettes")[0]["orphan"] is orphan
 
 
 def test_a_project_may_be_written_in_any_language(project: Path) -> None:
     (project / "shop.test.ts").write_text('replay("story")')
-    cassette(project, "story.yaml", Header(recorded="2020-01-01"))
+    cassette(project, "story.yaml", CassetteHeader(recorded="2020-01-01"))
     (one,) = told(project / "cassettes")
     assert not one["orphan"]
     assert one["again"] == f"harness record --into {project}/cassettes/story.yaml -- COMMAND"
 
 
 def test_what_has_been_replayed_is_no_orphan(project: Path) -> None:
-    file = cassette(project, "story.yaml", Header(recorded=TODAY))
+    file = cassette(project, "story.yaml", CassetteHeader(recorded=TODAY))
     assert told(file)[0]["orphan"]
-    last_used.note(file)
+    last_used.note_replay(file)
     (one,) = told(file)
     assert (one["replayed"][:2], one["orphan"]) == ("20", False)
 
@@ -171,13 +173,13 @@ def test_what_has_been_replayed_is_no_orphan(project: Path) -> None:
 )
 def test_all_tests_that_a_mark_gives_a_cassette_record_it_again(project: Path, name: str, tests: list[str]) -> None:
     (project / "broken.py").write_text("pytest.mark.cassette(")
-    file = cassette(project, f"{name}.yaml", Header(recorded=TODAY))
+    file = cassette(project, f"{name}.yaml", CassetteHeader(recorded=TODAY))
     assert told(file)[0]["again"].split()[2:] == [f"{os.path.relpath(project)}/{each}" for each in tests]
 
 
 def test_the_folder_of_cassettes_is_where_the_project_says(project: Path) -> None:
     (project / "pyproject.toml").write_text('[tool.pytest.ini_options]\nharness_cassettes = "tapes"\n')
-    file = cassette(project, "test_order.yaml", Header(recorded=TODAY))
+    file = cassette(project, "test_order.yaml", CassetteHeader(recorded=TODAY))
     moved = project / "tapes" / "test_order.yaml"
     moved.parent.mkdir()
     moved.write_text(file.read_text())
@@ -197,7 +199,7 @@ def test_the_folder_of_cassettes_is_where_the_project_says(project: Path) -> Non
     ],
 )
 def test_it_is_recorded_again_where_it_was(project: Path, uri: str, leads: str) -> None:
-    file = cassette(project, "story.yaml", Header(recorded=TODAY), replace(ASKED, uri=uri))
+    file = cassette(project, "story.yaml", CassetteHeader(recorded=TODAY), replace(ASKED, uri=uri))
     assert told(file)[0]["again"] == f"harness record --into {file}{leads} -- COMMAND"
 
 
@@ -218,15 +220,15 @@ def test_plugins_of_others_make_their_cassettes_again(project: Path, name: str, 
 
 
 def test_a_rule_that_cannot_be_asked_of_any_account_has_no_command(project: Path) -> None:
-    cassette(project, "openai/rules/auth_missing_scope.yaml", Header(recorded="2020-01-01"))
+    cassette(project, "openai/rules/auth_missing_scope.yaml", CassetteHeader(recorded="2020-01-01"))
     said = listing(project / "cassettes").stdout
     assert said.endswith("/auth_missing_scope.yaml: no command makes it again\n")
 
 
 def test_that_a_replay_cannot_be_noted_is_no_failure(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(project / "pyproject.toml"))
-    last_used.note(project / "a.yaml")
-    assert last_used.last(project / "a.yaml") == ""
+    last_used.note_replay(project / "a.yaml")
+    assert last_used.last_replay_date(project / "a.yaml") == ""
 
 
 def test_the_cassettes_of_others_are_listed_too(project: Path) -> None:
@@ -237,7 +239,7 @@ def test_the_cassettes_of_others_are_listed_too(project: Path) -> None:
 
 
 def test_one_that_cannot_be_read_is_stale(project: Path) -> None:
-    file = cassette(project, "test_order.yaml", Header(recorded=TODAY))
+    file = cassette(project, "test_order.yaml", CassetteHeader(recorded=TODAY))
     file.write_text("interactions:\n- request: {method: GET, uri: /v1/responses}\n")
     (one,) = told(file)
     assert (one["age"], one["exchanges"]) == (None, 0)
@@ -256,7 +258,7 @@ def test_the_version_of_a_client_for_node_is_that_of_the_project(project: Path) 
 
 
 def test_the_plan_says_what_to_run_and_what_it_costs(project: Path) -> None:
-    old = Header(recorded="2020-01-01")
+    old = CassetteHeader(recorded="2020-01-01")
     cassette(project, "test_order.yaml", old)
     for kind in ("rules", "accepts"):
         cassette(project, f"azure/{kind}/unknown_parameter.yaml", old, ASKED)

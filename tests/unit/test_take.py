@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.cassettes.format.interaction import Take, client_of
+from harness.cassettes.format.interaction import Interaction, find_client
 from tests.unit.takes import streamed, take
 
 
@@ -11,8 +11,8 @@ def test_an_answer_is_its_chunks():
 
 
 def test_a_stream_says_so_in_its_headers():
-    assert streamed(b"data: 1\n\n").streamed
-    assert not take({}, {}).streamed
+    assert streamed(b"data: 1\n\n").is_stream
+    assert not take({}, {}).is_stream
 
 
 @pytest.mark.parametrize(
@@ -27,8 +27,8 @@ def test_a_stream_says_so_in_its_headers():
     ],
 )
 def test_the_client_is_named_by_its_agent(agent, client):
-    assert client_of([Take("GET", "/"), Take("GET", "/", {"user-agent": agent})]) == client
+    assert find_client([Interaction("GET", "/"), Interaction("GET", "/", {"user-agent": agent})]) == client
 
 
 def test_nobody_sent_nothing():
-    assert client_of([]) == ("", "")
+    assert find_client([]) == ("", "")

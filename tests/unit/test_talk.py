@@ -10,8 +10,8 @@ import pytest
 
 import harness.contract.rules  # noqa: F401  (registers every rule)
 from harness.api.upstream import parse_upstream
-from harness.cassettes.format.interaction import CLIENT, SERVER, Frame, Header, Take
-from harness.cassettes.format.serializer import write
+from harness.cassettes.format.interaction import CLIENT, SERVER, CassetteHeader, Frame, Interaction
+from harness.cassettes.format.serializer import dump_cassette
 from harness.contract.rule import RULES, Case
 from harness.items import function_call, message
 from harness.verify.examples import sent
@@ -31,8 +31,8 @@ def said(side: str, *events: Any) -> list[Frame]:
     return [(0.0, side, event if isinstance(event, str) else orjson.dumps(event).decode()) for event in events]
 
 
-def connection(*frames: Frame, **members: Any) -> Take:
-    return Take("GET", URI, status=101, frames=frames, **members)
+def connection(*frames: Frame, **members: Any) -> Interaction:
+    return Interaction("GET", URI, status=101, frames=frames, **members)
 
 
 def talked(socket: Socket, *events: Any) -> list[Frame]:
@@ -44,13 +44,13 @@ def create(given: Any = "hi", **members: Any) -> dict[str, Any]:
     return {"type": "response.create", "model": "gpt-4.1", "input": given, **members}
 
 
-def cassette(folder: Path, *takes: Take) -> Path:
+def cassette(folder: Path, *takes: Interaction) -> Path:
     file = folder / "it.yaml"
-    file.write_text(write(Header(dialect="openai", recorded="2026-09-21"), takes), encoding="utf-8")
+    file.write_text(dump_cassette(CassetteHeader(dialect="openai", recorded="2026-09-21"), takes), encoding="utf-8")
     return file
 
 
-def judged(folder: Path, *takes: Take) -> Tally:
+def judged(folder: Path, *takes: Interaction) -> Tally:
     spools = folder / "spools"
     spools.mkdir()
     return verify([cassette(folder, *takes)], spools)
@@ -84,9 +84,9 @@ def test_lanes_that_mix_are_told_apart_and_their_names_are_no_part_of_an_event()
     for kind in ("response.created", "response.completed"):
         frames += said(SERVER, *({"type": kind, "stream_id": lane, "response": {"id": lane}} for lane in "xy"))
     parts = list(entries(connection(*frames)))
-    assert [orjson.loads(part.asked)["input"] for part in parts] == ["a", "b"]
-    assert [[event["response"]["id"] for event in part.said] for part in parts] == [["x", "x"], ["y", "y"]]
-    assert not [event for part in parts for event in part.said if "stream_id" in event]
+    assert [orjson.loads(part.request_body)["input"] for part in parts] == ["a", "b"]
+    assert [[event["response"]["id"] for event in part.answer_body] for part in parts] == [["x", "x"], ["y", "y"]]
+    assert not [event for part in parts for event in part.answer_body if "stream_id" in event]
 
 
 def test_a_refused_one_has_the_status_and_the_error_of_its_event() -> None:
@@ -115,8 +115,8 @@ def test_events_about_steering_are_part_of_no_response() -> None:
     id = orjson.loads(first[-1][2])["response"]["id"]
     steered = talked(socket, {"type": "response.steer", "previous_response_id": id, "input": "Be brief."})
     parts = list(entries(connection(*first, *steered)))
-    assert [part.asked is None for part in parts] == [False, True]
-    assert not [event for part in parts for event in part.said if "steer" in event["type"]]
+    assert [part.request_body is None for part in parts] == [False, True]
+    assert not [event for part in parts for event in part.answer_body if "steer" in event["type"]]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"type": "session.update"}', '{"type": 3, "stream_id": [1]}'])
@@ -127,14 +127,14 @@ def test_other_messages_are_no_exchange(text: str) -> None:
 def test_an_error_whose_status_is_none_is_a_refusal() -> None:
     error = {"type": "error", "status": "soon", "error": {"message": "No."}}
     (one,) = entries(connection(*said(CLIENT, create()), *said(SERVER, error)))
-    assert (one.status, one.said) == (400, {"error": {"message": "No."}})
+    assert (one.status, one.answer_body) == (400, {"error": {"message": "No."}})
 
 
 def test_a_sign_of_life_before_a_refusal_does_not_make_it_a_stream() -> None:
     alive = {"type": "keepalive", "sequence_number": 0}
     frames = talked(spoken(), create(3))
     (one,) = entries(connection(frames[0], *said(SERVER, alive), frames[1]))
-    assert (one.status, one.said["error"]["code"]) == (400, "invalid_type")
+    assert (one.status, one.answer_body["error"]["code"]) == (400, "invalid_type")
 
 
 def test_each_event_of_the_client_stands_alone_with_what_it_began() -> None:

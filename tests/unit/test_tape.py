@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from harness.cassettes.listing import files
-from harness.verify.read_files import Recorded, TapeError, read
+from harness.verify.read_files import Recorded, UnreadableRecording, read
 from tests.contract.shared import PRESENT, SHARED
 from tests.unit.tapes import ASKED, EXPECTED, GOT, NAMED_OUT, SAID, SENT, URL, VARIANTS, har, interactions, vcr
 
@@ -206,7 +206,7 @@ class TestFiles:
         found = files([tmp_path])
         assert next(found).name == "x.yaml"
         (tmp_path / "b").rmdir()
-        with pytest.raises(TapeError, match=r"b: cannot be listed: No such file or directory\."):
+        with pytest.raises(UnreadableRecording, match=r"b: cannot be listed: No such file or directory\."):
             next(found)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from harness.cassettes.listing import files
 from harness.verify import read_files
-from harness.verify.read_files import NotATape, Recorded, TapeError, read
+from harness.verify.read_files import NotARecording, Recorded, UnreadableRecording, read
 
 SECRET = "sk-secret"
 REQUEST = {"method": "POST", "uri": "https://api.openai.com/v1/responses", "body": SECRET}
@@ -35,9 +35,9 @@ def write(tmp_path: Path) -> Write:
 def outcome(path: Path) -> tuple[int, str]:
     """How many exchanges came before a broken recording was refused, and the refusal without the path."""
     found: list[Recorded] = []
-    with pytest.raises(TapeError) as caught:
+    with pytest.raises(UnreadableRecording) as caught:
         found.extend(read(path))
-    assert not isinstance(caught.value, NotATape)
+    assert not isinstance(caught.value, NotARecording)
     assert SECRET not in str(caught.value)
     return len(found), str(caught.value).removeprefix(f"{path.as_posix()}: ")
 
@@ -129,7 +129,7 @@ FOREIGN = {
 @pytest.mark.parametrize("name", FOREIGN)
 def test_other_files_are_told_apart(name: str, write: Write) -> None:
     file, content = FOREIGN[name]
-    with pytest.raises(NotATape, match=r"Give a cassette, a HAR file or JSON lines of exchanges\.$"):
+    with pytest.raises(NotARecording, match=r"Give a cassette, a HAR file or JSON lines of exchanges\.$"):
         list(read(write(content, file)))
 
 
@@ -140,13 +140,13 @@ def test_an_empty_tape_is_a_tape(write: Write) -> None:
 def test_what_is_too_large_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_files, "LARGEST", 1 << 20)
     path = write(tape_of(GOOD).encode() + b"\n" * (1 << 20), "x.json")
-    with pytest.raises(TapeError, match="it is larger than 1 MiB; only JSON lines may be"):
+    with pytest.raises(UnreadableRecording, match="it is larger than 1 MiB; only JSON lines may be"):
         list(read(path))
 
 
 def test_what_is_not_there_is_told(tmp_path: Path) -> None:
     gone = tmp_path / "gone.yaml"
-    with pytest.raises(TapeError, match=r"gone\.yaml: no such file or folder"):
+    with pytest.raises(UnreadableRecording, match=r"gone\.yaml: no such file or folder"):
         list(files([gone]))
-    with pytest.raises(TapeError, match=r"gone\.yaml: cannot be read: No such file or directory\."):
+    with pytest.raises(UnreadableRecording, match=r"gone\.yaml: cannot be read: No such file or directory\."):
         list(read(gone))

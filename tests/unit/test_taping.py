@@ -10,11 +10,11 @@ from collections.abc import Iterator
 import pytest
 import vcr
 
-from harness.cassettes.format.interaction import Header
-from harness.cassettes.format.untrusted_text import TapeError
+from harness.cassettes.format.interaction import CassetteHeader
+from harness.cassettes.format.untrusted_text import UnreadableRecording
 from harness.cassettes.recording import vcr as machine
-from harness.cassettes.recording.vcr import Cassettes, bytes_of, joined, take_of, taping
-from harness.cassettes.recording.writer import RecordError, SecretFound, load, locked
+from harness.cassettes.recording.vcr import VcrAdapter, body_bytes, interaction_from_vcr, join_vcr_headers, use_cassette
+from harness.cassettes.recording.writer import RecordError, SecretFound, lock_cassette, read_cassette
 from harness.faults import cut, pause
 from harness.items import message
 from harness.server.asgi import serve_in_thread
@@ -86,28 +86,28 @@ def slowly(world):
 
 def test_what_was_recorded_is_replayed_byte_for_byte(http, live, world, file):
     world.script(message("one"), message(["t", "wo"]))
-    with taping(file, "all") as tape:
+    with use_cassette(file, "all") as tape:
         first, second = ask(http, live.url), heard(http, live.url, ASKED)
         assert tape.problems == []
-    recorded = load(file)
+    recorded = read_cassette(file)
     assert recorded.header.sdk == f"python-{http.__name__}"
     assert KEY not in file.read_text(encoding="utf-8")
-    with taping(file):
+    with use_cassette(file):
         again = ask(http, "https://api.openai.com/v1/responses", headers={"authorization": "Bearer other"})
         told = heard(http, "https://api.openai.com/v1/responses", ASKED)
     assert (again.status_code, again.reason_phrase) == (200, "OK")
-    assert again.content == recorded.takes[0].answer
+    assert again.content == recorded.interactions[0].answer
     assert len(again.content) == len(first.content)
     assert again.json()["output"][0]["content"] == first.json()["output"][0]["content"]
-    assert [chunk for _, chunk in told] == [chunk for _, chunk in recorded.takes[1].chunks]
+    assert [chunk for _, chunk in told] == [chunk for _, chunk in recorded.interactions[1].chunks]
     assert sum(len(chunk) for _, chunk in told) == sum(len(chunk) for _, chunk in second)
 
 
 def test_a_stream_reaches_the_client_while_it_is_recorded_and_keeps_its_times(http, live, world, file):
     slowly(world)
-    with taping(file, "all"):
+    with use_cassette(file, "all"):
         got = heard(http, live.url, ASKED)
-    (take,) = load(file).takes
+    (take,) = read_cassette(file).interactions
     assert len(got) >= 10
     assert [len(data) for _, data in take.chunks] == [len(data) for _, data in got]
     assert got[-1][0] - got[0][0] > 9 * SLOW
@@ -117,11 +117,11 @@ def test_a_stream_reaches_the_client_while_it_is_recorded_and_keeps_its_times(ht
 
 def test_it_is_replayed_at_once_or_at_the_pace_at_which_it_came(http, live, world, file):
     slowly(world)
-    with taping(file, "all"):
+    with use_cassette(file, "all"):
         heard(http, live.url, ASKED)
-    with taping(file, pace=True):
+    with use_cassette(file, pace=True):
         slow = heard(http, live.url, ASKED)
-    with taping(file):
+    with use_cassette(file):
         quick = heard(http, live.url, ASKED)
     assert slow[-1][0] - slow[0][0] > 9 * SLOW
     assert quick[-1][0] < 5 * SLOW
@@ -130,12 +130,12 @@ def test_it_is_replayed_at_once_or_at_the_pace_at_which_it_came(http, live, worl
 
 def test_asynchronous_clients_are_recorded_and_replayed_too(http, live, world, file):
     world.script(message("two"))
-    with taping(file, "all"):
+    with use_cassette(file, "all"):
         first = asyncio.run(heard_async(http, live.url, ASKED))
-    with taping(file, pace=True):
+    with use_cassette(file, pace=True):
         again = asyncio.run(heard_async(http, live.url, ASKED))
     assert [len(chunk) for chunk in again] == [len(chunk) for chunk in first]
-    assert b"".join(again) == load(file).takes[0].answer
+    assert b"".join(again) == read_cassette(file).interactions[0].answer
 
 
 @pytest.mark.parametrize("way", ["sync", "async"])
@@ -146,43 +146,43 @@ def test_a_stream_that_breaks_off_is_recorded_as_far_as_it_came_and_breaks_off_a
         with pytest.raises(http.RemoteProtocolError):
             heard(http, live.url, ASKED) if way == "sync" else asyncio.run(heard_async(http, live.url, ASKED))
 
-    with taping(file, "all"):
+    with use_cassette(file, "all"):
         broken()
-    (take,) = load(file).takes
+    (take,) = read_cassette(file).interactions
     assert take.cut
     assert take.answer.count(b"event:") == 4
-    with taping(file):
+    with use_cassette(file):
         broken()
 
 
 @pytest.mark.parametrize(("until", "cut"), [(b"word3", True), (b"response.completed", False)])
 def test_a_client_that_stops_reading(http, live, world, file, until, cut):
     slowly(world)
-    with taping(file, "all"):
+    with use_cassette(file, "all"):
         heard(http, live.url, ASKED, until)
-    (take,) = load(file).takes
+    (take,) = read_cassette(file).interactions
     assert until in take.answer
     assert take.cut is cut or take.answer.endswith(b"\n\n")
 
 
 def test_an_error_of_the_api_is_recorded_like_any_answer(http, live, world, file):
-    with taping(file, "all"):
+    with use_cassette(file, "all"):
         ask(http, live.url, {"model": "gpt-4.1"}, AUTH)
         ask(http, live.url, ASKED, {"authorization": "Bearer none"})
-    assert [take.status for take in load(file).takes] == [400, 401]
+    assert [take.status for take in read_cassette(file).interactions] == [400, 401]
 
 
 def test_nothing_is_recorded_of_an_api_that_is_not_there(http, file):
-    with taping(file, "all"), pytest.raises(http.ConnectError):
+    with use_cassette(file, "all"), pytest.raises(http.ConnectError):
         ask(http, "http://127.0.0.1:9/v1/responses")
     assert not file.exists()
 
 
 def test_a_miss_is_a_418_that_tells_the_closest_recording(http, live, world, file):
     world.script(message("one"))
-    with taping(file, "all"):
+    with use_cassette(file, "all"):
         ask(http, live.url)
-    with taping(file) as tape:
+    with use_cassette(file) as tape:
         answer = ask(http, live.url, {**ASKED, "input": "ho"})
     assert (answer.status_code, answer.headers["x-should-retry"]) == (418, "false")
     said = answer.json()["error"]["message"]
@@ -193,9 +193,9 @@ def test_a_miss_is_a_418_that_tells_the_closest_recording(http, live, world, fil
 
 def test_what_was_played_is_not_played_again(http, live, world, file):
     world.script(message("one"))
-    with taping(file, "all"):
+    with use_cassette(file, "all"):
         ask(http, live.url)
-    with taping(file) as tape:
+    with use_cassette(file) as tape:
         assert [ask(http, live.url).status_code for _ in range(2)] == [200, 418]
     assert "was recorded once, and has been played as often" in tape.problems[0]
 
@@ -203,38 +203,38 @@ def test_what_was_played_is_not_played_again(http, live, world, file):
 def test_new_records_only_what_is_not_there(http, live, world, file):
     world.script(message("one"), message("two"))
     for body in (ASKED, {**ASKED, "input": "ho"}):
-        with taping(file, "new"):
+        with use_cassette(file, "new"):
             assert ask(http, live.url).status_code == 200
             assert ask(http, live.url, body).status_code in (200, 418)
             break
-    with taping(file, "new"):
+    with use_cassette(file, "new"):
         ask(http, live.url)
         ask(http, live.url)
     assert len(world.exchanges) == 2
-    assert len(load(file).takes) == 2
+    assert len(read_cassette(file).interactions) == 2
 
 
 def test_all_records_everything_again(http, live, world, file):
     world.script(message("one"), message("two"))
     for said in ("one", "two"):
-        with taping(file, "all"):
+        with use_cassette(file, "all"):
             ask(http, live.url)
-        (take,) = load(file).takes
+        (take,) = read_cassette(file).interactions
         assert said.encode() in take.answer
 
 
 def test_a_live_request_cannot_continue_what_only_the_cassette_knows(http, live, world, file):
     world.script(message("one"))
-    with taping(file, "all"):
+    with use_cassette(file, "all"):
         ask(http, live.url)
-    with taping(file, "new") as tape:
+    with use_cassette(file, "new") as tape:
         given = ask(http, live.url).json()["id"]
         assert ask(http, live.url, {**ASKED, "previous_response_id": given}).status_code == 418
     assert f"the request names {given}, which the cassette gave and the API does not know" in tape.problems[0]
 
 
 def test_a_websocket_over_http_is_refused(http, live, file):
-    with taping(file, "all") as tape:
+    with use_cassette(file, "all") as tape:
         assert ask(http, live.url, headers={"upgrade": "websocket"}).status_code == 418
     assert "a WebSocket is not recorded in process" in tape.problems[0]
 
@@ -243,7 +243,7 @@ def test_an_exception_writes_nothing(http, live, world, file):
     world.script(message("one"))
 
     def broken():
-        with taping(file, "all"):
+        with use_cassette(file, "all"):
             ask(http, live.url)
             raise ZeroDivisionError
 
@@ -255,9 +255,9 @@ def test_an_exception_writes_nothing(http, live, world, file):
 def test_other_clients_are_recorded_as_vcrpy_does(live, world, file):
     requests = pytest.importorskip("requests")
     world.script(message("one"))
-    with taping(file, "all"):
+    with use_cassette(file, "all"):
         first = requests.post(live.url, json=ASKED, headers=AUTH, timeout=10)
-    with taping(file):
+    with use_cassette(file):
         again = requests.post(live.url, json=ASKED, headers=AUTH, timeout=10)
         with pytest.raises(Exception, match='"input": "ho"'):
             requests.post(live.url, json={**ASKED, "input": "ho"}, headers=AUTH, timeout=10)
@@ -268,7 +268,7 @@ def test_other_clients_are_recorded_as_vcrpy_does(live, world, file):
 def test_the_serializer_serves_plain_vcrpy(http, live, world, file):
     world.script(message("one"))
     plain = vcr.VCR(serializer="harness", record_mode="once")
-    plain.register_serializer("harness", Cassettes(Header(), [KEY]))
+    plain.register_serializer("harness", VcrAdapter(CassetteHeader(), [KEY]))
     with plain.use_cassette(str(file)):
         first = ask(http, live.url)
     text = file.read_text(encoding="utf-8")
@@ -281,11 +281,11 @@ def test_the_serializer_serves_plain_vcrpy(http, live, world, file):
 
 def test_the_gate_holds_here_too(http, live, world, file, monkeypatch):
     world.script(message("one"))
-    monkeypatch.setattr(machine, "scrubbed", lambda takes, secrets=(): tuple(takes))
-    monkeypatch.setattr("harness.cassettes.recording.writer.scrubbed", lambda takes, secrets=(): tuple(takes))
+    monkeypatch.setattr(machine, "scrub_interactions", lambda takes, secrets=(): tuple(takes))
+    monkeypatch.setattr("harness.cassettes.recording.writer.scrub_interactions", lambda takes, secrets=(): tuple(takes))
 
     def record():
-        with taping(file, "all"):
+        with use_cassette(file, "all"):
             ask(http, live.url)
 
     before = http.HTTPTransport.handle_request
@@ -296,12 +296,12 @@ def test_the_gate_holds_here_too(http, live, world, file, monkeypatch):
 
 
 def test_two_recorders_are_told(file):
-    with locked(file), pytest.raises(RecordError, match="another recorder"), taping(file, "all"):
+    with lock_cassette(file), pytest.raises(RecordError, match="another recorder"), use_cassette(file, "all"):
         pytest.fail("unreachable")
 
 
 def test_a_cassette_that_is_not_there(file):
-    with pytest.raises(TapeError, match="there is no such cassette"), taping(file):
+    with pytest.raises(UnreadableRecording, match="there is no such cassette"), use_cassette(file):
         pytest.fail("unreachable")
 
 
@@ -318,30 +318,30 @@ class TestOfVcrpy:
         ],
     )
     def test_bodies(self, body, raw):
-        assert bytes_of(body) == raw
+        assert body_bytes(body) == raw
 
     def test_a_file_as_a_body(self, tmp_path):
         (tmp_path / "a").write_bytes(b"abc")
         with (tmp_path / "a").open("rb") as body:
-            assert bytes_of(body) == b"abc"
+            assert body_bytes(body) == b"abc"
 
     def test_headers(self):
-        assert joined({"A": ["1", b"2"], "B": "3"}) == {"a": "1, 2", "b": "3"}
+        assert join_vcr_headers({"A": ["1", b"2"], "B": "3"}) == {"a": "1, 2", "b": "3"}
 
     def test_a_response_of_another_version(self):
         request = vcr.request.Request("GET", "https://x.test/", None, {})
-        take = take_of(request, {"status": {"code": 204}, "headers": {}, "body": {"string": "text"}})
+        take = interaction_from_vcr(request, {"status": {"code": 204}, "headers": {}, "body": {"string": "text"}})
         assert (take.status, take.reason, take.answer) == (204, "", b"text")
-        assert take_of(request, {"status": {"code": 204}, "headers": {}, "body": {}}).chunks == ()
+        assert interaction_from_vcr(request, {"status": {"code": 204}, "headers": {}, "body": {}}).chunks == ()
 
 
 def test_ids_in_a_replay_are_those_that_the_client_was_given(http, live, world, file):
     world.script(message("one"), message("two"))
-    with taping(file, "all"):
+    with use_cassette(file, "all"):
         id = ask(http, live.url).json()["id"]
         ask(http, live.url, {**ASKED, "previous_response_id": id})
     assert id not in file.read_text(encoding="utf-8")
-    with taping(file) as tape:
+    with use_cassette(file) as tape:
         other = ask(http, live.url).json()["id"]
         answer = ask(http, live.url, {**ASKED, "previous_response_id": other})
     assert tape.problems == []

@@ -79,7 +79,7 @@ class TestAConnection:
         with opened(front) as wire:
             wire.send(CREATE)
             told = events(wire)
-            (take,) = front.recording.so_far
+            (take,) = front.recording.interactions_so_far
             assert (take.status, take.cut, len(take.frames)) == (101, True, 1 + len(told))
         assert not front.takes()[0].cut
 
@@ -119,4 +119,4 @@ class TestAConnection:
                 pass
             assert refused.value.response.status_code == 418
             assert b"cannot be reached" in (refused.value.response.body or b"")
-            assert (front.recording.takes, len(front.recording.problems)) == ([], 1)
+            assert (front.recording.interactions, len(front.recording.problems)) == ([], 1)

@@ -13,7 +13,7 @@ import pytest
 from websockets.sync.client import connect
 
 from harness.api.upstream import parse_upstream
-from harness.cassettes.format.interaction import Take
+from harness.cassettes.format.interaction import Interaction
 from harness.ending import incomplete
 from harness.items import (
     code_interpreter_call,
@@ -298,7 +298,9 @@ class TestAConnection:
 def test_an_exchange_that_never_ends_does_not_keep_the_others_from_being_judged(tmp_path):
     watch = Watch("tape.yaml", parse_upstream("http://127.0.0.1:1/v1"), tmp_path, print)
     answer = ((0.1, b'{"error": {"message": "Bad input."}}'),)
-    asked = Take("POST", "http://127.0.0.1:1/v1/responses", {}, b'{"model": "gpt-4.1", "input": 3}', 400, {}, answer)
+    asked = Interaction(
+        "POST", "http://127.0.0.1:1/v1/responses", {}, b'{"model": "gpt-4.1", "input": 3}', 400, {}, answer
+    )
     watch.after(2, asked)
     watch.after(4, None)
     watch.close()

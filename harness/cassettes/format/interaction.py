@@ -13,9 +13,9 @@ from typing import Any
 
 from harness.core.exchange import EMPTY_MAPPING
 
-FORMAT = 1
+CASSETTE_FORMAT = 1
 """The format of cassettes that this harness writes, and the newest that it reads."""
-SCRUBBER = 1
+SCRUBBER_VERSION = 1
 """What of a recording is left out, and how ids are renamed; raised when either changes."""
 
 CLIENT, SERVER = "client", "server"
@@ -26,11 +26,11 @@ Chunk = tuple[float, bytes]
 Frame = tuple[float, str, str]
 """Seconds since the connection was asked for, who sent it (client, server), and its text."""
 
-_AGENT = re.compile(r"(?P<name>.+?)[ /]v?(?P<version>\d[\w.+-]*)")
+_USER_AGENT = re.compile(r"(?P<name>.+?)[ /]v?(?P<version>\d[\w.+-]*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Take:
+class Interaction:
     """One exchange as it travelled; without a status, chunks and frames it is a request alone.
 
     `uri` is the whole address with its query, `cut` says that the answer broke off. With `frames` it is a WebSocket: `uri`
@@ -55,13 +55,13 @@ class Take:
         return b"".join(data for _, data in self.chunks)
 
     @property
-    def streamed(self) -> bool:
+    def is_stream(self) -> bool:
         """Whether the answer is a stream of server-sent events."""
         return "event-stream" in self.answer_headers.get("content-type", "")
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class CassetteHeader:
     """What a cassette says of itself.
 
     `recorded` is a date (YYYY-MM-DD), `dialect` openai, azure or foundry, `sdk` and `sdk_version` the client that sent
@@ -75,14 +75,14 @@ class Header:
     sdk_version: str = ""
     evidence: str = "recorded"
     probe: str = ""
-    scrubber: int = SCRUBBER
-    format: int = FORMAT
+    scrubber: int = SCRUBBER_VERSION
+    format: int = CASSETTE_FORMAT
 
 
-def client_of(takes: Sequence[Take]) -> tuple[str, str]:
+def find_client(takes: Sequence[Interaction]) -> tuple[str, str]:
     """Name and version of the client that sent the first request that says so: `("OpenAI/Python", "3.54.0")`.
 
     Only before scrubbing: the headers that tell are not kept.
     """
-    found = (_AGENT.match(take.headers.get("user-agent", "")) for take in takes)
+    found = (_USER_AGENT.match(take.headers.get("user-agent", "")) for take in takes)
     return next(((agent["name"], agent["version"]) for agent in found if agent), ("", ""))

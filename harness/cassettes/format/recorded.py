@@ -24,23 +24,23 @@ from harness.api.providers import (
     provider_of_host,
     split_url,
 )
-from harness.cassettes.format.other_recorders import Entry
+from harness.cassettes.format.other_recorders import RecorderEntry
 from harness.core.exchange import Json
 
-FLAGS = ("no_request", "cut", "sanitized", "sequence_gaps", "transcribed", "socket")
+FLAG_MEMBERS = ("no_request", "cut", "sanitized", "sequence_gaps", "transcribed", "socket")
 """Members of a flat exchange that, when true, become flags."""
-UNREAD = "_raw"
+UNREAD_MEMBER = "_raw"
 """The one member of an answer that was no JSON, as flat exchanges keep it."""
-_FORMS = ("multipart/", "application/x-www-form-urlencoded", "application/octet-stream")
-_WITH_BODY = re.compile(
+_NON_JSON_TYPES = ("multipart/", "application/x-www-form-urlencoded", "application/octet-stream")
+_PATHS_WITH_BODY = re.compile(
     r"/responses(/compact|/input_tokens)?|/assistants|/threads/runs|/threads/[^/]+/(messages|runs(/[^/]+/submit_tool_outputs)?)"
 )
-_REWRITTEN = re.compile(rb"[\"/][a-z]{2,12}_\w{0,40}(?:REDACTED|redacted|SANITIZED|[Ss]anitized)")
+_REDACTED_ID = re.compile(rb"[\"/][a-z]{2,12}_\w{0,40}(?:REDACTED|redacted|SANITIZED|[Ss]anitized)")
 """An id that is none any more."""
-_TEMPLATE = re.compile(r"/[{<][^/]*[}>]")
+_PATH_PLACEHOLDER = re.compile(r"/[{<][^/]*[}>]")
 """A part of a path that names what stood there: `/conversations/{conversation_id}`."""
-_ISO = re.compile(r"\d{4}-\d\d-\d\d")
-_OLDEST = 1_577_836_800
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_EARLIEST_TIMESTAMP = 1_577_836_800
 """2020: before it there was no API, whatever a rewritten recording says."""
 
 
@@ -77,20 +77,20 @@ class Recorded(NamedTuple):
     flags: frozenset[str]
 
 
-def recorded(found: Entry, name: str, number: int) -> Recorded:
+def parse_recorded(found: RecorderEntry, name: str, number: int) -> Recorded:
     """The exchange that a recorder wrote as `found`, the one of this number (from 1) in the file of this name."""
     host, path, query = split_url(found.url)
-    request, raw = decoding.decode_request(found.asked, found.headers)
-    said = decoding.decode_answer(found.said, found.answer_headers)
-    flags = said.flags | _noted(found)
-    if is_host_hidden(host) and path in ("", "/") and _tells_response(found.method, said):
+    request, raw = decoding.decode_request(found.request_body, found.headers)
+    said = decoding.decode_answer(found.answer_body, found.answer_headers)
+    flags = said.flags | _find_flags(found)
+    if is_host_hidden(host) and path in ("", "/") and _is_response_object(found.method, said):
         path, flags = "/v1/responses", flags | {"inferred"}
-    who, guessed = _who(found, host, path, request, said)
-    if _TEMPLATE.search(path) or _REWRITTEN.search(orjson.dumps([path, request, *said[:2]])):
+    who, guessed = _find_provider(found, host, path, request, said)
+    if _PATH_PLACEHOLDER.search(path) or _REDACTED_ID.search(orjson.dumps([path, request, *said[:2]])):
         flags |= {"sanitized"}
-    if isinstance(said.body, dict) and set(said.body) == {UNREAD}:
+    if isinstance(said.body, dict) and set(said.body) == {UNREAD_MEMBER}:
         flags |= {"unread-answer"}
-    if _is_unknown(found, path, request, raw):
+    if _is_request_unknown(found, path, request, raw):
         flags |= {"no_request"}
     own = found.extra.get("id")
     id = own if isinstance(own, str) and own else f"{name}#{number}"
@@ -109,32 +109,36 @@ def recorded(found: Entry, name: str, number: int) -> Recorded:
         answer=said.body,
         events=said.events,
         provider=who,
-        date=_date(found, said),
+        date=_find_date(found, said),
         flags=frozenset(flags | ({"inferred"} if guessed else set())),
     )
 
 
-def _noted(found: Entry) -> set[str]:
+def _find_flags(found: RecorderEntry) -> set[str]:
     """What an exchange says of itself; one whose `origin` is a publication holds what was published."""
-    noted = {flag for flag in FLAGS if found.extra.get(flag)} | ({"inferred"} if found.extra.get("inferred") else set())
+    noted = {flag for flag in FLAG_MEMBERS if found.extra.get(flag)} | (
+        {"inferred"} if found.extra.get("inferred") else set()
+    )
     origin = found.extra.get("origin")
     if origin is not None and not (isinstance(origin, dict) and origin.get("level") == "recorded"):
         noted.add("transcribed")
     return noted if found.status else noted | {"no-status"}
 
 
-def _tells_response(method: str, said: decoding.DecodedAnswer) -> bool:
+def _is_response_object(method: str, said: decoding.DecodedAnswer) -> bool:
     """Whether an answer is one to `POST /responses`, for recordings that hide the address."""
-    return method == "POST" and (_object(said) or {}).get("object") == "response"
+    return method == "POST" and (_answered_object(said) or {}).get("object") == "response"
 
 
-def _object(said: decoding.DecodedAnswer) -> Json | None:
+def _answered_object(said: decoding.DecodedAnswer) -> Json | None:
     """The object that was answered; the first one of a stream."""
     within = (event["response"] for event in said.events or () if isinstance(event.get("response"), dict))
     return said.body if isinstance(said.body, dict) else next(within, None)
 
 
-def _who(found: Entry, host: str, path: str, request: Any, said: decoding.DecodedAnswer) -> tuple[str, bool]:
+def _find_provider(
+    found: RecorderEntry, host: str, path: str, request: Any, said: decoding.DecodedAnswer
+) -> tuple[str, bool]:
     """The provider, and whether it was guessed."""
     told = found.extra.get("provider")
     known = told if told in PROVIDERS else provider_of_host(host, path)
@@ -142,32 +146,32 @@ def _who(found: Entry, host: str, path: str, request: Any, said: decoding.Decode
         known = provider_by_headers(path, found.answer_headers)
     if known or host:
         return known, False
-    guess = guess_provider(path, request, _object(said))
+    guess = guess_provider(path, request, _answered_object(said))
     return guess, bool(guess)
 
 
-def _is_unknown(found: Entry, path: str, request: Any, raw: bytes | None) -> bool:
+def _is_request_unknown(found: RecorderEntry, path: str, request: Any, raw: bytes | None) -> bool:
     """Whether the recorder left out a request's body, or wrote something else in its place: the API took it."""
     if not 200 <= found.status < 300 or found.method != "POST":
         return False
     if raw is not None:
-        return not found.headers.get("content-type", "").startswith(_FORMS)
-    return request is None and _WITH_BODY.fullmatch(path_below_root(path) or "") is not None
+        return not found.headers.get("content-type", "").startswith(_NON_JSON_TYPES)
+    return request is None and _PATHS_WITH_BODY.fullmatch(path_below_root(path) or "") is not None
 
 
-def _date(found: Entry, said: decoding.DecodedAnswer) -> str:
+def _find_date(found: RecorderEntry, said: decoding.DecodedAnswer) -> str:
     """When it was recorded: said by the recorder, by the answer's headers, or by what the request made."""
     for text in (found.date, found.answer_headers.get("date", "")):
-        if date := _iso(text):
+        if date := _parse_date(text):
             return date
-    made = (_object(said) or {}).get("created_at") if found.method == "POST" else None
-    if not isinstance(made, int) or not _OLDEST < made < 2 * _OLDEST:
+    made = (_answered_object(said) or {}).get("created_at") if found.method == "POST" else None
+    if not isinstance(made, int) or not _EARLIEST_TIMESTAMP < made < 2 * _EARLIEST_TIMESTAMP:
         return ""
     return datetime.fromtimestamp(made, UTC).isoformat()
 
 
-def _iso(text: str) -> str:
-    if _ISO.match(text):
+def _parse_date(text: str) -> str:
+    if _ISO_DATE.match(text):
         return text
     try:
         return parsedate_to_datetime(text).isoformat()

@@ -12,19 +12,21 @@ from harness.cassettes.format.untrusted_text import Malformed
 from harness.core.exchange import Json
 
 
-def check(document: Any) -> None:
+def validate_cassette(document: Any) -> None:
     """Malformed says where the data of a cassette is not as it must be, and what is expected there; it quotes no value."""
-    schema, validator = _judge()
-    faults = list(validator.iter_errors(_textual(document)))
+    schema, validator = _schema_and_validator()
+    faults = list(validator.iter_errors(_replace_bytes(document)))
     for first in faults[:1]:
         steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in first.instance_path)
         where = "".join(steps).lstrip(".") or "the file"
-        odd = "".join(_odd(fault.kind) for fault in faults if fault.instance_path == first.instance_path)
-        raise Malformed(f"{where}: {odd}expected {_expected(schema, first.schema_path)}")
+        odd = "".join(
+            _describe_wrong_members(fault.kind) for fault in faults if fault.instance_path == first.instance_path
+        )
+        raise Malformed(f"{where}: {odd}expected {_describe_expected(schema, first.schema_path)}")
 
 
 @cache
-def _judge() -> tuple[Json, Any]:
+def _schema_and_validator() -> tuple[Json, Any]:
     """The schema and its validator; loaded late, because many recordings are of others."""
     import jsonschema_rs
 
@@ -34,7 +36,7 @@ def _judge() -> tuple[Json, Any]:
     return schema, jsonschema_rs.validator_for(schema)
 
 
-def _expected(schema: Any, path: Sequence[str | int]) -> str:
+def _describe_expected(schema: Any, path: Sequence[str | int]) -> str:
     """What the schema says of the place, in its innermost description."""
     said: str = schema["description"]
     for step in path:
@@ -43,17 +45,17 @@ def _expected(schema: Any, path: Sequence[str | int]) -> str:
     return said
 
 
-def _odd(kind: Any) -> str:
+def _describe_wrong_members(kind: Any) -> str:
     """Which member is missing or too much."""
     if kind.name == "required":
         return f"without `{kind.property}`; "
     return f"with `{'`, `'.join(kind.unexpected)}`; " if kind.name == "additionalProperties" else ""
 
 
-def _textual(value: Any) -> Any:
+def _replace_bytes(value: Any) -> Any:
     """The data as JSON has it: bytes are texts."""
     if isinstance(value, dict):
-        return {name: _textual(inner) for name, inner in value.items()}
+        return {name: _replace_bytes(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_textual(inner) for inner in value]
+        return [_replace_bytes(inner) for inner in value]
     return "" if isinstance(value, bytes) else value

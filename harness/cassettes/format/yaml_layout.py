@@ -7,16 +7,16 @@ from typing import Any
 
 import yaml
 
-_UNLIKELY = re.compile(r"[\r\t\x85\u2028\u2029\ufeff]|\A[ \n]|[^\n]\n\Z")
+_NEEDS_QUOTES = re.compile(r"[\r\t\x85\u2028\u2029\ufeff]|\A[ \n]|[^\n]\n\Z")
 """What a block of YAML would not keep as it is."""
 _NUMBERLIKE = re.compile(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?")
 
 
-class OneLine(list[Any]):
+class OneLineList(list[Any]):
     """A list that is written in one line."""
 
 
-class Lines(dict[str, Any]):
+class BlockMapping(dict[str, Any]):
     """A mapping that is written a member a line, however short it is."""
 
 
@@ -28,27 +28,27 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
     style = "'" if _NUMBERLIKE.fullmatch(text) else None
-    if "\n" in text or _UNLIKELY.search(text):
-        style = '"' if _UNLIKELY.search(text) else "|"
+    if "\n" in text or _NEEDS_QUOTES.search(text):
+        style = '"' if _NEEDS_QUOTES.search(text) else "|"
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
 
 
-def _one_line(dumper: _Dumper, values: OneLine) -> yaml.SequenceNode:
+def _represent_one_line(dumper: _Dumper, values: OneLineList) -> yaml.SequenceNode:
     return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=True)
 
 
-def _lines(dumper: _Dumper, values: Lines) -> yaml.MappingNode:
+def _represent_block(dumper: _Dumper, values: BlockMapping) -> yaml.MappingNode:
     return dumper.represent_mapping("tag:yaml.org,2002:map", values, flow_style=False)
 
 
-_Dumper.add_representer(str, _text)
-_Dumper.add_representer(OneLine, _one_line)
-_Dumper.add_representer(Lines, _lines)
+_Dumper.add_representer(str, _represent_text)
+_Dumper.add_representer(OneLineList, _represent_one_line)
+_Dumper.add_representer(BlockMapping, _represent_block)
 
 
-def written(value: Any) -> str:
+def dump_yaml(value: Any) -> str:
     """The text of a value; the same value gives the same text. Mappings keep their order."""
     return str(
         yaml.dump(value, Dumper=_Dumper, default_flow_style=None, sort_keys=False, allow_unicode=True, width=1 << 20)

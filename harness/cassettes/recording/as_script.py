@@ -8,24 +8,24 @@ from urllib.parse import urlsplit
 
 import harness.items  # noqa: F401  (registers every kind)
 from harness.api import decoding
-from harness.cassettes.format.interaction import Take
+from harness.cassettes.format.interaction import Interaction
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Json
 from harness.ending import TurnLine, failed, incomplete, line_from_wire
 from harness.world.script import Turn
 
-ENDS = ("response.completed", "response.incomplete", "response.failed")
+END_EVENTS = ("response.completed", "response.incomplete", "response.failed")
 
 
-def retold(takes: Sequence[Take], name: str) -> list[Turn]:
+def turns_from_recording(takes: Sequence[Interaction], name: str) -> list[Turn]:
     """The turns of a recording, one for each response that was made; ScriptError when it has none, or one cannot be said.
 
     What was refused is left out: the contract refuses it again. `name` is what errors call the recording.
     """
     turns: list[Turn] = []
-    for number, response in enumerate(filter(None, map(_response, takes)), 1):
+    for number, response in enumerate(filter(None, map(_recorded_response, takes)), 1):
         try:
-            turns.append(_turn(response))
+            turns.append(_turn_from_response(response))
         except HarnessError as problem:
             raise ScriptError(f"{name}: the answer of response {number} cannot be a turn: {problem}") from problem
     if not turns:
@@ -33,25 +33,25 @@ def retold(takes: Sequence[Take], name: str) -> list[Turn]:
     return turns
 
 
-def _response(take: Take) -> Json | None:
+def _recorded_response(take: Interaction) -> Json | None:
     """The response that a take made; None for anything else."""
     if take.method != "POST" or take.status != 200 or not urlsplit(take.uri).path.rstrip("/").endswith("/responses"):
         return None
     said = decoding.decode_answer(take.answer, take.answer_headers)
     if said.events is None:
         return said.body if isinstance(said.body, dict) else None
-    last = next((event for event in reversed(said.events) if event.get("type") in ENDS), None)
-    return None if last is None else {**last["response"], "output": _output(said.events, last["response"])}
+    last = next((event for event in reversed(said.events) if event.get("type") in END_EVENTS), None)
+    return None if last is None else {**last["response"], "output": _streamed_output(said.events, last["response"])}
 
 
-def _output(events: Sequence[Json], response: Json) -> list[Any]:
+def _streamed_output(events: Sequence[Json], response: Json) -> list[Any]:
     """The output of a stream; some servers tell it in the items' own events only."""
     done = [event["item"] for event in events if event.get("type") == "response.output_item.done"]
     return response.get("output") or done
 
 
-def _turn(response: Json) -> list[TurnLine]:
-    lines = [line_from_wire(_said(item)) for item in response.get("output") or []]
+def _turn_from_response(response: Json) -> list[TurnLine]:
+    lines = [line_from_wire(_drop_nulls(item)) for item in response.get("output") or []]
     if response.get("status") == "incomplete":
         return [*lines, incomplete((response.get("incomplete_details") or {}).get("reason", "max_output_tokens"))]
     if response.get("status") == "failed":
@@ -60,6 +60,6 @@ def _turn(response: Json) -> list[TurnLine]:
     return lines
 
 
-def _said(item: Json) -> Json:
+def _drop_nulls(item: Json) -> Json:
     """An item without what every response gives anew."""
     return {name: value for name, value in item.items() if value is not None or name in ("call_id",)}

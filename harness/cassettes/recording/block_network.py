@@ -17,7 +17,7 @@ from unittest import mock
 
 from harness.core.errors import HarnessError
 
-SOCKETS = (
+WEBSOCKET_OPENERS = (
     ("websockets.sync.client", "", "connect"),
     ("websockets.asyncio.client", "", "connect"),
     ("websockets.client", "ClientProtocol", "connect"),
@@ -27,22 +27,22 @@ SOCKETS = (
 )
 """Where the libraries for WebSockets begin one: module, class (none: a function), method."""
 
-Refuse = Callable[[str], str]
+RefusalText = Callable[[str], str]
 """What is said to a connection to an address (`api.openai.com:443`)."""
 
 
-class Blocked(HarnessError):
+class NetworkBlocked(HarnessError):
     """A connection that a test must not make."""
 
 
 @contextmanager
-def offline(refuse: Refuse) -> Iterator[None]:
+def block_network(refuse: RefusalText) -> Iterator[None]:
     """Nothing in the block resolves or reaches another machine's address; names and addresses of this one do."""
 
     def blocked(real: Any, address_of: Callable[..., Any]) -> Any:
         def connect(*args: Any, **kwargs: Any) -> Any:
-            if (address := address_of(*args)) is not None and not is_here(address[0]):
-                raise Blocked(refuse(f"{_shown(address[0])}:{address[1]}"))
+            if (address := address_of(*args)) is not None and not is_this_machine(address[0]):
+                raise NetworkBlocked(refuse(f"{_host_text(address[0])}:{address[1]}"))
             return real(*args, **kwargs)
 
         return connect
@@ -50,27 +50,27 @@ def offline(refuse: Refuse) -> Iterator[None]:
     with ExitStack() as held:
         for name in ("connect", "connect_ex"):
             real = getattr(socket.socket, name)
-            held.enter_context(mock.patch.object(socket.socket, name, blocked(real, _connected)))
-        held.enter_context(mock.patch.object(socket, "getaddrinfo", blocked(socket.getaddrinfo, _named)))
+            held.enter_context(mock.patch.object(socket.socket, name, blocked(real, _connect_target)))
+        held.enter_context(mock.patch.object(socket, "getaddrinfo", blocked(socket.getaddrinfo, _lookup_target)))
         yield
 
 
-def _connected(_: socket.socket, address: Any, *rest: Any) -> Any:
+def _connect_target(_: socket.socket, address: Any, *rest: Any) -> Any:
     """Host and port that a socket connects to; None for a path in the file system."""
     return address[:2] if isinstance(address, tuple) and len(address) > 1 else None
 
 
-def _named(host: Any, port: Any = None, *rest: Any) -> Any:
+def _lookup_target(host: Any, port: Any = None, *rest: Any) -> Any:
     return None if host is None else (host, port)
 
 
-def _shown(host: Any) -> str:
+def _host_text(host: Any) -> str:
     return host.decode("latin-1") if isinstance(host, bytes) else str(host)
 
 
-def is_here(host: Any) -> bool:
+def is_this_machine(host: Any) -> bool:
     """Whether a host is this machine, as itself."""
-    name = _shown(host).partition("%")[0]
+    name = _host_text(host).partition("%")[0]
     try:
         address = ipaddress.ip_address(name)
     except ValueError:
@@ -79,21 +79,21 @@ def is_here(host: Any) -> bool:
 
 
 @contextmanager
-def without_sockets(refuse: Refuse) -> Iterator[None]:
+def block_websockets(refuse: RefusalText) -> Iterator[None]:
     """Nobody in the block opens a WebSocket, by any of the usual libraries that are installed."""
 
     def refused(*args: Any, **kwargs: Any) -> Any:
-        raise Blocked(refuse("a WebSocket"))
+        raise NetworkBlocked(refuse("a WebSocket"))
 
     with ExitStack() as held:
-        for module, owner, method in SOCKETS:
-            found = getattr(_imported(module), owner, None) if owner else _imported(module)
+        for module, owner, method in WEBSOCKET_OPENERS:
+            found = getattr(_import_if_installed(module), owner, None) if owner else _import_if_installed(module)
             if hasattr(found, method):
                 held.enter_context(mock.patch.object(found, method, refused))
         yield
 
 
-def _imported(module: str) -> Any:
+def _import_if_installed(module: str) -> Any:
     """A module of a library that is installed; an old one, which warns, only when somebody else has imported it."""
     if ".legacy." in module or find_spec(module.partition(".")[0]) is None:
         return sys.modules.get(module)

@@ -16,70 +16,70 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from harness.api.upstream import unreachable_advice
-from harness.cassettes.format.interaction import Chunk, Take
+from harness.cassettes.format.interaction import Chunk, Interaction
 
 LIBRARIES = ("httpx", "httpx2")
 """Libraries whose streams are recorded as they arrive."""
 
-_BROKE_OFF = "peer closed connection without sending complete message body (incomplete chunked read)"
+_DISCONNECT_MESSAGE = "peer closed connection without sending complete message body (incomplete chunked read)"
 
 
-class Tape(Protocol):
+class CassetteBackend(Protocol):
     """Who answers from a cassette, and writes down what the API answers; with `pace` as slowly as it came."""
 
     pace: bool
 
-    def answered(self, sent: Take) -> Take | None:
+    def find_answer(self, sent: Interaction) -> Interaction | None:
         """The take that answers a request; None when the API is to be asked."""
 
-    def keep(self, take: Take) -> None:
+    def record(self, take: Interaction) -> None:
         """Write a take down."""
 
-    def unanswered(self, sent: Take, why: str) -> None:
+    def note_unanswered(self, sent: Interaction, why: str) -> None:
         """Nobody has answered a request."""
 
 
-def patches(tape: Tape) -> Iterator[tuple[Any, str, Any]]:
+def transport_patches(tape: CassetteBackend) -> Iterator[tuple[Any, str, Any]]:
     """What takes the place of vcrpy's own patches of the libraries that stream: class, name of the method, the method."""
     for name in LIBRARIES:
         if find_spec(name) is not None:
             library = import_module(name)
-            yield library.HTTPTransport, "handle_request", _handling(library, tape)
-            yield library.AsyncHTTPTransport, "handle_async_request", _handling_async(library, tape)
+            yield library.HTTPTransport, "handle_request", _sync_handler(library, tape)
+            yield library.AsyncHTTPTransport, "handle_async_request", _async_handler(library, tape)
 
 
-def _handling(library: Any, tape: Tape) -> Callable[[Any, Any], Any]:
+def _sync_handler(library: Any, tape: CassetteBackend) -> Callable[[Any, Any], Any]:
     real = library.HTTPTransport.handle_request
 
     def handle_request(transport: Any, request: Any) -> Any:
-        sent = _sent(request, request.read())
-        if (take := tape.answered(sent)) is not None:
-            return _played(library, take, tape.pace)
+        sent = _request_from(request, request.read())
+        if (take := tape.find_answer(sent)) is not None:
+            return _replay_response(library, take, tape.pace)
         began = time.perf_counter()
-        with _told(library, tape, sent):
+        with _explain_failure(library, tape, sent):
             response = real(transport, request)
-        return _heard(library, response, began, tape, sent)
+        return _record_response(library, response, began, tape, sent)
 
     return handle_request
 
 
-def _handling_async(library: Any, tape: Tape) -> Callable[[Any, Any], Any]:
+def _async_handler(library: Any, tape: CassetteBackend) -> Callable[[Any, Any], Any]:
     real = library.AsyncHTTPTransport.handle_async_request
 
     async def handle_async_request(transport: Any, request: Any) -> Any:
-        sent = _sent(request, await request.aread())
-        if (take := tape.answered(sent)) is not None:
-            return _played(library, take, tape.pace)
+        sent = _request_from(request, await request.aread())
+        if (take := tape.find_answer(sent)) is not None:
+            return _replay_response(library, take, tape.pace)
         began = time.perf_counter()
-        with _told(library, tape, sent):
+        with _explain_failure(library, tape, sent):
             response = await real(transport, request)
-        return _heard(library, response, began, tape, sent)
+        return _record_response(library, response, began, tape, sent)
 
     return handle_async_request
 
 
 @contextmanager
-def _told(library: Any, tape: Tape, sent: Take) -> Iterator[None]:
+def _explain_failure(library: Any, tape: CassetteBackend, sent: Interaction) -> Iterator[None]:
     """Who is not answered learns which address that was, and what to do."""
     try:
         yield
@@ -90,46 +90,46 @@ def _told(library: Any, tape: Tape, sent: Take) -> Iterator[None]:
             f"{sent.method} {where.scheme}://{where.netloc}{where.path} was not answered and not recorded: {why}. {way}"
         )
         problem.add_note(what)
-        tape.unanswered(sent, what)
+        tape.note_unanswered(sent, what)
         raise
 
 
-def _sent(request: Any, body: bytes) -> Take:
-    return Take(request.method, str(request.url), _joined(request.headers), body)
+def _request_from(request: Any, body: bytes) -> Interaction:
+    return Interaction(request.method, str(request.url), _headers_by_name(request.headers), body)
 
 
-def _joined(headers: Any) -> dict[str, str]:
+def _headers_by_name(headers: Any) -> dict[str, str]:
     """Headers of these libraries by name, in lower case."""
     return {name.lower(): headers[name] for name in headers}
 
 
-def _played(library: Any, take: Take, pace: bool) -> Any:
+def _replay_response(library: Any, take: Interaction, pace: bool) -> Any:
     """A recorded response, told in the chunks in which it came."""
     return library.Response(
         take.status,
         headers=dict(take.answer_headers),
-        stream=_telling(library)(take, pace),
+        stream=_replay_stream_class(library)(take, pace),
         extensions={"reason_phrase": take.reason.encode("ascii", "replace")} if take.reason else None,
     )
 
 
-def _heard(library: Any, response: Any, began: float, tape: Tape, sent: Take) -> Any:
+def _record_response(library: Any, response: Any, began: float, tape: CassetteBackend, sent: Interaction) -> Any:
     """A response of the API whose body is written down while the client reads it."""
 
     def keep(chunks: Sequence[Chunk], cut: bool) -> None:
-        status, headers = response.status_code, _joined(response.headers)
+        status, headers = response.status_code, _headers_by_name(response.headers)
         said = {"status": status, "answer_headers": headers, "reason": response.reason_phrase}
-        tape.keep(replace(sent, chunks=tuple(chunks), cut=cut, **said))
+        tape.record(replace(sent, chunks=tuple(chunks), cut=cut, **said))
 
-    response.stream = _listening(library)(response.stream, began, keep)
+    response.stream = _recording_stream_class(library)(response.stream, began, keep)
     return response
 
 
-def _telling(library: Any) -> Any:
+def _replay_stream_class(library: Any) -> Any:
     class Told(library.SyncByteStream, library.AsyncByteStream):  # type: ignore[misc]
         """The chunks of a take, as slowly as they came when asked to; where the answer was cut it breaks off."""
 
-        def __init__(self, take: Take, pace: bool) -> None:
+        def __init__(self, take: Interaction, pace: bool) -> None:
             self._take = take
             self._pace = pace
 
@@ -153,12 +153,12 @@ def _telling(library: Any) -> Any:
 
         def _end(self) -> None:
             if self._take.cut:
-                raise library.RemoteProtocolError(_BROKE_OFF)
+                raise library.RemoteProtocolError(_DISCONNECT_MESSAGE)
 
     return Told
 
 
-def _listening(library: Any) -> Any:
+def _recording_stream_class(library: Any) -> Any:
     class Heard(library.SyncByteStream, library.AsyncByteStream):  # type: ignore[misc]
         """A body that passes through; what has come, and when, is kept once, at its end or where it breaks off."""
 

@@ -12,23 +12,23 @@ from hashlib import blake2b
 from pathlib import Path
 
 
-def note(cassette: Path) -> None:
+def note_replay(cassette: Path) -> None:
     """A cassette is replayed now; that it cannot be noted is no reason to fail."""
     with suppress(OSError):
-        mark = _mark(cassette)
+        mark = _marker_path(cassette)
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.touch()
 
 
-def last(cassette: Path) -> str:
+def last_replay_date(cassette: Path) -> str:
     """The day of the last replay (YYYY-MM-DD), empty when none is known."""
     try:
-        return datetime.fromtimestamp(_mark(cassette).stat().st_mtime, UTC).date().isoformat()
+        return datetime.fromtimestamp(_marker_path(cassette).stat().st_mtime, UTC).date().isoformat()
     except OSError:
         return ""
 
 
-def _mark(cassette: Path) -> Path:
+def _marker_path(cassette: Path) -> Path:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     name = blake2b(os.fsencode(cassette.resolve()), digest_size=16).hexdigest()
     return cache / "responses-harness" / "replayed" / name

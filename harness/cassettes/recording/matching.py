@@ -18,34 +18,34 @@ import orjson
 from harness.api.body import parse_body
 from harness.api.dialects import API_ROOTS, OPENAI
 from harness.api.providers import root_of
-from harness.cassettes.format.interaction import Take
-from harness.cassettes.scrubbing.mask_interactions import scrubbed
+from harness.cassettes.format.interaction import Interaction
+from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 
-LINES = 40
+MAX_DIFF_LINES = 40
 """Lines of a diff that are shown."""
 
 _ID = re.compile(
     r"(?<![A-Za-z0-9])(?:[a-z]{2,16}[_-](?=[A-Za-z]*[0-9])[A-Za-z0-9]{12,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
     r"(?![A-Za-z0-9])"
 )
-_ROOT = re.compile(r".*?/v1(?=/)|.*?(?=/responses(?:/|\Z))")
+_GATEWAY_ROOT = re.compile(r".*?/v1(?=/)|.*?(?=/responses(?:/|\Z))")
 """What a gateway may put before the paths of the API."""
 _BOUNDARY = re.compile(r'boundary="?([^";,\s]+)')
 
 
-class Miss(NamedTuple):
+class NoMatch(NamedTuple):
     """A request that was not recorded: the recorded one that is closest (None: nothing is), and how they differ."""
 
-    closest: Take | None
+    closest: Interaction | None
     diff: str
 
     def __str__(self) -> str:
         if self.closest is None:
             return self.diff
-        return f"the closest recording, {called(self.closest)}, differs:\n{self.diff}"
+        return f"the closest recording, {describe_request(self.closest)}, differs:\n{self.diff}"
 
 
-class Asked(NamedTuple):
+class ComparableRequest(NamedTuple):
     """What a request says, however it was written."""
 
     method: str
@@ -57,69 +57,76 @@ class Asked(NamedTuple):
 class Replay:
     """The takes of a cassette, each played once and in order; with `again` the last that fits as often as it is asked."""
 
-    def __init__(self, takes: Sequence[Take], *, again: bool = False) -> None:
-        self.takes = tuple(take for take in takes if take.status and not take.frames)
+    def __init__(self, takes: Sequence[Interaction], *, again: bool = False) -> None:
+        self.interactions = tuple(take for take in takes if take.status and not take.frames)
         self.sockets = tuple(take for take in takes if take.frames)
-        self._again = again
+        self._repeat_last = again
         self._played: set[int] = set()
-        self._given = given(self.takes)
-        self._asked = [asked(take, self._given) for take in self.takes]
+        self._answer_ids = ids_from_answers(self.interactions)
+        self._requests = [comparable_request(take, self._answer_ids) for take in self.interactions]
 
-    def play(self, request: Take) -> Take | Miss:
+    def play(self, request: Interaction) -> Interaction | NoMatch:
         """The recorded take whose request this is; a take without an answer will do as a request."""
-        wanted = self.asked(request)
-        fitting = [number for number, recorded in enumerate(self._asked) if recorded == wanted]
+        wanted = self.comparable(request)
+        fitting = [number for number, recorded in enumerate(self._requests) if recorded == wanted]
         fresh = next((number for number in fitting if number not in self._played), None)
-        if fresh is None and fitting and self._again:
+        if fresh is None and fitting and self._repeat_last:
             fresh = fitting[-1]
         if fresh is not None:
             self._played.add(fresh)
-            return self.takes[fresh]
-        return self.miss(wanted, len(fitting))
+            return self.interactions[fresh]
+        return self.explain_no_match(wanted, len(fitting))
 
-    def asked(self, request: Take) -> Asked:
+    def comparable(self, request: Interaction) -> ComparableRequest:
         """What a request says, scrubbed as the recordings are."""
-        return asked(scrubbed([request])[0], self._given)
+        return comparable_request(scrub_interactions([request])[0], self._answer_ids)
 
-    def continued(self, request: Take) -> str:
+    def recorded_id_in(self, request: Interaction) -> str:
         """An id in a request that an answer of the cassette gave; empty when there is none."""
         sent = f"{request.uri}\n{request.body.decode('utf-8', 'replace')}"
-        return next((id for id in _ID.findall(sent) if id in self._given), "")
+        return next((id for id in _ID.findall(sent) if id in self._answer_ids), "")
 
-    def miss(self, wanted: Asked, played: int = 0) -> Miss:
+    def explain_no_match(self, wanted: ComparableRequest, played: int = 0) -> NoMatch:
         """Why a request finds no take: the closest one and the difference, or that all `played` ones have been given."""
         what = f"{wanted.method} {wanted.path}"
         if played:
             times = "once" if played == 1 else f"{played} times"
-            return Miss(None, f"{what} was recorded {times}, and has been played as often")
-        if not self.takes:
-            return Miss(None, f"{what} was not recorded: the cassette is empty")
-        closeness = [_closeness(wanted, recorded) for recorded in self._asked]
+            return NoMatch(None, f"{what} was recorded {times}, and has been played as often")
+        if not self.interactions:
+            return NoMatch(None, f"{what} was not recorded: the cassette is empty")
+        closeness = [_similarity(wanted, recorded) for recorded in self._requests]
         best = max(range(len(closeness)), key=lambda number: (closeness[number], number not in self._played))
-        return Miss(self.takes[best], diff(self._asked[best], wanted))
+        return NoMatch(self.interactions[best], diff_requests(self._requests[best], wanted))
 
 
-def root(takes: Sequence[Take]) -> str:
+def api_root(takes: Sequence[Interaction]) -> str:
     """Where the API begins in the addresses of recordings: `/v1`, behind a gateway perhaps `/llm/v1`."""
     paths = [urlsplit(take.uri).path for take in takes]
-    gateways = (found[0] for found in map(_ROOT.match, paths) if found)
+    gateways = (found[0] for found in map(_GATEWAY_ROOT.match, paths) if found)
     return next(chain(filter(None, map(root_of, paths)), gateways), API_ROOTS[OPENAI])
 
 
-def called(take: Take) -> str:
+def describe_request(take: Interaction) -> str:
     """A take in a few words: `POST /v1/responses`."""
     return f"{take.method} {urlsplit(take.uri).path}"
 
 
-def asked(take: Take, given: frozenset[str] = frozenset()) -> Asked:
+def comparable_request(take: Interaction, given: frozenset[str] = frozenset()) -> ComparableRequest:
     """What the request of a take says; `given` are the ids that stay as they are, others become numbers."""
     parts = urlsplit(take.uri)
-    told = _Numbers(given)
-    query = tuple(sorted((name, told.text(value)) for name, value in parse_qsl(parts.query, keep_blank_values=True)))
-    return Asked(take.method.upper(), told.text(parts.path.rstrip("/")), query, told.value(_body(take)))
+    told = _IdNumbering(given)
+    query = tuple(
+        sorted((name, told.replace_in_text(value)) for name, value in parse_qsl(parts.query, keep_blank_values=True))
+    )
+    return ComparableRequest(
+        take.method.upper(),
+        told.replace_in_text(parts.path.rstrip("/")),
+        query,
+        told.replace_in_value(_comparable_body(take)),
+    )
 
 
-def _body(take: Take) -> Any:
+def _comparable_body(take: Interaction) -> Any:
     if not take.body:
         return None
     kind = take.headers.get("content-type", "")
@@ -129,33 +136,33 @@ def _body(take: Take) -> Any:
     return take.body.decode("utf-8", "replace") if fault else value
 
 
-class _Numbers:
+class _IdNumbering:
     """Gives the ids of one request numbers, in the order in which they stand in it."""
 
     def __init__(self, kept: frozenset[str]) -> None:
-        self._kept = kept
+        self._unchanged = kept
         self._numbers: dict[str, str] = {}
 
-    def text(self, text: str) -> str:
-        return _ID.sub(lambda found: self._number(found[0]), text)
+    def replace_in_text(self, text: str) -> str:
+        return _ID.sub(lambda found: self._number_id(found[0]), text)
 
-    def _number(self, id: str) -> str:
-        if id in self._kept:
+    def _number_id(self, id: str) -> str:
+        if id in self._unchanged:
             return id
         prefix = id[: max(id.rfind("_"), id.find("-") if id.count("-") < 4 else -1) + 1]
         return self._numbers.setdefault(id, f"{prefix}#{len(self._numbers) + 1}")
 
-    def value(self, value: Any) -> Any:
+    def replace_in_value(self, value: Any) -> Any:
         if isinstance(value, str):
-            return self.text(value)
+            return self.replace_in_text(value)
         if isinstance(value, list):
-            return [self.value(one) for one in value]
+            return [self.replace_in_value(one) for one in value]
         if isinstance(value, dict):
-            return {name: self.value(value[name]) for name in sorted(value)}
+            return {name: self.replace_in_value(value[name]) for name in sorted(value)}
         return value
 
 
-def given(takes: Sequence[Take]) -> frozenset[str]:
+def ids_from_answers(takes: Sequence[Interaction]) -> frozenset[str]:
     """The ids that the answers gave: those that no request had before."""
     made, given = set[str](), set[str]()
     for take in takes:
@@ -165,20 +172,20 @@ def given(takes: Sequence[Take]) -> frozenset[str]:
     return frozenset(given)
 
 
-def _closeness(wanted: Asked, recorded: Asked) -> tuple[bool, bool, float]:
+def _similarity(wanted: ComparableRequest, recorded: ComparableRequest) -> tuple[bool, bool, float]:
     same = wanted.method == recorded.method
-    matcher = SequenceMatcher(None, _lines(recorded), _lines(wanted), autojunk=False)
+    matcher = SequenceMatcher(None, _request_lines(recorded), _request_lines(wanted), autojunk=False)
     return same and wanted.path == recorded.path, same, matcher.quick_ratio()
 
 
-def diff(recorded: Asked, wanted: Asked) -> str:
+def diff_requests(recorded: ComparableRequest, wanted: ComparableRequest) -> str:
     """How a request differs from a recorded one, as a diff of the two; long ones are cut."""
-    lines = list(unified_diff(_lines(recorded), _lines(wanted), "recorded", "asked", lineterm="", n=2))
-    more = [f"… {len(lines) - LINES} more lines"] if len(lines) > LINES else []
-    return "\n".join([*lines[:LINES], *more])
+    lines = list(unified_diff(_request_lines(recorded), _request_lines(wanted), "recorded", "asked", lineterm="", n=2))
+    more = [f"… {len(lines) - MAX_DIFF_LINES} more lines"] if len(lines) > MAX_DIFF_LINES else []
+    return "\n".join([*lines[:MAX_DIFF_LINES], *more])
 
 
-def _lines(said: Asked) -> list[str]:
+def _request_lines(said: ComparableRequest) -> list[str]:
     query = "".join(f"\n  {name}={value}" for name, value in said.query)
     body = said.body if isinstance(said.body, str) else orjson.dumps(said.body, option=orjson.OPT_INDENT_2).decode()
     return f"{said.method} {said.path}{query}\n{body}".splitlines()

@@ -17,27 +17,35 @@ import httpx2
 import uvicorn
 
 from harness.api.upstream import Upstream, unreachable_advice
-from harness.cassettes.format.interaction import Take
-from harness.cassettes.recording.in_flight import Passage, Recording, joined, pairs, told
-from harness.cassettes.recording.websocket_proxy import OPENING, tunnel
+from harness.cassettes.format.interaction import Interaction
+from harness.cassettes.recording.in_flight import (
+    InFlightInteraction,
+    Recording,
+    decode_headers,
+    join_headers,
+    non_retryable_answer,
+)
+from harness.cassettes.recording.websocket_proxy import OPEN_TIMEOUT, tunnel_websocket
 from harness.core.exchange import Answer
 from harness.server.asgi import Receive, Scope, Send, read_body, send_answer, uvicorn_config
 from harness.server.faulty_delivery import disconnect
 
-OWN = frozenset(
+REQUEST_HOP_HEADERS = frozenset(
     {
         *("connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization", "te", "trailer"),
         *("transfer-encoding", "upgrade", "host", "content-length", "accept-encoding", "expect"),
     }
 )
 """Headers of a request that belong to one connection, not to what is asked."""
-HOPS = frozenset({b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"trailer", b"upgrade"})
+ANSWER_HOP_HEADERS = frozenset(
+    {b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"trailer", b"upgrade"}
+)
 """The same of an answer."""
-MOMENT = 0.25
+CLIENT_GONE_TIMEOUT = 0.25
 """Seconds for an answer to end after its client has left."""
-GRACE = 3.0
+SHUTDOWN_TIMEOUT = 3.0
 """Seconds for what is under way when the recording ends."""
-UNREACHED = (
+UNREACHABLE_ERRORS = (
     httpx2.ConnectError,
     httpx2.ConnectTimeout,
     httpx2.ProxyError,
@@ -50,61 +58,69 @@ class Proxy:
     """The ASGI app: whatever is asked for is asked for at the API, at the same path."""
 
     def __init__(self, behind: Upstream, recording: Recording, client: httpx2.AsyncClient) -> None:
-        self._behind = behind
+        self._upstream = behind
         self._recording = recording
         self._client = client
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request or one connection on."""
         if scope["type"] == "websocket":
-            under = await self._begun(scope, "GET", b"")
-            await tunnel(under, self._recording, scope["subprotocols"], receive, send, self._unreached)
+            under = await self._begin(scope, "GET", b"")
+            await tunnel_websocket(
+                under, self._recording, scope["subprotocols"], receive, send, self._unreachable_answer
+            )
         elif (body := await read_body(receive)) is not None:
-            under = await self._begun(scope, scope["method"], body)
-            await _unless_left(self._ask(under, send), receive)
+            under = await self._begin(scope, scope["method"], body)
+            await _run_until_client_leaves(self._forward(under, send), receive)
         else:
             return
-        self._recording.keep(under)
+        self._recording.end_interaction(under)
 
-    async def _begun(self, scope: Scope, method: str, body: bytes) -> Passage:
+    async def _begin(self, scope: Scope, method: str, body: bytes) -> InFlightInteraction:
         query = scope["query_string"].decode("latin-1")
-        uri = self._behind.origin + scope["raw_path"].decode("latin-1") + (f"?{query}" if query else "")
-        headers = joined([pair for pair in pairs(scope["headers"]) if pair[0] not in OWN])
-        return await self._recording.begin(Take(method, uri, headers, body))
+        uri = self._upstream.origin + scope["raw_path"].decode("latin-1") + (f"?{query}" if query else "")
+        headers = join_headers(
+            [pair for pair in decode_headers(scope["headers"]) if pair[0] not in REQUEST_HOP_HEADERS]
+        )
+        return await self._recording.begin_interaction(Interaction(method, uri, headers, body))
 
-    async def _ask(self, under: Passage, send: Send) -> None:
+    async def _forward(self, under: InFlightInteraction, send: Send) -> None:
         """Ask, and pass the answer on."""
-        sent = under.sent
+        sent = under.request
         try:
             headers = {**sent.headers, "accept-encoding": "identity"}
             request = httpx2.Request(sent.method, sent.uri, headers=headers, content=sent.body or None)
             response = await self._client.send(request, stream=True)
-        except UNREACHED as problem:
-            await send_answer(send, self._unreached(problem))
+        except UNREACHABLE_ERRORS as problem:
+            await send_answer(send, self._unreachable_answer(problem))
         except httpx2.TransportError as problem:
-            self._recording.fail(f"{self._behind.origin} broke off without an answer ({_said(problem)})")
+            self._recording.note_problem(
+                f"{self._upstream.origin} broke off without an answer ({_error_text(problem)})"
+            )
             disconnect(send)
         except asyncio.CancelledError:
-            self._recording.fail(f"{self._behind.origin} had not answered when the client left. {_way()}")
+            self._recording.note_problem(
+                f"{self._upstream.origin} had not answered when the client left. {_suggest_fix()}"
+            )
             raise
         else:
-            await _pass(under, response, send)
+            await _forward_answer(under, response, send)
 
-    def _unreached(self, problem: Exception) -> Answer:
-        why = _said(problem)
-        what = f"{self._behind.origin} cannot be reached: {why}. {_way(why)}"
-        self._recording.fail(what)
-        return told(what)
+    def _unreachable_answer(self, problem: Exception) -> Answer:
+        why = _error_text(problem)
+        what = f"{self._upstream.origin} cannot be reached: {why}. {_suggest_fix(why)}"
+        self._recording.note_problem(what)
+        return non_retryable_answer(what)
 
 
-async def _pass(under: Passage, response: httpx2.Response, send: Send) -> None:
+async def _forward_answer(under: InFlightInteraction, response: httpx2.Response, send: Send) -> None:
     """Pass an answer on as it arrives; a connection that breaks upstream breaks here."""
-    headers = [(name.lower(), value) for name, value in response.headers.raw if name.lower() not in HOPS]
-    under.answers(response.status_code, pairs(headers), response.reason_phrase)
+    headers = [(name.lower(), value) for name, value in response.headers.raw if name.lower() not in ANSWER_HOP_HEADERS]
+    under.start_answer(response.status_code, decode_headers(headers), response.reason_phrase)
     try:
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
         async for chunk in response.aiter_raw():
-            under.chunk(chunk)
+            under.add_chunk(chunk)
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
         under.cut = False
         await send({"type": "http.response.body", "body": b""})
@@ -114,29 +130,29 @@ async def _pass(under: Passage, response: httpx2.Response, send: Send) -> None:
         await response.aclose()
 
 
-async def _unless_left(passing: Coroutine[Any, Any, None], receive: Receive) -> None:
+async def _run_until_client_leaves(passing: Coroutine[Any, Any, None], receive: Receive) -> None:
     """Do this until it is done or the client has left; who leaves after the last event has seen all, but not the end."""
     passed, left = asyncio.ensure_future(passing), asyncio.ensure_future(receive())
     await asyncio.wait((passed, left), return_when=asyncio.FIRST_COMPLETED)
     left.cancel()
-    await asyncio.wait((passed,), timeout=MOMENT)
+    await asyncio.wait((passed,), timeout=CLIENT_GONE_TIMEOUT)
     passed.cancel()
     with suppress(asyncio.CancelledError):
         await passed
 
 
-def _way(why: str = "") -> str:
+def _suggest_fix(why: str = "") -> str:
     return unreachable_advice("--upstream", why)
 
 
-def _said(problem: Exception) -> str:
+def _error_text(problem: Exception) -> str:
     return str(problem) or type(problem).__name__
 
 
 @contextmanager
-def proxying(behind: Upstream, recording: Recording, listening: socket.socket) -> Iterator[None]:
+def run_proxy(behind: Upstream, recording: Recording, listening: socket.socket) -> Iterator[None]:
     """Record what comes in at a listening socket for the time of a `with` block; the socket is closed at its end."""
-    client = httpx2.AsyncClient(timeout=httpx2.Timeout(None, connect=OPENING), limits=httpx2.Limits())
+    client = httpx2.AsyncClient(timeout=httpx2.Timeout(None, connect=OPEN_TIMEOUT), limits=httpx2.Limits())
     settings = uvicorn_config(Proxy(behind, recording, client))
     settings.date_header = False  # the API's own is passed on
     server = uvicorn.Server(settings)
@@ -155,6 +171,6 @@ def proxying(behind: Upstream, recording: Recording, listening: socket.socket) -
         yield
     finally:
         server.should_exit = True
-        thread.join(GRACE)
+        thread.join(SHUTDOWN_TIMEOUT)
         server.force_exit = True
-        thread.join(GRACE)
+        thread.join(SHUTDOWN_TIMEOUT)

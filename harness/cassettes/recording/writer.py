@@ -20,11 +20,11 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from harness.api.dialects import parse_api_path
-from harness.cassettes.format.interaction import Header, Take, client_of
-from harness.cassettes.format.serializer import Tape, read, write
-from harness.cassettes.format.untrusted_text import Malformed, TapeError, decoded
+from harness.cassettes.format.interaction import CassetteHeader, Interaction, find_client
+from harness.cassettes.format.serializer import CassetteContent, dump_cassette, parse_cassette
+from harness.cassettes.format.untrusted_text import Malformed, UnreadableRecording, decode_text
 from harness.cassettes.scrubbing.leak_check import secrets_in
-from harness.cassettes.scrubbing.mask_interactions import known_secrets, scrubbed
+from harness.cassettes.scrubbing.mask_interactions import known_secrets, scrub_interactions
 from harness.core.errors import HarnessError
 from harness.core.shorten import pluralize
 
@@ -33,15 +33,15 @@ try:
 except ImportError:  # a system without it has no locks, and the rest works
     _fcntl = None  # type: ignore[assignment]
 
-NAMED = 5
+MAX_PLACES_LISTED = 5
 """Places of secrets that an error lists."""
-EVERY = 5.0
+SAVE_INTERVAL = 5.0
 """Seconds between two writings of a cassette that grows."""
-YIELDING = 0.0005
+SAVING_SWITCH_INTERVAL = 0.0005
 """Seconds after which a thread that passes bytes on goes first, while a cassette that grows is written."""
-SHARE = 20
+SAVE_PAUSE_FACTOR = 20
 """How much longer than the writing itself took the next one is off, when that is more."""
-WAYS = {
+WRITE_ERROR_FIXES = {
     errno.ENOSPC: "Free some space",
     errno.EDQUOT: "Free some space",
     errno.EFBIG: "Raise the limit on the size of a file (`ulimit -f`)",
@@ -64,20 +64,22 @@ class Recorder:
     header does not say of date, dialect and client is found out.
     """
 
-    def __init__(self, path: Path, header: Header, *, kept: Sequence[Take] = (), secrets: Iterable[str] = ()) -> None:
+    def __init__(
+        self, path: Path, header: CassetteHeader, *, kept: Sequence[Interaction] = (), secrets: Iterable[str] = ()
+    ) -> None:
         self.path = path
-        self.takes: list[Take] = []
+        self.interactions: list[Interaction] = []
         self._header = header
         self._kept = tuple(kept)
         self._secrets = tuple(secrets)
         self._written = 0
-        self._due = time.monotonic() + EVERY
+        self._due = time.monotonic() + SAVE_INTERVAL
 
-    def add(self, take: Take) -> None:
+    def add(self, take: Interaction) -> None:
         """Keep a take; it is scrubbed when the file is written."""
-        self.takes.append(take)
+        self.interactions.append(take)
 
-    def grow(self, so_far: Callable[[], Sequence[Take]]) -> None:
+    def save_if_due(self, so_far: Callable[[], Sequence[Interaction]]) -> None:
         """Write all takes so far when that is due: called often, so that a recorder that is killed has lost little.
 
         What cannot be written now is tried again, and told by `save`.
@@ -85,14 +87,14 @@ class Recorder:
         began = time.monotonic()
         if began < self._due:
             return
-        self.takes = [*so_far()]
+        self.interactions = [*so_far()]
         before = sys.getswitchinterval()
-        sys.setswitchinterval(YIELDING)
+        sys.setswitchinterval(SAVING_SWITCH_INTERVAL)
         with suppress(HarnessError):
             self.save()
         sys.setswitchinterval(before)
         ended = time.monotonic()
-        self._due = ended + max(EVERY, SHARE * (ended - began))
+        self._due = ended + max(SAVE_INTERVAL, SAVE_PAUSE_FACTOR * (ended - began))
 
     def save(self) -> None:
         """Write the cassette; without a single new take nothing is written.
@@ -100,32 +102,32 @@ class Recorder:
         SecretFound when something secret would be in it, RecordError when the file cannot be written: then what was
         there before is still there.
         """
-        if not self.takes:
+        if not self.interactions:
             return
-        clean = scrubbed(self.takes, self._secrets)
-        text = write(self._dated(), (*self._kept, *clean))
-        if places := secrets_in(text, known_secrets(self.takes, self._secrets)):
-            raise SecretFound(_told(self.path, places, self._written))
-        replaced(self.path, text)
-        self._written = len(self.takes)
+        clean = scrub_interactions(self.interactions, self._secrets)
+        text = dump_cassette(self._complete_header(), (*self._kept, *clean))
+        if places := secrets_in(text, known_secrets(self.interactions, self._secrets)):
+            raise SecretFound(_secret_found_text(self.path, places, self._written))
+        replace_file(self.path, text)
+        self._written = len(self.interactions)
 
-    def _dated(self) -> Header:
-        header, (sdk, version) = self._header, client_of(self.takes)
+    def _complete_header(self) -> CassetteHeader:
+        header, (sdk, version) = self._header, find_client(self.interactions)
         return replace(
             header,
             recorded=header.recorded or datetime.now(UTC).date().isoformat(),
-            dialect=header.dialect or parse_api_path(urlsplit(self.takes[0].uri).path).dialect,
+            dialect=header.dialect or parse_api_path(urlsplit(self.interactions[0].uri).path).dialect,
             sdk=header.sdk or sdk,
             sdk_version=header.sdk_version or version,
         )
 
 
 @contextmanager
-def recording(
-    path: Path, header: Header, *, kept: Sequence[Take] = (), secrets: Iterable[str] = ()
+def open_recorder(
+    path: Path, header: CassetteHeader, *, kept: Sequence[Interaction] = (), secrets: Iterable[str] = ()
 ) -> Iterator[Recorder]:
     """A recorder of a cassette that nobody else records; what it has is written at the end, however that comes."""
-    with locked(path):
+    with lock_cassette(path):
         recorder = Recorder(path, header, kept=kept, secrets=secrets)
         try:
             yield recorder
@@ -133,38 +135,40 @@ def recording(
             recorder.save()
 
 
-def load(path: Path) -> Tape:
+def read_cassette(path: Path) -> CassetteContent:
     """The cassette of a file; TapeError when it is not there, or cannot be read."""
     name = path.as_posix()
     try:
-        return _addressed(read(decoded(path.read_bytes()), name), name)
+        return _check_addresses(parse_cassette(decode_text(path.read_bytes()), name), name)
     except FileNotFoundError:
-        raise TapeError(f"{name}: there is no such cassette. Record it, or correct the name.") from None
+        raise UnreadableRecording(f"{name}: there is no such cassette. Record it, or correct the name.") from None
     except OSError as problem:
-        raise TapeError(f"{name}: cannot be read: {problem.strerror}. Give the path of a cassette.") from problem
+        raise UnreadableRecording(
+            f"{name}: cannot be read: {problem.strerror}. Give the path of a cassette."
+        ) from problem
     except Malformed as problem:
-        raise TapeError(f"{name}: {problem}. Give the path of a cassette.") from problem
+        raise UnreadableRecording(f"{name}: {problem}. Give the path of a cassette.") from problem
 
 
-def _addressed(tape: Tape, name: str) -> Tape:
+def _check_addresses(tape: CassetteContent, name: str) -> CassetteContent:
     """A tape whose addresses are some."""
-    for number, take in enumerate(tape.takes, 1):
+    for number, take in enumerate(tape.interactions, 1):
         try:
             urlsplit(take.uri)
         except ValueError as problem:
             where = f"{name}: exchange {number}: its address is none ({problem})"
-            raise TapeError(f"{where}. Record it again, or mend that place.") from problem
+            raise UnreadableRecording(f"{where}. Record it again, or mend that place.") from problem
     return tape
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def lock_cassette(path: Path) -> Iterator[None]:
     """The right to record one cassette; a RecordError when another recorder has it. It ends with the process too."""
-    with _made(path):
+    with _explain_write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    lock = _lock(path)
-    with _made(path):
-        held = _held(lock)
+    lock = _lock_path(path)
+    with _explain_write_errors(path):
+        held = _acquire_lock(lock)
     if held is None:
         raise RecordError(
             f"{path.as_posix()}: another recorder is writing this cassette. Wait for it, or record into another file; "
@@ -180,14 +184,14 @@ def locked(path: Path) -> Iterator[None]:
 
 def is_free(path: Path) -> bool:
     """Whether a cassette is neither there nor being recorded."""
-    return not (path.exists() or _lock(path).exists())
+    return not (path.exists() or _lock_path(path).exists())
 
 
-def _lock(path: Path) -> Path:
+def _lock_path(path: Path) -> Path:
     return path.with_name(f".{path.name}.lock")
 
 
-def _held(lock: Path) -> IO[Any] | None:
+def _acquire_lock(lock: Path) -> IO[Any] | None:
     """The open file of a lock that is ours; None when it is another's. One that was just removed is made anew."""
     while True:
         file = lock.open("w")
@@ -203,9 +207,9 @@ def _held(lock: Path) -> IO[Any] | None:
         file.close()
 
 
-def replaced(path: Path, text: str) -> None:
+def replace_file(path: Path, text: str) -> None:
     """Write a file in one step; RecordError when that fails, and the file is as it was."""
-    with _made(path):
+    with _explain_write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         number, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
@@ -213,7 +217,7 @@ def replaced(path: Path, text: str) -> None:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
-            os.chmod(beside, _mode(path))
+            os.chmod(beside, _file_mode(path))
             os.replace(beside, path)
         except BaseException:
             with suppress(OSError):
@@ -221,7 +225,7 @@ def replaced(path: Path, text: str) -> None:
             raise
 
 
-def _mode(path: Path) -> int:
+def _file_mode(path: Path) -> int:
     """The rights of the file that is replaced, or those of a new one."""
     try:
         return path.stat().st_mode & 0o777
@@ -232,20 +236,20 @@ def _mode(path: Path) -> int:
 
 
 @contextmanager
-def _made(path: Path) -> Iterator[None]:
+def _explain_write_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        way = WAYS.get(problem.errno or 0, "Make the folder writable, or record into another one")
+        way = WRITE_ERROR_FIXES.get(problem.errno or 0, "Make the folder writable, or record into another one")
         why = "the disk is full" if problem.errno == errno.ENOSPC else problem.strerror
         raise RecordError(
             f"{path.as_posix()}: cannot be written: {why}. What was there is unchanged. {way}."
         ) from problem
 
 
-def _told(path: Path, places: Sequence[str], written: int) -> str:
-    more = f"\n  and {len(places) - NAMED} more" if len(places) > NAMED else ""
-    listed = "".join(f"\n  {place}" for place in places[:NAMED])
+def _secret_found_text(path: Path, places: Sequence[str], written: int) -> str:
+    more = f"\n  and {len(places) - MAX_PLACES_LISTED} more" if len(places) > MAX_PLACES_LISTED else ""
+    listed = "".join(f"\n  {place}" for place in places[:MAX_PLACES_LISTED])
     before = f" The first {pluralize(written, 'exchange')} of this recording are there." if written else ""
     return (
         f"{path.as_posix()}: not written, because the recording still holds what looks secret:{listed}{more}\n"

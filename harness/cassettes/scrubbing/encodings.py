@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-Path = tuple[str | int, ...]
+JsonPath = tuple[str | int, ...]
 """Where a string stands in a JSON text: names and indices."""
 
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],]', re.S)
@@ -18,7 +18,7 @@ _COLON = re.compile(r"\s*:")
 _LENIENT = json.JSONDecoder(strict=False)
 
 
-def strings(text: str) -> Iterator[tuple[int, int, Path, bool]]:
+def find_strings(text: str) -> Iterator[tuple[int, int, JsonPath, bool]]:
     """Every string of a JSON text: where it begins and ends, its path, and whether it is the name of a member."""
     around: list[list[Any]] = []  # [is an object, the name or the index in it]
     for token in _TOKEN.finditer(text):
@@ -31,13 +31,13 @@ def strings(text: str) -> Iterator[tuple[int, int, Path, bool]]:
             if top:
                 top[1] = None if top[0] else top[1] + 1
         elif top and top[0] and _COLON.match(text, token.end()):
-            top[1] = said(token[0])
+            top[1] = decode_string(token[0])
             yield token.start(), token.end(), tuple(name for _, name in around), True
         else:
             yield token.start(), token.end(), tuple(name for _, name in around), False
 
 
-def said(string: str) -> str:
+def decode_string(string: str) -> str:
     """What a string of a JSON text says, its quotes around it."""
     return string[1:-1] if "\\" not in string else str(_LENIENT.decode(string))
 
@@ -54,34 +54,34 @@ def is_json(text: str) -> bool:
 
 
 @cache
-def escapes(value: str) -> tuple[str, ...]:
+def json_escapes(value: str) -> tuple[str, ...]:
     """A value as it is, and as JSON writes it, in a string and in a string in a string."""
     once = [json.dumps(value, ensure_ascii=narrow)[1:-1] for narrow in (False, True)]
     return tuple(dict.fromkeys([value, *once, *(json.dumps(each)[1:-1] for each in once)]))
 
 
-def unbased(text: str) -> bytes | None:
+def decode_any_base64(text: str) -> bytes | None:
     """The bytes of a base64 text of either alphabet, padded or not; None when it is none."""
     try:
         return base64.b64decode(
-            text.rstrip("=").translate(_STANDARD) + "=" * (-len(text.rstrip("=")) % 4), validate=True
+            text.rstrip("=").translate(_TO_STANDARD) + "=" * (-len(text.rstrip("=")) % 4), validate=True
         )
     except (binascii.Error, ValueError):
         return None
 
 
-def based(data: bytes, like: str) -> str:
+def encode_base64_like(data: bytes, like: str) -> str:
     """Bytes in base64, in the alphabet and with the padding of another text."""
     made = base64.b64encode(data).decode()
     made = made if like.endswith("=") or len(like) % 4 == 0 else made.rstrip("=")
-    return made.translate(_URL) if {"-", "_"} & set(like) else made
+    return made.translate(_TO_URL_SAFE) if {"-", "_"} & set(like) else made
 
 
-_STANDARD = str.maketrans("-_", "+/")
-_URL = str.maketrans("+/", "-_")
+_TO_STANDARD = str.maketrans("-_", "+/")
+_TO_URL_SAFE = str.maketrans("+/", "-_")
 
 
-def rewrapped(text: str, like: str) -> str:
+def rewrap_lines(text: str, like: str) -> str:
     """A text with line breaks where another has them."""
     rest = iter(text)
     kept = "".join(each if each in "\r\n" else next(rest, "") for each in like)

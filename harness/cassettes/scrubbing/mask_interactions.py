@@ -11,59 +11,59 @@ from itertools import accumulate
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from harness.api.decoding import undo_encodings
-from harness.cassettes.format.interaction import Chunk, Frame, Take
-from harness.cassettes.scrubbing.encodings import is_json, said, strings
-from harness.cassettes.scrubbing.mask_text import Masks, Unreadable, mask
+from harness.cassettes.format.interaction import Chunk, Frame, Interaction
+from harness.cassettes.scrubbing.encodings import decode_string, find_strings, is_json
+from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable, mask
 from harness.core.redact import SECRET_HEADERS
 
-KEPT = frozenset(
+KEPT_HEADERS = frozenset(
     {
         *("content-type", "accept", "openai-beta", "openai-version", "openai-processing-ms", "x-request-id"),
         *("retry-after", "retry-after-ms", "x-should-retry", "apim-request-id", "x-ms-region"),
     }
 )
 """Headers of requests and answers that a cassette holds, in lower case."""
-KEPT_ALL = "x-ratelimit-"
+KEPT_HEADER_PREFIX = "x-ratelimit-"
 """How the other headers that it holds begin."""
-SHORTEST = 8
+SHORTEST_SECRET = 8
 """A shorter value may stand anywhere by chance, and is hidden only where it is known to be a secret."""
-CODINGS = frozenset({"identity", "gzip", "x-gzip", "deflate", "br", "zstd"})
+CONTENT_ENCODINGS = frozenset({"identity", "gzip", "x-gzip", "deflate", "br", "zstd"})
 """Content encodings that can be undone, each alone."""
 
-_TELLING = re.compile(
+_SECRET_HEADER = re.compile(
     r"key|token|secret|auth|cookie|session|account|organi[sz]ation|project|password|credential|signature"
 )
 _SECRET_QUERY = re.compile(r"key|token|secret|sig|signature|code|password|auth", re.I)
-_IDENTIFYING = re.compile(r"(?:.*_)?ids?|(?:x|apim)-request-id")
+_ID_MEMBER = re.compile(r"(?:.*_)?ids?|(?:x|apim)-request-id")
 _ID = re.compile(r"(?:[a-z]{2,16}[_-])?(?=[A-Za-z]*[0-9])[A-Za-z0-9]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def scrubbed(takes: Iterable[Take], secrets: Iterable[str] = ()) -> tuple[Take, ...]:
+def scrub_interactions(takes: Iterable[Interaction], secrets: Iterable[str] = ()) -> tuple[Interaction, ...]:
     """Takes as they may be written, bodies decoded; `secrets` are values that must not be in them, say keys.
 
     Scrubbing twice changes nothing more. Unreadable for a body whose encoding cannot be undone.
     """
-    plain = tuple(_decoded(take, number) for number, take in enumerate(takes, 1))
-    masks = Masks(tuple(known_secrets(plain, secrets)), frozenset(_ids(plain)))
-    return tuple(_scrubbed(take, masks) for take in plain)
+    plain = tuple(_decode_bodies(take, number) for number, take in enumerate(takes, 1))
+    masks = Masker(tuple(known_secrets(plain, secrets)), frozenset(_find_ids(plain)))
+    return tuple(_scrub_interaction(take, masks) for take in plain)
 
 
-def known_secrets(takes: Iterable[Take], secrets: Iterable[str] = ()) -> list[str]:
+def known_secrets(takes: Iterable[Interaction], secrets: Iterable[str] = ()) -> list[str]:
     """The values that are secrets wherever they stand: of headers and queries that tell, and those given; longest first."""
-    found = {secret for secret in secrets if len(secret) >= SHORTEST}
+    found = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
     for take in takes:
         for headers in (take.headers, take.answer_headers):
-            found.update(*(_values(name, headers[name]) for name in headers))
+            found.update(*(_header_secrets(name, headers[name]) for name in headers))
         found.update(_query_secrets(take.uri))
     return sorted(found, key=lambda secret: (-len(secret), secret))
 
 
-def _values(name: str, value: str) -> Iterator[str]:
+def _header_secrets(name: str, value: str) -> Iterator[str]:
     """The values of a header that are secrets: of cookies each, without their attributes."""
     if name == "sec-websocket-protocol":  # how browsers send a key: `openai-insecure-api-key.sk-…`
         protocols = (each.strip().partition(".") for each in value.split(","))
-        yield from (each for what, _, each in protocols if _TELLING.search(what) and len(each) >= SHORTEST)
-    if _kept(name) or not (name in SECRET_HEADERS or _TELLING.search(name)):
+        yield from (each for what, _, each in protocols if _SECRET_HEADER.search(what) and len(each) >= SHORTEST_SECRET)
+    if _is_kept_header(name) or not (name in SECRET_HEADERS or _SECRET_HEADER.search(name)):
         return
     words = [value.strip(), value.strip().rpartition(" ")[2]]
     if "cookie" in name:
@@ -71,13 +71,15 @@ def _values(name: str, value: str) -> Iterator[str]:
         words = [crumb for crumb in crumbs if not crumb.startswith("/") and " " not in crumb]
     elif value.lower().startswith("basic "):
         words += base64.b64decode(words[1] + "==", validate=False).decode("latin-1").split(":")
-    yield from (word for word in words if len(word) >= SHORTEST)
+    yield from (word for word in words if len(word) >= SHORTEST_SECRET)
 
 
 def _query_secrets(uri: str) -> Iterator[str]:
     parts = urlsplit(uri)
-    yield from (value for name, value in parse_qsl(parts.query) if _is_secret_query(name) and len(value) >= SHORTEST)
-    if parts.password and len(parts.password) >= SHORTEST:
+    yield from (
+        value for name, value in parse_qsl(parts.query) if _is_secret_query(name) and len(value) >= SHORTEST_SECRET
+    )
+    if parts.password and len(parts.password) >= SHORTEST_SECRET:
         yield parts.password
 
 
@@ -85,39 +87,39 @@ def _is_secret_query(name: str) -> bool:
     return bool(_SECRET_QUERY.search(name)) and not name.startswith("include")
 
 
-def _kept(name: str) -> bool:
-    return name in KEPT or name.startswith(KEPT_ALL)
+def _is_kept_header(name: str) -> bool:
+    return name in KEPT_HEADERS or name.startswith(KEPT_HEADER_PREFIX)
 
 
-def _decoded(take: Take, number: int) -> Take:
+def _decode_bodies(take: Interaction, number: int) -> Interaction:
     """A take whose bodies are without content encodings; the times of the chunks stay."""
-    body = _undone(take.body, take.headers)
-    chunks = _plain(take)
+    body = _decode_content(take.body, take.headers)
+    chunks = _decode_chunks(take)
     if body is None or chunks is None:
         coding = (take.headers if body is None else take.answer_headers).get("content-encoding", "unknown")
         what = "request" if body is None else "answer"
-        raise Unreadable(
+        raise Unsearchable(
             f"exchange {number}: the {what} is in an encoding that cannot be undone here ({coding!r}), so it cannot be "
             "searched for secrets. Record with `Accept-Encoding: identity` or gzip, or install the library for it."
         )
     return replace(take, body=body, chunks=chunks)
 
 
-def _plain(take: Take) -> tuple[Chunk, ...] | None:
+def _decode_chunks(take: Interaction) -> tuple[Chunk, ...] | None:
     whole, coding = take.answer, take.answer_headers.get("content-encoding", "")
     if coding in ("", "identity") and whole[:2] != b"\x1f\x8b":
         return take.chunks
-    if coding in ("gzip", "x-gzip") and take.streamed:
-        return _inflated(take.chunks)
-    plain = _undone(whole, take.answer_headers)
+    if coding in ("gzip", "x-gzip") and take.is_stream:
+        return _inflate_chunks(take.chunks)
+    plain = _decode_content(whole, take.answer_headers)
     return None if plain is None else (((take.chunks[-1][0], plain),) if take.chunks else ())
 
 
-def _undone(raw: bytes, headers: Mapping[str, str]) -> bytes | None:
+def _decode_content(raw: bytes, headers: Mapping[str, str]) -> bytes | None:
     """A body without its content encodings; None when one cannot be undone, or is not known and the result is no text."""
     plain = undo_encodings(raw, headers)
     codings = [each.strip().lower() for each in headers.get("content-encoding", "identity").split(",")]
-    if plain is None or (len(codings) == 1 and codings[0] in CODINGS):
+    if plain is None or (len(codings) == 1 and codings[0] in CONTENT_ENCODINGS):
         return plain
     try:
         plain.decode()
@@ -126,7 +128,7 @@ def _undone(raw: bytes, headers: Mapping[str, str]) -> bytes | None:
     return plain
 
 
-def _inflated(chunks: Sequence[Chunk]) -> tuple[Chunk, ...] | None:
+def _inflate_chunks(chunks: Sequence[Chunk]) -> tuple[Chunk, ...] | None:
     """The chunks of a compressed stream, each as far as it can be read."""
     inflate = zlib.decompressobj(31)
     try:
@@ -136,19 +138,19 @@ def _inflated(chunks: Sequence[Chunk]) -> tuple[Chunk, ...] | None:
     return tuple((at, data) for at, data in told if data)
 
 
-def _ids(takes: Iterable[Take]) -> Iterator[str]:
+def _find_ids(takes: Iterable[Interaction]) -> Iterator[str]:
     """Everything that is used as an id: in bodies, frames, headers and the paths of addresses."""
     for take in takes:
         yield from (part for part in urlsplit(take.uri).path.split("/") if _ID.fullmatch(part))
         for headers in (take.headers, take.answer_headers):
             yield from (
-                headers[name] for name in headers if _IDENTIFYING.fullmatch(name) and _ID.fullmatch(headers[name])
+                headers[name] for name in headers if _ID_MEMBER.fullmatch(name) and _ID.fullmatch(headers[name])
             )
-        for text in _texts(take):
-            yield from _identified(text)
+        for text in _all_texts(take):
+            yield from _find_ids_in_json(text)
 
 
-def _texts(take: Take) -> Iterator[str]:
+def _all_texts(take: Interaction) -> Iterator[str]:
     for body in (take.body, take.answer):
         text = body.decode("utf-8", "replace")
         yield text
@@ -156,75 +158,75 @@ def _texts(take: Take) -> Iterator[str]:
     yield from (text for _, _, text in take.frames)
 
 
-def _identified(text: str) -> Iterator[str]:
+def _find_ids_in_json(text: str) -> Iterator[str]:
     if not is_json(text):
         return
-    for start, end, path, named in strings(text):
+    for start, end, path, named in find_strings(text):
         name = next((each for each in reversed(path) if isinstance(each, str)), "")
-        if not named and _IDENTIFYING.fullmatch(name):
-            id = said(text[start:end])
+        if not named and _ID_MEMBER.fullmatch(name):
+            id = decode_string(text[start:end])
             if _ID.fullmatch(id):
                 yield id
 
 
-def _scrubbed(take: Take, masks: Masks) -> Take:
+def _scrub_interaction(take: Interaction, masks: Masker) -> Interaction:
     return replace(
         take,
-        uri=_address(take.uri, masks),
-        headers=_headers(take.headers, masks),
-        body=masks.data(take.body, inner=False),
-        answer_headers=_headers(take.answer_headers, masks),
-        chunks=_chunks(take.chunks, masks),
-        frames=_frames(take, masks),
-        reason=masks.text(take.reason),
+        uri=_scrub_url(take.uri, masks),
+        headers=_scrub_headers(take.headers, masks),
+        body=masks.mask_bytes(take.body, inner=False),
+        answer_headers=_scrub_headers(take.answer_headers, masks),
+        chunks=_scrub_chunks(take.chunks, masks),
+        frames=_scrub_frames(take, masks),
+        reason=masks.mask_text(take.reason),
     )
 
 
-def _headers(headers: Mapping[str, str], masks: Masks) -> dict[str, str]:
-    return {name: masks.text(headers[name]) for name in headers if _kept(name)}
+def _scrub_headers(headers: Mapping[str, str], masks: Masker) -> dict[str, str]:
+    return {name: masks.mask_text(headers[name]) for name in headers if _is_kept_header(name)}
 
 
-def _address(uri: str, masks: Masks) -> str:
+def _scrub_url(uri: str, masks: Masker) -> str:
     parts = urlsplit(uri)
-    query = "&".join(_parameter(each) for each in parts.query.split("&")) if parts.query else ""
+    query = "&".join(_mask_parameter(each) for each in parts.query.split("&")) if parts.query else ""
     host = parts.netloc.rpartition("@")[2]
-    return masks.text(urlunsplit((parts.scheme, host, parts.path, query, "")))
+    return masks.mask_text(urlunsplit((parts.scheme, host, parts.path, query, "")))
 
 
-def _parameter(text: str) -> str:
+def _mask_parameter(text: str) -> str:
     name, equals, value = text.partition("=")
     return f"{name}{equals}{mask(value)}" if _is_secret_query(name) else text
 
 
-def _frames(take: Take, masks: Masks) -> tuple[Frame, ...]:
-    clean = masks.series([text for _, _, text in take.frames])
+def _scrub_frames(take: Interaction, masks: Masker) -> tuple[Frame, ...]:
+    clean = masks.mask_events([text for _, _, text in take.frames])
     return tuple((at, by, text) for (at, by, _), text in zip(take.frames, clean, strict=True))
 
 
-def _chunks(chunks: Sequence[Chunk], masks: Masks) -> tuple[Chunk, ...]:
+def _scrub_chunks(chunks: Sequence[Chunk], masks: Masker) -> tuple[Chunk, ...]:
     """The chunks of an answer, cut where they were: a secret may lie across two of them."""
     whole = b"".join(data for _, data in chunks)
-    old, new = _pieces(whole, masks)
+    old, new = _mask_pieces(whole, masks)
     if old == new:
         return tuple(chunks)
-    ends = _moved(list(accumulate(len(data) for _, data in chunks)), old, new)
+    ends = _move_chunk_ends(list(accumulate(len(data) for _, data in chunks)), old, new)
     clean = b"".join(new)
     cut = ((at, clean[start:end]) for (at, _), start, end in zip(chunks, [0, *ends], ends, strict=False))
     return tuple((at, data) for at, data in cut if data)
 
 
-def _pieces(whole: bytes, masks: Masks) -> tuple[list[bytes], list[bytes]]:
+def _mask_pieces(whole: bytes, masks: Masker) -> tuple[list[bytes], list[bytes]]:
     """An answer in pieces, lines of a stream or all of it, and the same pieces without secrets."""
     try:
         lines = whole.decode().splitlines(keepends=True)
     except UnicodeDecodeError:
-        return [whole], [masks.data(whole, inner=False)]
+        return [whole], [masks.mask_bytes(whole, inner=False)]
     if not any(line.startswith("data:") for line in lines):
-        return [whole], [masks.data(whole, inner=False)]
-    return [line.encode() for line in lines], [line.encode() for line in masks.lines(lines)]
+        return [whole], [masks.mask_bytes(whole, inner=False)]
+    return [line.encode() for line in lines], [line.encode() for line in masks.mask_stream_lines(lines)]
 
 
-def _moved(ends: Sequence[int], old: Sequence[bytes], new: Sequence[bytes]) -> list[int]:
+def _move_chunk_ends(ends: Sequence[int], old: Sequence[bytes], new: Sequence[bytes]) -> list[int]:
     """Where the chunks end when the pieces have other lengths: in the same piece, as far from its beginning."""
     starts = list(zip(accumulate(map(len, old), initial=0), accumulate(map(len, new), initial=0), strict=True))
     moved, piece = list[int](), 0

@@ -17,15 +17,24 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from harness.api.decoding import undo_encodings
-from harness.cassettes.scrubbing.encodings import Path, based, escapes, is_json, rewrapped, said, strings, unbased
+from harness.cassettes.scrubbing.encodings import (
+    JsonPath,
+    decode_any_base64,
+    decode_string,
+    encode_base64_like,
+    find_strings,
+    is_json,
+    json_escapes,
+    rewrap_lines,
+)
 from harness.cassettes.scrubbing.pseudonyms import pseudonym
 from harness.core.errors import HarnessError
 from harness.core.exchange import EMPTY_MAPPING
 from harness.core.redact import SECRET_PATTERN
 
-DEEPEST = 16
+MAX_ENCODINGS = 16
 """Encodings inside each other beyond which a text is refused."""
-CREDENTIALS = frozenset(
+CREDENTIAL_MEMBERS = frozenset(
     {
         *("authorization", "proxy_authorization", "api_key", "apikey", "x_api_key", "ocp_apim_subscription_key"),
         *("cookie", "set_cookie", "password", "passwd", "secret", "client_secret", "access_token", "refresh_token"),
@@ -34,29 +43,31 @@ CREDENTIALS = frozenset(
     }
 )
 """Members of any object whose values are secrets, in lower case with `_`."""
-ACCOUNT = frozenset(
+ACCOUNT_ID_MEMBERS = frozenset(
     {
         *("organization", "organization_id", "org_id", "project_id", "account_id", "tenant_id", "subscription_id"),
         *("user_id", "safety_identifier", "email"),
     }
 )
 """Members of the API's own objects that name an account; in what the model and the tools say they may be anything."""
-_PLAIN = frozenset({"content-type", "accept", "user-agent", "content-length"})
+_PUBLIC_HEADERS = frozenset({"content-type", "accept", "user-agent", "content-length"})
 """Headers given to a remote tool that are no secret."""
 
-_SHOWN = re.compile(r"Bearer\s+|-----BEGIN [A-Z ]*PRIVATE KEY-----|github_pat_|[A-Za-z]{2,5}[-_]|AKIA|ASIA|AIza|eyJ")
+_VISIBLE_PREFIX = re.compile(
+    r"Bearer\s+|-----BEGIN [A-Z ]*PRIVATE KEY-----|github_pat_|[A-Za-z]{2,5}[-_]|AKIA|ASIA|AIza|eyJ"
+)
 """What stays of a key, so that one can see what stood there."""
-_SHOWN_KEY = re.compile(r"(?<![A-Za-z0-9_])(sk-[A-Za-z0-9_\-]*\*[A-Za-z0-9_\-*]*)")
-_SHORTEST = 6
+_STARRED_KEY = re.compile(r"(?<![A-Za-z0-9_])(sk-[A-Za-z0-9_\-]*\*[A-Za-z0-9_\-*]*)")
+_SHORTEST_MASKED = 6
 """Characters of the shortest address of mail; no other secret is shorter."""
-_OFTEN = 80
+_LONGEST_CACHED = 80
 """Characters of the longest text that may stand in a recording over and over."""
-_MAIL = re.compile(r"(?<![\w.+-])[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,24}(?![A-Za-z0-9-])")
-_NOBODY = re.compile(r"@(?:[\w-]+\.)*(?:example\.(?:com|org|net)|[\w-]+\.(?:test|invalid|example))$", re.I)
-_OWNER = re.compile(
+_EMAIL = re.compile(r"(?<![\w.+-])[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,24}(?![A-Za-z0-9-])")
+_EXAMPLE_EMAIL = re.compile(r"@(?:[\w-]+\.)*(?:example\.(?:com|org|net)|[\w-]+\.(?:test|invalid|example))$", re.I)
+_ACCOUNT_ID = re.compile(
     r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?:org|user|proj|acct)[-_](?=[A-Za-z]*[0-9]|[A-Za-z]{20})[A-Za-z0-9]{8,}"
 )
-_RESOURCE = re.compile(
+_AZURE_RESOURCE = re.compile(
     r"(?<![A-Za-z0-9-])([A-Za-z0-9][A-Za-z0-9-]*)"
     r"(?=\.(?:openai\.azure\.(?:com|us)|cognitiveservices\.azure\.(?:com|us)|services\.ai\.azure\.com|azure-api\.net))"
 )
@@ -65,12 +76,12 @@ _ACCOUNT_PATH = re.compile(
     r"|(?<=/workspaces/)[^/?#\s\"']+"
 )
 _USERINFO = re.compile(r"(?<=://)[^/@\s\"'<>]+(?=@)")
-_PARAMETER = re.compile(
+_SECRET_PARAMETER = re.compile(
     r"(?<=[?&;])((?:api[-_]?key|access_token|refresh_token|client_secret|subscription-key|token|password|secret|sig|signature)=)"
     r"([^&\s\"'<>#\\]+)",
     re.I,
 )
-_ASSIGNED = re.compile(
+_ASSIGNED_SECRET = re.compile(
     r"((?:api|access|account|private|secret|shared)_?(?:access_?)?key|secret|token|password|passwd)(\s*[=:]\s*[\"']?)"
     r"(?=[A-Za-z+/_\-]*[0-9])(?=[0-9+/_\-]*[A-Za-z])([A-Za-z0-9+/_.\-]{16,}={0,2})",
     re.I,
@@ -80,16 +91,17 @@ _ID = re.compile(
     r"(?<![A-Za-z0-9])(?:[a-z]{2,16}[_-][A-Za-z0-9]{12,}|[A-Za-z0-9]{20,}"
     r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![A-Za-z0-9])"
 )
-_PACKED: tuple[tuple[bytes, Mapping[str, str], Callable[[bytes], bytes]], ...] = (
+_COMPRESSIONS: tuple[tuple[bytes, Mapping[str, str], Callable[[bytes], bytes]], ...] = (
     (b"\x1f\x8b", EMPTY_MAPPING, lambda plain: gzip.compress(plain, mtime=0)),
     *((mark, {"content-encoding": "deflate"}, zlib.compress) for mark in (b"x\x01", b"x\x9c", b"x\xda")),
 )
 """How compressed bytes begin, how they are undone, and done again."""
-_TEXT = re.compile(
-    rb"(?:[\t\n\r -~]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}){%d,}" % _SHORTEST
+_UTF8_TEXT = re.compile(
+    rb"(?:[\t\n\r -~]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}){%d,}"
+    % _SHORTEST_MASKED
 )
 """What in bytes of any kind is text in UTF-8."""
-_OPAQUE = re.compile(r"gAAAA[A-Za-z0-9_\-=]{60,}")
+_CIPHERTEXT = re.compile(r"gAAAA[A-Za-z0-9_\-=]{60,}")
 """Ciphertexts of the API: what looks like a key in one is chance."""
 _PERCENT = re.compile(r"(?<![^\s\"'<>&=/?#;,])[^\s\"'<>&=/?#;,%]*(?:%[0-9A-Fa-f]{2}[^\s\"'<>&=/?#;,%]*)+")
 _ESCAPED = re.compile(r"(?<![^\s\"\\])[^\s\"\\]*(?:\\u[0-9A-Fa-f]{4}[^\s\"\\]*)+")
@@ -99,7 +111,7 @@ _HEX = re.compile(
 )
 
 
-class Unreadable(HarnessError):
+class Unsearchable(HarnessError):
     """A recording that cannot be looked through for secrets."""
 
 
@@ -109,167 +121,174 @@ def mask(text: str, kept: int = 0) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Masks:
+class Masker:
     """What is hidden: `known` secrets by their value, `ids` that get a pseudonym, and everything of a secret's form."""
 
-    known: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
     ids: frozenset[str] = field(default_factory=frozenset)
-    _looked_through: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _cache: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def text(self, text: str, depth: int = 0, *, inner: bool = True) -> str:
+    def mask_text(self, text: str, depth: int = 0, *, inner: bool = True) -> str:
         """A text without secrets; `inner` when it is said by somebody, and no object of the API."""
-        if depth > DEEPEST:
-            raise Unreadable(f"a text is wrapped in more than {DEEPEST} encodings; record without it.")
+        if depth > MAX_ENCODINGS:
+            raise Unsearchable(f"a text is wrapped in more than {MAX_ENCODINGS} encodings; record without it.")
         if is_json(text):
-            return self.json(text, depth=depth, inner=inner)
+            return self.mask_json(text, depth=depth, inner=inner)
         lines = text.splitlines(keepends=True)
         if any(line.startswith("data:") for line in lines):
-            return "".join(self.lines(lines, depth, inner=inner))
-        text = self._plain(text, depth)
+            return "".join(self.mask_stream_lines(lines, depth, inner=inner))
+        text = self._mask_plain_text(text, depth)
         if len(lines) > 1 and any(map(is_json, lines)):
-            return "".join(self.text(line, depth, inner=inner) for line in text.splitlines(keepends=True))
+            return "".join(self.mask_text(line, depth, inner=inner) for line in text.splitlines(keepends=True))
         return text
 
-    def data(self, data: bytes, depth: int = 0, *, inner: bool = True) -> bytes:
+    def mask_bytes(self, data: bytes, depth: int = 0, *, inner: bool = True) -> bytes:
         """The same of bytes: text in UTF-8, what is compressed, a form in parts, and of anything else what in it is text."""
-        for mark, coding, pack in _PACKED:
+        for mark, coding, pack in _COMPRESSIONS:
             if data.startswith(mark) and (plain := undo_encodings(data, coding)) not in (None, data):
-                clean = self.data(plain or b"", depth + 1, inner=inner)
+                clean = self.mask_bytes(plain or b"", depth + 1, inner=inner)
                 return data if clean == plain else pack(clean)
         try:
-            return self.text(data.decode(), depth, inner=inner).encode()
+            return self.mask_text(data.decode(), depth, inner=inner).encode()
         except UnicodeDecodeError:
-            if parts := _parts(data):
-                return b"".join(self.data(part, depth + 1, inner=inner) for part in parts)
-            return _TEXT.sub(lambda found: self._found(found[0], depth + 1), data)
+            if parts := _form_parts(data):
+                return b"".join(self.mask_bytes(part, depth + 1, inner=inner) for part in parts)
+            return _UTF8_TEXT.sub(lambda found: self._mask_embedded_text(found[0], depth + 1), data)
 
-    def _found(self, text: bytes, depth: int) -> bytes:
+    def _mask_embedded_text(self, text: bytes, depth: int) -> bytes:
         """What seems to be text among other bytes."""
-        return self.text(text.decode("utf-8", "surrogateescape"), depth).encode("utf-8", "surrogateescape")
+        return self.mask_text(text.decode("utf-8", "surrogateescape"), depth).encode("utf-8", "surrogateescape")
 
-    def json(self, text: str, swaps: Mapping[Path, str] | None = None, depth: int = 0, *, inner: bool = False) -> str:
+    def mask_json(
+        self, text: str, swaps: Mapping[JsonPath, str] | None = None, depth: int = 0, *, inner: bool = False
+    ) -> str:
         """A JSON text without secrets, otherwise as it was written; `swaps` are strings that are known to be replaced."""
         parts, at = list[str](), 0
-        for start, end, path, named in strings(text):
-            told = said(text[start:end])
+        for start, end, path, named in find_strings(text):
+            told = decode_string(text[start:end])
             if named:
-                clean = self._plain(told, depth)
+                clean = self._mask_plain_text(told, depth)
             else:
                 swap = swaps.get(path) if swaps else None
-                clean = self._value(told, path, depth, inner) if swap is None else swap
+                clean = self._mask_member(told, path, depth, inner) if swap is None else swap
             if clean != told:
                 parts += [text[at:start], json.dumps(clean, ensure_ascii=text[start:end].isascii())]
                 at = end
         return "".join([*parts, text[at:]])
 
-    def lines(self, lines: Sequence[str], depth: int = 0, *, inner: bool = False) -> list[str]:
+    def mask_stream_lines(self, lines: Sequence[str], depth: int = 0, *, inner: bool = False) -> list[str]:
         """The lines of a stream of events, their ends with them; what is told in deltas is read as one text."""
         told = [line[5:].strip() if line.startswith("data:") else "" for line in lines]
-        clean = self.series(told, depth, inner=inner)
+        clean = self.mask_events(told, depth, inner=inner)
         return [
-            f"data:{line[5:].replace(said, new, 1)}" if said else self._line(line, depth)
+            f"data:{line[5:].replace(said, new, 1)}" if said else self._mask_line(line, depth)
             for line, said, new in zip(lines, told, clean, strict=True)
         ]
 
-    def _line(self, line: str, depth: int) -> str:
-        return self.text(line, depth) if is_json(line) else self._plain(line, depth)
+    def _mask_line(self, line: str, depth: int) -> str:
+        return self.mask_text(line, depth) if is_json(line) else self._mask_plain_text(line, depth)
 
-    def series(self, events: Sequence[str], depth: int = 0, *, inner: bool = False) -> list[str]:
+    def mask_events(self, events: Sequence[str], depth: int = 0, *, inner: bool = False) -> list[str]:
         """The JSON texts of events, in order, without secrets; those split over deltas are found."""
-        deltas: dict[Any, list[tuple[int, Path, str]]] = {}
+        deltas: dict[Any, list[tuple[int, JsonPath, str]]] = {}
         for number, event in enumerate(events):
-            for told_by, path, delta in _deltas(event):
+            for told_by, path, delta in _find_deltas(event):
                 deltas.setdefault(told_by, []).append((number, path, delta))
-        swaps: list[dict[Path, str]] = [{} for _ in events]
+        swaps: list[dict[JsonPath, str]] = [{} for _ in events]
         for pieces in deltas.values():
-            clean = self.text("".join(piece for _, _, piece in pieces), depth + 1)
-            for (number, path, _), piece in zip(pieces, _cut(clean, [len(piece) for *_, piece in pieces]), strict=True):
+            clean = self.mask_text("".join(piece for _, _, piece in pieces), depth + 1)
+            for (number, path, _), piece in zip(
+                pieces, _split_by_lengths(clean, [len(piece) for *_, piece in pieces]), strict=True
+            ):
                 swaps[number][path] = piece
         return [
-            self.json(event, swaps[number], depth, inner=inner) if is_json(event) else self._plain(event, depth)
+            self.mask_json(event, swaps[number], depth, inner=inner)
+            if is_json(event)
+            else self._mask_plain_text(event, depth)
             for number, event in enumerate(events)
         ]
 
-    def _value(self, text: str, path: Path, depth: int, inner: bool) -> str:
+    def _mask_member(self, text: str, path: JsonPath, depth: int, inner: bool) -> str:
         *_, above, name = ("", "", *(each for each in path if isinstance(each, str)))
-        if _is_secret(name, above, inner):
+        if _is_secret_member(name, above, inner):
             return mask(text)
-        return self.text(text, depth + 1)
+        return self.mask_text(text, depth + 1)
 
-    def _plain(self, text: str, depth: int) -> str:
+    def _mask_plain_text(self, text: str, depth: int) -> str:
         """A text that is no JSON."""
         kept, at = list[str](), 0
-        for opaque in _OPAQUE.finditer(text):
-            kept += [self._words(text[at : opaque.start()], depth), self._values(opaque[0])]
+        for opaque in _CIPHERTEXT.finditer(text):
+            kept += [self._mask_cached(text[at : opaque.start()], depth), self._mask_known_secrets(opaque[0])]
             at = opaque.end()
-        return "".join([*kept, self._words(text[at:], depth)])
+        return "".join([*kept, self._mask_cached(text[at:], depth)])
 
-    def _words(self, text: str, depth: int) -> str:
-        if len(text) < _SHORTEST:
+    def _mask_cached(self, text: str, depth: int) -> str:
+        if len(text) < _SHORTEST_MASKED:
             return text
-        if len(text) > _OFTEN:
-            return self._clean(text, depth)
-        if text not in self._looked_through:  # names and ids stand in every event of a stream
-            self._looked_through[text] = self._clean(text, depth)
-        return self._looked_through[text]
+        if len(text) > _LONGEST_CACHED:
+            return self._mask_uncached(text, depth)
+        if text not in self._cache:  # names and ids stand in every event of a stream
+            self._cache[text] = self._mask_uncached(text, depth)
+        return self._cache[text]
 
-    def _clean(self, text: str, depth: int) -> str:
-        text = self._values(text)
-        for mark, pattern, change in _FORMS:
+    def _mask_uncached(self, text: str, depth: int) -> str:
+        text = self._mask_known_secrets(text)
+        for mark, pattern, change in _SECRET_FORMS:
             text = pattern.sub(change, text) if mark in text else text
         if self.ids:
-            text = _ID.sub(self._id, text)
+            text = _ID.sub(self._replace_id, text)
         if "%" in text:
-            text = _PERCENT.sub(lambda found: self._unquoted(found[0], depth), text)
+            text = _PERCENT.sub(lambda found: self._mask_percent_encoded(found[0], depth), text)
         if "\\u" in text:
-            text = _ESCAPED.sub(lambda found: self._unescaped(found[0], depth), text)
-        text = _HEX.sub(lambda found: self._hex(found[0], depth), text)
-        return _BASE64.sub(lambda found: self._base64(found[0], depth), text)
+            text = _ESCAPED.sub(lambda found: self._mask_escaped(found[0], depth), text)
+        text = _HEX.sub(lambda found: self._mask_hex(found[0], depth), text)
+        return _BASE64.sub(lambda found: self._mask_base64(found[0], depth), text)
 
-    def _values(self, text: str) -> str:
-        for value in self.known:
-            for spelled in escapes(value):
+    def _mask_known_secrets(self, text: str) -> str:
+        for value in self.secrets:
+            for spelled in json_escapes(value):
                 if spelled in text:
                     text = text.replace(spelled, mask(spelled))
         return text
 
-    def _id(self, found: re.Match[str]) -> str:
+    def _replace_id(self, found: re.Match[str]) -> str:
         return pseudonym(found[0]) if found[0] in self.ids else found[0]
 
-    def _unquoted(self, text: str, depth: int) -> str:
+    def _mask_percent_encoded(self, text: str, depth: int) -> str:
         plain = unquote(text)
-        clean = self.text(plain, depth + 1)
+        clean = self.mask_text(plain, depth + 1)
         return text if clean == plain else quote(clean, safe="")
 
-    def _unescaped(self, text: str, depth: int) -> str:
+    def _mask_escaped(self, text: str, depth: int) -> str:
         """A piece of JSON that stands in a sentence."""
         try:
             plain = str(json.loads(f'"{text}"', strict=False))
         except ValueError:
             return text
-        clean = self.text(plain, depth + 1)
+        clean = self.mask_text(plain, depth + 1)
         return text if clean == plain else json.dumps(clean)[1:-1]
 
-    def _hex(self, text: str, depth: int) -> str:
+    def _mask_hex(self, text: str, depth: int) -> str:
         plain = bytes.fromhex(text)
-        clean = self.data(plain, depth + 1)
+        clean = self.mask_bytes(plain, depth + 1)
         return text if clean == plain else clean.hex() if text == text.lower() else clean.hex().upper()
 
-    def _base64(self, text: str, depth: int) -> str:
+    def _mask_base64(self, text: str, depth: int) -> str:
         bare = text.replace("\r", "").replace("\n", "")
-        plain = unbased(bare)
-        clean = plain and self.data(plain, depth + 1)
+        plain = decode_any_base64(bare)
+        clean = plain and self.mask_bytes(plain, depth + 1)
         if clean != plain:
-            return rewrapped(based(clean or b"", bare), text)
+            return rewrap_lines(encode_base64_like(clean or b"", bare), text)
         parts = re.split(r"([/_\r\n-]+)", text)
         if len(parts) == 1 or len(text) > 4096:
             return text
         return "".join(
-            part if number % 2 or len(part) < 12 else self._base64(part, depth) for number, part in enumerate(parts)
+            part if number % 2 or len(part) < 12 else self._mask_base64(part, depth)
+            for number, part in enumerate(parts)
         )
 
 
-def _parts(data: bytes) -> list[bytes]:
+def _form_parts(data: bytes) -> list[bytes]:
     """A form (`multipart/form-data`) in pieces: what is sent in it apart from all else; empty when it is none."""
     boundary = data[: data.find(b"\r\n") + 1].rstrip()
     if not boundary.startswith(b"--") or not data.rstrip().endswith(boundary + b"--"):
@@ -277,53 +296,53 @@ def _parts(data: bytes) -> list[bytes]:
     return re.split(rb"(\r\n\r\n|(?:\r\n)?%s(?:--)?(?:\r\n)?)" % re.escape(boundary), data)
 
 
-def _masked(found: re.Match[str]) -> str:
-    start = _SHOWN.match(found[0])
+def _mask_key(found: re.Match[str]) -> str:
+    start = _VISIBLE_PREFIX.match(found[0])
     return mask(found[0], start.end() if start else 0)
 
 
-def _mail(found: re.Match[str]) -> str:
-    return found[0] if _NOBODY.search(found[0]) else re.sub(r"[^@.]", "x", found[0])
+def _mask_email(found: re.Match[str]) -> str:
+    return found[0] if _EXAMPLE_EMAIL.search(found[0]) else re.sub(r"[^@.]", "x", found[0])
 
 
-_FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
-    ("", SECRET_PATTERN, _masked),
-    ("*", _SHOWN_KEY, lambda found: mask(found[0], 3)),
+_SECRET_FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    ("", SECRET_PATTERN, _mask_key),
+    ("*", _STARRED_KEY, lambda found: mask(found[0], 3)),
     ("@", _USERINFO, lambda found: mask(found[0])),
-    ("=", _PARAMETER, lambda found: found[1] + mask(found[2])),
-    ("", _ASSIGNED, lambda found: found[1] + found[2] + mask(found[3])),
-    ("@", _MAIL, _mail),
-    (".azure", _RESOURCE, lambda found: mask(found[0])),
+    ("=", _SECRET_PARAMETER, lambda found: found[1] + mask(found[2])),
+    ("", _ASSIGNED_SECRET, lambda found: found[1] + found[2] + mask(found[3])),
+    ("@", _EMAIL, _mask_email),
+    (".azure", _AZURE_RESOURCE, lambda found: mask(found[0])),
     ("/", _ACCOUNT_PATH, lambda found: mask(found[0])),
-    ("", _OWNER, lambda found: pseudonym(found[0])),
+    ("", _ACCOUNT_ID, lambda found: pseudonym(found[0])),
 )
 """What is hidden by its form: a mark that every text with it has, which is sought first, the form, and what it becomes."""
 
 
-def _is_secret(name: str, above: str, inner: bool) -> bool:
+def _is_secret_member(name: str, above: str, inner: bool) -> bool:
     """Whether the string of this name, in the object of that one, is a secret whatever it is."""
     plain = name.lower().replace("-", "_")
-    if plain in CREDENTIALS or (plain in ACCOUNT and not inner):
+    if plain in CREDENTIAL_MEMBERS or (plain in ACCOUNT_ID_MEMBERS and not inner):
         return True
-    return above == "headers" and not inner and name.lower() not in _PLAIN
+    return above == "headers" and not inner and name.lower() not in _PUBLIC_HEADERS
 
 
-_TOLD_BY = ("type", "event", "item_id", "output_index", "content_index", "summary_index", "call_id", "id")
+_DELTA_KEYS = ("type", "event", "item_id", "output_index", "content_index", "summary_index", "call_id", "id")
 
 
-def _deltas(event: str) -> Iterator[tuple[Any, Path, str]]:
+def _find_deltas(event: str) -> Iterator[tuple[Any, JsonPath, str]]:
     """The pieces of text that an event adds: what they belong to, where they stand, and the text."""
     if '"delta"' not in event or not is_json(event):
         return
     value = json.loads(event, strict=False)
     within = [value, value.get("data")] if isinstance(value, dict) else []
-    told_by = tuple(str(each.get(name)) for each in within if isinstance(each, dict) for name in _TOLD_BY)
-    for start, end, path, named in strings(event):
+    told_by = tuple(str(each.get(name)) for each in within if isinstance(each, dict) for name in _DELTA_KEYS)
+    for start, end, path, named in find_strings(event):
         if not named and "delta" in path and path[-1] not in ("type", "id"):
-            yield (told_by, path), path, said(event[start:end])
+            yield (told_by, path), path, decode_string(event[start:end])
 
 
-def _cut(text: str, lengths: Sequence[int]) -> Iterator[str]:
+def _split_by_lengths(text: str, lengths: Sequence[int]) -> Iterator[str]:
     """A text in pieces of these lengths; when it is no longer the same length, the first has all of it."""
     whole = len(text) == sum(lengths)
     at = 0

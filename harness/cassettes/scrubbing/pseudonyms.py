@@ -22,7 +22,9 @@ def pseudonym(id: str) -> str:
     if is_pseudonym(id):
         return id
     alphabet = next((each for each in _ALPHABETS if set(body) <= set(each)), _ALPHABETS[-1])
-    return _sealed(prefix, _drawn(prefix + body, len(body) - _seal(body), alphabet), len(body), alphabet)
+    return _append_checksum(
+        prefix, _draw_characters(prefix + body, len(body) - _checksum_length(body), alphabet), len(body), alphabet
+    )
 
 
 def is_pseudonym(id: str) -> bool:
@@ -30,17 +32,19 @@ def is_pseudonym(id: str) -> bool:
     bare = id.replace("-", "") if id.count("-") == 4 else id
     start = max(bare.rfind("_"), bare.rfind("-")) + 1
     prefix, body = bare[:start], bare[start:]
-    head = body[: len(body) - _seal(body)]
-    return any(body == _sealed(prefix, head, len(body), each)[start:] for each in _ALPHABETS if set(body) <= set(each))
+    head = body[: len(body) - _checksum_length(body)]
+    return any(
+        body == _append_checksum(prefix, head, len(body), each)[start:] for each in _ALPHABETS if set(body) <= set(each)
+    )
 
 
-def _seal(body: str) -> int:
+def _checksum_length(body: str) -> int:
     return min(6, len(body) // 2)
 
 
-def _sealed(prefix: str, head: str, length: int, alphabet: str) -> str:
-    return prefix + head + _drawn(f"{prefix}{head}=", length - len(head), alphabet)
+def _append_checksum(prefix: str, head: str, length: int, alphabet: str) -> str:
+    return prefix + head + _draw_characters(f"{prefix}{head}=", length - len(head), alphabet)
 
 
-def _drawn(seed: str, length: int, alphabet: str) -> str:
+def _draw_characters(seed: str, length: int, alphabet: str) -> str:
     return "".join(alphabet[byte % len(alphabet)] for byte in shake_256(seed.encode()).digest(length))

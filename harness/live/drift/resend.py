@@ -19,10 +19,10 @@ import orjson
 from harness.api.dialects import API_ROOTS, OPENAI
 from harness.api.providers import path_below_root, root_of
 from harness.api.transcript import conversation_id
-from harness.cassettes.format.interaction import Take
+from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded
 from harness.cassettes.listing import files
-from harness.cassettes.recording.writer import load
+from harness.cassettes.recording.writer import read_cassette
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.endpoints.operation import find_operation
@@ -35,7 +35,7 @@ from harness.verify.judging.judge import judge, said, skipped
 from harness.verify.judging.unverifiable import BEGAN_BEFORE, BY_ACCOUNT, ENDED_UNSEEN, OF_AGENT, OF_DEPLOYMENT
 from harness.verify.judging.websocket_exchanges import entries, exchanges, over_http, turns
 from harness.verify.judging.websocket_pairs import Part
-from harness.verify.read_files import NotATape, read
+from harness.verify.read_files import NotARecording, read
 from harness.world.world import World
 
 GOES_ON = "it goes on with what the model did not say this time"
@@ -87,7 +87,7 @@ def plan(paths: Sequence[Path], dialect: str) -> Plan:
     for file in files(paths):
         try:
             _sort(file, dialect, talks, left_out)
-        except NotATape:
+        except NotARecording:
             continue
         except HarnessError as problem:
             left_out[f"unreadable: {problem}"] += 1
@@ -107,14 +107,14 @@ def _sort(file: Path, dialect: str, talks: defaultdict[str, Talk], left_out: Cou
         else:
             talks[one.file].requests.append(one)
     held = iter(over_sockets)
-    for take in load(file).takes if over_sockets else ():
+    for take in read_cassette(file).interactions if over_sockets else ():
         if take.frames:
             mine = list(islice(held, len(list(entries(take)))))
             if events := list(_events(take, mine, dialect, left_out)):
                 talks[mine[0].file].sockets.append(events)
 
 
-def _events(take: Take, mine: Sequence[Recorded], dialect: str, left_out: Counter[str]) -> Iterator[Event]:
+def _events(take: Interaction, mine: Sequence[Recorded], dialect: str, left_out: Counter[str]) -> Iterator[Event]:
     """What of a WebSocket can be sent again; `mine` are its exchanges."""
     alone, told = turns(take), iter(mine)
     if why := _entangled([part for part, _ in alone]):
@@ -235,7 +235,7 @@ class _Again:
         part = self._sender.say(line, text, lambda part: part.is_settled)
         frames = tuple(line.frames[known:])
         refused = asked._replace(status=part.answer.status, answer=part.answer.body, events=None)
-        told = next(exchanges(Take("GET", line.url, frames=frames), asked.id, self._sender.live.behind), refused)
+        told = next(exchanges(Interaction("GET", line.url, frames=frames), asked.id, self._sender.live.behind), refused)
         return self._live(asked, told._replace(flags=told.flags - {"no_request"}), line.fault)
 
     def _live(self, asked: Recorded, told: Recorded, fault: str) -> tuple[Recorded, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from harness.cassettes.format.interaction import Take
+from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import Case
 from harness.contract.rules.http.websocket import STEER_EVENT
 from harness.core.exchange import Answer
@@ -64,7 +64,7 @@ def _said(probe: Probe, before: list[Answer], sender: Sender) -> Interaction:
     host = HOSTS[sender.live.behind.dialect].replace("https", "wss", 1)
     chunks = ((0.0, opened.raw),) if opened.raw else ()
     fault = line.fault or opened.fault
-    take = Take(
+    take = Interaction(
         "GET",
         f"{host}{first.path}",
         status=opened.status,

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Literal
 from urllib.parse import urlsplit
 
-from harness.cassettes.format.interaction import CLIENT, Take
-from harness.cassettes.format.recorded import Recorded, recorded
-from harness.cassettes.scrubbing.mask_interactions import scrubbed
+from harness.cassettes.format.interaction import CLIENT, Interaction
+from harness.cassettes.format.recorded import Recorded, parse_recorded
+from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.core.exchange import Answer, Json
 from harness.core.redact import redact
 from harness.core.shorten import shorten
@@ -128,7 +128,7 @@ def _brief(told: Interaction) -> str:
 def as_recorded(told: Interaction) -> list[Recorded]:
     """An exchange as the judge reads recordings; of a WebSocket each of its responses."""
     found = enumerate(entries(told.take), 1)
-    return [recorded(entry._replace(date=told.origin.date), "probe", number) for number, entry in found]
+    return [parse_recorded(entry._replace(date=told.origin.date), "probe", number) for number, entry in found]
 
 
 def answers_of(told: Interaction) -> list[Answer]:
@@ -171,15 +171,15 @@ def _same(asked: Sent, told: Interaction) -> bool:
     take, parts = told.take, urlsplit(told.take.uri)
     if (asked.method, kept(asked.headers), wrong_key(asked)) != (take.method, kept(take.headers), told.origin.key):
         return False
-    (written,) = scrubbed([take_of(asked, f"{parts.scheme}://{parts.netloc}")])
+    (written,) = scrub_interactions([take_of(asked, f"{parts.scheme}://{parts.netloc}")])
     return (written.uri, written.body) == (take.uri, take.body)
 
 
 def _same_event(asked: Sent, told: Part) -> bool:
-    (written,) = scrubbed([Take("GET", "", frames=((0.0, CLIENT, asked.body.decode()),))])
+    (written,) = scrub_interactions([Interaction("GET", "", frames=((0.0, CLIENT, asked.body.decode()),))])
     return written.frames[0][2] == told.text
 
 
-def take_of(asked: Sent, host: str) -> Take:
+def take_of(asked: Sent, host: str) -> Interaction:
     """What was sent as a recorder takes it down, to the path as the API has it and without keys."""
-    return Take(asked.method, f"{host}{asked.path}", kept(asked.headers), asked.body)
+    return Interaction(asked.method, f"{host}{asked.path}", kept(asked.headers), asked.body)

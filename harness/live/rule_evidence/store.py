@@ -13,13 +13,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.api.dialects import parse_api_path
-from harness.cassettes.format.interaction import Header, Take
-from harness.cassettes.format.serializer import read, write
+from harness.cassettes.format.interaction import CassetteHeader, Interaction
+from harness.cassettes.format.serializer import dump_cassette, parse_cassette
 from harness.cassettes.format.splice import splice
-from harness.cassettes.format.untrusted_text import TapeError
-from harness.cassettes.recording.writer import SecretFound, locked, replaced
+from harness.cassettes.format.untrusted_text import UnreadableRecording
+from harness.cassettes.recording.writer import SecretFound, lock_cassette, replace_file
 from harness.cassettes.scrubbing.leak_check import secrets_in
-from harness.cassettes.scrubbing.mask_interactions import scrubbed
+from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.contract.rule import LEVELS
 from harness.live.rule_evidence.outcome import runs
 from harness.live.rule_evidence.probes import Probe
@@ -66,43 +66,43 @@ def _rewrite(file: Path, probes: Sequence[Probe], fresh: Sequence[Run], secrets:
     """A file without what was recorded of these probes before, and with what is recorded now."""
     if not (file.is_file() or fresh):
         return
-    new = [take for run in fresh for take in scrubbed([_phrased(one.take) for one in run], secrets)]
-    if places := secrets_in(write(Header(), new), secrets):
+    new = [take for run in fresh for take in scrub_interactions([_phrased(one.take) for one in run], secrets)]
+    if places := secrets_in(dump_cassette(CassetteHeader(), new), secrets):
         listed = "\n  ".join(places[:5])
         raise SecretFound(f"{file}: not written, because an answer still holds what looks secret:\n  {listed}")
-    with locked(file):
+    with lock_cassette(file):
         held = _held(file)
         old = {at for probe in probes for run in runs(probe, held) for at in run}
         if new or len(old) < len(held):
-            replaced(file, _text(file, held, old, new))
+            replace_file(file, _text(file, held, old, new))
         else:
             file.unlink()
 
 
-def _phrased(take: Take) -> Take:
+def _phrased(take: Interaction) -> Interaction:
     """A take with the usual words of its status: those of a server are another's in every version of HTTP."""
     return replace(take, reason=next((each.phrase for each in HTTPStatus if each == take.status), ""))
 
 
-def _text(file: Path, held: Run, old: Collection[int], new: Sequence[Take]) -> str:
+def _text(file: Path, held: Run, old: Collection[int], new: Sequence[Interaction]) -> str:
     """The new text of a file: what stays is as it was written, if that can be."""
     left = [one.take for at, one in enumerate(held) if at not in old]
-    whole = write(header(file.stem, [*left, *new]), [*left, *new])
+    whole = dump_cassette(header(file.stem, [*left, *new]), [*left, *new])
     if not held:
         return whole
     spliced = splice(file.read_text(encoding="utf-8"), old, whole)
     try:
-        return spliced if read(spliced, "") == read(whole, "") else whole
-    except TapeError:
+        return spliced if parse_cassette(spliced, "") == parse_cassette(whole, "") else whole
+    except UnreadableRecording:
         return whole
 
 
-def header(rule: str, takes: Sequence[Take]) -> Header:
+def header(rule: str, takes: Sequence[Interaction]) -> CassetteHeader:
     """What the cassette of a rule says of itself: a date and a dialect where one holds for all, the best evidence."""
     dialects = {parse_api_path(urlsplit(take.uri).path).dialect for take in takes}
     dates = {str(take.origin["date"]) for take in takes if take.origin.get("date")}
     levels = sorted({take.origin["level"] for take in takes}, key=LEVELS.index)
-    return Header(
+    return CassetteHeader(
         recorded=dates.pop() if len(dates) == 1 else "",
         dialect=dialects.pop() if len(dialects) == 1 else "",
         evidence=levels[0],

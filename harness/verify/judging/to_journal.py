@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from harness.api.dialects import parse_api_path
 from harness.api.providers import split_url
-from harness.cassettes.format.interaction import Take
-from harness.cassettes.format.recorded import Recorded, recorded
+from harness.cassettes.format.interaction import Interaction
+from harness.cassettes.format.recorded import Recorded, parse_recorded
 from harness.contract.check import check
 from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.exchange import Answer, Request
@@ -18,13 +18,15 @@ from harness.verify.judging.unverifiable import speakers
 from harness.world.world import World
 
 
-def journal(takes: Iterable[Take], name: str = "") -> World:
+def journal(takes: Iterable[Interaction], name: str = "") -> World:
     """A World with the exchanges of these takes in its journal, without those with other services."""
     world = World(name)
     for take in takes:
         dialect = parse_api_path(split_url(take.uri)[1]).dialect
         for entry in websocket_exchanges.entries(take):
-            one = recorded(entry._replace(extra={"provider": dialect, **entry.extra}), name, world.exchange_count + 1)
+            one = parse_recorded(
+                entry._replace(extra={"provider": dialect, **entry.extra}), name, world.exchange_count + 1
+            )
             if told := recount(one, world):
                 world.add_exchange(*told)
     return world

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 import orjson
 
 from harness.api.upstream import Upstream
-from harness.cassettes.format.interaction import CLIENT, SERVER, Take
-from harness.cassettes.format.other_recorders import Entry
-from harness.cassettes.format.recorded import Recorded, recorded
+from harness.cassettes.format.interaction import CLIENT, SERVER, Interaction
+from harness.cassettes.format.other_recorders import RecorderEntry
+from harness.cassettes.format.recorded import Recorded, parse_recorded
 from harness.contract.rules.http.websocket import CREATE_EVENT, STEER_EVENT
 from harness.core.exchange import Json
 from harness.server.socket_session import ENVELOPE_MEMBERS, is_invalid_stream
@@ -27,7 +27,7 @@ _CREATED = "response.created"
 """The event with which a response begins."""
 
 
-def exchanges(take: Take, name: str, behind: Upstream) -> Iterator[Recorded]:
+def exchanges(take: Interaction, name: str, behind: Upstream) -> Iterator[Recorded]:
     """The exchanges of a take, in order; `name` (`file#1`) says which it is, those of a WebSocket are `file#1.1` …"""
     file, _, _ = name.rpartition("#")
     numbers = (f"{name}.{number}" for number in range(1, 1 + len(take.frames))) if take.frames else (name,)
@@ -35,10 +35,10 @@ def exchanges(take: Take, name: str, behind: Upstream) -> Iterator[Recorded]:
         parts = urlsplit(entry.url)
         url = parts._replace(path=behind.to_api_path(parts.path)).geturl()
         extra = {"provider": behind.dialect, **entry.extra, "id": id}
-        yield recorded(entry._replace(url=url, extra=extra), file, 1)
+        yield parse_recorded(entry._replace(url=url, extra=extra), file, 1)
 
 
-def entries(take: Take) -> Iterator[Entry]:
+def entries(take: Interaction) -> Iterator[RecorderEntry]:
     """The exchanges of a take as if recorders had written them down, in order; those of a WebSocket say `socket`."""
     if not take.frames:
         yield _entry(take, take.method, take.body, take.status, take.answer, cut=take.cut)
@@ -55,7 +55,7 @@ def over_http(event: Json) -> Json:
     return asked if is_invalid_stream(asked.get("stream")) else {**asked, "stream": True}
 
 
-def turns(take: Take) -> list[tuple[Part, list[Entry]]]:
+def turns(take: Interaction) -> list[tuple[Part, list[RecorderEntry]]]:
     """Each event of a client over a WebSocket and what followed it before the next one: as a part, as exchanges."""
     starts = [place for place, (_, side, _) in enumerate(take.frames) if side == CLIENT]
     spans = zip(starts, [*starts[1:], len(take.frames)], strict=True)
@@ -63,12 +63,12 @@ def turns(take: Take) -> list[tuple[Part, list[Entry]]]:
     return [(Parley(turn.frames).parts[0], list(entries(turn))) for turn in alone]
 
 
-def _entry(take: Take, method: str, asked: bytes | None, status: int, said: Any, **extra: bool) -> Entry:
+def _entry(take: Interaction, method: str, asked: bytes | None, status: int, said: Any, **extra: bool) -> RecorderEntry:
     more: dict[str, Any] = {**extra, "no_request": asked is None}
     if take.origin:
         more["origin"] = take.origin
     headers = dict(take.headers), dict(take.answer_headers)
-    return Entry(method, take.uri, headers[0], asked, status, headers[1], said, extra=more)
+    return RecorderEntry(method, take.uri, headers[0], asked, status, headers[1], said, extra=more)
 
 
 def _answer(events: list[Json]) -> tuple[int, Any]:
@@ -79,7 +79,7 @@ def _answer(events: list[Json]) -> tuple[int, Any]:
     return (200, events) if events else (0, None)
 
 
-def _responses(take: Take) -> list[Part]:
+def _responses(take: Interaction) -> list[Part]:
     """The responses of a connection, in the order of their beginnings, each with what its lane said until it ended."""
     begun: list[Part] = []
     open_in: dict[str | None, Part] = {}
