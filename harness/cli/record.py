@@ -24,7 +24,7 @@ from harness.core.errors import ConfigError
 if TYPE_CHECKING:
     from harness.api.upstream import Upstream
     from harness.cassettes.recording.in_flight import Recording
-    from harness.verify.watch import Watch
+    from harness.verify.watch import RecordingJudge
 
 OPENAI = "https://api.openai.com/v1"
 SUFFIXES = (".yaml", ".yml")
@@ -96,7 +96,7 @@ def record(
         if watch:
             watch.close()
         _report(passed, file, watch)
-    found = watch is not None and not watch.tally.clean
+    found = watch is not None and not watch.tally.is_clean
     missed = bool(passed.problems) and not passed.interactions
     raise typer.Exit(code or int(missed or (strict and found)))
 
@@ -127,17 +127,17 @@ def _cassette(into: Path, command: Sequence[str]) -> Path:
 
 
 @contextmanager
-def _watching(file: Path, behind: Upstream, asked: bool) -> Iterator[Watch | None]:
+def _watching(file: Path, behind: Upstream, asked: bool) -> Iterator[RecordingJudge | None]:
     """Who judges what passes, if that is asked for."""
     if not asked:
         yield None
         return
     from tempfile import TemporaryDirectory
 
-    from harness.verify.watch import Watch
+    from harness.verify.watch import RecordingJudge
 
     with TemporaryDirectory(prefix="harness-record-") as folder:
-        yield Watch(file.as_posix(), behind, Path(folder), _tell)
+        yield RecordingJudge(file.as_posix(), behind, Path(folder), _tell)
 
 
 def _run(
@@ -187,7 +187,7 @@ def _wait(led: Mapping[str, str], meanwhile: Callable[[], None]) -> int:
     return 0
 
 
-def _report(recording: Recording, file: Path, watch: Watch | None) -> None:
+def _report(recording: Recording, file: Path, watch: RecordingJudge | None) -> None:
     """Say what was recorded, what went wrong, and what was found."""
     from harness.core.shorten import pluralize
     from harness.verify import output
@@ -203,8 +203,8 @@ def _report(recording: Recording, file: Path, watch: Watch | None) -> None:
             _tell(f"{times} × {status}: {why}")
     if watch:
         console = console_of(stderr=True)
-        console.print(output.table(watch.tally))
-        for text in output.lines(watch.tally):
+        console.print(output.counts_table(watch.tally))
+        for text in output.summary_lines(watch.tally):
             console.print(text)
 
 

@@ -62,13 +62,13 @@ def _print_coverage(as_json: bool) -> None:
     from harness.contract.rule import RULES
     from harness.verify import evidence
 
-    cassettes = evidence.load()
-    rows, gaps = evidence.rows(RULES, cassettes), evidence.gaps(RULES, cassettes)
+    cassettes = evidence.load_rule_cassettes()
+    rows, gaps = evidence.coverage_rows(RULES, cassettes), evidence.find_gaps(RULES, cassettes)
     if as_json:
         print_json({"areas": rows, "gaps": [asdict(gap) for gap in gaps]})
         return
     console = console_of()
-    console.print(evidence.table(rows))
+    console.print(evidence.coverage_table(rows))
     for gap in gaps:
         console.print(f"no cassette  {gap.rule}  ({gap.level}): {gap.reason}")
 

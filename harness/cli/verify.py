@@ -15,7 +15,7 @@ from harness.cli.app import console_of, print_json, progress
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from harness.verify.run import Tally, Witness
+    from harness.verify.run import JudgeObserver, Tally
 
 
 def verify(
@@ -61,7 +61,7 @@ def verify(
 def _judged(paths: list[Path], as_json: Path | None, jobs: int, respell: bool, reports: list[Path]) -> None:
     from tempfile import TemporaryDirectory
 
-    from harness.verify.run import verify as judged
+    from harness.verify.run import verify_recordings as judged
 
     witness = _witness(reports)
     with TemporaryDirectory(prefix="harness-verify-") as folder:
@@ -73,31 +73,31 @@ def _judged(paths: list[Path], as_json: Path | None, jobs: int, respell: bool, r
         raise ConfigError(
             f"no recording in {', '.join(map(str, paths))}: give cassettes (YAML, JSON), HAR or JSON lines."
         )
-    raise typer.Exit(0 if tally.clean else 1)
+    raise typer.Exit(0 if tally.is_clean else 1)
 
 
-def _witness(reports: list[Path]) -> Callable[[Path, Path], Witness] | None:
+def _witness(reports: list[Path]) -> Callable[[Path, Path], JudgeObserver] | None:
     """Who takes down what reports tell, when any is asked for that can be written."""
     if not reports:
         return None
     from harness.report.formats import why_unwritable
-    from harness.verify.report_cases import Trials
+    from harness.verify.report_cases import TrialWriter
 
     for file in reports:
         if why := why_unwritable(file):
             raise ConfigError(f"--report {file}: {why}")
 
-    return Trials
+    return TrialWriter
 
 
 def _write_reports(folder: Path, reports: list[Path]) -> None:
     if not reports:
         return
     from harness.report.formats import write_report
-    from harness.verify.report_cases import report_of
-    from harness.verify.run import SEEN
+    from harness.verify.report_cases import load_report
+    from harness.verify.run import OBSERVER_SUFFIX
 
-    whole = report_of(sorted(folder.glob(f"*{SEEN}"), key=lambda spool: int(spool.stem)))
+    whole = load_report(sorted(folder.glob(f"*{OBSERVER_SUFFIX}"), key=lambda spool: int(spool.stem)))
     for file in reports:
         write_report(whole, file, file.suffix)
 
@@ -106,14 +106,14 @@ def _report(tally: Tally, as_json: Path | None) -> None:
     from harness.verify import output
 
     if as_json == Path("-"):
-        output.write(tally, sys.stdout.buffer)
+        output.write_json(tally, sys.stdout.buffer)
         return
     if as_json is not None:
         with _writing(as_json) as out:
-            output.write(tally, out)
+            output.write_json(tally, out)
     console = console_of()
-    console.print(output.table(tally))
-    for text in output.lines(tally):
+    console.print(output.counts_table(tally))
+    for text in output.summary_lines(tally):
         console.print(text)
 
 
@@ -121,9 +121,9 @@ def _examined(url: str, model: str, key_env: str, timeout: float, jobs: int, as_
     from harness.live.conformance import score as told
     from harness.live.conformance.questions import MODEL
     from harness.live.conformance.run import examine
-    from harness.verify.examples import KEY
+    from harness.verify.examples import EXAMPLE_KEY
 
-    key = _key(key_env) if key_env else KEY
+    key = _key(key_env) if key_env else EXAMPLE_KEY
     with progress("asking") as tell:
         score = examine(url, model=model or MODEL, key=key, timeout=timeout, jobs=jobs, progress=tell)
     if as_json is not None:

@@ -29,7 +29,7 @@ from harness.core.errors import HarnessError
 from harness.live.client import budget
 from harness.live.drift.resend import sent_again
 from harness.live.rule_evidence.probes import Probe, probes_of
-from harness.verify.read_files import NotARecording, read
+from harness.verify.read_files import NotARecording, read_recording
 
 STALE = 90
 """Days after which a recording is stale."""
@@ -81,7 +81,7 @@ def _held(file: Path) -> tuple[Sequence[Recorded], str]:
     """What can be read of a cassette, and what is wrong with the rest."""
     held = list[Recorded]()
     try:
-        held += read(file)
+        held += read_recording(file)
     except NotARecording:
         raise
     except HarnessError as problem:

@@ -173,9 +173,9 @@ def _so_far(so: _So, report: pytest.TestReport, call: pytest.CallInfo[None]) -> 
 
 def _journal(taped: CassetteSession | None) -> World:
     """What a test asked of its cassette, as a World would have it."""
-    from harness.verify.judging.to_journal import journal
+    from harness.verify.judging.to_journal import build_journal
 
-    return journal(taped.interactions if taped else ())
+    return build_journal(taped.interactions if taped else ())
 
 
 def _told(item: pytest.Item, so: _So, world: World, whole: bool, judged: bool) -> dict[str, Any]:

@@ -10,27 +10,27 @@ from harness.contract.check import check
 from harness.core.exchange import Request
 from harness.world.world import World
 
-_STEP = re.compile(r"(\w+)|\[(\d+)\]")
-_WORDS = re.compile(r"Invalid value: '(.*?)'\. Supported values are: ", re.DOTALL)
-_UNHEARD_OF = "unheard-of"
+_PATH_STEP = re.compile(r"(\w+)|\[(\d+)\]")
+_INVALID_VALUE = re.compile(r"Invalid value: '(.*?)'\. Supported values are: ", re.DOTALL)
+_UNKNOWN_VALUE = "unheard-of"
 
 
-def is_taken_now(request: Request, error: Mapping[str, Any]) -> bool:
+def is_accepted_now(request: Request, error: Mapping[str, Any]) -> bool:
     """Whether an `Invalid value` recorded of this request names a place where other values are still refused."""
-    said, param = _WORDS.match(str(error.get("message"))), error.get("param")
+    said, param = _INVALID_VALUE.match(str(error.get("message"))), error.get("param")
     if said is None or not isinstance(param, str):
         return False
-    changed = _with(request.body, [name or int(index) for name, index in _STEP.findall(param)], said[1])
+    changed = _replace_value(request.body, [name or int(index) for name, index in _PATH_STEP.findall(param)], said[1])
     refusal = check(request._replace(body=changed), World("grown"))
-    return refusal is not None and refusal.error.message.startswith(f"Invalid value: '{_UNHEARD_OF}'.")
+    return refusal is not None and refusal.error.message.startswith(f"Invalid value: '{_UNKNOWN_VALUE}'.")
 
 
-def _with(value: Any, path: list[str | int], said: str) -> Any:
+def _replace_value(value: Any, path: list[str | int], said: str) -> Any:
     """A copy of a body with another value where `said` stands: at the path, or as the `type` of the object there."""
     if value == said and not path:
-        return _UNHEARD_OF
+        return _UNKNOWN_VALUE
     if isinstance(value, Mapping) and (name := path[0] if path else "type") in value:
-        return {**value, name: _with(value[name], path[1:], said)}
+        return {**value, name: _replace_value(value[name], path[1:], said)}
     if isinstance(value, list) and path and isinstance(path[0], int) and path[0] < len(value):
-        return [_with(one, path[1:], said) if index == path[0] else one for index, one in enumerate(value)]
+        return [_replace_value(one, path[1:], said) if index == path[0] else one for index, one in enumerate(value)]
     return value

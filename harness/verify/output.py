@@ -10,81 +10,81 @@ import orjson
 from rich.table import Table
 
 from harness.core.exchange import Json
-from harness.verify.run import FINDINGS, Tally
+from harness.verify.run import FINDING_VERDICTS, Tally
 
 VERSION = 1
-SHOWN = 20
+MAX_SHOWN = 20
 """Findings that are told on a terminal; the JSON has all."""
-LONGEST = 400
+MAX_MESSAGE_LENGTH = 400
 """Characters of a message that are told on a terminal."""
 
-_SHAPE: dict[str, dict[str, str]] = {
+_SECTIONS: dict[str, dict[str, str]] = {
     "requests": {"accepted": "count", "refused": "list", "unverifiable": "why", "absent": "count"},
     "refusals": {"same": "count", "different": "list", "missed": "list", "unverifiable": "why", "drift": "list"},
     "answers": {"conform": "count", "findings": "list", "drift": "list"},
     "streams": {"conform": "count", "findings": "list", "drift": "list", "events": "count"},
 }
 """The report's sections and their members: a number, a number with its reasons, or a list."""
-_ASKED_FOR: dict[str, dict[str, str]] = {"respelled": {"same": "count", "different": "list"}}
+_OPTIONAL_SECTIONS: dict[str, dict[str, str]] = {"respelled": {"same": "count", "different": "list"}}
 """Sections that are there only when asked for."""
 
 
-def write(tally: Tally, out: IO[bytes]) -> None:
+def write_json(tally: Tally, out: IO[bytes]) -> None:
     """Write the report as one JSON object, an entry a line; lists are copied from the spools, never held."""
     out.write(b'{"version": %d' % VERSION)
     for name in ("exchanges", "others"):
-        _member(out, name, tally.counts[name])
+        _write_member(out, name, tally.counts[name])
     out.write(b",\n")
-    _with_reasons(out, tally, "skipped", "skipped")
-    for section, members in _sections(tally).items():
+    _write_with_reasons(out, tally, "skipped", "skipped")
+    for section, members in _sections_of(tally).items():
         out.write(b',\n"%s": {' % section.encode())
         for number, (name, kind) in enumerate(members.items()):
             out.write(b",\n  " if number else b"\n  ")
             _WRITERS[kind](out, tally, f"{section}.{name}", name)
         out.write(b"}")
     out.write(b",\n")
-    _list(out, tally, "unreadable", "unreadable")
+    _write_list(out, tally, "unreadable", "unreadable")
     out.write(b"}\n")
 
 
-def _sections(tally: Tally) -> dict[str, dict[str, str]]:
-    return _SHAPE | _ASKED_FOR if tally.respelled else _SHAPE
+def _sections_of(tally: Tally) -> dict[str, dict[str, str]]:
+    return _SECTIONS | _OPTIONAL_SECTIONS if tally.respelled else _SECTIONS
 
 
-def _member(out: IO[bytes], name: str, value: Any) -> None:
+def _write_member(out: IO[bytes], name: str, value: Any) -> None:
     out.write(b',\n"%s": %s' % (name.encode(), orjson.dumps(value)))
 
 
-def _count(out: IO[bytes], tally: Tally, at: str, name: str) -> None:
+def _write_count(out: IO[bytes], tally: Tally, at: str, name: str) -> None:
     out.write(b'"%s": %d' % (name.encode(), tally.counts[at]))
 
 
-def _with_reasons(out: IO[bytes], tally: Tally, at: str, name: str) -> None:
-    _count(out, tally, at, name)
-    out.write(b', "%s_why": %s' % (name.encode(), orjson.dumps(reasons(tally, at))))
+def _write_with_reasons(out: IO[bytes], tally: Tally, at: str, name: str) -> None:
+    _write_count(out, tally, at, name)
+    out.write(b', "%s_why": %s' % (name.encode(), orjson.dumps(count_reasons(tally, at))))
 
 
-def _list(out: IO[bytes], tally: Tally, at: str, name: str) -> None:
+def _write_list(out: IO[bytes], tally: Tally, at: str, name: str) -> None:
     out.write(b'"%s": [' % name.encode())
     for number, entry in enumerate(tally.entries(at)):
         out.write((b",\n    " if number else b"\n    ") + orjson.dumps(entry))
     out.write(b"]")
 
 
-_WRITERS = {"count": _count, "why": _with_reasons, "list": _list}
+_WRITERS = {"count": _write_count, "why": _write_with_reasons, "list": _write_list}
 
 
-def reasons(tally: Tally, at: str) -> dict[str, int]:
+def count_reasons(tally: Tally, at: str) -> dict[str, int]:
     """Why exchanges were counted under a verdict, the most frequent reason first."""
-    return {why: times for (named, why), times in tally.why.most_common() if named == at}
+    return {why: times for (named, why), times in tally.reasons.most_common() if named == at}
 
 
-def table(tally: Tally) -> Table:
+def counts_table(tally: Tally) -> Table:
     """The counts: a row for each of requests, refusals, answers and streams, and for what was respelled if anything was."""
     made = Table("", "judged", "good", "findings", "unverifiable", "drift", box=None, pad_edge=False)
-    for section, members in _sections(tally).items():
+    for section, members in _sections_of(tally).items():
         good = tally.counts[f"{section}.{next(iter(members))}"]
-        wrong = sum(tally.counts[at] for at in FINDINGS if at.startswith(f"{section}."))
+        wrong = sum(tally.counts[at] for at in FINDING_VERDICTS if at.startswith(f"{section}."))
         unknown = tally.counts[f"{section}.unverifiable"]
         drift = sum(1 for _ in tally.entries(f"{section}.drift"))
         numbers = (good + wrong + unknown, good, wrong, unknown, drift)
@@ -92,40 +92,40 @@ def table(tally: Tally) -> Table:
     return made
 
 
-def lines(tally: Tally) -> Iterator[str]:
+def summary_lines(tally: Tally) -> Iterator[str]:
     """The report in words, after the table: the first findings, then what was not judged and why."""
-    found = ((at, entry) for at in FINDINGS for entry in tally.entries(at))
-    total = sum(tally.counts[at] for at in FINDINGS)
-    for at, entry in islice(found, SHOWN):
+    found = ((at, entry) for at in FINDING_VERDICTS for entry in tally.entries(at))
+    total = sum(tally.counts[at] for at in FINDING_VERDICTS)
+    for at, entry in islice(found, MAX_SHOWN):
         yield f"{at}  {entry.get('id') or entry['file']}"
-        yield from (f"  {text}" for text in told(entry))
-    if total > SHOWN:
-        yield f"… and {total - SHOWN} more; --json FILE has them all."
+        yield from (f"  {text}" for text in finding_lines(entry))
+    if total > MAX_SHOWN:
+        yield f"… and {total - MAX_SHOWN} more; --json FILE has them all."
     for at in ("requests.unverifiable", "refusals.unverifiable", "skipped"):
-        yield from (f"{at}  {times} × {why}" for why, times in reasons(tally, at).items())
+        yield from (f"{at}  {times} × {why}" for why, times in count_reasons(tally, at).items())
     if others := tally.counts["others"]:
         yield f"others  {others} files that are no recordings"
 
 
-def told(entry: Json) -> Iterator[str]:
+def finding_lines(entry: Json) -> Iterator[str]:
     """What was found, in lines: the two sides where there are two."""
     if isinstance(entry.get("recorded"), str):
         yield f"{entry['at']}"
-        yield from (f"  {side.ljust(8)}  {_short(entry[side])}" for side in ("recorded", "mock"))
+        yield from (f"  {side.ljust(8)}  {_shorten(entry[side])}" for side in ("recorded", "mock"))
     elif "recorded" in entry:
-        yield f"recorded  {_error(entry['recorded'])}"
-        yield f"mock      {_error(entry['mock']) if 'mock' in entry else 'takes it'}"
+        yield f"recorded  {_format_error(entry['recorded'])}"
+        yield f"mock      {_format_error(entry['mock']) if 'mock' in entry else 'takes it'}"
     elif "error" in entry:
         yield f"rule  {entry['rule']}"
-        yield f"mock  {_error(entry['error'])}"
+        yield f"mock  {_format_error(entry['error'])}"
     else:
-        yield f"{entry['at']}: {_short(entry['message'])}" if entry.get("at") else _short(entry["message"])
+        yield f"{entry['at']}: {_shorten(entry['message'])}" if entry.get("at") else _shorten(entry["message"])
 
 
-def _error(error: Json) -> str:
+def _format_error(error: Json) -> str:
     status = f"{error['status']} " if "status" in error else ""
-    return f"{status}{_short(str(error['message']))} (param {error.get('param')}, code {error.get('code')})"
+    return f"{status}{_shorten(str(error['message']))} (param {error.get('param')}, code {error.get('code')})"
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+def _shorten(text: str) -> str:
+    return text if len(text) <= MAX_MESSAGE_LENGTH else f"{text[:MAX_MESSAGE_LENGTH]}…"

@@ -35,16 +35,16 @@ from harness.cassettes.format.untrusted_text import (
 from harness.cassettes.listing import printable_path, recording_suffix
 from harness.verify.judging import websocket_exchanges
 
-__all__ = ["NotARecording", "Recorded", "UnreadableRecording", "numbered", "path_below_root", "read"]
+__all__ = ["NotARecording", "Recorded", "UnreadableRecording", "path_below_root", "read_numbered", "read_recording"]
 
 LARGEST = 1 << 30
 """Bytes beyond which a file that has to be read at once is refused."""
-_TELLING = re.compile(
+_RECORDING_MARKERS = re.compile(
     r"""(?:^|[\s{,])["']?(?:(?:http_?)?interactions|url_path|RequestUri)["']?\s*:|"(?:entries|request)"\s*:""", re.M
 )
 
 
-class Stream(Protocol):
+class ByteStream(Protocol):
     """What is read from: a file, or what was compressed in it."""
 
     def readline(self, size: int = -1, /) -> bytes:
@@ -56,45 +56,45 @@ class Stream(Protocol):
         ...
 
 
-def read(path: Path) -> Iterator[Recorded]:
+def read_recording(path: Path) -> Iterator[Recorded]:
     """The exchanges of one file, in order; lines are read one by one, any other file at once.
 
     NotATape when it holds no recording. TapeError when a part of it cannot be read: after all that can.
     """
-    return (one for _, one in numbered(path))
+    return (one for _, one in read_numbered(path))
 
 
-def numbered(path: Path) -> Iterator[tuple[int, Recorded]]:
+def read_numbered(path: Path) -> Iterator[tuple[int, Recorded]]:
     """Like `read`, each exchange with the number of its record in the file, from 1; those of a WebSocket share one."""
     name = printable_path(path)
-    with _blaming(name), _opened(path) as stream:
+    with _name_file_in_errors(name), _open_stream(path) as stream:
         problem, more = None, 0
-        for number, found in enumerate(_entries(stream, path.name), 1):
+        for number, found in enumerate(_read_entries(stream, path.name), 1):
             if isinstance(found, Malformed):
                 problem, more = problem or found, more + bool(problem)
             elif isinstance(found, RecorderEntry):
                 yield number, parse_recorded(found, name, number)
             else:
                 yield from (
-                    (number, parse_recorded(one, name, number)) for one in _identified(found, f"{name}#{number}")
+                    (number, parse_recorded(one, name, number)) for one in _number_ids(found, f"{name}#{number}")
                 )
         if problem:
             raise Malformed(f"{problem} (and {more} more like it)" if more else str(problem))
 
 
-def _identified(socket: Sequence[RecorderEntry], id: str) -> Iterator[RecorderEntry]:
+def _number_ids(socket: Sequence[RecorderEntry], id: str) -> Iterator[RecorderEntry]:
     for number, one in enumerate(socket, 1):
         yield one._replace(extra={**one.extra, "id": f"{id}.{number}"})
 
 
 @contextmanager
-def _blaming(name: str) -> Iterator[None]:
+def _name_file_in_errors(name: str) -> Iterator[None]:
     """What is wrong with the file becomes a TapeError that names it."""
     try:
         yield
     except Malformed as problem:
         raise UnreadableRecording(f"{name}: {problem}. Record it again, or mend that place.") from problem
-    except _Foreign as problem:
+    except _NotRecording as problem:
         raise NotARecording(f"{name}: {problem}. Give a cassette, a HAR file or JSON lines of exchanges.") from problem
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
         raise UnreadableRecording(
@@ -106,23 +106,23 @@ def _blaming(name: str) -> Iterator[None]:
         ) from problem
 
 
-_Found = RecorderEntry | Sequence[RecorderEntry] | Malformed
+_EntryOrProblem = RecorderEntry | Sequence[RecorderEntry] | Malformed
 """An exchange, those of a WebSocket, or what is wrong with one of them."""
 
 
-class _Foreign(Exception):
+class _NotRecording(Exception):
     """Why a file is no recording."""
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Stream]:
+def _open_stream(path: Path) -> Iterator[ByteStream]:
     with path.open("rb") as plain:
         packed = plain.read(2) == b"\x1f\x8b"
         plain.seek(0)
         yield gzip.GzipFile(fileobj=plain) if packed else plain
 
 
-def _entries(stream: Stream, name: str) -> Iterator[_Found]:
+def _read_entries(stream: ByteStream, name: str) -> Iterator[_EntryOrProblem]:
     """What is recorded in a file, in order."""
     suffix, head, full = recording_suffix(name), list[bytes](), list[bytes]()
     lines = iter(partial(stream.readline, LARGEST), b"")
@@ -133,22 +133,22 @@ def _entries(stream: Stream, name: str) -> Iterator[_Found]:
         full += [line] if line.strip() else []
     first, second = (*full, b"", b"")[:2]
     in_lines = suffix in (".jsonl", ".ndjson") and len(first.strip()) > 1
-    if in_lines or (second.lstrip().startswith(b"{") and _is_object(first)):
-        return _lines(chain(head, lines))
+    if in_lines or (second.lstrip().startswith(b"{") and _is_json_object(first)):
+        return _read_lines(chain(head, lines))
     whole = b"".join((*head, stream.read(max(0, LARGEST + 1 - size))))
     if len(whole) > LARGEST:
         raise Malformed(f"it is larger than {LARGEST >> 20} MiB; only JSON lines may be")
-    return _whole(whole, suffix)
+    return _read_documents(whole, suffix)
 
 
-def _is_object(line: bytes) -> bool:
+def _is_json_object(line: bytes) -> bool:
     try:
         return isinstance(parse_json(line.removeprefix(b"\xef\xbb\xbf")), dict)
     except Malformed:
         return False
 
 
-def _lines(lines: Iterable[bytes]) -> Iterator[_Found]:
+def _read_lines(lines: Iterable[bytes]) -> Iterator[_EntryOrProblem]:
     known = False
     for number, line in enumerate(lines, 1):
         text = (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).strip()
@@ -157,41 +157,41 @@ def _lines(lines: Iterable[bytes]) -> Iterator[_Found]:
         try:
             yield parse_recorder_entry(parse_json(text))
         except Malformed as problem:
-            if not known and not _TELLING.search(text.decode("latin-1")):
-                raise _Foreign("its lines are no recorded exchanges") from problem
+            if not known and not _RECORDING_MARKERS.search(text.decode("latin-1")):
+                raise _NotRecording("its lines are no recorded exchanges") from problem
             yield Malformed(f"line {number}: {problem}")
         known = True
 
 
-def _whole(raw: bytes, suffix: str) -> Iterator[_Found]:
+def _read_documents(raw: bytes, suffix: str) -> Iterator[_EntryOrProblem]:
     if not raw.strip():
-        raise _Foreign("it is empty")
+        raise _NotRecording("it is empty")
     known = False
     try:
-        for document in _documents(decode_text(raw), suffix):
+        for document in _parse_documents(decode_text(raw), suffix):
             if found := parse_recorder_entries(document):
                 known = True
                 refuse_newer_format(document)
                 yield from found
-                yield from _sockets(document)
+                yield from _socket_entries(document)
     except Malformed as problem:
-        if not known and not _TELLING.search(raw.decode("latin-1")):
-            raise _Foreign("it is no recording, nor JSON or YAML") from problem
+        if not known and not _RECORDING_MARKERS.search(raw.decode("latin-1")):
+            raise _NotRecording("it is no recording, nor JSON or YAML") from problem
         raise
     if not known:
-        raise _Foreign("it holds no recorded exchanges")
+        raise _NotRecording("it holds no recorded exchanges")
 
 
-def _sockets(document: Any) -> Iterator[Sequence[RecorderEntry]]:
+def _socket_entries(document: Any) -> Iterator[Sequence[RecorderEntry]]:
     """The exchanges of each WebSocket in a cassette of our own."""
     for take in parse_websockets(document):
         yield [
             one._replace(extra={**provider_from_header(document), **one.extra})
-            for one in websocket_exchanges.entries(take)
+            for one in websocket_exchanges.to_entries(take)
         ]
 
 
-def _documents(text: str, suffix: str) -> Iterator[Any]:
+def _parse_documents(text: str, suffix: str) -> Iterator[Any]:
     if text.lstrip()[:1] not in ("{", "["):
         return parse_yaml_documents(text)
     try:

@@ -20,13 +20,13 @@ from harness.report.formats import CHECKOUT_VARIABLE
 from harness.report.model import Report, ReportCase, ReportFinding, fill_case
 from harness.report.sanitize import sanitize_value
 from harness.verify.judging.judge import Verdict
-from harness.verify.judging.to_journal import recount
-from harness.verify.line_numbers import lines_of
-from harness.verify.output import told
-from harness.verify.run import FINDINGS
+from harness.verify.judging.to_journal import rebuild_exchange
+from harness.verify.line_numbers import find_record_lines
+from harness.verify.output import finding_lines
+from harness.verify.run import FINDING_VERDICTS
 from harness.world.world import World
 
-SAYS: Mapping[str, str] = {
+VERDICT_TEXTS: Mapping[str, str] = {
     "requests.refused": "The API took the request, the mock refuses it.",
     "refusals.different": "The API and the mock refuse the request in different words.",
     "refusals.missed": "The API refused the request, the mock takes it.",
@@ -36,11 +36,13 @@ SAYS: Mapping[str, str] = {
     "unreadable": "It was not judged.",
 }
 """What each verdict that is a finding says."""
-AGAIN = "Record it again. What stays so is new in the API, and the contract is behind it; or the server is another."
-UNREADABLE = "Record it again, or mend that place."
+FIX_DISAGREEMENT = (
+    "Record it again. What stays so is new in the API, and the contract is behind it; or the server is another."
+)
+FIX_UNREADABLE = "Record it again, or mend that place."
 
 
-class Trials:
+class TrialWriter:
     """Who looks on while one file is judged: a trial for each of its conversations, written to `spool` at the end."""
 
     def __init__(self, recording: Path, spool: Path) -> None:
@@ -50,38 +52,38 @@ class Trials:
         self._found: dict[str, list[ReportFinding]] = {}
         self._at: tuple[str, int, int | None] = (recording.as_posix(), 0, None)
 
-    def begin(self, number: int, one: Recorded, world: World) -> None:
+    def begin_exchange(self, number: int, one: Recorded, world: World) -> None:
         """An exchange is about to be judged, that of this record in the file; `world` is what was there before it."""
         journal = self._worlds.setdefault(one.file, World(one.file))
         exchange = None
         with suppress(Exception):  # a rule that fails on it is told by the judge
-            if exchanged := recount(one, world):
+            if exchanged := rebuild_exchange(one, world):
                 journal.add_exchange(*exchanged)
                 exchange = journal.exchange_count
         self._at = (one.file, number, exchange)
 
-    def note(self, verdict: Verdict) -> None:
+    def note_verdict(self, verdict: Verdict) -> None:
         """The exchange that was begun last, or the file, was judged so."""
-        if verdict.at not in FINDINGS or verdict.entry is None:
+        if verdict.at not in FINDING_VERDICTS or verdict.entry is None:
             return
         whole = self._recording.as_posix()
         file, number, exchange = self._at if verdict.entry.get("file") != whole else (whole, 0, None)
-        found = replace(_found(verdict.at, verdict.entry), exchange=exchange, line=number)
+        found = replace(_build_finding(verdict.at, verdict.entry), exchange=exchange, line=number)
         self._found.setdefault(file, []).append(found)
 
     def close(self) -> None:
         """All was judged."""
-        lines = lines_of(self._recording) if self._found else []
+        lines = find_record_lines(self._recording) if self._found else []
         with self._spool.open("wb") as out:
             for file in dict.fromkeys((*self._worlds, *self._found)):
                 world = self._worlds.get(file) or World(file)
-                found = [replace(one, line=_line(lines, one.line)) for one in self._found.get(file, ())]
+                found = [replace(one, line=_line_number(lines, one.line)) for one in self._found.get(file, ())]
                 touched = {name: sorted(hit) for name, hit in measure_coverage(world.exchanges, world).items()}
-                told = {"trial": self._trial(file, world, found).to_json(), "hits": touched}
+                told = {"trial": self._build_trial(file, world, found).to_json(), "hits": touched}
                 out.write(orjson.dumps(told) + b"\n")
 
-    def _trial(self, file: str, world: World, found: list[ReportFinding]) -> ReportCase:
-        place = from_root(self._recording)
+    def _build_trial(self, file: str, world: World, found: list[ReportFinding]) -> ReportCase:
+        place = path_from_root(self._recording)
         name = place if file == self._recording.as_posix() else file
         trial = fill_case(ReportCase(name, place, 1, "passed", 0.0), world, ())
         every = [*trial.found, *(ReportFinding(**sanitize_value(asdict(one))) for one in found)]
@@ -89,31 +91,33 @@ class Trials:
         return replace(trial, outcome="failed" if found else "passed", found=every)
 
 
-def report_of(spools: Iterable[Path]) -> Report:
+def load_report(spools: Iterable[Path]) -> Report:
     """The report of what was written to spools."""
     lines = [orjson.loads(line) for spool in spools for line in spool.read_bytes().splitlines()]
     touched: Iterator[Coverage] = ({name: frozenset(hit) for name, hit in one["hits"].items()} for one in lines)
     return Report([ReportCase.from_json(one["trial"]) for one in lines], hit=merge_coverage(touched))
 
 
-def from_root(file: Path) -> str:
+def path_from_root(file: Path) -> str:
     """A file as code hosts name it: from the checkout, else from the working directory, if it is in there."""
     whole = file.resolve()
     roots = (Path(root).resolve() for root in (os.environ.get(CHECKOUT_VARIABLE), ".") if root)
     return next((whole.relative_to(root) for root in roots if whole.is_relative_to(root)), file).as_posix()
 
 
-def _line(lines: list[int], number: int) -> int:
+def _line_number(lines: list[int], number: int) -> int:
     return lines[number - 1] if 0 < number <= len(lines) else 0
 
 
-def _found(at: str, entry: Json) -> ReportFinding:
+def _build_finding(at: str, entry: Json) -> ReportFinding:
     """What was found, with the words of both sides."""
     if at == "unreadable":
-        return ReportFinding("unreadable", False, entry["message"], fix=UNREADABLE)
+        return ReportFinding("unreadable", False, entry["message"], fix=FIX_UNREADABLE)
     mock = entry.get("mock") or entry.get("error")
     error = mock if isinstance(mock, dict) else {}
     where = entry.get("at") or error.get("param")
     rule = entry.get("rule") or error.get("rule") or at
-    message = "\n".join([SAYS[at], *([entry["message"]] if "message" in entry else told(entry))])
-    return ReportFinding("disagreement", False, message, rule, at=where if isinstance(where, str) else "", fix=AGAIN)
+    message = "\n".join([VERDICT_TEXTS[at], *([entry["message"]] if "message" in entry else finding_lines(entry))])
+    return ReportFinding(
+        "disagreement", False, message, rule, at=where if isinstance(where, str) else "", fix=FIX_DISAGREEMENT
+    )

@@ -22,19 +22,19 @@ from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.redact import redact
 from harness.verify.judging.judge import Verdict, judge
-from harness.verify.judging.rerender import respell
-from harness.verify.read_files import NotARecording, Recorded, numbered
+from harness.verify.judging.rerender import judge_rerendering
+from harness.verify.read_files import NotARecording, Recorded, read_numbered
 from harness.world.world import World
 
-OPEN = 32
+MAX_OPEN_WORLDS = 32
 """Recordings of one file whose Worlds are kept at a time; only a stream of exchanges mixes more of them."""
-COUNTED = ("requests.unverifiable", "refusals.unverifiable", "skipped")
+COUNTED_BY_REASON = ("requests.unverifiable", "refusals.unverifiable", "skipped")
 """Verdicts that are counted by their reason, not listed."""
-GATHERED = ("answers.drift", "streams.drift")
+GROUPED_VERDICTS = ("answers.drift", "streams.drift")
 """Verdicts of which the same, whatever the index, is listed once, with `times`."""
-DISTINCT = 10_000
+MAX_GROUPED = 10_000
 """Entries of them that are listed; more are counted only."""
-SEEN = ".seen"
+OBSERVER_SUFFIX = ".seen"
 """The suffix of the file that a witness is given."""
 _INDEX = re.compile(r"\[\d+\]")
 
@@ -48,41 +48,41 @@ class Tally:
     """
 
     counts: Counter[str] = field(default_factory=Counter)
-    why: Counter[tuple[str, str]] = field(default_factory=Counter)
-    gathered: dict[tuple[str, str, str], Json] = field(default_factory=dict)
+    reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
+    grouped: dict[tuple[str, str, str], Json] = field(default_factory=dict)
     spools: list[Path] = field(default_factory=list)
     respelled: bool = False
 
-    def gather(self, at: str, entry: Json) -> None:
+    def add_grouped(self, at: str, entry: Json) -> None:
         """Note what may be said very often: the first entry of a kind, and how often there was one."""
         key = (at, _INDEX.sub("[]", entry["at"]), entry["message"])
-        if known := self.gathered.get(key):
+        if known := self.grouped.get(key):
             known["times"] += entry.get("times", 1)
-        elif len(self.gathered) < DISTINCT:
-            self.gathered[key] = {"times": 1, **entry}
+        elif len(self.grouped) < MAX_GROUPED:
+            self.grouped[key] = {"times": 1, **entry}
 
-    def add(self, other: Tally) -> None:
+    def merge(self, other: Tally) -> None:
         """Take in what came of other recordings, which stand after these."""
         self.counts += other.counts
-        self.why += other.why
+        self.reasons += other.reasons
         self.spools += other.spools
-        for (at, *_), entry in other.gathered.items():
-            self.gather(at, entry)
+        for (at, *_), entry in other.grouped.items():
+            self.add_grouped(at, entry)
 
     def entries(self, at: str) -> Iterator[Json]:
         """What was said under one verdict, in order."""
-        yield from (entry for (named, *_), entry in self.gathered.items() if named == at)
+        yield from (entry for (named, *_), entry in self.grouped.items() if named == at)
         for spool in self.spools:
             with spool.open("rb") as lines:
                 yield from (entry for named, entry in map(orjson.loads, lines) if named == at)
 
     @property
-    def clean(self) -> bool:
+    def is_clean(self) -> bool:
         """Whether nothing was found: what only informs (drift) and what cannot be known do not count."""
-        return not any(self.counts[at] for at in FINDINGS)
+        return not any(self.counts[at] for at in FINDING_VERDICTS)
 
 
-FINDINGS = (
+FINDING_VERDICTS = (
     "requests.refused",
     "refusals.different",
     "refusals.missed",
@@ -94,26 +94,26 @@ FINDINGS = (
 """Verdicts that speak against the mock or the recording."""
 
 
-class Witness(Protocol):
+class JudgeObserver(Protocol):
     """Who looks on while a file is judged."""
 
-    def begin(self, number: int, one: Recorded, world: World) -> None:
+    def begin_exchange(self, number: int, one: Recorded, world: World) -> None:
         """An exchange is about to be judged, that of this record (from 1) in the file, on what was there before it."""
 
-    def note(self, verdict: Verdict) -> None:
+    def note_verdict(self, verdict: Verdict) -> None:
         """The exchange that was begun last, or the whole file, was judged so."""
 
     def close(self) -> None:
         """All was judged."""
 
 
-def verify(
+def verify_recordings(
     paths: Sequence[Path],
     folder: Path,
     jobs: int = 1,
     *,
     respelled: bool = False,
-    witness: Callable[[Path, Path], Witness] | None = None,
+    witness: Callable[[Path, Path], JudgeObserver] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Tally:
     """Judge every recording at `paths`, files or folders; `folder` is an empty one for the findings.
@@ -127,16 +127,16 @@ def verify(
     named = {path for path in paths if path.is_file()}
     recordings = list(dict.fromkeys(files(paths)))
     spools = (folder / f"{number}.jsonl" for number in range(len(recordings)))
-    one_file = partial(_one_file, respelled=respelled, witness=witness)
-    judged_files = _side_by_side(one_file, recordings, spools, [file in named for file in recordings], jobs)
+    one_file = partial(_judge_file, respelled=respelled, witness=witness)
+    judged_files = _judge_files(one_file, recordings, spools, [file in named for file in recordings], jobs)
     for number, each in enumerate(judged_files, 1):
-        tally.add(each)
+        tally.merge(each)
         if progress:
             progress(number, len(recordings))
     return tally
 
 
-def _side_by_side(
+def _judge_files(
     one_file: Callable[[Path, Path, bool], Tally],
     recordings: Sequence[Path],
     spools: Iterable[Path],
@@ -150,17 +150,17 @@ def _side_by_side(
         yield from pool.map(one_file, recordings, spools, asked)
 
 
-def _one_file(
-    recording: Path, spool: Path, asked: bool, *, respelled: bool, witness: Callable[[Path, Path], Witness] | None
+def _judge_file(
+    recording: Path, spool: Path, asked: bool, *, respelled: bool, witness: Callable[[Path, Path], JudgeObserver] | None
 ) -> Tally:
-    seen = witness(recording, spool.with_suffix(SEEN)) if witness else None
-    tally = counted(_verdicts(recording, asked, respelled, seen), spool)
+    seen = witness(recording, spool.with_suffix(OBSERVER_SUFFIX)) if witness else None
+    tally = tally_verdicts(_judge_observed(recording, asked, respelled, seen), spool)
     if seen:
         seen.close()
     return tally
 
 
-def counted(verdicts: Iterable[Verdict], spool: Path) -> Tally:
+def tally_verdicts(verdicts: Iterable[Verdict], spool: Path) -> Tally:
     """What came of these verdicts; `spool` is the file to write to, which is gone again when it stays empty."""
     tally = Tally()
     with spool.open("wb") as lines:
@@ -168,10 +168,10 @@ def counted(verdicts: Iterable[Verdict], spool: Path) -> Tally:
             tally.counts[at] += 1
             if entry is None:
                 continue
-            if at in COUNTED:
-                tally.why[at, entry["why"]] += 1
-            elif at in GATHERED:
-                tally.gather(at, entry)
+            if at in COUNTED_BY_REASON:
+                tally.reasons[at, entry["why"]] += 1
+            elif at in GROUPED_VERDICTS:
+                tally.add_grouped(at, entry)
             else:
                 lines.write(orjson.dumps([at, entry]) + b"\n")
     if spool.stat().st_size:
@@ -181,31 +181,31 @@ def counted(verdicts: Iterable[Verdict], spool: Path) -> Tally:
     return tally
 
 
-def _verdicts(recording: Path, asked: bool, respelled: bool, seen: Witness | None) -> Iterator[Verdict]:
-    for verdict in _on_each(recording, asked, respelled, seen):
+def _judge_observed(recording: Path, asked: bool, respelled: bool, seen: JudgeObserver | None) -> Iterator[Verdict]:
+    for verdict in _judge_recording(recording, asked, respelled, seen):
         if seen:
-            seen.note(verdict)
+            seen.note_verdict(verdict)
         yield verdict
 
 
-def _on_each(recording: Path, asked: bool, respelled: bool, seen: Witness | None) -> Iterator[Verdict]:
+def _judge_recording(recording: Path, asked: bool, respelled: bool, seen: JudgeObserver | None) -> Iterator[Verdict]:
     worlds: OrderedDict[str, World] = OrderedDict()
     try:
-        for number, recorded in numbered(recording):
-            world = _world(worlds, recorded.file)
+        for number, recorded in read_numbered(recording):
+            world = _world_of_file(worlds, recorded.file)
             if seen:
-                seen.begin(number, recorded, world)
+                seen.begin_exchange(number, recorded, world)
             yield Verdict("exchanges")
-            yield from judged(recorded, world, respelled)
+            yield from judge_exchange(recorded, world, respelled)
     except NotARecording as problem:
-        yield Verdict("unreadable", _unreadable(recording, problem)) if asked else Verdict("others")
+        yield Verdict("unreadable", _unreadable_entry(recording, problem)) if asked else Verdict("others")
     except HarnessError as problem:
-        yield Verdict("unreadable", _unreadable(recording, problem))
+        yield Verdict("unreadable", _unreadable_entry(recording, problem))
 
 
-def judged(recorded: Recorded, world: World, respelled: bool = False) -> Iterator[Verdict]:
+def judge_exchange(recorded: Recorded, world: World, respelled: bool = False) -> Iterator[Verdict]:
     """The verdicts of one exchange; should a rule fail on it, that is told, and the next exchange is judged."""
-    for judges in (respell, judge) if respelled else (judge,):  # to judge an exchange is to remember it
+    for judges in (judge_rerendering, judge) if respelled else (judge,):  # to judge an exchange is to remember it
         try:
             yield from judges(recorded, world)
         except Exception as problem:
@@ -214,14 +214,14 @@ def judged(recorded: Recorded, world: World, respelled: bool = False) -> Iterato
             yield Verdict("unreadable", {"file": recorded.id, "message": redact(said)})
 
 
-def _unreadable(recording: Path, problem: HarnessError) -> Json:
+def _unreadable_entry(recording: Path, problem: HarnessError) -> Json:
     return {"file": recording.as_posix(), "message": redact(str(problem))}
 
 
-def _world(worlds: OrderedDict[str, World], file: str) -> World:
+def _world_of_file(worlds: OrderedDict[str, World], file: str) -> World:
     """The World of the exchanges of one file; that of the file not heard of for longest is given up."""
     world = worlds.pop(file, None) or World(file)
     worlds[file] = world
-    if len(worlds) > OPEN:
+    if len(worlds) > MAX_OPEN_WORLDS:
         worlds.popitem(last=False)
     return world

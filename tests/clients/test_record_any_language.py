@@ -24,7 +24,7 @@ from harness.core.errors import ConfigError
 from harness.faults import pause
 from harness.items import message
 from harness.server.mock_api import Mock
-from harness.verify.read_files import read
+from harness.verify.read_files import read_recording
 from harness.world.world import World
 from tests.clients.cells import found
 from tests.clients.environments import prepared
@@ -135,7 +135,7 @@ def test_a_client_of_any_language_is_recorded_and_played_to(client: Command, liv
     assert [take.status for take in (whole, streamed, refused)] == [200, 200, 400]
     assert len(streamed.chunks) == streamed.answer.count(b"event: ") >= 10
     assert KEY not in file.read_text()
-    assert [found.status for found in read(file)] == [200, 200, 400]
+    assert [found.status for found in read_recording(file)] == [200, 200, 400]
 
     player = ReplayApp(load_recordings(file))
     with serving(player) as origin:

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 from harness.contract.rule import CREATE_RESPONSE, RULES, Case
 from harness.core.exchange import Json
-from harness.verify.examples import MINIMAL
+from harness.verify.examples import MINIMAL_REQUEST
 from tests.contract.mutate import places
 from tests.contract.tools import CHOICES, ENVIRONMENTS, OBJECT, TOOLS, part
 
 ROLES = {"user", "assistant", "system", "developer", "item_reference"}
-DEPLOYED: Json = {**MINIMAL, "model": "my-deployment"}
+DEPLOYED: Json = {**MINIMAL_REQUEST, "model": "my-deployment"}
 """No listed model: it is taken to have every tool."""
 PNG = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
 DIRECT: Json = {"type": "direct"}
@@ -252,22 +252,24 @@ def requests() -> Iterator[Json]:
 
 
 def _written() -> Iterator[Json]:
-    yield MINIMAL
-    yield {**MINIMAL, **PLAIN}
-    yield from ({**MINIMAL, "input": items} for items in CALLS)
-    yield from ({**MINIMAL, "input": [item]} for item in ITEMS)
-    yield {**MINIMAL, "input": [*(item for call in CALLS[1:2] for item in call), *ITEMS[:6], *ITEMS[9:11]]}
+    yield MINIMAL_REQUEST
+    yield {**MINIMAL_REQUEST, **PLAIN}
+    yield from ({**MINIMAL_REQUEST, "input": items} for items in CALLS)
+    yield from ({**MINIMAL_REQUEST, "input": [item]} for item in ITEMS)
+    yield {**MINIMAL_REQUEST, "input": [*(item for call in CALLS[1:2] for item in call), *ITEMS[:6], *ITEMS[9:11]]}
     yield from ({**DEPLOYED, "tools": [tool]} for tool in TOOLS)
     yield {**DEPLOYED, "tools": TOOLS}
-    yield from ({**MINIMAL, "input": "As JSON.", "text": {"format": one, "verbosity": "medium"}} for one in FORMATS)
+    yield from (
+        {**MINIMAL_REQUEST, "input": "As JSON.", "text": {"format": one, "verbosity": "medium"}} for one in FORMATS
+    )
     yield from ({**DEPLOYED, "tools": TOOLS, "tool_choice": choice} for choice in CHOICES)
-    yield from ({**MINIMAL, "model": "gpt-5", "reasoning": one} for one in THINKING)
-    yield {**MINIMAL, "model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}
+    yield from ({**MINIMAL_REQUEST, "model": "gpt-5", "reasoning": one} for one in THINKING)
+    yield {**MINIMAL_REQUEST, "model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}
 
 
 def _of_rules() -> Iterator[Json]:
     for rule in RULES.values():
-        yield from ({**MINIMAL, **case.body} for case in rule.accepts if _is_plain(case))
+        yield from ({**MINIMAL_REQUEST, **case.body} for case in rule.accepts if _is_plain(case))
 
 
 def _is_plain(case: Case) -> bool:

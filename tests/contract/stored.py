@@ -11,7 +11,7 @@ from harness.core.exchange import EMPTY_MAPPING, Answer, Json
 from harness.endpoints.operation import OPERATIONS
 from harness.items import function_call, message, reasoning
 from harness.server.mock_api import Mock
-from harness.verify.examples import MINIMAL, OK
+from harness.verify.examples import MINIMAL_REQUEST, OK_TURN
 from harness.world.world import World
 
 KEY = "sk-mutations"
@@ -29,7 +29,7 @@ STOCKED = Organization(files=frozenset(["file_1", "vs_1", "file-elsewhere", "vs_
 
 
 def fresh() -> Mock:
-    return Mock(organization=STOCKED, fallback=lambda _: OK)
+    return Mock(organization=STOCKED, fallback=lambda _: OK_TURN)
 
 
 def remembering() -> Mock:
@@ -42,9 +42,9 @@ def remembering() -> Mock:
     world = mock.open(KEY)
     world.organization(prompts=["pmpt_1"])
     called = function_call("f", "{}", call_id="c1")
-    world.script([reasoning("**Plan**"), called], message("ok"), called, OK)
+    world.script([reasoning("**Plan**"), called], message("ok"), called, OK_TURN)
     made(mock, "/conversations", {"items": [HI]})
-    post(mock, MINIMAL)
+    post(mock, MINIMAL_REQUEST)
     store = world.vector_store(world.file("a.txt", b"Paris"))
     made(mock, f"/vector_stores/{store}/file_batches", {"file_ids": ["file_1"]})
     assistant = made(mock, "/assistants", {"model": "gpt-4.1"})["id"]
@@ -66,18 +66,21 @@ def continuing() -> Iterator[Json]:
     ((id, stored),) = world.responses.items()
     thought, call = stored.response["output"]
     output = {"type": "function_call_output", "call_id": "c1", "output": "ok"}
-    yield {**MINIMAL, "previous_response_id": id, "input": [output]}
-    yield {**MINIMAL, "input": [thought, call, output]}
-    yield {**MINIMAL, "input": [{"type": "item_reference", "id": one["id"]} for one in (thought, call)] + [output]}
-    yield {**MINIMAL, "conversation": next(iter(world.conversations))}
-    yield {**MINIMAL, "conversation": {"id": next(iter(world.conversations))}}
+    yield {**MINIMAL_REQUEST, "previous_response_id": id, "input": [output]}
+    yield {**MINIMAL_REQUEST, "input": [thought, call, output]}
+    yield {
+        **MINIMAL_REQUEST,
+        "input": [{"type": "item_reference", "id": one["id"]} for one in (thought, call)] + [output],
+    }
+    yield {**MINIMAL_REQUEST, "conversation": next(iter(world.conversations))}
+    yield {**MINIMAL_REQUEST, "conversation": {"id": next(iter(world.conversations))}}
     yield {
         "prompt": {"id": "pmpt_1", "version": "1", "variables": {"a": "b", "c": {"type": "input_text", "text": "d"}}}
     }
 
 
 def send(
-    mock: Mock, id: str, *, body: Any = MINIMAL, query: Mapping[str, Any] = EMPTY_MAPPING, named: str = ""
+    mock: Mock, id: str, *, body: Any = MINIMAL_REQUEST, query: Mapping[str, Any] = EMPTY_MAPPING, named: str = ""
 ) -> Answer:
     """A request of an operation about what a remembering mock has stored, or about ids that are `named`."""
     world = mock.worlds[KEY]

@@ -24,50 +24,52 @@ from harness.live.rule_evidence.store import header
 from harness.server.mock_api import API_ROOT, Mock
 from harness.server.socket_session import SocketSession
 from harness.verify import evidence
-from harness.verify.evidence import Cassette, Interaction
-from harness.verify.examples import OK
+from harness.verify.evidence import RuleCassette, SourcedInteraction
+from harness.verify.examples import OK_TURN
 from harness.verify.learn import remember
 from harness.world.world import World
 
-CASSETTES = evidence.load()
+CASSETTES = evidence.load_rule_cassettes()
 FILES = [
-    *sorted(evidence.directory().rglob("*.yaml")),
+    *sorted(evidence.evidence_directory().rglob("*.yaml")),
     *sorted((Path(__file__).parents[1] / "cassettes").glob("*.yaml")),
 ]
 KEY = "sk-evidence"
 
 
-def path(interaction: Interaction) -> str:
-    return urlsplit(interaction.take.uri).path
+def path(interaction: SourcedInteraction) -> str:
+    return urlsplit(interaction.interaction.uri).path
 
 
-def query(interaction: Interaction) -> dict[str, str]:
-    return dict(parse_qsl(urlsplit(interaction.take.uri).query, keep_blank_values=True))
+def query(interaction: SourcedInteraction) -> dict[str, str]:
+    return dict(parse_qsl(urlsplit(interaction.interaction.uri).query, keep_blank_values=True))
 
 
-def account(interaction: Interaction) -> Organization:
+def account(interaction: SourcedInteraction) -> Organization:
     said = dict(interaction.origin.organization)
     if "rate_limit" in said:
         said["rate_limit"] = RateLimit(**said["rate_limit"])
     return Organization(**{name: frozenset(one) if isinstance(one, list) else one for name, one in said.items()})
 
 
-def ask(mock: Mock, world: World, interaction: Interaction) -> Answer:
+def ask(mock: Mock, world: World, interaction: SourcedInteraction) -> Answer:
     """What the mock says to a request, in the account and with the key that its origin names."""
     key = KEY if interaction.origin.key is None else interaction.origin.key
-    headers = {**interaction.take.headers, **({"authorization": f"Bearer {key}"} if key else {})}
+    headers = {**interaction.interaction.headers, **({"authorization": f"Bearer {key}"} if key else {})}
     world.account = account(interaction)
-    if interaction.take.frames:
+    if interaction.interaction.frames:
         return told(mock, world, interaction, headers)
-    return mock.handle(interaction.take.method, path(interaction), headers, query(interaction), interaction.take.body)
+    return mock.handle(
+        interaction.interaction.method, path(interaction), headers, query(interaction), interaction.interaction.body
+    )
 
 
-def told(mock: Mock, world: World, interaction: Interaction, headers: dict[str, str]) -> Answer:
+def told(mock: Mock, world: World, interaction: SourcedInteraction, headers: dict[str, str]) -> Answer:
     """What the mock says to the last event of a WebSocket; the time between its frames passes in the World."""
     session = mock.open_session(path(interaction), headers, query(interaction))
     assert isinstance(session, SocketSession)
     began = 0.0
-    for at, side, text in interaction.take.frames:
+    for at, side, text in interaction.interaction.frames:
         if side == CLIENT:
             world.skip(int(at - began))
             began = at
@@ -75,15 +77,15 @@ def told(mock: Mock, world: World, interaction: Interaction, headers: dict[str, 
     return world.exchanges[-1].answer
 
 
-def stored(world: World, interaction: Interaction) -> None:
+def stored(world: World, interaction: SourcedInteraction) -> None:
     """Let a World remember what was stored before."""
     below = path(interaction).removeprefix(API_ROOT)
-    operation, params, _ = find_operation(interaction.take.method, below)
+    operation, params, _ = find_operation(interaction.interaction.method, below)
     assert operation, below
     request = Request(
-        interaction.take.method,
+        interaction.interaction.method,
         path,
-        body=orjson.loads(interaction.take.body or b"null"),
+        body=orjson.loads(interaction.interaction.body or b"null"),
         params=params,
         operation=operation.id,
         schema=operation.body_schema,
@@ -91,23 +93,23 @@ def stored(world: World, interaction: Interaction) -> None:
     remember(world, request, interaction.answer)
 
 
-def replay(cassette: Cassette) -> Iterator[tuple[Interaction, Answer]]:
+def replay(cassette: RuleCassette) -> Iterator[tuple[SourcedInteraction, Answer]]:
     """Each refusal of a cassette and what a fresh World says to it, in order."""
-    mock = Mock(keys=[KEY], fallback=lambda _: OK)
+    mock = Mock(keys=[KEY], fallback=lambda _: OK_TURN)
     world = mock.open(KEY)
     for interaction in cassette.interactions:
-        if interaction.refused:
+        if interaction.is_refusal:
             yield interaction, ask(mock, world, interaction)
         else:
             stored(world, interaction)
 
 
 @cache
-def replayed(rule: str) -> list[tuple[Interaction, Answer]]:
+def replayed(rule: str) -> list[tuple[SourcedInteraction, Answer]]:
     return list(replay(CASSETTES[rule]))
 
 
-def differences(interaction: Interaction, answer: Answer) -> dict[str, Any]:
+def differences(interaction: SourcedInteraction, answer: Answer) -> dict[str, Any]:
     """What the mock says otherwise than what was published of the error."""
     said = (answer.body.get("error") or {}) | {"status": answer.status}
     known = interaction.answer["error"] | ({"status": interaction.status} if published_status(interaction) else {})
@@ -117,19 +119,19 @@ def differences(interaction: Interaction, answer: Answer) -> dict[str, Any]:
     return found
 
 
-def published_status(interaction: Interaction) -> bool:
+def published_status(interaction: SourcedInteraction) -> bool:
     return "status" in interaction.origin.published
 
 
 REFUSALS = [
     pytest.param(cassette, number, id=f"{cassette.rule}-{number}")
     for cassette in CASSETTES.values()
-    for number in range(1, 1 + sum(one.refused for one in cassette.interactions))
+    for number in range(1, 1 + sum(one.is_refusal for one in cassette.interactions))
 ]
 
 
 @pytest.mark.parametrize(("cassette", "number"), REFUSALS)
-def test_a_published_refusal_is_repeated_word_for_word_by_its_own_rule(cassette: Cassette, number: int) -> None:
+def test_a_published_refusal_is_repeated_word_for_word_by_its_own_rule(cassette: RuleCassette, number: int) -> None:
     interaction, answer = replayed(cassette.rule)[number - 1]
     assert differences(interaction, answer) == {}
     assert answer.rule == cassette.rule
@@ -137,11 +139,11 @@ def test_a_published_refusal_is_repeated_word_for_word_by_its_own_rule(cassette:
 
 def test_every_cassette_is_named_after_a_rule() -> None:
     assert CASSETTES
-    assert evidence.orphans(RULES, CASSETTES) == []
+    assert evidence.find_orphans(RULES, CASSETTES) == []
 
 
 def test_every_rule_with_a_dated_public_source_has_a_cassette() -> None:
-    left = [gap.rule for gap in evidence.gaps(RULES, CASSETTES) if gap.reason == evidence.NOT_TRANSCRIBED]
+    left = [gap.rule for gap in evidence.find_gaps(RULES, CASSETTES) if gap.reason == evidence.NOT_TRANSCRIBED]
     assert left == []
 
 
@@ -165,13 +167,13 @@ def said(body: bytes) -> Any:
 
 
 @pytest.mark.parametrize("cassette", CASSETTES.values(), ids=list(CASSETTES))
-def test_its_header_says_what_it_is_evidence_of(cassette: Cassette) -> None:
-    takes = [one.take for one in cassette.interactions]
+def test_its_header_says_what_it_is_evidence_of(cassette: RuleCassette) -> None:
+    takes = [one.interaction for one in cassette.interactions]
     assert read_cassette(cassette.file).header == header(cassette.rule, takes)
 
 
 @pytest.mark.parametrize("cassette", CASSETTES.values(), ids=list(CASSETTES))
-def test_it_holds_no_key(cassette: Cassette) -> None:
+def test_it_holds_no_key(cassette: RuleCassette) -> None:
     text = cassette.file.read_text(encoding="utf-8")
     assert "sk-" not in text
     assert "authorization" not in text.lower()

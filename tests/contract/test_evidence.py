@@ -14,7 +14,7 @@ from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.core.exchange import Answer
 from harness.items import function_call, message, reasoning
 from harness.server.mock_api import Mock
-from harness.verify.examples import OK
+from harness.verify.examples import OK_TURN
 from harness.world.world import World
 from tests.contract.shared import PRESENT, accepts, rejects
 
@@ -34,7 +34,7 @@ def post(mock: Mock, body: Any) -> Answer:
 
 
 def fresh() -> Mock:
-    return Mock(fallback=lambda _: OK)
+    return Mock(fallback=lambda _: OK_TURN)
 
 
 def differences(answer: Answer, expected: dict[str, Any], match: str) -> list[str]:

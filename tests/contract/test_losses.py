@@ -13,7 +13,7 @@ from harness.core.errors import RegistrationError
 from harness.core.exchange import Answer, Exchange
 from harness.report.catalogue import loss_json, loss_row, loss_sections
 from harness.server.mock_api import Mock
-from harness.verify.examples import HEADERS, KEY, OK, body_of
+from harness.verify.examples import EXAMPLE_HEADERS, EXAMPLE_KEY, OK_TURN, build_body
 
 
 def examples(kind: str) -> list:
@@ -26,13 +26,13 @@ def examples(kind: str) -> list:
 
 def played(case: Case) -> Sequence[Exchange]:
     """The journal of a conversation with a whole mock."""
-    mock, steps = Mock(fallback=lambda _: OK), (*case.before, case)
-    world = mock.open(KEY)
-    world.script(*case.turns, *([OK] * (len(steps) - len(case.turns))))
+    mock, steps = Mock(fallback=lambda _: OK_TURN), (*case.before, case)
+    world = mock.open(EXAMPLE_KEY)
+    world.script(*case.turns, *([OK_TURN] * (len(steps) - len(case.turns))))
     answers: list[Answer] = []
     for step in steps:
         path = (step.on or "POST /responses").removeprefix("POST ")
-        answers.append(mock.handle("POST", f"/v1{path}", HEADERS, {}, body_of(step, answers)))
+        answers.append(mock.handle("POST", f"/v1{path}", EXAMPLE_HEADERS, {}, build_body(step, answers)))
     return world.exchanges
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from harness.core.exchange import Json
-from harness.verify.output import reasons
-from harness.verify.run import Tally, verify
+from harness.verify.output import count_reasons
+from harness.verify.run import Tally, verify_recordings
 from tests.contract.shared import PRESENT, SHARED
 
 pytestmark = pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")
@@ -25,7 +25,7 @@ EDITED = {
 
 @pytest.fixture(scope="module")
 def tally(tmp_path_factory: pytest.TempPathFactory) -> Tally:
-    return verify([SHARED / "corpus"], tmp_path_factory.mktemp("spools"))
+    return verify_recordings([SHARED / "corpus"], tmp_path_factory.mktemp("spools"))
 
 
 def genuine(tally: Tally, at: str) -> list[Json]:
@@ -36,7 +36,7 @@ def test_the_figures(tally: Tally, capsys: pytest.CaptureFixture[str]) -> None:
     with capsys.disabled():
         print(f"\nrecorded traffic: {dict(sorted(tally.counts.items()))}")
         for at in ("requests.unverifiable", "refusals.unverifiable", "skipped"):
-            print(f"  {at}: {reasons(tally, at)}")
+            print(f"  {at}: {count_reasons(tally, at)}")
     assert tally.counts["exchanges"] > 5000
     assert tally.counts["requests.accepted"] > 4250
     assert tally.counts["refusals.same"] > 250

@@ -13,7 +13,7 @@ from harness.contract.rule import RULES, Case, Rule, assumed, reported, rule
 from harness.contract.rules import AREAS
 from harness.core.errors import ApiError, RegistrationError
 from harness.endpoints.operation import find_operation
-from harness.verify.examples import play
+from harness.verify.examples import play_case
 
 REJECTS = [
     pytest.param(r, words, case, id=f"{r.id}: {words[:60]}")
@@ -25,19 +25,19 @@ ACCEPTS = [pytest.param(case, id=f"{r.id}-{index}") for r in RULES.values() for 
 
 @pytest.mark.parametrize(("expected", "words", "case"), REJECTS)
 def test_an_example_is_refused_by_its_own_rule_in_the_words_of_the_api(expected: Rule, words: str, case: Case) -> None:
-    played = play(case)
+    played = play_case(case)
     assert played.answer.status == expected.error.status, "the mock accepted it"
     body = played.answer.body
     error = body.get("error", body)
     if expected.error.body_template is None:
         assert set(error) == {"message", "type", "param", "code"}
-    assert (error.get("message") or error["title"], played.answer.rule) == (played.words(words), expected.id)
+    assert (error.get("message") or error["title"], played.answer.rule) == (played.fill(words), expected.id)
     assert "{" not in str(error.get("param"))
 
 
 @pytest.mark.parametrize("case", ACCEPTS)
 def test_what_the_api_takes_is_taken(case: Case) -> None:
-    played = play(case)
+    played = play_case(case)
     assert played.answer.status == 200, played.answer.body
     method, _, path = (case.on or "POST /responses").partition(" ")
     asked, _, _ = find_operation(method, path.partition("?")[0])
@@ -111,8 +111,8 @@ def test_a_rule_of_ones_own_refuses_like_any_other() -> None:
     )
     _plan_rules.cache_clear()
     try:
-        assert play(Case({"input": "HI"})).answer.body["error"]["message"] == "Do not shout: 'HI'."
-        assert play(Case({"input": "hi"})).answer.status == 200
+        assert play_case(Case({"input": "HI"})).answer.body["error"]["message"] == "Do not shout: 'HI'."
+        assert play_case(Case({"input": "hi"})).answer.status == 200
     finally:
         del RULES["no_shouting"]
         _plan_rules.cache_clear()

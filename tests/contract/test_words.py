@@ -11,7 +11,7 @@ from harness.contract import first_violation, schema
 from harness.contract.check import rule_for
 from harness.contract.first_violation import format_path
 from harness.endpoints.operation import OPERATIONS
-from harness.verify.examples import MINIMAL
+from harness.verify.examples import MINIMAL_REQUEST
 from tests.contract.keywords import Breaker, Broken, occurrences, written
 from tests.contract.mutate import places, replaced
 from tests.contract.truths import contradicts
@@ -23,7 +23,7 @@ OTHERS = sorted({operation.body_schema for operation in OPERATIONS.values() if o
 @cache
 def broken(root: str) -> list[tuple[Broken, first_violation.SchemaViolation | None]]:
     """Each keyword of a root broken by a body of its own, and what is found; definitions of the first root only there."""
-    whole, least = schema.load(root), MINIMAL if root == FIRST else {}
+    whole, least = schema.load(root), MINIMAL_REQUEST if root == FIRST else {}
     known = [] if root == FIRST else map(written, schema.load(FIRST)["$defs"].values())
     every = Breaker(whole, frozenset(known)).place(
         whole, (), lambda body: {**least, **body} if isinstance(body, dict) else body
@@ -131,7 +131,7 @@ def test_a_type_is_expected_in_the_phrase_of_its_place(place: str, expected: str
     """A value of each type there: refused in these words, or of a type that the phrase or a nullable member takes."""
     path = next(path for path, _ in places(body) if format_path(path) == place)
     for kind, value in VALUES.items():
-        found = first_violation.find_violation("CreateResponse", {**MINIMAL, **replaced(body, path, value)})
+        found = first_violation.find_violation("CreateResponse", {**MINIMAL_REQUEST, **replaced(body, path, value)})
         if found and found.keyword == "type" and found.path == place:
             said = rule_for("type", None).error_for(found.facts).message
             assert said == f"Invalid type for '{place}': expected {expected}, but got {kind} instead."

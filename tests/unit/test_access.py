@@ -5,7 +5,7 @@ import pytest
 from harness.contract.rule import Case
 from harness.contract.rules.http.access import mask_key
 from harness.core.account import Organization, RateLimit
-from harness.verify.examples import play
+from harness.verify.examples import play_case
 
 
 @pytest.mark.parametrize(
@@ -26,13 +26,13 @@ def test_a_key_is_printed_masked_as_recorded(key, printed):
 
 @pytest.mark.parametrize("headers", [{}, {"authorization": "Bearer nobody"}])
 def test_a_401_carries_the_challenge(headers):
-    answer = play(Case({}, headers=headers)).answer
+    answer = play_case(Case({}, headers=headers)).answer
     assert (answer.status, answer.headers["www-authenticate"]) == (401, 'Bearer realm="OpenAI API"')
 
 
 def test_a_rate_limit_says_when_to_come_back():
     limit = RateLimit(30000, 22999, 12528, "tokens per min (TPM)", 11.054)
-    answer = play(Case(given=Organization(rate_limit=limit))).answer
+    answer = play_case(Case(given=Organization(rate_limit=limit))).answer
     assert answer.body["error"]["type"] == "tokens"
     assert {name: value for name, value in answer.headers.items() if name.startswith(("retry", "x-ratelimit"))} == {
         "retry-after": "12",

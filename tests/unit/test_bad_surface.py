@@ -19,7 +19,7 @@ from harness.ending import TurnLine
 from harness.endpoints.operation import OPERATIONS, Operation
 from harness.items import function_call, message
 from harness.server.mock_api import Mock
-from harness.verify.examples import OK
+from harness.verify.examples import OK_TURN
 
 HI: Json = {"role": "user", "content": "hi"}
 API = [operation for operation in OPERATIONS.values() if not operation.is_project]
@@ -154,7 +154,7 @@ def _named(value: Any, ids: Mapping[str, str]) -> Any:
 
 def model(request: Request) -> Sequence[TurnLine]:
     """Runs call a function, responses are a short text."""
-    return [function_call("f", "{}", call_id="call_1")] if "/threads" in request.operation else OK
+    return [function_call("f", "{}", call_id="call_1")] if "/threads" in request.operation else OK_TURN
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from harness.cli import app
 from harness.faults import Gate, pause, rate_limit
 from harness.items import message
 from harness.server.mock_api import Mock
-from harness.verify.read_files import read
+from harness.verify.read_files import read_recording
 from harness.world.world import World
 from tests.unit.live import serving
 from tests.unit.liveapi import live as live_api
@@ -118,7 +118,7 @@ class TestARecording:
     def test_can_be_judged_as_any_other(self, live, world, tmp_path):
         file = tmp_path / "a.yaml"
         record(live, file)
-        (found,) = read(file)
+        (found,) = read_recording(file)
         assert (found.status, found.request["input"]) == (200, "hi")
 
 

@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 from harness.cli import app
 from harness.cli.app import DRAWN_EVERY, progress
 from harness.contract.schema import schemas_directory
-from harness.verify.run import verify
+from harness.verify.run import verify_recordings
 from tests.unit.recordings import HI, KEY, exchange, recorded, tape
 
 ROOT = Path(__file__).parents[2]
@@ -201,5 +201,5 @@ class TestProgress:
         files = [tape(tmp_path, recorded(HI), name) for name in ("a.jsonl", "b.jsonl")]
         (spools := tmp_path / "spools").mkdir()
         told: list[tuple[int, int]] = []
-        verify(files, spools, jobs, progress=lambda done, total: told.append((done, total)))
+        verify_recordings(files, spools, jobs, progress=lambda done, total: told.append((done, total)))
         assert told == [(1, 2), (2, 2)]

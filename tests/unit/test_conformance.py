@@ -32,7 +32,7 @@ from harness.live.conformance.websocket import Socket
 from harness.server.asgi import serve_in_thread
 from harness.server.default_model import small_talk
 from harness.server.mock_api import Mock
-from harness.verify.examples import play
+from harness.verify.examples import play_case
 
 KEY = "sk-conformance-0123456789"
 Reply = tuple[int, dict[str, str], bytes]
@@ -608,7 +608,7 @@ def kinds_of_items() -> set[str]:
 class TestQuestions:
     @pytest.mark.parametrize(("name", "case"), [(f"{area} {name}", case) for area, name, case in probes()])
     def test_the_mock_takes_every_probe(self, name: str, case: Any) -> None:
-        assert play(case).answer.status == 200
+        assert play_case(case).answer.status == 200
 
     def test_there_is_a_probe_of_each_kind_that_a_client_runs_itself(self) -> None:
         sent = {item.get("type") for items in ITEMS.values() for item in items}

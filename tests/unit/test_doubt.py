@@ -146,7 +146,7 @@ class TestWhatChanged:
         self, tmp_path: Path, param: str, body: dict[str, Any], value: str
     ) -> None:
         words = error(f"Invalid value: '{value}'. Supported values are: 'x'.", param=param, code="invalid_value")
-        assert why(tmp_path, exchange(1, {**HI, **body}, 400, words)) == {"missed": 0, unverifiable.TAKEN_NOW: 1}
+        assert why(tmp_path, exchange(1, {**HI, **body}, 400, words)) == {"missed": 0, unverifiable.ACCEPTED_NOW: 1}
 
     @pytest.mark.parametrize("param", ["metadata.a", "input[7]", "nowhere", None])
     def test_a_place_where_everything_is_taken_is_missed(self, tmp_path: Path, param: str | None) -> None:
@@ -163,17 +163,20 @@ class TestWhatIsHidden:
 
     def test_a_long_text_may_be_cut(self, tmp_path: Path) -> None:
         one = exchange(1, HI, 400, self.TOO_LONG)
-        assert why(tmp_path, {**one, "cut": True}) == {"missed": 0, unverifiable.IS_CUT: 1}
+        assert why(tmp_path, {**one, "cut": True}) == {"missed": 0, unverifiable.RECORDING_IS_CUT: 1}
         assert why(tmp_path, one) == {"missed": 1}
 
     def test_a_placeholder_stands_for_what_was_long(self, tmp_path: Path) -> None:
         request = {**HI, "input": [{"role": "user", "content": "<LONG_TEXT>"}]}
-        assert why(tmp_path, exchange(1, request, 400, self.TOO_LONG)) == {"missed": 0, unverifiable.IS_CUT: 1}
+        assert why(tmp_path, exchange(1, request, 400, self.TOO_LONG)) == {
+            "missed": 0,
+            unverifiable.RECORDING_IS_CUT: 1,
+        }
 
     def test_ids_may_be_rewritten(self, tmp_path: Path) -> None:
         (one,) = recorded(HI)
         one["request"] = {**HI, "input": [{**OUTPUT, "id": "REDACTED"}]}
-        assert list(why(tmp_path, {**one, "sanitized": True}, kind="requests")) == [unverifiable.REWRITTEN]
+        assert list(why(tmp_path, {**one, "sanitized": True}, kind="requests")) == [unverifiable.IDS_REWRITTEN]
 
     def test_an_agent_of_foundry_brings_its_own_model(self, tmp_path: Path) -> None:
         there = to_foundry({"input": "hi", "agent_reference": {"name": "a", "type": "agent_reference"}})
@@ -182,8 +185,11 @@ class TestWhatIsHidden:
     @pytest.mark.parametrize(
         ("model", "reason"),
         [
-            ({"model": "gpt-4.1"}, unverifiable.OF_DEPLOYMENT),
-            ({"model": "gpt-4.1", "agent_reference": {"name": "a", "type": "agent_reference"}}, unverifiable.OF_AGENT),
+            ({"model": "gpt-4.1"}, unverifiable.DEPLOYMENT_HIDES_MODEL),
+            (
+                {"model": "gpt-4.1", "agent_reference": {"name": "a", "type": "agent_reference"}},
+                unverifiable.AGENT_HIDES_MODEL,
+            ),
         ],
     )
     def test_what_a_model_can_do_is_not_told_by_its_name_on_azure(
@@ -194,7 +200,7 @@ class TestWhatIsHidden:
 
     def test_a_version_in_the_query_may_be_left_out(self, tmp_path: Path) -> None:
         there = {**to_foundry(HI), "url_path": "/openai/responses", "provider": "azure"}
-        assert why(tmp_path, there, kind="requests") == {unverifiable.IS_CUT: 1}
+        assert why(tmp_path, there, kind="requests") == {unverifiable.RECORDING_IS_CUT: 1}
 
     def test_an_agent_had_another_name_before(self, tmp_path: Path) -> None:
         there = to_foundry({"input": "hi", "agent": {"name": "a", "type": "agent_reference"}})

@@ -12,7 +12,7 @@ import yaml
 from harness.contract.rule import Case, Rule, Source, assumed, documented, recorded, reported
 from harness.core.errors import ApiError, HarnessError
 from harness.verify import evidence
-from harness.verify.evidence import EvidenceError, Gap
+from harness.verify.evidence import EvidenceError, EvidenceGap
 
 ERROR = {"message": "No.", "type": "invalid_request_error", "param": None, "code": None}
 
@@ -54,12 +54,12 @@ def write(place: Path, *entries: Any, name: str = "call_needs_output", **more: A
 
 def test_a_cassette_is_read_with_its_origins(tmp_path: Path) -> None:
     file = write(tmp_path, before(), exchange(request="reconstructed", project="a/b", organization={"zdr": True}))
-    cassette = evidence.load(tmp_path)["call_needs_output"]
+    cassette = evidence.load_rule_cassettes(tmp_path)["call_needs_output"]
     stored, refusal = cassette.interactions
     assert (cassette.rule, cassette.file) == ("call_needs_output", file)
-    assert (stored.refused, refusal.refused) == (False, True)
-    assert (refusal.take.method, refusal.take.headers) == ("POST", {"content-type": "application/json"})
-    assert (refusal.take.uri, refusal.take.body) == (
+    assert (stored.is_refusal, refusal.is_refusal) == (False, True)
+    assert (refusal.interaction.method, refusal.interaction.headers) == ("POST", {"content-type": "application/json"})
+    assert (refusal.interaction.uri, refusal.interaction.body) == (
         "https://api.openai.com/v1/responses?stream=true",
         b'{"model":"m"}',
     )
@@ -71,9 +71,11 @@ def test_a_cassette_is_read_with_its_origins(tmp_path: Path) -> None:
 
 def test_a_body_without_a_spelling_is_sent_as_it_stands(tmp_path: Path) -> None:
     made = exchange()
-    assert evidence.read(write(tmp_path, made)).interactions[0].take.body == b'{"model":"m"}'
+    assert evidence.read_rule_cassette(write(tmp_path, made)).interactions[0].interaction.body == b'{"model":"m"}'
     del made["wire"]
-    assert evidence.read(write(tmp_path, made)).interactions[0].take.body == b'{\n  "model": "m"\n}'
+    assert (
+        evidence.read_rule_cassette(write(tmp_path, made)).interactions[0].interaction.body == b'{\n  "model": "m"\n}'
+    )
 
 
 def test_a_websocket_is_read_as_what_was_said_to_its_last_event(tmp_path: Path) -> None:
@@ -83,9 +85,9 @@ def test_a_websocket_is_read_as_what_was_said_to_its_last_event(tmp_path: Path) 
         ("server", {"type": "response.completed", "response": {"id": "r"}}),
     ]
     file = write(tmp_path, sockets=[socket(*held, ("client", {"type": "x"}), ("server", told))])
-    (one,) = evidence.read(file).interactions
-    assert (one.refused, one.status, one.answer) == (True, 400, {"error": ERROR})
-    assert [(part.event, part.answer.status) for part in one.parts] == [
+    (one,) = evidence.read_rule_cassette(file).interactions
+    assert (one.is_refusal, one.status, one.answer) == (True, 400, {"error": ERROR})
+    assert [(part.event, part.answer.status) for part in one.socket_exchanges] == [
         ({"type": "response.create"}, 200),
         ({"type": "x"}, 400),
     ]
@@ -94,19 +96,19 @@ def test_a_websocket_is_read_as_what_was_said_to_its_last_event(tmp_path: Path) 
 def test_a_websocket_is_held_to_what_was_published_as_well(tmp_path: Path) -> None:
     told = {"type": "error", "status": 400, "error": {"message": "No."}}
     with pytest.raises(EvidenceError, match=r"interaction 1: origin.published must list what the error holds: message"):
-        evidence.read(write(tmp_path, sockets=[socket(("client", {}), ("server", told))]))
+        evidence.read_rule_cassette(write(tmp_path, sockets=[socket(("client", {}), ("server", told))]))
 
 
 @pytest.mark.parametrize(("written", "date"), [("2026", "2026"), ("2026-03", "2026-03"), ("2026-03-27", "2026-03-27")])
 def test_a_date_may_be_written_without_quotes(tmp_path: Path, written: str, date: str) -> None:
     file = write(tmp_path, exchange(date="DATE"))
     file.write_text(file.read_text().replace("DATE", written))
-    assert evidence.read(file).interactions[0].origin.date == date
+    assert evidence.read_rule_cassette(file).interactions[0].origin.date == date
 
 
 def test_a_member_that_was_not_published_is_not_in_the_error(tmp_path: Path) -> None:
     made = exchange(error={"type": "invalid_request_error"}, published=["status", "type"], begins="No")
-    assert evidence.read(write(tmp_path, made)).interactions[0].origin.begins == "No"
+    assert evidence.read_rule_cassette(write(tmp_path, made)).interactions[0].origin.begins == "No"
 
 
 def without_origin() -> dict[str, Any]:
@@ -133,7 +135,7 @@ def without_origin() -> dict[str, Any]:
 def test_an_interaction_that_says_too_little_is_named(tmp_path: Path, entry: Any, problem: str) -> None:
     file = write(tmp_path, before(), entry)
     with pytest.raises(EvidenceError, match=problem) as raised:
-        evidence.load(tmp_path)
+        evidence.load_rule_cassettes(tmp_path)
     assert f"{file}: interaction 2" in str(raised.value)
 
 
@@ -157,7 +159,7 @@ def test_one_that_has_not_the_form_of_a_cassette_is_named_by_its_place(
 ) -> None:
     file = write(tmp_path, before(), entry)
     with pytest.raises(EvidenceError, match=problem) as raised:
-        evidence.load(tmp_path)
+        evidence.load_rule_cassettes(tmp_path)
     assert str(raised.value).startswith(f"{file}: ")
 
 
@@ -177,23 +179,23 @@ def test_a_file_that_is_no_cassette_is_named(tmp_path: Path, content: bytes, pro
     file = write(tmp_path, exchange())
     file.write_bytes(content)
     with pytest.raises(HarnessError, match=problem) as raised:
-        evidence.read(file)
+        evidence.read_rule_cassette(file)
     assert str(file) in str(raised.value)
 
 
 def test_the_last_interaction_is_a_refusal(tmp_path: Path) -> None:
     with pytest.raises(EvidenceError, match="last interaction must be a refusal"):
-        evidence.read(write(tmp_path, exchange(), before()))
+        evidence.read_rule_cassette(write(tmp_path, exchange(), before()))
 
 
 def test_the_cassettes_of_a_checkout_are_found() -> None:
-    assert evidence.directory() == Path(__file__).resolve().parents[2] / "cassettes"
+    assert evidence.evidence_directory() == Path(__file__).resolve().parents[2] / "cassettes"
 
 
 def test_an_installation_without_cassettes_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence, "_HERE", tmp_path / "harness")
     with pytest.raises(EvidenceError, match=r"no cassettes in .* reinstall"):
-        evidence.load()
+        evidence.load_rule_cassettes()
 
 
 def rule(id: str, *sources: Source, area: str = "pairing") -> Rule:
@@ -213,25 +215,25 @@ RULES = {
 }
 
 
-def cassettes(place: Path, *names: str) -> dict[str, evidence.Cassette]:
+def cassettes(place: Path, *names: str) -> dict[str, evidence.RuleCassette]:
     for name in names:
         write(place, exchange(), before(), exchange(), name=name)
-    return evidence.load(place) if names else {}
+    return evidence.load_rule_cassettes(place) if names else {}
 
 
 def test_every_claim_without_a_cassette_is_a_gap_with_its_reason(tmp_path: Path) -> None:
-    assert evidence.gaps(RULES, cassettes(tmp_path)) == [
-        Gap("first", "reported", "not transcribed yet"),
-        Gap("second", "recorded", "no source has a date"),
-        Gap("third", "reported", "no dated source has an address"),
-        Gap("half", "reported", "assumed its param"),
+    assert evidence.find_gaps(RULES, cassettes(tmp_path)) == [
+        EvidenceGap("first", "reported", "not transcribed yet"),
+        EvidenceGap("second", "recorded", "no source has a date"),
+        EvidenceGap("third", "reported", "no dated source has an address"),
+        EvidenceGap("half", "reported", "assumed its param"),
     ]
-    assert [gap.rule for gap in evidence.gaps(RULES, cassettes(tmp_path, "first"))] == ["second", "third", "half"]
+    assert [gap.rule for gap in evidence.find_gaps(RULES, cassettes(tmp_path, "first"))] == ["second", "third", "half"]
 
 
 def test_coverage_counts_rules_by_area_and_level_in_order_of_precedence(tmp_path: Path) -> None:
     zero = dict.fromkeys(("recorded", "reported", "documented", "typed", "assumed"), 0)
-    assert evidence.rows(RULES, cassettes(tmp_path, "first", "third")) == [
+    assert evidence.coverage_rows(RULES, cassettes(tmp_path, "first", "third")) == [
         {"area": "access", "rules": 1, **zero, "documented": 1, "cassettes": 0, "refusals": 0},
         {"area": "state", "rules": 1, **zero, "reported": 1, "cassettes": 1, "refusals": 2},
         {"area": "pairing", "rules": 3, **zero, "recorded": 1, "reported": 2, "cassettes": 1, "refusals": 2},
@@ -243,13 +245,13 @@ def test_coverage_counts_rules_by_area_and_level_in_order_of_precedence(tmp_path
 
 def test_a_cassette_of_no_rule_is_an_orphan_and_stops_the_count(tmp_path: Path) -> None:
     found = cassettes(tmp_path, "first", "frist")
-    assert evidence.orphans(RULES, found) == ["frist"]
+    assert evidence.find_orphans(RULES, found) == ["frist"]
     with pytest.raises(EvidenceError, match="no rule is named like these cassettes: frist"):
-        evidence.rows(RULES, found)
+        evidence.coverage_rows(RULES, found)
 
 
 def test_the_table_has_a_title_for_each_column_and_leaves_zeros_blank(tmp_path: Path) -> None:
-    table = evidence.table(evidence.rows(RULES, cassettes(tmp_path, "first")))
+    table = evidence.coverage_table(evidence.coverage_rows(RULES, cassettes(tmp_path, "first")))
     cells = [list(column.cells) for column in table.columns]
     assert [column.header for column in table.columns][:3] == ["area", "rules", "recorded"]
     assert cells[0] == ["access", "state", "pairing", "of_a_plugin", "all"]

@@ -8,7 +8,7 @@ import pytest
 
 from harness.api.models import MODELS, Model, find_model, is_nonexistent_model, learn, model_defaults
 from harness.contract.rule import Case
-from harness.verify.examples import play
+from harness.verify.examples import play_case
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def forgotten() -> Iterator[None]:
 
 def test_a_family_of_ones_own_is_held_to_what_is_said_of_it(forgotten: None) -> None:
     case = Case({"model": "my-deployment", "tools": [{"type": "shell"}]})
-    assert play(case).answer.status == 200
+    assert play_case(case).answer.status == 200
     learn(Model("my-deployment", "my-deployment-1", lacks=frozenset({"shell"}), top_p=0.5))
-    assert play(case).answer.body["error"]["message"] == "Tool 'shell' is not supported with my-deployment."
-    answer = play(Case({"model": "my-deployment"})).answer.body
+    assert play_case(case).answer.body["error"]["message"] == "Tool 'shell' is not supported with my-deployment."
+    answer = play_case(Case({"model": "my-deployment"})).answer.body
     assert (answer["model"], answer["top_p"]) == ("my-deployment-1", 0.5)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.items import code_interpreter_call, file_citation, function_call, mcp_approval_request, mcp_call, message
-from harness.verify.run import Tally, verify
+from harness.verify.run import Tally, verify_recordings
 from tests.unit.assistants import Desk, path
 from tests.unit.recordings import exchange, tape
 
@@ -41,7 +41,7 @@ class Taped(Desk):
 def judged(folder: Path, exchanges: list[dict[str, Any]]) -> Tally:
     spools = folder / "spools"
     spools.mkdir(exist_ok=True)
-    return verify([tape(folder, exchanges)], spools)
+    return verify_recordings([tape(folder, exchanges)], spools)
 
 
 def messages(tally: Tally, at: str) -> list[str]:
@@ -93,7 +93,7 @@ def converse(desk: Taped) -> None:
 def test_what_the_mock_says_itself_is_clean(desk: Taped, tmp_path: Path) -> None:
     converse(desk)
     tally = judged(tmp_path, desk.tape)
-    assert tally.clean, [*tally.entries("requests.refused"), *tally.entries("streams.findings")]
+    assert tally.is_clean, [*tally.entries("requests.refused"), *tally.entries("streams.findings")]
     taken = sum(one["status"] == 200 for one in desk.tape)
     assert (tally.counts["requests.accepted"], tally.counts["refusals.same"]) == (taken, len(desk.tape) - taken)
     assert (tally.counts["streams.conform"], tally.counts["requests.unverifiable"]) == (2, 0)
@@ -104,7 +104,7 @@ def test_what_the_tape_did_not_make_is_presumed_after_its_first_use(desk: Taped,
     converse(desk)
     later = [one for one in desk.tape if one["url_path"] not in ("/v1/assistants", "/v1/threads")]
     tally = judged(tmp_path, later)
-    assert tally.clean
+    assert tally.is_clean
     assert tally.counts["requests.unverifiable"] < 4
 
 
@@ -114,15 +114,15 @@ def test_what_ended_unseen_is_unverifiable(desk: Taped, tmp_path: Path) -> None:
     desk.send(f"POST /threads/{run['thread_id']}/messages", HI)
     unpolled = [one for one in desk.tape if one["method"] == "POST"]
     tally = judged(tmp_path, unpolled)
-    assert tally.clean
-    assert dict(tally.why) == {("requests.unverifiable", "what ran in the background may have ended unseen"): 1}
+    assert tally.is_clean
+    assert dict(tally.reasons) == {("requests.unverifiable", "what ran in the background may have ended unseen"): 1}
 
 
 def test_a_refusal_of_a_run_that_may_have_moved_is_unverifiable(desk: Taped, tmp_path: Path) -> None:
     run = desk.run(desk.thread("hi")).body
     desk.submit(desk.read(run), {"call_a": "ok"})
     tally = judged(tmp_path, [one for one in desk.tape if one["method"] == "POST"])
-    assert tally.clean
+    assert tally.is_clean
     assert tally.counts["refusals.unverifiable"] == 1
 
 
@@ -130,8 +130,8 @@ def test_a_refusal_of_a_run_that_may_have_moved_is_unverifiable(desk: Taped, tmp
 def test_version_1_is_not_judged(tmp_path: Path, how: dict[str, Any]) -> None:
     body = {**PLAN, "file_ids": ["file-1"]}
     tally = judged(tmp_path, [exchange(1, body, 200, {"object": "assistant"}, url_path="/v1/assistants", **how)])
-    assert tally.clean
-    assert tally.why[("skipped", "not judged: version 1 of the Assistants API")] == 1
+    assert tally.is_clean
+    assert tally.reasons[("skipped", "not judged: version 1 of the Assistants API")] == 1
 
 
 def test_a_missing_header_lies_outside_the_recording(tmp_path: Path) -> None:
@@ -166,14 +166,14 @@ class TestFoundry:
 
     def test_is_judged_by_what_it_takes_more(self, tmp_path: Path) -> None:
         tally = judged(tmp_path, self.taped())
-        assert tally.clean, [*tally.entries("requests.refused"), *tally.entries("streams.findings")]
+        assert tally.is_clean, [*tally.entries("requests.refused"), *tally.entries("streams.findings")]
         assert (tally.counts["requests.accepted"], tally.counts["streams.conform"]) == (4, 2)
 
     def test_may_know_more_than_is_known_of_it(self, tmp_path: Path) -> None:
         first, *_ = self.taped()
         first["request"] = {**PLAN, "tool_resources": {"azure_ai_search": {"indexes": []}}}
         tally = judged(tmp_path, [first])
-        assert dict(tally.why) == {("requests.unverifiable", "Azure takes more than OpenAI"): 1}
+        assert dict(tally.reasons) == {("requests.unverifiable", "Azure takes more than OpenAI"): 1}
 
 
 def stream_of(desk: Taped) -> list[dict[str, Any]]:
@@ -214,7 +214,7 @@ def drop(name: str) -> Callable[[list[dict[str, Any]]], None]:
 )  # fmt: skip
 def test_a_bent_stream_is_found(desk: Taped, tmp_path: Path, change: Any, problem: str) -> None:
     events = stream_of(desk)
-    assert judged(tmp_path, desk.tape).clean
+    assert judged(tmp_path, desk.tape).is_clean
     change(events)
     desk.tape[-1]["events"] = events
     found = messages(judged(tmp_path, desk.tape), "streams.findings")
@@ -225,10 +225,10 @@ def test_a_bent_stream_is_found(desk: Taped, tmp_path: Path, change: Any, proble
 def test_an_error_may_end_a_stream(desk: Taped, tmp_path: Path, data: dict[str, Any]) -> None:
     events = stream_of(desk)
     desk.tape[-1]["events"] = [*events[:4], {"event": "error", "data": data}, events[-1]]
-    assert judged(tmp_path, desk.tape).clean
+    assert judged(tmp_path, desk.tape).is_clean
 
 
 def test_a_cut_stream_is_not_added_up(desk: Taped, tmp_path: Path) -> None:
     events = stream_of(desk)
     desk.tape[-1] |= {"events": events[:-3], "cut": True}
-    assert judged(tmp_path, desk.tape).clean
+    assert judged(tmp_path, desk.tape).is_clean

@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from harness.core.exchange import Answer
-from harness.verify.judging.websocket_pairs import Parley, Part
+from harness.verify.judging.websocket_pairs import SocketExchange, SocketLog
 
 CREATE = {"type": "response.create"}
 ERROR = {"type": "invalid_request_error", "code": "c", "message": "No.", "param": None}
 
 
-def parts(*said: tuple[str, Any]) -> list[Part]:
+def parts(*said: tuple[str, Any]) -> list[SocketExchange]:
     """The parts of a connection over which `>` (the client) and `<` said these events."""
     sides = {">": "client", "<": "server"}
     texts = [(sides[by], event if isinstance(event, str) else json.dumps(event)) for by, event in said]
-    return Parley((0.0, side, text) for side, text in texts).parts
+    return SocketLog((0.0, side, text) for side, text in texts).parts
 
 
 def told(kind: str, id: str = "resp_1", **more: Any) -> tuple[str, Any]:
@@ -80,7 +80,7 @@ def test_steering_is_answered_by_the_events_about_it_while_the_response_goes_on(
         told("created", "resp_2"),
     )
     assert [event["type"] for event in created.events][-1] == "response.completed"
-    assert (steered.steers, steered.is_settled, steered.answer.body) == (True, True, {"id": "resp_2"})
+    assert (steered.is_steering, steered.is_settled, steered.answer.body) == (True, True, {"id": "resp_2"})
 
 
 def test_steering_that_fails_is_a_refusal() -> None:
@@ -90,7 +90,7 @@ def test_steering_that_fails_is_a_refusal() -> None:
 
 @pytest.mark.parametrize(("event", "asks"), [(CREATE, True), ({**CREATE, "generate": False}, False), ({}, False)])
 def test_a_request_is_told_from_what_http_does_not_know(event: Any, asks: bool) -> None:
-    assert parts((">", event))[0].asks is asks
+    assert parts((">", event))[0].is_request is asks
 
 
 def test_what_is_no_event_is_kept_and_harms_nothing() -> None:

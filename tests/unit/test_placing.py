@@ -11,8 +11,8 @@ import yaml
 
 from harness.cassettes.format.interaction import CLIENT, CassetteHeader, Frame, Interaction
 from harness.cassettes.format.serializer import dump_cassette
-from harness.verify.line_numbers import lines_of
-from harness.verify.read_files import numbered
+from harness.verify.line_numbers import find_record_lines
+from harness.verify.read_files import read_numbered
 from tests.unit.recordings import HI, recorded, tape
 from tests.unit.takes import take
 
@@ -23,7 +23,7 @@ SPOKEN: Frame = (0.0, CLIENT, json.dumps({"type": "response.create", **ASKED}))
 def told(file: Path) -> list[str]:
     """The beginning of each line that is named."""
     lines = file.read_text(encoding="utf-8").splitlines()
-    return [lines[number - 1].strip()[:10] for number in lines_of(file)]
+    return [lines[number - 1].strip()[:10] for number in find_record_lines(file)]
 
 
 def test_a_cassette_of_ours(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_a_cassette_of_ours(tmp_path: Path) -> None:
     file = tmp_path / "it.yaml"
     takes = [take(ASKED, {"a": "x"}), take(ASKED, {"b": 1}), socket, socket]
     file.write_text(dump_cassette(CassetteHeader(dialect="openai"), takes), encoding="utf-8")
-    assert len(lines_of(file)) == max(number for number, _ in numbered(file)) == 4
+    assert len(find_record_lines(file)) == max(number for number, _ in read_numbered(file)) == 4
     assert [line.startswith("- ") for line in told(file)] == [True] * 4
 
 
@@ -53,15 +53,15 @@ def test_a_cassette_of_another_recorder(tmp_path: Path, name: str, deep: bool) -
 def test_lines_of_json(tmp_path: Path) -> None:
     file = tape(tmp_path, recorded(HI, HI))
     file.write_text("\n" + file.read_text().replace("\n", "\n\n"))
-    assert lines_of(file) == [2, 4]
+    assert find_record_lines(file) == [2, 4]
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.har", "a.yaml.gz", "none.yaml"])
 def test_other_files_tell_no_lines(tmp_path: Path, name: str) -> None:
     (tmp_path / "a.json").write_text('{"interactions": [\n{},\n{}]}')
-    assert lines_of(tmp_path / name) == []
+    assert find_record_lines(tmp_path / name) == []
 
 
 def test_a_file_that_is_no_text_tells_no_lines(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_bytes(b"interactions:\n- \xff\xfe")
-    assert lines_of(tmp_path / "a.yaml") == []
+    assert find_record_lines(tmp_path / "a.yaml") == []

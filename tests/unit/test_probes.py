@@ -10,7 +10,7 @@ import pytest
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.contract.rule import RULES
 from harness.live.rule_evidence.probes import Probe, probes_of, wrong_key
-from harness.verify.examples import sent
+from harness.verify.examples import build_request
 
 
 def of(id: str, dialect: str = "openai") -> list[Probe]:
@@ -90,11 +90,16 @@ def test_steering_that_fails_is_expected_without_a_param() -> None:
 
 def test_azure_is_asked_what_azure_says() -> None:
     assert not of("token_invalid")
-    assert [sent(probe.case, ()).path for probe in of("token_invalid", "azure")] == ["/openai/v1/responses"] * 2
+    assert [build_request(probe.case, ()).path for probe in of("token_invalid", "azure")] == [
+        "/openai/v1/responses"
+    ] * 2
     assert not of("rate_limit", "azure")
 
 
 def test_a_wrong_key_is_told_from_a_good_one() -> None:
-    assert [wrong_key(sent(probe.case, ())) for probe in of("auth_invalid_key")] == ["test-connect-key", "bad apiKey"]
-    assert [wrong_key(sent(probe.case, ())) for probe in of("auth_missing")] == [""]
-    assert {wrong_key(sent(probe.case, ())) for probe in of("unknown_parameter")} == {None}
+    assert [wrong_key(build_request(probe.case, ())) for probe in of("auth_invalid_key")] == [
+        "test-connect-key",
+        "bad apiKey",
+    ]
+    assert [wrong_key(build_request(probe.case, ())) for probe in of("auth_missing")] == [""]
+    assert {wrong_key(build_request(probe.case, ())) for probe in of("unknown_parameter")} == {None}

@@ -22,8 +22,8 @@ from harness.live.rule_evidence import store
 from harness.live.rule_evidence.outcome import Finding, judged, take_of
 from harness.live.rule_evidence.probes import Probe, probes_of
 from harness.verify import evidence
-from harness.verify.evidence import Origin, sourced
-from harness.verify.examples import sent
+from harness.verify.evidence import Origin, attach_origin
+from harness.verify.examples import build_request
 from tests.unit.liveapi import KEY, Change, Live, error, live
 
 BOGUS = {"seed": 1}
@@ -57,17 +57,17 @@ def test_examples_that_the_api_answers_as_expected_confirm_their_rules(api: tupl
 
 def test_the_evidence_is_read_like_any_other(api: tuple[str, Live], tmp_path: Path) -> None:
     record(api[0], tmp_path, "shape", "state", "access", "--yes")
-    held = evidence.load(tmp_path)
+    held = evidence.load_rule_cassettes(tmp_path)
     assert {"unknown_parameter", "response_not_found", "auth_missing"} <= set(held)
     one = held["unknown_parameter"].interactions[0]
     assert (one.origin.level, one.origin.where, len(one.origin.date)) == ("recorded", api[0][:-3], 10)
-    assert (one.take.uri, one.status, one.answer["error"]["message"]) == (
+    assert (one.interaction.uri, one.status, one.answer["error"]["message"]) == (
         "https://api.openai.com/v1/responses",
         400,
         "Unknown parameter: 'seed'.",
     )
     assert [each.origin.key for each in held["auth_missing"].interactions] == [""]
-    taken = evidence.interactions(tmp_path / "openai/accepts/unknown_parameter.yaml")
+    taken = evidence.read_interactions(tmp_path / "openai/accepts/unknown_parameter.yaml")
     assert [each.status for each in taken] == [200]
 
 
@@ -98,10 +98,10 @@ def test_what_is_fresh_is_not_asked_again_but_told(api: tuple[str, Live], tmp_pa
 def test_what_was_asked_longer_ago_makes_room(api: tuple[str, Live], tmp_path: Path) -> None:
     record(api[0], tmp_path, "shape", "--yes")
     file = tmp_path / "openai/rules/unknown_parameter.yaml"
-    count = len(evidence.interactions(file))
+    count = len(evidence.read_interactions(file))
     file.write_text(re.sub(r"date: '[\d-]+'", "date: '2020-01-01'", file.read_text()))
     record(api[0], tmp_path, "shape", "--yes")
-    held = evidence.interactions(file)
+    held = evidence.read_interactions(file)
     assert len(held) == count
     assert all(one.origin.date > "2025" for one in held)
 
@@ -127,7 +127,7 @@ def test_what_people_have_transcribed_stays(api: tuple[str, Live], tmp_path: Pat
     file.write_text(HAND + written)
     for _ in range(2):
         record(api[0], tmp_path, "shape", "--yes")
-    held = evidence.interactions(file)
+    held = evidence.read_interactions(file)
     assert [one.origin.level for one in held].count("reported") == 1
     assert held[0].origin.where == "https://example.org/1"
     text = file.read_text()
@@ -147,7 +147,7 @@ def test_a_file_of_a_strange_layout_is_written_anew_with_all_that_it_says(tmp_pa
     file.parent.mkdir(parents=True)
     file.write_text(text)
     store.keep(tmp_path, "openai", {probe(): run(REFUSED)})
-    assert [one.origin.level for one in evidence.interactions(file)] == ["reported", "recorded"]
+    assert [one.origin.level for one in evidence.read_interactions(file)] == ["reported", "recorded"]
     assert file.read_text().startswith("version: 1\nharness:\n  dialect: openai\n")
 
 
@@ -169,7 +169,7 @@ def test_a_refusal_in_other_words_is_new_words(tmp_path: Path) -> None:
 """
         in said.stdout
     )
-    assert evidence.load(tmp_path)["unknown_parameter"]
+    assert evidence.load_rule_cassettes(tmp_path)["unknown_parameter"]
 
 
 def test_what_the_api_takes_contradicts_its_rule(tmp_path: Path) -> None:
@@ -177,8 +177,8 @@ def test_what_the_api_takes_contradicts_its_rule(tmp_path: Path) -> None:
     said = changed(lambda method, path, body: ok if seeded(body) else None, tmp_path, "shape")
     assert said.exit_code == 1
     assert "contradicted  unknown_parameter: Unknown parameter: 'seed'.\n  it is taken" in said.stdout
-    taken = evidence.interactions(tmp_path / "openai/accepts/unknown_parameter.yaml")
-    assert [orjson.loads(one.take.body).get("seed") for one in taken] == [1, None]
+    taken = evidence.read_interactions(tmp_path / "openai/accepts/unknown_parameter.yaml")
+    assert [orjson.loads(one.interaction.body).get("seed") for one in taken] == [1, None]
 
 
 def test_what_the_api_refuses_contradicts_an_example_that_passes(tmp_path: Path) -> None:
@@ -215,8 +215,8 @@ def test_what_lies_in_the_account_or_the_hour_is_unclear_and_not_kept(answer: An
     assert said.exit_code == 0, said.output
     unclear = said.stdout.partition("unclear  unknown_parameter: Unknown parameter: 'seed'.")[2]
     assert why in unclear
-    held = evidence.interactions(tmp_path / "openai/rules/unknown_parameter.yaml")
-    assert not any(seeded(orjson.loads(one.take.body)) for one in held)
+    held = evidence.read_interactions(tmp_path / "openai/rules/unknown_parameter.yaml")
+    assert not any(seeded(orjson.loads(one.interaction.body)) for one in held)
 
 
 def test_an_example_whose_first_step_fails_is_unclear(tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_an_interrupted_run_keeps_what_it_has_and_goes_on_later(tmp_path: Path) 
         first = record(url, tmp_path, "shape", "--yes")
         assert first.exit_code == 2
         assert "refuses the key: Incorrect API key provided." in first.stderr
-        kept = sum(len(evidence.interactions(file)) for file in tmp_path.rglob("*.yaml"))
+        kept = sum(len(evidence.read_interactions(file)) for file in tmp_path.rglob("*.yaml"))
         assert kept >= 18
         again = record(url, tmp_path, "shape", "--yes")
         assert again.exit_code == 0
@@ -279,8 +279,8 @@ def probe() -> Probe:
 
 def run(answer: Any, status: int = 400, **members: Any) -> Any:
     told = Origin("recorded", "https://api.openai.com", "2026-10-01")
-    take = take_of(sent(probe().case, ()), "https://api.openai.com")
-    return [sourced(replace(take, status=status, chunks=((0.0, orjson.dumps(answer)),), **members), told)]
+    take = take_of(build_request(probe().case, ()), "https://api.openai.com")
+    return [attach_origin(replace(take, status=status, chunks=((0.0, orjson.dumps(answer)),), **members), told)]
 
 
 REFUSED = {"error": {"message": "Unknown parameter: 'seed'.", "type": "t", "param": "seed", "code": "c"}}
@@ -319,10 +319,10 @@ def test_what_is_refused_no_longer_leaves_the_place_of_what_was_refused(tmp_path
 
 def test_the_stream_of_an_example_is_kept_as_it_came(api: tuple[str, Live], tmp_path: Path) -> None:
     record(api[0], tmp_path, "text", "--yes")
-    held = evidence.interactions(tmp_path / "openai/accepts/stream_options_without_stream.yaml")
+    held = evidence.read_interactions(tmp_path / "openai/accepts/stream_options_without_stream.yaml")
     assert held[0].answer[0]["type"] == "response.created"
-    assert held[0].take.answer.startswith(b"event: response.created\ndata: {")
-    assert held[0].take.is_stream
+    assert held[0].interaction.answer.startswith(b"event: response.created\ndata: {")
+    assert held[0].interaction.is_stream
 
 
 def finding(answer: Any, status: int) -> Finding:

@@ -70,14 +70,14 @@ def test_an_api_that_answers_as_expected_confirms_every_rule_over_one_connection
 
 def test_what_was_said_is_kept_as_frames_with_its_origin(once: Any) -> None:
     url, _, into, _ = once
-    held = evidence.load(into)
+    held = evidence.load_rule_cassettes(into)
     assert {"event_type_missing", "stream_limit_reached", "steer_invalid_input", "generate_kind"} <= set(held)
     one = held["event_type_missing"].interactions[0]
     assert (one.origin.level, one.origin.where, one.status) == ("recorded", url[:-3], 400)
-    assert one.take.uri == "wss://api.openai.com/v1/responses"
-    assert [side for _, side, _ in one.take.frames] == ["client", "server"]
-    taken = evidence.interactions(into / "openai/accepts/generate_kind.yaml")
-    assert [each.refused for each in taken] == [False, False]
+    assert one.interaction.uri == "wss://api.openai.com/v1/responses"
+    assert [side for _, side, _ in one.interaction.frames] == ["client", "server"]
+    taken = evidence.read_interactions(into / "openai/accepts/generate_kind.yaml")
+    assert [each.is_refusal for each in taken] == [False, False]
     text = "".join(file.read_text() for file in into.rglob("*.yaml"))
     assert KEY not in text
     assert "Bearer" not in text
@@ -108,7 +108,7 @@ def test_what_was_asked_longer_ago_makes_room_and_what_people_wrote_stays(tmp_pa
     mine = recorded.partition("sockets:\n")[2].replace("level: recorded", "level: reported   # by hand")
     file.write_text(re.sub(r"date: '[\d-]+'", "date: '2020-01-01'", recorded) + mine)
     text = kept(probe, tmp_path).read_text()
-    assert [one.origin.level for one in evidence.interactions(file)] == ["reported", "recorded"]
+    assert [one.origin.level for one in evidence.read_interactions(file)] == ["reported", "recorded"]
     assert mine in text
     assert "2020" not in text
 
@@ -117,14 +117,14 @@ def test_an_example_that_begins_with_a_request_is_found_again(tmp_path: Path) ->
     alone, probe = of("steer_response_not_found"), of("steer_response_not_found", 1)
     for _ in range(2):
         kept(alone, tmp_path)
-        told = evidence.interactions(kept(probe, tmp_path))
-        assert [bool(one.take.frames) for one in told] == [False, True, True]
+        told = evidence.read_interactions(kept(probe, tmp_path))
+        assert [bool(one.interaction.frames) for one in told] == [False, True, True]
         assert (runs(alone, told), runs(probe, told)) == ([(1,)], [(0, 2)])
 
 
 def test_other_words_are_new_words(tmp_path: Path) -> None:
     probe = of("event_type_missing")
-    (one,) = evidence.interactions(kept(probe, tmp_path, other(message="Not so.")))
+    (one,) = evidence.read_interactions(kept(probe, tmp_path, other(message="Not so.")))
     outcome = judged(probe, [one])
     assert outcome.finding == "new words"
     assert outcome.said == {**(outcome.expected or {}), "message": "Not so."}
@@ -165,7 +165,7 @@ def test_steering_that_comes_too_late_is_unclear() -> None:
 def test_a_response_is_steered_while_it_runs() -> None:
     with live(lambda event: None if event["type"] == "response.completed" else event) as (url, _):
         told = ask(of("steer_invalid_input"), sender(url, timeout=2.0))
-    assert [part.answer.status for part in told[-1].parts] == [200, 400]
+    assert [part.answer.status for part in told[-1].socket_exchanges] == [200, 400]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_a_limit_is_waited_for_and_leaves_no_frames() -> None:
     with live(lambda event: left.pop() if left else event) as (url, api):
         told = ask(of("event_type_missing"), sender(url, waits))
     assert (waits, len(api.asked), api.opened) == ([7.0], 2, 1)
-    assert len(told[-1].take.frames) == 2
+    assert len(told[-1].interaction.frames) == 2
 
 
 def test_an_upgrade_that_is_limited_is_asked_for_again() -> None:
@@ -228,7 +228,7 @@ def test_a_connection_that_closes_leaves_it_unclear() -> None:
         asking.send("GET", "/v1/models", {}, None)
         told = ask(probe, asking)
         outcome = judged(probe, told)
-    assert told[-1].take.cut
+    assert told[-1].interaction.cut
     assert (outcome.finding, outcome.why) == ("unclear", "0 the connection is closed (ConnectionClosedError)")
 
 

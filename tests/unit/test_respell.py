@@ -30,9 +30,9 @@ from harness.items import (
 )
 from harness.items.kind import Item
 from harness.verify import output
-from harness.verify.judging.rerender import respell
-from harness.verify.read_files import read
-from harness.verify.run import verify
+from harness.verify.judging.rerender import judge_rerendering
+from harness.verify.read_files import read_recording
+from harness.verify.run import verify_recordings
 from harness.world.script import Turn
 from tests.unit.recordings import HI, recorded, tape
 from tests.unit.streams import ITEMS
@@ -59,7 +59,7 @@ def stream(turn: Turn, **members: Any) -> dict[str, Any]:
 
 def told(tmp_path: Path, *exchanges: dict[str, Any]) -> list[dict[str, Any] | None]:
     """The verdicts, None for a stream that is told alike."""
-    return [verdict.entry for one in read(tape(tmp_path, exchanges)) for verdict in respell(one)]
+    return [verdict.entry for one in read_recording(tape(tmp_path, exchanges)) for verdict in judge_rerendering(one)]
 
 
 def changed(made: dict[str, Any], place: int, **members: Any) -> dict[str, Any]:
@@ -324,9 +324,9 @@ def test_what_is_no_whole_stream_of_a_new_response_is_not_compared(tmp_path: Pat
 class TestVerify:
     def test_compares_only_when_asked(self, tmp_path: Path) -> None:
         file = tape(tmp_path, [stream(message("Hi."))])
-        tally = verify([file], tmp_path)
+        tally = verify_recordings([file], tmp_path)
         with (tmp_path / "report").open("wb") as out:
-            output.write(tally, out)
+            output.write_json(tally, out)
         assert "respelled" not in json.loads((tmp_path / "report").read_text())
         assert "respelled" not in CliRunner().invoke(app, ["verify", str(file)]).stdout
 
@@ -347,4 +347,4 @@ class TestVerify:
     def test_compares_in_every_process(self, tmp_path: Path) -> None:
         files = [tape(tmp_path, [stream(message(text))], f"{text}.jsonl") for text in ("a", "b")]
         (tmp_path / "spools").mkdir()
-        assert verify(files, tmp_path / "spools", 2, respelled=True).counts["respelled.same"] == 2
+        assert verify_recordings(files, tmp_path / "spools", 2, respelled=True).counts["respelled.same"] == 2

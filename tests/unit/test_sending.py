@@ -9,7 +9,7 @@ import pytest
 from harness.api.upstream import parse_upstream
 from harness.live.client.paced import Live as Behind
 from harness.live.client.paced import Sender, UpstreamError
-from harness.verify.examples import HEADERS
+from harness.verify.examples import EXAMPLE_HEADERS
 from tests.unit.liveapi import KEY, Change, Said, error, live
 
 GOOD: Said = (200, {}, {"object": "list", "data": []})
@@ -20,7 +20,7 @@ def behind(url: str) -> Behind:
 
 
 def get(sender: Sender) -> Any:
-    return sender.send("GET", "/v1/models", HEADERS, None)
+    return sender.send("GET", "/v1/models", EXAMPLE_HEADERS, None)
 
 
 def in_turn(*answers: Said) -> Change:

@@ -23,9 +23,9 @@ from harness.cassettes.format.untrusted_text import NotARecording, UnreadableRec
 from harness.cassettes.format.validate import validate_cassette
 from harness.contract.rule import LEVELS
 from harness.contract.schema import schemas_directory
-from harness.verify.evidence import MEMBERS, Origin
-from harness.verify.evidence import directory as cassettes
-from harness.verify.read_files import read as recordings
+from harness.verify.evidence import PUBLISHED_MEMBERS, Origin
+from harness.verify.evidence import evidence_directory as cassettes
+from harness.verify.read_files import read_recording as recordings
 from tests.unit.takes import JSON, STREAM, URI, compact, socket, sse, streamed, take
 
 CASSETTES = sorted(cassettes().rglob("*.yaml"))
@@ -324,7 +324,7 @@ class TestTheSchema:
         assert defined["spelling"]["enum"] == [*_SPELLINGS]
         assert defined["header"]["properties"]["evidence"]["enum"] == [*LEVELS]
         assert set(defined["origin"]["properties"]) == {each.name for each in fields(Origin)}
-        assert defined["origin"]["properties"]["published"]["items"]["enum"] == [*MEMBERS]
+        assert defined["origin"]["properties"]["published"]["items"]["enum"] == [*PUBLISHED_MEMBERS]
 
     def test_says_of_every_place_what_belongs_there(self):
         schema = json.loads((schemas_directory() / "cassette.json").read_text(encoding="utf-8"))

@@ -18,7 +18,7 @@ from harness.core.exchange import Answer
 from harness.items import function_call, message, reasoning
 from harness.server.mock_api import Mock
 from harness.server.socket_session import SocketSession
-from harness.verify.examples import MINIMAL, play
+from harness.verify.examples import MINIMAL_REQUEST, play_case
 from tests.unit.sockets import AUTH, Socket, error, types
 
 NOT_FOUND = (400, "previous_response_not_found", "previous_response_id")
@@ -121,7 +121,7 @@ class TestAResponse:
         id = socket.made(stream_id="main")["id"]
         [exchange] = socket.journal
         assert (exchange.request.method, exchange.request.path, exchange.status) == ("WS", "/responses", 200)
-        assert exchange.request.body == {"type": "response.create", **MINIMAL, "stream_id": "main"}
+        assert exchange.request.body == {"type": "response.create", **MINIMAL_REQUEST, "stream_id": "main"}
         assert exchange.answer.body["id"] == id
 
     def test_comes_from_the_script_which_reads_a_request_of_the_api(self) -> None:
@@ -179,14 +179,14 @@ class TestARefusal:
 
     @pytest.mark.parametrize(("expected", "words", "case"), REJECTS)
     def test_is_word_for_word_that_of_http(self, expected: Rule, words: str, case: Case) -> None:
-        played = play(replace(case, on=SOCKET))
+        played = play_case(replace(case, on=SOCKET))
         assert played.answer.rule == SAID_OTHERWISE.get(expected.id, expected.id)
         if expected.id not in SAID_OTHERWISE:
-            assert played.answer.body["error"]["message"] == played.words(words)
+            assert played.answer.body["error"]["message"] == played.fill(words)
 
     @pytest.mark.parametrize("case", ACCEPTS)
     def test_is_none_where_http_has_none(self, case: Case) -> None:
-        assert play(replace(case, on=SOCKET)).answer.status == 200
+        assert play_case(replace(case, on=SOCKET)).answer.status == 200
 
 
 class TestWhatAConnectionRemembers:
@@ -386,7 +386,7 @@ def test_no_json_makes_a_connection_raise(said: Any) -> None:
     for event in (said, {"type": "response.create", "input": said, "model": "gpt-4.1"}):
         socket.session.receive(orjson.dumps(event, default=str))
     for member in ("type", "stream_id", "generate", "background", "stream", "previous_response_id", "input"):
-        socket.session.receive(orjson.dumps({"type": "response.create", **MINIMAL, member: said}))
+        socket.session.receive(orjson.dumps({"type": "response.create", **MINIMAL_REQUEST, member: said}))
         socket.session.receive(orjson.dumps({"type": "response.steer", "input": "x", member: said}))
     assert socket.world.problems == []
     assert len(socket.journal) == 16

@@ -12,7 +12,7 @@ from harness.core.errors import RegistrationError
 from harness.items.kind import ITEMS, item
 from harness.items.stream_grammar import Phase, StreamedText
 from harness.verify import read_files
-from harness.verify.judging.rerender import respell
+from harness.verify.judging.rerender import judge_rerendering
 from tests.contract.shared import PRESENT, SHARED
 from tests.unit.streams import CALLS, MESSAGES, THOUGHTS, between, response, streamed
 from tests.unit.streams import ITEMS as ANY
@@ -83,7 +83,10 @@ OTHERWISE = {
 
 def exchanges():
     return (
-        one for file in sorted((SHARED / "corpus").glob("*.jsonl.gz")) for one in read_files.read(file) if one.events
+        one
+        for file in sorted((SHARED / "corpus").glob("*.jsonl.gz"))
+        for one in read_files.read_recording(file)
+        if one.events
     )
 
 
@@ -91,7 +94,7 @@ def exchanges():
 def test_recorded_streams_are_told_the_same_way(capsys):
     same, different, kinds = 0, [], set()
     for exchange in exchanges():
-        for verdict in respell(exchange):
+        for verdict in judge_rerendering(exchange):
             if verdict.entry:
                 different.append(verdict.entry)
             else:

@@ -14,11 +14,11 @@ from harness.cassettes.format.interaction import CLIENT, SERVER, CassetteHeader,
 from harness.cassettes.format.serializer import dump_cassette
 from harness.contract.rule import RULES, Case
 from harness.items import function_call, message
-from harness.verify.examples import sent
-from harness.verify.judging.unverifiable import OF_CONNECTION
-from harness.verify.judging.websocket_exchanges import entries, exchanges, turns
-from harness.verify.read_files import numbered, read
-from harness.verify.run import FINDINGS, Tally, verify
+from harness.verify.examples import build_request
+from harness.verify.judging.unverifiable import ABOUT_CONNECTION
+from harness.verify.judging.websocket_exchanges import split_by_client_event, to_entries, to_recorded
+from harness.verify.read_files import read_numbered, read_recording
+from harness.verify.run import FINDING_VERDICTS, Tally, verify_recordings
 from tests.unit.sockets import Socket
 from tests.unit.takes import take as over_http
 
@@ -53,7 +53,7 @@ def cassette(folder: Path, *takes: Interaction) -> Path:
 def judged(folder: Path, *takes: Interaction) -> Tally:
     spools = folder / "spools"
     spools.mkdir()
-    return verify([cassette(folder, *takes)], spools)
+    return verify_recordings([cassette(folder, *takes)], spools)
 
 
 def spoken(*turns: Any) -> Socket:
@@ -68,7 +68,7 @@ def spoken(*turns: Any) -> Socket:
 def test_each_response_create_is_an_exchange_as_http_would_have_it() -> None:
     socket = spoken(message("one"), message("two"))
     take = connection(*talked(socket, create("a"), create("b", background=False, stream_id=None)))
-    first, second = exchanges(take, "it.yaml#1", API)
+    first, second = to_recorded(take, "it.yaml#1", API)
     assert [(one.id, one.file, one.method, one.path, one.status) for one in (first, second)] == [
         ("it.yaml#1.1", "it.yaml", "POST", "/v1/responses", 200),
         ("it.yaml#1.2", "it.yaml", "POST", "/v1/responses", 200),
@@ -83,21 +83,21 @@ def test_lanes_that_mix_are_told_apart_and_their_names_are_no_part_of_an_event()
     frames = said(CLIENT, create("a", stream_id="x"), create("b", stream_id="y"))
     for kind in ("response.created", "response.completed"):
         frames += said(SERVER, *({"type": kind, "stream_id": lane, "response": {"id": lane}} for lane in "xy"))
-    parts = list(entries(connection(*frames)))
+    parts = list(to_entries(connection(*frames)))
     assert [orjson.loads(part.request_body)["input"] for part in parts] == ["a", "b"]
     assert [[event["response"]["id"] for event in part.answer_body] for part in parts] == [["x", "x"], ["y", "y"]]
     assert not [event for part in parts for event in part.answer_body if "stream_id" in event]
 
 
 def test_a_refused_one_has_the_status_and_the_error_of_its_event() -> None:
-    (one,) = exchanges(connection(*talked(spoken(), create(3))), "it.yaml#1", API)
+    (one,) = to_recorded(connection(*talked(spoken(), create(3))), "it.yaml#1", API)
     assert (one.status, one.answer["error"]["code"], one.events) == (400, "invalid_type", None)
 
 
 def test_a_connection_that_ends_before_the_answer_leaves_a_cut_exchange() -> None:
     frames = talked(spoken(message("one")), create("a"))
     whole, none = connection(*frames[:4], cut=True), connection(*frames[:1], cut=True)
-    assert [("cut" in one.flags, one.status) for take in (whole, none) for one in exchanges(take, "a#1", API)] == [
+    assert [("cut" in one.flags, one.status) for take in (whole, none) for one in to_recorded(take, "a#1", API)] == [
         (True, 200),
         (True, 0),
     ]
@@ -105,7 +105,7 @@ def test_a_connection_that_ends_before_the_answer_leaves_a_cut_exchange() -> Non
 
 def test_what_nobody_asked_for_is_told_without_a_request() -> None:
     socket = spoken(message("one"))
-    (one,) = exchanges(connection(*talked(socket, create(generate=False))), "it.yaml#1", API)
+    (one,) = to_recorded(connection(*talked(socket, create(generate=False))), "it.yaml#1", API)
     assert one.flags == {"socket", "no_request"}
 
 
@@ -114,26 +114,26 @@ def test_events_about_steering_are_part_of_no_response() -> None:
     first = talked(socket, create("a", model="gpt-6-astra"))
     id = orjson.loads(first[-1][2])["response"]["id"]
     steered = talked(socket, {"type": "response.steer", "previous_response_id": id, "input": "Be brief."})
-    parts = list(entries(connection(*first, *steered)))
+    parts = list(to_entries(connection(*first, *steered)))
     assert [part.request_body is None for part in parts] == [False, True]
     assert not [event for part in parts for event in part.answer_body if "steer" in event["type"]]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"type": "session.update"}', '{"type": 3, "stream_id": [1]}'])
 def test_other_messages_are_no_exchange(text: str) -> None:
-    assert list(entries(connection(*said(CLIENT, text), *said(SERVER, text)))) == []
+    assert list(to_entries(connection(*said(CLIENT, text), *said(SERVER, text)))) == []
 
 
 def test_an_error_whose_status_is_none_is_a_refusal() -> None:
     error = {"type": "error", "status": "soon", "error": {"message": "No."}}
-    (one,) = entries(connection(*said(CLIENT, create()), *said(SERVER, error)))
+    (one,) = to_entries(connection(*said(CLIENT, create()), *said(SERVER, error)))
     assert (one.status, one.answer_body) == (400, {"error": {"message": "No."}})
 
 
 def test_a_sign_of_life_before_a_refusal_does_not_make_it_a_stream() -> None:
     alive = {"type": "keepalive", "sequence_number": 0}
     frames = talked(spoken(), create(3))
-    (one,) = entries(connection(frames[0], *said(SERVER, alive), frames[1]))
+    (one,) = to_entries(connection(frames[0], *said(SERVER, alive), frames[1]))
     assert (one.status, one.answer_body["error"]["code"]) == (400, "invalid_type")
 
 
@@ -141,12 +141,12 @@ def test_each_event_of_the_client_stands_alone_with_what_it_began() -> None:
     socket = spoken(message("one"))
     warm_up, other = create(generate=False), {"type": "session.update"}
     take = connection(*said(SERVER, {"type": "hello"}), *talked(socket, warm_up, other, create("a")))
-    assert [(part.event["type"], len(began)) for part, began in turns(take)] == [
+    assert [(part.event["type"], len(began)) for part, began in split_by_client_event(take)] == [
         ("response.create", 1),
         ("session.update", 0),
         ("response.create", 1),
     ]
-    assert all(part.is_settled for part, _ in turns(take))
+    assert all(part.is_settled for part, _ in split_by_client_event(take))
 
 
 # How it is judged
@@ -160,7 +160,7 @@ def test_what_the_mock_says_itself_is_clean(tmp_path: Path) -> None:
     id = orjson.loads(first[-1][2])["response"]["id"]
     rest = talked(socket, create([output], previous_response_id=id, store=False), create([output]))
     tally = judged(tmp_path, over_http(), connection(*first, *rest))
-    assert tally.clean
+    assert tally.is_clean
     counts = ("exchanges", "requests.accepted", "requests.unverifiable", "refusals.same", "streams.conform")
     assert [tally.counts[at] for at in counts] == [4, 2, 0, 1, 2]
 
@@ -195,7 +195,7 @@ def test_what_the_connection_refuses_is_not_held_against_the_request(tmp_path: P
     id = orjson.loads(first[-1][2])["response"]["id"]
     gone = said(CLIENT, create("b", previous_response_id=id))
     tally = judged(tmp_path, connection(*first, *gone, *said(SERVER, {"type": "error", "status": 400, "error": error})))
-    assert (tally.clean, tally.why["refusals.unverifiable", OF_CONNECTION]) == (True, 1)
+    assert (tally.is_clean, tally.reasons["refusals.unverifiable", ABOUT_CONNECTION]) == (True, 1)
 
 
 def played(case: Case) -> list[Frame]:
@@ -205,7 +205,7 @@ def played(case: Case) -> list[Frame]:
     for step in (*case.before, case):
         socket.world.account = step.given or socket.world.account
         socket.world.skip(step.skip or 0)
-        body = sent(step, before).body
+        body = build_request(step, before).body
         frames += said(CLIENT, body.decode("utf-8", "replace"))
         frames += said(SERVER, *socket.send(body))
         before.append(socket.journal[-1].answer)
@@ -219,7 +219,7 @@ def test_no_example_of_a_rule_about_websockets_is_a_false_alarm(tmp_path: Path) 
     ]
     assert len(over_sockets) > 20
     tally = judged(tmp_path, *(connection(*played(case)) for case in over_sockets))
-    assert {at: list(tally.entries(at)) for at in FINDINGS if tally.counts[at]} == {}
+    assert {at: list(tally.entries(at)) for at in FINDING_VERDICTS if tally.counts[at]} == {}
 
 
 # Where it stands in a file
@@ -229,20 +229,20 @@ def test_connections_are_numbered_after_what_went_over_http(tmp_path: Path) -> N
     frames = talked(spoken(message("one"), message("two")), create("a"), create("b"))
     file = cassette(tmp_path, over_http({"model": "gpt-4.1"}, {}), connection(*frames), connection(*frames[:1]))
     name = file.as_posix()
-    assert [(number, one.id) for number, one in numbered(file)] == [
+    assert [(number, one.id) for number, one in read_numbered(file)] == [
         (1, f"{name}#1"),
         (2, f"{name}#2.1"),
         (2, f"{name}#2.2"),
         (3, f"{name}#3.1"),
     ]
-    assert {one.provider for one in read(file)} == {"openai"}
+    assert {one.provider for one in read_recording(file)} == {"openai"}
 
 
 def test_a_connection_that_cannot_be_read_is_told_after_all_that_can(tmp_path: Path) -> None:
     file = cassette(tmp_path, over_http(HI, status=500), connection(*talked(spoken(message("one")), create("a"))))
     file.write_text(file.read_text(encoding="utf-8") + "- uri: https://api.openai.com/v1/responses\n  frames: 3\n")
     (tmp_path / "spools").mkdir()
-    tally = verify([file], tmp_path / "spools")
+    tally = verify_recordings([file], tmp_path / "spools")
     (found,) = tally.entries("unreadable")
     assert tally.counts["exchanges"] == 1
     assert "sockets[1].frames" in found["message"]

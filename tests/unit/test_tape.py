@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from harness.cassettes.listing import files
-from harness.verify.read_files import Recorded, UnreadableRecording, read
+from harness.verify.read_files import Recorded, UnreadableRecording, read_recording
 from tests.contract.shared import PRESENT, SHARED
 from tests.unit.tapes import ASKED, EXPECTED, GOT, NAMED_OUT, SAID, SENT, URL, VARIANTS, har, interactions, vcr
 
@@ -43,7 +43,7 @@ def write(tmp_path: Path) -> Iterator[Write]:
 
 
 def only(path: Path) -> Recorded:
-    (recorded,) = read(path)
+    (recorded,) = read_recording(path)
     return recorded
 
 
@@ -89,7 +89,7 @@ def test_lines_are_exchanges_with_names_and_conversations_of_their_own(write: Wr
     flat = {**VARIANTS["flat"], "provider": "foundry", "inferred": ["status"], "cut": True}
     lines = [{**flat, "id": "a/b.yaml#0"}, {**flat, "id": "a/b.yaml#1"}, vcr(), {**flat, "id": "plain"}]
     path = write(b"\xef\xbb\xbf" + b"\r\n\r\n".join(json.dumps(line).encode() for line in lines), "x.jsonl")
-    found = list(read(path))
+    found = list(read_recording(path))
     assert [(one.id, one.file) for one in found] == [
         ("a/b.yaml#0", "a/b.yaml"),
         ("a/b.yaml#1", "a/b.yaml"),
@@ -103,12 +103,12 @@ def test_lines_are_exchanges_with_names_and_conversations_of_their_own(write: Wr
 @pytest.mark.parametrize("name", ["x.jsonl.gz", "x.txt", "x.json"])
 def test_lines_are_known_by_their_content_too(name: str, write: Write) -> None:
     lines = (json.dumps(VARIANTS["flat"]) + "\n").encode() * 3
-    assert len(list(read(write(gzip.compress(lines), name)))) == 3
+    assert len(list(read_recording(write(gzip.compress(lines), name)))) == 3
 
 
 def test_lines_are_read_one_by_one(write: Write) -> None:
     path = write((json.dumps(VARIANTS["flat"]) + "\n").encode() * 2 + b"no JSON", "x.jsonl")
-    reading = read(path)
+    reading = read_recording(path)
     assert next(reading).answer == next(reading).answer == SAID
 
 
@@ -118,7 +118,7 @@ def test_documents_of_one_file_are_one_conversation(write: Write) -> None:
         "then": {"status": 200, "header": NAMED_OUT, "body": GOT},
     }
     path = write(b"---\n".join([as_yaml(stub)] * 2) + b"---\n")
-    found = list(read(path))
+    found = list(read_recording(path))
     assert [one.id for one in found] == [f"{path.as_posix()}#1", f"{path.as_posix()}#2"]
     assert [(one.host, one.path, one.query, one.request) for one in found] == [
         ("", "/v1/responses", {"A": "1"}, ASKED)
@@ -215,7 +215,7 @@ def test_the_recorded_traffic_reads_whole() -> None:
     count = 0
     for file in files([SHARED / "corpus"]):
         with gzip.open(file, "rt", encoding="utf-8") as lines:
-            for line, one in zip(lines, read(file), strict=True):
+            for line, one in zip(lines, read_recording(file), strict=True):
                 kept = json.loads(line)
                 assert (one.id, one.request, one.answer) == (kept["id"], kept["request"], kept.get("response"))
                 assert one.provider == kept["provider"]

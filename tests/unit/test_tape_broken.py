@@ -12,7 +12,7 @@ import pytest
 
 from harness.cassettes.listing import files
 from harness.verify import read_files
-from harness.verify.read_files import NotARecording, Recorded, UnreadableRecording, read
+from harness.verify.read_files import NotARecording, Recorded, UnreadableRecording, read_recording
 
 SECRET = "sk-secret"
 REQUEST = {"method": "POST", "uri": "https://api.openai.com/v1/responses", "body": SECRET}
@@ -36,7 +36,7 @@ def outcome(path: Path) -> tuple[int, str]:
     """How many exchanges came before a broken recording was refused, and the refusal without the path."""
     found: list[Recorded] = []
     with pytest.raises(UnreadableRecording) as caught:
-        found.extend(read(path))
+        found.extend(read_recording(path))
     assert not isinstance(caught.value, NotARecording)
     assert SECRET not in str(caught.value)
     return len(found), str(caught.value).removeprefix(f"{path.as_posix()}: ")
@@ -130,18 +130,18 @@ FOREIGN = {
 def test_other_files_are_told_apart(name: str, write: Write) -> None:
     file, content = FOREIGN[name]
     with pytest.raises(NotARecording, match=r"Give a cassette, a HAR file or JSON lines of exchanges\.$"):
-        list(read(write(content, file)))
+        list(read_recording(write(content, file)))
 
 
 def test_an_empty_tape_is_a_tape(write: Write) -> None:
-    assert list(read(write("interactions: []\nversion: 1\n", "x.yaml"))) == []
+    assert list(read_recording(write("interactions: []\nversion: 1\n", "x.yaml"))) == []
 
 
 def test_what_is_too_large_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_files, "LARGEST", 1 << 20)
     path = write(tape_of(GOOD).encode() + b"\n" * (1 << 20), "x.json")
     with pytest.raises(UnreadableRecording, match="it is larger than 1 MiB; only JSON lines may be"):
-        list(read(path))
+        list(read_recording(path))
 
 
 def test_what_is_not_there_is_told(tmp_path: Path) -> None:
@@ -149,4 +149,4 @@ def test_what_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(UnreadableRecording, match=r"gone\.yaml: no such file or folder"):
         list(files([gone]))
     with pytest.raises(UnreadableRecording, match=r"gone\.yaml: cannot be read: No such file or directory\."):
-        list(read(gone))
+        list(read_recording(gone))

@@ -15,8 +15,8 @@ from harness.contract.schema import schemas_directory
 from harness.items import message
 from harness.report.formats.json_file import read_report
 from harness.report.model import Report, ReportCase, ReportFinding, Totals
-from harness.verify.report_cases import SAYS
-from harness.verify.run import FINDINGS
+from harness.verify.report_cases import VERDICT_TEXTS
+from harness.verify.run import FINDING_VERDICTS
 from tests.unit.recordings import HI, KEY, exchange, recorded, tape
 from tests.unit.test_talk import cassette, connection, create, spoken, talked
 
@@ -129,7 +129,7 @@ def test_a_stream_that_the_mock_tells_otherwise() -> None:
         found for found in read_report(Path("o.json")).cases[0].unexpected if found.id == "respelled.different"
     )
     assert (found.kind, found.at) == ("disagreement", "events[1]")
-    assert found.message.startswith(SAYS["respelled.different"])
+    assert found.message.startswith(VERDICT_TEXTS["respelled.different"])
     assert found.message.endswith("mock      response.in_progress")
 
 
@@ -171,7 +171,7 @@ def test_no_secret_is_told() -> None:
 
 
 def test_every_finding_of_verify_has_words() -> None:
-    assert set(FINDINGS) <= SAYS.keys()
+    assert set(FINDING_VERDICTS) <= VERDICT_TEXTS.keys()
 
 
 # Where it stands, and in which form

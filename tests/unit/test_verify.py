@@ -14,7 +14,7 @@ from harness.contract.schema import schemas_directory
 from harness.core.errors import HarnessError
 from harness.items import function_call, message, reasoning
 from harness.verify import output
-from harness.verify.run import Tally, verify
+from harness.verify.run import Tally, verify_recordings
 from tests.unit.recordings import HI, KEY, exchange, recorded, tape
 
 CALL = function_call("f", "{}", call_id="call_1")
@@ -25,9 +25,9 @@ def judged(tmp_path: Path, *files: Path, jobs: int = 1) -> tuple[Tally, dict[str
     """The tally of some files, and its JSON, which must be as its schema says."""
     spools = tmp_path / "spools"
     spools.mkdir(exist_ok=True)
-    tally = verify(files, spools, jobs)
+    tally = verify_recordings(files, spools, jobs)
     with (tmp_path / "report.json").open("wb") as out:
-        output.write(tally, out)
+        output.write_json(tally, out)
     said = json.loads((tmp_path / "report.json").read_text())
     jsonschema.validate(said, json.loads((schemas_directory() / "verify.json").read_text()))
     return tally, said
@@ -46,7 +46,7 @@ def test_what_the_mock_says_itself_is_clean(tmp_path: Path) -> None:
         turns=[[reasoning("**Thought**"), message("Hi.")], CALL],
     )
     tally, said = judged(tmp_path, tape(tmp_path, made))
-    assert tally.clean
+    assert tally.is_clean
     assert said["exchanges"] == 4
     assert said["requests"]["accepted"] == 3
     assert said["refusals"]["same"] == 1
@@ -172,7 +172,7 @@ def test_unknown_members_of_answers_are_drift_named_once(tmp_path: Path) -> None
     for one in made:
         one["response"]["mood"] = "good"
     tally, said = judged(tmp_path, tape(tmp_path, made))
-    assert tally.clean
+    assert tally.is_clean
     (drift,) = said["answers"]["drift"]
     assert (drift["at"], drift["times"]) == ("mood", 2)
 
@@ -239,7 +239,7 @@ def test_a_file_that_breaks_off_keeps_what_came_before(tmp_path: Path) -> None:
     file = tape(tmp_path, recorded(HI))
     file.write_text(file.read_text() + '{"id": "project/tape.js')
     tally, said = judged(tmp_path, file)
-    assert not tally.clean
+    assert not tally.is_clean
     assert said["requests"]["accepted"] == 1
     assert [entry["file"] for entry in said["unreadable"]] == [file.as_posix()]
 
@@ -248,7 +248,7 @@ def test_a_folder_may_hold_other_files(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text('{"name": "x"}')
     folder = tape(tmp_path, recorded(HI)).parent
     tally, said = judged(tmp_path, folder)
-    assert tally.clean
+    assert tally.is_clean
     assert said["others"] >= 1
 
 
@@ -263,7 +263,7 @@ def test_secrets_are_never_told(tmp_path: Path) -> None:
     one["request"] = {**HI, KEY: 1}
     two = {**one, "request": {**HI, "0123456789abcdef0123456789abcdef": 1}}
     tally, said = judged(tmp_path, tape(tmp_path, [one, two]))
-    told = json.dumps(said) + "\n".join(output.lines(tally))
+    told = json.dumps(said) + "\n".join(output.summary_lines(tally))
     assert len(said["requests"]["refused"]) == 2
     assert KEY not in told
     assert "0123456789abcdef" not in told
@@ -278,11 +278,11 @@ def test_the_memory_of_a_long_recording_is_bounded(tmp_path: Path, monkeypatch: 
     (one,) = recorded(HI)
     world = World("long")
     from harness.verify.judging.judge import judge as verdicts
-    from harness.verify.read_files import read
+    from harness.verify.read_files import read_recording
 
     for number in range(100):
         answer = json.loads(json.dumps(one["response"]).replace(one["response"]["id"], f"resp_{number:032x}"))
-        (line,) = read(tape(tmp_path, [{**one, "response": answer}]))
+        (line,) = read_recording(tape(tmp_path, [{**one, "response": answer}]))
         list(verdicts(line, world))
     assert 10 <= len(world.responses) <= 20
     assert f"resp_{99:032x}" in world.responses
@@ -291,6 +291,6 @@ def test_the_memory_of_a_long_recording_is_bounded(tmp_path: Path, monkeypatch: 
 def test_the_report_tells_the_first_findings_and_where_the_rest_is(tmp_path: Path) -> None:
     (one,) = recorded(HI)
     tally, _ = judged(tmp_path, tape(tmp_path, [{**one, "request": {**HI, "colour": n}} for n in range(30)]))
-    told = list(output.lines(tally))
+    told = list(output.summary_lines(tally))
     assert any("Unknown parameter: 'colour'." in line for line in told)
     assert any("10 more" in line for line in told)

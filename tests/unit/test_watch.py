@@ -31,7 +31,7 @@ from harness.items import (
 )
 from harness.server.mock_api import Mock
 from harness.verify.run import Tally
-from harness.verify.watch import Watch
+from harness.verify.watch import RecordingJudge
 from tests.unit.live import Front, recorded, serving
 from tests.unit.recordings import recorded as recorded_by_mock
 
@@ -43,7 +43,7 @@ App = Callable[..., Any]
 class Watched:
     """A recorder with a watch, in front of an app."""
 
-    def __init__(self, front: Front, watch: Watch, notices: list[str]) -> None:
+    def __init__(self, front: Front, watch: RecordingJudge, notices: list[str]) -> None:
         self.front = front
         self.notices = notices
         self._watch = watch
@@ -66,7 +66,7 @@ def watched(tmp_path: Path) -> Iterator[Callable[..., Watched]]:
         def start(app: Any, root: str = "/v1") -> Watched:
             url = stack.enter_context(serving(app)) + root
             notices: list[str] = []
-            watch = Watch("tape.yaml", parse_upstream(url), tmp_path, notices.append)
+            watch = RecordingJudge("tape.yaml", parse_upstream(url), tmp_path, notices.append)
             return Watched(stack.enter_context(recorded(url, watch)), watch, notices)
 
         yield start
@@ -95,7 +95,7 @@ def test_an_api_that_is_as_the_mock_is_has_no_findings(watched):
     passing.post(model="gpt-4.1", input=3)
     passing.post(model="gpt-4.1", input="hi", previous_response_id="resp_unknown")
     tally = passing.found(4)
-    assert tally.clean
+    assert tally.is_clean
     counts = [tally.counts[at] for at in ("requests.accepted", "refusals.same", "answers.conform", "streams.conform")]
     assert counts == [2, 2, 3, 1]
 
@@ -135,7 +135,7 @@ class TestTheMocksOwnAnswer:
                     assert passing.post(**{**HI, **ask, "stream": streams}).status_code == 200
         tally = passing.found(2 * len(asks) * len(turns))
         assert of(tally, "respelled.different") == []
-        assert (tally.clean, tally.counts["respelled.same"]) == (True, 2 * len(asks) * len(turns))
+        assert (tally.is_clean, tally.counts["respelled.same"]) == (True, 2 * len(asks) * len(turns))
 
     def test_goes_on_with_what_was_stored_before(self, watched):
         passing = watched(Mock(fallback=lambda _: [message("Hello.")]))
@@ -148,7 +148,7 @@ class TestTheMocksOwnAnswer:
         for streams in (False, True):
             passing.post(**HI, conversation=talk, stream=streams)
         tally = passing.found(7)
-        assert tally.clean
+        assert tally.is_clean
         assert tally.counts["respelled.same"] == 4
 
     @pytest.mark.parametrize("root", ["/openai/v1", "/api/projects/p/openai/v1"])
@@ -158,7 +158,7 @@ class TestTheMocksOwnAnswer:
             assert passing.post(**HI, stream=streams).status_code == 200
         tally = passing.found(2)
         assert of(tally, "respelled.different") == []
-        assert (tally.clean, tally.counts["respelled.same"]) == (True, 2)
+        assert (tally.is_clean, tally.counts["respelled.same"]) == (True, 2)
 
     @pytest.mark.parametrize(
         ("change", "at", "sides"),
@@ -172,7 +172,7 @@ class TestTheMocksOwnAnswer:
         passing = watched(answering(200, said() | change))
         passing.post(**HI)
         tally = passing.found(1)
-        assert not tally.clean
+        assert not tally.is_clean
         entry = {"id": "tape.yaml#1", "at": at, "recorded": sides[0], "mock": sides[1]}
         assert of(tally, "respelled.different") == [entry]
 
@@ -271,7 +271,7 @@ class TestAConnection:
         create = {"type": "response.create", **HI}
         self.talk(passing, create, {**create, "stream_id": "b"}, {**create, "input": 3}, {"type": "what"})
         tally = passing.found(1)
-        assert tally.clean
+        assert tally.is_clean
         assert (tally.counts["streams.conform"], tally.counts["refusals.same"]) == (2, 1)
         assert tally.counts["respelled.same"] == 2
         assert any("invalid_type" in text for text in passing.notices)
@@ -296,12 +296,12 @@ class TestAConnection:
 
 
 def test_an_exchange_that_never_ends_does_not_keep_the_others_from_being_judged(tmp_path):
-    watch = Watch("tape.yaml", parse_upstream("http://127.0.0.1:1/v1"), tmp_path, print)
+    watch = RecordingJudge("tape.yaml", parse_upstream("http://127.0.0.1:1/v1"), tmp_path, print)
     answer = ((0.1, b'{"error": {"message": "Bad input."}}'),)
     asked = Interaction(
         "POST", "http://127.0.0.1:1/v1/responses", {}, b'{"model": "gpt-4.1", "input": 3}', 400, {}, answer
     )
-    watch.after(2, asked)
-    watch.after(4, None)
+    watch.after_interaction(2, asked)
+    watch.after_interaction(4, None)
     watch.close()
     assert watch.tally.counts["refusals.different"] == 1

@@ -17,7 +17,7 @@ from harness.api.dialects import OPENAI
 from harness.cassettes.format.recorded import Recorded
 from harness.core.errors import ConfigError
 from harness.core.exchange import EMPTY_MAPPING
-from harness.verify.judging.judge import said
+from harness.verify.judging.judge import answer_object
 
 LARGEST = 1 << 26
 """Bytes of an answer beyond which it is given up."""
@@ -50,7 +50,7 @@ class Reply(NamedTuple):
     @property
     def body(self) -> Any:
         """The JSON of the answer; of a stream the object that its last event carries."""
-        return said(self.recorded)
+        return answer_object(self.recorded)
 
     @property
     def taken(self) -> bool:

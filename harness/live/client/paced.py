@@ -20,7 +20,7 @@ from harness.core.exchange import EMPTY_MAPPING, Json
 from harness.core.redact import redact
 from harness.live.client.http import Endpoint, Reply
 from harness.live.client.websocket import Dial, Opened
-from harness.verify.judging.websocket_pairs import Part
+from harness.verify.judging.websocket_pairs import SocketExchange
 
 T = TypeVar("T")
 PATIENCE = 6
@@ -100,11 +100,11 @@ class Sender:
         line = Dial(url, self._timeout)
         return line, self._paced(lambda: line.open(self.live.headers(headers)), _of_opened)
 
-    def say(self, line: Dial, text: str, is_enough: Callable[[Part], bool]) -> Part:
+    def say(self, line: Dial, text: str, is_enough: Callable[[SocketExchange], bool]) -> SocketExchange:
         """An event of the client and what is said to it until that is enough; UpstreamError as for `send`."""
         known = len(line.frames)
 
-        def ask() -> Part:
+        def ask() -> SocketExchange:
             line.forget(known)
             return line.ask(text, is_enough)
 
@@ -164,7 +164,7 @@ def _of_opened(opened: Opened) -> _Heard:
     return _Heard(opened.status, opened.headers, opened.error, opened.fault)
 
 
-def _of_part(part: Part, fault: str) -> _Heard:
+def _of_part(part: SocketExchange, fault: str) -> _Heard:
     answer = part.answer
     return _Heard(0 if fault else answer.status, answer.headers, _error(answer.body or {}), fault)
 

@@ -15,7 +15,7 @@ from websockets.sync.client import ClientConnection, connect
 from harness.cassettes.format.interaction import CLIENT, SERVER, Frame
 from harness.core.exchange import EMPTY_MAPPING, Json
 from harness.core.redact import redact
-from harness.verify.judging.websocket_pairs import Parley, Part
+from harness.verify.judging.websocket_pairs import SocketExchange, SocketLog
 
 SWITCHED = 101
 LARGEST = 1 << 26
@@ -55,7 +55,7 @@ class Dial:
         self.fault = ""
         self._timeout = timeout
         self._began = 0.0
-        self._parley = Parley()
+        self._parley = SocketLog()
         self._socket: ClientConnection | None = None
 
     @property
@@ -84,9 +84,9 @@ class Dial:
         assert self._socket.response is not None
         return Opened(SWITCHED, _named(self._socket.response.headers))
 
-    def ask(self, text: str, is_enough: Callable[[Part], bool]) -> Part:
+    def ask(self, text: str, is_enough: Callable[[SocketExchange], bool]) -> SocketExchange:
         """Send an event and hear until enough was said to it, or `fault` says why no more comes. Never raises."""
-        part = self._parley.say(text)
+        part = self._parley.add_client_event(text)
         until = time.monotonic() + self._timeout
         try:
             assert self._socket is not None
@@ -95,7 +95,7 @@ class Dial:
             while not is_enough(part):
                 heard = self._socket.recv(max(0.0, until - time.monotonic()), decode=True)
                 self._note(SERVER, heard)
-                self._parley.hear(heard)
+                self._parley.add_server_event(heard)
         except (OSError, ValueError, ConnectionClosed) as problem:
             self.fault = _told(problem)
         return part
@@ -103,7 +103,7 @@ class Dial:
     def forget(self, count: int) -> None:
         """Strike all but so many frames out: what was said to an event that is sent again."""
         del self.frames[count:]
-        self._parley = Parley(self.frames)
+        self._parley = SocketLog(self.frames)
 
     def hang_up(self) -> None:
         """End the connection, if there is one."""

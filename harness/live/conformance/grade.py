@@ -7,7 +7,7 @@ from typing import Any
 from harness.core.exchange import Json
 from harness.live.client.http import LIMITED, Reply
 from harness.live.conformance.questions import Question
-from harness.verify.judging.judge import MEMBERS, differing
+from harness.verify.judging.judge import ERROR_MEMBERS, compare_errors
 
 GRADES = ("words", "code", "status")
 """Of a refusal, best first: word for word; the same status, code and param; the same status. Each is worth a third."""
@@ -44,7 +44,7 @@ def _refusal(expected: Json, reply: Reply) -> str:
     got = shown(reply)
     if got["status"] != expected["status"]:
         return "other"
-    different = differing(expected, got)
+    different = compare_errors(expected, got)
     if "code" not in got or not {"code", "param"}.isdisjoint(different):
         return "status"
     return "code" if different and different != ["list"] else "words"
@@ -55,7 +55,7 @@ def shown(reply: Reply) -> Json:
     body = reply.body if reply.recorded.events is None else _told(reply)
     error = body.get("error") if isinstance(body, dict) else None
     if isinstance(error, dict):
-        return {"status": reply.status, **{name: error[name] for name in MEMBERS if name in error}}
+        return {"status": reply.status, **{name: error[name] for name in ERROR_MEMBERS if name in error}}
     return {"status": reply.status, "message": reply.fault or body}
 
 

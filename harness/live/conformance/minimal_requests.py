@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.contract.rule import Case
 from harness.core.exchange import Json
-from harness.verify.examples import MINIMAL
+from harness.verify.examples import MINIMAL_REQUEST
 
 PNG = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5Erk"
@@ -171,7 +171,7 @@ STORED: Mapping[str, Case] = {
     ),
     "compaction": Case(
         {"input": [_of("compaction", encrypted_content="{0.output.1.encrypted_content}"), THEN]},
-        before=(Case(MINIMAL, on="POST /responses/compact"),),
+        before=(Case(MINIMAL_REQUEST, on="POST /responses/compact"),),
     ),
 }
 """Requests about items that a server has made."""

@@ -20,13 +20,16 @@ from harness.contract.rules.stored.uploads import ANY_UPLOAD as ANY_FILE
 from harness.core.exchange import Json
 from harness.live.conformance.minimal_requests import probes
 from harness.live.rule_evidence.probes import FOREIGN, unasked
-from harness.verify.examples import MINIMAL, MINIMALS, Played, filled, play
+from harness.verify.examples import MINIMAL_BY_OPERATION, MINIMAL_REQUEST, PlayedCase, fill_placeholders, play_case
 
-MODEL: str = MINIMAL["model"]
+MODEL: str = MINIMAL_REQUEST["model"]
 """The model that stands in the examples in the place of any."""
 ONE_MODEL = "GET /models/"
 SURFACES: Mapping[str, Case] = {
-    **{f"/responses/{name}": Case(MINIMAL, on=f"POST /responses/{name}") for name in ("compact", "input_tokens")},
+    **{
+        f"/responses/{name}": Case(MINIMAL_REQUEST, on=f"POST /responses/{name}")
+        for name in ("compact", "input_tokens")
+    },
     **{f"/{name}": Case({}, on=f"POST /{name}") for name in ("conversations", "vector_stores", "threads")},
     **{f"/{name}": Case(on=f"GET /{name}") for name in ("assistants", "models")},
     "/files": ANY_FILE,
@@ -54,7 +57,7 @@ class Question:
 
     def error(self, before: Any) -> Json:
         """The error that is due after these answers."""
-        return {**(self.expected or {}), "message": filled(self.words, before)}
+        return {**(self.expected or {}), "message": fill_placeholders(self.words, before)}
 
 
 def questions(model: str, listed: Collection[str], absent: Collection[str], root: str) -> Iterator[Question]:
@@ -134,7 +137,7 @@ def with_model(case: Case, model: str) -> Case:
         return case
     before = tuple(with_model(step, model) for step in case.before)
     raw = None if case.raw is None else case.raw.replace(MODEL.encode(), model.encode())
-    body, implied = case.body, (case.on or CREATE_RESPONSE) in MINIMALS and "model" not in case.absent
+    body, implied = case.body, (case.on or CREATE_RESPONSE) in MINIMAL_BY_OPERATION and "model" not in case.absent
     if (isinstance(body, dict) and body.get("model") == MODEL) or (implied and "model" not in (body or {})):
         body = {**(body or {}), "model": model}
     return replace(case, before=before, raw=raw, body=body)
@@ -145,7 +148,7 @@ def _refusal(rule: Rule, words: str, case: Case, model: str, root: str, reason: 
     if reason:
         return made
     dialect = dialect_of(root)
-    played = play(case, API_ROOTS[dialect])
+    played = play_case(case, API_ROOTS[dialect])
     if played.answer.rule != rule.id:
         return replace(made, reason="it depends on the model" if dialect == OPENAI else FOREIGN)
     # Where nothing else tells of the base URL, the API names the path that was asked.
@@ -158,11 +161,11 @@ def _accept(area: str, name: str, case: Case, dialect: str, reason: str) -> Ques
     made = Question("accept", area, name, case, reason=reason)
     if reason:
         return made
-    played = play(case, API_ROOTS[dialect])
+    played = play_case(case, API_ROOTS[dialect])
     if played.answer.status != 200:
         return replace(made, reason="it depends on the model" if dialect == OPENAI else FOREIGN)
     return replace(made, before=_statuses(played))
 
 
-def _statuses(played: Played) -> tuple[int, ...]:
+def _statuses(played: PlayedCase) -> tuple[int, ...]:
     return tuple(answer.status for answer in played.before)

@@ -25,9 +25,9 @@ from harness.live.conformance.questions import MODEL, SURFACES, Question, dialec
 from harness.live.conformance.scenario import SCENARIOS, told
 from harness.live.conformance.score import Score
 from harness.live.conformance.websocket import Socket
-from harness.verify.examples import HEADERS, KEY, body_of, filled
-from harness.verify.judging.response_stream import listen
-from harness.verify.judging.run_stream import overhear
+from harness.verify.examples import EXAMPLE_HEADERS, EXAMPLE_KEY, build_body, fill_placeholders
+from harness.verify.judging.response_stream import judge_response_stream
+from harness.verify.judging.run_stream import judge_run_stream
 
 Task = Callable[[], None]
 FAULTS = 5
@@ -59,7 +59,7 @@ class Examination:
     def ask(self, on: str, body: Json | None = None) -> Reply:
         """The reply to a request of a scenario; one that creates something names the model."""
         whole = {"model": self._model, **body} if body is not None and on == CREATE_RESPONSE else body
-        return self._sent(on, HEADERS, None if whole is None else orjson.dumps(whole))
+        return self._sent(on, EXAMPLE_HEADERS, None if whole is None else orjson.dumps(whole))
 
     @contextmanager
     def connected(self) -> Iterator[Callable[[Json], Reply]]:
@@ -89,7 +89,7 @@ class Examination:
     @property
     def listed(self) -> Sequence[str]:
         """The models that the server lists."""
-        reply = self._sent("GET /models", HEADERS, None, judged=False) if not self.lacks("/models") else None
+        reply = self._sent("GET /models", EXAMPLE_HEADERS, None, judged=False) if not self.lacks("/models") else None
         data = reply.body.get("data") if reply and isinstance(reply.body, dict) else None
         return [str(each.get("id")) for each in data or () if isinstance(each, dict)]
 
@@ -120,14 +120,14 @@ class Examination:
                 self.score.claim(name, claim, problem)
 
     def _step(self, case: Case, before: list[Any], socket: Socket, *, judged: bool = True) -> Reply:
-        on = filled(case.on or CREATE_RESPONSE, before)
-        body = body_of(case, before) if on.startswith(("POST", "PUT", "WS")) else None
+        on = fill_placeholders(case.on or CREATE_RESPONSE, before)
+        body = build_body(case, before) if on.startswith(("POST", "PUT", "WS")) else None
         if on == SOCKET:
             return self._said(socket, body or b"", judged=judged)
-        return self._sent(on, HEADERS if case.headers is None else case.headers, body, judged=judged)
+        return self._sent(on, EXAMPLE_HEADERS if case.headers is None else case.headers, body, judged=judged)
 
     def _socket(self) -> Socket:
-        return Socket(self._endpoint.url, self._with_key(HEADERS), self.timeout)
+        return Socket(self._endpoint.url, self._with_key(EXAMPLE_HEADERS), self.timeout)
 
     def _said(self, socket: Socket, event: bytes, *, judged: bool = True) -> Reply:
         return self._noted(SOCKET, lambda: socket.ask(event), judged)
@@ -138,7 +138,7 @@ class Examination:
 
     def _with_key(self, headers: Mapping[str, str]) -> Mapping[str, str]:
         """The headers of an example, with the server's key in the place of a good one."""
-        own = {name: value.replace(KEY, self._endpoint.key) for name, value in headers.items()}
+        own = {name: value.replace(EXAMPLE_KEY, self._endpoint.key) for name, value in headers.items()}
         if self._is_azure and own.get("authorization") == f"Bearer {self._endpoint.key}":
             own["api-key"] = own.pop("authorization").removeprefix("Bearer ")
         return own
@@ -163,7 +163,7 @@ class Examination:
         if reply.fault:
             self.score.form(kind, on, [Finding("", reply.fault)])
         elif recorded.events is not None:
-            heard = overhear(recorded) if on in ASSISTANTS_OPERATIONS else listen(recorded)
+            heard = judge_run_stream(recorded) if on in ASSISTANTS_OPERATIONS else judge_response_stream(recorded)
             self.score.form(kind, on, [] if refused(reply) else heard.findings)
         elif root := "Error" if kind == "errors" else operation and operation.answer_schema:
             found = check_answer(root, recorded.answer)
@@ -224,7 +224,7 @@ def examine(
     url: str,
     *,
     model: str = MODEL,
-    key: str = KEY,
+    key: str = EXAMPLE_KEY,
     timeout: float = 30.0,
     jobs: int = 1,
     progress: Callable[[int, int], None] = lambda done, total: None,

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from harness.live.client.http import Read, Reply, reply
 from harness.live.client.websocket import SWITCHED, Dial
-from harness.verify.judging.websocket_pairs import Part
+from harness.verify.judging.websocket_pairs import SocketExchange
 
 PATH = "/responses"
 MOST = 100_000
@@ -34,16 +34,16 @@ class Socket:
         """End the connection, if there is one."""
         self._dial.hang_up()
 
-    def _heard(self, part: Part, fault: str) -> Reply:
+    def _heard(self, part: SocketExchange, fault: str) -> Reply:
         answer = part.answer
         told = self._reply(Read(answer.status, fault=fault)).recorded
         if answer.status >= 400:
             return Reply(told._replace(answer=answer.body), fault)
-        return Reply(told._replace(events=part.stream), fault)
+        return Reply(told._replace(events=part.http_events), fault)
 
     def _reply(self, read: Read) -> Reply:
         return reply(urlsplit(self._dial.url).hostname or "", "POST", PATH, self._headers, read)
 
 
-def _is_enough(part: Part) -> bool:
+def _is_enough(part: SocketExchange) -> bool:
     return part.is_settled or len(part.events) > MOST

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 from harness.cassettes.format.recorded import Recorded
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
-from harness.verify.judging.compare import ABSENT, kind
-from harness.verify.judging.judge import MEMBERS, said
-from harness.verify.judging.mock_answer import asks_for_response, counterpart, whole
-from harness.verify.judging.rerender import ASIDE
-from harness.verify.judging.unverifiable import IN_ACCOUNT
-from harness.verify.run import FINDINGS
+from harness.verify.judging.compare import ABSENT, describe_kind
+from harness.verify.judging.judge import ERROR_MEMBERS, answer_object
+from harness.verify.judging.mock_answer import is_response_request, render_mock_answer, renderable_response
+from harness.verify.judging.rerender import UNORDERED_EVENTS
+from harness.verify.judging.unverifiable import ACCOUNT_STATUSES
+from harness.verify.run import FINDING_VERDICTS
 from harness.world.world import World
 
 CHOSEN = frozenset({"type", "object", "status", "role"})
@@ -97,9 +97,9 @@ def _by_type(values: list[Any]) -> Mapping[Any, list[Any]]:
 
 def passing(recorded: Recorded) -> str:
     """What of an answer is about the account or the hour: its status, or the code of its error; empty when nothing is."""
-    if recorded.status in IN_ACCOUNT or recorded.status >= 500:
+    if recorded.status in ACCOUNT_STATUSES or recorded.status >= 500:
         return str(recorded.status)
-    answer = said(recorded)
+    answer = answer_object(recorded)
     failed = [answer.get("error"), answer.get("last_error")] if isinstance(answer, dict) else []
     told = [_error(event) for event in recorded.events or () if _type_of(event) == "error"]
     codes = [error.get("code") for error in (*failed, *told) if isinstance(error, dict)]
@@ -127,7 +127,7 @@ def differences(
 
 def _faults(then: Verdicts, now: Verdicts) -> Iterator[Difference]:
     """What the judge holds against the live answer, of a kind that it does not hold against the recorded one."""
-    for at in sorted(now.keys() & set(FINDINGS) - then.keys()):
+    for at in sorted(now.keys() & set(FINDING_VERDICTS) - then.keys()):
         for told in (entry or {} for entry in now[at]):
             yield Difference(told.get("at") or at, "conforms", told.get("message") or "does not", "recording")
 
@@ -146,7 +146,7 @@ def _status(recorded: Recorded) -> str:
 
 def _errors(recorded: Recorded, live: Recorded) -> Iterator[tuple[str, str, str]]:
     then, now = _error(recorded.answer), _error(live.answer)
-    for name in MEMBERS:
+    for name in ERROR_MEMBERS:
         if name in then and then[name] != now.get(name):
             yield name, str(then[name]), str(now.get(name, ABSENT))
 
@@ -185,7 +185,7 @@ def _blames(verdicts: Verdicts, name: str) -> bool:
 
 
 def _kinds(recorded: Recorded) -> set[str]:
-    answer = said(recorded)
+    answer = answer_object(recorded)
     output = answer.get("output") if isinstance(answer, dict) else None
     return {str(item.get("type")) for item in output if isinstance(item, dict)} if isinstance(output, list) else set()
 
@@ -210,7 +210,7 @@ def profile(recorded: Recorded) -> Profile:
     if recorded.events is None:
         _note(found, ANSWER, recorded.answer, True)
     else:
-        _note(found, EVENTS, [one for one in recorded.events if _type_of(one) not in ASIDE], False)
+        _note(found, EVENTS, [one for one in recorded.events if _type_of(one) not in UNORDERED_EVENTS], False)
     return {at: frozenset(values) for at, values in found.items()}
 
 
@@ -220,7 +220,7 @@ def _type_of(one: Any) -> str:
 
 
 def _note(found: dict[str, set[str]], at: str, value: Any, outer: bool) -> None:
-    found[at].add(kind(value))
+    found[at].add(describe_kind(value))
     if isinstance(value, list):
         for one in value:
             _note(found, f"{at}[{_type_of(one)}]", one, False)
@@ -231,7 +231,7 @@ def _note(found: dict[str, set[str]], at: str, value: Any, outer: bool) -> None:
 
 def _member(found: dict[str, set[str]], at: str, name: str, own: Any, outer: bool) -> None:
     if name == "metadata":
-        found[at].add(kind(own))
+        found[at].add(describe_kind(own))
     elif not isinstance(own, dict | list) and (name in CHOSEN or (outer and not FREE.fullmatch(name))):
         found[at].add(repr(own))
     else:
@@ -243,11 +243,11 @@ def by_mock(live: Recorded, world: World) -> Recorded | None:
 
     `world` is what the live answers before have left behind.
     """
-    final = whole(said(live))
-    if final is None or not asks_for_response(live) or final["status"] != "completed":
+    final = renderable_response(answer_object(live))
+    if final is None or not is_response_request(live) or final["status"] != "completed":
         return None
     try:
-        answer = counterpart(live._replace(events=None), final, world)
+        answer = render_mock_answer(live._replace(events=None), final, world)
     except HarnessError:
         return None
     return live._replace(answer=answer.body, events=None if answer.events is None else list(answer.events))

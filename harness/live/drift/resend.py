@@ -31,11 +31,17 @@ from harness.live.client.paced import Sender
 from harness.live.client.websocket import Dial
 from harness.live.drift.compare import Difference, Verdicts, by_mock, differences, ids_in, names_of, passing, renamed
 from harness.live.rule_evidence.probes import kept
-from harness.verify.judging.judge import judge, said, skipped
-from harness.verify.judging.unverifiable import BEGAN_BEFORE, BY_ACCOUNT, ENDED_UNSEEN, OF_AGENT, OF_DEPLOYMENT
-from harness.verify.judging.websocket_exchanges import entries, exchanges, over_http, turns
-from harness.verify.judging.websocket_pairs import Part
-from harness.verify.read_files import NotARecording, read
+from harness.verify.judging.judge import answer_object, explain_skip, judge
+from harness.verify.judging.unverifiable import (
+    AGENT_HIDES_MODEL,
+    BEGAN_BEFORE,
+    DEPENDS_ON_ACCOUNT,
+    DEPLOYMENT_HIDES_MODEL,
+    ENDED_UNSEEN,
+)
+from harness.verify.judging.websocket_exchanges import split_by_client_event, to_entries, to_http_request, to_recorded
+from harness.verify.judging.websocket_pairs import SocketExchange
+from harness.verify.read_files import NotARecording, read_recording
 from harness.world.world import World
 
 GOES_ON = "it goes on with what the model did not say this time"
@@ -44,7 +50,7 @@ OVERLAPS = "it was said over a WebSocket on which requests overlap"
 STEERED = "it was said over a WebSocket on which responses are steered"
 NO_EXCHANGE = "it was said over a WebSocket and began no response"
 BREAKS_OFF = "what was said to it over a WebSocket breaks off in the recording"
-DOUBTS = (BY_ACCOUNT, BEGAN_BEFORE, ENDED_UNSEEN, OF_AGENT, OF_DEPLOYMENT)
+DOUBTS = (DEPENDS_ON_ACCOUNT, BEGAN_BEFORE, ENDED_UNSEEN, AGENT_HIDES_MODEL, DEPLOYMENT_HIDES_MODEL)
 """Why an answer depends on more than the request."""
 UNSENT = ("no_request", "cut", "sanitized")
 """Flags of recordings whose request is not known as it was sent."""
@@ -99,7 +105,7 @@ def plan(paths: Sequence[Path], dialect: str) -> Plan:
 def _sort(file: Path, dialect: str, talks: defaultdict[str, Talk], left_out: Counter[str]) -> None:
     """Add the exchanges of a file to the conversations to have again, or to what is left out."""
     over_sockets: list[Recorded] = []
-    for one in read(file):
+    for one in read_recording(file):
         if "socket" in one.flags:
             over_sockets.append(one)
         elif why := _left_out(one, dialect):
@@ -109,14 +115,14 @@ def _sort(file: Path, dialect: str, talks: defaultdict[str, Talk], left_out: Cou
     held = iter(over_sockets)
     for take in read_cassette(file).interactions if over_sockets else ():
         if take.frames:
-            mine = list(islice(held, len(list(entries(take)))))
+            mine = list(islice(held, len(list(to_entries(take)))))
             if events := list(_events(take, mine, dialect, left_out)):
                 talks[mine[0].file].sockets.append(events)
 
 
 def _events(take: Interaction, mine: Sequence[Recorded], dialect: str, left_out: Counter[str]) -> Iterator[Event]:
     """What of a WebSocket can be sent again; `mine` are its exchanges."""
-    alone, told = turns(take), iter(mine)
+    alone, told = split_by_client_event(take), iter(mine)
     if why := _entangled([part for part, _ in alone]):
         left_out[why] += len(alone)
         return
@@ -129,24 +135,24 @@ def _events(take: Interaction, mine: Sequence[Recorded], dialect: str, left_out:
             yield Event(part.event, one)
 
 
-def _entangled(parts: Sequence[Part]) -> str:
+def _entangled(parts: Sequence[SocketExchange]) -> str:
     """Why the events of a WebSocket cannot be sent one after the other; empty when they can."""
-    if any(part.steers for part in parts):
+    if any(part.is_steering for part in parts):
         return STEERED
     return "" if all(part.is_settled for part in parts[:-1]) else OVERLAPS
 
 
-def _known(one: Recorded, part: Part) -> Recorded:
+def _known(one: Recorded, part: SocketExchange) -> Recorded:
     """The exchange of a warm-up with its request: to the judge one without any input."""
-    if part.asks:
+    if part.is_request:
         return one
-    return one._replace(request={"input": [], **over_http(part.event)}, flags=one.flags - {"no_request"})
+    return one._replace(request={"input": [], **to_http_request(part.event)}, flags=one.flags - {"no_request"})
 
 
 def sent_again(one: Recorded) -> budget.Budget:
     """What it costs to send a recorded request again: at least what it cost then, with all that it goes on from."""
     cost = budget.of_request(one.method, one.path, _body(one) or b"", one.status < 400)
-    answer = said(one)
+    answer = answer_object(one)
     used = answer.get("usage") if isinstance(answer, dict) else None
     return cost.at_least(used) if cost.output_tokens and isinstance(used, dict) else cost
 
@@ -156,7 +162,7 @@ def _left_out(one: Recorded, dialect: str) -> str:
     below = path_below_root(one.path) if one.provider else None
     operation = find_operation(one.method, below)[0] if below else None
     if operation is None or below is None:
-        return skipped(one)
+        return explain_skip(one)
     if one.provider != dialect:
         return f"it is {one.provider}'s"
     if what := passing(one):
@@ -202,14 +208,14 @@ class _Again:
 
     def _asked(self, one: Recorded, ask: Callable[[Recorded], tuple[Recorded, str]]) -> Resent:
         """An exchange that `ask` has again: the live answer, and why it cannot be compared; empty when it can."""
-        asked, then, answer = self._renamed(one), _judged(one, self._then), said(one)
+        asked, then, answer = self._renamed(one), _judged(one, self._then), answer_object(one)
         lost = _holds(asked, self._given - self._names.keys())
         self._given |= ids_in(answer)
         if lost:
             return Resent(one.id, GOES_ON)
         about = _about(asked) & set(self._names.values())
         live, why = ask(asked)
-        self._names.update(names_of(answer, said(live)))
+        self._names.update(names_of(answer, answer_object(live)))
         outcome = Resent(one.id, why)
         if not why:
             outcome = _compared(one._replace(answer=renamed(one.answer, self._names)), live, then, self._now)
@@ -235,7 +241,9 @@ class _Again:
         part = self._sender.say(line, text, lambda part: part.is_settled)
         frames = tuple(line.frames[known:])
         refused = asked._replace(status=part.answer.status, answer=part.answer.body, events=None)
-        told = next(exchanges(Interaction("GET", line.url, frames=frames), asked.id, self._sender.live.behind), refused)
+        told = next(
+            to_recorded(Interaction("GET", line.url, frames=frames), asked.id, self._sender.live.behind), refused
+        )
         return self._live(asked, told._replace(flags=told.flags - {"no_request"}), line.fault)
 
     def _live(self, asked: Recorded, told: Recorded, fault: str) -> tuple[Recorded, str]:

@@ -13,9 +13,9 @@ from harness.live.client.paced import Sender
 from harness.live.client.websocket import Dial
 from harness.live.rule_evidence.outcome import answers_of, take_of
 from harness.live.rule_evidence.probes import Probe, wrong_key
-from harness.verify.evidence import Interaction, Origin, sourced
-from harness.verify.examples import Sent, sent
-from harness.verify.judging.websocket_pairs import Part
+from harness.verify.evidence import Origin, SourcedInteraction, attach_origin
+from harness.verify.examples import CaseRequest, build_request
+from harness.verify.judging.websocket_pairs import SocketExchange
 
 HOSTS: Mapping[str, str] = {
     "openai": "https://api.openai.com",
@@ -25,21 +25,21 @@ HOSTS: Mapping[str, str] = {
 """Where a request is said to have gone; the name of a resource in Azure would tell the account."""
 
 
-def ask(probe: Probe, sender: Sender) -> list[Interaction]:
+def ask(probe: Probe, sender: Sender) -> list[SourcedInteraction]:
     """Send the steps of a probe, as far as each is taken, its events over one WebSocket that comes last.
 
     The exchanges are as the API has them, without any key.
     """
-    told, before = list[Interaction](), list[Answer]()
+    told, before = list[SourcedInteraction](), list[Answer]()
     for step in probe.steps[: len(probe.steps) - probe.calls]:
-        told.append(_sent(sent(step, before), sender))
+        told.append(_sent(build_request(step, before), sender))
         if not 0 < told[-1].status < 400:
             return told
         before += answers_of(told[-1])
     return [*told, _said(probe, before, sender)] if probe.calls else told
 
 
-def _sent(asked: Sent, sender: Sender) -> Interaction:
+def _sent(asked: CaseRequest, sender: Sender) -> SourcedInteraction:
     wrong = wrong_key(asked)
     body = asked.body if asked.method in ("POST", "PUT") else None
     reply = sender.send(asked.method, asked.path, asked.headers, body, good=wrong is None)
@@ -49,12 +49,12 @@ def _sent(asked: Sent, sender: Sender) -> Interaction:
     whole = replace(
         take, status=reply.status, answer_headers=kind, chunks=chunks, cut=bool(reply.fault), reason=reply.fault
     )
-    return sourced(whole, Origin("recorded", sender.live.named, sender.day, key=wrong))
+    return attach_origin(whole, Origin("recorded", sender.live.named, sender.day, key=wrong))
 
 
-def _said(probe: Probe, before: list[Answer], sender: Sender) -> Interaction:
+def _said(probe: Probe, before: list[Answer], sender: Sender) -> SourcedInteraction:
     """The events of a probe asked over a connection, as far as each is taken."""
-    first = sent(probe.steps[-probe.calls], before)
+    first = build_request(probe.steps[-probe.calls], before)
     line, opened = sender.dial(first.path)
     try:
         if line.is_open:
@@ -73,23 +73,23 @@ def _said(probe: Probe, before: list[Answer], sender: Sender) -> Interaction:
         frames=tuple(line.frames),
         reason=fault,
     )
-    return sourced(take, Origin("recorded", sender.live.named, sender.day))
+    return attach_origin(take, Origin("recorded", sender.live.named, sender.day))
 
 
 def _talk(probe: Probe, before: list[Answer], sender: Sender, line: Dial) -> None:
     for number, step in enumerate(probe.steps[len(before) :], len(before)):
         is_enough = _is_begun if steered_later(probe.steps, number) else _is_settled
-        part = sender.say(line, sent(step, before).body.decode(), is_enough)
+        part = sender.say(line, build_request(step, before).body.decode(), is_enough)
         if line.fault or part.answer.status >= 400:
             return
         before.append(part.answer)
 
 
-def _is_begun(part: Part) -> bool:
+def _is_begun(part: SocketExchange) -> bool:
     return part.is_begun
 
 
-def _is_settled(part: Part) -> bool:
+def _is_settled(part: SocketExchange) -> bool:
     return part.is_settled
 
 

@@ -15,12 +15,12 @@ from harness.core.exchange import Answer, Json
 from harness.core.redact import redact
 from harness.core.shorten import shorten
 from harness.live.rule_evidence.probes import Probe, kept, wrong_key
-from harness.verify.evidence import Interaction
-from harness.verify.examples import Sent, sent
-from harness.verify.judging.judge import Verdict, judge, said
-from harness.verify.judging.unverifiable import IN_ACCOUNT, speakers
-from harness.verify.judging.websocket_exchanges import entries
-from harness.verify.judging.websocket_pairs import Part
+from harness.verify.evidence import SourcedInteraction
+from harness.verify.examples import CaseRequest, build_request
+from harness.verify.judging.judge import Verdict, answer_object, judge
+from harness.verify.judging.unverifiable import ACCOUNT_STATUSES, match_rules
+from harness.verify.judging.websocket_exchanges import to_entries
+from harness.verify.judging.websocket_pairs import SocketExchange
 from harness.world.world import World
 
 Finding = Literal["confirmed", "contradicted", "new words", "unclear"]
@@ -49,7 +49,7 @@ class Outcome:
 About = Callable[..., Outcome]
 
 
-def judged(probe: Probe, told: Sequence[Interaction], fresh: bool = True) -> Outcome:
+def judged(probe: Probe, told: Sequence[SourcedInteraction], fresh: bool = True) -> Outcome:
     """What these exchanges, the steps of the probe as far as they went, say of its rule."""
     last, answers = told[-1], [answer for one in told for answer in answers_of(one)]
     about = partial(Outcome, probe, date=last.origin.date, fresh=fresh)
@@ -65,36 +65,40 @@ def judged(probe: Probe, told: Sequence[Interaction], fresh: bool = True) -> Out
     return about("confirmed") if expected == error else _refused_otherwise(differing, verdicts, probe, last)
 
 
-def _unfinished(probe: Probe, last: Interaction, answers: Sequence[Answer]) -> str:
+def _unfinished(probe: Probe, last: SourcedInteraction, answers: Sequence[Answer]) -> str:
     """Why nothing was said to the example itself; empty when something was."""
-    if probe.calls and not last.take.frames:
+    if probe.calls and not last.interaction.frames:
         return f"no WebSocket could be opened: {_brief(last)}"
     if len(answers) < len(probe.steps):
         return f"what it needs could not be made: {_brief(last)}"
-    if last.take.cut or last.status >= 500 or not last.status:
+    if last.interaction.cut or last.status >= 500 or not last.status:
         return _brief(last)
-    late = last.refused and _error(last).get("code") == ENDED and probe.rule.error.code != ENDED
+    late = last.is_refusal and _error(last).get("code") == ENDED and probe.rule.error.code != ENDED
     return "the response had ended before it could be steered" if late else ""
 
 
-def _refused_though_taken(about: About, verdicts: Mapping[str, Verdict], last: Interaction) -> Outcome:
+def _refused_though_taken(about: About, verdicts: Mapping[str, Verdict], last: SourcedInteraction) -> Outcome:
     why = _doubt(verdicts) or ("" if "refusals.same" not in verdicts else f"the mock refuses it too: {_brief(last)}")
     said = _error(last)
     return about("unclear", why=why, said=said) if why else about("contradicted", why="it is refused", said=said)
 
 
-def _taken_though_refused(about: About, verdicts: Mapping[str, Verdict], last: Interaction, expected: Json) -> Outcome:
-    if "requests.refused" in verdicts or (last.take.frames and not _doubt(verdicts)):
+def _taken_though_refused(
+    about: About, verdicts: Mapping[str, Verdict], last: SourcedInteraction, expected: Json
+) -> Outcome:
+    if "requests.refused" in verdicts or (last.interaction.frames and not _doubt(verdicts)):
         return about("contradicted", why="it is taken", expected=expected)
     return about("unclear", why=_doubt(verdicts) or "what was stored before is not what it was", expected=expected)
 
 
-def _refused_otherwise(about: About, verdicts: Mapping[str, Verdict], probe: Probe, last: Interaction) -> Outcome:
-    known = [rule.id for rule in speakers(last.status, _error(last))]
+def _refused_otherwise(
+    about: About, verdicts: Mapping[str, Verdict], probe: Probe, last: SourcedInteraction
+) -> Outcome:
+    known = [rule.id for rule in match_rules(last.status, _error(last))]
     if known and probe.rule.id not in known:
         why = _doubt(verdicts)
         return about("unclear", why=why) if why else about("contradicted", why=f"it is refused by {known[0]}")
-    in_account = last.status in IN_ACCOUNT and last.status != probe.rule.error.status
+    in_account = last.status in ACCOUNT_STATUSES and last.status != probe.rule.error.status
     return about("unclear", why=_doubt(verdicts) or _brief(last)) if in_account else about("new words")
 
 
@@ -104,9 +108,9 @@ def _doubt(verdicts: Mapping[str, Verdict]) -> str:
     return next((str(entry["why"]) for entry in entries if entry), "")
 
 
-def _verdicts(told: Sequence[Interaction]) -> list[Verdict]:
+def _verdicts(told: Sequence[SourcedInteraction]) -> list[Verdict]:
     """What the mock says to the last of these exchanges, having seen those before; nothing of what no request says."""
-    if (parts := told[-1].parts) and not parts[-1].asks:
+    if (parts := told[-1].socket_exchanges) and not parts[-1].is_request:
         return []
     world, verdicts = World("probe"), list[Verdict]()
     for one in (each for interaction in told for each in as_recorded(interaction)):
@@ -114,72 +118,72 @@ def _verdicts(told: Sequence[Interaction]) -> list[Verdict]:
     return verdicts
 
 
-def _error(told: Interaction) -> Json:
+def _error(told: SourcedInteraction) -> Json:
     """The members of an error that was answered, and its status."""
     body = told.answer if isinstance(told.answer, dict) else {}
-    error = body.get("error", body) or {"message": told.take.reason}
+    error = body.get("error", body) or {"message": told.interaction.reason}
     return {"status": told.status, **(error if isinstance(error, dict) else {"message": error})}
 
 
-def _brief(told: Interaction) -> str:
+def _brief(told: SourcedInteraction) -> str:
     return str(redact(shorten(f"{told.status} {_error(told).get('message', '')}".strip())))
 
 
-def as_recorded(told: Interaction) -> list[Recorded]:
+def as_recorded(told: SourcedInteraction) -> list[Recorded]:
     """An exchange as the judge reads recordings; of a WebSocket each of its responses."""
-    found = enumerate(entries(told.take), 1)
+    found = enumerate(to_entries(told.interaction), 1)
     return [parse_recorded(entry._replace(date=told.origin.date), "probe", number) for number, entry in found]
 
 
-def answers_of(told: Interaction) -> list[Answer]:
+def answers_of(told: SourcedInteraction) -> list[Answer]:
     """The answer of an exchange, of a stream the object it told; of a WebSocket one for each event of the client."""
-    if told.take.frames:
-        return [part.answer for part in told.parts]
-    return [Answer(told.status, said(one)) for one in as_recorded(told)]
+    if told.interaction.frames:
+        return [part.answer for part in told.socket_exchanges]
+    return [Answer(told.status, answer_object(one)) for one in as_recorded(told)]
 
 
-def runs(probe: Probe, told: Sequence[Interaction]) -> list[tuple[int, ...]]:
+def runs(probe: Probe, told: Sequence[SourcedInteraction]) -> list[tuple[int, ...]]:
     """The places of each recording of this probe among these exchanges, the oldest first: its requests, its WebSocket."""
-    requests = [place for place, one in enumerate(told) if not one.take.frames]
-    sockets = [(place,) for place, one in enumerate(told) if one.take.frames] if probe.calls else [()]
+    requests = [place for place, one in enumerate(told) if not one.interaction.frames]
+    sockets = [(place,) for place, one in enumerate(told) if one.interaction.frames] if probe.calls else [()]
     count = len(probe.steps) - probe.calls
     starts = range(len(requests) - count + 1) if count else range(1)
     places = [(*requests[start : start + count], *socket) for start in starts for socket in sockets]
     return [each for each in places if _is(probe, [told[place] for place in each])]
 
 
-def _is(probe: Probe, told: Sequence[Interaction]) -> bool:
+def _is(probe: Probe, told: Sequence[SourcedInteraction]) -> bool:
     """Whether these are the recorded steps of a probe, those over HTTP first."""
     before, said = list[Answer](), [(one, answer) for one in told for answer in answers_of(one)]
-    parts = iter(told[-1].parts)
+    parts = iter(told[-1].socket_exchanges)
     if len(said) != len(probe.steps):
         return False
     for step, (one, answer) in zip(probe.steps, said, strict=True):
         try:
-            asked = sent(step, before)
+            asked = build_request(step, before)
         except (KeyError, IndexError, TypeError, AttributeError, ValueError):
             return False  # the answers before are those of something else
-        same = _same_event(asked, next(parts)) if one.take.frames else _same(asked, one)
+        same = _same_event(asked, next(parts)) if one.interaction.frames else _same(asked, one)
         if one.origin.level != "recorded" or not same:
             return False
         before.append(answer)
     return True
 
 
-def _same(asked: Sent, told: Interaction) -> bool:
+def _same(asked: CaseRequest, told: SourcedInteraction) -> bool:
     """Whether this is what was sent, as it is when it is written down: the same target, body, headers and wrong key."""
-    take, parts = told.take, urlsplit(told.take.uri)
+    take, parts = told.interaction, urlsplit(told.interaction.uri)
     if (asked.method, kept(asked.headers), wrong_key(asked)) != (take.method, kept(take.headers), told.origin.key):
         return False
     (written,) = scrub_interactions([take_of(asked, f"{parts.scheme}://{parts.netloc}")])
     return (written.uri, written.body) == (take.uri, take.body)
 
 
-def _same_event(asked: Sent, told: Part) -> bool:
+def _same_event(asked: CaseRequest, told: SocketExchange) -> bool:
     (written,) = scrub_interactions([Interaction("GET", "", frames=((0.0, CLIENT, asked.body.decode()),))])
     return written.frames[0][2] == told.text
 
 
-def take_of(asked: Sent, host: str) -> Interaction:
+def take_of(asked: CaseRequest, host: str) -> Interaction:
     """What was sent as a recorder takes it down, to the path as the API has it and without keys."""
     return Interaction(asked.method, f"{host}{asked.path}", kept(asked.headers), asked.body)

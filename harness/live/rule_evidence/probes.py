@@ -19,8 +19,15 @@ from harness.contract.rules.http.websocket import CREATE_EVENT
 from harness.core.exchange import Answer, Json
 from harness.live.client import budget
 from harness.server.mock_api import Mock, bearer_key
-from harness.verify.examples import MINIMAL, Played, Sent, filled, play, sent
-from harness.verify.judging.unverifiable import ABILITIES
+from harness.verify.examples import (
+    MINIMAL_REQUEST,
+    CaseRequest,
+    PlayedCase,
+    build_request,
+    fill_placeholders,
+    play_case,
+)
+from harness.verify.judging.unverifiable import MODEL_AREAS
 
 CHEAPEST = {"gpt-4.1": "gpt-4.1-nano", "gpt-4o": "gpt-4o-mini", "gpt-5": "gpt-5-nano", "gpt-5.4": "gpt-5.4-nano"}
 """The cheapest model of a family, where an example is not about the model."""
@@ -50,15 +57,15 @@ class Probe:
         return sum(map(_is_event, self.steps))
 
     @cached_property
-    def played(self) -> Played:
+    def played(self) -> PlayedCase:
         """What the mock says to it."""
-        return play(self.case)
+        return play_case(self.case)
 
     @property
     def cost(self) -> budget.Budget:
         """What asking it costs."""
         before = list(self.played.before)
-        asked = [sent(step, before[:number]) for number, step in enumerate(self.steps)]
+        asked = [build_request(step, before[:number]) for number, step in enumerate(self.steps)]
         taken = [*(answer.status < 400 for answer in before), self.words is None]
         return budget.total(
             budget.of_request(each.method.replace("WS", "POST"), each.path.partition("?")[0], each.body, ok)
@@ -73,7 +80,7 @@ class Probe:
         return {"status": answer.status, **error, **self._said(error, before)}
 
     def _said(self, error: Json, before: Sequence[Answer]) -> Json:
-        return {"message": filled(self.words, before)} if "message" in error else {}
+        return {"message": fill_placeholders(self.words, before)} if "message" in error else {}
 
 
 def probes_of(rules: Iterable[Rule], dialect: str = OPENAI) -> tuple[list[Probe], Counter[str]]:
@@ -118,21 +125,21 @@ def _cheap(rule: Rule, words: str | None, case: Case) -> Case:
 
 
 def _said_by_mock(case: Case, words: str | None) -> tuple[Any, ...]:
-    played = play(case)
+    played = play_case(case)
     answers = (*played.before, played.answer)
     error = played.answer.body if words is not None else {}
     told = error.get("error", error)
-    as_written = words is None or told.get("message") == played.words(words)
+    as_written = words is None or told.get("message") == played.fill(words)
     return (*((one.status, one.rule) for one in answers), told.get("param"), told.get("code"), as_written)
 
 
 def _cheaper(rule: Rule, steps: Sequence[Case]) -> Callable[[Case], Case]:
     """What makes a step cheaper by its model: unless the example is about one."""
     named = any(isinstance(each.body, Mapping) and "model" in each.body for each in steps)
-    about_models = named and rule.area in (*ABILITIES, "model", "limits")
+    about_models = named and rule.area in (*MODEL_AREAS, "model", "limits")
 
     def cheaper(case: Case) -> Case:
-        own = MINIMAL["model"] if _creates(case) and "model" not in case.absent else None
+        own = MINIMAL_REQUEST["model"] if _creates(case) and "model" not in case.absent else None
         model = body.get("model", own) if isinstance(body := case.body or {}, Mapping) else None
         if about_models or case.raw is not None or not isinstance(model, str) or model not in CHEAPEST:
             return case
@@ -163,7 +170,7 @@ def kept(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: headers[name] for name in KEPT if name in headers}
 
 
-def wrong_key(asked: Sent, dialect: str = OPENAI) -> str | None:
+def wrong_key(asked: CaseRequest, dialect: str = OPENAI) -> str | None:
     """The key of an example that is about keys, empty where it sends none; None where any good key will do."""
     if Mock().world_of(asked.headers, dialect) is not None:
         return None

@@ -23,10 +23,10 @@ from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.contract.rule import LEVELS
 from harness.live.rule_evidence.outcome import runs
 from harness.live.rule_evidence.probes import Probe
-from harness.verify.evidence import Interaction, interactions
+from harness.verify.evidence import SourcedInteraction, read_interactions
 
 REFUSED, TAKEN = "rules", "accepts"
-Run = Sequence[Interaction]
+Run = Sequence[SourcedInteraction]
 
 
 def asked(place: Path, dialect: str, probe: Probe, where: str, since: str) -> Run | None:
@@ -42,14 +42,14 @@ def _file(place: Path, dialect: str, kind: str, rule: str) -> Path:
 
 
 def _held(file: Path) -> Run:
-    return interactions(file) if file.is_file() else ()
+    return read_interactions(file) if file.is_file() else ()
 
 
 def is_kept(run: Run) -> bool:
     """Whether a run can stand in a cassette: a whole answer, a refusal with an error that is an object."""
     last = run[-1]
     error = last.answer.get("error") if isinstance(last.answer, dict) else None
-    whole = 0 < last.status < 500 and not any(one.take.cut for one in run)
+    whole = 0 < last.status < 500 and not any(one.interaction.cut for one in run)
     return bool(whole and (last.status < 400 or (isinstance(error, dict) and error)))
 
 
@@ -57,7 +57,7 @@ def keep(place: Path, dialect: str, asked_now: Mapping[Probe, Run], secrets: Seq
     """Write down what was asked about one rule; `secrets` are values that must not be written, say the key."""
     probes = [probe for probe, run in asked_now.items() if is_kept(run)]
     for kind in (REFUSED, TAKEN):
-        fitting = [asked_now[probe] for probe in probes if asked_now[probe][-1].refused is (kind == REFUSED)]
+        fitting = [asked_now[probe] for probe in probes if asked_now[probe][-1].is_refusal is (kind == REFUSED)]
         if probes:
             _rewrite(_file(place, dialect, kind, probes[0].rule.id), probes, fitting, secrets)
 
@@ -66,7 +66,7 @@ def _rewrite(file: Path, probes: Sequence[Probe], fresh: Sequence[Run], secrets:
     """A file without what was recorded of these probes before, and with what is recorded now."""
     if not (file.is_file() or fresh):
         return
-    new = [take for run in fresh for take in scrub_interactions([_phrased(one.take) for one in run], secrets)]
+    new = [take for run in fresh for take in scrub_interactions([_phrased(one.interaction) for one in run], secrets)]
     if places := secrets_in(dump_cassette(CassetteHeader(), new), secrets):
         listed = "\n  ".join(places[:5])
         raise SecretFound(f"{file}: not written, because an answer still holds what looks secret:\n  {listed}")
@@ -86,7 +86,7 @@ def _phrased(take: Interaction) -> Interaction:
 
 def _text(file: Path, held: Run, old: Collection[int], new: Sequence[Interaction]) -> str:
     """The new text of a file: what stays is as it was written, if that can be."""
-    left = [one.take for at, one in enumerate(held) if at not in old]
+    left = [one.interaction for at, one in enumerate(held) if at not in old]
     whole = dump_cassette(header(file.stem, [*left, *new]), [*left, *new])
     if not held:
         return whole

@@ -14,10 +14,10 @@ from harness.api.dialects import AZURE_DIALECTS, OPENAI, agent_of
 from harness.api.models import find_model
 from harness.api.transcript import conversation_id
 from harness.core.exchange import Json, Request
-from harness.verify.judging.unverifiable import began_before
+from harness.verify.judging.unverifiable import has_unrecorded_history
 from harness.world.world import World
 
-_SINCE = {
+_MEMBERS_BY_DAY = {
     "2025-04-25": ("response.service_tier",),
     "2025-06-03": ("response.background",),
     "2025-06-24": ("response.max_tool_calls", "output_text.logprobs", "response.output_text.done.logprobs"),
@@ -37,21 +37,21 @@ _SINCE = {
     "2026-07-13": ("function.output_schema", "object.$schema"),
     "2026-09-04": ("response.access_programs",),
 }
-SINCE: Mapping[str, str] = {name: day for day, names in _SINCE.items() for name in names}
+MEMBER_SINCE: Mapping[str, str] = {name: day for day, names in _MEMBERS_BY_DAY.items() for name in names}
 """The first day from which every recording has a member: of what has that `type`, or stands under that name.
 
 Before, it may be missing; so it may at any time where Azure answers, who follows region by region.
 """
-SETTLED: Mapping[str, str] = {OPENAI: "2026-04-01", **dict.fromkeys(AZURE_DIALECTS, "2026-08-01")}
+COMPARABLE_SINCE: Mapping[str, str] = {OPENAI: "2026-04-01", **dict.fromkeys(AZURE_DIALECTS, "2026-08-01")}
 """The day from which a dialect repeats requests as the mock does; of older recordings only the names are compared."""
 ABSENT = "absent"
-ANEW = frozenset({"id", "created_at", "completed_at", "usage", "model", "tool_usage", "moderation"})
+VOLATILE_MEMBERS = frozenset({"id", "created_at", "completed_at", "usage", "model", "tool_usage", "moderation"})
 """Members of a response that are others each time: their kinds are compared."""
-OF_ACCOUNT = frozenset(
+ACCOUNT_MEMBERS = frozenset(
     {"access_programs", "billing", "content_filters", "prompt_cache_retention", "service_tier", "store"}
 )
-OF_MODEL = frozenset({"prompt_cache_retention", "reasoning", "temperature", "text", "top_p"})
-OF_TEMPLATE = OF_MODEL | {
+MODEL_MEMBERS = frozenset({"prompt_cache_retention", "reasoning", "temperature", "text", "top_p"})
+TEMPLATE_MEMBERS = MODEL_MEMBERS | {
     "instructions",
     "max_output_tokens",
     "parallel_tool_calls",
@@ -60,11 +60,11 @@ OF_TEMPLATE = OF_MODEL | {
     "truncation",
 }
 """Members whose default the account, the model, or a prompt or an agent gives: compared where the request asks for them."""
-FREE = "…"
+IGNORED_VALUE = "…"
 """Stands for a value that is not compared."""
 
 
-class Difference(NamedTuple):
+class AnswerDifference(NamedTuple):
     """A place where the mock tells something else, and what each side has there."""
 
     at: str
@@ -72,40 +72,40 @@ class Difference(NamedTuple):
     mock: str
 
 
-def free(request: Request, world: World, day: str) -> Collection[str] | None:
+def ignored_members(request: Request, world: World, day: str) -> Collection[str] | None:
     """The members of a response whose values are not compared; None for all of them, where a recording is too old."""
-    if day < SETTLED[request.dialect]:
+    if day < COMPARABLE_SINCE[request.dialect]:
         return None
     body = request.body
     asked = {name for name, value in body.items() if isinstance(value, bool | int | float | str)} - {"service_tier"}
-    names = OF_ACCOUNT
+    names = ACCOUNT_MEMBERS
     if body.get("prompt") or agent_of(request):
-        names |= OF_TEMPLATE
+        names |= TEMPLATE_MEMBERS
     elif find_model(str(body.get("model"))) is None:
-        names |= OF_MODEL
+        names |= MODEL_MEMBERS
     conversation = conversation_id(body)
-    if began_before(body, world) or (conversation and conversation not in world.conversations):
+    if has_unrecorded_history(body, world) or (conversation and conversation not in world.conversations):
         names |= {"tools"}
     return names - asked
 
 
-def comparable(response: Json, free: Collection[str] | None) -> Json:
+def mask_ignored(response: Json, free: Collection[str] | None) -> Json:
     """A response with what is compared of it, and stand-ins for the rest."""
     if free is None:
-        return dict.fromkeys(response, FREE)
+        return dict.fromkeys(response, IGNORED_VALUE)
     ids = {item["id"]: f"item {index}" for index, item in enumerate(response.get("output") or ()) if item.get("id")}
-    made = {name: _value(name, value, free) for name, value in response.items()}
-    said: Json = named(made, {**ids, str(response.get("id")): "this response"})
+    made = {name: _mask_member(name, value, free) for name, value in response.items()}
+    said: Json = label_ids(made, {**ids, str(response.get("id")): "this response"})
     return said
 
 
-def _value(name: str, value: Any, free: Collection[str]) -> Any:
+def _mask_member(name: str, value: Any, free: Collection[str]) -> Any:
     if name in free:
-        return FREE
-    return kind(value) if name in ANEW else strip_volatile(value)
+        return IGNORED_VALUE
+    return describe_kind(value) if name in VOLATILE_MEMBERS else strip_volatile(value)
 
 
-def differences(recorded: Any, mock: Any, day: str, within: str = "", at: str = "") -> Iterator[Difference]:
+def find_differences(recorded: Any, mock: Any, day: str, within: str = "", at: str = "") -> Iterator[AnswerDifference]:
     """Every place where the mock's value is another; `day` is that of the recording, `within` names what holds it.
 
     A member that came after that day may be missing in the recording. `day` is empty where that is not known.
@@ -115,34 +115,34 @@ def differences(recorded: Any, mock: Any, day: str, within: str = "", at: str = 
         for name in [*recorded, *(mock.keys() - recorded.keys())]:
             place = f"{at}.{name}" if at else name
             if name not in mock:
-                yield Difference(place, brief(recorded[name]), ABSENT)
+                yield AnswerDifference(place, shorten_repr(recorded[name]), ABSENT)
             elif name in recorded:
-                yield from differences(recorded[name], mock[name], day, name, place)
-            elif day >= SINCE.get(f"{holder}.{name}", ""):
-                yield Difference(place, ABSENT, brief(mock[name]))
+                yield from find_differences(recorded[name], mock[name], day, name, place)
+            elif day >= MEMBER_SINCE.get(f"{holder}.{name}", ""):
+                yield AnswerDifference(place, ABSENT, shorten_repr(mock[name]))
     elif isinstance(recorded, list) and isinstance(mock, list) and len(recorded) == len(mock):
         for index, (one, other) in enumerate(zip(recorded, mock, strict=True)):
-            yield from differences(one, other, day, within, f"{at}[{index}]")
+            yield from find_differences(one, other, day, within, f"{at}[{index}]")
     elif recorded != mock or isinstance(recorded, bool) != isinstance(mock, bool):
-        yield Difference(at, brief(recorded), brief(mock))
+        yield AnswerDifference(at, shorten_repr(recorded), shorten_repr(mock))
 
 
-def brief(value: Any) -> str:
+def shorten_repr(value: Any) -> str:
     """A value by its beginning."""
     text = repr(value)
     return text if len(text) <= 300 else f"{text[:300]}…"
 
 
-def named(value: Any, ids: Mapping[str, str]) -> Any:
+def label_ids(value: Any, ids: Mapping[str, str]) -> Any:
     """A value with every text that is an id replaced by the name it has in `ids`."""
     if isinstance(value, str):
         return ids.get(value, value)
     if isinstance(value, list):
-        return [named(one, ids) for one in value]
-    return {name: named(one, ids) for name, one in value.items()} if isinstance(value, dict) else value
+        return [label_ids(one, ids) for one in value]
+    return {name: label_ids(one, ids) for name, one in value.items()} if isinstance(value, dict) else value
 
 
-def kind(value: Any) -> str:
+def describe_kind(value: Any) -> str:
     """What kind of value this is, in words."""
     kinds = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "a text", list: "a list"}
     return kinds.get(type(value), "an object")

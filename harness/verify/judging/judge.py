@@ -24,21 +24,21 @@ from harness.contract.unknown_members import find_unknown_members
 from harness.core.exchange import EMPTY_MAPPING, Finding, Json, Request
 from harness.core.redact import redact, secrets_in_headers
 from harness.endpoints.operation import Operation, find_operation
-from harness.verify.judging.presume_files import suppose
-from harness.verify.judging.response_stream import listen
-from harness.verify.judging.run_stream import overhear
-from harness.verify.judging.unverifiable import of_recording, of_refusal
+from harness.verify.judging.presume_files import presume_files
+from harness.verify.judging.response_stream import judge_response_stream
+from harness.verify.judging.run_stream import judge_run_stream
+from harness.verify.judging.unverifiable import explain_unverifiable_error, explain_unverifiable_violation
 from harness.verify.learn import remember
 from harness.world.world import World
 
-KEY = {"authorization": "Bearer sk-recorded", "openai-beta": ASSISTANTS_V2}
+DEFAULT_HEADERS = {"authorization": "Bearer sk-recorded", "openai-beta": ASSISTANTS_V2}
 """Recordings are stripped of their keys; who may ask is never judged."""
-VERSION_2 = "2024-04-17"
+ASSISTANTS_V2_DATE = "2024-04-17"
 """The day before which the Assistants API had another version only."""
-MEMBERS = ("message", "type", "param", "code")
+ERROR_MEMBERS = ("message", "type", "param", "code")
 _MEDIA_TYPE = re.compile(r"\w+/\w")
-_BETA = re.compile(r".*assistants=v\d")
-_LISTED = re.compile(r"(Supported values are: ).*", re.DOTALL)
+_BETA_HEADER = re.compile(r".*assistants=v\d")
+_SUPPORTED_VALUES = re.compile(r"(Supported values are: ).*", re.DOTALL)
 
 
 class Verdict(NamedTuple):
@@ -50,35 +50,35 @@ class Verdict(NamedTuple):
 
 def judge(recorded: Recorded, world: World) -> Iterator[Verdict]:
     """Every judgement of one exchange; `world` is what the exchanges of the same file before it have left behind."""
-    operation, request = request_of(recorded)
+    operation, request = rebuild_request(recorded)
     if operation is None:
-        yield Verdict("skipped", {"why": skipped(recorded)})
+        yield Verdict("skipped", {"why": explain_skip(recorded)})
         return
-    if operation.id in ASSISTANTS_OPERATIONS and _is_version_1(recorded):
+    if operation.id in ASSISTANTS_OPERATIONS and _is_assistants_v1(recorded):
         yield Verdict("skipped", {"why": "not judged: version 1 of the Assistants API"})
         return
     secrets = secrets_in_headers(recorded.headers) | secrets_in_headers(recorded.answer_headers)
-    for at, entry in _judged(recorded, world, operation, request):
+    for at, entry in _judge_parts(recorded, world, operation, request):
         yield Verdict(at, None if entry is None else redact({"id": recorded.id, **entry}, secrets))
 
 
-def expected(recorded: Recorded, world: World) -> Violation | None:
+def predict_violation(recorded: Recorded, world: World) -> Violation | None:
     """What the mock would refuse a request with whose answer is not known yet; None where it would not, or cannot tell."""
-    operation, request = request_of(recorded)
+    operation, request = rebuild_request(recorded)
     if operation is None or (operation.is_form and not request.body):
         return None
     refusal = check(request, world)
-    return None if refusal is None or of_refusal(refusal, recorded, request, world) else refusal
+    return None if refusal is None or explain_unverifiable_violation(refusal, recorded, request, world) else refusal
 
 
-def _is_version_1(recorded: Recorded) -> bool:
+def _is_assistants_v1(recorded: Recorded) -> bool:
     """Whether an exchange with the Assistants API was answered by its first version, which is gone."""
     said = recorded.headers.get("openai-beta", "")
-    old = "assistants=v1" in said or ("assistants=" not in said and "" < recorded.date < VERSION_2)
+    old = "assistants=v1" in said or ("assistants=" not in said and "" < recorded.date < ASSISTANTS_V2_DATE)
     return old and recorded.status < 300
 
 
-def skipped(recorded: Recorded) -> str:
+def explain_skip(recorded: Recorded) -> str:
     """Why an exchange is not judged, in a few words."""
     below = path_below_root(recorded.path)
     if not recorded.provider and recorded.host:
@@ -90,29 +90,29 @@ def skipped(recorded: Recorded) -> str:
     return f"not judged: /{named}"
 
 
-def _judged(recorded: Recorded, world: World, operation: Operation, request: Request) -> Iterator[Verdict]:
+def _judge_parts(recorded: Recorded, world: World, operation: Operation, request: Request) -> Iterator[Verdict]:
     taken = 200 <= recorded.status < 300
     absent = "no_request" in recorded.flags or (operation.is_form and not request.body)
     refusal = None if absent else check(request, world)
-    while taken and refusal and suppose(world, refusal):
+    while taken and refusal and presume_files(world, refusal):
         refusal = check(request, world)
     if absent:
         yield Verdict("requests.absent")
     elif taken:
-        yield from _accepted(recorded, world, request, refusal)
+        yield from _judge_accepted(recorded, world, request, refusal)
     elif 400 <= recorded.status < 500:
-        yield from _refused(recorded, world, request, refusal)
+        yield from _judge_refused(recorded, world, request, refusal)
     if recorded.events is None:
-        yield from _answer(recorded, operation)
+        yield from _judge_answer(recorded, operation)
     else:
-        yield from _streamed(recorded, world, request)
+        yield from _judge_stream(recorded, world, request)
     if taken and not absent and _is_well_formed(refusal):
-        remember(world, *_lasting(recorded, request), recorded.events)
+        remember(world, *_mark_stored(recorded, request), recorded.events)
 
 
-def _lasting(recorded: Recorded, request: Request) -> tuple[Request, Any]:
+def _mark_stored(recorded: Recorded, request: Request) -> tuple[Request, Any]:
     """The request and the object of its answer as they are remembered: a WebSocket goes on with what is not stored."""
-    answer = said(recorded)
+    answer = answer_object(recorded)
     if "socket" not in recorded.flags or not isinstance(answer, dict):
         return request, answer
     return request._replace(body={**request.body, "store": True}), {**answer, "store": True}
@@ -123,7 +123,7 @@ def _is_well_formed(refusal: Violation | None) -> bool:
     return refusal is None or (refusal.rule.check is not None and refusal.rule.area != "transport")
 
 
-def request_of(recorded: Recorded) -> tuple[Operation | None, Request]:
+def rebuild_request(recorded: Recorded) -> tuple[Operation | None, Request]:
     """The operation and the request as the mock would see it; no operation for what is not judged."""
     below = path_below_root(recorded.path) if recorded.provider else None
     operation, params, _ = find_operation(recorded.method, below) if below else (None, EMPTY_MAPPING, False)
@@ -139,17 +139,27 @@ def request_of(recorded: Recorded) -> tuple[Operation | None, Request]:
     asked = (
         coerce_query(recorded.query, schema.load(operation.query_schema)) if operation.query_schema else recorded.query
     )
-    told = {"content-type": _MEDIA_TYPE, "openai-beta": _BETA}
+    told = {"content-type": _MEDIA_TYPE, "openai-beta": _BETA_HEADER}
     shown = {name: recorded.headers.get(name, "") for name in told}
-    headers = KEY | {name: value for name, value in shown.items() if told[name].match(value)}
+    headers = DEFAULT_HEADERS | {name: value for name, value in shown.items() if told[name].match(value)}
     judged_by = None if fault else operation.body_schema or operation.query_schema
     raw = recorded.raw or (orjson.dumps(body) if operation.body_schema and not isinstance(body, dict) else b"")
     return operation, Request(
-        recorded.method, below, headers, asked, body, raw, params, operation.id, judged_by, fault, *_spoken(recorded)
+        recorded.method,
+        below,
+        headers,
+        asked,
+        body,
+        raw,
+        params,
+        operation.id,
+        judged_by,
+        fault,
+        *_detect_dialect(recorded),
     )
 
 
-def _spoken(recorded: Recorded) -> tuple[str, str]:
+def _detect_dialect(recorded: Recorded) -> tuple[str, str]:
     """The dialect of an exchange and the root of its path: the path tells the forms of Azure apart, unless it hides them."""
     if recorded.provider == OPENAI:
         return OPENAI, API_ROOTS[OPENAI]
@@ -159,50 +169,50 @@ def _spoken(recorded: Recorded) -> tuple[str, str]:
     return dialect, root_of(recorded.path) or ""
 
 
-def _accepted(recorded: Recorded, world: World, request: Request, refusal: Violation | None) -> Iterator[Verdict]:
+def _judge_accepted(recorded: Recorded, world: World, request: Request, refusal: Violation | None) -> Iterator[Verdict]:
     if refusal is None:
         yield Verdict("requests.accepted")
-    elif why := of_refusal(refusal, recorded, request, world):
+    elif why := explain_unverifiable_violation(refusal, recorded, request, world):
         yield Verdict("requests.unverifiable", {"why": why})
     else:
         yield Verdict("requests.refused", {"rule": refusal.rule.id, "error": refusal.error.members()})
 
 
-def error_of(recorded: Recorded) -> Json:
+def recorded_error(recorded: Recorded) -> Json:
     """What a recording shows of the error that was answered: those of `MEMBERS` that it has."""
     error = recorded.answer.get("error") if isinstance(recorded.answer, dict) else None
-    return {name: error[name] for name in MEMBERS if name in error} if isinstance(error, dict) else {}
+    return {name: error[name] for name in ERROR_MEMBERS if name in error} if isinstance(error, dict) else {}
 
 
-def _refused(recorded: Recorded, world: World, request: Request, refusal: Violation | None) -> Iterator[Verdict]:
-    if not (shown := error_of(recorded)):
+def _judge_refused(recorded: Recorded, world: World, request: Request, refusal: Violation | None) -> Iterator[Verdict]:
+    if not (shown := recorded_error(recorded)):
         yield Verdict("refusals.unverifiable", {"why": "the answer is no error object"})
         return
     entry: Json = {"recorded": {"status": recorded.status, **shown}}
     if refusal:
         entry["mock"] = {"status": refusal.error.status, **refusal.error.members(), "rule": refusal.rule.id}
-    different = differing(entry["recorded"], entry["mock"]) if refusal else ["all"]
+    different = compare_errors(entry["recorded"], entry["mock"]) if refusal else ["all"]
     if not different:
         yield Verdict("refusals.same")
     elif different == ["list"]:
         yield Verdict("refusals.same")
         yield Verdict("refusals.drift", entry)
-    elif why := of_recording(shown, refusal, recorded, request, world):
+    elif why := explain_unverifiable_error(shown, refusal, recorded, request, world):
         yield Verdict("refusals.unverifiable", {"why": why, **entry})
     else:
         yield Verdict("refusals.different" if refusal else "refusals.missed", entry)
 
 
-def differing(recorded: Json, mock: Json) -> list[str]:
+def compare_errors(recorded: Json, mock: Json) -> list[str]:
     """The members of an error that differ; `list` when only the values differ that the message lists."""
     names = [name for name in recorded if recorded[name] != mock.get(name)]
     if names != ["message"]:
         return names
-    alike = [_LISTED.sub(r"\1", str(each["message"])) for each in (recorded, mock)]
+    alike = [_SUPPORTED_VALUES.sub(r"\1", str(each["message"])) for each in (recorded, mock)]
     return ["list"] if alike[0] == alike[1] else names
 
 
-def _answer(recorded: Recorded, operation: Operation) -> Iterator[Verdict]:
+def _judge_answer(recorded: Recorded, operation: Operation) -> Iterator[Verdict]:
     answer = recorded.answer
     if answer is None or not recorded.flags.isdisjoint(("unread-answer", "transcribed")):
         return
@@ -211,40 +221,40 @@ def _answer(recorded: Recorded, operation: Operation) -> Iterator[Verdict]:
     if root is None:
         return
     finding = check_answer(root, recorded.answer)
-    yield from _found("answers", [finding] if finding else [])
-    yield from (Verdict("answers.drift", _told(each)) for each in find_unknown_members(root, recorded.answer))
+    yield from _finding_verdicts("answers", [finding] if finding else [])
+    yield from (Verdict("answers.drift", _finding_json(each)) for each in find_unknown_members(root, recorded.answer))
 
 
-def _found(kind: str, findings: list[Finding]) -> Iterator[Verdict]:
-    yield from (Verdict(f"{kind}.findings", _told(each)) for each in findings)
+def _finding_verdicts(kind: str, findings: list[Finding]) -> Iterator[Verdict]:
+    yield from (Verdict(f"{kind}.findings", _finding_json(each)) for each in findings)
     if not findings:
         yield Verdict(f"{kind}.conform")
 
 
-def _told(finding: Finding) -> Json:
+def _finding_json(finding: Finding) -> Json:
     return {"at": finding.at, "message": finding.message}
 
 
-def _streamed(recorded: Recorded, world: World, request: Request) -> Iterator[Verdict]:
+def _judge_stream(recorded: Recorded, world: World, request: Request) -> Iterator[Verdict]:
     if request.operation in ASSISTANTS_OPERATIONS:
-        heard = overhear(recorded)
+        heard = judge_run_stream(recorded)
     else:
         stored = world.responses.get(request.params.get("response_id", ""))
-        heard = listen(recorded, stored.events if stored else None)
+        heard = judge_response_stream(recorded, stored.events if stored else None)
     yield from (Verdict("streams.events") for _ in recorded.events or ())
-    yield from _found("streams", heard.findings)
-    yield from (Verdict("streams.drift", _told(each)) for each in heard.drift)
+    yield from _finding_verdicts("streams", heard.findings)
+    yield from (Verdict("streams.drift", _finding_json(each)) for each in heard.drift)
 
 
-def said(recorded: Recorded) -> Any:
+def answer_object(recorded: Recorded) -> Any:
     """The object a recorded answer gave, from the last event of a stream that carries one."""
     if recorded.events is None:
         return recorded.answer
-    objects = (_object(event) for event in reversed(recorded.events) if isinstance(event, dict))
+    objects = (_event_object(event) for event in reversed(recorded.events) if isinstance(event, dict))
     return next((found for found in objects if isinstance(found, dict)), None)
 
 
-def _object(event: Json) -> Any:
+def _event_object(event: Json) -> Any:
     """The response or the run that an event carries."""
     data = event.get("data")
     run = isinstance(data, dict) and data.get("object") == "thread.run"

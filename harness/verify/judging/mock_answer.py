@@ -19,23 +19,23 @@ from harness.endpoints.operation import OPERATIONS
 from harness.items import message
 from harness.items.kind import ITEMS, Item, item_from_wire
 from harness.items.stream_grammar import Deltas
-from harness.verify.judging.judge import request_of
+from harness.verify.judging.judge import rebuild_request
 from harness.world.world import Conversation, World
 
-RESPONSES = "/responses"
-UNDER_WAY = ("queued", "in_progress")
-SOMETHING = message("…")
+RESPONSES_PATH = "/responses"
+UNFINISHED_STATUSES = ("queued", "in_progress")
+PLACEHOLDER_MESSAGE = message("…")
 """What the model may say in a response of which nothing is told yet."""
-INDICES = ("content_index", "summary_index", "command_index")
+TEXT_INDEX_MEMBERS = ("content_index", "summary_index", "command_index")
 """Members that say which text of an item a delta belongs to."""
 
 
-def asks_for_response(recorded: Recorded) -> bool:
+def is_response_request(recorded: Recorded) -> bool:
     """Whether an exchange is one in which the model is to answer: `POST /responses`."""
-    return recorded.method == "POST" and path_below_root(recorded.path) == RESPONSES
+    return recorded.method == "POST" and path_below_root(recorded.path) == RESPONSES_PATH
 
 
-def whole(answer: Any) -> Json | None:
+def renderable_response(answer: Any) -> Json | None:
     """A JSON answer that is a response, with items of known kinds only, and completed with at least one; None for others."""
     if not isinstance(answer, dict) or answer.get("object") != "response" or not isinstance(answer.get("id"), str):
         return None
@@ -43,47 +43,49 @@ def whole(answer: Any) -> Json | None:
     if not isinstance(output, list) or not all(isinstance(one, dict) and one.get("type") in ITEMS for one in output):
         return None
     ended = status == "incomplete" or (status == "completed" and output)
-    return answer if ended or status in UNDER_WAY else None
+    return answer if ended or status in UNFINISHED_STATUSES else None
 
 
-def counterpart(recorded: Recorded, final: Json, world: World) -> Answer:
+def render_mock_answer(recorded: Recorded, final: Json, world: World) -> Answer:
     """What the mock answers to `recorded.request`, as JSON or as a stream; `final` is the response that was recorded.
 
     `world` is what the exchanges before have left behind; it stays as it is. A request that is not known is taken to be
     like the answer. HarnessError when the request does not allow what was said.
     """
-    request, mine = _request(recorded, final), _like(world, recorded.request)
-    mine.script(turn(recorded.events or (), final))
+    request, mine = _build_request(recorded, final), _copy_world(world, recorded.request)
+    mine.script(build_turn(recorded.events or (), final))
     handler = OPERATIONS[CREATE_RESPONSE].handler
     return handler(request, mine) if request.dialect == OPENAI else azure.answer_in_dialect(handler, request, mine)
 
 
-def turn(events: Sequence[Json], final: Json) -> list[TurnLine]:
+def build_turn(events: Sequence[Json], final: Json) -> list[TurnLine]:
     """The script that says what was told: the items, of a stream with their exact deltas, and how the response ended."""
     exact: list[dict[tuple[str, int], list[str]]] = [defaultdict(list) for _ in final["output"]]
     for event in events:
         stem = event["type"].removeprefix("response.")
         piece = event.get("delta", event.get("partial_image_b64"))
         if isinstance(piece, str):
-            number: int = next((event[name] for name in INDICES if name in event), 0)
+            number: int = next((event[name] for name in TEXT_INDEX_MEMBERS if name in event), 0)
             exact[event["output_index"]][stem.removesuffix(".delta"), number].append(piece)
-    lines: list[TurnLine] = [_line(wire, dict(deltas)) for wire, deltas in zip(final["output"], exact, strict=True)]
-    if final["status"] in UNDER_WAY:
-        return [SOMETHING]
-    return lines if final["status"] == "completed" else [*lines, _ending(final)]
+    lines: list[TurnLine] = [
+        _build_item(wire, dict(deltas)) for wire, deltas in zip(final["output"], exact, strict=True)
+    ]
+    if final["status"] in UNFINISHED_STATUSES:
+        return [PLACEHOLDER_MESSAGE]
+    return lines if final["status"] == "completed" else [*lines, _build_ending(final)]
 
 
-def _line(wire: Json, deltas: Deltas) -> Item:
+def _build_item(wire: Json, deltas: Deltas) -> Item:
     item = item_from_wire(wire)
     return Item(item.type, item.members, deltas)
 
 
-def _ending(final: Json) -> Ending:
+def _build_ending(final: Json) -> Ending:
     member = "error" if final["status"] == "failed" else "incomplete_details"
     return Ending(final["status"], {member: final.get(member)}, off_schema=True)
 
 
-def _like(world: World, asked: Any) -> World:
+def _copy_world(world: World, asked: Any) -> World:
     """A World that knows what this one does of the past, and changes nothing in it."""
     mine = World(world.name, organization=world.account)
     mine.responses, mine.items = dict(world.responses), dict(world.items)
@@ -93,12 +95,12 @@ def _like(world: World, asked: Any) -> World:
     return mine
 
 
-def _request(recorded: Recorded, final: Json) -> Request:
-    _, request = request_of(recorded)
-    return request._replace(body=_asked(recorded, final), operation=CREATE_RESPONSE)
+def _build_request(recorded: Recorded, final: Json) -> Request:
+    _, request = rebuild_request(recorded)
+    return request._replace(body=_request_body(recorded, final), operation=CREATE_RESPONSE)
 
 
-def _asked(recorded: Recorded, final: Json) -> Mapping[str, Any]:
+def _request_body(recorded: Recorded, final: Json) -> Mapping[str, Any]:
     """The request, or where it is not known one that must be like it."""
     if isinstance(recorded.request, dict) and "no_request" not in recorded.flags:
         return recorded.request if recorded.events is None else {**recorded.request, "stream": True}

@@ -8,16 +8,16 @@ from __future__ import annotations
 from harness.contract.check import Violation
 from harness.world.world import World
 
-NOT_THERE = (
+MISSING_FILE_RULES = (
     *("file_not_found", "input_file_not_found", "files_not_found", "vector_store_not_found"),
     *("file_search_store_not_found", "vector_store_file_not_found"),
 )
 """The rules that say so of a file or a vector store; their facts hold the `missing` ids, maybe the `store` around them."""
 
 
-def suppose(world: World, refusal: Violation) -> bool:
+def presume_files(world: World, refusal: Violation) -> bool:
     """Take what the mock misses to be there, since the API took the request; whether that changes anything."""
-    if refusal.rule.id not in NOT_THERE:
+    if refusal.rule.id not in MISSING_FILE_RULES:
         return False
     uploads, store = world.uploads, refusal.facts.get("store", "")
     missing = [id for id in refusal.facts["missing"] if not uploads.has_id(id, store)]

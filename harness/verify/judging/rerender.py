@@ -19,45 +19,52 @@ from harness.contract.unknown_members import find_unknown_members
 from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Json
 from harness.core.redact import redact, secrets_in_headers
-from harness.verify.judging.compare import ABSENT, Difference, comparable, differences, free, named
-from harness.verify.judging.judge import Verdict, request_of
-from harness.verify.judging.mock_answer import asks_for_response, counterpart, whole
-from harness.verify.judging.response_stream import EVENT
+from harness.verify.judging.compare import (
+    ABSENT,
+    AnswerDifference,
+    find_differences,
+    ignored_members,
+    label_ids,
+    mask_ignored,
+)
+from harness.verify.judging.judge import Verdict, rebuild_request
+from harness.verify.judging.mock_answer import is_response_request, render_mock_answer, renderable_response
+from harness.verify.judging.response_stream import RESPONSE_EVENT_SCHEMA
 from harness.world.world import World
 
-ENDS = frozenset(f"response.{status}" for status in TERMINAL_STATUSES)
-ASIDE = frozenset({"keepalive", "response.rate_limits.updated"})
+END_EVENTS = frozenset(f"response.{status}" for status in TERMINAL_STATUSES)
+UNORDERED_EVENTS = frozenset({"keepalive", "response.rate_limits.updated"})
 """Events that come when they like."""
-ANNOUNCED = "response.output_item.added"
-NOTE = "response.output_text.annotation.added"
-TEXT = "response.output_text.done"
-UNTOLD = frozenset({"sequence_number", "obfuscation"})
+ITEM_ADDED = "response.output_item.added"
+ANNOTATION_ADDED = "response.output_text.annotation.added"
+TEXT_DONE = "response.output_text.done"
+IGNORED_EVENT_MEMBERS = frozenset({"sequence_number", "obfuscation"})
 """Members that depend on how a text was cut into deltas."""
-OPEN: Mapping[str, Collection[str]] = {"message": {"status"}, "tool_search_call": {"call_id"}}
+VARYING_ITEM_MEMBERS: Mapping[str, Collection[str]] = {"message": {"status"}, "tool_search_call": {"call_id"}}
 """Members of an item that the API announces in one way or another. Recorded: a message of one delta is completed at once."""
-THOUGHTS = "response.reasoning_summary"
+REASONING_SUMMARY = "response.reasoning_summary"
 """Events of a text that the API tells anew, or not to its end, where a response is cut. Recorded in 2025 and 2026."""
-SHOWS = Callable[[Json], Json]
+ResponseMask = Callable[[Json], Json]
 """What of a response is compared."""
 
 
-class Step(NamedTuple):
+class ComparedEvent(NamedTuple):
     """An event, or a run of deltas: its place among the events, its type, and what is compared."""
 
     place: int
     type: str
-    said: Json
+    members: Json
 
 
-def respell(recorded: Recorded, world: World | None = None) -> Iterator[Verdict]:
+def judge_rerendering(recorded: Recorded, world: World | None = None) -> Iterator[Verdict]:
     """The verdicts on one exchange: `respelled.same`, or `respelled.different` for each place that differs.
 
     `world` is what the exchanges before have left behind; it stays as it is. None on what is no whole answer to
     `POST /responses`, or holds an item of a kind that nobody knows.
     """
-    answered = asks_for_response(recorded) and 200 <= recorded.status < 300 and "transcribed" not in recorded.flags
-    final = _final(recorded) if answered else None
-    found = None if final is None else _found(recorded, final, world or World(recorded.file))
+    answered = is_response_request(recorded) and 200 <= recorded.status < 300 and "transcribed" not in recorded.flags
+    final = _recorded_response(recorded) if answered else None
+    found = None if final is None else _compare_with_mock(recorded, final, world or World(recorded.file))
     if found is None:
         return
     secrets = secrets_in_headers(recorded.headers) | secrets_in_headers(recorded.answer_headers)
@@ -68,10 +75,10 @@ def respell(recorded: Recorded, world: World | None = None) -> Iterator[Verdict]
         yield Verdict("respelled.same")
 
 
-def _final(recorded: Recorded) -> Json | None:
+def _recorded_response(recorded: Recorded) -> Json | None:
     """The response that was recorded whole; None where there is none."""
     if recorded.events is None:
-        return whole(recorded.answer)
+        return renderable_response(recorded.answer)
     try:
         final, drift = read_recorded(recorded.events)
     except StreamError:
@@ -79,116 +86,122 @@ def _final(recorded: Recorded) -> Json | None:
     return None if any(found.rule == "unknown_kind" for found in drift) else final
 
 
-def _found(recorded: Recorded, final: Json, world: World) -> list[Difference] | None:
+def _compare_with_mock(recorded: Recorded, final: Json, world: World) -> list[AnswerDifference] | None:
     """What differs; None where the answer itself does not conform, which is told with the answers."""
     try:
-        mock = counterpart(recorded, final, world)
+        mock = render_mock_answer(recorded, final, world)
     except HarnessError as problem:
         if recorded.events is None and check_answer("Response", final):
             return None
         at = "output" if recorded.events is None else f"events[{len(recorded.events) - 1}]"
-        return [Difference(at, str(final["status"]), str(problem))]
-    _, request = request_of(recorded)
+        return [AnswerDifference(at, str(final["status"]), str(problem))]
+    _, request = rebuild_request(recorded)
     is_known = "no_request" not in recorded.flags and isinstance(request.body, dict)
-    names = free(request, world, recorded.date[:10]) if is_known else None
-    return list(_between(recorded, mock, _day(recorded), lambda response: comparable(response, names)))
+    names = ignored_members(request, world, recorded.date[:10]) if is_known else None
+    return list(
+        _compare_answers(recorded, mock, _comparison_day(recorded), lambda response: mask_ignored(response, names))
+    )
 
 
-def _day(recorded: Recorded) -> str:
+def _comparison_day(recorded: Recorded) -> str:
     """The day from which what came to the API is to be seen; when it comes to Azure is not known."""
     return recorded.date[:10] if recorded.provider == OPENAI else ""
 
 
-def _between(recorded: Recorded, mock: Answer, day: str, shows: SHOWS) -> Iterator[Difference]:
+def _compare_answers(recorded: Recorded, mock: Answer, day: str, shows: ResponseMask) -> Iterator[AnswerDifference]:
     if recorded.events is None and mock.events is None:
-        found = differences(shows(recorded.answer), shows(mock.body), day, "response")
-        yield from _known(found, "Response", recorded.answer)
+        found = find_differences(shows(recorded.answer), shows(mock.body), day, "response")
+        yield from _drop_unknown_members(found, "Response", recorded.answer)
     elif recorded.events is None or mock.events is None:
-        yield Difference(
+        yield AnswerDifference(
             "answer", *("JSON" if events is None else "a stream" for events in (recorded.events, mock.events))
         )
     else:
-        yield from _streams(recorded.events, mock.events, day, shows)
+        yield from _compare_streams(recorded.events, mock.events, day, shows)
 
 
-def _known(found: Iterator[Difference], root: str, body: Any) -> Iterator[Difference]:
+def _drop_unknown_members(found: Iterator[AnswerDifference], root: str, body: Any) -> Iterator[AnswerDifference]:
     """The differences but for members that no schema knows."""
     if several := list(found):
         unknown = {each.at for each in find_unknown_members(root, body)}
         yield from (each for each in several if each.at not in unknown)
 
 
-def _streams(recorded: Sequence[Json], mock: Sequence[Json], day: str, shows: SHOWS) -> Iterator[Difference]:
+def _compare_streams(
+    recorded: Sequence[Json], mock: Sequence[Json], day: str, shows: ResponseMask
+) -> Iterator[AnswerDifference]:
     """The first event that differs, of those that carry a response and of the others."""
     told: set[bool] = set()
-    for one, other in zip_longest(_steps(recorded, shows), _steps(mock, shows)):
+    for one, other in zip_longest(_select_events(recorded, shows), _select_events(mock, shows)):
         if one is None or other is None or one.type != other.type:
             at = f"events[{one.place if one else len(recorded)}]"
-            yield Difference(at, *(step.type if step else "the end" for step in (one, other)))
+            yield AnswerDifference(at, *(step.type if step else "the end" for step in (one, other)))
             return
-        carries = "response" in one.said
-        if carries not in told and (found := list(_differing(one, other, day, recorded[one.place]))):
+        carries = "response" in one.members
+        if carries not in told and (found := list(_compare_events(one, other, day, recorded[one.place]))):
             told.add(carries)
             yield from found
 
 
-def _differing(one: Step, other: Step, day: str, event: Json) -> Iterator[Difference]:
-    for at, left, right in _known(differences(one.said, other.said, day), EVENT, event):
+def _compare_events(one: ComparedEvent, other: ComparedEvent, day: str, event: Json) -> Iterator[AnswerDifference]:
+    for at, left, right in _drop_unknown_members(
+        find_differences(one.members, other.members, day), RESPONSE_EVENT_SCHEMA, event
+    ):
         sides = (f"{one.type}: no {at}" if value == ABSENT else f"{one.type}: {at} {value}" for value in (left, right))
-        yield Difference(f"events[{one.place}]", *sides)
+        yield AnswerDifference(f"events[{one.place}]", *sides)
 
 
-def _steps(events: Sequence[Json], shows: SHOWS) -> list[Step]:
+def _select_events(events: Sequence[Json], shows: ResponseMask) -> list[ComparedEvent]:
     """The events of a stream to its end; annotations stand behind the text they are in, however soon they came."""
-    steps: list[Step] = []
-    notes: list[Step] = []
-    ids, cut = _places(events), events[-1]["type"] == "response.incomplete"
+    steps: list[ComparedEvent] = []
+    notes: list[ComparedEvent] = []
+    ids, cut = _label_item_ids(events), events[-1]["type"] == "response.incomplete"
     for index, event in enumerate(events):
-        step = Step(index, event["type"], _comparable(event, ids, shows))
-        if step.type in ASIDE or (cut and step.type.startswith(THOUGHTS)):
+        step = ComparedEvent(index, event["type"], _mask_event(event, ids, shows))
+        if step.type in UNORDERED_EVENTS or (cut and step.type.startswith(REASONING_SUMMARY)):
             continue
-        if step.type == NOTE:
+        if step.type == ANNOTATION_ADDED:
             notes.append(step)
             continue
-        if step.type == TEXT:
+        if step.type == TEXT_DONE:
             steps += notes
             notes = []
-        if not (step.type.endswith(".delta") and steps and _grows(steps[-1], step)):
+        if not (step.type.endswith(".delta") and steps and _merge_delta(steps[-1], step)):
             steps.append(step)
-        if step.type in ENDS:
+        if step.type in END_EVENTS:
             break
     return steps
 
 
-def _grows(before: Step, step: Step) -> bool:
+def _merge_delta(before: ComparedEvent, step: ComparedEvent) -> bool:
     """Whether a delta goes on with the one before it, which then holds both."""
-    old, new = before.said, step.said
+    old, new = before.members, step.members
     if before.type != step.type or {**old, "delta": ""} != {**new, "delta": ""}:
         return False
-    old["delta"] = _joined(old["delta"], new["delta"])
+    old["delta"] = _join_deltas(old["delta"], new["delta"])
     return True
 
 
-def _joined(old: Any, new: Any) -> Any:
+def _join_deltas(old: Any, new: Any) -> Any:
     if isinstance(old, str):
         return old + str(new)
     return {name: old.get(name, "") + new.get(name, "") for name in {**old, **new}}
 
 
-def _places(events: Sequence[Json]) -> dict[str, str]:
+def _label_item_ids(events: Sequence[Json]) -> dict[str, str]:
     """A name for each id that a stream gives out: that of its item's place."""
     told = ((event.get("output_index"), event.get("item")) for event in events)
     return {item["id"]: f"item {index}" for index, item in told if isinstance(item, dict) and "id" in item}
 
 
-def _comparable(event: Json, ids: Mapping[str, str], shows: SHOWS) -> Json:
+def _mask_event(event: Json, ids: Mapping[str, str], shows: ResponseMask) -> Json:
     if isinstance(response := event.get("response"), dict):
         return {"response": shows(response)}
-    said = {name: value for name, value in event.items() if name not in UNTOLD}
+    said = {name: value for name, value in event.items() if name not in IGNORED_EVENT_MEMBERS}
     if event["type"].endswith(".delta"):
         said.pop("logprobs", None)
-    if event["type"] == ANNOUNCED:
-        open_to = OPEN.get(event["item"]["type"], ())
+    if event["type"] == ITEM_ADDED:
+        open_to = VARYING_ITEM_MEMBERS.get(event["item"]["type"], ())
         said["item"] = {name: value for name, value in event["item"].items() if name not in open_to}
-    made: Json = named(strip_volatile(said), ids)
+    made: Json = label_ids(strip_volatile(said), ids)
     return made

@@ -12,50 +12,53 @@ from harness.contract.check import check_answer
 from harness.contract.unknown_members import find_unknown_members
 from harness.core.exchange import Finding, Json
 
-EVENT = "ResponseStreamEvent"
-BROKEN = frozenset({"cut", "sequence_gaps", "unread-answer"})
+RESPONSE_EVENT_SCHEMA = "ResponseStreamEvent"
+INCOMPLETE_FLAGS = frozenset({"cut", "sequence_gaps", "unread-answer"})
 """Flags of recordings that do not hold a whole stream."""
-UNNUMBERED = 1_748_649_600
+NUMBERED_SINCE = 1_748_649_600
 """2025-05-31, unix seconds: the first recorded stream whose events have a `sequence_number`; older ones have none."""
 
 
-class Heard(NamedTuple):
+class StreamJudgment(NamedTuple):
     """What a stream departs in, and what in it no schema knows; places begin with `events[n]`."""
 
     findings: list[Finding]
     drift: list[Finding]
 
 
-def listen(recorded: Recorded, before: Sequence[Json] | None = None) -> Heard:
+def judge_response_stream(recorded: Recorded, before: Sequence[Json] | None = None) -> StreamJudgment:
     """Judge the stream of an exchange; `before` is the stream that this one resumes."""
-    events, heard = recorded.events or [], one_by_one(recorded, EVENT)
-    if heard.findings or not is_whole(recorded):
+    events, heard = recorded.events or [], judge_events(recorded, RESPONSE_EVENT_SCHEMA)
+    if heard.findings or not is_complete_stream(recorded):
         return heard
-    missed = _missed(recorded, before or ())
+    missed = _find_missed_events(recorded, before or ())
     if missed is None:
-        return Heard(_misnumbered(events), heard.drift)
-    return _read(events, missed, heard.drift)
+        return StreamJudgment(_find_misnumbered(events), heard.drift)
+    return _judge_as_response(events, missed, heard.drift)
 
 
-def one_by_one(recorded: Recorded, root: str) -> Heard:
+def judge_events(recorded: Recorded, root: str) -> StreamJudgment:
     """Judge each event by itself, by the schema `root` of events."""
     events = list(enumerate(recorded.events or ()))
-    findings = [_within(index, found) for index, event in events if (found := check_answer(root, event)) is not None]
-    return Heard(
-        findings, [_within(index, found) for index, event in events for found in find_unknown_members(root, event)]
+    findings = [
+        _prefix_event_index(index, found) for index, event in events if (found := check_answer(root, event)) is not None
+    ]
+    return StreamJudgment(
+        findings,
+        [_prefix_event_index(index, found) for index, event in events for found in find_unknown_members(root, event)],
     )
 
 
-def is_whole(recorded: Recorded) -> bool:
+def is_complete_stream(recorded: Recorded) -> bool:
     """Whether a recording holds a stream from its first event to its last."""
-    return bool(recorded.events) and BROKEN.isdisjoint(recorded.flags)
+    return bool(recorded.events) and INCOMPLETE_FLAGS.isdisjoint(recorded.flags)
 
 
-def _within(index: int, found: Finding) -> Finding:
+def _prefix_event_index(index: int, found: Finding) -> Finding:
     return found._replace(at=f"events[{index}].{found.at}" if found.at else f"events[{index}]")
 
 
-def _missed(recorded: Recorded, before: Sequence[Json]) -> list[Json] | None:
+def _find_missed_events(recorded: Recorded, before: Sequence[Json]) -> list[Json] | None:
     """The events that a resumed stream leaves out; None when the recording does not hold them all."""
     asked = recorded.query.get("starting_after")
     if not isinstance(asked, str) or not asked.isdecimal():
@@ -64,7 +67,7 @@ def _missed(recorded: Recorded, before: Sequence[Json]) -> list[Json] | None:
     return missed if len(missed) == int(asked) + 1 else None
 
 
-def _misnumbered(events: Sequence[Json]) -> list[Finding]:
+def _find_misnumbered(events: Sequence[Json]) -> list[Finding]:
     """Where the numbers of a part of a stream do not rise by one."""
     numbers = [event.get("sequence_number") for event in events]
     first = numbers[0] if isinstance(numbers[0], int) else 0
@@ -75,17 +78,17 @@ def _misnumbered(events: Sequence[Json]) -> list[Finding]:
     ]
 
 
-def _read(events: list[Json], missed: list[Json], unknown: list[Finding]) -> Heard:
+def _judge_as_response(events: list[Json], missed: list[Json], unknown: list[Finding]) -> StreamJudgment:
     try:
         _, found = read_recorded([*missed, *events])
     except StreamError as problem:
         at = max(0, problem.index - len(missed))
-        return Heard([Finding(f"events[{at}]", str(problem).partition(": ")[2])], unknown)
-    wrong = [each for each in found if each.rule == "unnumbered" and not _is_old(events[0])]
-    return Heard(wrong, unknown + [each for each in found if each not in wrong])
+        return StreamJudgment([Finding(f"events[{at}]", str(problem).partition(": ")[2])], unknown)
+    wrong = [each for each in found if each.rule == "unnumbered" and not _is_before_numbering(events[0])]
+    return StreamJudgment(wrong, unknown + [each for each in found if each not in wrong])
 
 
-def _is_old(created: Json) -> bool:
+def _is_before_numbering(created: Json) -> bool:
     response = created.get("response")
     made = response.get("created_at") if isinstance(response, dict) else None
-    return isinstance(made, int | float) and made < UNNUMBERED
+    return isinstance(made, int | float) and made < NUMBERED_SINCE

@@ -8,37 +8,41 @@ from typing import Any
 from harness.api.resources.threads import apply_delta
 from harness.cassettes.format.recorded import Recorded
 from harness.core.exchange import Finding, Json
-from harness.verify.judging.response_stream import Heard, is_whole, one_by_one
+from harness.verify.judging.response_stream import StreamJudgment, is_complete_stream, judge_events
 
-EVENT = "AssistantStreamEvent"
-FIRST = ("thread.created", "thread.run.created", "error")
+RUN_EVENT_SCHEMA = "AssistantStreamEvent"
+FIRST_EVENTS = ("thread.created", "thread.run.created", "error")
 """What the stream of a new run may begin with; that of one which goes on tells first what became of its calls."""
-LAST = tuple(
+LAST_EVENTS = tuple(
     f"thread.run.{status}"
     for status in ("completed", "incomplete", "failed", "cancelling", "cancelled", "expired", "requires_action")
 )
 """What a stream may end with, besides an error."""
 
 
-def overhear(recorded: Recorded) -> Heard:
+def judge_run_stream(recorded: Recorded) -> StreamJudgment:
     """Judge the stream of a run; its events are `{"event", "data"}`."""
-    events, heard = recorded.events or [], one_by_one(recorded, EVENT)
-    if heard.findings or not is_whole(recorded):
+    events, heard = recorded.events or [], judge_events(recorded, RUN_EVENT_SCHEMA)
+    if heard.findings or not is_complete_stream(recorded):
         return heard
     goes_on = recorded.path.endswith("/submit_tool_outputs")
-    found = [*_begun(events, goes_on), *_framed(events, "done-marker" in recorded.flags), *_added_up(events)]
-    return Heard(found, heard.drift)
+    found = [
+        *_check_start(events, goes_on),
+        *_check_end(events, "done-marker" in recorded.flags),
+        *_check_deltas(events),
+    ]
+    return StreamJudgment(found, heard.drift)
 
 
-def _begun(events: Sequence[Json], goes_on: bool) -> Iterator[Finding]:
-    if not goes_on and events[0]["event"] not in FIRST:
+def _check_start(events: Sequence[Json], goes_on: bool) -> Iterator[Finding]:
+    if not goes_on and events[0]["event"] not in FIRST_EVENTS:
         yield Finding("events[0]", f"a stream does not begin with {events[0]['event']}")
 
 
-def _framed(events: Sequence[Json], done: bool) -> Iterator[Finding]:
+def _check_end(events: Sequence[Json], done: bool) -> Iterator[Finding]:
     """How it ends, and whether it tells of one run."""
     last = events[-1]["event"]
-    if last not in (*LAST, "error"):
+    if last not in (*LAST_EVENTS, "error"):
         yield Finding(f"events[{len(events) - 1}]", f"a stream does not end with {last}")
     if not done:
         yield Finding(f"events[{len(events) - 1}]", "expected done after it")
@@ -47,7 +51,7 @@ def _framed(events: Sequence[Json], done: bool) -> Iterator[Finding]:
         yield Finding("events", f"it tells of {len(runs)} runs")
 
 
-def _added_up(events: Sequence[Json]) -> Iterator[Finding]:
+def _check_deltas(events: Sequence[Json]) -> Iterator[Finding]:
     """Whether the deltas of messages and steps add up to what they end as."""
     known: dict[str, Json] = {}
     for index, event in enumerate(events):
@@ -59,27 +63,27 @@ def _added_up(events: Sequence[Json]) -> Iterator[Finding]:
             known[id] = apply_delta(known.get(id, {}), data)
         elif kind == "created":
             known.setdefault(id, data)
-        elif kind == "completed" and id in known and (wrong := list(_unlike(known[id], data))):
+        elif kind == "completed" and id in known and (wrong := list(_find_differing_texts(known[id], data))):
             yield Finding(f"events[{index}].data.{wrong[0]}", "its deltas say something else")
 
 
-def _unlike(told: Json, ended: Json) -> Iterator[str]:
+def _find_differing_texts(told: Json, ended: Json) -> Iterator[str]:
     """Where texts that were told in deltas differ from those at the end."""
-    for number, (one, other) in enumerate(zip(_parts(told), _parts(ended), strict=False)):
+    for number, (one, other) in enumerate(zip(_content_texts(told), _content_texts(ended), strict=False)):
         if one != other:
             yield f"content[{number}]"
-    if len(_parts(told)) != len(_parts(ended)):
+    if len(_content_texts(told)) != len(_content_texts(ended)):
         yield "content"
-    for number, (one, other) in enumerate(zip(_calls(told), _calls(ended), strict=False)):
+    for number, (one, other) in enumerate(zip(_call_texts(told), _call_texts(ended), strict=False)):
         if one and one != other:
             yield f"step_details.tool_calls[{number}]"
 
 
-def _parts(message: Json) -> list[Any]:
+def _content_texts(message: Json) -> list[Any]:
     return [(part.get("text") or {}).get("value") or part.get("refusal") or "" for part in message.get("content") or ()]
 
 
-def _calls(step: Json) -> list[Any]:
+def _call_texts(step: Json) -> list[Any]:
     """The text that each call of a step was told with."""
     calls = (step.get("step_details") or {}).get("tool_calls") or ()
     inner = [call.get(call.get("type", "")) or {} for call in calls]

@@ -22,111 +22,113 @@ from harness.contract.rules.http.cursors import ITEM_LISTS
 from harness.core.exchange import Json, Request
 from harness.server.socket_session import ENVELOPE_MEMBERS
 from harness.verify.learn import PRESUMED
-from harness.verify.newer_enum_values import is_taken_now
+from harness.verify.newer_enum_values import is_accepted_now
 from harness.world.world import World
 
-BY_ACCOUNT = "it depends on the account"
+DEPENDS_ON_ACCOUNT = "it depends on the account"
 BEGAN_BEFORE = "it goes on with what the recording does not hold"
 ENDED_UNSEEN = "what ran in the background may have ended unseen"
-IS_CUT = "the recording is cut"
-OF_CONNECTION = "it is about the connection, not about the request"
-OF_AGENT = "an agent of Foundry stands behind it"
-OF_DEPLOYMENT = "a deployment's name does not tell its model"
-MORE_IN_AZURE = "Azure takes more than OpenAI"
-REWRITTEN = "the recording's ids were rewritten"
-TAKEN_NOW = "the API takes this value now"
+RECORDING_IS_CUT = "the recording is cut"
+ABOUT_CONNECTION = "it is about the connection, not about the request"
+AGENT_HIDES_MODEL = "an agent of Foundry stands behind it"
+DEPLOYMENT_HIDES_MODEL = "a deployment's name does not tell its model"
+AZURE_ACCEPTS_MORE = "Azure takes more than OpenAI"
+IDS_REWRITTEN = "the recording's ids were rewritten"
+ACCEPTED_NOW = "the API takes this value now"
 
 _PLACEHOLDER = re.compile(r"<[A-Z][A-Z0-9_]+>")
 
-IN_ACCOUNT = (401, 402, 403, 408, 409, 424, 429)
+ACCOUNT_STATUSES = (401, 402, 403, 408, 409, 424, 429)
 """Statuses whose reasons lie in the account, in time or in another server, not in the request."""
-ABILITIES = ("capability", "hosted", "tools", "text")
+MODEL_AREAS = ("capability", "hosted", "tools", "text")
 """Areas of rules about what a model can do, which neither the name of a deployment nor that of an agent tells."""
-LONG = ("limits", "media", "references")
+LONG_VALUE_AREAS = ("limits", "media", "references")
 """Areas of rules about long values, which recordings shorten."""
-PAIRED = ("pairing", "reasoning", "references")
+PAIRING_AREAS = ("pairing", "reasoning", "references")
 """Areas of rules about items that belong together, one of which may be from before."""
-UNDER_WAY = ("lifecycle", "runs")
+BACKGROUND_AREAS = ("lifecycle", "runs")
 """Areas of rules about what runs while nobody looks."""
-UPLOADED = ("upload_incomplete", "upload_empty", "upload_not_a_form")
+UPLOAD_RULES = ("upload_incomplete", "upload_empty", "upload_not_a_form")
 """Rules about the bytes of an upload, which recorders leave out."""
-VERSIONED = ("version_missing", "project_version_missing")
+VERSION_RULES = ("version_missing", "project_version_missing")
 """Rules about a version in the query, which recorders leave out."""
-GONE = "previous_response_not_found"
+PREVIOUS_NOT_FOUND = "previous_response_not_found"
 """The code of the error that says that there is nothing to go on with."""
-NAMED = ("ids", "state")
+ID_AREAS = ("ids", "state")
 """Areas of rules about ids, which recorders rewrite."""
 
 
-def of_refusal(refusal: Violation, recorded: Recorded, request: Request, world: World) -> str:
+def explain_unverifiable_violation(refusal: Violation, recorded: Recorded, request: Request, world: World) -> str:
     """Why the mock's refusal of what the API took, or refused otherwise, may be due to the recording."""
     rule, body = refusal.rule, _body(request)
-    if _asks_for_what_is_stored(rule) or (rule.area in PAIRED and began_before(body, world)):
+    if _is_about_missing_object(rule) or (rule.area in PAIRING_AREAS and has_unrecorded_history(body, world)):
         return BEGAN_BEFORE
-    if rule.area in UNDER_WAY and _is_pending(request, world):
+    if rule.area in BACKGROUND_AREAS and _is_pending(request, world):
         return ENDED_UNSEEN
     if recorded.date and recorded.date < rule.since:
         return f"the API refuses this since {rule.since}"
-    if rule.id in (*UPLOADED, *VERSIONED) or (rule.area in LONG and _is_cut(recorded)):
-        return IS_CUT
-    if not recorded.flags.isdisjoint(("sanitized", "inferred")) and rule.area in NAMED:
-        return REWRITTEN
+    if rule.id in (*UPLOAD_RULES, *VERSION_RULES) or (rule.area in LONG_VALUE_AREAS and _is_cut(recorded)):
+        return RECORDING_IS_CUT
+    if not recorded.flags.isdisjoint(("sanitized", "inferred")) and rule.area in ID_AREAS:
+        return IDS_REWRITTEN
     if request.operation in ASSISTANTS_OPERATIONS and request.dialect in AZURE_DIALECTS and rule.keyword:
-        return MORE_IN_AZURE
-    if rule.area in ABILITIES and request.dialect in AZURE_DIALECTS:
-        return OF_AGENT if agent_of(request) else OF_DEPLOYMENT
+        return AZURE_ACCEPTS_MORE
+    if rule.area in MODEL_AREAS and request.dialect in AZURE_DIALECTS:
+        return AGENT_HIDES_MODEL if agent_of(request) else DEPLOYMENT_HIDES_MODEL
     return ""
 
 
-def of_recording(error: Json, refusal: Violation | None, recorded: Recorded, request: Request, world: World) -> str:
+def explain_unverifiable_error(
+    error: Json, refusal: Violation | None, recorded: Recorded, request: Request, world: World
+) -> str:
     """Why the API's recorded error cannot be expected of the mock, which gave `refusal` or none."""
-    if recorded.status in IN_ACCOUNT:
-        return BY_ACCOUNT
-    if "socket" in recorded.flags and _is_of_connection(recorded.status, error):
-        return OF_CONNECTION
-    for rule in speakers(recorded.status, error):
+    if recorded.status in ACCOUNT_STATUSES:
+        return DEPENDS_ON_ACCOUNT
+    if "socket" in recorded.flags and _is_about_connection(recorded.status, error):
+        return ABOUT_CONNECTION
+    for rule in match_rules(recorded.status, error):
         if rule.area in ("access", "beta") or any(case.given for case in (*rule.rejects.values(), *rule.accepts)):
-            return BY_ACCOUNT
-        if rule.area in UNDER_WAY and _is_pending(request, world):
+            return DEPENDS_ON_ACCOUNT
+        if rule.area in BACKGROUND_AREAS and _is_pending(request, world):
             return ENDED_UNSEEN
         if rule.until:
             return f"the API said so until {rule.until}"
-        if rule.area in LONG and _is_cut(recorded):
-            return IS_CUT
+        if rule.area in LONG_VALUE_AREAS and _is_cut(recorded):
+            return RECORDING_IS_CUT
     if refusal:
-        return of_refusal(refusal, recorded, request, world)
-    if began_before(_body(request), world) or _lists_the_unknown(request, world):
+        return explain_unverifiable_violation(refusal, recorded, request, world)
+    if has_unrecorded_history(_body(request), world) or _lists_unknown_items(request, world):
         return BEGAN_BEFORE
-    return TAKEN_NOW if is_taken_now(request, error) else ""
+    return ACCEPTED_NOW if is_accepted_now(request, error) else ""
 
 
-def _is_of_connection(status: int, error: Mapping[str, Any]) -> bool:
+def _is_about_connection(status: int, error: Mapping[str, Any]) -> bool:
     """Whether an error is about what a WebSocket adds to a request, or remembers."""
-    added = error.get("param") in (*ENVELOPE_MEMBERS, "stream_id") or error.get("code") == GONE
-    return added or any(rule.area == "websocket" for rule in speakers(status, error))
+    added = error.get("param") in (*ENVELOPE_MEMBERS, "stream_id") or error.get("code") == PREVIOUS_NOT_FOUND
+    return added or any(rule.area == "websocket" for rule in match_rules(status, error))
 
 
-def speakers(status: int, error: Mapping[str, Any]) -> Iterator[Rule]:
+def match_rules(status: int, error: Mapping[str, Any]) -> Iterator[Rule]:
     """The rules whose words a recorded error is in."""
     for rule in RULES.values():
         same_code = rule.error.code == error.get("code") or "{" in str(rule.error.code) or "code" not in error
-        if rule.error.status == status and same_code and _words(rule.id).fullmatch(str(error.get("message"))):
+        if rule.error.status == status and same_code and _message_pattern(rule.id).fullmatch(str(error.get("message"))):
             yield rule
 
 
 @cache
-def _words(id: str) -> re.Pattern[str]:
+def _message_pattern(id: str) -> re.Pattern[str]:
     parts = Formatter().parse(RULES[id].error.message)
     return re.compile("".join(re.escape(text) + (".*" if field is not None else "") for text, field, *_ in parts), re.S)
 
 
-def _asks_for_what_is_stored(rule: Rule) -> bool:
+def _is_about_missing_object(rule: Rule) -> bool:
     """Whether a rule says that something is not there: a recording that begins later does not show it."""
     missing = rule.error.status == 404 and rule.area not in ("transport", "gateway")
-    return missing or rule.error.code == GONE
+    return missing or rule.error.code == PREVIOUS_NOT_FOUND
 
 
-def began_before(body: Json, world: World) -> bool:
+def has_unrecorded_history(body: Json, world: World) -> bool:
     """Whether what the request goes on with began before the recording, so that some of its items are unknown."""
     conversation = world.conversations.get(conversation_id(body) or "")
     previous = body.get("previous_response_id")
@@ -135,7 +137,7 @@ def began_before(body: Json, world: World) -> bool:
     return bool(previous) or bool(conversation and conversation.object == PRESUMED)
 
 
-def _lists_the_unknown(request: Request, world: Any) -> bool:
+def _lists_unknown_items(request: Request, world: Any) -> bool:
     """Whether a page is asked for of items without ids: only a list gives those of an input theirs."""
     known = ITEM_LISTS.get(request.operation) if {"after", "before"} & request.query.keys() else None
     return known is not None and None in known(request, world)

@@ -20,50 +20,52 @@ from harness.cassettes.format.recorded import Recorded, parse_recorded
 from harness.contract.rules.http.websocket import CREATE_EVENT, STEER_EVENT
 from harness.core.exchange import Json
 from harness.server.socket_session import ENVELOPE_MEMBERS, is_invalid_stream
-from harness.verify.judging.rerender import ASIDE
-from harness.verify.judging.websocket_pairs import Parley, Part, event_of, status_of, stream_id
+from harness.verify.judging.rerender import UNORDERED_EVENTS
+from harness.verify.judging.websocket_pairs import SocketExchange, SocketLog, parse_event, refusal_status, stream_id
 
-_CREATED = "response.created"
+_RESPONSE_CREATED = "response.created"
 """The event with which a response begins."""
 
 
-def exchanges(take: Interaction, name: str, behind: Upstream) -> Iterator[Recorded]:
+def to_recorded(take: Interaction, name: str, behind: Upstream) -> Iterator[Recorded]:
     """The exchanges of a take, in order; `name` (`file#1`) says which it is, those of a WebSocket are `file#1.1` …"""
     file, _, _ = name.rpartition("#")
     numbers = (f"{name}.{number}" for number in range(1, 1 + len(take.frames))) if take.frames else (name,)
-    for id, entry in zip(numbers, entries(take), strict=False):
+    for id, entry in zip(numbers, to_entries(take), strict=False):
         parts = urlsplit(entry.url)
         url = parts._replace(path=behind.to_api_path(parts.path)).geturl()
         extra = {"provider": behind.dialect, **entry.extra, "id": id}
         yield parse_recorded(entry._replace(url=url, extra=extra), file, 1)
 
 
-def entries(take: Interaction) -> Iterator[RecorderEntry]:
+def to_entries(take: Interaction) -> Iterator[RecorderEntry]:
     """The exchanges of a take as if recorders had written them down, in order; those of a WebSocket say `socket`."""
     if not take.frames:
-        yield _entry(take, take.method, take.body, take.status, take.answer, cut=take.cut)
+        yield _build_entry(take, take.method, take.body, take.status, take.answer, cut=take.cut)
         return
-    for part in _responses(take):
-        status, said = _answer(part.stream)
-        asked = orjson.dumps(over_http(part.event)) if part.asks else None
-        yield _entry(take, "POST", asked, status, said, cut=not part.is_settled, socket=True)
+    for part in _group_by_response(take):
+        status, said = _http_answer(part.http_events)
+        asked = orjson.dumps(to_http_request(part.event)) if part.is_request else None
+        yield _build_entry(take, "POST", asked, status, said, cut=not part.is_settled, socket=True)
 
 
-def over_http(event: Json) -> Json:
+def to_http_request(event: Json) -> Json:
     """The request that a `response.create` carries, as HTTP would carry it."""
     asked = {name: value for name, value in event.items() if name not in ENVELOPE_MEMBERS}
     return asked if is_invalid_stream(asked.get("stream")) else {**asked, "stream": True}
 
 
-def turns(take: Interaction) -> list[tuple[Part, list[RecorderEntry]]]:
+def split_by_client_event(take: Interaction) -> list[tuple[SocketExchange, list[RecorderEntry]]]:
     """Each event of a client over a WebSocket and what followed it before the next one: as a part, as exchanges."""
     starts = [place for place, (_, side, _) in enumerate(take.frames) if side == CLIENT]
     spans = zip(starts, [*starts[1:], len(take.frames)], strict=True)
     alone = [replace(take, frames=take.frames[start:end]) for start, end in spans]
-    return [(Parley(turn.frames).parts[0], list(entries(turn))) for turn in alone]
+    return [(SocketLog(turn.frames).parts[0], list(to_entries(turn))) for turn in alone]
 
 
-def _entry(take: Interaction, method: str, asked: bytes | None, status: int, said: Any, **extra: bool) -> RecorderEntry:
+def _build_entry(
+    take: Interaction, method: str, asked: bytes | None, status: int, said: Any, **extra: bool
+) -> RecorderEntry:
     more: dict[str, Any] = {**extra, "no_request": asked is None}
     if take.origin:
         more["origin"] = take.origin
@@ -71,27 +73,27 @@ def _entry(take: Interaction, method: str, asked: bytes | None, status: int, sai
     return RecorderEntry(method, take.uri, headers[0], asked, status, headers[1], said, extra=more)
 
 
-def _answer(events: list[Json]) -> tuple[int, Any]:
+def _http_answer(events: list[Json]) -> tuple[int, Any]:
     """The status and the body that HTTP would have given; the events of a stream."""
-    first = next((event for event in events if event.get("type") not in ASIDE), {})
+    first = next((event for event in events if event.get("type") not in UNORDERED_EVENTS), {})
     if first.get("type") == "error" and isinstance(first.get("error"), dict):
-        return status_of(first), {"error": first["error"]}
+        return refusal_status(first), {"error": first["error"]}
     return (200, events) if events else (0, None)
 
 
-def _responses(take: Interaction) -> list[Part]:
+def _group_by_response(take: Interaction) -> list[SocketExchange]:
     """The responses of a connection, in the order of their beginnings, each with what its lane said until it ended."""
-    begun: list[Part] = []
-    open_in: dict[str | None, Part] = {}
+    begun: list[SocketExchange] = []
+    open_in: dict[str | None, SocketExchange] = {}
     for _, side, text in take.frames:
-        event = event_of(text)
+        event = parse_event(text)
         lane, kind = stream_id(event), str(event.get("type"))
         if side == CLIENT and kind == CREATE_EVENT:
             open_in.pop(lane, None)
-        known, part = open_in.get(lane), Part(text, event) if side == CLIENT else Part()
-        if part.asks or (side == SERVER and kind == _CREATED and (known is None or known.is_settled)):
+        known, part = open_in.get(lane), SocketExchange(text, event) if side == CLIENT else SocketExchange()
+        if part.is_request or (side == SERVER and kind == _RESPONSE_CREATED and (known is None or known.is_settled)):
             begun.append(part)
             known = open_in[lane] = part
         if side == SERVER and known and event and not known.is_settled and not kind.startswith(STEER_EVENT):
-            known.hear(event)
+            known.add_event(event)
     return begun

@@ -15,16 +15,16 @@ import orjson
 from harness.cassettes.format.interaction import CLIENT, Frame
 from harness.contract.rules.http.websocket import CREATE_EVENT, STEER_EVENT
 from harness.core.exchange import Answer, Json
-from harness.verify.judging.rerender import ENDS
+from harness.verify.judging.rerender import END_EVENTS
 
-REFUSED = 400
+DEFAULT_REFUSAL_STATUS = 400
 """The status of a refusal that does not name one: steering never does."""
-_FAILED = f"{STEER_EVENT}.failed"
-_MEMBERS = ("message", "type", "param", "code")
+_STEERING_FAILED = f"{STEER_EVENT}.failed"
+_ERROR_MEMBERS = ("message", "type", "param", "code")
 
 
 @dataclass(slots=True)
-class Part:
+class SocketExchange:
     """An event of the client as it was sent, and what was said to it; `event` is empty when the text is no object.
 
     `is_settled` says whether it is known what became of it: its response has ended, it was refused, the steering was
@@ -37,17 +37,17 @@ class Part:
     is_settled: bool = False
 
     @property
-    def steers(self) -> bool:
+    def is_steering(self) -> bool:
         """Whether it is steering."""
         return self.event.get("type") == STEER_EVENT
 
     @property
-    def asks(self) -> bool:
+    def is_request(self) -> bool:
         """Whether it is a request as HTTP has it, for the model to answer."""
         return self.event.get("type") == CREATE_EVENT and self.event.get("generate") is not False
 
     @property
-    def stream(self) -> list[Json]:
+    def http_events(self) -> list[Json]:
         """The events as a stream over HTTP has them: it has one lane only, which needs no name."""
         return [{name: value for name, value in event.items() if name != "stream_id"} for event in self.events]
 
@@ -60,60 +60,60 @@ class Part:
     def answer(self) -> Answer:
         """What HTTP would have answered: a refusal, else the response as it was told last; status 0 for nothing."""
         for event in self.events:
-            if event.get("type") in ("error", _FAILED):
-                return _refusal(event)
+            if event.get("type") in ("error", _STEERING_FAILED):
+                return _build_refusal(event)
         told = (event["response"] for event in reversed(self.events) if isinstance(event.get("response"), dict))
         return Answer(200, next(told, self.events[0])) if self.events else Answer(0)
 
-    def hear(self, event: Json) -> None:
+    def add_event(self, event: Json) -> None:
         """The server says this to it."""
         kind = str(event.get("type"))
         self.events.append(event)
-        self.is_settled |= kind == "error" or (kind.startswith(STEER_EVENT) if self.steers else kind in ENDS)
+        self.is_settled |= kind == "error" or (kind.startswith(STEER_EVENT) if self.is_steering else kind in END_EVENTS)
 
 
-def _refusal(event: Json) -> Answer:
+def _build_refusal(event: Json) -> Answer:
     error = event.get("error")
     told = error if isinstance(error, dict) else {**event, "type": None}
-    members = {name: told[name] for name in _MEMBERS if name in told}
+    members = {name: told[name] for name in _ERROR_MEMBERS if name in told}
     headers = told.get("headers")
     named = {name.lower(): str(value) for name, value in headers.items()} if isinstance(headers, dict) else {}
-    return Answer(status_of(event), {"error": members}, named)
+    return Answer(refusal_status(event), {"error": members}, named)
 
 
-def status_of(event: Json) -> int:
+def refusal_status(event: Json) -> int:
     """The status of a refusal."""
     status = event.get("status")
-    return status if isinstance(status, int) else REFUSED
+    return status if isinstance(status, int) else DEFAULT_REFUSAL_STATUS
 
 
-class Parley:
+class SocketLog:
     """A connection as it goes on; `parts` are the events of the client so far, in order."""
 
     def __init__(self, frames: Iterable[Frame] = ()) -> None:
-        self.parts: list[Part] = []
-        self._lanes: dict[Any, Part] = {}
+        self.parts: list[SocketExchange] = []
+        self._lanes: dict[Any, SocketExchange] = {}
         for _, side, text in frames:
-            (self.say if side == CLIENT else self.hear)(text)
+            (self.add_client_event if side == CLIENT else self.add_server_event)(text)
 
-    def say(self, text: str) -> Part:
+    def add_client_event(self, text: str) -> SocketExchange:
         """The client sends this."""
-        event = event_of(text)
-        self.parts.append(Part(text, event))
+        event = parse_event(text)
+        self.parts.append(SocketExchange(text, event))
         if event.get("type", CREATE_EVENT) != STEER_EVENT:
             self._lanes[stream_id(event)] = self.parts[-1]
         return self.parts[-1]
 
-    def hear(self, text: str) -> None:
+    def add_server_event(self, text: str) -> None:
         """The server sends this; before the client has said anything it answers nothing."""
         if self.parts:
-            event = event_of(text)
-            self._asked(event).hear(event)
+            event = parse_event(text)
+            self._find_exchange(event).add_event(event)
 
-    def _asked(self, event: Json) -> Part:
+    def _find_exchange(self, event: Json) -> SocketExchange:
         """The event of the client that this one answers."""
         if str(event.get("type")).startswith(f"{STEER_EVENT}."):
-            return next((part for part in reversed(self.parts) if part.steers), self.parts[-1])
+            return next((part for part in reversed(self.parts) if part.is_steering), self.parts[-1])
         known = self._lanes.get(stream_id(event))
         return known if known and not known.is_settled else self.parts[-1]
 
@@ -124,7 +124,7 @@ def stream_id(event: Json) -> str | None:
     return lane if isinstance(lane, str) else None
 
 
-def event_of(text: str) -> Json:
+def parse_event(text: str) -> Json:
     """The event that a message is; empty when it is no object."""
     try:
         found = orjson.loads(text)

@@ -29,18 +29,18 @@ def remember(world: World, request: Request, answer: Any, events: Sequence[Json]
     """
     if lesson := LESSONS.get(request.operation):
         lesson(world, request, answer if isinstance(answer, dict) else {}, events or ())
-        _forget(world)
+        _forget_oldest(world)
 
 
-def _forget(world: World) -> None:
+def _forget_oldest(world: World) -> None:
     """Drop the oldest of what is remembered, once there is twice as much as is kept."""
     for table in (world.responses, world.pending, world.conversations, world.assistants, world.threads):
-        _halve(table, KEPT)
+        _drop_oldest(table, KEPT)
     for links in (world.items, world.reasoning_of, world.follower_of, world.uploads.files, world.uploads.stores):
-        _halve(links, 8 * KEPT)
+        _drop_oldest(links, 8 * KEPT)
 
 
-def _halve(table: dict[str, Any], kept: int) -> None:
+def _drop_oldest(table: dict[str, Any], kept: int) -> None:
     if len(table) > 2 * kept:
         for key in list(islice(table, len(table) - kept)):
             del table[key]

@@ -11,17 +11,17 @@ from harness.verify.learn.registry import Lesson, typed_items
 from harness.world.world import Conversation, World
 
 
-def _made(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+def _learn_created(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     if isinstance(id := answer.get("id"), str):
         items = render_input_items({"input": drop_nulls(request.body or {}).get("items") or []})
         world.conversations[id] = Conversation(answer, items)
 
 
-def _deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+def _learn_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     world.conversations.pop(request.params["conversation_id"], None)
 
 
-def _items_added(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+def _learn_items_added(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     conversation, added = world.conversations.get(request.params["conversation_id"]), answer.get("data")
     if conversation and isinstance(added, list):
         items = typed_items(added)
@@ -29,7 +29,7 @@ def _items_added(world: World, request: Request, answer: Json, events: Sequence[
         world.items.update((item["id"], item) for item in items if "id" in item)
 
 
-def _item_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+def _learn_item_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     if conversation := world.conversations.get(request.params["conversation_id"]):
         gone = request.params["item_id"]
         conversation.items = [item for item in conversation.items if item.get("id") != gone]
@@ -37,9 +37,9 @@ def _item_deleted(world: World, request: Request, answer: Json, events: Sequence
 
 
 LESSONS: Mapping[str, Lesson] = {
-    "POST /conversations": _made,
-    "DELETE /conversations/{conversation_id}": _deleted,
-    "POST /conversations/{conversation_id}/items": _items_added,
-    "DELETE /conversations/{conversation_id}/items/{item_id}": _item_deleted,
+    "POST /conversations": _learn_created,
+    "DELETE /conversations/{conversation_id}": _learn_deleted,
+    "POST /conversations/{conversation_id}/items": _learn_items_added,
+    "DELETE /conversations/{conversation_id}/items/{item_id}": _learn_item_deleted,
 }
 """By operation."""

@@ -9,27 +9,27 @@ from harness.verify.learn.registry import Lesson
 from harness.world.world import World
 
 
-def _made(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+def _learn_created(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     if isinstance(id := answer.get("id"), str):
         world.uploads.presume(id, request.params.get("vector_store_id", ""), str(answer.get("purpose") or ""))
 
 
-def _deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+def _learn_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     world.uploads.delete(request.params.get("file_id") or request.params["vector_store_id"])
 
 
-def _taken_out(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+def _learn_removed(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     if store := world.uploads.store(request.params["vector_store_id"]):
         store.files.pop(request.params["file_id"], None)
 
 
 LESSONS: Mapping[str, Lesson] = {
-    "POST /files": _made,
-    "GET /files/{file_id}": _made,
-    "DELETE /files/{file_id}": _deleted,
-    "POST /vector_stores": _made,
-    "DELETE /vector_stores/{vector_store_id}": _deleted,
-    "POST /vector_stores/{vector_store_id}/files": _made,
-    "DELETE /vector_stores/{vector_store_id}/files/{file_id}": _taken_out,
+    "POST /files": _learn_created,
+    "GET /files/{file_id}": _learn_created,
+    "DELETE /files/{file_id}": _learn_deleted,
+    "POST /vector_stores": _learn_created,
+    "DELETE /vector_stores/{vector_store_id}": _learn_deleted,
+    "POST /vector_stores/{vector_store_id}/files": _learn_created,
+    "DELETE /vector_stores/{vector_store_id}/files/{file_id}": _learn_removed,
 }
 """By operation."""

@@ -12,29 +12,29 @@ from harness.verify.learn.registry import PRESUMED, Lesson, typed_items
 from harness.world.world import Conversation, PendingResponse, World
 
 
-def _created(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+def _learn_created(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     body, output = drop_nulls(request.body), answer.get("output")
     if not isinstance(answer.get("id"), str) or not isinstance(output, list):
-        _lost(world, body)
+        _mark_output_unknown(world, body)
         return
-    _presume(world, body)
+    _presume_named_objects(world, body)
     transcript = world.transcript(body)
     items, own = typed_items(output), render_input_items({"input": transcript.added})
     if body.get("store") is not False and answer.get("store") is not False:
-        _stored(world, {**answer, "output": items}, own, transcript.items[: transcript.start])
+        _store_response(world, {**answer, "output": items}, own, transcript.items[: transcript.start])
         if events and body.get("background"):
             world.store_events(answer["id"], events)
     if conversation := world.conversations.get(conversation_id(body) or ""):
         conversation.items += [*own, *items]
 
 
-def _lost(world: World, body: Json) -> None:
+def _mark_output_unknown(world: World, body: Json) -> None:
     """An answer without its output: what it added to a conversation is not known."""
     if conversation := world.conversations.get(conversation_id(body) or ""):
         conversation.object = PRESUMED
 
 
-def _stored(world: World, response: Json, own: Sequence[Json], before: Sequence[Json]) -> None:
+def _store_response(world: World, response: Json, own: Sequence[Json], before: Sequence[Json]) -> None:
     """A response as it is now; one that has not ended is under way, and may end at any time unseen."""
     world.store_response(response, own, before)
     if response.get("status") in ("queued", "in_progress"):
@@ -43,7 +43,7 @@ def _stored(world: World, response: Json, own: Sequence[Json], before: Sequence[
         world.pending.pop(response["id"], None)
 
 
-def _presume(world: World, body: Json) -> None:
+def _presume_named_objects(world: World, body: Json) -> None:
     """What an accepted request shows to be there: its prompt, and its conversation, whose earlier items stay unknown."""
     if (prompt := body.get("prompt")) and prompt["id"] not in world.account.prompts:
         world.organization(prompts=world.account.prompts | {prompt["id"]})
@@ -51,27 +51,27 @@ def _presume(world: World, body: Json) -> None:
         world.conversations.setdefault(id, Conversation(PRESUMED))
 
 
-def _retrieved(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+def _learn_retrieved(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     """A background response as it stands now; one that the tape never made is left alone, its input is not known."""
     known, output = world.responses.get(request.params["response_id"]), answer.get("output")
     if known is None or not isinstance(output, list):
         return
     before = len(known.transcript) - len(known.input) - len(known.response["output"])
     now = {**answer, "id": known.response["id"], "output": typed_items(output)}
-    _stored(world, now, known.input, known.transcript[:before])
+    _store_response(world, now, known.input, known.transcript[:before])
     if known.events:
         world.store_events(known.response["id"], known.events)
 
 
-def _deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
+def _learn_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     world.responses.pop(request.params["response_id"], None)
     world.pending.pop(request.params["response_id"], None)
 
 
 LESSONS: Mapping[str, Lesson] = {
-    "POST /responses": _created,
-    "GET /responses/{response_id}": _retrieved,
-    "POST /responses/{response_id}/cancel": _retrieved,
-    "DELETE /responses/{response_id}": _deleted,
+    "POST /responses": _learn_created,
+    "GET /responses/{response_id}": _learn_retrieved,
+    "POST /responses/{response_id}/cancel": _learn_retrieved,
+    "DELETE /responses/{response_id}": _learn_deleted,
 }
 """By operation."""
