@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from harness.contract.rule import Rule
     from harness.live.client.budget import Budget
     from harness.live.client.paced import Sender
-    from harness.live.drift.resend import Resent
-    from harness.live.inventory import Shelved
-    from harness.live.rule_evidence.outcome import Outcome
+    from harness.live.drift.resend import ResentExchange
+    from harness.live.inventory import CassetteStatus
+    from harness.live.rule_evidence.outcome import ProbeOutcome
     from harness.live.rule_evidence.probes import Probe
 
 LONG = 2.0
@@ -56,21 +56,25 @@ def record_rules(
 
     What was asked of the same API in the last `fresh` days is not asked again, but told.
     """
-    from harness.live.client.budget import total
+    from harness.live.client.budget import sum_budgets
     from harness.live.rule_evidence import store
-    from harness.live.rule_evidence.outcome import judged
-    from harness.live.rule_evidence.probes import probes_of
+    from harness.live.rule_evidence.outcome import judge_probe
+    from harness.live.rule_evidence.probes import probes_for_rules
 
     sender = _sender(upstream, key_env)
-    dialect = sender.live.behind.dialect
-    probes, left_out = probes_of(_rules(areas), dialect)
+    dialect = sender.live.upstream.dialect
+    probes, left_out = probes_for_rules(_rules(areas), dialect)
     since = (date.today() - timedelta(days=fresh)).isoformat()
-    kept = {probe: run for probe in probes if (run := store.asked(into, dialect, probe, sender.live.named, since))}
+    kept = {
+        probe: run
+        for probe in probes
+        if (run := store.find_recorded_run(into, dialect, probe, sender.live.public_name, since))
+    }
     to_ask = [probe for probe in probes if probe not in kept]
     _tell_plan(len(kept), left_out)
-    outcomes = [judged(probe, run, fresh=False) for probe, run in kept.items()]
+    outcomes = [judge_probe(probe, run, fresh=False) for probe, run in kept.items()]
     if to_ask:
-        _confirm(total(probe.cost for probe in to_ask), sender, yes)
+        _confirm(sum_budgets(probe.cost for probe in to_ask), sender, yes)
         outcomes += _asked(to_ask, sender, into, kept)
     _report_rules(outcomes)
     raise typer.Exit(int(any(one.finding in ("contradicted", "new words") for one in outcomes)))
@@ -87,13 +91,13 @@ def _rules(areas: Sequence[str]) -> list[Rule]:
 def _sender(upstream: str, key_env: str) -> Sender:
     import harness.contract.rules  # noqa: F401  (registers every rule)
     from harness.api.upstream import parse_upstream as at
-    from harness.live.client.paced import Live, Sender
+    from harness.live.client.paced import LiveApi, Sender
 
     behind = at(upstream)
     name = key_env or KEYS[behind.dialect]
     if not (key := os.environ.get(name, "").strip()):
         raise ConfigError(f"no key for {behind.origin}: set {name}, or name another variable with --key-env.")
-    return Sender(Live(behind, key), sleep=_wait)
+    return Sender(LiveApi(behind, key), sleep=_wait)
 
 
 def _wait(seconds: float) -> None:
@@ -113,7 +117,7 @@ def _tell_plan(fresh: int, left_out: Mapping[str, int]) -> None:
 
 def _confirm(cost: Budget, sender: Sender, yes: bool) -> None:
     """Show what it costs and ask whether to go on; where nobody can answer only --yes will do."""
-    typer.echo(f"{sender.live.behind.origin}: {cost}", err=True)
+    typer.echo(f"{sender.live.upstream.origin}: {cost}", err=True)
     if yes:
         return
     try:
@@ -124,26 +128,26 @@ def _confirm(cost: Budget, sender: Sender, yes: bool) -> None:
         raise typer.Exit(1)
 
 
-def _asked(to_ask: Sequence[Probe], sender: Sender, into: Path, kept: Mapping[Probe, Any]) -> list[Outcome]:
+def _asked(to_ask: Sequence[Probe], sender: Sender, into: Path, kept: Mapping[Probe, Any]) -> list[ProbeOutcome]:
     """Ask, and keep what was said of a rule before the next one is asked about, or when it is interrupted."""
     from harness.live.rule_evidence import store
-    from harness.live.rule_evidence.ask import ask
-    from harness.live.rule_evidence.outcome import judged
+    from harness.live.rule_evidence.ask import send_probe
+    from harness.live.rule_evidence.outcome import judge_probe
 
-    outcomes: list[Outcome] = []
+    outcomes: list[ProbeOutcome] = []
     asked: dict[Probe, Any] = {}
-    dialect, key = sender.live.behind.dialect, sender.live.key
+    dialect, key = sender.live.upstream.dialect, sender.live.key
 
     def keep() -> None:
         if asked:
-            store.keep(into, dialect, dict(asked), [key])
+            store.store_runs(into, dialect, dict(asked), [key])
             asked.clear()
 
     try:
         for probe in _progress(to_ask, "asking"):
             if asked and next(iter(asked)).rule is not probe.rule:
                 keep()
-            outcomes.append(judged(probe, run := ask(probe, sender)))
+            outcomes.append(judge_probe(probe, run := send_probe(probe, sender)))
             if outcomes[-1].finding != "unclear":
                 asked[probe] = run
     finally:
@@ -159,29 +163,29 @@ def _progress(several: Sequence[Any], what: str) -> Iterator[Any]:
             yield one
 
 
-def _report_rules(outcomes: Sequence[Outcome]) -> None:
+def _report_rules(outcomes: Sequence[ProbeOutcome]) -> None:
     from rich.table import Table
 
-    from harness.live.rule_evidence.outcome import FINDINGS
+    from harness.live.rule_evidence.outcome import PROBE_FINDINGS
 
     console = console_of()
-    table = Table("area", "examples", *FINDINGS, box=None, pad_edge=False)
+    table = Table("area", "examples", *PROBE_FINDINGS, box=None, pad_edge=False)
     areas = dict.fromkeys(one.probe.rule.area for one in outcomes)
     for area in (*areas, ALL):
         found = Counter(one.finding for one in outcomes if area in (ALL, one.probe.rule.area))
-        table.add_row(area, str(found.total()), *(str(found[each] or "-") for each in FINDINGS))
+        table.add_row(area, str(found.total()), *(str(found[each] or "-") for each in PROBE_FINDINGS))
     console.print(table)
-    for one in sorted(outcomes, key=lambda one: FINDINGS.index(one.finding)):
+    for one in sorted(outcomes, key=lambda one: PROBE_FINDINGS.index(one.finding)):
         if one.finding != "confirmed":
             for text in _told(one):
                 console.print(text)
 
 
-def _told(one: Outcome) -> Iterator[str]:
+def _told(one: ProbeOutcome) -> Iterator[str]:
     from harness.core.redact import redact
     from harness.core.shorten import shorten, shorten_json
 
-    words = one.probe.words
+    words = one.probe.expected_message
     what = "an example that it takes" if words is None else shorten(words)
     yield f"{one.finding}  {one.probe.rule.id}: {what}"
     if one.why:
@@ -207,19 +211,19 @@ def drift(
 
     Ids, times, texts and usage are not compared.
     """
-    from harness.live.drift.resend import plan, resent
+    from harness.live.drift.resend import plan_resending, resend
 
     sender = _sender(upstream, key_env)
-    planned = plan(paths or [Path("cassettes")], sender.live.behind.dialect)
-    if not planned.talks:
+    planned = plan_resending(paths or [Path("cassettes")], sender.live.upstream.dialect)
+    if not planned.conversations:
         why = "; ".join(f"{times} left out: {why}" for why, times in planned.left_out.items())
         raise ConfigError(f"no recorded request can be sent again. {why or 'Give the paths of recordings.'}")
     _tell_plan(0, planned.left_out)
     _confirm(planned.cost, sender, yes)
-    found: list[Resent] = []
+    found: list[ResentExchange] = []
     try:
-        for talk in _progress(planned.talks, "sending"):
-            found.extend(resent(talk, sender))
+        for talk in _progress(planned.conversations, "sending"):
+            found.extend(resend(talk, sender))
     finally:  # what was found before the API could not be asked any further is told, too
         if as_json:
             told = [{**one._asdict(), "found": [each._asdict() for each in one.found]} for one in found]
@@ -229,18 +233,18 @@ def drift(
     raise typer.Exit(int(any(one.found for one in found)))
 
 
-def _report_drift(found: Sequence[Resent]) -> None:
+def _report_drift(found: Sequence[ResentExchange]) -> None:
     from harness.core.redact import redact
     from harness.core.shorten import pluralize, shorten
-    from harness.live.drift.resend import GOES_ON
+    from harness.live.drift.resend import CONTINUES_LOST_ANSWER
 
     console = console_of()
     same = sum(not one.why and not one.found for one in found)
     why_not = Counter(one.why for one in found if one.why)
-    sent = pluralize(len(found) - why_not[GOES_ON], "exchange")
+    sent = pluralize(len(found) - why_not[CONTINUES_LOST_ANSWER], "exchange")
     console.print(f"{sent} sent again: {same} as recorded, {sum(bool(one.found) for one in found)} not")
     for why, times in why_not.items():
-        console.print(f"{times} not {'sent' if why == GOES_ON else 'compared'}: {redact(why)}")
+        console.print(f"{times} not {'sent' if why == CONTINUES_LOST_ANSWER else 'compared'}: {redact(why)}")
     places: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
     for one in found:
         for each in one.found:
@@ -262,9 +266,9 @@ def cassettes(
 ) -> None:
     """List cassettes: age, SDK then and now, which are stale, which nothing names, and what recording again costs."""
     import harness.contract.rules  # noqa: F401  (registers every rule)
-    from harness.live.inventory import shelf
+    from harness.live.inventory import list_cassettes
 
-    listed = list(shelf(paths or [Path("cassettes")], date.today(), stale_after))
+    listed = list(list_cassettes(paths or [Path("cassettes")], date.today(), stale_after))
     if not listed:
         raise ConfigError("no cassette there: give the paths of recordings, or of folders of them.")
     if as_json:
@@ -273,7 +277,7 @@ def cassettes(
     _report_shelf(listed)
 
 
-def _report_shelf(listed: Sequence[Shelved]) -> None:
+def _report_shelf(listed: Sequence[CassetteStatus]) -> None:
     from rich.table import Table
 
     console = console_of()
@@ -290,14 +294,14 @@ def _report_shelf(listed: Sequence[Shelved]) -> None:
         console.print(text)
 
 
-def _plan(listed: Sequence[Shelved]) -> Iterator[str]:
+def _plan(listed: Sequence[CassetteStatus]) -> Iterator[str]:
     """What to run to make the stale ones again, and what each costs."""
-    from harness.live.client.budget import total
-    from harness.live.inventory import plan
+    from harness.live.client.budget import sum_budgets
+    from harness.live.inventory import plan_rerecording
 
-    costs = plan(listed)
+    costs = plan_rerecording(listed)
     yield from (f"{command}   # {cost}" for command, cost in costs.items())
     if len(costs) > 1:
-        yield f"in all: {total(costs.values())}"
+        yield f"in all: {sum_budgets(costs.values())}"
     unknown = [one.file.as_posix() for one in listed if one.stale and not one.orphan and not one.again]
     yield from (f"{file}: no command makes it again" for file in unknown)

@@ -119,21 +119,21 @@ def _report(tally: Tally, as_json: Path | None) -> None:
 
 def _examined(url: str, model: str, key_env: str, timeout: float, jobs: int, as_json: Path | None) -> None:
     from harness.live.conformance import score as told
-    from harness.live.conformance.questions import MODEL
-    from harness.live.conformance.run import examine
+    from harness.live.conformance.questions import DEFAULT_MODEL
+    from harness.live.conformance.run import examine_server
     from harness.verify.examples import EXAMPLE_KEY
 
     key = _key(key_env) if key_env else EXAMPLE_KEY
     with progress("asking") as tell:
-        score = examine(url, model=model or MODEL, key=key, timeout=timeout, jobs=jobs, progress=tell)
+        score = examine_server(url, model=model or DEFAULT_MODEL, key=key, timeout=timeout, jobs=jobs, progress=tell)
     if as_json is not None:
-        _write_json(told.document(score, key), as_json)
+        _write_json(told.score_json(score, key), as_json)
     if as_json != Path("-"):
         console = console_of()
-        console.print(told.table(score))
-        for text in told.lines(score, key):
+        console.print(told.score_table(score))
+        for text in told.summary_lines(score, key):
             console.print(text)
-    raise typer.Exit(0 if score.clean else 1)
+    raise typer.Exit(0 if score.is_clean else 1)
 
 
 def _key(name: str) -> str:

@@ -20,7 +20,7 @@ from harness.contract.rule import RULES
 from harness.core.account import Organization, RateLimit
 from harness.core.exchange import Answer, Request
 from harness.endpoints.operation import find_operation
-from harness.live.rule_evidence.store import header
+from harness.live.rule_evidence.store import build_header
 from harness.server.mock_api import API_ROOT, Mock
 from harness.server.socket_session import SocketSession
 from harness.verify import evidence
@@ -169,7 +169,7 @@ def said(body: bytes) -> Any:
 @pytest.mark.parametrize("cassette", CASSETTES.values(), ids=list(CASSETTES))
 def test_its_header_says_what_it_is_evidence_of(cassette: RuleCassette) -> None:
     takes = [one.interaction for one in cassette.interactions]
-    assert read_cassette(cassette.file).header == header(cassette.rule, takes)
+    assert read_cassette(cassette.file).header == build_header(cassette.rule, takes)
 
 
 @pytest.mark.parametrize("cassette", CASSETTES.values(), ids=list(CASSETTES))

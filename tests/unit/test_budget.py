@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.live.client.budget import UNBOUNDED, Budget, of_request, total
+from harness.live.client.budget import DEFAULT_OUTPUT_TOKENS, Budget, estimate_request, sum_budgets
 
 
 @pytest.mark.parametrize(
@@ -12,22 +12,22 @@ from harness.live.client.budget import UNBOUNDED, Budget, of_request, total
     [
         ("POST", "/v1/responses", b'{"input":"hi","max_output_tokens":16}', True, Budget(1, 10, 16)),
         ("POST", "/v1/threads/t/runs", b'{"max_completion_tokens":256}', True, Budget(1, 8, 256)),
-        ("POST", "/v1/responses", b"{}", True, Budget(1, 1, UNBOUNDED)),
-        ("POST", "/v1/responses", b'{"max_output_tokens":"x"}', True, Budget(1, 7, UNBOUNDED)),
-        ("POST", "/v1/responses", b"no JSON", True, Budget(1, 2, UNBOUNDED)),
-        ("POST", "/v1/responses", b"[]", True, Budget(1, 1, UNBOUNDED)),
+        ("POST", "/v1/responses", b"{}", True, Budget(1, 1, DEFAULT_OUTPUT_TOKENS)),
+        ("POST", "/v1/responses", b'{"max_output_tokens":"x"}', True, Budget(1, 7, DEFAULT_OUTPUT_TOKENS)),
+        ("POST", "/v1/responses", b"no JSON", True, Budget(1, 2, DEFAULT_OUTPUT_TOKENS)),
+        ("POST", "/v1/responses", b"[]", True, Budget(1, 1, DEFAULT_OUTPUT_TOKENS)),
         ("POST", "/v1/responses", b'{"input":"hi"}', False, Budget(1)),
         ("GET", "/v1/responses/resp_1", b"", True, Budget(1)),
         ("POST", "/v1/conversations", b"{}", True, Budget(1)),
     ],
 )
 def test_only_what_a_model_answers_costs_tokens(method: str, path: str, body: bytes, taken: bool, cost: Budget) -> None:
-    assert of_request(method, path, body, taken) == cost
+    assert estimate_request(method, path, body, taken) == cost
 
 
 def test_budgets_add_up_and_read_as_a_sentence() -> None:
-    assert str(total([Budget(1, 10, 16), Budget(1, 1000)])) == "2 calls, at most about 1,010 tokens in and 16 out"
-    assert str(total([Budget(1)])) == "1 call, at most about 0 tokens in and 0 out"
+    assert str(sum_budgets([Budget(1, 10, 16), Budget(1, 1000)])) == "2 calls, at most about 1,010 tokens in and 16 out"
+    assert str(sum_budgets([Budget(1)])) == "1 call, at most about 0 tokens in and 0 out"
 
 
 def test_what_it_cost_before_is_the_least_that_it_costs_again() -> None:

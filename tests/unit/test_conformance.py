@@ -20,15 +20,15 @@ from websockets.sync.server import serve
 from harness.cli import app
 from harness.contract.schema import load, schemas_directory
 from harness.core.errors import ConfigError
-from harness.live.client.http import Endpoint
+from harness.live.client.http import HttpClient
 from harness.live.conformance import run as examining
 from harness.live.conformance import websocket as sockets
-from harness.live.conformance.minimal_requests import ITEMS, STORED, probes
-from harness.live.conformance.questions import SURFACES, questions
-from harness.live.conformance.run import examine
-from harness.live.conformance.scenario import SCENARIOS, told
-from harness.live.conformance.score import document, lines
-from harness.live.conformance.websocket import Socket
+from harness.live.conformance.minimal_requests import ITEMS, STORED_ITEMS, minimal_requests
+from harness.live.conformance.questions import OPTIONAL_ENDPOINTS, build_questions
+from harness.live.conformance.run import examine_server
+from harness.live.conformance.scenario import SCENARIOS, run_scenario
+from harness.live.conformance.score import score_json, summary_lines
+from harness.live.conformance.websocket import ConformanceSocket
 from harness.server.asgi import serve_in_thread
 from harness.server.default_model import small_talk
 from harness.server.mock_api import Mock
@@ -122,14 +122,14 @@ def kinds(score: Any) -> set[str]:
 class TestARightServer:
     def test_it_scores_100_percent_and_again_when_it_is_asked_twice(self, right: str) -> None:
         for jobs in (1, 3):
-            score = examine(right, jobs=jobs)
+            score = examine_server(right, jobs=jobs)
             assert score.findings == []
-            assert (score.percent, score.clean) == (100.0, True)
+            assert (score.percent, score.is_clean) == (100.0, True)
 
     def test_nothing_that_could_be_asked_is_blocked(self, right: str) -> None:
-        score = examine(right, jobs=2)
+        score = examine_server(right, jobs=2)
         assert not [reason for reason in score.left_out if reason.startswith(("what comes", "the server"))]
-        assert set(score.surfaces) == set(SURFACES)
+        assert set(score.surfaces) == set(OPTIONAL_ENDPOINTS)
         assert not any(score.surfaces.values())
 
     def test_the_report_is_as_its_schema_says(self, right: str, tmp_path) -> None:
@@ -147,7 +147,7 @@ class TestARightServer:
 
     def test_progress_is_told_to_the_end(self, right: str) -> None:
         told: list[tuple[int, int]] = []
-        examine(right, jobs=2, progress=lambda done, total: told.append((done, total)))
+        examine_server(right, jobs=2, progress=lambda done, total: told.append((done, total)))
         assert told[-1][0] == told[-1][1] == len(told)
 
     def test_a_model_of_its_own_takes_the_place_of_the_examples(self) -> None:
@@ -160,7 +160,7 @@ class TestARightServer:
 
         answer = mocked()
         with server(note) as url:
-            assert examine(url, model="my-model", jobs=2).percent == 100
+            assert examine_server(url, model="my-model", jobs=2).percent == 100
         assert "my-model" in models
         assert "gpt-4.1" not in models
 
@@ -180,10 +180,10 @@ class TestARightServer:
 
     @pytest.mark.parametrize("root", ["/openai/v1", "/api/projects/p/openai/v1"])
     def test_a_server_of_azure_or_foundry_is_known_by_its_path(self, right: str, root: str) -> None:
-        score = examine(right.replace("/v1", root), jobs=2)
+        score = examine_server(right.replace("/v1", root), jobs=2)
         assert score.findings == []
         assert score.left_out["it is said in another form"] > 5
-        assert "there is no WS /responses" in "\n".join(lines(score, KEY))
+        assert "there is no WS /responses" in "\n".join(summary_lines(score, KEY))
 
     def test_a_key_of_azure_is_sent_as_such(self) -> None:
         seen = set()
@@ -193,7 +193,7 @@ class TestARightServer:
             return 401, JSON, b'{"error": {"message": "No."}}'
 
         with server(note) as url, pytest.raises(ConfigError, match="refuses the key"):
-            examine(url.replace("/v1", "/openai/v1"), key=KEY)
+            examine_server(url.replace("/v1", "/openai/v1"), key=KEY)
         assert seen == {(None, KEY)}
 
 
@@ -215,15 +215,15 @@ class TestAWrongServer:
             )
 
         with server(mocked(change)) as url:
-            score = examine(url, jobs=2)
+            score = examine_server(url, jobs=2)
         assert set(score.refusals["content"]) == {grade}
-        assert not score.clean
+        assert not score.is_clean
         assert score.percent is not None
         assert score.percent < 100
 
     def test_an_error_in_another_form_has_the_right_status_at_most(self) -> None:
         with server(mocked(lambda method, path, body: {"detail": "No."} if body.get("error") else body)) as url:
-            score = examine(url, jobs=2)
+            score = examine_server(url, jobs=2)
         assert set(score.refusals["content"]) == {"status"}
         assert score.forms["errors"]["conform"] == 0
 
@@ -236,7 +236,7 @@ class TestAWrongServer:
             return answer(method, path, headers, json.dumps(good).encode()) if status == 400 else (status, named, body)
 
         with server(kind) as url:
-            score = examine(url, jobs=2)
+            score = examine_server(url, jobs=2)
         assert set(score.refusals["content"]) == {"taken"}
         assert "a chain that leaves it unanswered is refused" in kinds(score)
 
@@ -247,14 +247,14 @@ class TestAWrongServer:
             return body
 
         with server(mocked(change)) as url:
-            assert "no part of a chained history is there twice" in kinds(examine(url, jobs=2))
+            assert "no part of a chained history is there twice" in kinds(examine_server(url, jobs=2))
 
     def test_a_history_that_is_listed_twice(self) -> None:
         def change(method: str, path: str, body: Any) -> Any:
             return {**body, "data": body["data"] * 2} if path.endswith("/input_items") and "data" in body else body
 
         with server(mocked(change)) as url:
-            assert "no part of it is listed twice" in kinds(examine(url, jobs=2))
+            assert "no part of it is listed twice" in kinds(examine_server(url, jobs=2))
 
     def test_what_runs_in_the_background_is_not_cancelled_nor_resumed(self) -> None:
         answer = mocked()
@@ -265,7 +265,7 @@ class TestAWrongServer:
             return answer(method, path.partition("?")[0], headers, raw)
 
         with server(deaf) as url:
-            found = kinds(examine(url, jobs=2))
+            found = kinds(examine_server(url, jobs=2))
         assert found >= {"it is cancelled, or was done before", "it goes on after the number that the client has"}
 
     def test_a_custom_tool_that_is_not_called(self) -> None:
@@ -274,7 +274,7 @@ class TestAWrongServer:
             return json.loads(text.replace("custom_tool_call_input.delta", "output_text.delta"))
 
         with server(mocked(change)) as url:
-            score = examine(url, jobs=2)
+            score = examine_server(url, jobs=2)
         assert score.claims["custom tool"]["false"] == 1
         assert "it has deltas" in {
             each["claim"] for each in score.findings if each.get("area") == "custom tool streamed"
@@ -285,7 +285,7 @@ class TestAWrongServer:
             return {name: value for name, value in body.items() if name != "parallel_tool_calls"}
 
         with server(mocked(change)) as url:
-            score = examine(url, jobs=2)
+            score = examine_server(url, jobs=2)
         (found,) = [
             each for each in score.findings if each.get("on") == "POST /responses" and each["kind"] == "answers"
         ]
@@ -307,7 +307,7 @@ class TestAWrongServer:
             )
 
         with server(cut) as url:
-            score = examine(url, jobs=2)
+            score = examine_server(url, jobs=2)
         assert score.forms["streams"]["conform"] == 0
         assert any("cut off" in text for text in kinds(score))
 
@@ -319,19 +319,19 @@ class TestAWrongServer:
             return answer(method, path, headers, raw) if known else (404, JSON, b'{"detail": "Not Found"}')
 
         with server(small) as url:
-            score = examine(url, jobs=2)
+            score = examine_server(url, jobs=2)
         assert score.left_out["the server has no /conversations"] > 5
-        assert "there is no /conversations: POST /conversations is answered by 404" in list(lines(score, KEY))
+        assert "there is no /conversations: POST /conversations is answered by 404" in list(summary_lines(score, KEY))
         assert "conversation" not in score.claims
 
     @pytest.mark.parametrize("body", [b"[]", b'{"output": 3, "id": null}', b'{"output": [1, null], "usage": 7}'])
     def test_json_of_any_form_is_told_never_a_crash(self, body: bytes) -> None:
         with server(lambda method, path, headers, raw: (200, JSON, body)) as url:
-            score = examine(url, jobs=4)
+            score = examine_server(url, jobs=4)
         assert score.percent is not None
         assert score.percent < 40
         assert score.forms["answers"]["conform"] == 0
-        jsonschema.validate(document(score, KEY), json.loads((schemas_directory() / "server.json").read_text()))
+        jsonschema.validate(score_json(score, KEY), json.loads((schemas_directory() / "server.json").read_text()))
 
     def test_who_is_asked_too_often_is_waited_for(self) -> None:
         answer, times = mocked(), []
@@ -343,7 +343,7 @@ class TestAWrongServer:
             return answer(method, path, headers, raw)
 
         with server(busy) as url:
-            assert examine(url, jobs=2).percent == 100
+            assert examine_server(url, jobs=2).percent == 100
 
     def test_who_is_always_asked_too_often_is_not_judged(self) -> None:
         answer = mocked()
@@ -354,7 +354,7 @@ class TestAWrongServer:
             return answer(method, path, headers, raw)
 
         with server(busy) as url:
-            score = examine(url, jobs=2)
+            score = examine_server(url, jobs=2)
         assert score.left_out["the server was asked too often (429)"] > 0
 
 
@@ -406,7 +406,7 @@ class TestNoSuchServer:
 
         began = time.monotonic()
         with server(slow) as url, pytest.raises(ConfigError, match=r"no whole answer within 0\.2 s"):
-            examine(url, timeout=0.2)
+            examine_server(url, timeout=0.2)
         assert time.monotonic() - began < 2
 
     def test_one_that_drips_is_given_up_in_time(self) -> None:
@@ -419,7 +419,7 @@ class TestNoSuchServer:
 
         began = time.monotonic()
         with running(type("Drip", (Handler,), {"do_GET": drip})) as url:
-            reply = Endpoint(url, KEY, 0.4).send("GET", "/x", {}, None)
+            reply = HttpClient(url, KEY, 0.4).send("GET", "/x", {}, None)
         assert time.monotonic() - began < 2
         assert reply.fault.startswith("no whole answer within 0.4 s, after")
 
@@ -442,9 +442,9 @@ class TestNoSuchServer:
             do_GET = do_POST = _do  # noqa: N815  (as http.server has it)
 
         with running(Endless) as url:
-            score = examine(f"{url}/v1", timeout=0.2)
-        assert score.stopped == f"{examining.FAULTS} requests in a row were not answered"
-        assert Endless.asked < 20 + 2 * examining.FAULTS
+            score = examine_server(f"{url}/v1", timeout=0.2)
+        assert score.stopped == f"{examining.MAX_FAULTS} requests in a row were not answered"
+        assert Endless.asked < 20 + 2 * examining.MAX_FAULTS
 
     def test_one_that_dies_stops_the_examination(self) -> None:
         answer, asked = mocked(), []
@@ -458,7 +458,7 @@ class TestNoSuchServer:
         with server(dies) as url:
             result = run("--server", url)
         assert result.exit_code == 1
-        assert f"stopped: {examining.FAULTS} requests in a row were not answered" in result.stdout
+        assert f"stopped: {examining.MAX_FAULTS} requests in a row were not answered" in result.stdout
         assert len(asked) < 50
 
     @pytest.mark.parametrize(
@@ -485,18 +485,18 @@ def over_sockets(talk: Callable[[Any], None], refuse: int | None = None) -> Iter
 
 
 def asked(url: str, timeout: float = 5.0) -> Any:
-    with closing(Socket(url, {"authorization": f"Bearer {KEY}"}, timeout)) as socket:
-        return socket.ask(b'{"type": "response.create"}')
+    with closing(ConformanceSocket(url, {"authorization": f"Bearer {KEY}"}, timeout)) as socket:
+        return socket.send_event(b'{"type": "response.create"}')
 
 
 class TestSockets:
     def test_each_event_is_answered_as_http_would(self, right: str) -> None:
-        with closing(Socket(right, {"authorization": f"Bearer {KEY}"}, 5.0)) as socket:
+        with closing(ConformanceSocket(right, {"authorization": f"Bearer {KEY}"}, 5.0)) as socket:
             good, bad = (
-                socket.ask(json.dumps({"type": "response.create", "model": "gpt-4.1", **more}).encode())
+                socket.send_event(json.dumps({"type": "response.create", "model": "gpt-4.1", **more}).encode())
                 for more in ({"input": "hi", "stream_id": "a"}, {"input": "hi", "temperature": 9})
             )
-        assert (good.status, good.body["status"], good.taken) == (200, "completed", True)
+        assert (good.status, good.body["status"], good.is_accepted) == (200, "completed", True)
         assert "stream_id" not in good.recorded.events[0]
         assert (bad.status, bad.body["error"]["param"]) == (400, "temperature")
 
@@ -537,13 +537,13 @@ class TestSockets:
                 connection.send(json.dumps(error if refused else {"type": "response.completed", "response": made}))
 
         with over_sockets(forgetful) as url:
-            claims = {each.claim: each.problem for each in told(SCENARIOS["websocket"], Talking(url))}
+            claims = {each.text: each.problem for each in run_scenario(SCENARIOS["websocket"], Talking(url))}
         assert claims["a request is refused as over HTTP"] == ""
         assert claims["what is not stored is not known to another connection"] == ""
         assert claims["after a refusal the connection goes on from it"].startswith("400")
 
     def test_where_there_is_none_nothing_is_claimed(self) -> None:
-        assert list(told(SCENARIOS["websocket"], Talking("", absent=True))) == []
+        assert list(run_scenario(SCENARIOS["websocket"], Talking("", absent=True))) == []
 
 
 @dataclass
@@ -562,8 +562,8 @@ class Talking:
 
     @contextmanager
     def connected(self) -> Iterator[Callable[[Any], Any]]:
-        with closing(Socket(self.url, {}, self.timeout)) as socket:
-            yield lambda body: socket.ask(json.dumps({"type": "response.create", **body}).encode())
+        with closing(ConformanceSocket(self.url, {}, self.timeout)) as socket:
+            yield lambda body: socket.send_event(json.dumps({"type": "response.create", **body}).encode())
 
 
 class TestOptions:
@@ -606,37 +606,38 @@ def kinds_of_items() -> set[str]:
 
 
 class TestQuestions:
-    @pytest.mark.parametrize(("name", "case"), [(f"{area} {name}", case) for area, name, case in probes()])
+    @pytest.mark.parametrize(("name", "case"), [(f"{area} {name}", case) for area, name, case in minimal_requests()])
     def test_the_mock_takes_every_probe(self, name: str, case: Any) -> None:
         assert play_case(case).answer.status == 200
 
     def test_there_is_a_probe_of_each_kind_that_a_client_runs_itself(self) -> None:
         sent = {item.get("type") for items in ITEMS.values() for item in items}
-        assert {"item_reference", "compaction"} == set(STORED)
+        assert {"item_reference", "compaction"} == set(STORED_ITEMS)
         assert sent >= {
             f"{kind}_output" for kind in ("function_call", "custom_tool_call", "shell_call", "apply_patch_call")
         }
 
     def test_each_kind_of_input_item_is_probed_unless_only_some_models_take_it(self) -> None:
-        cases = [*({"input": items} for items in ITEMS.values()), *(case.body for case in STORED.values())]
+        cases = [*({"input": items} for items in ITEMS.values()), *(case.body for case in STORED_ITEMS.values())]
         probed = {item.get("type", "message") for body in cases for item in body["input"]}
         assert kinds_of_items() - probed == SOME_MODELS
 
     def test_what_no_server_can_be_asked_is_left_out_with_a_reason(self) -> None:
-        reasons = {each.reason for each in questions("gpt-4.1", (), ("/files",), "/v1") if each.reason}
+        reasons = {each.reason for each in build_questions("gpt-4.1", (), ("/files",), "/v1") if each.reason}
         assert reasons >= {"it is another provider's", "it needs an account of its own", "time has to pass"}
         assert "the server has no /files" in reasons
 
     def test_the_path_in_a_refusal_is_that_of_the_server(self) -> None:
-        asked = [each for each in questions("gpt-4.1", (), (), "/api/v1") if each.name == "unknown_url"]
-        assert asked[0].words == "Invalid URL (POST /api/v1/response)"
+        asked = [each for each in build_questions("gpt-4.1", (), (), "/api/v1") if each.name == "unknown_url"]
+        assert asked[0].expected_message == "Invalid URL (POST /api/v1/response)"
 
     def test_other_models_are_asked_about_where_the_server_lists_them(self) -> None:
         fewer, more = (
-            sum(not each.reason for each in questions("gpt-4.1", listed, (), "/v1")) for listed in ((), ("gpt-5",))
+            sum(not each.reason for each in build_questions("gpt-4.1", listed, (), "/v1"))
+            for listed in ((), ("gpt-5",))
         )
         assert more > fewer
 
     def test_what_depends_on_the_model_is_left_out(self) -> None:
-        asked = {each.name: each.reason for each in questions("a-deployment", (), (), "/v1")}
+        asked = {each.name: each.reason for each in build_questions("a-deployment", (), (), "/v1")}
         assert asked["encrypted_content_unsupported"] == "it depends on the model"

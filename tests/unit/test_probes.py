@@ -9,12 +9,12 @@ import pytest
 
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.contract.rule import RULES
-from harness.live.rule_evidence.probes import Probe, probes_of, wrong_key
+from harness.live.rule_evidence.probes import Probe, probes_for_rules, wrong_key
 from harness.verify.examples import build_request
 
 
 def of(id: str, dialect: str = "openai") -> list[Probe]:
-    return probes_of([RULES[id]], dialect)[0]
+    return probes_for_rules([RULES[id]], dialect)[0]
 
 
 def models(probes: list[Probe]) -> Iterator[Any]:
@@ -36,7 +36,7 @@ def test_what_would_change_the_answer_is_left_as_it_is() -> None:
     (probe,) = of("number_below_minimum")
     assert probe.case.body["max_output_tokens"] == 8
     for probe in of("missing_required_parameter"):
-        assert probe.expected(())["message"] == probe.words
+        assert probe.expected_error(())["message"] == probe.expected_message
 
 
 @pytest.mark.parametrize(
@@ -49,26 +49,28 @@ def test_what_would_change_the_answer_is_left_as_it_is() -> None:
     ],
 )
 def test_what_cannot_be_asked_of_any_account_is_left_out_and_counted(id: str, reason: str) -> None:
-    probes, left_out = probes_of([RULES[id]])
+    probes, left_out = probes_for_rules([RULES[id]])
     assert reason in left_out
     assert len(probes) + left_out.total() == len(RULES[id].rejects) + len(RULES[id].accepts)
 
 
 def test_every_example_is_asked_or_counted() -> None:
-    probes, left_out = probes_of(RULES.values())
+    probes, left_out = probes_for_rules(RULES.values())
     examples = sum(len(rule.rejects) + len(rule.accepts) for rule in RULES.values())
     assert len(probes) + left_out.total() == examples
     assert len(probes) > left_out.total()
 
 
 def test_the_events_of_an_example_come_after_its_requests() -> None:
-    probes, left_out = probes_of([one for one in RULES.values() if one.area == "websocket"])
+    probes, left_out = probes_for_rules([one for one in RULES.values() if one.area == "websocket"])
     assert set(left_out) == {"time has to pass", "it needs an account of its own"}
     assert [
-        probe for probe in probes if any((step.on or "").startswith("WS ") for step in probe.steps[: -probe.calls])
+        probe
+        for probe in probes
+        if any((step.on or "").startswith("WS ") for step in probe.steps[: -probe.socket_step_count])
     ] == []
-    assert {probe.calls for probe in probes} == {1, 2, 3, 33}
-    assert not probes_of([RULES["generate_kind"]], "azure")[0]
+    assert {probe.socket_step_count for probe in probes} == {1, 2, 3, 33}
+    assert not probes_for_rules([RULES["generate_kind"]], "azure")[0]
 
 
 def test_an_event_costs_what_its_request_would() -> None:
@@ -80,7 +82,7 @@ def test_an_event_costs_what_its_request_would() -> None:
 
 def test_steering_that_fails_is_expected_without_a_param() -> None:
     probe = of("steer_invalid_input")[0]
-    assert probe.expected(probe.played.before) == {
+    assert probe.expected_error(probe.played.before) == {
         "status": 400,
         "type": "invalid_request_error",
         "code": "invalid_input",

@@ -19,8 +19,8 @@ from harness.cli import app
 from harness.cli.live import _rules
 from harness.contract.rule import RULES
 from harness.live.rule_evidence import store
-from harness.live.rule_evidence.outcome import Finding, judged, take_of
-from harness.live.rule_evidence.probes import Probe, probes_of
+from harness.live.rule_evidence.outcome import ProbeFinding, build_interaction, judge_probe
+from harness.live.rule_evidence.probes import Probe, probes_for_rules
 from harness.verify import evidence
 from harness.verify.evidence import Origin, attach_origin
 from harness.verify.examples import build_request
@@ -146,7 +146,7 @@ def test_a_file_of_a_strange_layout_is_written_anew_with_all_that_it_says(tmp_pa
     file = tmp_path / "openai/rules/unknown_parameter.yaml"
     file.parent.mkdir(parents=True)
     file.write_text(text)
-    store.keep(tmp_path, "openai", {probe(): run(REFUSED)})
+    store.store_runs(tmp_path, "openai", {probe(): run(REFUSED)})
     assert [one.origin.level for one in evidence.read_interactions(file)] == ["reported", "recorded"]
     assert file.read_text().startswith("version: 1\nharness:\n  dialect: openai\n")
 
@@ -274,12 +274,12 @@ def test_a_missing_key_and_an_unknown_area_are_mistakes(
 
 
 def probe() -> Probe:
-    return probes_of([RULES["unknown_parameter"]])[0][0]
+    return probes_for_rules([RULES["unknown_parameter"]])[0][0]
 
 
 def run(answer: Any, status: int = 400, **members: Any) -> Any:
     told = Origin("recorded", "https://api.openai.com", "2026-10-01")
-    take = take_of(build_request(probe().case, ()), "https://api.openai.com")
+    take = build_interaction(build_request(probe().case, ()), "https://api.openai.com")
     return [attach_origin(replace(take, status=status, chunks=((0.0, orjson.dumps(answer)),), **members), told)]
 
 
@@ -289,14 +289,14 @@ REFUSED = {"error": {"message": "Unknown parameter: 'seed'.", "type": "t", "para
 def test_a_secret_in_an_answer_is_not_written(tmp_path: Path) -> None:
     leak = {"error": {**REFUSED["error"], "note": "x" * 8}}
     with pytest.raises(SecretFound, match=r"not written, because an answer still holds what looks secret"):
-        store.keep(tmp_path, "openai", {probe(): run(leak)}, ["x" * 8, "'seed'. xxxxxxxx"[:8]])
+        store.store_runs(tmp_path, "openai", {probe(): run(leak)}, ["x" * 8, "'seed'. xxxxxxxx"[:8]])
     assert not list(tmp_path.rglob("*.yaml"))
 
 
 def test_two_recorders_of_one_rule_do_not_mix(tmp_path: Path) -> None:
     file = tmp_path / "openai/rules/unknown_parameter.yaml"
     with lock_cassette(file), pytest.raises(Exception, match="another recorder is writing this cassette"):
-        store.keep(tmp_path, "openai", {probe(): run(REFUSED)})
+        store.store_runs(tmp_path, "openai", {probe(): run(REFUSED)})
     assert not file.exists()
 
 
@@ -305,15 +305,15 @@ def test_two_recorders_of_one_rule_do_not_mix(tmp_path: Path) -> None:
     [({"title": "No."}, 400, False), (REFUSED, 500, False), ({}, 0, False), ({}, 200, True)],
 )
 def test_an_answer_that_proves_nothing_is_not_kept(tmp_path: Path, answer: Any, status: int, cut: bool) -> None:
-    store.keep(tmp_path, "openai", {probe(): run(answer, status, cut=cut)})
+    store.store_runs(tmp_path, "openai", {probe(): run(answer, status, cut=cut)})
     assert not list(tmp_path.rglob("*.yaml"))
 
 
 def test_what_is_refused_no_longer_leaves_the_place_of_what_was_refused(tmp_path: Path) -> None:
     one, taken = probe(), {"id": "resp_1", "object": "response", "output": []}
-    store.keep(tmp_path, "openai", {one: run(REFUSED)})
+    store.store_runs(tmp_path, "openai", {one: run(REFUSED)})
     assert (tmp_path / "openai/rules/unknown_parameter.yaml").is_file()
-    store.keep(tmp_path, "openai", {one: run(taken, 200)})
+    store.store_runs(tmp_path, "openai", {one: run(taken, 200)})
     assert [file.parent.name for file in tmp_path.rglob("*.yaml")] == ["accepts"]
 
 
@@ -325,8 +325,8 @@ def test_the_stream_of_an_example_is_kept_as_it_came(api: tuple[str, Live], tmp_
     assert held[0].interaction.is_stream
 
 
-def finding(answer: Any, status: int) -> Finding:
-    return judged(probe(), run(answer, status)).finding
+def finding(answer: Any, status: int) -> ProbeFinding:
+    return judge_probe(probe(), run(answer, status)).finding
 
 
 def test_a_changed_member_alone_is_new_words() -> None:

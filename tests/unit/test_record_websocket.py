@@ -16,11 +16,11 @@ from harness.cassettes.recording.writer import read_cassette
 from harness.cli import app
 from harness.contract.rule import RULES, Case
 from harness.core.exchange import Answer
-from harness.live.client.paced import Live, Sender, UpstreamError
+from harness.live.client.paced import LiveApi, Sender, UpstreamError
 from harness.live.rule_evidence import store
-from harness.live.rule_evidence.ask import ask, steered_later
-from harness.live.rule_evidence.outcome import judged, runs
-from harness.live.rule_evidence.probes import Probe, probes_of
+from harness.live.rule_evidence.ask import is_steered_later, send_probe
+from harness.live.rule_evidence.outcome import find_runs, judge_probe
+from harness.live.rule_evidence.probes import Probe, probes_for_rules
 from harness.server.default_model import small_talk
 from harness.server.mock_api import Mock
 from harness.verify import evidence
@@ -35,11 +35,11 @@ def record(url: str, into: Path, *more: str) -> Result:
 
 
 def of(id: str, number: int = 0) -> Probe:
-    return probes_of([RULES[id]])[0][number]
+    return probes_for_rules([RULES[id]])[0][number]
 
 
 def sender(url: str, waits: list[float] | None = None, timeout: float = 10.0) -> Sender:
-    return Sender(Live(parse_upstream(url), KEY), timeout, sleep=(waits if waits is not None else []).append)
+    return Sender(LiveApi(parse_upstream(url), KEY), timeout, sleep=(waits if waits is not None else []).append)
 
 
 def code(event: Event) -> Any:
@@ -63,7 +63,9 @@ def test_an_api_that_answers_as_expected_confirms_every_rule_over_one_connection
     _, api, _, said = once
     assert said.exit_code == 0, said.output
     (count,) = re.search(r"all +(\d+) +\1 +- +- +-", said.stdout).groups()
-    assert api.opened == int(count) == len(probes_of([one for one in RULES.values() if one.area == "websocket"])[0])
+    assert (
+        api.opened == int(count) == len(probes_for_rules([one for one in RULES.values() if one.area == "websocket"])[0])
+    )
     assert set(api.keys) == {f"Bearer {KEY}"}
     assert "left out: time has to pass" in said.stderr
 
@@ -97,7 +99,7 @@ def test_what_was_asked_lately_is_not_asked_again_but_told(once: Any) -> None:
 def kept(probe: Probe, into: Path, change: Change | None = None) -> Path:
     """The file of what an API says to a probe now."""
     with live(change) as (url, _):
-        store.keep(into, "openai", {probe: ask(probe, sender(url))}, [KEY])
+        store.store_runs(into, "openai", {probe: send_probe(probe, sender(url))}, [KEY])
     return into / f"openai/rules/{probe.rule.id}.yaml"
 
 
@@ -119,13 +121,13 @@ def test_an_example_that_begins_with_a_request_is_found_again(tmp_path: Path) ->
         kept(alone, tmp_path)
         told = evidence.read_interactions(kept(probe, tmp_path))
         assert [bool(one.interaction.frames) for one in told] == [False, True, True]
-        assert (runs(alone, told), runs(probe, told)) == ([(1,)], [(0, 2)])
+        assert (find_runs(alone, told), find_runs(probe, told)) == ([(1,)], [(0, 2)])
 
 
 def test_other_words_are_new_words(tmp_path: Path) -> None:
     probe = of("event_type_missing")
     (one,) = evidence.read_interactions(kept(probe, tmp_path, other(message="Not so.")))
-    outcome = judged(probe, [one])
+    outcome = judge_probe(probe, [one])
     assert outcome.finding == "new words"
     assert outcome.said == {**(outcome.expected or {}), "message": "Not so."}
 
@@ -134,7 +136,7 @@ def test_what_is_taken_contradicts() -> None:
     done = {"type": "response.completed", "response": {"id": "resp_1", "object": "response", "output": []}}
     with live(lambda event: done if code(event) else event) as (url, _):
         probe = of("background_over_socket")
-        outcome = judged(probe, ask(probe, sender(url)))
+        outcome = judge_probe(probe, send_probe(probe, sender(url)))
     assert (outcome.finding, outcome.why) == ("contradicted", "it is taken")
 
 
@@ -142,7 +144,7 @@ def test_what_is_refused_contradicts_an_example_that_passes() -> None:
     no = {"type": "error", "status": 400, "error": {"type": "invalid_request_error", "code": "x", "message": "No."}}
     with live(lambda event: no if event["type"] == "response.created" else None) as (url, _):
         probe = of("stream_id_invalid", 1)
-        outcome = judged(probe, ask(probe, sender(url)))
+        outcome = judge_probe(probe, send_probe(probe, sender(url)))
     assert (outcome.finding, outcome.why) == ("contradicted", "it is refused")
 
 
@@ -151,20 +153,20 @@ def test_a_model_that_the_account_has_not_is_unclear() -> None:
     no = {"message": words, "type": "invalid_request_error", "param": "model", "code": "model_not_found"}
     with live(lambda event: {"type": "error", "status": 400, "error": no}) as (url, _):
         probe = of("background_over_socket")
-        assert judged(probe, ask(probe, sender(url))).finding == "unclear"
+        assert judge_probe(probe, send_probe(probe, sender(url))).finding == "unclear"
 
 
 def test_steering_that_comes_too_late_is_unclear() -> None:
     late = {"type": "response.steer.failed", "error": {"code": "response_already_completed", "message": "Late."}}
     with live(lambda event: late if event["type"].startswith("response.steer.") else event) as (url, _):
         probe = of("steering_not_supported", 1)
-        outcome = judged(probe, ask(probe, sender(url)))
+        outcome = judge_probe(probe, send_probe(probe, sender(url)))
     assert (outcome.finding, outcome.why) == ("unclear", "the response had ended before it could be steered")
 
 
 def test_a_response_is_steered_while_it_runs() -> None:
     with live(lambda event: None if event["type"] == "response.completed" else event) as (url, _):
-        told = ask(of("steer_invalid_input"), sender(url, timeout=2.0))
+        told = send_probe(of("steer_invalid_input"), sender(url, timeout=2.0))
     assert [part.answer.status for part in told[-1].socket_exchanges] == [200, 400]
 
 
@@ -179,7 +181,7 @@ def test_a_response_is_steered_while_it_runs() -> None:
     ],
 )
 def test_only_what_is_steered_later_is_not_waited_for(bodies: list[Event], runs_on: bool) -> None:
-    assert steered_later([Case(body) for body in bodies], 0) is runs_on
+    assert is_steered_later([Case(body) for body in bodies], 0) is runs_on
 
 
 # The pace, and what ends it.
@@ -193,7 +195,7 @@ def test_a_limit_is_waited_for_and_leaves_no_frames() -> None:
     }
     left, waits = [limited], list[float]()
     with live(lambda event: left.pop() if left else event) as (url, api):
-        told = ask(of("event_type_missing"), sender(url, waits))
+        told = send_probe(of("event_type_missing"), sender(url, waits))
     assert (waits, len(api.asked), api.opened) == ([7.0], 2, 1)
     assert len(told[-1].interaction.frames) == 2
 
@@ -201,7 +203,7 @@ def test_a_limit_is_waited_for_and_leaves_no_frames() -> None:
 def test_an_upgrade_that_is_limited_is_asked_for_again() -> None:
     waits: list[float] = []
     with live(refused=[Answer(429, {}, {"retry-after": "3", "content-type": "application/json"})]) as (url, _):
-        told = ask(of("event_type_missing"), sender(url, waits))
+        told = send_probe(of("event_type_missing"), sender(url, waits))
     assert (waits, told[-1].status) == ([3.0], 400)
 
 
@@ -210,7 +212,7 @@ def test_a_key_that_is_refused_ends_it() -> None:
         401, {"error": {"message": f"Incorrect API key provided: {KEY}."}}, {"content-type": "application/json"}
     )
     with live(refused=[no]) as (url, _), pytest.raises(UpstreamError, match="refuses the key") as told:
-        ask(of("event_type_missing"), sender(url))
+        send_probe(of("event_type_missing"), sender(url))
     assert KEY not in str(told.value)
 
 
@@ -218,7 +220,7 @@ def test_an_api_without_websockets_leaves_it_unclear(tmp_path: Path) -> None:
     no = Answer(404, {"error": {"message": "Not here."}}, {"content-type": "application/json"})
     with live(refused=[no]) as (url, _):
         probe = of("event_type_missing")
-        outcome = judged(probe, ask(probe, sender(url)))
+        outcome = judge_probe(probe, send_probe(probe, sender(url)))
     assert (outcome.finding, outcome.why) == ("unclear", "no WebSocket could be opened: 404 Not here.")
 
 
@@ -226,8 +228,8 @@ def test_a_connection_that_closes_leaves_it_unclear() -> None:
     with live(closing=True) as (url, _):
         probe, asking = of("event_type_missing"), sender(url)
         asking.send("GET", "/v1/models", {}, None)
-        told = ask(probe, asking)
-        outcome = judged(probe, told)
+        told = send_probe(probe, asking)
+        outcome = judge_probe(probe, told)
     assert told[-1].interaction.cut
     assert (outcome.finding, outcome.why) == ("unclear", "0 the connection is closed (ConnectionClosedError)")
 
@@ -236,7 +238,7 @@ def test_one_that_says_nothing_is_given_up_in_time() -> None:
     with live(lambda event: None) as (url, _):
         probe, asking = of("event_type_missing"), sender(url, timeout=0.5)
         asking.send("GET", "/v1/models", {}, None)
-        outcome = judged(probe, ask(probe, asking))
+        outcome = judge_probe(probe, send_probe(probe, asking))
     assert (outcome.finding, outcome.why) == ("unclear", "0 no whole answer in time")
 
 
@@ -244,11 +246,11 @@ def test_nobody_there_ends_it() -> None:
     with live() as (url, _):
         pass
     with pytest.raises(UpstreamError, match=r"the connection is refused\. Is it up"):
-        ask(of("event_type_missing"), sender(url))
+        send_probe(of("event_type_missing"), sender(url))
 
 
 def test_it_is_asked_over_tls(tmp_path_factory: pytest.TempPathFactory) -> None:
     with over_tls(Mock(fallback=small_talk), tmp_path_factory) as origin:
         probe = of("generate_kind", 2)
-        told = ask(probe, sender(f"{origin}/v1"))
-    assert judged(probe, told).finding == "confirmed"
+        told = send_probe(probe, sender(f"{origin}/v1"))
+    assert judge_probe(probe, told).finding == "confirmed"

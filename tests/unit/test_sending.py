@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.api.upstream import parse_upstream
-from harness.live.client.paced import Live as Behind
+from harness.live.client.paced import LiveApi as Behind
 from harness.live.client.paced import Sender, UpstreamError
 from harness.verify.examples import EXAMPLE_HEADERS
 from tests.unit.liveapi import KEY, Change, Said, error, live
@@ -138,5 +138,5 @@ def test_azure_is_given_its_key_in_its_own_header_and_not_named() -> None:
         "content-type": "a/b",
         "api-key": KEY,
     }
-    assert azure.named == "https://azure"
-    assert behind("https://api.openai.com/v1").named == "https://api.openai.com"
+    assert azure.public_name == "https://azure"
+    assert behind("https://api.openai.com/v1").public_name == "https://api.openai.com"

@@ -17,7 +17,7 @@ from harness.cassettes.format.interaction import CassetteHeader, Interaction
 from harness.cassettes.format.serializer import dump_cassette
 from harness.cassettes.recording import last_used
 from harness.cli import app
-from harness.live.inventory import installed
+from harness.live.inventory import installed_version
 
 TODAY = date.today().isoformat()
 BODY = b'{"model":"gpt-4.1","input":"hi","max_output_tokens":20}'
@@ -93,7 +93,7 @@ def test_a_cassette_says_its_age_its_client_and_what_it_costs(project: Path) -> 
     cassette(project, "test_order.yaml", header, ASKED, SOCKET)
     (one,) = told(project / "cassettes")
     assert (one["exchanges"], one["recorded"], one["age"], one["sdk"]) == (2, TODAY, 0, "OpenAI/Python 3.0.0")
-    assert one["now"] == installed("OpenAI/Python", project)
+    assert one["now"] == installed_version("OpenAI/Python", project)
     assert (one["stale"], one["orphan"], one["replayed"]) == ([], False, "")
     assert one["cost"] == {"calls": 1, "input_tokens": 14, "output_tokens": 20}
     assert one["again"] == f"pytest --record=all {os.path.relpath(project)}/test_shop.py::test_order"
@@ -251,10 +251,10 @@ def test_the_version_of_a_client_for_node_is_that_of_the_project(project: Path) 
     manifest.parent.mkdir(parents=True)
     manifest.write_text('{"version": "6.1.0"}')
     near = project / "cassettes/a.yaml"
-    assert installed("OpenAI/JS", near) == "6.1.0"
+    assert installed_version("OpenAI/JS", near) == "6.1.0"
     manifest.write_text("no JSON")
-    assert installed("OpenAI/JS", near) == ""
-    assert installed("curl", near) == ""
+    assert installed_version("OpenAI/JS", near) == ""
+    assert installed_version("curl", near) == ""
 
 
 def test_the_plan_says_what_to_run_and_what_it_costs(project: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from harness.cli import app
-from harness.live.drift.compare import names_of, renamed
+from harness.live.drift.compare import pair_ids, translate_ids
 from harness.server.default_model import small_talk
 from harness.server.mock_api import Mock
 from tests.unit.liveapi import KEY, Change, error, live
@@ -300,13 +300,13 @@ def test_evidence_that_people_transcribed_is_compared_as_far_as_it_goes(tmp_path
 
 def test_ids_are_replaced_wherever_they_stand() -> None:
     names = dict(
-        names_of(
+        pair_ids(
             {"id": "resp_1", "a": [{"type": "x", "call_id": "c1"}]},
             {"id": "resp_2", "a": [{"type": "x", "call_id": "c2"}]},
         )
     )
     assert names == {"resp_1": "resp_2", "c1": "c2"}
-    assert renamed(["resp_1", {"at": "/v1/responses/resp_1"}, 3], names) == [
+    assert translate_ids(["resp_1", {"at": "/v1/responses/resp_1"}, 3], names) == [
         "resp_2",
         {"at": "/v1/responses/resp_2"},
         3,

@@ -9,10 +9,10 @@ import orjson
 
 from harness.api.tokens import CHARACTERS_PER_TOKEN
 
-UNBOUNDED = 500
+DEFAULT_OUTPUT_TOKENS = 500
 """Tokens of an answer whose request names no limit, when the model is asked for little."""
-LIMITS = ("max_output_tokens", "max_completion_tokens")
-SPEAKING = ("/responses", "/runs", "/submit_tool_outputs", "/compact")
+LIMIT_MEMBERS = ("max_output_tokens", "max_completion_tokens")
+MODEL_PATHS = ("/responses", "/runs", "/submit_tool_outputs", "/compact")
 """How the paths end at which a model speaks; nothing else is paid by the token."""
 
 
@@ -38,24 +38,24 @@ class Budget(NamedTuple):
         return f"{said}, at most about {self.input_tokens:,} tokens in and {self.output_tokens:,} out"
 
 
-def of_request(method: str, path: str, body: bytes, taken: bool = True) -> Budget:
+def estimate_request(method: str, path: str, body: bytes, taken: bool = True) -> Budget:
     """The cost of one request; `path` is without its query. What the API refuses (`taken` is False) costs no tokens."""
-    if not taken or method != "POST" or not path.endswith(SPEAKING):
+    if not taken or method != "POST" or not path.endswith(MODEL_PATHS):
         return Budget(1)
-    return Budget(1, -(-len(body) // CHARACTERS_PER_TOKEN), _limit(body))
+    return Budget(1, -(-len(body) // CHARACTERS_PER_TOKEN), _output_limit(body))
 
 
-def _limit(body: bytes) -> int:
+def _output_limit(body: bytes) -> int:
     said: Any = None
     try:
         said = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return UNBOUNDED
-    limits = [said.get(name) for name in LIMITS] if isinstance(said, dict) else []
-    return next((limit for limit in limits if isinstance(limit, int) and limit > 0), UNBOUNDED)
+        return DEFAULT_OUTPUT_TOKENS
+    limits = [said.get(name) for name in LIMIT_MEMBERS] if isinstance(said, dict) else []
+    return next((limit for limit in limits if isinstance(limit, int) and limit > 0), DEFAULT_OUTPUT_TOKENS)
 
 
-def total(budgets: Iterable[Budget]) -> Budget:
+def sum_budgets(budgets: Iterable[Budget]) -> Budget:
     """The cost of all of them."""
     whole = Budget()
     for each in budgets:

@@ -19,20 +19,20 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import EMPTY_MAPPING
 from harness.verify.judging.judge import answer_object
 
-LARGEST = 1 << 26
+MAX_ANSWER_BYTES = 1 << 26
 """Bytes of an answer beyond which it is given up."""
-PIECE = 1 << 16
-BYTES = re.compile(r".*/content(?:\?.*)?")
+CHUNK_SIZE = 1 << 16
+FILE_CONTENT_PATH = re.compile(r".*/content(?:\?.*)?")
 """The requests whose answer is the bytes of a file."""
-SAFE = "/?=&%[]:,+@!$'()*;~"
-LIMITED = 429
-PATIENCE = 3
+SAFE_CHARACTERS = "/?=&%[]:,+@!$'()*;~"
+TOO_MANY_REQUESTS = 429
+MAX_ATTEMPTS = 3
 """How often a request is sent at most that comes too early."""
-LONGEST_WAIT = 20.0
+MAX_WAIT_SECONDS = 20.0
 """Seconds that a server may ask to wait; another answer is not waited for."""
 
 
-class Reply(NamedTuple):
+class ServerReply(NamedTuple):
     """What came back: the exchange, and what was wrong with the connection; an answer that never came has status 0.
 
     `raw` is the body of the answer as it came.
@@ -53,12 +53,12 @@ class Reply(NamedTuple):
         return answer_object(self.recorded)
 
     @property
-    def taken(self) -> bool:
+    def is_accepted(self) -> bool:
         """Whether the request was taken and its answer came whole."""
         return 200 <= self.status < 300 and not self.fault
 
 
-class Read(NamedTuple):
+class RawAnswer(NamedTuple):
     """An answer as it came: its headers by their names in lower case, and what broke it off."""
 
     status: int = 0
@@ -67,7 +67,7 @@ class Read(NamedTuple):
     fault: str = ""
 
 
-def reply(host: str, method: str, path: str, headers: Mapping[str, str], read: Read) -> Reply:
+def parse_reply(host: str, method: str, path: str, headers: Mapping[str, str], read: RawAnswer) -> ServerReply:
     """What was read as the reply to a request for `path` below the base URL."""
     below, _, query = path.partition("?")
     found = decode_answer(read.body or None, read.headers)
@@ -89,18 +89,20 @@ def reply(host: str, method: str, path: str, headers: Mapping[str, str], read: R
         date="",
         flags=found.flags | ({"cut"} if read.fault else frozenset()),
     )
-    unread = found.body is None and found.events is None and not BYTES.fullmatch(path)
-    return Reply(recorded, read.fault or (_unread(read) if unread and read.status else ""), read.body)
+    unread = found.body is None and found.events is None and not FILE_CONTENT_PATH.fullmatch(path)
+    return ServerReply(
+        recorded, read.fault or (_describe_unreadable(read) if unread and read.status else ""), read.body
+    )
 
 
-class Endpoint:
+class HttpClient:
     """A server that speaks the API at `url`, the base URL; `timeout` is the seconds that one answer may take.
 
     `patience` is how often a request is sent at most that comes too early. Neither proxies nor redirects are followed.
     ConfigError when `url` is no address, or the key none that can be sent.
     """
 
-    def __init__(self, url: str, key: str, timeout: float, patience: int = PATIENCE) -> None:
+    def __init__(self, url: str, key: str, timeout: float, patience: int = MAX_ATTEMPTS) -> None:
         self.url = url.rstrip("/")
         self.key = key
         self._timeout = timeout
@@ -116,34 +118,34 @@ class Endpoint:
             raise ConfigError("the key has a line break or another control character: give the key alone.")
         self._secure = parts.scheme == "https"
 
-    def send(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> Reply:
+    def send(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> ServerReply:
         """The reply to a request for `path` below the base URL; one that came too early is sent again. Never raises."""
         for left in reversed(range(self._patience)):
-            read = self._exchange(method, path, headers, body)
-            if not left or read.status != LIMITED or (wait := _wait(read.headers)) is None:
+            read = self._send_once(method, path, headers, body)
+            if not left or read.status != TOO_MANY_REQUESTS or (wait := _retry_after(read.headers)) is None:
                 break
             time.sleep(wait)
-        return reply(self._host, method, path, headers, read)
+        return parse_reply(self._host, method, path, headers, read)
 
-    def _exchange(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> Read:
+    def _send_once(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> RawAnswer:
         made = HTTPSConnection if self._secure else HTTPConnection
         connection = made(self._host, self._port, timeout=self._timeout)
         late = Event()
         try:
             connection.connect()
-            watch = Timer(self._timeout, _hang_up, (connection.sock, late))
+            watch = Timer(self._timeout, _shut_down, (connection.sock, late))
             watch.daemon = True
             watch.start()
             try:
-                return self._asked(connection, method, path, headers, body, late)
+                return self._read_answer(connection, method, path, headers, body, late)
             finally:
                 watch.cancel()
         except (OSError, HTTPException, ValueError) as problem:
-            return Read(fault=self._why(problem, late))
+            return RawAnswer(fault=self._describe_fault(problem, late))
         finally:
             connection.close()
 
-    def _asked(
+    def _read_answer(
         self,
         connection: HTTPConnection,
         method: str,
@@ -151,30 +153,30 @@ class Endpoint:
         headers: Mapping[str, str],
         body: bytes | None,
         late: Event,
-    ) -> Read:
+    ) -> RawAnswer:
         # A server may refuse before it has read all: then its answer is there although sending failed.
         with suppress(BrokenPipeError, ConnectionResetError):
             sent = {name: value.encode() for name, value in headers.items()}
-            connection.request(method, quote(self.root + path, safe=SAFE), body, sent)
+            connection.request(method, quote(self.root + path, safe=SAFE_CHARACTERS), body, sent)
         response = connection.getresponse()
         named = {name.lower(): value for name, value in response.getheaders()}
-        content, fault = self._content(response, late)
-        return Read(response.status, named, content, fault)
+        content, fault = self._read_body(response, late)
+        return RawAnswer(response.status, named, content, fault)
 
-    def _content(self, response: HTTPResponse, late: Event) -> tuple[bytes, str]:
+    def _read_body(self, response: HTTPResponse, late: Event) -> tuple[bytes, str]:
         content, fault = bytearray(), ""
         try:
-            while len(content) <= LARGEST and (piece := response.read1(PIECE)):
+            while len(content) <= MAX_ANSWER_BYTES and (piece := response.read1(CHUNK_SIZE)):
                 content += piece
-            if len(content) > LARGEST:
-                fault = f"the answer has more than {LARGEST} bytes"
+            if len(content) > MAX_ANSWER_BYTES:
+                fault = f"the answer has more than {MAX_ANSWER_BYTES} bytes"
             elif late.is_set() or response.length:
-                fault = self._why(EOFError(), late)
+                fault = self._describe_fault(EOFError(), late)
         except (OSError, HTTPException, ValueError) as problem:
-            fault = self._why(problem, late)
+            fault = self._describe_fault(problem, late)
         return bytes(content), f"{fault}, after {len(content)} bytes of it" if fault else ""
 
-    def _why(self, problem: Exception, late: Event) -> str:
+    def _describe_fault(self, problem: Exception, late: Event) -> str:
         if late.is_set() or isinstance(problem, TimeoutError):
             return f"no whole answer within {self._timeout:g} s"
         if isinstance(problem, ConnectionRefusedError):
@@ -184,23 +186,23 @@ class Endpoint:
         return f"{type(problem).__name__}: {problem}"
 
 
-def _hang_up(connected: socket.socket, late: Event) -> None:
+def _shut_down(connected: socket.socket, late: Event) -> None:
     late.set()
     with suppress(OSError):
         # Of the plain socket below TLS, whose own shutdown is not made for another thread.
         socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
 
-def _wait(headers: Mapping[str, str]) -> float | None:
+def _retry_after(headers: Mapping[str, str]) -> float | None:
     """The seconds that a server asks to wait; None when that is too long or not told."""
     try:
         seconds = float(headers.get("retry-after", ""))
     except ValueError:
         return None
-    return seconds if 0 <= seconds <= LONGEST_WAIT else None
+    return seconds if 0 <= seconds <= MAX_WAIT_SECONDS else None
 
 
-def _unread(read: Read) -> str:
+def _describe_unreadable(read: RawAnswer) -> str:
     if 300 <= read.status < 400:
         return (
             f"it leads elsewhere ({read.status}), to {read.headers.get('location', '').partition('?')[0] or 'nowhere'}"

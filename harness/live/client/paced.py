@@ -18,16 +18,16 @@ from harness.api.upstream import Upstream
 from harness.core.errors import HarnessError
 from harness.core.exchange import EMPTY_MAPPING, Json
 from harness.core.redact import redact
-from harness.live.client.http import Endpoint, Reply
-from harness.live.client.websocket import Dial, Opened
+from harness.live.client.http import HttpClient, ServerReply
+from harness.live.client.websocket import Handshake, WebSocketClient
 from harness.verify.judging.websocket_pairs import SocketExchange
 
 T = TypeVar("T")
-PATIENCE = 6
+MAX_TRIES = 6
 """How often a request that was limited or failed is sent again."""
-LONGEST = 300.0
+MAX_LIMIT_SECONDS = 300.0
 """Seconds beyond which a limit is none to wait for: a day's quota."""
-SILENT = 3
+MAX_UNANSWERED = 3
 """Requests in a row that nobody could answer, after which it is no use to go on."""
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:(\d+)ms)?")
 _PROJECT = re.compile(r"/api/projects/[^/]+")
@@ -38,25 +38,25 @@ class UpstreamError(HarnessError):
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class LiveApi:
     """The API behind an address, and the key to it."""
 
-    behind: Upstream
+    upstream: Upstream
     key: str
 
     @property
-    def named(self) -> str:
+    def public_name(self) -> str:
         """How a recording names it: by its host, unless that tells the account."""
-        scheme, _, host = self.behind.origin.partition("://")
-        known = provider_of_host(host.partition(":")[0], self.behind.root)
-        return self.behind.origin if known in ("", OPENAI) else f"{scheme}://{known}"
+        scheme, _, host = self.upstream.origin.partition("://")
+        known = provider_of_host(host.partition(":")[0], self.upstream.root)
+        return self.upstream.origin if known in ("", OPENAI) else f"{scheme}://{known}"
 
     def path(self, known: str) -> str:
         """Where a path of the API (`/v1/responses`) is found there."""
         own = f"{API_ROOTS[OPENAI]}/"
         if known.startswith(own):
-            return f"{self.behind.root}/{known[len(own) :]}"
-        project = _PROJECT.match(self.behind.root)
+            return f"{self.upstream.root}/{known[len(own) :]}"
+        project = _PROJECT.match(self.upstream.root)
         return _PROJECT.sub(project[0], known, count=1) if project else known
 
     def headers(self, asked: Mapping[str, str], good: bool = True) -> dict[str, str]:
@@ -66,7 +66,7 @@ class Live:
             return told
         own = (
             {"authorization": f"Bearer {self.key}"}
-            if self.behind.dialect in (OPENAI, FOUNDRY)
+            if self.upstream.dialect in (OPENAI, FOUNDRY)
             else {"api-key": self.key}
         )
         return {**told, **own}
@@ -75,53 +75,59 @@ class Live:
 class Sender:
     """Sends to a live API; `timeout` is in seconds, `sleep` waits that many."""
 
-    def __init__(self, live: Live, timeout: float = 120.0, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, live: LiveApi, timeout: float = 120.0, sleep: Callable[[float], None] = time.sleep) -> None:
         self.live = live
         self.day = date.today().isoformat()
         self.calls = 0
         self.waited = 0.0
-        self._endpoint = Endpoint(live.behind.origin, live.key, timeout, patience=1)
+        self._endpoint = HttpClient(live.upstream.origin, live.key, timeout, patience=1)
         self._timeout = timeout
         self._sleep = sleep
         self._silent = 0
         self._answered = False
 
-    def send(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None, good: bool = True) -> Reply:
+    def send(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None, good: bool = True
+    ) -> ServerReply:
         """The reply to a request at a path of the API; `good` says whether it goes with the key.
 
         UpstreamError when it is no use to go on.
         """
         told = self.live.headers(headers, good)
-        return self._paced(lambda: self._endpoint.send(method, self.live.path(path), told, body), _of_reply, good)
+        return self._send_paced(
+            lambda: self._endpoint.send(method, self.live.path(path), told, body), _facts_of_reply, good
+        )
 
-    def dial(self, path: str, headers: Mapping[str, str] = EMPTY_MAPPING) -> tuple[Dial, Opened]:
+    def open_socket(self, path: str, headers: Mapping[str, str] = EMPTY_MAPPING) -> tuple[WebSocketClient, Handshake]:
         """A WebSocket at a path of the API, and the answer to the request for it; UpstreamError as for `send`."""
-        url = f"ws{self.live.behind.origin.removeprefix('http')}{self.live.path(path)}"
-        line = Dial(url, self._timeout)
-        return line, self._paced(lambda: line.open(self.live.headers(headers)), _of_opened)
+        url = f"ws{self.live.upstream.origin.removeprefix('http')}{self.live.path(path)}"
+        line = WebSocketClient(url, self._timeout)
+        return line, self._send_paced(lambda: line.open(self.live.headers(headers)), _facts_of_handshake)
 
-    def say(self, line: Dial, text: str, is_enough: Callable[[SocketExchange], bool]) -> SocketExchange:
+    def send_event(
+        self, line: WebSocketClient, text: str, is_enough: Callable[[SocketExchange], bool]
+    ) -> SocketExchange:
         """An event of the client and what is said to it until that is enough; UpstreamError as for `send`."""
         known = len(line.frames)
 
         def ask() -> SocketExchange:
-            line.forget(known)
-            return line.ask(text, is_enough)
+            line.discard_frames(known)
+            return line.send_event(text, is_enough)
 
-        return self._paced(ask, lambda part: _of_part(part, line.fault))
+        return self._send_paced(ask, lambda part: _facts_of_exchange(part, line.fault))
 
-    def _paced(self, ask: Callable[[], T], read: Callable[[T], _Heard], good: bool = True) -> T:
+    def _send_paced(self, ask: Callable[[], T], read: Callable[[T], _PacingFacts], good: bool = True) -> T:
         """What is answered at last, asked again as often and as late as the API says."""
-        for attempt in range(PATIENCE):
+        for attempt in range(MAX_TRIES):
             answer = ask()
             heard = read(answer)
             self.calls += 1
-            self._stop(heard, good)
-            wait = _again(heard, attempt)
+            self._raise_if_hopeless(heard, good)
+            wait = _retry_delay(heard, attempt)
             if wait is None:
                 break
             self._wait(wait)
-        self._wait(_before_next(heard.headers))
+        self._wait(_delay_before_next(heard.headers))
         return answer
 
     def _wait(self, seconds: float) -> None:
@@ -129,12 +135,12 @@ class Sender:
             self.waited += seconds
             self._sleep(seconds)
 
-    def _stop(self, heard: _Heard, good: bool) -> None:
+    def _raise_if_hopeless(self, heard: _PacingFacts, good: bool) -> None:
         """Raise UpstreamError when no further request can be answered."""
-        where, status, fault = self.live.behind.origin, heard.status, heard.fault
+        where, status, fault = self.live.upstream.origin, heard.status, heard.fault
         failed = not status or (status >= 500 and bool(fault))
         self._silent = self._silent + 1 if failed else 0
-        if failed and (not (self._answered or status) or self._silent >= SILENT):
+        if failed and (not (self._answered or status) or self._silent >= MAX_UNANSWERED):
             raise UpstreamError(f"{where}: {f'{status}, ' * bool(status)}{fault}. Is it up, and is the address right?")
         if fault and not self._answered and not failed:
             raise UpstreamError(f"{where}: {status}, {fault}. Give the root of the API, say {where}/v1.")
@@ -146,7 +152,7 @@ class Sender:
         self._answered = self._answered or not failed
 
 
-class _Heard(NamedTuple):
+class _PacingFacts(NamedTuple):
     """What the pace of asking depends on."""
 
     status: int
@@ -155,37 +161,37 @@ class _Heard(NamedTuple):
     fault: str
 
 
-def _of_reply(reply: Reply) -> _Heard:
+def _facts_of_reply(reply: ServerReply) -> _PacingFacts:
     body = reply.body if isinstance(reply.body, dict) else {}
-    return _Heard(reply.status, reply.recorded.answer_headers, _error(body), reply.fault)
+    return _PacingFacts(reply.status, reply.recorded.answer_headers, _error_object(body), reply.fault)
 
 
-def _of_opened(opened: Opened) -> _Heard:
-    return _Heard(opened.status, opened.headers, opened.error, opened.fault)
+def _facts_of_handshake(opened: Handshake) -> _PacingFacts:
+    return _PacingFacts(opened.status, opened.headers, opened.error, opened.fault)
 
 
-def _of_part(part: SocketExchange, fault: str) -> _Heard:
+def _facts_of_exchange(part: SocketExchange, fault: str) -> _PacingFacts:
     answer = part.answer
-    return _Heard(0 if fault else answer.status, answer.headers, _error(answer.body or {}), fault)
+    return _PacingFacts(0 if fault else answer.status, answer.headers, _error_object(answer.body or {}), fault)
 
 
-def _error(body: Json) -> Json:
+def _error_object(body: Json) -> Json:
     error = body.get("error", body)
     return error if isinstance(error, dict) else {}
 
 
-def _again(heard: _Heard, attempt: int) -> float | None:
+def _retry_delay(heard: _PacingFacts, attempt: int) -> float | None:
     """The seconds after which to send the same again; None when this is the answer."""
     if heard.status not in (408, 429, 500, 502, 503, 504):
         return None
-    told = _asked_to_wait(heard.headers)
+    told = _requested_delay(heard.headers)
     if heard.status == 500 and attempt >= 1:
         return None  # it may be the answer
     wait = float(2**attempt) if told is None else told
-    return wait if wait <= LONGEST else None
+    return wait if wait <= MAX_LIMIT_SECONDS else None
 
 
-def _asked_to_wait(headers: Mapping[str, str]) -> float | None:
+def _requested_delay(headers: Mapping[str, str]) -> float | None:
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
             return max(0.0, float(headers[name]) / unit)
@@ -194,13 +200,16 @@ def _asked_to_wait(headers: Mapping[str, str]) -> float | None:
     return None
 
 
-def _before_next(headers: Mapping[str, str]) -> float:
+def _delay_before_next(headers: Mapping[str, str]) -> float:
     """The seconds until a limit that is used up is there again."""
     used = (kind for kind in ("requests", "tokens") if headers.get(f"x-ratelimit-remaining-{kind}") == "0")
-    return min(LONGEST, max((_seconds(headers.get(f"x-ratelimit-reset-{kind}", "")) for kind in used), default=0.0))
+    return min(
+        MAX_LIMIT_SECONDS,
+        max((_parse_duration(headers.get(f"x-ratelimit-reset-{kind}", "")) for kind in used), default=0.0),
+    )
 
 
-def _seconds(duration: str) -> float:
+def _parse_duration(duration: str) -> float:
     """The seconds of `6m0s`, `1.5s`, `120ms`."""
     found = _DURATION.fullmatch(duration)
     if found is None:

@@ -17,12 +17,12 @@ from harness.core.exchange import EMPTY_MAPPING, Json
 from harness.core.redact import redact
 from harness.verify.judging.websocket_pairs import SocketExchange, SocketLog
 
-SWITCHED = 101
-LARGEST = 1 << 26
+SWITCHING_PROTOCOLS = 101
+MAX_MESSAGE_BYTES = 1 << 26
 """Bytes of a message beyond which the connection is given up."""
 
 
-class Opened(NamedTuple):
+class Handshake(NamedTuple):
     """What came of asking for a connection: the status and headers of its answer, its body, what was wrong with it."""
 
     status: int = 0
@@ -38,12 +38,12 @@ class Opened(NamedTuple):
         return {}
 
     @property
-    def why(self) -> str:
+    def problem(self) -> str:
         """Why there is no connection, in a few words without secrets."""
         return str(redact(f"{self.status or ''} {self.error.get('message') or self.fault}".strip()))
 
 
-class Dial:
+class WebSocketClient:
     """A connection that is asked for by `open`; `timeout` are the seconds that one answer may take.
 
     Neither proxies nor redirects are followed. `frames` is what was said, as it goes on; `fault` why it broke off.
@@ -63,7 +63,7 @@ class Dial:
         """Whether it was opened."""
         return self._socket is not None
 
-    def open(self, headers: Mapping[str, str]) -> Opened:
+    def open(self, headers: Mapping[str, str]) -> Handshake:
         """Ask for the connection. Never raises."""
         self._began = time.perf_counter()
         try:
@@ -71,55 +71,55 @@ class Dial:
                 self.url,
                 additional_headers=dict(headers),
                 compression=None,
-                max_size=LARGEST,
+                max_size=MAX_MESSAGE_BYTES,
                 open_timeout=self._timeout,
                 close_timeout=1,
                 proxy=None,
             )
         except InvalidStatus as refused:
             answer = refused.response
-            return Opened(answer.status_code, _named(answer.headers), bytes(answer.body or b""))
+            return Handshake(answer.status_code, _lower_headers(answer.headers), bytes(answer.body or b""))
         except (OSError, ValueError, InvalidHandshake, WebSocketException) as problem:
-            return Opened(fault=_told(problem))
+            return Handshake(fault=_describe_problem(problem))
         assert self._socket.response is not None
-        return Opened(SWITCHED, _named(self._socket.response.headers))
+        return Handshake(SWITCHING_PROTOCOLS, _lower_headers(self._socket.response.headers))
 
-    def ask(self, text: str, is_enough: Callable[[SocketExchange], bool]) -> SocketExchange:
+    def send_event(self, text: str, is_enough: Callable[[SocketExchange], bool]) -> SocketExchange:
         """Send an event and hear until enough was said to it, or `fault` says why no more comes. Never raises."""
         part = self._parley.add_client_event(text)
         until = time.monotonic() + self._timeout
         try:
             assert self._socket is not None
-            self._note(CLIENT, text)
+            self._record_frame(CLIENT, text)
             self._socket.send(text)
             while not is_enough(part):
                 heard = self._socket.recv(max(0.0, until - time.monotonic()), decode=True)
-                self._note(SERVER, heard)
+                self._record_frame(SERVER, heard)
                 self._parley.add_server_event(heard)
         except (OSError, ValueError, ConnectionClosed) as problem:
-            self.fault = _told(problem)
+            self.fault = _describe_problem(problem)
         return part
 
-    def forget(self, count: int) -> None:
+    def discard_frames(self, count: int) -> None:
         """Strike all but so many frames out: what was said to an event that is sent again."""
         del self.frames[count:]
         self._parley = SocketLog(self.frames)
 
-    def hang_up(self) -> None:
+    def close(self) -> None:
         """End the connection, if there is one."""
         if self._socket:
             with suppress(OSError, WebSocketException):
                 self._socket.close()
 
-    def _note(self, side: str, text: str) -> None:
+    def _record_frame(self, side: str, text: str) -> None:
         self.frames.append((time.perf_counter() - self._began, side, text))
 
 
-def _named(headers: Headers) -> dict[str, str]:
+def _lower_headers(headers: Headers) -> dict[str, str]:
     return {name.lower(): value for name, value in headers.raw_items()}
 
 
-def _told(problem: Exception) -> str:
+def _describe_problem(problem: Exception) -> str:
     """Why there is no answer, in a sentence."""
     if isinstance(problem, TimeoutError):
         return "no whole answer in time"

@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from harness.core.exchange import Json
-from harness.live.client.http import LIMITED, Reply
+from harness.live.client.http import TOO_MANY_REQUESTS, ServerReply
 from harness.live.conformance.questions import Question
 from harness.verify.judging.judge import ERROR_MEMBERS, compare_errors
 
 GRADES = ("words", "code", "status")
 """Of a refusal, best first: word for word; the same status, code and param; the same status. Each is worth a third."""
-WORTH = {"words": 3, "code": 2, "status": 1}
-UNKNOWN = ("blocked", "limited")
+GRADE_POINTS = {"words": 3, "code": 2, "status": 1}
+UNGRADED = ("blocked", "limited")
 """Outcomes that say nothing of the request itself: what must come before it failed, or the server was asked too often."""
 
 
-def refused(reply: Reply) -> bool:
+def is_refused(reply: ServerReply) -> bool:
     """Whether the server said no: by its status, or in a stream that it began all the same."""
     return reply.status >= 400 or any(event.get("type") == "error" for event in reply.recorded.events or ())
 
 
-def grade(question: Question, before: list[Reply], reply: Reply | None) -> str:
+def grade_reply(question: Question, before: list[ServerReply], reply: ServerReply | None) -> str:
     """What became of a question; without a reply a request before it was not answered as it must be.
 
     Of a refusal: one of GRADES, else `other` (another refusal), `taken` or `failed` (no answer, 5xx). Of an accept: `taken`,
@@ -29,19 +29,19 @@ def grade(question: Question, before: list[Reply], reply: Reply | None) -> str:
     """
     if reply is None:
         return "blocked"
-    if reply.status == LIMITED:
+    if reply.status == TOO_MANY_REQUESTS:
         return "limited"
     if reply.status >= 500 or (reply.fault and reply.status < 400):
         return "failed"
     if question.kind == "accept":
-        return "taken" if reply.taken and not refused(reply) else "refused"
-    return _refusal(question.error(before), reply)
+        return "taken" if reply.is_accepted and not is_refused(reply) else "refused"
+    return _grade_refusal(question.expected_error(before), reply)
 
 
-def _refusal(expected: Json, reply: Reply) -> str:
+def _grade_refusal(expected: Json, reply: ServerReply) -> str:
     if reply.status < 400:
-        return "other" if refused(reply) else "taken"
-    got = shown(reply)
+        return "other" if is_refused(reply) else "taken"
+    got = reply_error(reply)
     if got["status"] != expected["status"]:
         return "other"
     different = compare_errors(expected, got)
@@ -50,15 +50,15 @@ def _refusal(expected: Json, reply: Reply) -> str:
     return "code" if different and different != ["list"] else "words"
 
 
-def shown(reply: Reply) -> Json:
+def reply_error(reply: ServerReply) -> Json:
     """The error of an answer, with its status; what it says in another form is its message."""
-    body = reply.body if reply.recorded.events is None else _told(reply)
+    body = reply.body if reply.recorded.events is None else _find_error_event(reply)
     error = body.get("error") if isinstance(body, dict) else None
     if isinstance(error, dict):
         return {"status": reply.status, **{name: error[name] for name in ERROR_MEMBERS if name in error}}
     return {"status": reply.status, "message": reply.fault or body}
 
 
-def _told(reply: Reply) -> Any:
+def _find_error_event(reply: ServerReply) -> Any:
     events = reply.recorded.events or ()
     return next(({"error": event} for event in events if event.get("type") == "error"), reply.body)

@@ -18,14 +18,14 @@ from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule
 from harness.contract.rules.http.websocket import CREATE_EVENT, SOCKET
 from harness.contract.rules.stored.uploads import ANY_UPLOAD as ANY_FILE
 from harness.core.exchange import Json
-from harness.live.conformance.minimal_requests import probes
-from harness.live.rule_evidence.probes import FOREIGN, unasked
+from harness.live.conformance.minimal_requests import minimal_requests
+from harness.live.rule_evidence.probes import OTHER_PROVIDER, explain_left_out
 from harness.verify.examples import MINIMAL_BY_OPERATION, MINIMAL_REQUEST, PlayedCase, fill_placeholders, play_case
 
-MODEL: str = MINIMAL_REQUEST["model"]
+DEFAULT_MODEL: str = MINIMAL_REQUEST["model"]
 """The model that stands in the examples in the place of any."""
-ONE_MODEL = "GET /models/"
-SURFACES: Mapping[str, Case] = {
+GET_MODEL = "GET /models/"
+OPTIONAL_ENDPOINTS: Mapping[str, Case] = {
     **{
         f"/responses/{name}": Case(MINIMAL_REQUEST, on=f"POST /responses/{name}")
         for name in ("compact", "input_tokens")
@@ -50,34 +50,39 @@ class Question:
     area: str
     name: str
     case: Case
-    words: str = ""
+    expected_message: str = ""
     expected: Json | None = None
     before: tuple[int, ...] = ()
     reason: str = ""
 
-    def error(self, before: Any) -> Json:
+    def expected_error(self, before: Any) -> Json:
         """The error that is due after these answers."""
-        return {**(self.expected or {}), "message": fill_placeholders(self.words, before)}
+        return {**(self.expected or {}), "message": fill_placeholders(self.expected_message, before)}
 
 
-def questions(model: str, listed: Collection[str], absent: Collection[str], root: str) -> Iterator[Question]:
+def build_questions(model: str, listed: Collection[str], absent: Collection[str], root: str) -> Iterator[Question]:
     """Every question to a server with this `model`.
 
     `listed` are other models that it has, `absent` the SURFACES that it lacks, `root` is the path of its base URL, which
     tells the dialect.
     """
-    allowed, dialect = {model, MODEL, *listed}, dialect_of(root)
+    allowed, dialect = {model, DEFAULT_MODEL, *listed}, dialect_of(root)
     for rule in RULES.values():
-        why = _of_rule(rule)
+        why = _explain_rule_left_out(rule)
         for words, case in rule.rejects.items():
-            reason = unasked(rule, case, dialect) or why or _of_case(case, allowed, absent)
-            yield _refusal(rule, words, with_model(case, model), model, root, reason)
+            reason = explain_left_out(rule, case, dialect) or why or _explain_case_left_out(case, allowed, absent)
+            yield _refusal_question(rule, words, with_model(case, model), model, root, reason)
         for number, case in enumerate(rule.accepts):
-            reason = unasked(rule, case, dialect) or why or _of_case(case, allowed, absent) or _of_accept(case, listed)
-            yield _accept(rule.area, f"{rule.id} {number + 1}", with_model(case, model), dialect, reason)
-    for area, name, case in probes():
-        reason = _of_case(case, allowed, absent)
-        yield _accept(f"probes: {area}", name, with_model(case, model), dialect, reason)
+            reason = (
+                explain_left_out(rule, case, dialect)
+                or why
+                or _explain_case_left_out(case, allowed, absent)
+                or _explain_accept_left_out(case, listed)
+            )
+            yield _accept_question(rule.area, f"{rule.id} {number + 1}", with_model(case, model), dialect, reason)
+    for area, name, case in minimal_requests():
+        reason = _explain_case_left_out(case, allowed, absent)
+        yield _accept_question(f"probes: {area}", name, with_model(case, model), dialect, reason)
 
 
 def dialect_of(root: str) -> str:
@@ -85,87 +90,87 @@ def dialect_of(root: str) -> str:
     return parse_api_path(f"{root}/responses").dialect
 
 
-def _of_rule(rule: Rule) -> str:
+def _explain_rule_left_out(rule: Rule) -> str:
     if rule.error.body_template is not None:
         return "it is said in another form"
     return "it is assumed, not known" if rule.level == "assumed" else ""
 
 
-def _names(step: Case) -> bool:
+def _names_response(step: Case) -> bool:
     """Whether an event other than a request names a response."""
     body = step.body or {}
     return body.get("type", CREATE_EVENT) != CREATE_EVENT and "{" in str(body.get("previous_response_id"))
 
 
 ANOTHER_MODEL = "it is about another model"
-MADE_UP = re.compile(r'"encrypted_content":"|//[\w.]*example\.org|"(?:vs|file|pmpt|cntr|msg)_\w+"|data:image/')
+INVENTED_VALUES = re.compile(r'"encrypted_content":"|//[\w.]*example\.org|"(?:vs|file|pmpt|cntr|msg)_\w+"|data:image/')
 """What an example that is taken names although no server has it: a ciphertext, an address, an id, half an image."""
 
 
-def _of_accept(case: Case, listed: Collection[str]) -> str:
-    if MADE_UP.search(orjson.dumps([step.body for step in (*case.before, case)]).decode()):
+def _explain_accept_left_out(case: Case, listed: Collection[str]) -> str:
+    if INVENTED_VALUES.search(orjson.dumps([step.body for step in (*case.before, case)]).decode()):
         return "it names what no server has"
     on = case.on or CREATE_RESPONSE
-    unlisted = on.startswith(ONE_MODEL) and on.removeprefix(ONE_MODEL) not in listed
+    unlisted = on.startswith(GET_MODEL) and on.removeprefix(GET_MODEL) not in listed
     return ANOTHER_MODEL if unlisted else ""
 
 
-def _of_case(case: Case, allowed: Collection[str], absent: Collection[str]) -> str:
+def _explain_case_left_out(case: Case, allowed: Collection[str], absent: Collection[str]) -> str:
     steps = (*case.before, case)
     if any("!" in (step.on or "") for step in steps):
         return "it is asked outside of the base URL"
-    if any(step.on == SOCKET and _names(step) for step in steps):
+    if any(step.on == SOCKET and _names_response(step) for step in steps):
         return "it is about a response while it is made"
-    if lacking := next((surface for step in steps for surface in _surfaces(step) if surface in absent), ""):
+    if lacking := next((surface for step in steps for surface in _needed_endpoints(step) if surface in absent), ""):
         return f"the server has no {lacking}"
     named = (step.body.get("model") for step in steps if isinstance(step.body, dict))
     return ANOTHER_MODEL if any(isinstance(name, str) and name not in allowed for name in named) else ""
 
 
-def _surfaces(step: Case) -> Iterator[str]:
+def _needed_endpoints(step: Case) -> Iterator[str]:
     """The optional endpoints that a request needs: the one it is sent to, and conversations where it goes on with one."""
     on = step.on or CREATE_RESPONSE
     path = on.partition(" ")[2].partition("?")[0]
-    yield from (each for each in SURFACES if each == on or f"{path}/".startswith(f"{each}/"))
+    yield from (each for each in OPTIONAL_ENDPOINTS if each == on or f"{path}/".startswith(f"{each}/"))
     if isinstance(step.body, dict) and "conversation" in step.body:
         yield "/conversations"
 
 
 def with_model(case: Case, model: str) -> Case:
     """An example about this model instead of the one in its place."""
-    if model == MODEL:
+    if model == DEFAULT_MODEL:
         return case
     before = tuple(with_model(step, model) for step in case.before)
-    raw = None if case.raw is None else case.raw.replace(MODEL.encode(), model.encode())
+    raw = None if case.raw is None else case.raw.replace(DEFAULT_MODEL.encode(), model.encode())
     body, implied = case.body, (case.on or CREATE_RESPONSE) in MINIMAL_BY_OPERATION and "model" not in case.absent
-    if (isinstance(body, dict) and body.get("model") == MODEL) or (implied and "model" not in (body or {})):
+    if (isinstance(body, dict) and body.get("model") == DEFAULT_MODEL) or (implied and "model" not in (body or {})):
         body = {**(body or {}), "model": model}
     return replace(case, before=before, raw=raw, body=body)
 
 
-def _refusal(rule: Rule, words: str, case: Case, model: str, root: str, reason: str) -> Question:
+def _refusal_question(rule: Rule, words: str, case: Case, model: str, root: str, reason: str) -> Question:
     made = Question("refusal", rule.area, rule.id, case, reason=reason)
     if reason:
         return made
     dialect = dialect_of(root)
     played = play_case(case, API_ROOTS[dialect])
     if played.answer.rule != rule.id:
-        return replace(made, reason="it depends on the model" if dialect == OPENAI else FOREIGN)
+        return replace(made, reason="it depends on the model" if dialect == OPENAI else OTHER_PROVIDER)
     # Where nothing else tells of the base URL, the API names the path that was asked.
-    said = words.replace(MODEL, model).replace(" /v1/", f" {root}/") if rule.area == "transport" else words
+    said = words.replace(DEFAULT_MODEL, model).replace(" /v1/", f" {root}/") if rule.area == "transport" else words
     expected = {"status": played.answer.status, **played.answer.body["error"]}
-    return replace(made, words=said, expected=expected, before=_statuses(played))
+    return replace(made, expected_message=said, expected=expected, before=_setup_statuses(played))
 
 
-def _accept(area: str, name: str, case: Case, dialect: str, reason: str) -> Question:
+def _accept_question(area: str, name: str, case: Case, dialect: str, reason: str) -> Question:
     made = Question("accept", area, name, case, reason=reason)
     if reason:
         return made
     played = play_case(case, API_ROOTS[dialect])
     if played.answer.status != 200:
-        return replace(made, reason="it depends on the model" if dialect == OPENAI else FOREIGN)
-    return replace(made, before=_statuses(played))
+        return replace(made, reason="it depends on the model" if dialect == OPENAI else OTHER_PROVIDER)
+    return replace(made, before=_setup_statuses(played))
 
 
-def _statuses(played: PlayedCase) -> tuple[int, ...]:
+def _setup_statuses(played: PlayedCase) -> tuple[int, ...]:
     return tuple(answer.status for answer in played.before)

@@ -19,31 +19,38 @@ from harness.contract.rules.http.websocket import CREATE_EVENT, SOCKET
 from harness.core.errors import ConfigError
 from harness.core.exchange import Finding, Json
 from harness.endpoints.operation import find_operation
-from harness.live.client.http import Endpoint, Reply
-from harness.live.conformance.grade import grade, refused, shown
-from harness.live.conformance.questions import MODEL, SURFACES, Question, dialect_of, questions, with_model
-from harness.live.conformance.scenario import SCENARIOS, told
+from harness.live.client.http import HttpClient, ServerReply
+from harness.live.conformance.grade import grade_reply, is_refused, reply_error
+from harness.live.conformance.questions import (
+    DEFAULT_MODEL,
+    OPTIONAL_ENDPOINTS,
+    Question,
+    build_questions,
+    dialect_of,
+    with_model,
+)
+from harness.live.conformance.scenario import SCENARIOS, run_scenario
 from harness.live.conformance.score import Score
-from harness.live.conformance.websocket import Socket
+from harness.live.conformance.websocket import ConformanceSocket
 from harness.verify.examples import EXAMPLE_HEADERS, EXAMPLE_KEY, build_body, fill_placeholders
 from harness.verify.judging.response_stream import judge_response_stream
 from harness.verify.judging.run_stream import judge_run_stream
 
 Task = Callable[[], None]
-FAULTS = 5
+MAX_FAULTS = 5
 """Requests in a row without an answer after which the rest is not asked any more."""
-NO_URL = (404, 405, 501)
-NO_KEY = (401, 403)
+NO_URL_STATUSES = (404, 405, 501)
+NO_KEY_STATUSES = (401, 403)
 
 
-class _Gone(Exception):
+class _ServerGone(Exception):
     """The server does not answer any more."""
 
 
 class Examination:
     """One server under examination, and what came of it so far; several threads may ask at a time."""
 
-    def __init__(self, endpoint: Endpoint, model: str, timeout: float) -> None:
+    def __init__(self, endpoint: HttpClient, model: str, timeout: float) -> None:
         self.score = Score(endpoint.url, model)
         self.timeout = timeout
         self._endpoint = endpoint
@@ -56,85 +63,97 @@ class Examination:
         """Whether an optional endpoint is not there."""
         return bool(self.score.surfaces.get(surface))
 
-    def ask(self, on: str, body: Json | None = None) -> Reply:
+    def ask(self, on: str, body: Json | None = None) -> ServerReply:
         """The reply to a request of a scenario; one that creates something names the model."""
         whole = {"model": self._model, **body} if body is not None and on == CREATE_RESPONSE else body
-        return self._sent(on, EXAMPLE_HEADERS, None if whole is None else orjson.dumps(whole))
+        return self._send_request(on, EXAMPLE_HEADERS, None if whole is None else orjson.dumps(whole))
 
     @contextmanager
-    def connected(self) -> Iterator[Callable[[Json], Reply]]:
+    def connected(self) -> Iterator[Callable[[Json], ServerReply]]:
         """What asks for responses over one WebSocket."""
-        with closing(self._socket()) as socket:
-            yield lambda body: self._said(socket, orjson.dumps({"type": CREATE_EVENT, "model": self._model, **body}))
+        with closing(self._new_socket()) as socket:
+            yield lambda body: self._send_event(
+                socket, orjson.dumps({"type": CREATE_EVENT, "model": self._model, **body})
+            )
 
-    def begin(self) -> None:
+    def check_server(self) -> None:
         """Ask the smallest request and look for the optional endpoints; ConfigError when it is no such server."""
         first = self.ask(CREATE_RESPONSE, {"input": "hi"})
-        if problem := _unusable(first, self._endpoint.url):
+        if problem := _explain_unusable(first, self._endpoint.url):
             raise ConfigError(problem)
-        if not first.taken:
-            error = shown(first)
+        if not first.is_accepted:
+            error = reply_error(first)
             self.score.stopped = (
-                f"the smallest request is not answered: {first.fault or _brief(error)}. --model names one."
+                f"the smallest request is not answered: {first.fault or _format_error(error)}. --model names one."
             )
             return
-        self.score.surfaces = {name: self._look(case) for name, case in SURFACES.items()}
+        self.score.surfaces = {name: self._explain_absent(case) for name, case in OPTIONAL_ENDPOINTS.items()}
 
-    def _look(self, case: Case) -> str:
+    def _explain_absent(self, case: Case) -> str:
         """Why an optional endpoint is taken not to be there; empty when it is."""
-        with closing(self._socket()) as socket:
-            reply = self._step(with_model(case, self._model), [], socket, judged=False)
-        return "" if reply.taken else f"{case.on} is answered by {reply.status}" if reply.status else reply.fault
+        with closing(self._new_socket()) as socket:
+            reply = self._send_step(with_model(case, self._model), [], socket, judged=False)
+        return "" if reply.is_accepted else f"{case.on} is answered by {reply.status}" if reply.status else reply.fault
 
     @property
-    def listed(self) -> Sequence[str]:
+    def listed_models(self) -> Sequence[str]:
         """The models that the server lists."""
-        reply = self._sent("GET /models", EXAMPLE_HEADERS, None, judged=False) if not self.lacks("/models") else None
+        reply = (
+            self._send_request("GET /models", EXAMPLE_HEADERS, None, judged=False)
+            if not self.lacks("/models")
+            else None
+        )
         data = reply.body.get("data") if reply and isinstance(reply.body, dict) else None
         return [str(each.get("id")) for each in data or () if isinstance(each, dict)]
 
-    def put(self, question: Question) -> None:
+    def ask_question(self, question: Question) -> None:
         """Ask one question."""
         if question.reason:
-            self._left_out(question.reason)
+            self._count_left_out(question.reason)
             return
-        before: list[Reply] = []
+        before: list[ServerReply] = []
         reply = None
         # What was made before may come back without what the question needs of it, its id above all.
-        with suppress(LookupError, TypeError), closing(self._socket()) as socket:
-            reply = self._last(question, before, socket)
-        self._outcome(question, before, reply)
+        with suppress(LookupError, TypeError), closing(self._new_socket()) as socket:
+            reply = self._send_case(question, before, socket)
+        self._record_outcome(question, before, reply)
 
-    def _last(self, question: Question, before: list[Reply], socket: Socket) -> Reply | None:
+    def _send_case(
+        self, question: Question, before: list[ServerReply], socket: ConformanceSocket
+    ) -> ServerReply | None:
         """The reply to the question itself; None when one before it, which are noted, was not answered as it must be."""
         for step, due in zip(question.case.before, question.before, strict=True):
-            before.append(self._step(step, before, socket))
-            if not _alike(before[-1], due):
+            before.append(self._send_step(step, before, socket))
+            if not _is_as_expected(before[-1], due):
                 return None
-        return self._step(question.case, before, socket)
+        return self._send_step(question.case, before, socket)
 
-    def tell(self, name: str) -> None:
+    def play_scenario(self, name: str) -> None:
         """Play one scenario."""
-        for claim, problem in told(SCENARIOS[name], self):
+        for claim, problem in run_scenario(SCENARIOS[name], self):
             with self._lock:
-                self.score.claim(name, claim, problem)
+                self.score.add_claim(name, claim, problem)
 
-    def _step(self, case: Case, before: list[Any], socket: Socket, *, judged: bool = True) -> Reply:
+    def _send_step(
+        self, case: Case, before: list[Any], socket: ConformanceSocket, *, judged: bool = True
+    ) -> ServerReply:
         on = fill_placeholders(case.on or CREATE_RESPONSE, before)
         body = build_body(case, before) if on.startswith(("POST", "PUT", "WS")) else None
         if on == SOCKET:
-            return self._said(socket, body or b"", judged=judged)
-        return self._sent(on, EXAMPLE_HEADERS if case.headers is None else case.headers, body, judged=judged)
+            return self._send_event(socket, body or b"", judged=judged)
+        return self._send_request(on, EXAMPLE_HEADERS if case.headers is None else case.headers, body, judged=judged)
 
-    def _socket(self) -> Socket:
-        return Socket(self._endpoint.url, self._with_key(EXAMPLE_HEADERS), self.timeout)
+    def _new_socket(self) -> ConformanceSocket:
+        return ConformanceSocket(self._endpoint.url, self._with_key(EXAMPLE_HEADERS), self.timeout)
 
-    def _said(self, socket: Socket, event: bytes, *, judged: bool = True) -> Reply:
-        return self._noted(SOCKET, lambda: socket.ask(event), judged)
+    def _send_event(self, socket: ConformanceSocket, event: bytes, *, judged: bool = True) -> ServerReply:
+        return self._judge_reply(SOCKET, lambda: socket.send_event(event), judged)
 
-    def _sent(self, on: str, headers: Mapping[str, str], body: bytes | None, *, judged: bool = True) -> Reply:
+    def _send_request(
+        self, on: str, headers: Mapping[str, str], body: bytes | None, *, judged: bool = True
+    ) -> ServerReply:
         method, _, path = on.partition(" ")
-        return self._noted(on, lambda: self._endpoint.send(method, path, self._with_key(headers), body), judged)
+        return self._judge_reply(on, lambda: self._endpoint.send(method, path, self._with_key(headers), body), judged)
 
     def _with_key(self, headers: Mapping[str, str]) -> Mapping[str, str]:
         """The headers of an example, with the server's key in the place of a good one."""
@@ -143,17 +162,17 @@ class Examination:
             own["api-key"] = own.pop("authorization").removeprefix("Bearer ")
         return own
 
-    def _noted(self, on: str, asked: Callable[[], Reply], judged: bool) -> Reply:
-        if self._faults >= FAULTS:
-            raise _Gone
+    def _judge_reply(self, on: str, asked: Callable[[], ServerReply], judged: bool) -> ServerReply:
+        if self._faults >= MAX_FAULTS:
+            raise _ServerGone
         reply = asked()
         with self._lock:
             self._faults = self._faults + 1 if not reply.status or "cut" in reply.recorded.flags else 0
             if judged:
-                self._judge(on, reply)
+                self._judge_form(on, reply)
         return reply
 
-    def _judge(self, on: str, reply: Reply) -> None:
+    def _judge_form(self, on: str, reply: ServerReply) -> None:
         """Hold an answer to the form that it must have, whatever it says."""
         method, _, path = (CREATE_RESPONSE if on == SOCKET else on).partition(" ")
         operation, _, _ = find_operation(method, path.partition("?")[0])
@@ -161,69 +180,69 @@ class Examination:
         on = on if on == SOCKET else operation.id if operation else "no operation"
         kind = "streams" if recorded.events is not None else "answers" if reply.status < 400 else "errors"
         if reply.fault:
-            self.score.form(kind, on, [Finding("", reply.fault)])
+            self.score.add_form(kind, on, [Finding("", reply.fault)])
         elif recorded.events is not None:
             heard = judge_run_stream(recorded) if on in ASSISTANTS_OPERATIONS else judge_response_stream(recorded)
-            self.score.form(kind, on, [] if refused(reply) else heard.findings)
+            self.score.add_form(kind, on, [] if is_refused(reply) else heard.findings)
         elif root := "Error" if kind == "errors" else operation and operation.answer_schema:
             found = check_answer(root, recorded.answer)
-            self.score.form(kind, on, [found] if found else [])
+            self.score.add_form(kind, on, [found] if found else [])
 
-    def _left_out(self, reason: str) -> None:
+    def _count_left_out(self, reason: str) -> None:
         with self._lock:
             self.score.left_out[reason] += 1
 
-    def _outcome(self, question: Question, before: list[Reply], reply: Reply | None) -> None:
-        became = grade(question, before, reply)
+    def _record_outcome(self, question: Question, before: list[ServerReply], reply: ServerReply | None) -> None:
+        became = grade_reply(question, before, reply)
         if became in ("blocked", "limited"):
-            self._left_out(_blocked(before) if reply is None else "the server was asked too often (429)")
-        finding: Json = {"name": question.name, "request": _request(question.case)}
+            self._count_left_out(_explain_blocked(before) if reply is None else "the server was asked too often (429)")
+        finding: Json = {"name": question.name, "request": _request_json(question.case)}
         if question.expected is not None and reply is not None:
-            finding["expected"] = question.error(before)
+            finding["expected"] = question.expected_error(before)
         if reply is not None:
-            finding["got"] = shown(reply) if refused(reply) or reply.fault else {"status": reply.status}
+            finding["got"] = reply_error(reply) if is_refused(reply) or reply.fault else {"status": reply.status}
         with self._lock:
-            self.score.outcome(question.kind, question.area, became, finding)
+            self.score.add_outcome(question.kind, question.area, became, finding)
 
 
-def _blocked(before: list[Reply]) -> str:
+def _explain_blocked(before: list[ServerReply]) -> str:
     method, path = before[-1].recorded.method, before[-1].recorded.path
     operation, _, _ = find_operation(method, path)
     return f"what comes before it fails: {operation.id if operation else f'{method} {path}'}"
 
 
-def _alike(reply: Reply, due: int) -> bool:
-    return reply.taken if due < 300 else reply.status >= 300
+def _is_as_expected(reply: ServerReply, due: int) -> bool:
+    return reply.is_accepted if due < 300 else reply.status >= 300
 
 
-def _request(case: Case) -> Json:
+def _request_json(case: Case) -> Json:
     body: Any = case.body if case.raw is None else case.raw.decode("utf-8", "replace")
     return {"on": case.on or CREATE_RESPONSE, "body": body}
 
 
-def _brief(error: Json) -> str:
+def _format_error(error: Json) -> str:
     return f"{error['status']} {error.get('message')}"
 
 
-def _unusable(reply: Reply, url: str) -> str:
+def _explain_unusable(reply: ServerReply, url: str) -> str:
     """Why a server cannot be examined at all, and what to do; empty when it can."""
     if not reply.status:
         return f"{url} cannot be examined: {reply.fault}. Start the server, or give another URL to --server."
-    if reply.status in NO_KEY:
-        return f"{url} refuses the key: {_brief(shown(reply))}. Name the variable that holds it: --key-env NAME."
+    if reply.status in NO_KEY_STATUSES:
+        return f"{url} refuses the key: {_format_error(reply_error(reply))}. Name the variable that holds it: --key-env NAME."
     error = reply.recorded.answer.get("error") if isinstance(reply.recorded.answer, dict) else None
     missing_model = isinstance(error, dict) and error.get("code") == "model_not_found"
-    if reply.status in NO_URL and not missing_model:
-        return f"{url} has no /responses ({_brief(shown(reply))}). Give the base URL, which mostly ends in /v1."
+    if reply.status in NO_URL_STATUSES and not missing_model:
+        return f"{url} has no /responses ({_format_error(reply_error(reply))}). Give the base URL, which mostly ends in /v1."
     if reply.status < 400 and reply.body is None:
         return f"{url} does not speak the API: {reply.fault}. Give the base URL of a server that does."
     return ""
 
 
-def examine(
+def examine_server(
     url: str,
     *,
-    model: str = MODEL,
+    model: str = DEFAULT_MODEL,
     key: str = EXAMPLE_KEY,
     timeout: float = 30.0,
     jobs: int = 1,
@@ -233,29 +252,29 @@ def examine(
 
     `progress` is told how many of how many questions are done. ConfigError when no such server is there.
     """
-    endpoint = Endpoint(url, key, timeout)
+    endpoint = HttpClient(url, key, timeout)
     made = Examination(endpoint, model, timeout)
-    made.begin()
+    made.check_server()
     if made.score.stopped:
         return made.score
-    absent = [surface for surface in SURFACES if made.lacks(surface)]
-    asked = list(questions(model, made.listed, absent, endpoint.root))
+    absent = [surface for surface in OPTIONAL_ENDPOINTS if made.lacks(surface)]
+    asked = list(build_questions(model, made.listed_models, absent, endpoint.root))
     tasks: list[Task] = [
-        *(partial(made.put, each) for each in asked),
-        *(partial(made.tell, name) for name in SCENARIOS),
+        *(partial(made.ask_question, each) for each in asked),
+        *(partial(made.play_scenario, name) for name in SCENARIOS),
     ]
-    for done, _ in enumerate(_side_by_side(made, tasks, jobs), 1):
+    for done, _ in enumerate(_run_tasks(made, tasks, jobs), 1):
         progress(done, len(tasks))
     made.score.sort()
     return made.score
 
 
-def _side_by_side(made: Examination, tasks: Sequence[Task], jobs: int) -> Iterator[None]:
+def _run_tasks(made: Examination, tasks: Sequence[Task], jobs: int) -> Iterator[None]:
     def one(task: Task) -> None:
         try:
             task()
-        except _Gone:
-            made.score.stopped = f"{FAULTS} requests in a row were not answered"
+        except _ServerGone:
+            made.score.stopped = f"{MAX_FAULTS} requests in a row were not answered"
 
     if jobs == 1:
         yield from map(one, tasks)

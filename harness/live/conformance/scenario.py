@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from harness.core.exchange import Json
 from harness.core.shorten import shorten
-from harness.live.client.http import Reply
+from harness.live.client.http import ServerReply
 
 QUESTION = "What is the capital of France? Answer in one word."
 
@@ -17,11 +17,11 @@ QUESTION = "What is the capital of France? Answer in one word."
 class Claim(NamedTuple):
     """What a story claims, and what speaks against it; empty when it is true."""
 
-    claim: str
+    text: str
     problem: str = ""
 
 
-class Server(Protocol):
+class ServerUnderTest(Protocol):
     """What a story may ask of the server."""
 
     timeout: float
@@ -29,10 +29,10 @@ class Server(Protocol):
     def lacks(self, surface: str) -> bool:
         """Whether the server has no such optional endpoint."""
 
-    def ask(self, on: str, body: Json | None = None) -> Reply:
+    def ask(self, on: str, body: Json | None = None) -> ServerReply:
         """The reply to `POST /responses` with this body over the model's name, or to another operation."""
 
-    def connected(self) -> AbstractContextManager[Callable[[Json], Reply]]:
+    def connected(self) -> AbstractContextManager[Callable[[Json], ServerReply]]:
         """What asks for responses with such bodies over one WebSocket."""
 
 
@@ -40,19 +40,19 @@ class Unanswered(Exception):
     """A story that cannot go on."""
 
 
-Story = Generator[Claim, None, None]
-Step = Generator[Claim, None, Any]
-SCENARIOS: dict[str, Callable[[Server], Iterator[Claim]]] = {}
+ScenarioClaims = Generator[Claim, None, None]
+ScenarioStep = Generator[Claim, None, Any]
+SCENARIOS: dict[str, Callable[[ServerUnderTest], Iterator[Claim]]] = {}
 """Every story by name."""
 
 
-def scenario(story: Callable[[Server], Story]) -> Callable[[Server], Story]:
+def scenario(story: Callable[[ServerUnderTest], ScenarioClaims]) -> Callable[[ServerUnderTest], ScenarioClaims]:
     """Register a story under the name of its function."""
     SCENARIOS[story.__name__.replace("_", " ")] = story
     return story
 
 
-def told(story: Callable[[Server], Iterator[Claim]], server: Server) -> Iterator[Claim]:
+def run_scenario(story: Callable[[ServerUnderTest], Iterator[Claim]], server: ServerUnderTest) -> Iterator[Claim]:
     """The claims of a story, to the one that it cannot go on after."""
     try:
         yield from story(server)
@@ -62,32 +62,32 @@ def told(story: Callable[[Server], Iterator[Claim]], server: Server) -> Iterator
         yield Claim("its answers have the form of the API's", f"{type(problem).__name__}: {problem}")
 
 
-def answered(server: Server, body: Json, claim: str = "the request is answered") -> Step:
+def require_response(server: ServerUnderTest, body: Json, claim: str = "the request is answered") -> ScenarioStep:
     """The response to a request that must be answered."""
-    return (yield from got(server, "POST /responses", body, claim))
+    return (yield from require_answer(server, "POST /responses", body, claim))
 
 
-def got(server: Server, on: str, body: Json | None = None, claim: str = "") -> Step:
+def require_answer(server: ServerUnderTest, on: str, body: Json | None = None, claim: str = "") -> ScenarioStep:
     """The answer that an operation must give; without it the story ends."""
     reply = server.ask(on, body)
-    whole = reply.taken and isinstance(reply.body, dict)
-    yield Claim(claim or f"{on.partition(' ')[0]} is answered", "" if whole else why(reply))
+    whole = reply.is_accepted and isinstance(reply.body, dict)
+    yield Claim(claim or f"{on.partition(' ')[0]} is answered", "" if whole else explain_failure(reply))
     if not whole:
         raise Unanswered
     return reply.body
 
 
-def why(reply: Reply) -> str:
+def explain_failure(reply: ServerReply) -> str:
     """What came instead of an answer."""
     return reply.fault or f"{reply.status}: {shorten(json.dumps(reply.body, ensure_ascii=False), 200)}"
 
 
-def equal(claim: str, found: Any, due: Any) -> Claim:
+def claim_equal(claim: str, found: Any, due: Any) -> Claim:
     """That something is as it must be."""
-    return Claim(claim, "" if found == due else f"it is {short(found)}, not {short(due)}")
+    return Claim(claim, "" if found == due else f"it is {shorten_json(found)}, not {shorten_json(due)}")
 
 
-def short(value: Any) -> str:
+def shorten_json(value: Any) -> str:
     """The beginning of a value as JSON."""
     return shorten(json.dumps(value, ensure_ascii=False), 120)
 
@@ -113,18 +113,18 @@ def id_of(response: Json) -> str:
     return str(response.get("id"))
 
 
-def user(text: str) -> Json:
+def user_message(text: str) -> Json:
     """A message of the user."""
     return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
 
 
-def spoke(response: Json) -> Iterator[Claim]:
+def claim_completed_text(response: Json) -> Iterator[Claim]:
     """That a response came to its end and says something."""
-    yield equal("the response is completed", response.get("status"), "completed")
+    yield claim_equal("the response is completed", response.get("status"), "completed")
     yield Claim("it says something", "" if text_of(response).strip() else "its output has no text")
 
 
-def refuses(claim: str, reply: Reply) -> Claim:
+def claim_refused(claim: str, reply: ServerReply) -> Claim:
     """That a request is refused, in whatever words: those are the rules' business."""
     right = 400 <= reply.status < 500
     return Claim(claim, "" if right else f"it is answered by {reply.status or reply.fault}")

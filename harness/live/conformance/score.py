@@ -14,14 +14,14 @@ from rich.table import Table
 
 from harness.core.exchange import Finding, Json
 from harness.core.redact import redact
-from harness.live.conformance.grade import GRADES, UNKNOWN, WORTH
+from harness.live.conformance.grade import GRADE_POINTS, GRADES, UNGRADED
 
 VERSION = 1
-SHOWN = 20
+MAX_SHOWN = 20
 """Findings that are told on a terminal; the JSON has all."""
-LONGEST = 300
+MAX_TEXT_LENGTH = 300
 """Characters of a text that are told on a terminal."""
-DISTINCT = 2000
+MAX_GROUPED = 2000
 """Findings about answers that are listed; more are counted only."""
 FORMS = ("answers", "streams", "errors")
 KINDS = ("refusal", "accept", "scenario", *FORMS)
@@ -48,29 +48,29 @@ class Score:
     surfaces: dict[str, str] = field(default_factory=dict)
     findings: list[Json] = field(default_factory=list)
     stopped: str = ""
-    _gathered: dict[tuple[str, str, str], Json] = field(default_factory=dict)
+    _grouped: dict[tuple[str, str, str], Json] = field(default_factory=dict)
 
-    def outcome(self, kind: str, area: str, outcome: str, finding: Json) -> None:
+    def add_outcome(self, kind: str, area: str, outcome: str, finding: Json) -> None:
         """Count what became of a question; what is not perfect is a finding."""
         table = self.refusals if kind == "refusal" else self.accepts
         table.setdefault(area, Counter())[outcome] += 1
-        if outcome not in ("words", *UNKNOWN) and (kind, outcome) != ("accept", "taken"):
+        if outcome not in ("words", *UNGRADED) and (kind, outcome) != ("accept", "taken"):
             self.findings.append({"kind": kind, "area": area, "outcome": outcome, **finding})
 
-    def form(self, kind: str, on: str, found: Iterable[Finding]) -> None:
+    def add_form(self, kind: str, on: str, found: Iterable[Finding]) -> None:
         """Count an answer; what it departs in is told once, whatever the index, with the number of `times`."""
         each = list(found)
         self.forms[kind]["findings" if each else "conform"] += 1
         for one in each:
             key = (on, _INDEX.sub("[]", one.at), one.message)
-            if known := self._gathered.get(key):
+            if known := self._grouped.get(key):
                 known["times"] += 1
-            elif len(self._gathered) < DISTINCT:
+            elif len(self._grouped) < MAX_GROUPED:
                 made = {"kind": kind, "on": on, "at": one.at, "message": one.message, "times": 1}
-                self._gathered[key] = made
+                self._grouped[key] = made
                 self.findings.append(made)
 
-    def claim(self, scenario: str, claim: str, problem: str) -> None:
+    def add_claim(self, scenario: str, claim: str, problem: str) -> None:
         """Count what a scenario claims."""
         self.claims.setdefault(scenario, Counter())["false" if problem else "true"] += 1
         if problem:
@@ -87,11 +87,11 @@ class Score:
     @property
     def sections(self) -> dict[str, tuple[int, int]]:
         """Points and the points there could be, by section; a refusal has three, one a grade, all else one."""
-        refused, accepted = _sum(self.refusals), _sum(self.accepts)
-        claims = _sum(self.claims)
+        refused, accepted = _sum_counts(self.refusals), _sum_counts(self.accepts)
+        claims = _sum_counts(self.claims)
         return {
-            "refuses": (sum(WORTH.get(at, 0) * n for at, n in refused.items()), 3 * _judged(refused)),
-            "accepts": (accepted["taken"], _judged(accepted)),
+            "refuses": (sum(GRADE_POINTS.get(at, 0) * n for at, n in refused.items()), 3 * _count_judged(refused)),
+            "accepts": (accepted["taken"], _count_judged(accepted)),
             **{kind: (counts["conform"], counts.total()) for kind, counts in self.forms.items()},
             "scenarios": (claims["true"], claims.total()),
         }
@@ -103,25 +103,25 @@ class Score:
         return floor(1000 * sum(parts) / len(parts)) / 10 if parts else None
 
     @property
-    def clean(self) -> bool:
+    def is_clean(self) -> bool:
         """Whether the server did all that it must."""
         return not self.findings and not self.stopped
 
 
-def _sum(counts: dict[str, Counter[str]]) -> Counter[str]:
+def _sum_counts(counts: dict[str, Counter[str]]) -> Counter[str]:
     return sum(counts.values(), Counter())
 
 
-def _judged(counts: Counter[str]) -> int:
-    return counts.total() - sum(counts[each] for each in UNKNOWN)
+def _count_judged(counts: Counter[str]) -> int:
+    return counts.total() - sum(counts[each] for each in UNGRADED)
 
 
-def percent(points: int, of: int) -> str:
+def format_percent(points: int, of: int) -> str:
     """A part in percent, rounded down; a dash where there is no whole."""
     return f"{100 * points // of} %" if of else "-"
 
 
-def document(score: Score, key: str) -> Json:
+def score_json(score: Score, key: str) -> Json:
     """The whole report as JSON, without the key."""
     made = {
         "version": VERSION,
@@ -142,15 +142,15 @@ def document(score: Score, key: str) -> Json:
     return hidden
 
 
-def table(score: Score) -> Table:
+def score_table(score: Score) -> Table:
     """The score: a row for each area of refusals and accepts, each scenario and each form of answers, then the sections."""
     made = Table("", "asked", "good", "status", "code", "words", "taken", "other", "failed", box=None, pad_edge=False)
     for area, counts in score.refusals.items():
-        made.add_row(f"refuses  {area}", *_refused(counts))
+        made.add_row(f"refuses  {area}", *_refusal_cells(counts))
     for area, counts in score.accepts.items():
         row = (
-            _judged(counts),
-            percent(counts["taken"], _judged(counts)),
+            _count_judged(counts),
+            format_percent(counts["taken"], _count_judged(counts)),
             "",
             "",
             "",
@@ -159,17 +159,17 @@ def table(score: Score) -> Table:
         )
         made.add_row(f"accepts  {area}", *(_cell(each) for each in (*row, counts["failed"])))
     for name, counts in score.claims.items():
-        made.add_row(f"scenario  {name}", str(counts.total()), percent(counts["true"], counts.total()))
+        made.add_row(f"scenario  {name}", str(counts.total()), format_percent(counts["true"], counts.total()))
     for name, (points, of) in score.sections.items():
-        made.add_row(name, str(of if name != "refuses" else of // 3), percent(points, of), style="bold")
+        made.add_row(name, str(of if name != "refuses" else of // 3), format_percent(points, of), style="bold")
     return made
 
 
-def _refused(counts: Counter[str]) -> Iterator[str]:
+def _refusal_cells(counts: Counter[str]) -> Iterator[str]:
     """The cells of a row of refusals; whoever is right to the word has the right code and status as well."""
-    asked, points = _judged(counts), sum(WORTH.get(at, 0) * n for at, n in counts.items())
+    asked, points = _count_judged(counts), sum(GRADE_POINTS.get(at, 0) * n for at, n in counts.items())
     yield str(asked)
-    yield percent(points, 3 * asked)
+    yield format_percent(points, 3 * asked)
     best = list(reversed(GRADES))
     yield from (_cell(sum(counts[grade] for grade in best[place:])) for place in range(len(best)))
     yield from (_cell(counts[name]) for name in ("taken", "other", "failed"))
@@ -179,13 +179,13 @@ def _cell(value: object) -> str:
     return str(value or "")
 
 
-def lines(score: Score, key: str) -> Iterator[str]:
+def summary_lines(score: Score, key: str) -> Iterator[str]:
     """The report in words, after the table: the first findings, what was not asked and why, the score."""
     found = redact(score.findings, [key])
-    for each in islice(found, SHOWN):
-        yield from (_short(text) for text in _told(each))
-    if len(found) > SHOWN:
-        yield f"… and {len(found) - SHOWN} more; --json FILE has them all."
+    for each in islice(found, MAX_SHOWN):
+        yield from (_shorten(text) for text in _finding_lines(each))
+    if len(found) > MAX_SHOWN:
+        yield f"… and {len(found) - MAX_SHOWN} more; --json FILE has them all."
     yield from (f"there is no {surface}: {why}" for surface, why in score.surfaces.items() if why)
     yield from (f"left out  {times} × {why}" for why, times in score.left_out.most_common())
     if score.stopped:
@@ -193,7 +193,7 @@ def lines(score: Score, key: str) -> Iterator[str]:
     yield f"score of {score.server}: {'none' if score.percent is None else f'{score.percent:g} %'}"
 
 
-def _told(found: Json) -> Iterator[str]:
+def _finding_lines(found: Json) -> Iterator[str]:
     if found["kind"] in FORMS:
         yield f"{found['kind']}  {found['on']}  {found['at']}  ({found['times']} ×)"
         yield f"  {found['message']}"
@@ -202,14 +202,14 @@ def _told(found: Json) -> Iterator[str]:
         yield f"  {found['message']}"
     else:
         yield f"{found['kind']}  {found['area']}  {found['name']}: {found['outcome']}"
-        yield from (f"  {side.ljust(8)}  {_error(found[side])}" for side in ("expected", "got") if side in found)
+        yield from (f"  {side.ljust(8)}  {_format_error(found[side])}" for side in ("expected", "got") if side in found)
 
 
-def _error(error: Json) -> str:
+def _format_error(error: Json) -> str:
     members = "".join(f", {name} {error[name]}" for name in ("param", "code") if name in error)
     return f"{error.get('status')} {error.get('message')}{members}"
 
 
-def _short(text: str) -> str:
-    text = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+def _shorten(text: str) -> str:
+    text = text if len(text) <= MAX_TEXT_LENGTH else f"{text[:MAX_TEXT_LENGTH]}…"
     return text.replace("\n", " ")

@@ -22,19 +22,19 @@ from harness.verify.judging.unverifiable import ACCOUNT_STATUSES
 from harness.verify.run import FINDING_VERDICTS
 from harness.world.world import World
 
-CHOSEN = frozenset({"type", "object", "status", "role"})
+COMPARED_MEMBERS = frozenset({"type", "object", "status", "role"})
 """Members whose value is compared wherever they stand."""
-FREE = re.compile(r"(?:.*_)?(?:id|at)|usage|output_text|metadata")
+IGNORED_MEMBERS = re.compile(r"(?:.*_)?(?:id|at)|usage|output_text|metadata")
 """Members of an answer itself whose value is another in each; those below them are compared by their kind."""
-NAMES = re.compile(r"(?:.*_)?id|encrypted_content")
+ID_MEMBERS = re.compile(r"(?:.*_)?id|encrypted_content")
 """Members whose value a later request repeats, so that it has to say the new one."""
 ANSWER, EVENTS = "answer", "events"
 
-REPEATED = re.compile(r"answer\.output\[|events\[[^]]*\]\.(?:item|part|annotation|response\.output\[)")
+MODEL_OUTPUT_PLACES = re.compile(r"answer\.output\[|events\[[^]]*\]\.(?:item|part|annotation|response\.output\[)")
 """Where the mock's answer repeats what the model has said."""
-GONE = ("model_not_found", "DeploymentNotFound")
+MODEL_GONE_CODES = ("model_not_found", "DeploymentNotFound")
 """Codes of errors about a model that is not there."""
-PASSING = ("server_error", "rate_limit_exceeded", "vector_store_timeout", "websocket_connection_limit_reached")
+TRANSIENT_CODES = ("server_error", "rate_limit_exceeded", "vector_store_timeout", "websocket_connection_limit_reached")
 """Codes of errors that say nothing about the request; the last one ends a connection after its hour."""
 
 Profile = Mapping[str, frozenset[str]]
@@ -42,7 +42,7 @@ Verdicts = Mapping[str, Sequence[Json | None]]
 """What the judge says of an exchange: by the name of each verdict what it is about."""
 
 
-class Difference(NamedTuple):
+class DriftDifference(NamedTuple):
     """A place where the live API says otherwise than it did, or than the mock.
 
     `mock` is which of the two the mock says: live, recording, neither, or both when those two agree against it.
@@ -54,143 +54,150 @@ class Difference(NamedTuple):
     mock: str
 
 
-def renamed(value: Any, names: Mapping[str, str]) -> Any:
+def translate_ids(value: Any, names: Mapping[str, str]) -> Any:
     """A value with every recorded id replaced by the one that the live API gave in its place, also within texts."""
     if isinstance(value, str):
-        return names[value] if value in names else _within(value, names)
+        return names[value] if value in names else _translate_text(value, names)
     if isinstance(value, list):
-        return [renamed(one, names) for one in value]
-    return {name: renamed(one, names) for name, one in value.items()} if isinstance(value, dict) else value
+        return [translate_ids(one, names) for one in value]
+    return {name: translate_ids(one, names) for name, one in value.items()} if isinstance(value, dict) else value
 
 
-def _within(text: str, names: Mapping[str, str]) -> str:
+def _translate_text(text: str, names: Mapping[str, str]) -> str:
     for old in sorted((old for old in names if len(old) > 5 and old in text), key=len, reverse=True):
         text = text.replace(old, names[old])
     return text
 
 
-def names_of(recorded: Any, live: Any) -> Iterator[tuple[str, str]]:
+def pair_ids(recorded: Any, live: Any) -> Iterator[tuple[str, str]]:
     """Each id of a recorded answer with the one that stands in its place in the live one; items pair by their type."""
     if isinstance(recorded, dict) and isinstance(live, dict):
         for name in recorded.keys() & live.keys():
             one, other = recorded[name], live[name]
-            if NAMES.fullmatch(name) and isinstance(one, str) and isinstance(other, str):
+            if ID_MEMBERS.fullmatch(name) and isinstance(one, str) and isinstance(other, str):
                 yield one, other
-            yield from names_of(one, other)
+            yield from pair_ids(one, other)
     elif isinstance(recorded, list) and isinstance(live, list):
-        for kind, several in _by_type(recorded).items():
-            for one, other in zip(several, _by_type(live).get(kind, ()), strict=False):
-                yield from names_of(one, other)
+        for kind, several in _group_by_type(recorded).items():
+            for one, other in zip(several, _group_by_type(live).get(kind, ()), strict=False):
+                yield from pair_ids(one, other)
 
 
 def ids_in(answer: Any) -> set[str]:
     """The ids that an answer gives out."""
-    return {old for old, _ in names_of(answer, answer)}
+    return {old for old, _ in pair_ids(answer, answer)}
 
 
-def _by_type(values: list[Any]) -> Mapping[Any, list[Any]]:
+def _group_by_type(values: list[Any]) -> Mapping[Any, list[Any]]:
     found: dict[Any, list[Any]] = defaultdict(list)
     for one in values:
         found[_type_of(one)].append(one)
     return found
 
 
-def passing(recorded: Recorded) -> str:
+def find_transient(recorded: Recorded) -> str:
     """What of an answer is about the account or the hour: its status, or the code of its error; empty when nothing is."""
     if recorded.status in ACCOUNT_STATUSES or recorded.status >= 500:
         return str(recorded.status)
     answer = answer_object(recorded)
     failed = [answer.get("error"), answer.get("last_error")] if isinstance(answer, dict) else []
-    told = [_error(event) for event in recorded.events or () if _type_of(event) == "error"]
+    told = [_error_object(event) for event in recorded.events or () if _type_of(event) == "error"]
     codes = [error.get("code") for error in (*failed, *told) if isinstance(error, dict)]
-    return next((code for code in PASSING if code in codes), "")
+    return next((code for code in TRANSIENT_CODES if code in codes), "")
 
 
-def differences(
+def compare_answers(
     recorded: Recorded, live: Recorded, verdicts: tuple[Verdicts, Verdicts], mock: Recorded | None
-) -> list[Difference]:
+) -> list[DriftDifference]:
     """Where the two answers differ, and which of them the mock says.
 
     `verdicts` are the judge's of both, `mock` the mock's answer to the same request where there is one to compare.
     """
-    sides = _side(*verdicts)
-    error = _error(live.answer)
-    if error.get("code") in GONE and error.get("code") != _error(recorded.answer).get("code"):
+    sides = _side_of_mock(*verdicts)
+    error = _error_object(live.answer)
+    if error.get("code") in MODEL_GONE_CODES and error.get("code") != _error_object(recorded.answer).get("code"):
         model = live.request.get("model") if isinstance(live.request, dict) else None
-        return [Difference("model", str(model), _status(live), "")]
+        return [DriftDifference("model", str(model), _status_line(live), "")]
     if recorded.status and recorded.status != live.status:
-        return [Difference("status", _status(recorded), _status(live), sides)]
+        return [DriftDifference("status", _status_line(recorded), _status_line(live), sides)]
     if live.status >= 300:
-        return [Difference(f"error.{name}", one, other, sides) for name, one, other in _errors(recorded, live)]
-    return list(_shapes(recorded, live, mock, verdicts)) or list(_faults(*verdicts))
+        return [
+            DriftDifference(f"error.{name}", one, other, sides)
+            for name, one, other in _compare_error_members(recorded, live)
+        ]
+    return list(_compare_profiles(recorded, live, mock, verdicts)) or list(_new_findings(*verdicts))
 
 
-def _faults(then: Verdicts, now: Verdicts) -> Iterator[Difference]:
+def _new_findings(then: Verdicts, now: Verdicts) -> Iterator[DriftDifference]:
     """What the judge holds against the live answer, of a kind that it does not hold against the recorded one."""
     for at in sorted(now.keys() & set(FINDING_VERDICTS) - then.keys()):
         for told in (entry or {} for entry in now[at]):
-            yield Difference(told.get("at") or at, "conforms", told.get("message") or "does not", "recording")
+            yield DriftDifference(told.get("at") or at, "conforms", told.get("message") or "does not", "recording")
 
 
-def _side(then: Verdicts, now: Verdicts) -> str:
+def _side_of_mock(then: Verdicts, now: Verdicts) -> str:
     """Which of the two the mock says, by the judge's verdicts on them."""
     good = ("requests.accepted", "refusals.same")
     agrees = any(at in then for at in good), any(at in now for at in good)
     return {(True, True): "both", (True, False): "recording", (False, True): "live"}.get(agrees, "neither")
 
 
-def _status(recorded: Recorded) -> str:
-    error = _error(recorded.answer).get("message", "")
+def _status_line(recorded: Recorded) -> str:
+    error = _error_object(recorded.answer).get("message", "")
     return f"{recorded.status} {error}".strip()
 
 
-def _errors(recorded: Recorded, live: Recorded) -> Iterator[tuple[str, str, str]]:
-    then, now = _error(recorded.answer), _error(live.answer)
+def _compare_error_members(recorded: Recorded, live: Recorded) -> Iterator[tuple[str, str, str]]:
+    then, now = _error_object(recorded.answer), _error_object(live.answer)
     for name in ERROR_MEMBERS:
         if name in then and then[name] != now.get(name):
             yield name, str(then[name]), str(now.get(name, ABSENT))
 
 
-def _error(told: Any) -> Json:
+def _error_object(told: Any) -> Json:
     """The error that an answer or an event is."""
     error = (told.get("error") or told) if isinstance(told, dict) else {}
     return error if isinstance(error, dict) else {}
 
 
-def _shapes(
+def _compare_profiles(
     recorded: Recorded, live: Recorded, mock: Recorded | None, verdicts: tuple[Verdicts, Verdicts]
-) -> Iterator[Difference]:
-    then, now = profile(recorded), profile(live)
-    third = profile(mock) if mock else {}
-    same_items = _kinds(recorded) == _kinds(live)
+) -> Iterator[DriftDifference]:
+    then, now = build_profile(recorded), build_profile(live)
+    third = build_profile(mock) if mock else {}
+    same_items = _output_types(recorded) == _output_types(live)
     for at in sorted(then.keys() | now.keys()):
-        if then.get(at) == now.get(at) or not _compared(at, then, now, same_items):
+        if then.get(at) == now.get(at) or not _is_compared(at, then, now, same_items):
             continue
-        one, other = _told(then.get(at)), _told(now.get(at))
-        mine = _told(third.get(at))
+        one, other = _render_values(then.get(at)), _render_values(now.get(at))
+        mine = _render_values(third.get(at))
         by_itself = "live" if mine == other else "recording" if mine == one else "neither"
-        yield Difference(at, one, other, _by_form(at, *verdicts) if mock is None or REPEATED.match(at) else by_itself)
+        yield DriftDifference(
+            at, one, other, _side_by_form(at, *verdicts) if mock is None or MODEL_OUTPUT_PLACES.match(at) else by_itself
+        )
 
 
-def _by_form(at: str, then: Verdicts, now: Verdicts) -> str:
+def _side_by_form(at: str, then: Verdicts, now: Verdicts) -> str:
     """Which of two forms the mock knows, where it tells no answer of its own; empty when that is both, or none."""
     name = at.rpartition(".")[2].partition("[")[0]
-    return {(True, False): "live", (False, True): "recording"}.get((_blames(then, name), _blames(now, name)), "")
+    return {(True, False): "live", (False, True): "recording"}.get(
+        (_has_fault_at(then, name), _has_fault_at(now, name)), ""
+    )
 
 
-def _blames(verdicts: Verdicts, name: str) -> bool:
+def _has_fault_at(verdicts: Verdicts, name: str) -> bool:
     """Whether the judge finds fault with a member of this name, or knows no such member."""
     entries = (entry for at in verdicts if at.endswith((".findings", ".drift")) for entry in verdicts[at])
     return any(name in re.split(r"[.\[\]]", entry["at"]) for entry in entries if entry)
 
 
-def _kinds(recorded: Recorded) -> set[str]:
+def _output_types(recorded: Recorded) -> set[str]:
     answer = answer_object(recorded)
     output = answer.get("output") if isinstance(answer, dict) else None
     return {str(item.get("type")) for item in output if isinstance(item, dict)} if isinstance(output, list) else set()
 
 
-def _compared(at: str, then: Profile, now: Profile, same_items: bool) -> bool:
+def _is_compared(at: str, then: Profile, now: Profile, same_items: bool) -> bool:
     """Whether a place tells something: not when what holds it was not said this time, or then."""
     if at in then and at in now:
         return True
@@ -200,17 +207,17 @@ def _compared(at: str, then: Profile, now: Profile, same_items: bool) -> bool:
     return parent in then and parent in now
 
 
-def _told(values: frozenset[str] | None) -> str:
+def _render_values(values: frozenset[str] | None) -> str:
     return ABSENT if values is None else ", ".join(sorted(values))
 
 
-def profile(recorded: Recorded) -> Profile:
+def build_profile(recorded: Recorded) -> Profile:
     """What of an answer is compared: by the place, without indices, the kinds or values that stand there."""
     found: dict[str, set[str]] = defaultdict(set)
     if recorded.events is None:
-        _note(found, ANSWER, recorded.answer, True)
+        _profile_value(found, ANSWER, recorded.answer, True)
     else:
-        _note(found, EVENTS, [one for one in recorded.events if _type_of(one) not in UNORDERED_EVENTS], False)
+        _profile_value(found, EVENTS, [one for one in recorded.events if _type_of(one) not in UNORDERED_EVENTS], False)
     return {at: frozenset(values) for at, values in found.items()}
 
 
@@ -219,26 +226,28 @@ def _type_of(one: Any) -> str:
     return str(one.get("type", one.get("event", ""))) if isinstance(one, dict) else ""
 
 
-def _note(found: dict[str, set[str]], at: str, value: Any, outer: bool) -> None:
+def _profile_value(found: dict[str, set[str]], at: str, value: Any, outer: bool) -> None:
     found[at].add(describe_kind(value))
     if isinstance(value, list):
         for one in value:
-            _note(found, f"{at}[{_type_of(one)}]", one, False)
+            _profile_value(found, f"{at}[{_type_of(one)}]", one, False)
     elif isinstance(value, dict):
         for name, own in value.items():
-            _member(found, f"{at}.{name}", name, own, outer)
+            _profile_member(found, f"{at}.{name}", name, own, outer)
 
 
-def _member(found: dict[str, set[str]], at: str, name: str, own: Any, outer: bool) -> None:
+def _profile_member(found: dict[str, set[str]], at: str, name: str, own: Any, outer: bool) -> None:
     if name == "metadata":
         found[at].add(describe_kind(own))
-    elif not isinstance(own, dict | list) and (name in CHOSEN or (outer and not FREE.fullmatch(name))):
+    elif not isinstance(own, dict | list) and (
+        name in COMPARED_MEMBERS or (outer and not IGNORED_MEMBERS.fullmatch(name))
+    ):
         found[at].add(repr(own))
     else:
-        _note(found, at, own, name == "response" and at.startswith(EVENTS))
+        _profile_value(found, at, own, name == "response" and at.startswith(EVENTS))
 
 
-def by_mock(live: Recorded, world: World) -> Recorded | None:
+def render_by_mock(live: Recorded, world: World) -> Recorded | None:
     """The same answer as the mock tells it, which says the same items; None where it has nothing to go by.
 
     `world` is what the live answers before have left behind.

@@ -28,9 +28,18 @@ from harness.core.exchange import Json
 from harness.endpoints.operation import find_operation
 from harness.live.client import budget
 from harness.live.client.paced import Sender
-from harness.live.client.websocket import Dial
-from harness.live.drift.compare import Difference, Verdicts, by_mock, differences, ids_in, names_of, passing, renamed
-from harness.live.rule_evidence.probes import kept
+from harness.live.client.websocket import WebSocketClient
+from harness.live.drift.compare import (
+    DriftDifference,
+    Verdicts,
+    compare_answers,
+    find_transient,
+    ids_in,
+    pair_ids,
+    render_by_mock,
+    translate_ids,
+)
+from harness.live.rule_evidence.probes import select_headers
 from harness.verify.judging.judge import answer_object, explain_skip, judge
 from harness.verify.judging.unverifiable import (
     AGENT_HIDES_MODEL,
@@ -44,71 +53,73 @@ from harness.verify.judging.websocket_pairs import SocketExchange
 from harness.verify.read_files import NotARecording, read_recording
 from harness.world.world import World
 
-GOES_ON = "it goes on with what the model did not say this time"
-AFTER = "something before it was answered otherwise"
-OVERLAPS = "it was said over a WebSocket on which requests overlap"
-STEERED = "it was said over a WebSocket on which responses are steered"
-NO_EXCHANGE = "it was said over a WebSocket and began no response"
-BREAKS_OFF = "what was said to it over a WebSocket breaks off in the recording"
-DOUBTS = (DEPENDS_ON_ACCOUNT, BEGAN_BEFORE, ENDED_UNSEEN, AGENT_HIDES_MODEL, DEPLOYMENT_HIDES_MODEL)
+CONTINUES_LOST_ANSWER = "it goes on with what the model did not say this time"
+FOLLOWS_DIFFERENCE = "something before it was answered otherwise"
+SOCKET_OVERLAPS = "it was said over a WebSocket on which requests overlap"
+SOCKET_STEERED = "it was said over a WebSocket on which responses are steered"
+SOCKET_WITHOUT_RESPONSE = "it was said over a WebSocket and began no response"
+SOCKET_BREAKS_OFF = "what was said to it over a WebSocket breaks off in the recording"
+EXTERNAL_REASONS = (DEPENDS_ON_ACCOUNT, BEGAN_BEFORE, ENDED_UNSEEN, AGENT_HIDES_MODEL, DEPLOYMENT_HIDES_MODEL)
 """Why an answer depends on more than the request."""
-UNSENT = ("no_request", "cut", "sanitized")
+UNSENDABLE_FLAGS = ("no_request", "cut", "sanitized")
 """Flags of recordings whose request is not known as it was sent."""
 
 
-class Resent(NamedTuple):
+class ResentExchange(NamedTuple):
     """One exchange asked again: `why` it was not, or what differs; nothing where all three agree."""
 
     id: str
     why: str = ""
-    found: Sequence[Difference] = ()
+    found: Sequence[DriftDifference] = ()
 
 
-class Event(NamedTuple):
+class SocketEvent(NamedTuple):
     """What a client sent over a WebSocket, and the exchange that came of it."""
 
     sent: Json
-    one: Recorded
+    recorded: Recorded
 
 
-class Talk(NamedTuple):
+class RecordedConversation(NamedTuple):
     """One conversation with the API: what went over HTTP, then each WebSocket, all in order."""
 
     requests: list[Recorded]
-    sockets: list[list[Event]]
+    sockets: list[list[SocketEvent]]
 
 
-class Plan(NamedTuple):
+class ResendPlan(NamedTuple):
     """The conversations to have again, why some exchanges are left out, and what it costs at most."""
 
-    talks: list[Talk]
+    conversations: list[RecordedConversation]
     left_out: Counter[str]
     cost: budget.Budget
 
 
-def plan(paths: Sequence[Path], dialect: str) -> Plan:
+def plan_resending(paths: Sequence[Path], dialect: str) -> ResendPlan:
     """What of these recordings can be asked again of an API of this dialect; TapeError when a path does not exist."""
-    talks = defaultdict[str, Talk](lambda: Talk([], []))
+    talks = defaultdict[str, RecordedConversation](lambda: RecordedConversation([], []))
     left_out = Counter[str]()
     for file in files(paths):
         try:
-            _sort(file, dialect, talks, left_out)
+            _sort_exchanges(file, dialect, talks, left_out)
         except NotARecording:
             continue
         except HarnessError as problem:
             left_out[f"unreadable: {problem}"] += 1
-    events = (event.one for talk in talks.values() for event in chain(*talk.sockets))
+    events = (event.recorded for talk in talks.values() for event in chain(*talk.sockets))
     asked = chain((one for talk in talks.values() for one in talk.requests), events)
-    return Plan(list(talks.values()), left_out, budget.total(map(sent_again, asked)))
+    return ResendPlan(list(talks.values()), left_out, budget.sum_budgets(map(estimate_resending, asked)))
 
 
-def _sort(file: Path, dialect: str, talks: defaultdict[str, Talk], left_out: Counter[str]) -> None:
+def _sort_exchanges(
+    file: Path, dialect: str, talks: defaultdict[str, RecordedConversation], left_out: Counter[str]
+) -> None:
     """Add the exchanges of a file to the conversations to have again, or to what is left out."""
     over_sockets: list[Recorded] = []
     for one in read_recording(file):
         if "socket" in one.flags:
             over_sockets.append(one)
-        elif why := _left_out(one, dialect):
+        elif why := _explain_left_out(one, dialect):
             left_out[why] += 1
         else:
             talks[one.file].requests.append(one)
@@ -116,48 +127,50 @@ def _sort(file: Path, dialect: str, talks: defaultdict[str, Talk], left_out: Cou
     for take in read_cassette(file).interactions if over_sockets else ():
         if take.frames:
             mine = list(islice(held, len(list(to_entries(take)))))
-            if events := list(_events(take, mine, dialect, left_out)):
+            if events := list(_sendable_events(take, mine, dialect, left_out)):
                 talks[mine[0].file].sockets.append(events)
 
 
-def _events(take: Interaction, mine: Sequence[Recorded], dialect: str, left_out: Counter[str]) -> Iterator[Event]:
+def _sendable_events(
+    take: Interaction, mine: Sequence[Recorded], dialect: str, left_out: Counter[str]
+) -> Iterator[SocketEvent]:
     """What of a WebSocket can be sent again; `mine` are its exchanges."""
     alone, told = split_by_client_event(take), iter(mine)
-    if why := _entangled([part for part, _ in alone]):
+    if why := _explain_entangled([part for part, _ in alone]):
         left_out[why] += len(alone)
         return
     for part, began in alone:
         ones = [next(told) for _ in began]
-        one = _known(ones[0], part) if ones else None
-        if why := _left_out(one, dialect) if one else NO_EXCHANGE:
+        one = _with_request(ones[0], part) if ones else None
+        if why := _explain_left_out(one, dialect) if one else SOCKET_WITHOUT_RESPONSE:
             left_out[why] += 1
         elif one:
-            yield Event(part.event, one)
+            yield SocketEvent(part.event, one)
 
 
-def _entangled(parts: Sequence[SocketExchange]) -> str:
+def _explain_entangled(parts: Sequence[SocketExchange]) -> str:
     """Why the events of a WebSocket cannot be sent one after the other; empty when they can."""
     if any(part.is_steering for part in parts):
-        return STEERED
-    return "" if all(part.is_settled for part in parts[:-1]) else OVERLAPS
+        return SOCKET_STEERED
+    return "" if all(part.is_settled for part in parts[:-1]) else SOCKET_OVERLAPS
 
 
-def _known(one: Recorded, part: SocketExchange) -> Recorded:
+def _with_request(one: Recorded, part: SocketExchange) -> Recorded:
     """The exchange of a warm-up with its request: to the judge one without any input."""
     if part.is_request:
         return one
     return one._replace(request={"input": [], **to_http_request(part.event)}, flags=one.flags - {"no_request"})
 
 
-def sent_again(one: Recorded) -> budget.Budget:
+def estimate_resending(one: Recorded) -> budget.Budget:
     """What it costs to send a recorded request again: at least what it cost then, with all that it goes on from."""
-    cost = budget.of_request(one.method, one.path, _body(one) or b"", one.status < 400)
+    cost = budget.estimate_request(one.method, one.path, _request_body(one) or b"", one.status < 400)
     answer = answer_object(one)
     used = answer.get("usage") if isinstance(answer, dict) else None
     return cost.at_least(used) if cost.output_tokens and isinstance(used, dict) else cost
 
 
-def _left_out(one: Recorded, dialect: str) -> str:
+def _explain_left_out(one: Recorded, dialect: str) -> str:
     """Why an exchange cannot be asked again; empty when it can."""
     below = path_below_root(one.path) if one.provider else None
     operation = find_operation(one.method, below)[0] if below else None
@@ -165,23 +178,23 @@ def _left_out(one: Recorded, dialect: str) -> str:
         return explain_skip(one)
     if one.provider != dialect:
         return f"it is {one.provider}'s"
-    if what := passing(one):
+    if what := find_transient(one):
         return f"what was answered was about the account or the hour: {what}"
     if {"socket", "cut"} <= one.flags:
-        return BREAKS_OFF
-    lost = not one.flags.isdisjoint(UNSENT) or (operation.is_form and not one.raw)
+        return SOCKET_BREAKS_OFF
+    lost = not one.flags.isdisjoint(UNSENDABLE_FLAGS) or (operation.is_form and not one.raw)
     return "its request is not in the recording as it was sent" if lost else ""
 
 
-def resent(talk: Talk, sender: Sender) -> Iterator[Resent]:
+def resend(talk: RecordedConversation, sender: Sender) -> Iterator[ResentExchange]:
     """Each exchange of one conversation, asked again in order; UpstreamError when it is no use to go on."""
-    again = _Again(sender)
-    yield from map(again.request, talk.requests)
+    again = _Resender(sender)
+    yield from map(again.send_request, talk.requests)
     for events in talk.sockets:
-        yield from again.socket(events)
+        yield from again.send_socket(events)
 
 
-class _Again:
+class _Resender:
     """A conversation that is had again: which id stands for which, what may have changed, what is there then and now."""
 
     def __init__(self, sender: Sender) -> None:
@@ -191,112 +204,118 @@ class _Again:
         self._changed: set[str] = set()
         self._then, self._now = World("then"), World("now")
 
-    def request(self, one: Recorded) -> Resent:
+    def send_request(self, one: Recorded) -> ResentExchange:
         """A request asked again over HTTP."""
-        return self._asked(one, self._answered)
+        return self._resend_exchange(one, self._send_over_http)
 
-    def socket(self, events: Sequence[Event]) -> Iterator[Resent]:
+    def send_socket(self, events: Sequence[SocketEvent]) -> Iterator[ResentExchange]:
         """The events of a WebSocket sent again over another one, as long as it holds."""
-        first = events[0].one
-        line, opened = self._sender.dial(_target(first), kept(first.headers))
-        closed = "" if line.is_open else f"no WebSocket could be opened: {opened.why}"
+        first = events[0].recorded
+        line, opened = self._sender.open_socket(_target_path(first), select_headers(first.headers))
+        closed = "" if line.is_open else f"no WebSocket could be opened: {opened.problem}"
         try:
             for event, one in events:
-                yield self._asked(one, partial(self._heard, line, closed, event))
+                yield self._resend_exchange(one, partial(self._send_over_socket, line, closed, event))
         finally:
-            line.hang_up()
+            line.close()
 
-    def _asked(self, one: Recorded, ask: Callable[[Recorded], tuple[Recorded, str]]) -> Resent:
+    def _resend_exchange(self, one: Recorded, ask: Callable[[Recorded], tuple[Recorded, str]]) -> ResentExchange:
         """An exchange that `ask` has again: the live answer, and why it cannot be compared; empty when it can."""
-        asked, then, answer = self._renamed(one), _judged(one, self._then), answer_object(one)
-        lost = _holds(asked, self._given - self._names.keys())
+        asked, then, answer = self._translate_request(one), _collect_verdicts(one, self._then), answer_object(one)
+        lost = _has_lost_id(asked, self._given - self._names.keys())
         self._given |= ids_in(answer)
         if lost:
-            return Resent(one.id, GOES_ON)
-        about = _about(asked) & set(self._names.values())
+            return ResentExchange(one.id, CONTINUES_LOST_ANSWER)
+        about = _affected_ids(asked) & set(self._names.values())
         live, why = ask(asked)
-        self._names.update(names_of(answer, answer_object(live)))
-        outcome = Resent(one.id, why)
+        self._names.update(pair_ids(answer, answer_object(live)))
+        outcome = ResentExchange(one.id, why)
         if not why:
-            outcome = _compared(one._replace(answer=renamed(one.answer, self._names)), live, then, self._now)
+            outcome = _compare_exchange(
+                one._replace(answer=translate_ids(one.answer, self._names)), live, then, self._now
+            )
         if about & self._changed and outcome.found:
-            outcome = Resent(one.id, AFTER)
+            outcome = ResentExchange(one.id, FOLLOWS_DIFFERENCE)
         if one.method != "GET" and (why or (live.status < 300) is not (one.status < 300)):
             self._changed |= about
         return outcome
 
-    def _renamed(self, one: Recorded) -> Recorded:
-        path, query, request = renamed([one.path, dict(one.query), one.request], self._names)
+    def _translate_request(self, one: Recorded) -> Recorded:
+        path, query, request = translate_ids([one.path, dict(one.query), one.request], self._names)
         return one._replace(path=path, query=query, request=request)
 
-    def _answered(self, asked: Recorded) -> tuple[Recorded, str]:
-        reply = self._sender.send(asked.method, _target(asked), kept(asked.headers), _body(asked))
-        return self._live(asked, reply.recorded, reply.fault)
+    def _send_over_http(self, asked: Recorded) -> tuple[Recorded, str]:
+        reply = self._sender.send(
+            asked.method, _target_path(asked), select_headers(asked.headers), _request_body(asked)
+        )
+        return self._live_answer(asked, reply.recorded, reply.fault)
 
-    def _heard(self, line: Dial, closed: str, event: Json, asked: Recorded) -> tuple[Recorded, str]:
+    def _send_over_socket(
+        self, line: WebSocketClient, closed: str, event: Json, asked: Recorded
+    ) -> tuple[Recorded, str]:
         """What is said to an event, read as the recording is; `closed` says why nothing can be."""
         if why := closed or line.fault:
             return asked._replace(status=0, answer=None, events=None), why
-        known, text = len(line.frames), orjson.dumps(renamed(event, self._names)).decode()
-        part = self._sender.say(line, text, lambda part: part.is_settled)
+        known, text = len(line.frames), orjson.dumps(translate_ids(event, self._names)).decode()
+        part = self._sender.send_event(line, text, lambda part: part.is_settled)
         frames = tuple(line.frames[known:])
         refused = asked._replace(status=part.answer.status, answer=part.answer.body, events=None)
         told = next(
-            to_recorded(Interaction("GET", line.url, frames=frames), asked.id, self._sender.live.behind), refused
+            to_recorded(Interaction("GET", line.url, frames=frames), asked.id, self._sender.live.upstream), refused
         )
-        return self._live(asked, told._replace(flags=told.flags - {"no_request"}), line.fault)
+        return self._live_answer(asked, told._replace(flags=told.flags - {"no_request"}), line.fault)
 
-    def _live(self, asked: Recorded, told: Recorded, fault: str) -> tuple[Recorded, str]:
+    def _live_answer(self, asked: Recorded, told: Recorded, fault: str) -> tuple[Recorded, str]:
         """The live answer to a request, and why it cannot be compared."""
-        what = passing(told)
+        what = find_transient(told)
         why = f"it was answered {what}, which is about the account or the hour" if what else ""
         shown = {name: getattr(told, name) for name in ("status", "answer", "events", "answer_headers", "flags")}
         return asked._replace(date=self._sender.day, **shown), fault or why
 
 
-def _about(asked: Recorded) -> set[str]:
+def _affected_ids(asked: Recorded) -> set[str]:
     """What a request may change: what its path names, and its conversation."""
     body = asked.request if isinstance(asked.request, dict) else {}
     return {*asked.path.split("/"), conversation_id(body) or ""}
 
 
-def _compared(one: Recorded, live: Recorded, then: Verdicts, world: World) -> Resent:
-    mock = by_mock(live, world) if live.status < 300 else None
-    now = _judged(live, world)
+def _compare_exchange(one: Recorded, live: Recorded, then: Verdicts, world: World) -> ResentExchange:
+    mock = render_by_mock(live, world) if live.status < 300 else None
+    now = _collect_verdicts(live, world)
     if "transcribed" in one.flags and one.status < 300:
-        return Resent(one.id)  # it was never answered so
-    found = differences(one, live, (then, now), mock)
+        return ResentExchange(one.id)  # it was never answered so
+    found = compare_answers(one, live, (then, now), mock)
     refused = "refusals.same" in then and live.status >= 400
-    why = _doubt(then, refused) or _doubt(now, refused) if found and found[0].at != "model" else ""
-    return Resent(one.id, why, [] if why else found)
+    why = _external_reason(then, refused) or _external_reason(now, refused) if found and found[0].at != "model" else ""
+    return ResentExchange(one.id, why, [] if why else found)
 
 
-def _doubt(verdicts: Verdicts, refused: bool) -> str:
+def _external_reason(verdicts: Verdicts, refused: bool) -> str:
     """What makes it nobody's fault that an answer is another one; what was `refused` as unknown is not there now either."""
     told = [entry["why"] for at in verdicts if at.endswith(".unverifiable") for entry in verdicts[at] if entry]
-    return next((why for why in told if why in DOUBTS and not (refused and why == BEGAN_BEFORE)), "")
+    return next((why for why in told if why in EXTERNAL_REASONS and not (refused and why == BEGAN_BEFORE)), "")
 
 
-def _judged(one: Recorded, world: World) -> Verdicts:
+def _collect_verdicts(one: Recorded, world: World) -> Verdicts:
     found = defaultdict[str, list[Json | None]](list)
     for verdict in judge(one, world):
         found[verdict.at].append(verdict.entry)
     return dict(found)
 
 
-def _holds(asked: Recorded, lost: set[str]) -> bool:
+def _has_lost_id(asked: Recorded, lost: set[str]) -> bool:
     """Whether a request repeats an id that was given out then and not now."""
     sent = orjson.dumps([asked.path, asked.query, asked.request]).decode() if lost else ""
     return any(f'"{id}"' in sent or f"/{id}" in sent for id in lost)
 
 
-def _target(asked: Recorded) -> str:
+def _target_path(asked: Recorded) -> str:
     root = root_of(asked.path) or ""
     path = f"{API_ROOTS[OPENAI]}{asked.path[len(root) :]}" if asked.provider == OPENAI else asked.path
     return f"{path}?{urlencode(asked.query, doseq=True)}" if asked.query else path
 
 
-def _body(asked: Recorded) -> bytes | None:
+def _request_body(asked: Recorded) -> bytes | None:
     if asked.raw is not None:
         return asked.raw
     return None if asked.request is None else orjson.dumps(asked.request)

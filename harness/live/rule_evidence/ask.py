@@ -10,14 +10,14 @@ from harness.contract.rule import Case
 from harness.contract.rules.http.websocket import STEER_EVENT
 from harness.core.exchange import Answer
 from harness.live.client.paced import Sender
-from harness.live.client.websocket import Dial
-from harness.live.rule_evidence.outcome import answers_of, take_of
+from harness.live.client.websocket import WebSocketClient
+from harness.live.rule_evidence.outcome import answers_of, build_interaction
 from harness.live.rule_evidence.probes import Probe, wrong_key
 from harness.verify.evidence import Origin, SourcedInteraction, attach_origin
 from harness.verify.examples import CaseRequest, build_request
 from harness.verify.judging.websocket_pairs import SocketExchange
 
-HOSTS: Mapping[str, str] = {
+PUBLIC_HOSTS: Mapping[str, str] = {
     "openai": "https://api.openai.com",
     "azure": "https://xxxxxxx.openai.azure.com",
     "foundry": "https://xxxxxxx.services.ai.azure.com",
@@ -25,43 +25,43 @@ HOSTS: Mapping[str, str] = {
 """Where a request is said to have gone; the name of a resource in Azure would tell the account."""
 
 
-def ask(probe: Probe, sender: Sender) -> list[SourcedInteraction]:
+def send_probe(probe: Probe, sender: Sender) -> list[SourcedInteraction]:
     """Send the steps of a probe, as far as each is taken, its events over one WebSocket that comes last.
 
     The exchanges are as the API has them, without any key.
     """
     told, before = list[SourcedInteraction](), list[Answer]()
-    for step in probe.steps[: len(probe.steps) - probe.calls]:
-        told.append(_sent(build_request(step, before), sender))
+    for step in probe.steps[: len(probe.steps) - probe.socket_step_count]:
+        told.append(_send_request(build_request(step, before), sender))
         if not 0 < told[-1].status < 400:
             return told
         before += answers_of(told[-1])
-    return [*told, _said(probe, before, sender)] if probe.calls else told
+    return [*told, _run_socket_steps(probe, before, sender)] if probe.socket_step_count else told
 
 
-def _sent(asked: CaseRequest, sender: Sender) -> SourcedInteraction:
+def _send_request(asked: CaseRequest, sender: Sender) -> SourcedInteraction:
     wrong = wrong_key(asked)
     body = asked.body if asked.method in ("POST", "PUT") else None
     reply = sender.send(asked.method, asked.path, asked.headers, body, good=wrong is None)
     kind = {name: said for name, said in reply.recorded.answer_headers.items() if name == "content-type"}
     chunks = ((0.0, reply.raw),) if reply.raw else ()
-    take = take_of(asked, HOSTS[sender.live.behind.dialect])
+    take = build_interaction(asked, PUBLIC_HOSTS[sender.live.upstream.dialect])
     whole = replace(
         take, status=reply.status, answer_headers=kind, chunks=chunks, cut=bool(reply.fault), reason=reply.fault
     )
-    return attach_origin(whole, Origin("recorded", sender.live.named, sender.day, key=wrong))
+    return attach_origin(whole, Origin("recorded", sender.live.public_name, sender.day, key=wrong))
 
 
-def _said(probe: Probe, before: list[Answer], sender: Sender) -> SourcedInteraction:
+def _run_socket_steps(probe: Probe, before: list[Answer], sender: Sender) -> SourcedInteraction:
     """The events of a probe asked over a connection, as far as each is taken."""
-    first = build_request(probe.steps[-probe.calls], before)
-    line, opened = sender.dial(first.path)
+    first = build_request(probe.steps[-probe.socket_step_count], before)
+    line, opened = sender.open_socket(first.path)
     try:
         if line.is_open:
-            _talk(probe, before, sender, line)
+            _send_events(probe, before, sender, line)
     finally:
-        line.hang_up()
-    host = HOSTS[sender.live.behind.dialect].replace("https", "wss", 1)
+        line.close()
+    host = PUBLIC_HOSTS[sender.live.upstream.dialect].replace("https", "wss", 1)
     chunks = ((0.0, opened.raw),) if opened.raw else ()
     fault = line.fault or opened.fault
     take = Interaction(
@@ -73,13 +73,13 @@ def _said(probe: Probe, before: list[Answer], sender: Sender) -> SourcedInteract
         frames=tuple(line.frames),
         reason=fault,
     )
-    return attach_origin(take, Origin("recorded", sender.live.named, sender.day))
+    return attach_origin(take, Origin("recorded", sender.live.public_name, sender.day))
 
 
-def _talk(probe: Probe, before: list[Answer], sender: Sender, line: Dial) -> None:
+def _send_events(probe: Probe, before: list[Answer], sender: Sender, line: WebSocketClient) -> None:
     for number, step in enumerate(probe.steps[len(before) :], len(before)):
-        is_enough = _is_begun if steered_later(probe.steps, number) else _is_settled
-        part = sender.say(line, build_request(step, before).body.decode(), is_enough)
+        is_enough = _is_begun if is_steered_later(probe.steps, number) else _is_settled
+        part = sender.send_event(line, build_request(step, before).body.decode(), is_enough)
         if line.fault or part.answer.status >= 400:
             return
         before.append(part.answer)
@@ -93,7 +93,7 @@ def _is_settled(part: SocketExchange) -> bool:
     return part.is_settled
 
 
-def steered_later(steps: Sequence[Case], number: int) -> bool:
+def is_steered_later(steps: Sequence[Case], number: int) -> bool:
     """Whether a step begins a response that is steered while it runs: nothing follows it in its lane before."""
     bodies = [step.body or {} for step in steps]
     lane = bodies[number].get("stream_id")

@@ -14,7 +14,7 @@ from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.core.exchange import Answer, Json
 from harness.core.redact import redact
 from harness.core.shorten import shorten
-from harness.live.rule_evidence.probes import Probe, kept, wrong_key
+from harness.live.rule_evidence.probes import Probe, select_headers, wrong_key
 from harness.verify.evidence import SourcedInteraction
 from harness.verify.examples import CaseRequest, build_request
 from harness.verify.judging.judge import Verdict, answer_object, judge
@@ -23,14 +23,14 @@ from harness.verify.judging.websocket_exchanges import to_entries
 from harness.verify.judging.websocket_pairs import SocketExchange
 from harness.world.world import World
 
-Finding = Literal["confirmed", "contradicted", "new words", "unclear"]
-FINDINGS: tuple[Finding, ...] = ("confirmed", "contradicted", "new words", "unclear")
-ENDED = "response_already_completed"
+ProbeFinding = Literal["confirmed", "contradicted", "new words", "unclear"]
+PROBE_FINDINGS: tuple[ProbeFinding, ...] = ("confirmed", "contradicted", "new words", "unclear")
+ALREADY_COMPLETED = "response_already_completed"
 """The code with which steering is refused that came too late."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ProbeOutcome:
     """What the live API has said to a probe.
 
     `date` is the day, `fresh` whether it was asked in this run, `expected` and `said` the two errors where they differ,
@@ -38,7 +38,7 @@ class Outcome:
     """
 
     probe: Probe
-    finding: Finding
+    finding: ProbeFinding
     date: str = ""
     fresh: bool = True
     why: str = ""
@@ -46,69 +46,83 @@ class Outcome:
     said: Json | None = None
 
 
-About = Callable[..., Outcome]
+OutcomeFactory = Callable[..., ProbeOutcome]
 
 
-def judged(probe: Probe, told: Sequence[SourcedInteraction], fresh: bool = True) -> Outcome:
+def judge_probe(probe: Probe, told: Sequence[SourcedInteraction], fresh: bool = True) -> ProbeOutcome:
     """What these exchanges, the steps of the probe as far as they went, say of its rule."""
     last, answers = told[-1], [answer for one in told for answer in answers_of(one)]
-    about = partial(Outcome, probe, date=last.origin.date, fresh=fresh)
-    if why := _unfinished(probe, last, answers):
+    about = partial(ProbeOutcome, probe, date=last.origin.date, fresh=fresh)
+    if why := _explain_unfinished(probe, last, answers):
         return about("unclear", why=why)
-    verdicts = {each.at: each for each in _verdicts(told)}
-    if probe.words is None:
-        return about("confirmed") if last.status < 400 else _refused_though_taken(about, verdicts, last)
-    expected, error = probe.expected(answers[:-1]), _error(last)
+    verdicts = {each.at: each for each in _judge_last(told)}
+    if probe.expected_message is None:
+        return about("confirmed") if last.status < 400 else _judge_unexpected_refusal(about, verdicts, last)
+    expected, error = probe.expected_error(answers[:-1]), _error_with_status(last)
     if last.status < 400:
-        return _taken_though_refused(about, verdicts, last, expected)
+        return _judge_missing_refusal(about, verdicts, last, expected)
     differing = about if expected == error else partial(about, expected=expected, said=error)
-    return about("confirmed") if expected == error else _refused_otherwise(differing, verdicts, probe, last)
+    return about("confirmed") if expected == error else _judge_other_refusal(differing, verdicts, probe, last)
 
 
-def _unfinished(probe: Probe, last: SourcedInteraction, answers: Sequence[Answer]) -> str:
+def _explain_unfinished(probe: Probe, last: SourcedInteraction, answers: Sequence[Answer]) -> str:
     """Why nothing was said to the example itself; empty when something was."""
-    if probe.calls and not last.interaction.frames:
-        return f"no WebSocket could be opened: {_brief(last)}"
+    if probe.socket_step_count and not last.interaction.frames:
+        return f"no WebSocket could be opened: {_summarize_error(last)}"
     if len(answers) < len(probe.steps):
-        return f"what it needs could not be made: {_brief(last)}"
+        return f"what it needs could not be made: {_summarize_error(last)}"
     if last.interaction.cut or last.status >= 500 or not last.status:
-        return _brief(last)
-    late = last.is_refusal and _error(last).get("code") == ENDED and probe.rule.error.code != ENDED
+        return _summarize_error(last)
+    late = (
+        last.is_refusal
+        and _error_with_status(last).get("code") == ALREADY_COMPLETED
+        and probe.rule.error.code != ALREADY_COMPLETED
+    )
     return "the response had ended before it could be steered" if late else ""
 
 
-def _refused_though_taken(about: About, verdicts: Mapping[str, Verdict], last: SourcedInteraction) -> Outcome:
-    why = _doubt(verdicts) or ("" if "refusals.same" not in verdicts else f"the mock refuses it too: {_brief(last)}")
-    said = _error(last)
+def _judge_unexpected_refusal(
+    about: OutcomeFactory, verdicts: Mapping[str, Verdict], last: SourcedInteraction
+) -> ProbeOutcome:
+    why = _unverifiable_reason(verdicts) or (
+        "" if "refusals.same" not in verdicts else f"the mock refuses it too: {_summarize_error(last)}"
+    )
+    said = _error_with_status(last)
     return about("unclear", why=why, said=said) if why else about("contradicted", why="it is refused", said=said)
 
 
-def _taken_though_refused(
-    about: About, verdicts: Mapping[str, Verdict], last: SourcedInteraction, expected: Json
-) -> Outcome:
-    if "requests.refused" in verdicts or (last.interaction.frames and not _doubt(verdicts)):
+def _judge_missing_refusal(
+    about: OutcomeFactory, verdicts: Mapping[str, Verdict], last: SourcedInteraction, expected: Json
+) -> ProbeOutcome:
+    if "requests.refused" in verdicts or (last.interaction.frames and not _unverifiable_reason(verdicts)):
         return about("contradicted", why="it is taken", expected=expected)
-    return about("unclear", why=_doubt(verdicts) or "what was stored before is not what it was", expected=expected)
+    return about(
+        "unclear", why=_unverifiable_reason(verdicts) or "what was stored before is not what it was", expected=expected
+    )
 
 
-def _refused_otherwise(
-    about: About, verdicts: Mapping[str, Verdict], probe: Probe, last: SourcedInteraction
-) -> Outcome:
-    known = [rule.id for rule in match_rules(last.status, _error(last))]
+def _judge_other_refusal(
+    about: OutcomeFactory, verdicts: Mapping[str, Verdict], probe: Probe, last: SourcedInteraction
+) -> ProbeOutcome:
+    known = [rule.id for rule in match_rules(last.status, _error_with_status(last))]
     if known and probe.rule.id not in known:
-        why = _doubt(verdicts)
+        why = _unverifiable_reason(verdicts)
         return about("unclear", why=why) if why else about("contradicted", why=f"it is refused by {known[0]}")
     in_account = last.status in ACCOUNT_STATUSES and last.status != probe.rule.error.status
-    return about("unclear", why=_doubt(verdicts) or _brief(last)) if in_account else about("new words")
+    return (
+        about("unclear", why=_unverifiable_reason(verdicts) or _summarize_error(last))
+        if in_account
+        else about("new words")
+    )
 
 
-def _doubt(verdicts: Mapping[str, Verdict]) -> str:
+def _unverifiable_reason(verdicts: Mapping[str, Verdict]) -> str:
     """What the mock, which knows the answers before, cannot tell of the last one."""
     entries = [verdicts[at].entry for at in verdicts if at.endswith(".unverifiable")]
     return next((str(entry["why"]) for entry in entries if entry), "")
 
 
-def _verdicts(told: Sequence[SourcedInteraction]) -> list[Verdict]:
+def _judge_last(told: Sequence[SourcedInteraction]) -> list[Verdict]:
     """What the mock says to the last of these exchanges, having seen those before; nothing of what no request says."""
     if (parts := told[-1].socket_exchanges) and not parts[-1].is_request:
         return []
@@ -118,15 +132,15 @@ def _verdicts(told: Sequence[SourcedInteraction]) -> list[Verdict]:
     return verdicts
 
 
-def _error(told: SourcedInteraction) -> Json:
+def _error_with_status(told: SourcedInteraction) -> Json:
     """The members of an error that was answered, and its status."""
     body = told.answer if isinstance(told.answer, dict) else {}
     error = body.get("error", body) or {"message": told.interaction.reason}
     return {"status": told.status, **(error if isinstance(error, dict) else {"message": error})}
 
 
-def _brief(told: SourcedInteraction) -> str:
-    return str(redact(shorten(f"{told.status} {_error(told).get('message', '')}".strip())))
+def _summarize_error(told: SourcedInteraction) -> str:
+    return str(redact(shorten(f"{told.status} {_error_with_status(told).get('message', '')}".strip())))
 
 
 def as_recorded(told: SourcedInteraction) -> list[Recorded]:
@@ -142,17 +156,19 @@ def answers_of(told: SourcedInteraction) -> list[Answer]:
     return [Answer(told.status, answer_object(one)) for one in as_recorded(told)]
 
 
-def runs(probe: Probe, told: Sequence[SourcedInteraction]) -> list[tuple[int, ...]]:
+def find_runs(probe: Probe, told: Sequence[SourcedInteraction]) -> list[tuple[int, ...]]:
     """The places of each recording of this probe among these exchanges, the oldest first: its requests, its WebSocket."""
     requests = [place for place, one in enumerate(told) if not one.interaction.frames]
-    sockets = [(place,) for place, one in enumerate(told) if one.interaction.frames] if probe.calls else [()]
-    count = len(probe.steps) - probe.calls
+    sockets = (
+        [(place,) for place, one in enumerate(told) if one.interaction.frames] if probe.socket_step_count else [()]
+    )
+    count = len(probe.steps) - probe.socket_step_count
     starts = range(len(requests) - count + 1) if count else range(1)
     places = [(*requests[start : start + count], *socket) for start in starts for socket in sockets]
-    return [each for each in places if _is(probe, [told[place] for place in each])]
+    return [each for each in places if _is_recording_of(probe, [told[place] for place in each])]
 
 
-def _is(probe: Probe, told: Sequence[SourcedInteraction]) -> bool:
+def _is_recording_of(probe: Probe, told: Sequence[SourcedInteraction]) -> bool:
     """Whether these are the recorded steps of a probe, those over HTTP first."""
     before, said = list[Answer](), [(one, answer) for one in told for answer in answers_of(one)]
     parts = iter(told[-1].socket_exchanges)
@@ -163,27 +179,31 @@ def _is(probe: Probe, told: Sequence[SourcedInteraction]) -> bool:
             asked = build_request(step, before)
         except (KeyError, IndexError, TypeError, AttributeError, ValueError):
             return False  # the answers before are those of something else
-        same = _same_event(asked, next(parts)) if one.interaction.frames else _same(asked, one)
+        same = _is_same_event(asked, next(parts)) if one.interaction.frames else _is_same_request(asked, one)
         if one.origin.level != "recorded" or not same:
             return False
         before.append(answer)
     return True
 
 
-def _same(asked: CaseRequest, told: SourcedInteraction) -> bool:
+def _is_same_request(asked: CaseRequest, told: SourcedInteraction) -> bool:
     """Whether this is what was sent, as it is when it is written down: the same target, body, headers and wrong key."""
     take, parts = told.interaction, urlsplit(told.interaction.uri)
-    if (asked.method, kept(asked.headers), wrong_key(asked)) != (take.method, kept(take.headers), told.origin.key):
+    if (asked.method, select_headers(asked.headers), wrong_key(asked)) != (
+        take.method,
+        select_headers(take.headers),
+        told.origin.key,
+    ):
         return False
-    (written,) = scrub_interactions([take_of(asked, f"{parts.scheme}://{parts.netloc}")])
+    (written,) = scrub_interactions([build_interaction(asked, f"{parts.scheme}://{parts.netloc}")])
     return (written.uri, written.body) == (take.uri, take.body)
 
 
-def _same_event(asked: CaseRequest, told: SocketExchange) -> bool:
+def _is_same_event(asked: CaseRequest, told: SocketExchange) -> bool:
     (written,) = scrub_interactions([Interaction("GET", "", frames=((0.0, CLIENT, asked.body.decode()),))])
     return written.frames[0][2] == told.text
 
 
-def take_of(asked: CaseRequest, host: str) -> Interaction:
+def build_interaction(asked: CaseRequest, host: str) -> Interaction:
     """What was sent as a recorder takes it down, to the path as the API has it and without keys."""
-    return Interaction(asked.method, f"{host}{asked.path}", kept(asked.headers), asked.body)
+    return Interaction(asked.method, f"{host}{asked.path}", select_headers(asked.headers), asked.body)

@@ -21,31 +21,33 @@ from harness.cassettes.recording.writer import SecretFound, lock_cassette, repla
 from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.contract.rule import LEVELS
-from harness.live.rule_evidence.outcome import runs
+from harness.live.rule_evidence.outcome import find_runs
 from harness.live.rule_evidence.probes import Probe
 from harness.verify.evidence import SourcedInteraction, read_interactions
 
-REFUSED, TAKEN = "rules", "accepts"
-Run = Sequence[SourcedInteraction]
+RULES_FOLDER, ACCEPTS_FOLDER = "rules", "accepts"
+ProbeRun = Sequence[SourcedInteraction]
 
 
-def asked(place: Path, dialect: str, probe: Probe, where: str, since: str) -> Run | None:
+def find_recorded_run(place: Path, dialect: str, probe: Probe, where: str, since: str) -> ProbeRun | None:
     """The newest recording of this probe by the API at `where`, of the day `since` or later; None when there is none."""
-    held = [_held(_file(place, dialect, kind, probe.rule.id)) for kind in (REFUSED, TAKEN)]
-    found = [[each[at] for at in run] for each in held for run in runs(probe, each)]
+    held = [
+        _read_existing(_cassette_file(place, dialect, kind, probe.rule.id)) for kind in (RULES_FOLDER, ACCEPTS_FOLDER)
+    ]
+    found = [[each[at] for at in run] for each in held for run in find_runs(probe, each)]
     fresh = [run for run in found if run[-1].origin.where == where and run[-1].origin.date >= since]
     return max(fresh, key=lambda run: run[-1].origin.date, default=None)
 
 
-def _file(place: Path, dialect: str, kind: str, rule: str) -> Path:
+def _cassette_file(place: Path, dialect: str, kind: str, rule: str) -> Path:
     return place / dialect / kind / f"{rule}.yaml"
 
 
-def _held(file: Path) -> Run:
+def _read_existing(file: Path) -> ProbeRun:
     return read_interactions(file) if file.is_file() else ()
 
 
-def is_kept(run: Run) -> bool:
+def is_storable(run: ProbeRun) -> bool:
     """Whether a run can stand in a cassette: a whole answer, a refusal with an error that is an object."""
     last = run[-1]
     error = last.answer.get("error") if isinstance(last.answer, dict) else None
@@ -53,41 +55,45 @@ def is_kept(run: Run) -> bool:
     return bool(whole and (last.status < 400 or (isinstance(error, dict) and error)))
 
 
-def keep(place: Path, dialect: str, asked_now: Mapping[Probe, Run], secrets: Sequence[str] = ()) -> None:
+def store_runs(place: Path, dialect: str, asked_now: Mapping[Probe, ProbeRun], secrets: Sequence[str] = ()) -> None:
     """Write down what was asked about one rule; `secrets` are values that must not be written, say the key."""
-    probes = [probe for probe, run in asked_now.items() if is_kept(run)]
-    for kind in (REFUSED, TAKEN):
-        fitting = [asked_now[probe] for probe in probes if asked_now[probe][-1].is_refusal is (kind == REFUSED)]
+    probes = [probe for probe, run in asked_now.items() if is_storable(run)]
+    for kind in (RULES_FOLDER, ACCEPTS_FOLDER):
+        fitting = [asked_now[probe] for probe in probes if asked_now[probe][-1].is_refusal is (kind == RULES_FOLDER)]
         if probes:
-            _rewrite(_file(place, dialect, kind, probes[0].rule.id), probes, fitting, secrets)
+            _rewrite_cassette(_cassette_file(place, dialect, kind, probes[0].rule.id), probes, fitting, secrets)
 
 
-def _rewrite(file: Path, probes: Sequence[Probe], fresh: Sequence[Run], secrets: Sequence[str]) -> None:
+def _rewrite_cassette(file: Path, probes: Sequence[Probe], fresh: Sequence[ProbeRun], secrets: Sequence[str]) -> None:
     """A file without what was recorded of these probes before, and with what is recorded now."""
     if not (file.is_file() or fresh):
         return
-    new = [take for run in fresh for take in scrub_interactions([_phrased(one.interaction) for one in run], secrets)]
+    new = [
+        take
+        for run in fresh
+        for take in scrub_interactions([_normalize_reason(one.interaction) for one in run], secrets)
+    ]
     if places := secrets_in(dump_cassette(CassetteHeader(), new), secrets):
         listed = "\n  ".join(places[:5])
         raise SecretFound(f"{file}: not written, because an answer still holds what looks secret:\n  {listed}")
     with lock_cassette(file):
-        held = _held(file)
-        old = {at for probe in probes for run in runs(probe, held) for at in run}
+        held = _read_existing(file)
+        old = {at for probe in probes for run in find_runs(probe, held) for at in run}
         if new or len(old) < len(held):
-            replace_file(file, _text(file, held, old, new))
+            replace_file(file, _render_cassette(file, held, old, new))
         else:
             file.unlink()
 
 
-def _phrased(take: Interaction) -> Interaction:
+def _normalize_reason(take: Interaction) -> Interaction:
     """A take with the usual words of its status: those of a server are another's in every version of HTTP."""
     return replace(take, reason=next((each.phrase for each in HTTPStatus if each == take.status), ""))
 
 
-def _text(file: Path, held: Run, old: Collection[int], new: Sequence[Interaction]) -> str:
+def _render_cassette(file: Path, held: ProbeRun, old: Collection[int], new: Sequence[Interaction]) -> str:
     """The new text of a file: what stays is as it was written, if that can be."""
     left = [one.interaction for at, one in enumerate(held) if at not in old]
-    whole = dump_cassette(header(file.stem, [*left, *new]), [*left, *new])
+    whole = dump_cassette(build_header(file.stem, [*left, *new]), [*left, *new])
     if not held:
         return whole
     spliced = splice(file.read_text(encoding="utf-8"), old, whole)
@@ -97,7 +103,7 @@ def _text(file: Path, held: Run, old: Collection[int], new: Sequence[Interaction
         return whole
 
 
-def header(rule: str, takes: Sequence[Interaction]) -> CassetteHeader:
+def build_header(rule: str, takes: Sequence[Interaction]) -> CassetteHeader:
     """What the cassette of a rule says of itself: a date and a dialect where one holds for all, the best evidence."""
     dialects = {parse_api_path(urlsplit(take.uri).path).dialect for take in takes}
     dates = {str(take.origin["date"]) for take in takes if take.origin.get("date")}
