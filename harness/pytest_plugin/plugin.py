@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from harness.server.asgi import Server
     from harness.world.world import World
 
-UNUSED = ("fail", "allow")
-LOSSES = ("fail", "allow", "strict")
-OPTIONS = {"unused": UNUSED, "losses": LOSSES, "dialect": ("openai", "azure", "foundry")}
+UNUSED_VALUES = ("fail", "allow")
+LOSSES_VALUES = ("fail", "allow", "strict")
+MARKER_VALUES = {"unused": UNUSED_VALUES, "losses": LOSSES_VALUES, "dialect": ("openai", "azure", "foundry")}
 """What a `harness` marker may say, and which values it takes; without a dialect the mock speaks all of them.
 
 `losses` takes a list too: the ids of those that are allowed.
 """
 AZURE_VERSION = "2025-04-01-preview"
-LEAKS = (
+CLEARED_VARIABLES = (
     "OPENAI_ORG_ID",
     "OPENAI_PROJECT",
     "OPENAI_PROJECT_ID",
@@ -39,12 +39,12 @@ LEAKS = (
 )
 """Variables that would change the requests of a client; those that begin with AZURE_OPENAI_ do too."""
 
-_OWN = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT")
+_MOCK_VARIABLES = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT")
 """Variables that lead to the mock, in some dialect or other."""
 
-WORLD = pytest.StashKey["World"]()
+WORLD_STASH_KEY = pytest.StashKey["World"]()
 """Where the item of a running test keeps its World."""
-_JUDGED = pytest.StashKey[int]()
+_JUDGED_STASH_KEY = pytest.StashKey[int]()
 
 pytest_plugins = ["harness.pytest_plugin.cassettes", "harness.pytest_plugin.reports"]
 
@@ -80,24 +80,24 @@ def mock(request: pytest.FixtureRequest, mock_server: Server, monkeypatch: pytes
     """
     from harness.api.dialects import API_ROOTS
 
-    dialect = options(request.node).get("dialect")
+    dialect = read_marker_options(request.node).get("dialect")
     name = f"{request.node.parent.nodeid}::{request.node.name}"
     base_url = mock_server.base_url.removesuffix(API_ROOTS["openai"]) + API_ROOTS[dialect or "openai"]
-    world = mock_server.mock.open(key_of(name), name, base_url)
+    world = mock_server.mock.open(api_key_for(name), name, base_url)
     world.dialect = dialect
-    request.node.stash[WORLD] = world
-    _lead(world, monkeypatch)
+    request.node.stash[WORLD_STASH_KEY] = world
+    _set_environment(world, monkeypatch)
     yield world
     mock_server.mock.close(world.api_key)
-    if len(world.problems) > request.node.stash.get(_JUDGED, len(world.problems)):
-        _fail(world)
+    if len(world.problems) > request.node.stash.get(_JUDGED_STASH_KEY, len(world.problems)):
+        _fail_test(world)
 
 
 @pytest.fixture
 def client(request: pytest.FixtureRequest) -> Iterator[OpenAI]:
     """An `openai.OpenAI` on the mock, or on the test's cassette; it never retries, so that each call is one exchange."""
-    openai = _sdk()
-    base_url, api_key, verify = _reached(request)
+    openai = _import_openai()
+    base_url, api_key, verify = _client_target(request)
     http = openai.DefaultHttpxClient(verify=verify)
     with openai.OpenAI(base_url=base_url, api_key=api_key, max_retries=0, http_client=http) as made:
         yield made
@@ -111,8 +111,8 @@ def async_client(request: pytest.FixtureRequest) -> Iterator[AsyncOpenAI]:
     """
     import asyncio
 
-    openai = _sdk()
-    base_url, api_key, verify = _reached(request)
+    openai = _import_openai()
+    base_url, api_key, verify = _client_target(request)
     limits = type(openai.DEFAULT_CONNECTION_LIMITS)(max_connections=1000, max_keepalive_connections=0)
     http = openai.DefaultAsyncHttpxClient(limits=limits, verify=verify)
     made = openai.AsyncOpenAI(base_url=base_url, api_key=api_key, max_retries=0, http_client=http)
@@ -122,7 +122,7 @@ def async_client(request: pytest.FixtureRequest) -> Iterator[AsyncOpenAI]:
     loop.close()
 
 
-def _reached(request: pytest.FixtureRequest) -> tuple[str | None, str, bool]:
+def _client_target(request: pytest.FixtureRequest) -> tuple[str | None, str, bool]:
     """Where the client of a test goes, its key, and whether certificates matter: the mock, or what a cassette stands for."""
     if request.node.get_closest_marker("cassette"):
         return os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY", ""), True
@@ -134,9 +134,9 @@ def _reached(request: pytest.FixtureRequest) -> tuple[str | None, str, bool]:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Judge script and client when the body has passed, so that it is the test that fails and not its teardown."""
     result = yield
-    if world := item.stash.get(WORLD, None):
-        item.stash[_JUDGED] = len(world.problems)
-        _fail(world, _losses(item, world, taken=True), unused=_counts_unused(item))
+    if world := item.stash.get(WORLD_STASH_KEY, None):
+        item.stash[_JUDGED_STASH_KEY] = len(world.problems)
+        _fail_test(world, _disallowed_losses(item, world, taken=True), unused=_is_unused_fatal(item))
     return result
 
 
@@ -144,40 +144,40 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add what the World saw to the report of a failure."""
     report = yield
-    world = item.stash.get(WORLD, None)
+    world = item.stash.get(WORLD_STASH_KEY, None)
     if world and report.failed:
-        report.sections += _sections(item, world)
+        report.sections += _report_sections(item, world)
     if world and report.when == "teardown":
-        del item.stash[WORLD]
+        del item.stash[WORLD_STASH_KEY]
     return report
 
 
-def _sections(item: pytest.Item, world: World) -> Iterator[tuple[str, str]]:
+def _report_sections(item: pytest.Item, world: World) -> Iterator[tuple[str, str]]:
     """What a failure shows of a World: the text, and the diagram of the flow."""
     from harness.report import failure
 
-    judged, unused = _JUDGED in item.stash, _counts_unused(item)
-    verdict = failure.verdict(world, _losses(item, world, taken=True), unused=unused) if judged else ""
-    losses = _losses(item, world, taken=False)
+    judged, unused = _JUDGED_STASH_KEY in item.stash, _is_unused_fatal(item)
+    verdict = failure.verdict(world, _disallowed_losses(item, world, taken=True), unused=unused) if judged else ""
+    losses = _disallowed_losses(item, world, taken=False)
     yield failure.SECTION_TITLE, failure.render_failure(world, losses, unused=unused and not judged, verdict=verdict)
     if drawn := failure.render_diagram(world):
         yield failure.DIAGRAM_TITLE, drawn
 
 
-def options(node: pytest.Item) -> dict[str, Any]:
+def read_marker_options(node: pytest.Item) -> dict[str, Any]:
     """The options of the `harness` markers of a test, the closest winning; what does not fit is a ConfigError."""
-    chosen: dict[str, Any] = {"unused": UNUSED[0], "losses": LOSSES[0]}
+    chosen: dict[str, Any] = {"unused": UNUSED_VALUES[0], "losses": LOSSES_VALUES[0]}
     for marker in reversed(list(node.iter_markers("harness"))):
-        unknown = [*map(repr, marker.args), *(f"{name}=…" for name in marker.kwargs if name not in OPTIONS)]
+        unknown = [*map(repr, marker.args), *(f"{name}=…" for name in marker.kwargs if name not in MARKER_VALUES)]
         if unknown:
             raise ConfigError(
-                f"@pytest.mark.harness({', '.join(unknown)}): it knows {', '.join(OPTIONS)}, as in unused='allow'."
+                f"@pytest.mark.harness({', '.join(unknown)}): it knows {', '.join(MARKER_VALUES)}, as in unused='allow'."
             )
         chosen |= marker.kwargs
     for name, value in chosen.items():
         ids = _loss_ids() if name == "losses" and isinstance(value, list) else ()
-        if not (all(id in ids for id in value) if ids else value in OPTIONS[name]):
-            known = ", ".join(map(repr, ids or OPTIONS[name]))
+        if not (all(id in ids for id in value) if ids else value in MARKER_VALUES[name]):
+            known = ", ".join(map(repr, ids or MARKER_VALUES[name]))
             some, also = ("some", "") if ids else ("one", " or a list of losses to allow" if name == "losses" else "")
             raise ConfigError(f"@pytest.mark.harness({name}={value!r}): give {some} of {known}{also}.")
     return chosen
@@ -190,36 +190,40 @@ def _loss_ids() -> tuple[str, ...]:
     return tuple(LOSSES)
 
 
-def _losses(node: pytest.Item, world: World, *, taken: bool) -> list[Lost]:
+def _disallowed_losses(node: pytest.Item, world: World, *, taken: bool) -> list[Lost]:
     """The losses that a test does not allow: those that fail it (`taken`), or all."""
     from harness.analysis.loss import losses_in_accepted, losses_of
 
-    wanted = options(node)["losses"]
+    wanted = read_marker_options(node)["losses"]
     if wanted == "allow":
         return []
     found = (losses_in_accepted if taken else losses_of)(world.exchanges, wanted == "strict")
     return [lost for lost in found if lost.loss not in (wanted if isinstance(wanted, list) else ())]
 
 
-def _counts_unused(node: pytest.Item) -> bool:
-    return bool(options(node)["unused"] == "fail")
+def _is_unused_fatal(node: pytest.Item) -> bool:
+    return bool(read_marker_options(node)["unused"] == "fail")
 
 
-def key_of(name: str) -> str:
+def api_key_for(name: str) -> str:
     """The API key of a test."""
     return f"sk-harness-{blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
 
 
-def _lead(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in [*LEAKS, *_OWN, *(name for name in os.environ if name.startswith("AZURE_OPENAI_"))]:
+def _set_environment(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in [
+        *CLEARED_VARIABLES,
+        *_MOCK_VARIABLES,
+        *(name for name in os.environ if name.startswith("AZURE_OPENAI_")),
+    ]:
         monkeypatch.delenv(variable, raising=False)
-    for variable, value in _environment(world).items():
+    for variable, value in _mock_environment(world).items():
         monkeypatch.setenv(variable, value)
     for variable in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(variable, "127.0.0.1", prepend=",")
 
 
-def _environment(world: World) -> dict[str, str]:
+def _mock_environment(world: World) -> dict[str, str]:
     """What leads clients to a World; those for Azure are set only where it is Azure alone, or OpenAI's would take them."""
     found = {"OPENAI_BASE_URL": world.base_url, "OPENAI_API_KEY": world.api_key}
     if world.dialect == "azure":
@@ -231,14 +235,14 @@ def _environment(world: World) -> dict[str, str]:
     return found
 
 
-def _fail(world: World, losses: Sequence[Lost] = (), *, unused: bool = False) -> None:
+def _fail_test(world: World, losses: Sequence[Lost] = (), *, unused: bool = False) -> None:
     from harness.report import failure
 
     if text := failure.verdict(world, losses, unused=unused):
         pytest.fail(text, pytrace=False)
 
 
-def _sdk() -> Any:
+def _import_openai() -> Any:
     try:
         import openai
     except ImportError:

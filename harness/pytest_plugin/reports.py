@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from harness.core.errors import ConfigError
-from harness.pytest_plugin.cassettes import TAPED
-from harness.pytest_plugin.plugin import WORLD, options
+from harness.pytest_plugin.cassettes import CASSETTE_STASH_KEY
+from harness.pytest_plugin.plugin import WORLD_STASH_KEY, read_marker_options
 from harness.report.formats import ACTIONS_VARIABLE, CHECKOUT_VARIABLE, FORMAT_MODULES, why_unwritable, write_report
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from harness.report.model import Report, ReportCase, Totals
     from harness.world.world import World
 
-_WORST = ("passed", "xpassed", "xfailed", "skipped", "failed", "error")
+_OUTCOMES_BY_SEVERITY = ("passed", "xpassed", "xfailed", "skipped", "failed", "error")
 """Outcomes of the phases of a test, the one that counts last."""
-_TOLD = "_harness_told"
+_SUMMARY_ATTRIBUTE = "_harness_told"
 
 
-class _So(NamedTuple):
+class _TestProgress(NamedTuple):
     """How a test went so far: its outcome, its seconds, why it failed."""
 
     outcome: str = "passed"
@@ -38,7 +38,7 @@ class _So(NamedTuple):
     why: str = ""
 
 
-_SO = pytest.StashKey[_So]()
+_PROGRESS_STASH_KEY = pytest.StashKey[_TestProgress]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -87,20 +87,28 @@ class _Reporter:
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Note how a test goes; at its end, tell all of it."""
-        world, taped = item.stash.get(WORLD, None), item.stash.get(TAPED, None)
+        world, taped = item.stash.get(WORLD_STASH_KEY, None), item.stash.get(CASSETTE_STASH_KEY, None)
         report = yield
-        item.stash[_SO] = so = _so_far(item.stash.get(_SO, _So()) if report.when != "setup" else _So(), report, call)
+        item.stash[_PROGRESS_STASH_KEY] = so = _add_phase(
+            item.stash.get(_PROGRESS_STASH_KEY, _TestProgress()) if report.when != "setup" else _TestProgress(),
+            report,
+            call,
+        )
         broken = so.outcome == "error" and item.get_closest_marker("cassette") is not None
         if report.when == "teardown" and (world or taped or broken):
             judged = world is not None or so.outcome != "passed"
             with suppress(ConfigError):  # a marker that does not fit has failed its test
-                setattr(report, _TOLD, _told(item, so, world or _journal(taped), self.whole, judged))
+                setattr(
+                    report,
+                    _SUMMARY_ATTRIBUTE,
+                    _summarize_test(item, so, world or _cassette_journal(taped), self.whole, judged),
+                )
         return report
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take what a test told, before anybody else writes the test report down."""
-        if not self.passes_on and (told := report.__dict__.pop(_TOLD, None)):
+        if not self.passes_on and (told := report.__dict__.pop(_SUMMARY_ATTRIBUTE, None)):
             self.told[report.nodeid] = told
 
     @pytest.hookimpl(trylast=True)
@@ -109,48 +117,48 @@ class _Reporter:
         if self.passes_on:
             return
         for file in self.files:
-            self._write(file)
+            self._write_file(file)
         if self.least is not None and self.told:
-            self._compare(self.least)
+            self._check_coverage(self.least)
         if self.problems and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The last line, what stands in the way of the reports, and annotations where somebody reads them."""
-        if self.told and (totals := self._totals()).exchanges:
+        if self.told and (totals := self._sum_totals()).exchanges:
             from harness.report.model import summary_line
 
-            terminalreporter.write_line(summary_line(totals, self._report().percent_covered("rules")))
+            terminalreporter.write_line(summary_line(totals, self._build_report().percent_covered("rules")))
         for problem in self.problems:
             terminalreporter.write_line(problem, red=True)
         if self.told and ACTIONS_VARIABLE in os.environ:
             from harness.report.formats.github import annotation_commands
 
-            for command in annotation_commands(self._report()):
+            for command in annotation_commands(self._build_report()):
                 terminalreporter.write_line(command)
 
-    def _write(self, file: Path) -> None:
+    def _write_file(self, file: Path) -> None:
         try:
-            write_report(self._report(), file, file.suffix)
+            write_report(self._build_report(), file, file.suffix)
         except ConfigError as problem:
             self.problems.append(str(problem))
 
-    def _compare(self, least: float) -> None:
+    def _check_coverage(self, least: float) -> None:
         from harness.report.coverage import has_coverage
 
-        report = self._report()
+        report = self._build_report()
         if not has_coverage(report.hit["rules"], report.known["rules"], least):
             touched = f"{len(report.hit['rules'])} of {len(report.known['rules'])}"
             self.problems.append(
                 f"--harness-fail-under={least:g}: only {touched} rules, {report.percent_covered('rules')} %"
             )
 
-    def _totals(self) -> Totals:
+    def _sum_totals(self) -> Totals:
         from harness.report.model import Totals
 
         return Totals(*map(sum, zip(*(told["totals"] for told in self.told.values()), strict=True)))
 
-    def _report(self) -> Report:
+    def _build_report(self) -> Report:
         from harness.report.coverage import merge_coverage
         from harness.report.model import Report, ReportCase
 
@@ -159,7 +167,7 @@ class _Reporter:
         return Report([ReportCase.from_json(told["trial"]) for told in every if "trial" in told], hit=hit)
 
 
-def _so_far(so: _So, report: pytest.TestReport, call: pytest.CallInfo[None]) -> _So:
+def _add_phase(so: _TestProgress, report: pytest.TestReport, call: pytest.CallInfo[None]) -> _TestProgress:
     """How a test goes after one more phase of it."""
     expected = hasattr(report, "wasxfail")
     outcome: str = report.outcome
@@ -168,17 +176,19 @@ def _so_far(so: _So, report: pytest.TestReport, call: pytest.CallInfo[None]) -> 
     elif expected:
         outcome = "xfailed" if report.skipped_seconds else "xpassed"
     why = call.excinfo.exconly() if call.excinfo and report.failed else ""
-    return _So(max(so.outcome, outcome, key=_WORST.index), so.seconds + report.duration, so.why or why)
+    return _TestProgress(
+        max(so.outcome, outcome, key=_OUTCOMES_BY_SEVERITY.index), so.seconds + report.duration, so.why or why
+    )
 
 
-def _journal(taped: CassetteSession | None) -> World:
+def _cassette_journal(taped: CassetteSession | None) -> World:
     """What a test asked of its cassette, as a World would have it."""
     from harness.verify.judging.to_journal import build_journal
 
     return build_journal(taped.interactions if taped else ())
 
 
-def _told(item: pytest.Item, so: _So, world: World, whole: bool, judged: bool) -> dict[str, Any]:
+def _summarize_test(item: pytest.Item, so: _TestProgress, world: World, whole: bool, judged: bool) -> dict[str, Any]:
     """A test in plain values, which every worker of pytest-xdist can send: totals, what it touched, if `whole` all of it.
 
     `judged` says whether losses fail it.
@@ -187,14 +197,14 @@ def _told(item: pytest.Item, so: _So, world: World, whole: bool, judged: bool) -
     from harness.report import model
     from harness.report.coverage import measure_coverage
 
-    chosen, exchanges = options(item), world.exchanges
+    chosen, exchanges = read_marker_options(item), world.exchanges
     losses = losses_of(exchanges, strict=chosen["losses"] == "strict")
-    allowed = _allowed(chosen, losses)
+    allowed = _allowed_ids(chosen, losses)
     told: dict[str, Any] = {
         "hits": {name: sorted(touched) for name, touched in measure_coverage(exchanges, world).items()}
     }
     if whole:
-        trial = model.fill_case(_trial(item, so), world, losses, allowed, judged=judged)
+        trial = model.fill_case(_new_case(item, so), world, losses, allowed, judged=judged)
         found, told["trial"] = trial.found, trial.to_json()
     else:
         passed = so.outcome in model.PASSED_OUTCOMES
@@ -202,22 +212,22 @@ def _told(item: pytest.Item, so: _So, world: World, whole: bool, judged: bool) -
     return {"totals": list(model.count_totals(len(exchanges), found)), **told}
 
 
-def _allowed(chosen: dict[str, Any], losses: list[Lost]) -> set[str]:
+def _allowed_ids(chosen: dict[str, Any], losses: list[Lost]) -> set[str]:
     """What the markers of a test allow: ids of losses, `unused`."""
     wanted = chosen["losses"]
     allowed = {lost.loss for lost in losses} if wanted == "allow" else set(wanted if isinstance(wanted, list) else ())
     return allowed | ({"unused"} if chosen["unused"] == "allow" else set())
 
 
-def _trial(item: pytest.Item, so: _So) -> ReportCase:
+def _new_case(item: pytest.Item, so: _TestProgress) -> ReportCase:
     from harness.report.model import ReportCase
 
     file, line, _ = item.location
-    placed = f"{_folder(item.config.rootpath)}{Path(file).as_posix()}"
+    placed = f"{_checkout_prefix(item.config.rootpath)}{Path(file).as_posix()}"
     return ReportCase(item.nodeid, placed, (line or 0) + 1, so.outcome, round(so.seconds, 4), why=so.why)
 
 
-def _folder(root: Path) -> str:
+def _checkout_prefix(root: Path) -> str:
     """How to get from the checkout down to the root of the run: empty, or a path that ends with a slash."""
     checkout = os.environ.get(CHECKOUT_VARIABLE)
     inside = root.relative_to(checkout).as_posix() if checkout and root.is_relative_to(checkout) else "."
