@@ -19,13 +19,13 @@ from harness.core.errors import ConfigError, HarnessError
 if TYPE_CHECKING:
     from rich.console import Console
 
-DRAWN_EVERY = 0.1
+REDRAW_SECONDS = 0.1
 """Seconds after which a bar is drawn anew."""
-PIPED = 1000
+PIPED_WIDTH = 1000
 """Columns when the output is no terminal: nothing wraps, so that a line can be searched for."""
 
 
-class _Commands(TyperGroup):
+class _CommandGroup(TyperGroup):
     """The commands; what only the user can fix ends any of them with one message and exit code 2."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -37,7 +37,7 @@ class _Commands(TyperGroup):
 
 
 app = typer.Typer(
-    cls=_Commands,
+    cls=_CommandGroup,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -46,7 +46,7 @@ app = typer.Typer(
 )
 
 
-def known(what: str, name: str, all_known: Iterable[str]) -> str:
+def require_known(what: str, name: str, all_known: Iterable[str]) -> str:
     """The name itself when it is one of these; else a ConfigError with the nearest."""
     names = list(dict.fromkeys(all_known))
     if name not in names:
@@ -61,12 +61,12 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
 
 
-def console_of(stderr: bool = False) -> Console:
+def make_console(stderr: bool = False) -> Console:
     """The console of stdout, or of stderr; it marks nothing up, texts are printed as they are."""
     from rich.console import Console
 
     terminal = (sys.stderr if stderr else sys.stdout).isatty()
-    return Console(stderr=stderr, width=None if terminal else PIPED, highlight=False, markup=False, emoji=False)
+    return Console(stderr=stderr, width=None if terminal else PIPED_WIDTH, highlight=False, markup=False, emoji=False)
 
 
 @contextmanager
@@ -77,12 +77,12 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
     """
     from rich.progress import Progress
 
-    console, drawn = console_of(stderr=True), [0.0]
+    console, drawn = make_console(stderr=True), [0.0]
     with Progress(console=console, transient=True, auto_refresh=False, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task(what, total=None)
 
         def tell(done: int, total: int) -> None:
-            due = monotonic() - drawn[0] > DRAWN_EVERY
+            due = monotonic() - drawn[0] > REDRAW_SECONDS
             bar.update(task, completed=done, total=total, refresh=due)
             drawn[0] = monotonic() if due else drawn[0]
 
@@ -90,7 +90,7 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
-def ended_by_signals(end: Callable[[], object]) -> Iterator[None]:
+def call_on_signals(end: Callable[[], object]) -> Iterator[None]:
     """SIGINT, SIGTERM and a terminal that closes call `end`, also before a server listens to them or raises them again."""
     signals = [signal.SIGINT, signal.SIGTERM]
     hung_up = getattr(signal, "SIGHUP", None)

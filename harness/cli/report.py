@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli.app import console_of
+from harness.cli.app import make_console
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MERGE = "merge"
 STDOUT = Path("-")
-SHOWN = 20
+MAX_FINDINGS = 20
 """Findings that are told on a terminal, the first ones."""
 
 
@@ -47,7 +47,7 @@ def report(
     merging = files[0] == MERGE
     into = as_json or (STDOUT if merging else None)
     wanted = {".json": into, ".html": html, ".xml": junit, ".sarif": sarif, ".md": markdown}
-    _refuse(merging, files, list(wanted.values()).count(STDOUT))
+    _check_arguments(merging, files, list(wanted.values()).count(STDOUT))
     whole = merge_reports([read_report(Path(file)) for file in files[merging:]])
     for suffix, file in wanted.items():
         if file == STDOUT:
@@ -55,11 +55,11 @@ def report(
         elif file:
             write_report(whole, file, suffix)
     if STDOUT not in wanted.values():
-        _show(whole)
-    _gate(whole, fail_under)
+        _print_report(whole)
+    _check_fail_under(whole, fail_under)
 
 
-def _refuse(merging: bool, files: list[str], on_stdout: int) -> None:
+def _check_arguments(merging: bool, files: list[str], on_stdout: int) -> None:
     """Say what of the request cannot be done."""
     if merging and not files[1:]:
         raise ConfigError("merge: say of which files: harness report merge A.json B.json -o C.json.")
@@ -68,7 +68,7 @@ def _refuse(merging: bool, files: list[str], on_stdout: int) -> None:
         raise ConfigError(f"only one form can go to stdout: {also}give the others a file.")
 
 
-def _show(report: Report) -> None:
+def _print_report(report: Report) -> None:
     """The report on a terminal: its line, the first things to mend, the surface that was touched."""
     from rich.table import Table
 
@@ -77,11 +77,11 @@ def _show(report: Report) -> None:
     from harness.report.formats.github import annotation_commands
     from harness.report.model import summary_line
 
-    console = console_of()
+    console = make_console()
     console.print(summary_line(report.totals, report.percent_covered("rules")))
-    for trial, found in report.unexpected[:SHOWN]:
+    for trial, found in report.unexpected[:MAX_FINDINGS]:
         console.print(f"{':'.join(map(str, trial.location_of(found)))}  {found.title}: {found.text}")
-    if (hidden := len(report.unexpected) - SHOWN) > 0:
+    if (hidden := len(report.unexpected) - MAX_FINDINGS) > 0:
         console.print(f"… and {hidden} more")
     table = Table("surface", "touched", "of", "%", box=None, pad_edge=False)
     for name, title in DIMENSIONS.items():
@@ -94,7 +94,7 @@ def _show(report: Report) -> None:
             typer.echo(command)
 
 
-def _gate(report: Report, least: float | None) -> None:
+def _check_fail_under(report: Report, least: float | None) -> None:
     from harness.report.coverage import has_coverage
 
     if least is not None and not has_coverage(report.hit["rules"], report.known["rules"], least):

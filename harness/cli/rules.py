@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.app import console_of, known, print_json
+from harness.cli.app import make_console, print_json, require_known
 
 
 def rules(
@@ -29,12 +29,12 @@ def rules(
         _print_coverage(as_json)
         return
     if name:
-        rule = RULES[known("rule", name, RULES)]
+        rule = RULES[require_known("rule", name, RULES)]
         title = f"{rule.id}  ({rule.area}, {rule.level})"
         print_json(rule_json(rule)) if as_json else _print_page(title, rule.doc, rule_sections(rule))
         return
     if area:
-        known("area", area, {rule.area: None for rule in RULES.values()})
+        require_known("area", area, {rule.area: None for rule in RULES.values()})
     chosen = [r for r in RULES.values() if area in ("", r.area) and (r.level == "assumed" or not assumed)]
     _print_rows([rule_row(rule) for rule in chosen], as_json)
 
@@ -50,7 +50,7 @@ def losses(
     if not name:
         _print_rows([loss_row(loss) for loss in LOSSES.values()], as_json)
         return
-    loss = LOSSES[known("loss", name, LOSSES)]
+    loss = LOSSES[require_known("loss", name, LOSSES)]
     title = f"{loss.id}  ({loss.area}, {'strict' if loss.strict else 'always'})"
     print_json(loss_json(loss)) if as_json else _print_page(title, loss.doc, loss_sections(loss))
 
@@ -67,7 +67,7 @@ def _print_coverage(as_json: bool) -> None:
     if as_json:
         print_json({"areas": rows, "gaps": [asdict(gap) for gap in gaps]})
         return
-    console = console_of()
+    console = make_console()
     console.print(evidence.coverage_table(rows))
     for gap in gaps:
         console.print(f"no cassette  {gap.rule}  ({gap.level}): {gap.reason}")
@@ -82,14 +82,14 @@ def _print_rows(rows: Sequence[Mapping[str, str]], as_json: bool) -> None:
     table = Table(*(rows[0] if rows else ()), box=None, pad_edge=False)
     for row in rows:
         table.add_row(*row.values())
-    console_of().print(table)
+    make_console().print(table)
 
 
 def _print_page(title: str, doc: str, sections: Iterable[tuple[str, list[str]]]) -> None:
     """A rule or a loss as a page: what it says, its words, examples, evidence, what to do about it."""
     from rich.padding import Padding
 
-    console = console_of()
+    console = make_console()
     console.print(f"{title}\n\n{doc}")
     for heading, lines in sections:
         console.print(f"\n{heading}", style="bold")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.app import console_of
+from harness.cli.app import make_console
 
 
 def schemas(
@@ -39,7 +39,7 @@ def demo() -> None:
     from harness.server.demo import NotRefusedError, run_demo
     from harness.server.mock_api import Mock
 
-    console = console_of()
+    console = make_console()
     try:
         for text in run_demo(Mock()):
             console.print(text)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli.app import ended_by_signals
+from harness.cli.app import call_on_signals
 
 if TYPE_CHECKING:
     from harness.core.account import Organization
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from harness.server.mock_api import Mock
     from harness.world.world import World
 
-JOURNAL = 1000
+JOURNAL_LIMIT = 1000
 """Exchanges a served World keeps, so that a server can run for days."""
-LOSSES = 5
+MAX_LOSSES = 5
 """Losses that are named at the end, the first ones."""
 ANY_KEY = "sk-anything"
 
@@ -47,28 +47,28 @@ def serve(
     if replay:
         if script or keys or models or zdr or dialect:
             raise typer.BadParameter("--replay plays what was recorded; give it with --host, --port and --paced alone.")
-        _play(replay, host, port, paced)
+        _replay_recordings(replay, host, port, paced)
         return
-    mock = _mock(script, _names(keys), _account(_names(models), zdr, assistants), dialect or None)
-    _listen(App(mock), host, port, API_ROOTS[dialect or OPENAI], next(iter(_names(keys)), ANY_KEY))
+    mock = _make_mock(script, _split_names(keys), _make_account(_split_names(models), zdr, assistants), dialect or None)
+    _serve_foreground(App(mock), host, port, API_ROOTS[dialect or OPENAI], next(iter(_split_names(keys)), ANY_KEY))
     for world in mock.worlds.values():
-        if told := _summary(world):
+        if told := _summarize_world(world):
             typer.echo(told, err=True)
 
 
-def _play(recordings: Path, host: str, port: int, paced: bool) -> None:
+def _replay_recordings(recordings: Path, host: str, port: int, paced: bool) -> None:
     """Play recordings until interrupted, then tell what was asked for beside them."""
     from harness.cassettes.recording.matching import api_root
     from harness.cassettes.recording.replay_server import ReplayApp, load_recordings
 
     takes = load_recordings(recordings)
     player = ReplayApp(takes, paced)
-    _listen(player, host, port, api_root(takes), ANY_KEY)
+    _serve_foreground(player, host, port, api_root(takes), ANY_KEY)
     for miss in player.misses:
         typer.echo(f"not recorded: {miss}", err=True)
 
 
-def _listen(app: AsgiApp, host: str, port: int, root: str, key: str) -> None:
+def _serve_foreground(app: AsgiApp, host: str, port: int, root: str, key: str) -> None:
     """Serve an app in the foreground; its first lines are what a shell takes as the environment of a client."""
     import uvicorn
 
@@ -80,14 +80,14 @@ def _listen(app: AsgiApp, host: str, port: int, root: str, key: str) -> None:
     # What a World stores only grows: collecting it over and over would cost a tenth of the time of an answer.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
-    with ended_by_signals(partial(setattr, server, "should_exit", True)):
+    with call_on_signals(partial(setattr, server, "should_exit", True)):
         with suppress(OSError):  # nobody reads it, and clients may know the port
             typer.echo(f"Serving {url}\nexport OPENAI_BASE_URL={url}\nexport OPENAI_API_KEY={key}")
         server.run(sockets=[listening])
     listening.close()
 
 
-def _summary(world: World) -> str:
+def _summarize_world(world: World) -> str:
     """What went wrong for a key, in one line; empty when nothing did."""
     from harness.analysis.steps import is_unanswered
     from harness.core.shorten import pluralize, shorten
@@ -95,7 +95,7 @@ def _summary(world: World) -> str:
     unanswered = sum(is_unanswered(exchange) for exchange in world.exchanges)
     refused = sum(exchange.status >= 400 for exchange in world.exchanges) - unanswered
     lost = [f"{each.loss} in {each.exchange}" for each in world.losses]
-    named = ", ".join([*lost[:LOSSES], *(["…"] if lost[LOSSES:] else [])])
+    named = ", ".join([*lost[:MAX_LOSSES], *(["…"] if lost[MAX_LOSSES:] else [])])
     losses = f"{len(lost)} {'loss' if len(lost) == 1 else 'losses'} ({named})" if lost else ""
     wrong = [f"{refused} refused" if refused else "", f"{unanswered} unanswered" if unanswered else "", losses]
     return (
@@ -105,11 +105,13 @@ def _summary(world: World) -> str:
     )
 
 
-def _mock(script: Path | None, keys: Sequence[str], account: Organization | None, dialect: str | None) -> Mock:
+def _make_mock(script: Path | None, keys: Sequence[str], account: Organization | None, dialect: str | None) -> Mock:
     from harness.server.default_model import small_talk
     from harness.server.mock_api import Mock
 
-    mock = partial(Mock, keys or None, organization=account, fallback=small_talk, journal=JOURNAL, dialect=dialect)
+    mock = partial(
+        Mock, keys or None, organization=account, fallback=small_talk, journal=JOURNAL_LIMIT, dialect=dialect
+    )
     if script is None:
         return mock()
     from harness.world.scripting.load import load_script_file
@@ -117,12 +119,12 @@ def _mock(script: Path | None, keys: Sequence[str], account: Organization | None
     return mock(prepare=load_script_file(script).apply)
 
 
-def _account(models: Sequence[str], zdr: bool, assistants: str) -> Organization | None:
+def _make_account(models: Sequence[str], zdr: bool, assistants: str) -> Organization | None:
     from harness.core.account import DEFAULT_ORGANIZATION, Organization
 
     made = Organization(models=frozenset(models) or None, zdr=zdr, assistants=assistants)
     return None if made == DEFAULT_ORGANIZATION else made
 
 
-def _names(listed: str) -> list[str]:
+def _split_names(listed: str) -> list[str]:
     return [name for part in listed.split(",") if (name := part.strip())]

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli.app import console_of, print_json, progress
+from harness.cli.app import make_console, print_json, progress
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -51,24 +51,24 @@ def verify(
     if server:
         if respell or reports:
             raise typer.BadParameter("--respell and --report are of recordings.")
-        _examined(server, model, key_env, timeout, jobs, as_json)
+        _verify_server(server, model, key_env, timeout, jobs, as_json)
         return
     if model or key_env:
         raise typer.BadParameter("--model and --key-env go with --server.")
-    _judged(paths or [], as_json, jobs, respell, reports or [])
+    _verify_recordings(paths or [], as_json, jobs, respell, reports or [])
 
 
-def _judged(paths: list[Path], as_json: Path | None, jobs: int, respell: bool, reports: list[Path]) -> None:
+def _verify_recordings(paths: list[Path], as_json: Path | None, jobs: int, respell: bool, reports: list[Path]) -> None:
     from tempfile import TemporaryDirectory
 
     from harness.verify.run import verify_recordings as judged
 
-    witness = _witness(reports)
+    witness = _case_collector(reports)
     with TemporaryDirectory(prefix="harness-verify-") as folder:
         with progress("judging") as tell:
             tally = judged(paths, Path(folder), jobs, respelled=respell, witness=witness, progress=tell)
         _write_reports(Path(folder), reports)
-        _report(tally, as_json)
+        _print_tally(tally, as_json)
     if not tally.counts["exchanges"] and not tally.counts["unreadable"]:
         raise ConfigError(
             f"no recording in {', '.join(map(str, paths))}: give cassettes (YAML, JSON), HAR or JSON lines."
@@ -76,7 +76,7 @@ def _judged(paths: list[Path], as_json: Path | None, jobs: int, respell: bool, r
     raise typer.Exit(0 if tally.is_clean else 1)
 
 
-def _witness(reports: list[Path]) -> Callable[[Path, Path], JudgeObserver] | None:
+def _case_collector(reports: list[Path]) -> Callable[[Path, Path], JudgeObserver] | None:
     """Who takes down what reports tell, when any is asked for that can be written."""
     if not reports:
         return None
@@ -102,41 +102,41 @@ def _write_reports(folder: Path, reports: list[Path]) -> None:
         write_report(whole, file, file.suffix)
 
 
-def _report(tally: Tally, as_json: Path | None) -> None:
+def _print_tally(tally: Tally, as_json: Path | None) -> None:
     from harness.verify import output
 
     if as_json == Path("-"):
         output.write_json(tally, sys.stdout.buffer)
         return
     if as_json is not None:
-        with _writing(as_json) as out:
+        with _open_output(as_json) as out:
             output.write_json(tally, out)
-    console = console_of()
+    console = make_console()
     console.print(output.counts_table(tally))
     for text in output.summary_lines(tally):
         console.print(text)
 
 
-def _examined(url: str, model: str, key_env: str, timeout: float, jobs: int, as_json: Path | None) -> None:
+def _verify_server(url: str, model: str, key_env: str, timeout: float, jobs: int, as_json: Path | None) -> None:
     from harness.live.conformance import score as told
     from harness.live.conformance.questions import DEFAULT_MODEL
     from harness.live.conformance.run import examine_server
     from harness.verify.examples import EXAMPLE_KEY
 
-    key = _key(key_env) if key_env else EXAMPLE_KEY
+    key = _server_key(key_env) if key_env else EXAMPLE_KEY
     with progress("asking") as tell:
         score = examine_server(url, model=model or DEFAULT_MODEL, key=key, timeout=timeout, jobs=jobs, progress=tell)
     if as_json is not None:
         _write_json(told.score_json(score, key), as_json)
     if as_json != Path("-"):
-        console = console_of()
+        console = make_console()
         console.print(told.score_table(score))
         for text in told.summary_lines(score, key):
             console.print(text)
     raise typer.Exit(0 if score.is_clean else 1)
 
 
-def _key(name: str) -> str:
+def _server_key(name: str) -> str:
     if not (key := os.environ.get(name, "").strip()):
         raise ConfigError(f"--key-env {name}: the variable is not set. Set it to the key of the server.")
     return key
@@ -148,12 +148,12 @@ def _write_json(document: Any, file: Path) -> None:
     if file == Path("-"):
         print_json(document)
         return
-    with _writing(file) as out:
+    with _open_output(file) as out:
         out.write(dumps(document, option=OPT_INDENT_2) + b"\n")
 
 
 @contextmanager
-def _writing(file: Path) -> Iterator[IO[bytes]]:
+def _open_output(file: Path) -> Iterator[IO[bytes]]:
     try:
         with file.open("wb") as out:
             yield out

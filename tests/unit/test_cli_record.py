@@ -226,7 +226,7 @@ def interrupted(work: Callable[[], object], number: int = signal.SIGINT) -> Iter
 class TestAnInterruption:
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     def test_leaves_what_is_whole(self, live, world, tmp_path, number, monkeypatch):
-        monkeypatch.setattr("harness.cli.record.PATIENCE", 0.2)
+        monkeypatch.setattr("harness.cli.record.GRACE_SECONDS", 0.2)
         gate = Gate()
         world.script(message("whole"), pause(message("Once upon"), after=3, until=gate))
         file = tmp_path / "a.yaml"
@@ -242,7 +242,7 @@ class TestAnInterruption:
         assert [each.name for each in tmp_path.iterdir()] == ["a.yaml"]
 
     def test_ends_also_a_command_that_does_not_listen(self, live, tmp_path, monkeypatch):
-        monkeypatch.setattr("harness.cli.record.PATIENCE", 0.2)
+        monkeypatch.setattr("harness.cli.record.GRACE_SECONDS", 0.2)
         (deaf := tmp_path / "deaf").touch()
         ignoring = (
             f"import os, signal, time; signal.signal(15, signal.SIG_IGN); os.remove({str(deaf)!r}); time.sleep(60)"

@@ -18,7 +18,7 @@ import vcr
 from typer.testing import CliRunner, Result
 
 from harness.cli import app
-from harness.cli.app import DRAWN_EVERY, progress
+from harness.cli.app import REDRAW_SECONDS, progress
 from harness.contract.schema import schemas_directory
 from harness.verify.run import verify_recordings
 from tests.unit.recordings import HI, KEY, exchange, recorded, tape
@@ -193,7 +193,7 @@ class TestProgress:
         with progress("judging") as tell:
             for done in (1, 2):
                 tell(done, 2)
-                time.sleep(2 * DRAWN_EVERY)
+                time.sleep(2 * REDRAW_SECONDS)
         assert ("judging" in drawn.getvalue(), "100%" in drawn.getvalue()) == (stream is Terminal,) * 2
 
     @pytest.mark.parametrize("jobs", [1, 2])

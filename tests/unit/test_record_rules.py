@@ -16,7 +16,7 @@ import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.cassettes.format.interaction import CassetteHeader
 from harness.cassettes.recording.writer import SecretFound, lock_cassette, read_cassette
 from harness.cli import app
-from harness.cli.live import _rules
+from harness.cli.live import _rules_in_areas
 from harness.contract.rule import RULES
 from harness.live.rule_evidence import store
 from harness.live.rule_evidence.outcome import ProbeFinding, build_interaction, judge_probe
@@ -257,7 +257,7 @@ def test_one_is_asked_whether_to_go_on(api: tuple[str, Live], tmp_path: Path, an
 
 
 def test_every_area_has_a_name() -> None:
-    assert _rules(["all"]) == _rules([]) == list(RULES.values())
+    assert _rules_in_areas(["all"]) == _rules_in_areas([]) == list(RULES.values())
 
 
 def test_a_missing_key_and_an_unknown_area_are_mistakes(
