@@ -76,8 +76,8 @@ def _step_lines(step: FlowStep) -> Iterator[str]:
     if (hidden := len(step.new_items) - MAX_ITEMS) > 0:
         yield f"… {pluralize(hidden, 'earlier item')}"
     yield from map(item_line, step.new_items[-MAX_ITEMS:])
-    yield from (f"→ {item_line(item)}" for item in step.said)
-    yield from (f"→ {end}" for end in (step.ended, step.refused) if end)
+    yield from (f"→ {item_line(item)}" for item in step.output_items)
+    yield from (f"→ {end}" for end in (step.status, step.failure) if end)
 
 
 USER_NAME, API_NAME, TOOLS_NAME = "user", "API", "tools"

@@ -44,7 +44,7 @@ DEFAULT_FOLDER = "cassettes"
 PROXY_HINT = "Record through `harness record -- COMMAND`, and replay with `harness serve --replay`"
 
 _SECRET_VARIABLE = re.compile(r"_(?:KEY|TOKEN|SECRET|PASSWORD)$|^OPENAI_(?:ORG_ID|PROJECT|PROJECT_ID)$")
-CASSETTE_STASH_KEY = pytest.StashKey["Taped"]()
+CASSETTE_STASH_KEY = pytest.StashKey["CassetteSession"]()
 """Where the item of a running test keeps its cassette."""
 _PASSED_STASH_KEY = pytest.StashKey[bool]()
 _STARTED_STASH_KEY = pytest.StashKey[float]()

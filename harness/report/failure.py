@@ -103,7 +103,8 @@ def _losses_headline(losses: Sequence[Lost]) -> str:
 def _loss_headline(lost: Lost) -> str:
     origin = f"said in exchange {lost.said}; " if lost.said else ""
     place = lost.at or "the request"
-    return f"Loss {lost.loss} in request {lost.exchange}: {_join_lines(lost.message)}\n{place}: {origin}{_join_lines(lost.fix)}"
+    loss = f"Loss {lost.loss} in request {lost.exchange}: {_join_lines(lost.message)}"
+    return f"{loss}\n{place}: {origin}{_join_lines(lost.fix)}"
 
 
 def _render_losses(losses: Sequence[Lost]) -> Iterator[str]:

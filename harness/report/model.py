@@ -20,7 +20,7 @@ from harness.core.exchange import Exchange, Json
 from harness.core.redact import secrets_in_headers
 from harness.core.shorten import answer_error, pluralize
 from harness.report.cause import explain_refusal
-from harness.report.coverage import DIMENSIONS, Coverage, is_account_rule, merge_coverage, percent_covered
+from harness.report.coverage import DIMENSIONS, Coverage, api_surface, is_account_rule, merge_coverage, percent_covered
 from harness.report.failure import summarize_turn
 from harness.report.sanitize import sanitize_value
 from harness.world.world import World
@@ -134,7 +134,7 @@ class Report:
     """The trials of a run, what there is to touch of each dimension of the API, and what they touch."""
 
     cases: Sequence[ReportCase] = ()
-    known: Coverage = field(default_factory=known)
+    known: Coverage = field(default_factory=api_surface)
     hit: Coverage = field(default_factory=lambda: merge_coverage(()))
 
     @property

@@ -182,7 +182,8 @@ def _parse_origin(said: Mapping[str, Any], place: str) -> Origin:
 def _find_problem(made: SourcedInteraction) -> str:
     """What keeps an interaction from being evidence; empty when nothing does."""
     if made.origin.level not in (EVIDENCE_LEVELS if made.is_refusal else SETUP_LEVELS):
-        return f"origin.level must be {' or '.join(EVIDENCE_LEVELS)} for a refusal, {' or '.join(SETUP_LEVELS)} for what was stored before"
+        refusals, setup = " or ".join(EVIDENCE_LEVELS), " or ".join(SETUP_LEVELS)
+        return f"origin.level must be {refusals} for a refusal, {setup} for what was stored before"
     if made.is_refusal and not made.origin.date:
         return "origin.date must say when it was reported"
     return _find_error_problem(made) if made.is_refusal else ""

@@ -118,7 +118,8 @@ def _tool_declaration(label: str, name: str, tool: Any) -> Json:
     if "result" in tool and tool.keys() <= {*TOOL_MEMBERS, "result"}:
         return tool
     raise ConfigError(
-        f"mcp({label!r}): tool {name!r} has {', '.join(tool)}. A dict with `result` may have {', '.join(TOOL_MEMBERS)} beside it; "
+        f"mcp({label!r}): tool {name!r} has {', '.join(tool)}. A dict with `result` may have "
+        f"{', '.join(TOOL_MEMBERS)} beside it; "
         f'if this is the result itself, write {{"result": …}} around it.'
     )
 

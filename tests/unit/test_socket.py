@@ -374,7 +374,7 @@ class TestAnEventThatIsNone:
             raise ValueError("broken")
 
         socket = Socket()
-        monkeypatch.setattr(socket.session, "_created", broken)
+        monkeypatch.setattr(socket.session, "_handle_create", broken)
         [told] = socket.create()
         assert (told["status"], "ValueError: broken" in told["error"]["message"]) == (418, True)
 

@@ -229,7 +229,8 @@ def _explain_unusable(reply: ServerReply, url: str) -> str:
     if not reply.status:
         return f"{url} cannot be examined: {reply.fault}. Start the server, or give another URL to --server."
     if reply.status in NO_KEY_STATUSES:
-        return f"{url} refuses the key: {_format_error(reply_error(reply))}. Name the variable that holds it: --key-env NAME."
+        refusal = _format_error(reply_error(reply))
+        return f"{url} refuses the key: {refusal}. Name the variable that holds it: --key-env NAME."
     error = reply.recorded.answer.get("error") if isinstance(reply.recorded.answer, dict) else None
     missing_model = isinstance(error, dict) and error.get("code") == "model_not_found"
     if reply.status in NO_URL_STATUSES and not missing_model:

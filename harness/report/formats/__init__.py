@@ -28,7 +28,7 @@ CHECKOUT_VARIABLE = "GITHUB_WORKSPACE"
 
 def render_report(report: Report, suffix: str) -> str:
     """A report in the form of a suffix."""
-    text: str = import_module(f"{__name__}.{FORMAT_MODULES[suffix]}").written(report)
+    text: str = import_module(f"{__name__}.{FORMAT_MODULES[suffix]}").render(report)
     return text
 
 

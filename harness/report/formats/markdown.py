@@ -23,7 +23,7 @@ def render(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     wrong = [trial for trial in report.cases if trial.unexpected]
-    yield f"### {'❌' if wrong else '✅'} {summary_line(report.totals, report.share('rules'))}"
+    yield f"### {'❌' if wrong else '✅'} {summary_line(report.totals, report.percent_covered('rules'))}"
     yield from _findings_table(report.unexpected)
     for trial in wrong[:MAX_DIAGRAMS]:
         if trial.diagram:

@@ -26,7 +26,7 @@ def _file_body(data: str) -> Json:
     return _body_with_part({"type": "input_file", "filename": "sound.mp3", "file_data": data})
 
 
-def _image_body(url: str) -> Json:
+def _image(url: str) -> Json:
     return _body_with_part({"type": "input_image", "image_url": url})
 
 
@@ -108,20 +108,20 @@ retired(
     error=ApiError(400, f"Invalid '{{path}}'. {_EXPECTED_IMAGE} {{what}}.", "{path}", "invalid_value"),
     source=reported("public reports of four origins", "2026"),
     rejects={
-        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED_IMAGE} an invalid base64-encoded value.": _image_body(
+        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED_IMAGE} an invalid base64-encoded value.": _image(
             "data:image/png;base64,@@"
         ),
-        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED_IMAGE} empty base64-encoded bytes.": _image_body(
+        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED_IMAGE} empty base64-encoded bytes.": _image(
             "data:image/png;base64,"
         ),
-        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED_IMAGE} unsupported MIME type 'text/plain'.": _image_body(
+        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED_IMAGE} unsupported MIME type 'text/plain'.": _image(
             "data:text/plain;base64,SGVsbG8="
         ),
-        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED_IMAGE} a value without the ';base64' separator.": _image_body(
+        f"Invalid 'input[0].content[1].image_url'. {_EXPECTED_IMAGE} a value without the ';base64' separator.": _image(
             "data:image/png,iVBORw0KGgo="
         ),
     },
-    accepts=[_image_body(PNG), _image_body("https://example.org/cat.png")],
+    accepts=[_image(PNG), _image("https://example.org/cat.png")],
     fix="Encode the picture as `data:image/png;base64,…`, or give an address.",
 )
 def image_data_url(request: Request) -> Iterator[Json]:
@@ -150,11 +150,11 @@ def image_data_url(request: Request) -> Iterator[Json]:
     source=reported("public reports of three origins", "2026"),
     rejects={
         "The image data you provided does not represent a valid image. Please check your input and try again with one of "
-        "the supported image formats: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'].": _image_body(
+        "the supported image formats: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'].": _image(
             "data:image/png;base64,aGVsbG8="
         )
     },
-    accepts=[_image_body(PNG), _image_body("data:image/jpeg;base64,/9j/4AAQSkZJRgABAQ==")],
+    accepts=[_image(PNG), _image("data:image/jpeg;base64,/9j/4AAQSkZJRgABAQ==")],
     fix="Send the bytes of a JPEG, PNG, GIF or WebP file.",
 )
 def image_not_valid(request: Request) -> Iterator[Json]:
@@ -181,7 +181,7 @@ def _pad_base64(data: str) -> str:
     ),
     source=reported("public reports of eight origins, one with the whole error", "2026"),
     rejects={
-        "Invalid 'input[0].content[1].image_url'. Expected a valid URL, but got a value with an invalid format.": _image_body(
+        "Invalid 'input[0].content[1].image_url'. Expected a valid URL, but got a value with an invalid format.": _image(
             "file:///tmp/cat.png"
         ),
         "Invalid 'input[0].output.image_url'. Expected a valid URL, but got a value with an invalid format.": {
@@ -194,7 +194,7 @@ def _pad_base64(data: str) -> str:
             ]
         },
     },
-    accepts=[_image_body("http://example.org/cat")],
+    accepts=[_image("http://example.org/cat")],
     fix="Give an `http` or `https` address, or the picture itself as `data:image/png;base64,…`.",
 )
 def image_url_format(request: Request) -> Iterator[Json]:
@@ -211,7 +211,7 @@ _URL_START = re.compile(r"https?://|data:", re.IGNORECASE)
     source=reported("public report, of a file and of an address", "2026"),
     rejects={
         "Error while downloading https://example.org/cat.png. Upstream status code: 404.": Case(
-            _image_body("https://example.org/cat.png"),
+            _image("https://example.org/cat.png"),
             given=Organization(unreachable=frozenset(["https://example.org/cat.png"])),
         ),
         "Error while downloading https://example.org/a.pdf. Upstream status code: 404.": Case(
@@ -221,7 +221,7 @@ _URL_START = re.compile(r"https?://|data:", re.IGNORECASE)
     },
     accepts=[
         Case(
-            _image_body("https://example.org/dog.png"),
+            _image("https://example.org/dog.png"),
             given=Organization(unreachable=frozenset(["https://example.org/cat.png"])),
         )
     ],

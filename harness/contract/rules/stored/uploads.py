@@ -38,7 +38,8 @@ ANY_UPLOAD = upload("purpose=user_data")
     on=UPLOAD,
     error=ApiError(
         400,
-        f"Unsupported content type: '{{type}}'. This API method only accepts '{CONTENT_TYPE}' requests, but you specified the "
+        f"Unsupported content type: '{{type}}'. This API method only accepts '{CONTENT_TYPE}' requests, but you "
+        "specified the "
         "header 'Content-Type: {type}'. Please try again with a supported content type.",
         code="unsupported_content_type",
     ),
