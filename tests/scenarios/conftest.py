@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from harness.world.world import World
-from tests.clients.strict import faults
+from tests.support.strict import faults
 
 
 @pytest.fixture(autouse=True)

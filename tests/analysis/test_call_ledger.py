@@ -1,0 +1,189 @@
+"""The ledger of calls: who asked, who answered and how often; and tools that count their executions."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import typing
+from typing import Any
+
+import pytest
+
+from harness import counted
+from harness.analysis.call_ledger import Call
+from harness.core.errors import ConfigError
+from harness.core.exchange import Json
+from harness.items import custom_tool_call, function_call, message, shell_call, tool_search_call
+from tests.support.in_process import Client, user
+from tests.support.threads import FUNCTION, Desk
+
+DEFERRED = {"type": "function", "name": "f", "parameters": {}, "strict": False, "defer_loading": True}
+
+
+def output(text: str = "1", call_id: str = "call_f") -> Json:
+    return {"type": "function_call_output", "call_id": call_id, "output": text}
+
+
+@pytest.fixture
+def client() -> Client:
+    made = Client()
+    made.world.script(function_call("f", {"x": 1}, call_id="call_f"), *[message("ok")] * 3)
+    return made
+
+
+def answers(client: Client) -> list[tuple[int, Any]]:
+    [call] = client.world.calls
+    return list(call.outputs)
+
+
+class TestTheLedger:
+    def test_has_every_call_with_who_asked(self, client: Client) -> None:
+        client.ask()
+        assert client.world.calls == [Call("function_call", "f", "call_f", '{"x":1}', said=1)]
+        assert client.world.calls[0].answered == 0
+
+    def test_has_the_answer_in_a_chain(self, client: Client) -> None:
+        first = client.ask().body
+        client.ask([output()], previous_response_id=first["id"])
+        assert answers(client) == [(2, "1")]
+
+    def test_takes_a_history_that_is_sent_again_for_the_same_answer(self, client: Client) -> None:
+        first = client.ask().body
+        history: list[Json] = [user("hi"), *first["output"], output()]
+        for more in ([], [{"role": "assistant", "content": "ok"}, user("Well?")]):
+            client.ask([*history, *more])
+        assert answers(client) == [(2, "1")]
+
+    def test_takes_a_history_on_top_of_its_chain_for_the_same_answer(self, client: Client) -> None:
+        first = client.ask(store=True).body
+        second = client.ask([output()], previous_response_id=first["id"]).body
+        history = [user("hi"), *first["output"], output(), user("Well?")]
+        client.ask(
+            [{key: each[key] for key in each if key != "id"} for each in history], previous_response_id=second["id"]
+        )
+        assert answers(client) == [(2, "1")]
+
+    def test_takes_a_fork_for_the_same_answer(self, client: Client) -> None:
+        first = client.ask().body
+        for _ in range(2):
+            client.ask([output()], previous_response_id=first["id"])
+        assert answers(client) == [(2, "1")]
+
+    def test_counts_an_answer_that_is_another(self, client: Client) -> None:
+        first = client.ask().body
+        for said in ("1", "2"):
+            client.ask([output(said)], previous_response_id=first["id"])
+        assert answers(client) == [(2, "1"), (3, "2")]
+
+    def test_counts_the_same_answer_twice_in_a_conversation(self, client: Client) -> None:
+        conversation = client.send("POST /conversations", {}).body["id"]
+        client.ask(conversation=conversation)
+        path = f"POST /conversations/{conversation}/items"
+        for _ in range(2):
+            client.send(path, {"items": [output()]})
+        [call] = client.world.calls
+        assert (call.answered, call.said) == (2, 2)
+
+    def test_passes_over_what_was_refused(self, client: Client) -> None:
+        client.ask()
+        assert client.ask([output()]).status == 400
+        assert answers(client) == []
+
+    def test_has_calls_that_the_client_brought(self) -> None:
+        client = Client()
+        called = {"type": "function_call", "name": "g", "arguments": "{}", "call_id": "call_g"}
+        client.ask([user("hi"), called, output(call_id="call_g")])
+        assert client.world.calls == [Call("function_call", "g", "call_g", "{}", None, ((1, "1"),))]
+
+    def test_has_calls_of_every_kind_that_a_client_makes(self) -> None:
+        client = Client()
+        server = tool_search_call({"goal": "x"}, execution="server")
+        client.world.script(
+            [custom_tool_call("sql", "select 1", call_id="c1"), shell_call(["ls"], call_id="c2"), server]
+        )
+        tools = [{"type": "custom", "name": "sql"}, {"type": "shell"}, {"type": "tool_search"}, DEFERRED]
+        assert client.ask(model="gpt-5.4", tools=tools).body["status"] == "completed"
+        assert [(call.type, call.name, call.call_id) for call in client.world.calls] == [
+            ("custom_tool_call", "sql", "c1"),
+            ("shell_call", "", "c2"),
+        ]
+        assert client.world.calls[0].arguments == "select 1"
+        assert '"ls"' in client.world.calls[1].arguments
+
+    def test_has_the_calls_of_runs(self) -> None:
+        desk = Desk(name="Ann", tools=[FUNCTION])
+        events = desk.stream(function_call("f", {"a": 1}, call_id="call_a"))
+        desk.world.script(message("Done."))
+        desk.submit(events[-2]["data"], {"call_a": "7"})
+        [call] = desk.world.calls
+        assert (call.name, call.arguments, [said for _, said in call.outputs]) == ("f", '{"a":1}', ["7"])
+
+    def test_is_plain_json(self, client: Client) -> None:
+        first = client.ask().body
+        client.ask([output()], previous_response_id=first["id"])
+        assert client.world.calls[0].as_json() == {
+            "type": "function_call",
+            "name": "f",
+            "call_id": "call_f",
+            "arguments": '{"x":1}',
+            "said": 1,
+            "outputs": [{"exchange": 2, "output": "1"}],
+            "answered": 1,
+        }
+
+
+class TestACountedTool:
+    def test_remembers_the_arguments_of_each_run_by_name(self) -> None:
+        def deploy(ref: str, *, force: bool = False) -> str:
+            return ref
+
+        tool = counted(deploy)
+        assert [tool("v1"), tool(ref="v2", force=True)] == ["v1", "v2"]
+        assert tool.runs == [{"ref": "v1"}, {"ref": "v2", "force": True}]
+
+    def test_of_a_coroutine_function_stays_one(self) -> None:
+        async def deploy(ref: str) -> str:
+            return ref
+
+        tool = counted(deploy)
+        assert inspect.iscoroutinefunction(tool)
+        assert asyncio.run(tool("v1")) == "v1"
+        assert tool.runs == [{"ref": "v1"}]
+
+    def test_counts_a_run_that_fails(self) -> None:
+        def deploy() -> None:
+            raise OSError("down")
+
+        tool = counted(deploy)
+        with pytest.raises(OSError, match="down"):
+            tool()
+        assert tool.runs == [{}]
+
+    def test_looks_like_the_function(self) -> None:
+        def deploy(ref: str, count: int = 1) -> str:
+            """Deploy it."""
+            return ref
+
+        tool: Any = counted(deploy)
+        assert (tool.__name__, tool.__doc__) == ("deploy", "Deploy it.")
+        assert inspect.signature(tool) == inspect.signature(deploy)
+        assert typing.get_type_hints(tool) == {"ref": str, "count": int, "return": str}
+
+    def test_gives_openai_agents_the_same_schema(self) -> None:
+        agents = pytest.importorskip("agents")
+
+        def deploy(ref: str) -> str:
+            """Deploy a version."""
+            return ref
+
+        one, other = agents.function_tool(deploy), agents.function_tool(counted(deploy))
+        assert (one.name, one.description, one.params_json_schema) == (
+            other.name,
+            other.description,
+            other.params_json_schema,
+        )
+
+    @pytest.mark.parametrize(("no_function", "words"), [(3, "give the function itself"), (iter, "of your own")])
+    def test_is_made_of_a_function_with_a_signature(self, no_function: Any, words: str) -> None:
+        with pytest.raises(ConfigError, match=words):
+            counted(no_function)

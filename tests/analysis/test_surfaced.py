@@ -1,0 +1,507 @@
+"""`surfaced`: what a client lost, doubled, cut or changed of what was said, and what it may do with it."""
+
+from __future__ import annotations
+
+import asyncio
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from harness import surfaced
+from harness.analysis.surfaces import read
+from harness.analysis.surfaces.base import READERS, Surface, find_registered, register_reader, to_plain_json
+from harness.core.errors import ConfigError, RegistrationError
+from harness.core.exchange import Json
+from harness.items import (
+    container_file_citation,
+    file_citation,
+    file_path,
+    function_call,
+    mcp_approval_request,
+    message,
+    reasoning,
+    refusal,
+    shell_call,
+    url_citation,
+)
+from tests.support.in_process import Client, user
+from tests.support.threads import Desk
+
+TEXT = "See the report, all of it."
+NOTES = [
+    file_citation("file-1", "report.pdf", 5),
+    url_citation("https://e.org", "E", 0, 3),
+    container_file_citation("cntr_1", "cfile_1", "plot.png", 4, 7),
+    file_path("file-2", 4),
+]
+CITED: list[Json] = [
+    {"type": "file_citation", "file_id": "file-1", "filename": "report.pdf", "index": 5},
+    {"type": "url_citation", "url": "https://e.org", "title": "E", "start_index": 0, "end_index": 3},
+    {"kind": "citation", "container": {"id": "cntr_1", "file_id": "cfile_1"}},
+    {"id": "file-2"},
+]
+CALL = {"name": "deploy", "arguments": {"ref": "v2"}}
+
+
+def said(*turns: Any) -> Client:
+    """A World in which these turns were said, each to a request of its own."""
+    client = Client()
+    client.world.script(*turns)
+    for _ in turns:
+        client.ask()
+    return client
+
+
+def run(*turns: Any) -> Client:
+    """A World in which these turns are one run: each request answers the calls of the turn before."""
+    client = Client()
+    client.world.script(*turns)
+    asked: Json = {"input": "hi"}
+    for _ in turns:
+        body = client.ask(**asked).body
+        calls = [item["call_id"] for item in body["output"] if item["type"] == "function_call"]
+        outputs = [{"type": "function_call_output", "call_id": id, "output": "1"} for id in calls]
+        asked = {"input": outputs, "previous_response_id": body["id"]}
+    return client
+
+
+def fault(result: Any, client: Client, **options: Any) -> str:
+    with pytest.raises(AssertionError) as raised:
+        surfaced(result, client.world.said, **options)
+    return str(raised.value)
+
+
+class TestAText:
+    CLIENT = said(message(TEXT))
+
+    @pytest.mark.parametrize("shown", [TEXT, f" {TEXT}\n"])
+    def test_is_what_was_said(self, shown: str) -> None:
+        surfaced(shown, self.CLIENT.world.said)
+
+    @pytest.mark.parametrize(
+        ("shown", "why"),
+        [
+            ("", 'text lost: "See the report, all of it." is not in the result'),
+            ("Sorry.", 'text lost: "See the report, all of it." is not in the result, which is "Sorry."'),
+            (TEXT * 2, 'text doubled: "See the report, all of it." is 2 times in the result: "See the report, all'),
+            (f"{TEXT}\n{TEXT}", 'text doubled: "See the report, all of it." is 2 times in the result'),
+            ("See the re", "text truncated: the result has the first 10 of 26 characters of"),
+            ("all of it.", "text truncated: the result has the last 10 of 26 characters of"),
+            (f"{TEXT} Bye.", 'text changed: the result has more than "See the report, all of it.": "See the'),
+            ("See the  report, all of it.", 'text changed at character 8: said was "report, all of it.", the result'),
+            ("See thereport, all of it.", "text changed at character 7"),
+            ("See the report, none of it.", 'text changed at character 16: said was "all of it.", the result has "n'),
+        ],
+    )
+    def test_is_told_by_how_it_differs(self, shown: str, why: str) -> None:
+        assert fault(shown, self.CLIENT).startswith(why)
+
+    def test_may_be_that_of_any_run_which_no_call_continued(self) -> None:
+        client = said(message("One."), message("Two."))
+        for shown in ("One.", "Two.", "One.Two.", "One.\n\nTwo.", "Two. One."):
+            surfaced(shown, client.world.said)
+
+    def test_of_a_run_ends_with_its_last(self) -> None:
+        client = run([message("Let me look."), function_call("f", {})], message("Found."))
+        for shown in ("Found.", "Let me look.Found.", "Let me look.\nFound."):
+            surfaced(shown, client.world.said)
+        assert fault("Let me look.", client).startswith('text lost: "Found." is not in the result, which is "Let me')
+
+    def test_of_several_messages_ends_with_the_last_of_them(self) -> None:
+        client = said([message("Thinking aloud.", phase="commentary"), message("Done.", phase="final_answer")])
+        surfaced("Done.", client.world.said)
+        assert fault("Thinking aloud.", client).startswith('text lost: "Done."')
+
+    def test_may_be_empty_where_only_calls_were_said(self) -> None:
+        client = said(message("Before."), function_call("f", {}))
+        surfaced("", client.world.said)
+
+    def test_may_leave_out_a_refusal_beside_words(self) -> None:
+        client = said(message("Words.", refusal("But no.")))
+        surfaced("Words.", client.world.said)
+        surfaced("Words. But no.", client.world.said)
+        assert fault("", said(message(refusal("No.")))).startswith('text lost: "No."')
+
+    def test_with_the_pieces_of_a_stream_is_their_sum(self) -> None:
+        surfaced(["See the", " report, all", " of it."], self.CLIENT.world.said)
+        assert fault(["See ", "See ", TEXT[4:]], self.CLIENT).startswith("text changed")
+        assert fault([], self.CLIENT).startswith("text lost")
+
+    def test_of_many_messages_is_still_compared(self) -> None:
+        client = said(*(message(f"Number {number}.") for number in range(60)))
+        surfaced("".join(client.world.said.texts), client.world.said)
+
+    def test_of_messages_that_could_be_cut_in_many_ways_is_given_up(self) -> None:
+        client = said(*(message("a") for _ in range(24)))
+        assert "text" in fault("a" * 24 + "b", client)
+
+
+class TestAnnotations:
+    CLIENT = said(message(TEXT, annotations=NOTES))
+
+    def test_are_found_whatever_their_members_are_called(self) -> None:
+        surfaced({"text": TEXT, "annotations": CITED}, self.CLIENT.world.said)
+
+    def test_that_are_missing_are_named(self) -> None:
+        client = said(message(TEXT, annotations=NOTES[:1]))
+        assert fault({"text": TEXT, "annotations": []}, client) == (
+            "annotations lost: 1 of 1 file_citation (report.pdf) of the message "
+            '"See the report, all of it." are not in the result'
+        )
+        assert fault({"annotations": CITED[1:2]}, self.CLIENT).startswith(
+            "annotations lost: 3 of 4 annotations (file_citation report.pdf, container_file_citation plot.png, "
+            "file_path file-2) of the message"
+        )
+
+    def test_are_not_expected_of_what_cannot_express_them(self) -> None:
+        surfaced(TEXT, self.CLIENT.world.said)
+        surfaced({"annotations": CITED[:2], "kinds": ["file_citation", "url_citation"]}, self.CLIENT.world.said)
+
+    def test_are_found_by_the_name_of_the_file_where_no_id_is_shown(self) -> None:
+        client = said(message(TEXT, annotations=NOTES[:1]))
+        surfaced({"annotations": [{"title": "report.pdf"}]}, client.world.said)
+        assert "lost" in fault({"annotations": [{"title": "report.pdf", "file_id": "file-9"}]}, client)
+
+    def test_more_than_once_are_doubled(self) -> None:
+        shown = {"text": TEXT, "annotations": [*CITED, CITED[0]]}
+        assert fault(shown, self.CLIENT) == (
+            "annotations doubled: file_citation report.pdf is in the result once too often"
+        )
+
+    def test_of_earlier_messages_and_of_the_client_itself_may_be_there(self) -> None:
+        client = said(message("One.", annotations=[url_citation("https://one.org", "1")]), message("Two."))
+        own = {"url": "https://own.org"}
+        surfaced({"text": "Two.", "annotations": [{"url": "https://one.org"}, own]}, client.world.said)
+
+    def test_of_a_text_that_differs_are_those_of_the_last_answer(self) -> None:
+        lines = fault({"text": "See", "annotations": []}, self.CLIENT).splitlines()
+        assert [line.split(":")[0] for line in lines] == ["text truncated", "annotations lost"]
+
+    def test_mark_the_same_words(self) -> None:
+        client = run(
+            [message("Let me look."), function_call("f", {})], message(TEXT, annotations=[url_citation("u", "E", 0, 3)])
+        )
+        for start, text in ((0, TEXT), (12, f"Let me look.{TEXT}")):
+            place = {"start_index": start, "end_index": start + 3}
+            surfaced({"text": text, "annotations": [{"url": "u", "regions": [place]}]}, client.world.said)
+        wrong = {"url": "u", "start_index": 4, "end_index": 7}
+        assert "lost: 1 of 1 url_citation (u)" in fault({"text": TEXT, "annotations": [wrong]}, client)
+
+
+class TestCalls:
+    CLIENT = run([message("Now."), function_call("deploy", {"ref": "v2"}), function_call("f", {})], message("Done."))
+
+    def test_of_a_run_are_all_there_or_none(self) -> None:
+        for calls in ([], [CALL, {"name": "f", "arguments": "{}"}]):
+            surfaced({"text": "Done.", "calls": calls}, self.CLIENT.world.said)
+
+    def test_that_are_missing_are_named(self) -> None:
+        assert fault({"text": "Done.", "calls": [CALL]}, self.CLIENT) == "call f({}) not in the result"
+        shown = {"calls": [{"name": "deploy", "arguments": '{"ref": "v3"}'}]}
+        assert fault(shown, said(function_call("deploy", {"ref": "v2"}))) == (
+            'call deploy({"ref":"v2"}) not in the result; it has deploy({"ref":"v3"})'
+        )
+
+    def test_more_often_than_said_are_doubled(self) -> None:
+        client = said(function_call("deploy", {"ref": "v2"}))
+        assert fault({"calls": [CALL, CALL]}, client) == 'call deploy({"ref":"v2"}) doubled: in the result 2 times'
+
+    def test_with_arguments_that_are_no_json_are_compared_as_texts(self) -> None:
+        client = said(function_call("f", "{oops"))
+        surfaced({"calls": [{"name": "f", "arguments": "{oops"}]}, client.world.said)
+
+    def test_without_a_name_are_not_expected(self) -> None:
+        surfaced({"calls": []}, said(shell_call(["ls"])).world.said)
+
+    def test_that_ask_for_leave_are_calls(self) -> None:
+        client = said(mcp_approval_request("prod", "deploy", {"ref": "v2"}))
+        surfaced({"calls": [CALL]}, client.world.said)
+        assert "not in the result" in fault({"calls": []}, client)
+
+
+class TestReasoning:
+    CLIENT = run([reasoning("**One**"), function_call("f", {})], [reasoning("**Two**"), message("Done.")])
+
+    @pytest.mark.parametrize("shown", ["**Two**", "**One****Two**", "**One**\n**Two**", None])
+    def test_is_that_of_the_last_response_or_of_more(self, shown: str | None) -> None:
+        surfaced({"text": "Done.", "reasoning": shown}, self.CLIENT.world.said)
+
+    def test_is_told_by_how_it_differs(self) -> None:
+        assert (
+            fault({"text": "Done.", "reasoning": ""}, self.CLIENT) == 'reasoning lost: "**Two**" is not in the result'
+        )
+        assert "reasoning doubled" in fault({"text": "Done.", "reasoning": "**Two**" * 2}, self.CLIENT)
+
+    def test_is_not_expected_where_none_was_said(self) -> None:
+        surfaced({"text": "Done.", "reasoning": ""}, said(message("Done.")).world.said)
+
+
+class TestUsage:
+    CLIENT = run(function_call("f", {}), message("Done."))
+
+    @pytest.mark.parametrize("form", [("input_tokens", "output_tokens"), ("prompt_tokens", "completion_tokens")])
+    def test_is_that_of_the_last_response_or_the_sum(self, form: tuple[str, str]) -> None:
+        said = self.CLIENT.world.said
+        for usage in (said[-1].usage, said.usage):
+            shown = {form[0]: usage["input_tokens"], form[1]: usage["output_tokens"]}
+            surfaced({"usage": shown}, said)
+
+    def test_that_is_neither_is_changed(self) -> None:
+        assert fault({"usage": {"total_tokens": 7777}}, self.CLIENT).startswith(
+            "usage changed: the result has {'total_tokens': 7777}, the response {'input_tokens': "
+        )
+        assert fault({"usage": {"total_tokens": 0}}, self.CLIENT).startswith("usage lost: ")
+        assert fault({"usage": {}}, self.CLIENT).startswith("usage lost: the result has none")
+
+
+class TestOnly:
+    CLIENT = said(message(TEXT, annotations=NOTES))
+
+    def test_compares_no_other_part(self) -> None:
+        surfaced({"text": TEXT, "annotations": []}, self.CLIENT.world.said, only={"text"})
+        surfaced({"text": "Sorry.", "annotations": CITED}, self.CLIENT.world.said, only="annotations")
+
+    def test_demands_the_part(self) -> None:
+        assert fault(TEXT, self.CLIENT, only=["text", "annotations"]) == (
+            "annotations not in the result: a str cannot express it"
+        )
+
+    @pytest.mark.parametrize("only", [["words"], "words", 7])
+    def test_names_parts(self, only: Any) -> None:
+        with pytest.raises(ConfigError, match=r"give some of text, annotations, calls, reasoning, usage\."):
+            surfaced(TEXT, self.CLIENT.world.said, only=only)
+
+
+class TestWhatWasSaid:
+    def test_may_be_one_response_of_many(self) -> None:
+        client = said(message("One."), message("Two."))
+        surfaced("One.", client.world.said[0])
+        surfaced("Two.", client.world.said[1:])
+        with pytest.raises(AssertionError, match="text lost"):
+            surfaced("One.", client.world.said[1])
+
+    @pytest.mark.parametrize("nothing", [(), ["One."]])
+    def test_is_something(self, nothing: Any) -> None:
+        with pytest.raises(ConfigError, match="nothing was said"):
+            surfaced("One.", nothing)
+
+
+class TestTheApisOwnJson:
+    def test_names_the_response_it_is_compared_with(self) -> None:
+        client = Client()
+        client.world.script(message("One."), message("Two."))
+        one, _ = (deepcopy(client.ask().body) for _ in range(2))
+        surfaced(one, client.world.said)
+        one["output"][0]["content"][0]["text"] = "Two."
+        assert fault(one, client).startswith('text lost: "One."')
+
+    def test_of_several_responses_shows_all_of_them(self) -> None:
+        client = Client()
+        client.world.script(message("One."), message("Two."))
+        bodies = [client.ask().body for _ in range(2)]
+        surfaced(bodies, client.world.said)
+
+    def test_of_items_shows_what_they_say(self) -> None:
+        client = said([reasoning("**One**"), message(TEXT, annotations=NOTES), function_call("f", {})])
+        output = client.world.exchanges[0].answer.body["output"]
+        surfaced(output, client.world.said, only=["text", "annotations", "calls", "reasoning"])
+        assert "call f({}) not in the result" in fault(output[:2], client)
+
+    def test_of_a_stream_of_events_is_what_they_add_up_to(self) -> None:
+        client = Client()
+        client.world.script([reasoning("**One**"), message(TEXT, annotations=NOTES), function_call("f", {})])
+        events = list(client.ask(stream=True).events or ())
+        surfaced(events, client.world.said, only=["text", "annotations", "calls", "reasoning", "usage"])
+        without = [event for event in events if not event["type"].endswith("annotation.added")]
+        surfaced(without, client.world.said)
+        deltas = [event for event in events if event["type"] == "response.output_text.delta"]
+        assert fault([*deltas, *deltas[-1:]], client).startswith("text changed: the result has more than")
+        assert fault([event for event in events if "delta" not in event["type"]][:2], client).startswith("text lost")
+
+    def test_of_the_messages_of_a_thread(self) -> None:
+        desk = Desk(name="Ann")
+        events = desk.stream(
+            message("See the report", annotations=[file_citation("file-1", "report.pdf")]), message("x")
+        )
+        listed = desk.send(f"GET /threads/{events[0]['data']['thread_id']}/messages").body
+        first = listed["data"][1]
+        for shown in (events[:-1], listed, first, desk.world.said[0].text):
+            surfaced(shown, desk.world.said)
+        first["content"][0]["text"]["annotations"] = []
+        with pytest.raises(AssertionError, match=r"annotations lost: 1 of 1 file_citation \(file-1\) of the message"):
+            surfaced(first, desk.world.said)
+        doubled = [event for event in events[:-1] for _ in range(1 + (event["event"] == "thread.message.delta"))]
+        with pytest.raises(AssertionError, match="text"):
+            surfaced(doubled, desk.world.said)
+
+    def test_of_a_refusal_in_a_thread(self) -> None:
+        desk = Desk(name="Ann")
+        events = desk.stream(message(refusal("I cannot.")))
+        surfaced(desk.messages(events[0]["data"]["thread_id"]), desk.world.said)
+        ended = [event for event in events[:-1] if event["event"] != "thread.message.delta"]
+        surfaced(ended, desk.world.said)
+
+    def test_of_a_chat_completion(self) -> None:
+        client = said([reasoning("**One**"), message("Hi.", annotations=NOTES[1:2]), function_call("f", {})])
+        usage = client.world.said[0].usage
+        shown: Json = {
+            "choices": [
+                {
+                    "message": {
+                        "content": "Hi.",
+                        "reasoning_content": "**One**",
+                        "annotations": [{"type": "url_citation", "url_citation": {"url": "https://e.org"}}],
+                        "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}}],
+                    }
+                }
+            ],
+            "usage": {"prompt_tokens": usage["input_tokens"], "completion_tokens": usage["output_tokens"]},
+        }
+        surfaced(shown, client.world.said, only=["text", "annotations", "calls", "reasoning", "usage"])
+        shown["choices"][0]["message"].pop("tool_calls")
+        assert fault(shown, client) == "call f({}) not in the result"
+
+    def test_of_the_chunks_of_a_completion(self) -> None:
+        client = said([reasoning("**One**"), message("Hi you."), function_call("f", {})])
+        deltas: list[Json] = [
+            {"reasoning_content": "**One**"},
+            {"content": "Hi "},
+            {"content": "you."},
+            {"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": "{"}}]},
+            {"tool_calls": [{"index": 0, "function": {"arguments": "}"}}]},
+        ]
+        chunks = [{"object": "chat.completion.chunk", "choices": [{"delta": delta}]} for delta in deltas]
+        surfaced(chunks, client.world.said, only=["text", "annotations", "calls", "reasoning"])
+        assert fault(chunks[2:], client).startswith("text truncated: the result has the last 4 of 7")
+
+
+class TestTheProtocol:
+    def test_is_one_method(self) -> None:
+        @dataclass
+        class Answer:
+            text: str
+
+            def __surfaced__(self) -> Json:
+                return {"text": self.text, "annotations": None}
+
+        surfaced(Answer(TEXT), said(message(TEXT)).world.said)
+        assert "text truncated" in fault(Answer("See the"), said(message(TEXT)))
+        assert "text doubled" in fault([Answer(TEXT), Answer(TEXT)], said(message(TEXT)))
+
+    @pytest.mark.parametrize(
+        ("result", "words"),
+        [
+            (7, "nobody knows how to read a builtins.int. Give a text"),
+            ({"txt": "Hi."}, "'txt' is no part of a result. It has text, annotations"),
+            ({"text": 7}, "text is 7. A text and reasoning are texts"),
+            ({"annotations": ["file-1"]}, "annotations is \\['file-1'\\]"),
+            ({"calls": {}}, "calls is {}"),
+            ({"usage": 7}, "usage is 7"),
+            ({"object": "response", "output": [7]}, "a builtins.dict is not as it is known: "),
+            ({"choices": []}, "a builtins.dict is not as it is known: "),
+        ],
+    )
+    def test_says_what_it_cannot_read(self, result: Any, words: str) -> None:
+        with pytest.raises(ConfigError, match=words):
+            surfaced(result, said(message(TEXT)).world.said)
+
+    def test_reads_a_class_by_its_nearest_base(self) -> None:
+        assert find_registered({"builtins.dict": 1, "builtins.object": 2}, {}) == 1
+        assert find_registered({"builtins.object": 2}, {}) == 2
+        assert find_registered({}, {}) is None
+
+    def test_has_one_reader_for_a_class(self) -> None:
+        with pytest.raises(RegistrationError, match=r"agents\.RunResultBase: there is a reader for it already"):
+            register_reader("agents.RunResultBase")(read)
+        assert READERS["agents.RunResultBase"] is not read
+
+    def test_takes_what_an_object_keeps_of_the_wire_for_nothing(self) -> None:
+        @dataclass
+        class Note:
+            title: str = "a"
+            raw_representation: object = field(default_factory=object)
+
+        assert to_plain_json([Note(), (1, b"x"), None]) == [{"title": "a"}, [1, b"x"], None]
+        assert to_plain_json({"a": {1j}}) == {"a": ["1j"]}
+
+
+class TestTheOpenAiPackage:
+    TURN = (reasoning("**One**"), message(TEXT, annotations=NOTES), function_call("f", {}))
+    ALL = ("text", "annotations", "calls", "reasoning", "usage")
+
+    def test_whole(self, mock: Any, client: Any) -> None:
+        mock.script(list(self.TURN))
+        response = client.responses.create(model="gpt-5", input="hi")
+        surfaced(response, mock.said, only=self.ALL)
+        response.output[1].content[0].annotations = []
+        with pytest.raises(AssertionError, match="annotations lost: 4 of 4 annotations"):
+            surfaced(response, mock.said)
+
+    def test_parsed(self, mock: Any, client: Any) -> None:
+        pydantic = pytest.importorskip("pydantic")
+        mock.script(message('{"n":1}'))
+        form = pydantic.create_model("Form", n=(int, ...))
+        surfaced(client.responses.parse(model="gpt-5", input="hi", text_format=form), mock.said, only=["text", "usage"])
+
+    def test_streamed(self, mock: Any, client: Any) -> None:
+        mock.script(list(self.TURN), list(self.TURN))
+        surfaced(list(client.responses.create(model="gpt-5", input="hi", stream=True)), mock.said, only=self.ALL)
+        with client.responses.stream(model="gpt-5", input="hi") as stream:
+            surfaced(list(stream), mock.said, only=self.ALL)
+            surfaced(stream.get_final_response(), mock.said, only=self.ALL)
+
+    @pytest.mark.filterwarnings("ignore::DeprecationWarning")
+    def test_threads(self, mock: Any, client: Any) -> None:
+        mock.script(message(TEXT, annotations=NOTES[:2]), message(TEXT))
+        assistant, thread = (
+            client.beta.assistants.create(model="gpt-4o", instructions="Hi."),
+            client.beta.threads.create(),
+        )
+        run = client.beta.threads.runs.create_and_poll(thread_id=thread.id, assistant_id=assistant.id)
+        listed = client.beta.threads.messages.list(thread.id, run_id=run.id)
+        surfaced(list(listed), mock.said, only=["text", "annotations"])
+        with client.beta.threads.runs.stream(thread_id=thread.id, assistant_id=assistant.id) as stream:
+            surfaced(list(stream), mock.said, only=["text", "annotations"])
+
+
+class TestOpenAiAgents:
+    agents = pytest.importorskip("agents")
+    TURNS = (
+        [reasoning("**One**"), message("Let me look."), function_call("tool", {"city": "Paris"})],
+        [reasoning("**Two**"), message(TEXT, annotations=NOTES)],
+    )
+
+    @pytest.mark.parametrize("how", ["run", "streamed", "events"])
+    def test_a_run(self, how: str, mock: Any, async_client: Any) -> None:
+        agents = self.agents
+        mock.script(*self.TURNS)
+
+        def tool(city: str) -> str:
+            return city
+
+        model = agents.OpenAIResponsesModel("gpt-5", async_client)
+        agent = agents.Agent("a", model=model, tools=[agents.function_tool(tool)])
+
+        async def go() -> Any:
+            if how == "run":
+                return await agents.Runner.run(agent, "hi", run_config=agents.RunConfig(tracing_disabled=True))
+            run = agents.Runner.run_streamed(agent, "hi", run_config=agents.RunConfig(tracing_disabled=True))
+            told = [event async for event in run.stream_events()]
+            return told if how == "events" else run
+
+        result = asyncio.run(go())
+        surfaced(result, mock.said, only=TestTheOpenAiPackage.ALL)
+        if how != "events":
+            surfaced(result.final_output, mock.said)
+            result.new_items.pop()
+            with pytest.raises(AssertionError, match="text truncated: the result has the first 12 of 38 characters"):
+                surfaced(result, mock.said)
+
+
+def test_nothing_of_a_result_is_more_than_its_parts() -> None:
+    assert Surface() == read({})
+    client = said(message("Hi."))
+    client.ask([user("hi")])
+    surfaced({}, client.world.said)

@@ -1,0 +1,274 @@
+"""How a response repeats its request: what the API fills in, closes, moves and leaves out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.answers.response import build_initial_response, finish_response
+from harness.contract.check import check_answer
+from harness.core.exchange import Json
+from harness.items import open_page, search, web_search_call
+from tests.support.in_process import Client
+
+NOWHERE = {"type": "approximate", "city": None, "country": None, "region": None, "timezone": None}
+AMERICA = {**NOWHERE, "country": "US"}
+EMPTY = {"type": "object", "properties": {}}
+CLOSED = {**EMPTY, "additionalProperties": False, "required": []}
+F: Json = {"type": "function", "name": "f", "parameters": EMPTY, "strict": False}
+SAID_OF_F: Json = {**F, "description": None, "output_schema": None}
+LATER: Json = {**F, "defer_loading": True, "description": "d"}
+SEARCH: Json = {"type": "tool_search"}
+
+
+def echoed(*tools: Json, input: Any = "hi", model: str = "gpt-5.6-sol") -> list[Json]:
+    """The tools of a response, which conforms."""
+    response = build_initial_response({"model": model, "input": input, "tools": list(tools)}, "resp_1", 0)
+    assert check_answer("Response", response) is None
+    said: list[Json] = response["tools"]
+    return said
+
+
+@pytest.mark.parametrize(
+    ("tool", "said"),
+    [
+        (
+            {"type": "web_search"},
+            {
+                "type": "web_search",
+                "return_token_budget": "default",
+                "search_content_types": ["text"],
+                "search_context_size": "medium",
+                "user_location": AMERICA,
+            },
+        ),
+        (
+            {"type": "web_search", "filters": {"blocked_domains": ["a.b"]}, "user_location": {"city": "Oslo"}},
+            {
+                "type": "web_search",
+                "filters": {"blocked_domains": ["a.b"]},
+                "return_token_budget": "default",
+                "search_content_types": ["text"],
+                "search_context_size": "medium",
+                "user_location": {**NOWHERE, "city": "Oslo"},
+            },
+        ),
+        (
+            {"type": "web_search_preview", "search_context_size": "low"},
+            {
+                "type": "web_search_preview",
+                "search_content_types": ["text"],
+                "search_context_size": "low",
+                "user_location": AMERICA,
+            },
+        ),
+        (
+            {
+                "type": "mcp",
+                "server_label": "s",
+                "connector_id": "connector_gmail",
+                "allowed_tools": {"tool_names": ["a"]},
+            },
+            {
+                "type": "mcp",
+                "allowed_tools": {"read_only": None, "tool_names": ["a"]},
+                "connector_id": "connector_gmail",
+                "headers": None,
+                "require_approval": "always",
+                "server_description": None,
+                "server_label": "s",
+                "server_url": None,
+            },
+        ),
+        (
+            {
+                "type": "mcp",
+                "server_label": "s",
+                "server_url": "https://a.b",
+                "headers": {"x": "y"},
+                "require_approval": {"never": {"tool_names": ["a"]}},
+            },
+            {
+                "type": "mcp",
+                "allowed_tools": None,
+                "headers": {"x": "<redacted>"},
+                "require_approval": {"always": None, "never": {"read_only": None, "tool_names": ["a"]}},
+                "server_description": None,
+                "server_label": "s",
+                "server_url": "https://a.b",
+            },
+        ),
+        (
+            {"type": "file_search", "vector_store_ids": ["vs_1"]},
+            {
+                "type": "file_search",
+                "filters": None,
+                "max_num_results": 20,
+                "ranking_options": {"ranker": "auto", "score_threshold": 0.0},
+                "vector_store_ids": ["vs_1"],
+            },
+        ),
+        (
+            {"type": "image_generation", "action": "edit", "input_fidelity": "high", "quality": "low"},
+            {
+                "type": "image_generation",
+                "background": "auto",
+                "moderation": "auto",
+                "n": 1,
+                "output_compression": 100,
+                "output_format": "png",
+                "quality": "low",
+                "size": "auto",
+            },
+        ),
+        ({"type": "apply_patch"}, {"type": "apply_patch"}),
+        ({"type": "custom", "name": "c"}, {"type": "custom", "name": "c", "format": {"type": "text"}}),
+        ({**F, "parameters": {}}, SAID_OF_F),
+        ({**F, "description": ""}, SAID_OF_F),
+    ],
+    ids=lambda value: value.get("type", "") if isinstance(value, dict) else None,
+)
+def test_a_tool_is_repeated_with_what_the_api_fills_in(tool: Json, said: Json) -> None:
+    assert echoed(tool) == [said]
+
+
+class TestAFunction:
+    def test_without_strict_is_closed(self) -> None:
+        parameters = {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "object",
+            "properties": {
+                "place": {"anyOf": [{"type": "object", "properties": {"city": {"type": "string"}}}, {"type": "null"}]},
+                "unit": {"type": "array", "items": {"$ref": "#/$defs/unit"}},
+                "anything": True,
+            },
+            "required": ["unit"],
+            "$defs": {"unit": {"type": "object", "properties": {}}},
+        }
+        (said,) = echoed({"type": "function", "name": "f", "parameters": parameters})
+        place = {"type": "object", "properties": {"city": {"type": "string"}}}
+        assert said["strict"] is True
+        assert said["parameters"] == {
+            **parameters,
+            "properties": {
+                "place": {"anyOf": [{**place, "additionalProperties": False, "required": ["city"]}, {"type": "null"}]},
+                "unit": parameters["properties"]["unit"],
+                "anything": True,
+            },
+            "required": ["unit", "place", "anything"],
+            "additionalProperties": False,
+            "$defs": {"unit": CLOSED},
+        }
+
+    @pytest.mark.parametrize("odd", [{"additionalProperties": True}, {"required": [[]]}, {"required": ["b"]}], ids=str)
+    def test_that_cannot_be_closed_stays_as_it_is(self, odd: Json) -> None:
+        parameters = {"type": "object", "properties": {}, **odd}
+        (said,) = echoed({"type": "function", "name": "f", "parameters": parameters})
+        assert (said["strict"], said["parameters"]) == (False, parameters)
+
+    @pytest.mark.parametrize("strict", [True, False])
+    def test_with_strict_stays_as_it_is(self, strict: bool) -> None:
+        (said,) = echoed({**F, "strict": strict})
+        assert (said["strict"], said["parameters"]) == (strict, EMPTY)
+
+    def test_without_parameters_is_strict(self) -> None:
+        (said,) = echoed({"type": "function", "name": "f"})
+        assert (said["strict"], said["parameters"]) == (True, None)
+
+
+class TestToolSearch:
+    def test_stands_behind_the_functions(self) -> None:
+        assert echoed(SEARCH, F) == [SAID_OF_F, {"type": "tool_search", "description": None, "parameters": None}]
+
+    def test_of_the_client_is_repeated_as_it_was_sent(self) -> None:
+        mine = {**SEARCH, "execution": "client", "description": "d", "parameters": EMPTY}
+        assert echoed(mine) == [mine]
+
+    def test_turns_what_it_found_into_a_namespace(self) -> None:
+        found = {"type": "tool_search_output", "tools": [{**LATER, "strict": True}]}
+        *_, search, space = echoed(SEARCH, LATER, {**F, "name": "g"}, input=[found])
+        bare = {**SAID_OF_F, "description": "d"}
+        assert (search["type"], space) == (
+            "tool_search",
+            {"type": "namespace", "description": "d", "name": "f", "tools": [bare]},
+        )
+        assert len(echoed(SEARCH, LATER, {**F, "name": "g"}, input=[found])) == 3
+
+    def test_that_found_what_is_declared_anyway_changes_nothing(self) -> None:
+        found = {"type": "tool_search_output", "tools": [LATER]}
+        assert [tool["type"] for tool in echoed(SEARCH, F, input=[found])] == ["function", "tool_search"]
+
+
+def test_tools_of_the_input_are_repeated_like_those_of_the_request() -> None:
+    added = {"type": "additional_tools", "role": "developer", "tools": [F]}
+    assert echoed(input=[added]) == [SAID_OF_F]
+
+
+@pytest.mark.parametrize(
+    ("model", "asked", "said"),
+    [
+        ("gpt-4.1", {"summary": "auto"}, {"context": None, "effort": None, "summary": None}),
+        (
+            "gpt-6-luna",
+            {},
+            {"context": "all_turns", "effort": "medium", "mode": "standard", "summary": None},
+        ),
+        (
+            "gpt-5",
+            {"summary": "auto", "effort": "low"},
+            {"context": "current_turn", "effort": "low", "mode": "standard", "summary": "detailed"},
+        ),
+        (
+            "gpt-5-mini",
+            {"summary": "concise"},
+            {"context": "current_turn", "effort": "medium", "mode": "standard", "summary": "concise"},
+        ),
+    ],
+)
+def test_reasoning_is_repeated_as_the_model_takes_it(model: str, asked: Json, said: Json) -> None:
+    assert build_initial_response({"model": model, "reasoning": asked}, "resp_1", 0)["reasoning"] == said
+
+
+def test_a_format_is_repeated_without_the_name_of_its_dialect() -> None:
+    format = {"type": "json_schema", "name": "n", "schema": {"$schema": "https://json-schema.org/x", **EMPTY}}
+    said = build_initial_response({"text": {"format": format, "verbosity": "low"}}, "resp_1", 0)["text"]
+    assert said == {
+        "format": {"type": "json_schema", "description": None, "name": "n", "schema": EMPTY, "strict": True},
+        "verbosity": "low",
+    }
+
+
+@pytest.mark.parametrize("programs", [None, {"cyber": "standard"}])
+def test_access_programs_stand_behind_the_status(programs: Json | None) -> None:
+    made = build_initial_response({"model": "gpt-4o-mini", "access_programs": programs}, "resp_1", 0)
+    assert made["access_programs"] == programs
+    assert list(made)[3:5] == ["status", "access_programs"]
+
+
+def test_the_tier_is_the_one_that_was_used() -> None:
+    assert Client().ask().body["service_tier"] == "default"
+    assert Client().ask(service_tier="flex").body["service_tier"] == "flex"
+
+
+def test_each_search_of_the_web_is_counted() -> None:
+    client = Client()
+    client.world.script(
+        [web_search_call(search("a", "b")), web_search_call(open_page("https://a.b")), web_search_call()]
+    )
+    used = client.ask(tools=[{"type": "web_search"}]).body["tool_usage"]
+    assert used["web_search"] == {"num_requests": 1}
+
+
+def test_what_one_response_used_is_not_told_of_another() -> None:
+    searched = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": search("a")}
+    finish_response(build_initial_response({}, "resp_1", 0), [searched], {}, 0)
+    assert finish_response(build_initial_response({}, "resp_2", 0), [], {}, 0)["tool_usage"]["web_search"] == {
+        "num_requests": 0
+    }
+
+
+def test_how_the_prompt_is_cached_is_repeated_with_its_defaults_where_it_was_asked_for() -> None:
+    asked = {"model": "gpt-5.6-sol", "input": "hi", "prompt_cache_options": {"mode": "explicit"}}
+    assert build_initial_response(asked, "resp_1", 0)["prompt_cache_options"] == {"mode": "explicit", "ttl": "30m"}
+    assert "prompt_cache_options" not in build_initial_response({**asked, "prompt_cache_options": None}, "resp_1", 0)

@@ -1,0 +1,120 @@
+"""Which functions a request offers, and in which namespace each is called."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.api.tools import (
+    declared_tools,
+    function_namespaces,
+    is_deferred,
+    loaded_tools,
+    namespace_of,
+    plain_functions,
+)
+from harness.core.exchange import Json
+from harness.items import function_call, message, tool_search_output
+from tests.support.in_process import Client, error
+
+F: Json = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
+LATER: Json = {**F, "defer_loading": True}
+SEARCH: Json = {"type": "tool_search"}
+CRM: Json = {
+    "type": "namespace",
+    "name": "crm",
+    "description": "d",
+    "tools": [{**F, "name": "g"}, {**LATER, "name": "h"}],
+}
+FOUND: Json = {"type": "tool_search_output", "tools": [LATER]}
+
+
+def test_the_tools_are_those_of_the_request_and_those_its_input_adds() -> None:
+    added = {"type": "additional_tools", "role": "developer", "tools": [CRM]}
+    assert declared_tools({"tools": [F], "input": [added, {"role": "user", "content": "hi"}]}) == [F, CRM]
+    assert declared_tools({"input": "hi"}) == []
+
+
+@pytest.mark.parametrize(("tool", "waits"), [(F, False), (LATER, True), (CRM, True), (SEARCH, False)])
+def test_a_tool_is_deferred_when_it_or_one_in_it_waits_for_a_search(tool: Json, waits: bool) -> None:
+    assert is_deferred(tool) is waits
+
+
+def test_a_function_at_the_top_is_called_by_its_name_alone_unless_it_is_deferred() -> None:
+    assert plain_functions([F, {**LATER, "name": "later"}, CRM, SEARCH]) == {"f"}
+
+
+def test_a_function_of_a_namespace_is_called_in_it() -> None:
+    assert function_namespaces([F, LATER, CRM]) == {"g": "crm"}
+
+
+def test_a_deferred_function_is_called_in_a_namespace_once_it_is_found() -> None:
+    assert function_namespaces([F, LATER, CRM], found=True) == {"f": "f", "g": "crm", "h": "crm"}
+
+
+def test_what_a_search_has_loaded_is_a_namespace_of_the_functions_own_name() -> None:
+    strict = {**LATER, "strict": True, "description": "d"}
+    assert loaded_tools({"tools": [F, CRM]}, [strict]) == {
+        "f": {
+            "type": "namespace",
+            "description": "d",
+            "name": "f",
+            "tools": [{**F, "strict": True, "description": "d"}],
+        },
+        "crm": CRM,
+    }
+
+
+def test_a_function_that_was_never_deferred_is_not_loaded() -> None:
+    assert loaded_tools({"tools": [F, SEARCH]}, [F]) == {}
+
+
+@pytest.mark.parametrize(
+    ("tools", "items", "space"),
+    [
+        ([F], [], None),
+        ([LATER, SEARCH], [], "f"),
+        ([CRM, F], [], None),
+        ([{**CRM, "tools": [F]}], [], "crm"),
+        ([], [FOUND], "f"),
+        ([], [{**FOUND, "tools": [{**CRM, "tools": [F]}]}], "crm"),
+        ([], [], None),
+    ],
+)
+def test_the_model_calls_a_function_where_it_was_found(tools: list[Json], items: list[Json], space: str | None) -> None:
+    assert namespace_of("f", tools, items) == space
+
+
+class TestAScriptedCall:
+    def test_names_the_namespace_of_its_function(self) -> None:
+        client = Client()
+        client.world.script(function_call("f", "{}"), function_call("f", "{}", namespace="mine"))
+        answers = [client.ask(model="gpt-5.6-sol", tools=[LATER, SEARCH]).body for _ in range(2)]
+        assert [answer["output"][0]["namespace"] for answer in answers] == ["f", "mine"]
+
+    def test_of_a_function_that_needs_none_has_none(self) -> None:
+        client = Client()
+        client.world.script(function_call("f", "{}"))
+        assert "namespace" not in client.ask(tools=[F]).body["output"][0]
+
+    def test_is_sent_back_with_it_after_the_search_that_found_it(self) -> None:
+        client = Client()
+        turn = [tool_search_output([LATER]), function_call("f", "{}", call_id="call_1")]
+        client.world.script(turn, message("done"))
+        asked: Json = {"model": "gpt-5.6-sol", "tools": [LATER, SEARCH]}
+        found, call = client.ask(**asked).body["output"]
+        answer = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
+        bare = {name: value for name, value in call.items() if name != "namespace"}
+        assert client.ask([found, call, answer], **asked).status == 200
+        assert error(client.ask([found, bare, answer], **asked))[2] == "input[1].namespace"
+
+    def test_of_a_stored_turn_is_judged_with_what_that_turn_found(self) -> None:
+        client = Client()
+        client.world.script([tool_search_output([LATER]), function_call("f", "{}", call_id="call_1")])
+        asked: Json = {"model": "gpt-5.6-sol", "tools": [LATER, SEARCH]}
+        first = client.ask(**asked).body["id"]
+        again = [
+            {"type": "function_call_output", "call_id": "call_1", "output": "ok"},
+            {"type": "function_call", "call_id": "call_2", "name": "f", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "call_2", "output": "ok"},
+        ]
+        assert error(client.ask(again, previous_response_id=first, **asked))[2] == "input[1].namespace"

@@ -1,0 +1,100 @@
+"""A recording as a script: its answers are turns, under the full contract."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.cassettes.format.interaction import Interaction
+from harness.cassettes.recording.as_script import turns_from_recording
+from harness.core.errors import ScriptError
+from harness.ending import incomplete
+from harness.items import message, reasoning
+from tests.support.in_process import Client
+from tests.support.interactions import JSON, compact, sse, streamed, take
+
+MESSAGE = {
+    "id": "msg_1",
+    "type": "message",
+    "status": "completed",
+    "role": "assistant",
+    "content": [{"type": "output_text", "text": "hello", "annotations": [], "logprobs": []}],
+}
+CALL = {
+    "id": "fc_1",
+    "type": "function_call",
+    "status": "completed",
+    "call_id": "call_1",
+    "name": "f",
+    "arguments": "{}",
+}
+
+
+def response(*output, status="completed", **members):
+    return {"object": "response", "id": "resp_1", "status": status, "output": list(output), **members}
+
+
+def test_each_response_is_a_turn():
+    takes = [take({}, response(MESSAGE)), take({}, response(CALL, MESSAGE))]
+    first, second = turns_from_recording(takes, "it")
+    assert [line.type for line in first] == ["message"]
+    assert [line.type for line in second] == ["function_call", "message"]
+
+
+def test_the_mock_says_it_again():
+    client = Client()
+    client.world.script(*turns_from_recording([take({}, response(MESSAGE))], "it"))
+    made = client.ask("hi").body
+    assert made["output"][0]["content"][0]["text"] == "hello"
+    assert made["output"][0]["id"] != "msg_1"
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "in the items' events only"])
+def test_streams_are_told_again(whole):
+    events = sse(
+        {"type": "response.output_item.done", "item": MESSAGE},
+        {"type": "response.completed", "response": response(*([MESSAGE] if whole else []))},
+    )
+    ((line,),) = turns_from_recording([streamed(events)], "it")
+    assert line.type == "message"
+
+
+def test_endings_are_told_again():
+    cut = response(MESSAGE, status="incomplete", incomplete_details={"reason": "content_filter"})
+    broken = response(status="failed", error={"code": "server_error", "message": "Sorry."})
+    first, second = turns_from_recording([take({}, cut), take({}, broken)], "it")
+    assert first[1] == incomplete("content_filter")
+    assert second[-1].status == "failed"
+
+
+def test_what_is_no_response_is_left_out():
+    takes = [
+        take({}, {"error": {}}, status=400),
+        Interaction(
+            "GET", "https://api.openai.com/v1/responses/resp_1", status=200, chunks=((0.0, compact(response())),)
+        ),
+        take({}, [1]),
+        streamed(b"data: {\n\n"),
+        take({}, response(MESSAGE), answer_headers=JSON),
+    ]
+    assert len(turns_from_recording(takes, "it")) == 1
+
+
+def test_a_recording_without_any_says_so():
+    with pytest.raises(ScriptError, match="it: it holds no response of a model"):
+        turns_from_recording([], "it")
+
+
+def test_what_cannot_be_scripted_is_named():
+    with pytest.raises(ScriptError, match="it: the answer of response 1 cannot be a turn: type is 'new'"):
+        turns_from_recording([take({}, response({"type": "new"}))], "it")
+
+
+def test_reasoning_keeps_what_it_says():
+    item = {"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}], "status": None}
+    ((line,),) = turns_from_recording([take({}, response(item))], "it")
+    assert line == reasoning("Hm.") or line.type == "reasoning"
+    assert message("x").type == "message"
+
+
+def test_behind_a_gateway_too():
+    assert turns_from_recording([take({}, response(MESSAGE), uri="https://host/llm/v1/responses")], "it")

@@ -1,0 +1,94 @@
+"""Requests that nobody answers while they are recorded: the client learns why, and so does the recording."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from harness.cassettes.recording.vcr import use_cassette
+from harness.faults import hang_up
+from harness.items import message
+from harness.server.asgi import serve_in_thread
+from harness.server.mock_api import Mock
+from harness.world.world import World
+from tests.cli.test_commands import free_port
+from tests.support.live_server import over_tls
+
+ASKED = {"model": "gpt-4.1", "input": "hi"}
+AUTH = {"authorization": "Bearer sk-arrivals-0123456789"}
+
+
+@pytest.fixture(scope="module")
+def live() -> Iterator[tuple[Mock, str]]:
+    mock = Mock()
+    with serve_in_thread(mock) as server:
+        yield mock, f"{server.base_url}/responses"
+
+
+@pytest.fixture
+def world(live: tuple[Mock, str]) -> Iterator[World]:
+    yield live[0].open("sk-arrivals-0123456789")
+    live[0].close("sk-arrivals-0123456789")
+
+
+@pytest.fixture(params=["httpx", "httpx2"])
+def http(request):
+    return pytest.importorskip(request.param)
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "it.yaml"
+
+
+def ask(http, url, **options):
+    with http.Client(**options) as client:
+        return client.post(url, json=ASKED, headers=AUTH)
+
+
+async def ask_async(http, url):
+    async with http.AsyncClient() as client:
+        return await client.post(url, json=ASKED, headers=AUTH)
+
+
+def test_the_error_and_the_recording_say_which_address_it_was(http, file):
+    url = f"http://127.0.0.1:{free_port()}/v1/responses"
+    with use_cassette(file, "all") as tape:
+        with pytest.raises(http.ConnectError) as refused:
+            ask(http, f"{url}?key=secret-0123")
+        with pytest.raises(http.ConnectError):
+            asyncio.run(ask_async(http, url))
+    (told,) = refused.value.__notes__
+    assert told.startswith(f"POST {url} was not answered and not recorded: ")
+    assert told.endswith(" Is its address right, and is the API up?")
+    assert tape.failures == [told, *tape.failures[1:]]
+    assert (len(tape.failures), file.exists()) == (2, False)
+
+
+def test_one_that_is_answered_at_last_is_no_problem(http, live, world, file):
+    world.script(hang_up(), message("hello"))
+    with use_cassette(file, "all") as tape:
+        with pytest.raises(http.RemoteProtocolError):
+            ask(http, live[1])
+        assert len(tape.failures) == 1
+        ask(http, live[1])
+        assert tape.failures == []
+    assert file.exists()
+
+
+def test_an_answer_that_takes_too_long_is_none(http, file):
+    with socket.create_server(("127.0.0.1", 0)) as silent, use_cassette(file, "all") as tape:
+        with pytest.raises(http.ReadTimeout):
+            ask(http, f"http://127.0.0.1:{silent.getsockname()[1]}/v1/responses", timeout=0.2)
+        assert "was not answered and not recorded: timed out" in tape.failures[0]
+
+
+def test_a_certificate_that_nobody_trusts_is_told(http, file, tmp_path_factory, monkeypatch):
+    with over_tls(Mock(), tmp_path_factory) as origin, use_cassette(file, "all") as tape:
+        monkeypatch.delenv("SSL_CERT_FILE")
+        with pytest.raises(http.ConnectError):
+            ask(http, f"{origin}/v1/responses")
+        assert tape.failures[0].endswith("Name the file of its certificates in SSL_CERT_FILE.")

@@ -1,0 +1,174 @@
+"""What fits is played, once and in order; what does not is told with the closest recording and a diff."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from harness.cassettes.format.interaction import Interaction
+from harness.cassettes.recording.matching import NoMatch, Replay, api_root
+from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
+from tests.support.interactions import JSON, URI, compact, socket, take
+
+ID = "resp_bea7c4bf3d44bdfb006ab13b81a94602014275b3ca7edf822c"
+
+
+def asking(body, **members):
+    return take(body, status=0, **members)
+
+
+def played(replay, body, **members):
+    found = replay.play(asking(body, **members))
+    return json.loads(found.answer) if isinstance(found, Interaction) else found
+
+
+def test_requests_are_compared_as_json_and_not_as_bytes():
+    replay = Replay([take({"a": 1, "b": [1.0]}, "yes")])
+    sent = Interaction("POST", "http://127.0.0.1:8000/v1/responses", JSON, b'{ "b": [1.0], "a": 1 }')
+    assert replay.play(sent) == replay.interactions[0]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        asking({"a": 2}),
+        asking({"a": 1}, uri=f"{URI}/compact"),
+        asking({"a": 1}, uri=f"{URI}?stream=true"),
+        Interaction("GET", URI, JSON, compact({"a": 1})),
+        Interaction("POST", URI, JSON, b"{broken"),
+        asking(None),
+    ],
+    ids=["body", "path", "query", "method", "no JSON", "no body"],
+)
+def test_another_request_is_a_miss(other):
+    assert isinstance(Replay([take({"a": 1}, {})]).play(other), NoMatch)
+
+
+def test_the_same_request_is_answered_in_order_and_once():
+    replay = Replay([take({"a": 1}, 1), take({"b": 1}, 3), take({"a": 1}, 2)])
+    assert [played(replay, {"a": 1}), played(replay, {"a": 1})] == [1, 2]
+    assert str(played(replay, {"a": 1})) == "POST /v1/responses was recorded 2 times, and has been played as often"
+    played(replay, {"b": 1})
+    assert str(played(replay, {"b": 1})) == "POST /v1/responses was recorded once, and has been played as often"
+
+
+def test_again_repeats_the_last():
+    replay = Replay([take({"a": 1}, 1), take({"a": 1}, 2)], again=True)
+    assert [played(replay, {"a": 1}) for _ in range(4)] == [1, 2, 2, 2]
+
+
+def test_secrets_do_not_tell_requests_apart():
+    recorded = scrub_interactions([take({"input": "mail jane@corp.com"}, {}, uri=f"{URI}?api-key=abcdefghi")])
+    live = asking({"input": "mail jane@corp.com"}, uri=f"{URI}?api-key=123456789")
+    assert isinstance(Replay(recorded).play(live), Interaction)
+
+
+def test_ids_that_the_client_makes_are_told_apart_by_their_order():
+    def sent(one, two):
+        return [{"call_id": one}, {"call_id": two}, {"call_id": one}]
+
+    first, second = "call_A1b2C3d4E5f6G7h8I9j0K1l2", "7f9c24e8-3b12-4fef-91e0-55a1c0ffee00"
+    other = "call_Z1b2C3d4E5f6G7h8I9j0K1l2"
+    replay = Replay([take({"input": sent(first, second)}, "yes")], again=True)
+    assert played(replay, {"input": sent(other, second.replace("7", "8"))}) == "yes"
+    assert isinstance(played(replay, {"input": sent(other, other)}), NoMatch)
+
+
+def test_ids_that_an_answer_gave_must_be_those():
+    takes = scrub_interactions([take({"a": 1}, {"id": ID}), take({"previous_response_id": ID}, "yes")])
+    replay = Replay(takes)
+    given = played(replay, {"a": 1})["id"]
+    assert isinstance(played(replay, {"previous_response_id": ID.replace("b", "c")}), NoMatch)
+    assert played(replay, {"previous_response_id": given}) == "yes"
+    assert replay.recorded_id_in(asking({"previous_response_id": given})) == given
+    assert replay.recorded_id_in(asking({"previous_response_id": ID})) == ""
+
+
+def test_an_id_that_an_answer_only_repeats_is_the_clients():
+    uuid = "7f9c24e8-3b12-4fef-91e0-55a1c0ffee00"
+    replay = Replay([take({"metadata": {"run": uuid}}, {"metadata": {"run": uuid}})])
+    assert isinstance(replay.play(asking({"metadata": {"run": uuid.replace("7", "8")}})), Interaction)
+
+
+def test_the_boundary_of_a_form_is_chance():
+    def form(boundary):
+        kind = {"content-type": f"multipart/form-data; boundary={boundary}"}
+        return Interaction(
+            "POST", "https://api.openai.com/v1/files", kind, f"--{boundary}\r\n\r\nx\r\n--{boundary}--".encode(), 200
+        )
+
+    assert isinstance(Replay([form("abc")]).play(form("xyz")), Interaction)
+
+
+def test_a_miss_shows_the_closest_recording_with_a_diff():
+    replay = Replay(
+        [
+            take({"model": "gpt-4.1", "input": "Weather in Paris?", "store": False}, {}),
+            take({"input": "something else"}, {}),
+            take({"model": "gpt-4.1"}, {}, uri="https://api.openai.com/v1/conversations"),
+        ]
+    )
+    miss = replay.play(asking({"model": "gpt-4.1", "input": "Weather in Rome?", "store": False}))
+    assert miss.closest == replay.interactions[0]
+    assert str(miss).splitlines() == [
+        "the closest recording, POST /v1/responses, differs:",
+        "--- recorded",
+        "+++ asked",
+        "@@ -1,5 +1,5 @@",
+        " POST /v1/responses",
+        " {",
+        '-  "input": "Weather in Paris?",',
+        '+  "input": "Weather in Rome?",',
+        '   "model": "gpt-4.1",',
+        '   "store": false',
+    ]
+
+
+def test_a_long_diff_is_cut():
+    miss = Replay([take(list(range(200)), {})]).play(asking(list(range(200, 400))))
+    assert miss.diff.splitlines()[-1].startswith("… ")
+    assert len(miss.diff.splitlines()) == 41
+
+
+def test_an_empty_cassette_says_so():
+    assert str(Replay([]).play(asking({}))) == "POST /v1/responses was not recorded: the cassette is empty"
+
+
+def test_websockets_stand_apart():
+    replay = Replay([socket(("client", {})), take({}, {})])
+    assert len(replay.interactions) == len(replay.sockets) == 1
+
+
+def test_a_query_is_shown():
+    miss = Replay([take({}, {}, uri=f"{URI}?a=1")]).play(asking({}, uri=f"{URI}?a=2"))
+    assert "-  a=1" in miss.diff
+    assert "+  a=2" in miss.diff
+
+
+def test_what_has_no_answer_is_not_played():
+    assert Replay([asking({})]).interactions == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "begins"),
+    [
+        ("/v1/responses", "/v1"),
+        ("/openai/v1/responses", "/openai/v1"),
+        ("/openai/deployments/gpt/responses", "/openai/deployments/gpt"),
+        ("/api/projects/moon/openai/v1/responses", "/api/projects/moon/openai/v1"),
+        ("/llm/api/v1/conversations/conv_1", "/llm/api/v1"),
+        ("/llm/responses/resp_1", "/llm"),
+        ("/elsewhere", "/v1"),
+    ],
+)
+def test_where_the_api_begins_in_a_recording(path, begins):
+    assert api_root([Interaction("POST", f"https://host{path}")]) == begins
+
+
+def test_where_the_api_begins_is_told_by_the_first_address_that_tells():
+    assert (
+        api_root([Interaction("GET", "https://host/elsewhere"), Interaction("GET", "https://host/openai/v1/models")])
+        == "/openai/v1"
+    )
+    assert api_root([]) == "/v1"

@@ -1,0 +1,255 @@
+"""What passes a recorder: the same for the client as without it, and all of it taken down."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import httpx2
+import pytest
+
+from harness.cassettes.recording.proxy import CLIENT_GONE_TIMEOUT
+from harness.faults import Gate, cut, hang_up, pause, rate_limit
+from harness.items import message
+from harness.server.asgi import bind
+from harness.server.mock_api import Mock
+from harness.world.world import World
+from tests.server.test_asgi import settled
+from tests.support.live_server import Front, over_tls, recorded
+
+KEY = {"authorization": "Bearer sk-live"}
+HI = {"model": "gpt-4.1", "input": "hi"}
+STREAM = {**HI, "stream": True}
+ONCE = message(["Once ", "upon ", "a ", "time."])
+
+
+@pytest.fixture(scope="module")
+def mock() -> Mock:
+    return Mock()
+
+
+@pytest.fixture(scope="module")
+def live(mock: Mock, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The live API, over TLS."""
+    with over_tls(mock, tmp_path_factory) as origin:
+        yield origin
+
+
+@pytest.fixture
+def world(mock: Mock) -> Iterator[World]:
+    yield mock.open("sk-live")
+    mock.close("sk-live")
+
+
+@pytest.fixture
+def front(live: str, world: World) -> Iterator[Front]:
+    with recorded(live) as made:
+        yield made
+
+
+@pytest.fixture
+def client() -> Iterator[httpx2.Client]:
+    with httpx2.Client(trust_env=True, timeout=10) as made:
+        yield made
+
+
+class TestWhatAClientGets:
+    def test_is_what_it_gets_without_a_recorder(self, live, mock, front, client):
+        def asked(origin: str) -> list[tuple[int, bytes, dict[str, str]]]:
+            mock.close("sk-live")
+            mock.open("sk-live").script(ONCE, ONCE)
+            bodies = (HI, STREAM, {"model": "gpt-4.1", "input": 3}, {})
+            answers = [client.post(f"{origin}/v1/responses", json=body, headers=KEY) for body in bodies]
+            answers.append(client.get(f"{origin}/v1/responses/resp_%20x?include[]=a&limit=2", headers=KEY))
+            answers.append(client.get(f"{origin}/elsewhere"))
+            dropped = ("date", "connection", "transfer-encoding")
+            return [
+                (a.status_code, a.content, {n: v for n, v in a.headers.items() if n not in dropped}) for a in answers
+            ]
+
+        assert asked(front.origin) == asked(live)
+
+    def test_has_the_date_of_the_api_once(self, front, client, world):
+        world.script(ONCE)
+        answer = client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
+        assert len(answer.headers.get_list("date")) == 1
+
+    def test_comes_as_it_arrives(self, front, client, world):
+        gate = Gate()
+        world.script(pause(ONCE, after=5, until=gate))
+        with client.stream("POST", f"{front.origin}/v1/responses", json=STREAM, headers=KEY) as answer:
+            pieces = answer.iter_raw()
+            first = b"".join(next(pieces) for _ in range(5))
+            assert b"Once" in first
+            assert b"time" not in first
+            gate.open()
+            assert b"response.completed" in b"".join(pieces)
+
+    def test_is_told_when_the_limit_is_reached(self, front, client, world):
+        world.script(rate_limit(after="7s"))
+        answer = client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
+        assert (answer.status_code, answer.headers["retry-after"]) == (429, "7")
+        assert front.takes()[0].answer_headers["retry-after"] == "7"
+
+    def test_breaks_off_where_the_api_breaks_off(self, front, client, world):
+        world.script(cut(ONCE, after=5))
+        with pytest.raises(httpx2.RemoteProtocolError):
+            client.post(f"{front.origin}/v1/responses", json=STREAM, headers=KEY)
+
+    def test_is_nothing_when_the_api_hangs_up(self, front, client, world):
+        world.script(hang_up())
+        with pytest.raises(httpx2.TransportError):
+            client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
+        assert front.recording.takes == []
+        assert [problem for problem in front.recording.problems if "broke off without an answer" in problem]
+
+
+class TestWhatIsTakenDown:
+    def test_is_the_request_as_it_was_sent_and_the_answer_as_it_came(self, live, front, client, world):
+        world.script(ONCE)
+        answer = client.post(f"{front.origin}/v1/responses?a=b", json=HI, headers={**KEY, "x-mine": "1"})
+        (take,) = front.takes()
+        assert (take.method, take.uri, take.status, take.reason) == ("POST", f"{live}/v1/responses?a=b", 200, "OK")
+        assert take.body == answer.request.content
+        assert take.answer == answer.content
+        assert (take.headers["x-mine"], take.answer_headers["content-type"]) == ("1", "application/json")
+        assert not take.cut
+
+    def test_keeps_every_chunk_and_when_it_came(self, front, client, world):
+        world.script(pause(ONCE, after=5, seconds=0.2))
+        client.post(f"{front.origin}/v1/responses", json=STREAM, headers=KEY)
+        (take,) = front.takes()
+        seconds = [at for at, _ in take.chunks]
+        assert seconds == sorted(seconds)
+        assert len(take.chunks) == take.answer.count(b"event: ")
+        assert seconds[5] - seconds[4] == pytest.approx(0.2, abs=0.1)
+
+    def test_of_a_broken_stream_is_what_came_marked_as_cut(self, front, client, world):
+        world.script(cut(ONCE, after=5))
+        with contextlib.suppress(httpx2.TransportError):
+            client.post(f"{front.origin}/v1/responses", json=STREAM, headers=KEY)
+        (take,) = front.takes()
+        assert (take.cut, take.answer.count(b"event: ")) == (True, 5)
+
+    def test_of_a_client_that_leaves_is_what_came_by_then(self, front, client, world):
+        gate = Gate()
+        world.script(pause(ONCE, after=3, until=gate))
+        with client.stream("POST", f"{front.origin}/v1/responses", json=STREAM, headers=KEY) as answer:
+            next(answer.iter_raw())
+        (take,) = front.takes()
+        gate.open()
+        assert (take.cut, b"time" in take.answer) == (True, False)
+
+    def test_so_far_has_what_is_under_way_as_cut(self, front, client, world):
+        gate = Gate()
+        world.script(message("whole"), pause(ONCE, after=3, until=gate))
+        client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
+        with client.stream("POST", f"{front.origin}/v1/responses", json=STREAM, headers=KEY) as answer:
+            pieces = answer.iter_raw()
+            next(pieces)
+            assert settled(lambda: len(front.recording.interactions_so_far) == 2)
+            assert [take.cut for take in front.recording.interactions_so_far] == [False, True]
+            assert len(front.recording.takes) == 1
+            gate.open()
+            assert b"time" in b"".join(pieces)
+        assert front.takes(2) == front.recording.interactions_so_far
+
+    def test_after_an_interruption_is_only_what_is_whole(self, front, client, world):
+        gate = Gate()
+        world.script(message("whole"), pause(ONCE, after=3, until=gate))
+        client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
+        with client.stream("POST", f"{front.origin}/v1/responses", json=STREAM, headers=KEY) as answer:
+            next(answer.iter_raw())
+            front.recording.interrupt()
+        time.sleep(2 * CLIENT_GONE_TIMEOUT)
+        gate.open()
+        assert [take.cut for take in front.recording.takes] == [False]
+
+    def test_stands_in_the_order_in_which_the_requests_came(self, front, client, world):
+        gate = Gate()
+        world.when(input="slow").script(pause(message("slow"), until=gate))
+        world.script(message("fast"))
+        slow = threading.Thread(
+            target=client.post,
+            args=(f"{front.origin}/v1/responses",),
+            kwargs={"json": {**HI, "input": "slow"}, "headers": KEY},
+        )
+        slow.start()
+        assert settled(lambda: len(world.exchanges) == 1)
+        client.post(f"{front.origin}/v1/responses", json={**HI, "input": "fast"}, headers=KEY)
+        gate.open()
+        slow.join(5)
+        assert [b"slow" in take.body for take in front.takes(2)] == [True, False]
+
+
+class TestAnApiThatIsNotThere:
+    @pytest.mark.parametrize("url", ["http://127.0.0.1:9/v1", "http://no-such-host.invalid/v1"])
+    def test_is_told_in_a_form_that_no_sdk_tries_again(self, client, url):
+        with recorded(url) as front:
+            answer = client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
+            assert (answer.status_code, answer.headers["x-should-retry"]) == (418, "false")
+            said = answer.json()["error"]["message"]
+            assert url.removesuffix("/v1") in said
+            assert "cannot be reached" in said
+            assert "--upstream" in said
+            assert front.recording.interactions == []
+            assert len(front.recording.problems) == 1
+
+    def test_nor_is_one_whose_certificate_nobody_trusts(self, live, client, monkeypatch):
+        monkeypatch.delenv("SSL_CERT_FILE")
+        with recorded(live) as front:
+            answer = client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
+            assert (answer.status_code, "SSL_CERT_FILE" in answer.text) == (418, True)
+
+    def test_or_not_soon_enough_for_the_client_is_a_problem(self, front, client, world):
+        gate = Gate()
+        world.script(pause(ONCE, until=gate))
+        with pytest.raises(httpx2.ReadTimeout):
+            client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY, timeout=0.3)
+        assert settled(lambda: len(front.recording.problems) == 1)
+        gate.open()
+        assert "had not answered when the client left" in next(iter(front.recording.problems))
+        assert (front.recording.takes, front.recording.interactions_so_far) == ([], [])
+
+    def test_while_the_recording_is_interrupted_is_none(self, front, client, world):
+        gate = Gate()
+        world.script(pause(ONCE, until=gate))
+        asking = {"json": HI, "headers": KEY, "timeout": 0.4}
+
+        def ask() -> None:
+            with contextlib.suppress(httpx2.ReadTimeout):
+                client.post(f"{front.origin}/v1/responses", **asking)
+
+        asker = threading.Thread(target=ask)
+        asker.start()
+        assert settled(lambda: len(world.exchanges) == 1)
+        front.recording.interrupt()
+        asker.join(5)
+        time.sleep(2 * CLIENT_GONE_TIMEOUT)
+        gate.open()
+        assert not front.recording.problems
+
+    def test_that_speaks_no_http_breaks_off(self, client):
+        with bind("127.0.0.1", 0) as listening, recorded(f"http://127.0.0.1:{listening.getsockname()[1]}/v1") as front:
+
+            def answer() -> None:
+                each, _ = listening.accept()
+                with each:
+                    each.recv(4096)
+                    each.sendall(b"what?\r\n\r\n")
+
+            threading.Thread(target=answer, daemon=True).start()
+            with pytest.raises(httpx2.TransportError):
+                client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
+            assert front.recording.interactions == []
+
+
+def test_a_client_that_leaves_before_its_request_is_whole_is_no_exchange(front):
+    host, port = front.origin.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as wire:
+        wire.sendall(b"POST /v1/responses HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{")
+    time.sleep(0.1)
+    assert front.recording.takes == []

@@ -1,0 +1,210 @@
+"""Recordings served to any client."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from websockets.exceptions import ConnectionClosedError, ConnectionClosedOK, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+from harness.cassettes.format.interaction import CassetteHeader, Interaction
+from harness.cassettes.format.untrusted_text import NotARecording
+from harness.cassettes.recording.replay_server import ReplayApp, load_recordings
+from harness.cassettes.recording.writer import open_recorder
+from harness.core.errors import ConfigError
+from tests.support.live_server import serving
+
+URL = "https://api.openai.com/v1/responses"
+ASKED = {"content-type": "application/json"}
+SAID = {"content-type": "application/json", "x-request-id": "req_1", "content-length": "999"}
+STREAMED = {"content-type": "text/event-stream"}
+
+
+def take(input: str, answer: str, status: int = 200, **more: Any) -> Interaction:
+    """A recorded request with this input."""
+    body = json.dumps({"input": input}).encode()
+    return Interaction("POST", URL, ASKED, body, status, SAID, ((0.0, json.dumps({"said": answer}).encode()),), **more)
+
+
+def stream(input: str, *chunks: tuple[float, str], cut: bool = False) -> Interaction:
+    body = json.dumps({"input": input}).encode()
+    told = tuple((at, f"data: {text}\n\n".encode()) for at, text in chunks)
+    return Interaction("POST", URL, ASKED, body, 200, STREAMED, told, cut)
+
+
+def socket(*frames: tuple[str, str], cut: bool = False) -> Interaction:
+    told = tuple((number / 20, by, text) for number, (by, text) in enumerate(frames))
+    return Interaction("GET", URL, status=101, frames=told, cut=cut)
+
+
+class Played:
+    """A client of a server of recordings."""
+
+    def __init__(self, player: ReplayApp, origin: str) -> None:
+        self.player = player
+        self.origin = origin
+
+    def post(self, input: str, key: str = "sk-a") -> httpx2.Response:
+        headers = {"authorization": f"Bearer {key}"}
+        return httpx2.post(f"{self.origin}/v1/responses", json={"input": input}, headers=headers)
+
+    def said(self, input: str, key: str = "sk-a") -> Any:
+        return self.post(input, key).json()["said"]
+
+    def connect(self, path: str = "/v1/responses") -> ClientConnection:
+        return connect(f"ws{self.origin.removeprefix('http')}{path}", proxy=None)
+
+
+@contextmanager
+def played(*takes: Interaction, paced: bool = False) -> Iterator[Played]:
+    player = ReplayApp(takes, paced)
+    with serving(player) as origin:
+        yield Played(player, origin)
+
+
+class TestARequest:
+    def test_is_answered_as_it_was(self):
+        with played(take("hi", "Hello."), take("no", "No.", 429)) as client:
+            assert client.said("hi") == "Hello."
+            refused = client.post("no")
+            assert (refused.status_code, refused.headers["x-request-id"]) == (429, "req_1")
+            assert client.player.misses == []
+
+    def test_asked_again_gets_the_next_answer_and_the_last_one_from_then_on(self):
+        with played(take("hi", "1"), take("hi", "2")) as client:
+            assert [client.said("hi") for _ in range(3)] == ["1", "2", "2"]
+
+    def test_of_another_key_begins_anew(self):
+        with played(take("hi", "1"), take("hi", "2")) as client:
+            assert [client.said("hi", key) for key in ("sk-a", "sk-b", "sk-a")] == ["1", "1", "2"]
+
+    def test_that_was_not_recorded_is_told_with_the_closest_and_what_differs(self):
+        with played(take("Weather in Paris?", "18"), take("Ship it.", "Done.")) as client:
+            missed = client.post("Weather in Oslo?")
+            assert (missed.status_code, missed.headers["x-should-retry"]) == (418, "false")
+            said = missed.json()["error"]["message"]
+            for part in ('-  "input": "Weather in Paris?"', '+  "input": "Weather in Oslo?"', "harness record"):
+                assert part in said
+            assert len(client.player.misses) == 1
+
+    def test_whose_answer_was_cut_breaks_off_again(self):
+        with played(stream("hi", (0.0, "a"), cut=True), take("json", "x", cut=True)) as client:
+            for input in ("hi", "json"):
+                with pytest.raises(httpx2.RemoteProtocolError):
+                    client.post(input)
+
+
+class TestAStream:
+    CHUNKS = ((0.0, "a"), (0.3, "b"))
+
+    def test_comes_at_once(self):
+        with played(stream("hi", *self.CHUNKS)) as client:
+            begun = time.perf_counter()
+            assert client.post("hi").text == "data: a\n\ndata: b\n\n"
+            assert time.perf_counter() - begun < 0.25
+
+    def test_comes_at_the_pace_of_its_recording_where_that_is_asked_for(self):
+        with played(stream("hi", *self.CHUNKS), paced=True) as client:
+            begun = time.perf_counter()
+            with httpx2.stream("POST", f"{client.origin}/v1/responses", json={"input": "hi"}) as answer:
+                came = [(time.perf_counter() - begun, chunk) for chunk in answer.iter_raw()]
+        assert [chunk for _, chunk in came] == [b"data: a\n\n", b"data: b\n\n"]
+        assert came[1][0] - came[0][0] == pytest.approx(0.3, abs=0.1)
+
+
+class TestAConnection:
+    HI = ("client", '{"type": "response.create", "input": "hi"}')
+    HELLO = ("server", '{"type": "response.completed"}')
+    BYE = ("client", '{"input":"bye","type":"response.create"}')
+
+    def test_says_what_was_said(self):
+        with played(socket(self.HI, self.HELLO, self.BYE, self.HELLO), paced=True) as client, client.connect() as wire:
+            for text in ('{"type":"response.create","input":"hi"}', self.BYE[1].encode()):
+                wire.send(text)
+                assert wire.recv(5) == self.HELLO[1]
+
+    def test_is_chosen_by_its_first_message(self):
+        other = ("server", "{}")
+        with played(socket(self.HI, self.HELLO), socket(self.BYE, other), socket(self.BYE, self.HELLO)) as client:
+            heard = []
+            for text in (self.BYE[1], self.BYE[1], self.HI[1], self.BYE[1]):
+                with client.connect() as wire:
+                    wire.send(text)
+                    heard.append(wire.recv(5))
+        assert heard == [other[1], self.HELLO[1], self.HELLO[1], self.HELLO[1]]
+
+    @pytest.mark.parametrize(
+        ("said", "problem"),
+        [
+            (['{"type": "response.create", "input": "ho"}'], '+  "input": "ho"'),
+            ([HI[1], HI[1]], "the client says more than was recorded"),
+        ],
+    )
+    def test_that_says_something_else_is_told(self, said, problem):
+        with played(socket(self.HI, self.HELLO)) as client, client.connect() as wire:
+            for text in said:
+                wire.send(text)
+            *_, last = (json.loads(text) for text in wire)
+            assert (last["type"], last["status"], problem in last["error"]["message"]) == ("error", 418, True)
+            with pytest.raises(ConnectionClosedOK):
+                wire.recv(5)
+            assert len(client.player.misses) == 1
+
+    def test_that_broke_off_breaks_off_again(self):
+        with played(socket(self.HI, self.HELLO, cut=True)) as client, client.connect() as wire:
+            wire.send(self.HI[1])
+            wire.recv(5)
+            with pytest.raises(ConnectionClosedError):
+                wire.recv(5)
+
+    def test_may_end_before_anything_is_said(self):
+        with played(socket(self.HI, self.HELLO, self.BYE)) as client:
+            with client.connect():
+                pass
+            with client.connect() as wire:
+                wire.send(self.HI[1])
+                wire.recv(5)
+            assert client.player.misses == []
+
+    def test_that_was_refused_is_refused_again(self):
+        refused = Interaction("GET", URL, status=401, answer_headers=SAID, chunks=((0.1, b'{"error": {}}'),))
+        with played(refused) as client:
+            with pytest.raises(InvalidStatus) as problem, client.connect():
+                pass
+            assert problem.value.response.status_code == 401
+            assert problem.value.response.body == b'{"error": {}}'
+
+    def test_that_was_not_recorded_is_told(self):
+        with played(take("hi", "Hello.")) as client:
+            with pytest.raises(InvalidStatus) as problem, client.connect("/elsewhere"):
+                pass
+            assert problem.value.response.status_code == 418
+            assert b"not recorded" in (problem.value.response.body or b"")
+
+
+class TestWhatIsLoaded:
+    def record(self, path: Path, *takes: Interaction) -> None:
+        with open_recorder(path, CassetteHeader()) as cassette:
+            for each in takes:
+                cassette.add(each)
+
+    def test_is_one_cassette_or_all_of_a_folder(self, tmp_path):
+        self.record(tmp_path / "b.yaml", take("b", "B"))
+        self.record(tmp_path / "a.yaml", take("a", "A"), socket(("client", "{}")))
+        (tmp_path / "other.yaml").write_text("name: nothing recorded\n")
+        assert [each.answer for each in load_recordings(tmp_path)] == [b'{"said": "A"}', b"", b'{"said": "B"}']
+        assert [each.answer for each in load_recordings(tmp_path / "b.yaml")] == [b'{"said": "B"}']
+
+    def test_is_something_or_an_error(self, tmp_path):
+        with pytest.raises(ConfigError, match="it holds no recordings"):
+            load_recordings(tmp_path)
+        (tmp_path / "other.yaml").write_text("name: nothing recorded\n")
+        with pytest.raises(NotARecording):
+            load_recordings(tmp_path / "other.yaml")

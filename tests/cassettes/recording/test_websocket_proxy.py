@@ -1,0 +1,122 @@
+"""WebSockets that pass a recorder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from websockets.exceptions import ConnectionClosedError, ConnectionClosedOK, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+from harness.faults import cut
+from harness.items import message
+from harness.server.mock_api import Mock
+from harness.world.world import World
+from tests.support.live_server import Front, over_tls, recorded
+
+AUTH = {"Authorization": "Bearer sk-live"}
+CREATE = json.dumps({"type": "response.create", "model": "gpt-4.1", "input": "hi"})
+ENDS = ("response.completed", "error")
+
+
+@pytest.fixture(scope="module")
+def mock() -> Mock:
+    return Mock()
+
+
+@pytest.fixture(scope="module")
+def live(mock: Mock, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with over_tls(mock, tmp_path_factory) as origin:
+        yield origin
+
+
+@pytest.fixture
+def world(mock: Mock) -> Iterator[World]:
+    yield mock.open("sk-live")
+    mock.close("sk-live")
+
+
+@pytest.fixture
+def front(live: str, world: World) -> Iterator[Front]:
+    with recorded(live) as made:
+        yield made
+
+
+def opened(front: Front, path: str = "/v1/responses", **headers: str) -> ClientConnection:
+    url = f"ws{front.origin.removeprefix('http')}{path}"
+    return connect(url, additional_headers=headers or AUTH, proxy=None)
+
+
+def events(wire: ClientConnection) -> list[Any]:
+    """The events up to the one that ends an answer."""
+    found = []
+    for text in wire:
+        found.append(json.loads(text))
+        if found[-1]["type"] in ENDS:
+            break
+    return found
+
+
+class TestAConnection:
+    def test_passes_messages_both_ways_and_is_taken_down(self, live, front, world):
+        world.script(message(["Hel", "lo."]), message("Bye."))
+        with opened(front) as wire:
+            wire.send(CREATE)
+            first = events(wire)
+            wire.send(CREATE.encode())
+            second = events(wire)
+        (take,) = front.takes()
+        assert (take.uri, take.status, take.cut) == (f"{live}/v1/responses", 101, False)
+        assert [text for _, by, text in take.frames if by == "client"] == [CREATE, CREATE]
+        assert [json.loads(text) for _, by, text in take.frames if by == "server"] == [*first, *second]
+        seconds = [at for at, _, _ in take.frames]
+        assert seconds == sorted(seconds)
+
+    def test_that_is_open_is_kept_as_far_as_it_came(self, front, world):
+        world.script(message("Hello."))
+        with opened(front) as wire:
+            wire.send(CREATE)
+            told = events(wire)
+            (take,) = front.recording.interactions_so_far
+            assert (take.status, take.cut, len(take.frames)) == (101, True, 1 + len(told))
+        assert not front.takes()[0].cut
+
+    def test_ends_as_the_api_ends_it(self, front, world):
+        with opened(front) as wire:
+            world.skip(3601)
+            wire.send(CREATE)
+            events(wire)
+            with pytest.raises(ConnectionClosedOK) as closed:
+                wire.recv(5)
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1000
+        assert not front.takes()[0].cut
+
+    def test_breaks_off_where_the_api_breaks_off(self, front, world):
+        world.script(cut(message("Once upon a time"), after=3))
+        with opened(front) as wire:
+            wire.send(CREATE)
+            with pytest.raises(ConnectionClosedError):
+                events(wire)
+        (take,) = front.takes()
+        assert take.cut
+        assert len(take.frames) == 1 + 3
+
+    def test_that_is_refused_is_refused_alike(self, front, world):
+        with pytest.raises(InvalidStatus) as refused, opened(front, Authorization="Basic x"):
+            pass
+        (take,) = front.takes()
+        assert refused.value.response.status_code == take.status == 401
+        assert refused.value.response.body == take.answer
+        assert not take.cut
+
+    @pytest.mark.parametrize("url", ["http://127.0.0.1:9/v1", "http://no-such-host.invalid/v1"])
+    def test_to_an_api_that_is_not_there_says_so(self, url):
+        with recorded(url) as front:
+            with pytest.raises(InvalidStatus) as refused, opened(front):
+                pass
+            assert refused.value.response.status_code == 418
+            assert b"cannot be reached" in (refused.value.response.body or b"")
+            assert (front.recording.interactions, len(front.recording.problems)) == ([], 1)

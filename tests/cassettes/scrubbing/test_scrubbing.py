@@ -1,0 +1,519 @@
+"""Secrets planted at every position of a recording, in every encoding: none is left, and the gate sees all of them."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import textwrap
+import zlib
+from collections.abc import Callable, Iterator
+from urllib.parse import quote
+
+import pytest
+
+from harness.cassettes.format.interaction import CassetteHeader, Interaction
+from harness.cassettes.format.serializer import dump_cassette, parse_cassette
+from harness.cassettes.scrubbing.leak_check import secrets_in
+from harness.cassettes.scrubbing.mask_interactions import known_secrets, scrub_interactions
+from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
+from harness.cassettes.scrubbing.pseudonyms import is_pseudonym, pseudonym
+from tests.support.interactions import JSON, STREAM, compact, socket, sse, streamed, take
+
+FORMS = {
+    "key": "sk-proj-AbCd1234EfGh5678IjKl_mnop-QRST",
+    "old key": "sk-AbCd1234EfGh5678IjKlMnOpQrSt",
+    "token": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJlLXNpZw",
+    "github": "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4",
+    "aws": "AKIAIOSFODNN7EXAMPL3",
+    "groq": "gsk_A1b2C3d4E5f6G7h8I9j0K1l2M3n4",
+    "stripe": "sk_live_A1b2C3d4E5f6G7h8I9j0K1l2",
+    "langsmith": "lsv2_pt_0123456789abcdef0123456789abcdef_0123456789",
+    "bot": "123456789:AAbCcDdEeFfGgHhIiJjKkLlMmNnOoPpQq00",
+    "mail": "jane.doe@corp-mail.com",
+    "organization": "org-A1b2C3d4E5f6G7h8I9j0K1l2",
+    "project": "proj_A1b2C3d4E5f6G7h8I9j0K1l2",
+    "user": "user-A1b2C3d4E5f6G7h8I9j0K1l2",
+}
+"""What can be told by its form."""
+VALUES = {
+    "azure key": ("api-key", "0f1e2d3c4b5a69788796a5b4c3d2e1f0"),
+    "opaque token": ("authorization", "Bearer opaque-Token.Without/Form+0"),
+    "cookie": ("cookie", "session=Cr1sp-C00kie-Val"),
+    "organization slug": ("openai-organization", "acme-robotics-gmbh"),
+    "account": ("chatgpt-account-id", "7f9c24e8-3b12-4fef-91e0-55a1c0ffee00"),
+    "key of a gateway": ("x-gateway-token", 'qu"ote\\d-välue-9'),
+}
+"""What can only be told by the header that sent it."""
+KNOWN = {name: value.rpartition("=" if name == "cookie" else " ")[2] for name, (_, value) in VALUES.items()}
+HEADERS = dict(VALUES.values()) | JSON
+SECRETS = FORMS | KNOWN
+
+
+def escaped(text: str) -> str:
+    return "".join(f"\\u{ord(each):04x}" for each in text)
+
+
+ENCODINGS: dict[str, Callable[[str], str]] = {
+    "plain": lambda secret: f"it is {secret} .",
+    "after a line break": lambda secret: f"one\n{secret}\ntwo",
+    "JSON": lambda secret: json.dumps({"note": f"use {secret}", "list": [secret]}),
+    "a name in JSON": lambda secret: json.dumps({secret: 1}),
+    "JSON in JSON": lambda secret: json.dumps({"arguments": json.dumps({"inner": f"\n{secret}"})}),
+    "escaped JSON": lambda secret: f'{{"note": "{escaped(secret)}"}}',
+    "lines of JSON": lambda secret: f'{{"a": 1}}\n{json.dumps({"note": secret})}\n',
+    "percent": lambda secret: f"https://x.test/?a={quote(f'({secret})', safe='')}&b=1",
+    "percent twice": lambda secret: quote(quote(f"({secret})", safe=""), safe=""),
+    "base64": lambda secret: base64.b64encode(f"my {secret} .".encode()).decode(),
+    "base64 in a sentence": lambda secret: f"see {base64.b64encode(secret.encode()).decode()} there",
+    "base64url": lambda secret: base64.urlsafe_b64encode(f"ÿþý~~?? {secret} >>".encode()).decode().rstrip("="),
+    "data URL": lambda secret: f"data:text/plain;base64,{base64.b64encode(f'a {secret}'.encode()).decode()}",
+    "base64 in lines": lambda secret: "\n".join(
+        textwrap.wrap(base64.b64encode(f"{'-' * 70} {secret} {'-' * 70}".encode()).decode(), 76)
+    ),
+    "base64 twice": lambda secret: base64.b64encode(base64.b64encode(f" {secret} ".encode())).decode(),
+    "base64 of gzip": lambda secret: base64.b64encode(gzip.compress(f" {secret} ".encode(), mtime=0)).decode(),
+    "base64 of JSON": lambda secret: base64.b64encode(json.dumps({"k": f"\n{secret}"}).encode()).decode(),
+    "hexadecimal": lambda secret: f" {secret} ".encode().hex(),
+    "stream": lambda secret: f"event: x\ndata: {json.dumps({'type': 'x', 'text': secret})}\n\n",
+}
+
+
+def halves(text: str) -> tuple[str, str]:
+    return text[: len(text) // 2], text[len(text) // 2 :]
+
+
+def deltas(text: str) -> list[dict[str, str]]:
+    first, second = halves(text)
+    parts = ("Well, ", first, second, "…")
+    return [{"type": "response.output_text.delta", "item_id": "msg_1", "delta": part} for part in parts]
+
+
+def in_bytes(planted: str, size: int) -> Interaction:
+    raw = sse({"type": "response.completed", "text": planted})
+    return streamed(*(raw[at : at + size] for at in range(0, len(raw), size)))
+
+
+def refused(planted: str) -> Interaction:
+    error = {"message": f"Incorrect API key provided: {planted}.", "type": "x", "param": None, "code": None}
+    return take({}, {"error": error}, status=401, reason="Unauthorized")
+
+
+def zipped(planted: str) -> Interaction:
+    raw = gzip.compress(compact({"text": planted}))
+    return take({}, chunks=((0.1, raw),), answer_headers=JSON | {"content-encoding": "gzip"})
+
+
+def zipped_stream(planted: str) -> Interaction:
+    squeeze = zlib.compressobj(wbits=31)
+    parts = [squeeze.compress(sse(event)) + squeeze.flush(zlib.Z_SYNC_FLUSH) for event in deltas(planted)]
+    told = tuple((float(number), part) for number, part in enumerate([*parts, squeeze.flush()]))
+    return take({}, chunks=told, answer_headers=STREAM | {"content-encoding": "gzip"})
+
+
+def form(planted: str) -> Interaction:
+    body = f'--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n{planted}\r\n--b--\r\n'
+    return take(headers={"content-type": "multipart/form-data; boundary=b"}, said={}).__class__(
+        "POST",
+        "https://api.openai.com/v1/files",
+        {"content-type": "multipart/form-data; boundary=b"},
+        body.encode(),
+        200,
+    )
+
+
+def upload(file: bytes, name: str = "a.png", field: str = "vision") -> Interaction:
+    """A form with a file that is no text, and a field beside it."""
+    head = f'--b\r\nContent-Disposition: form-data; name="purpose"\r\n\r\n{field}\r\n--b\r\n'
+    head += f'Content-Disposition: form-data; name="file"; filename="{name}"\r\nContent-Type: image/png\r\n\r\n'
+    body = b"%s\x89PNG\xff\xfe%s\xff\r\n--b--\r\n" % (head.encode(), file)
+    return Interaction(
+        "POST", "https://api.openai.com/v1/files", {"content-type": "multipart/form-data; boundary=b"}, body, 200
+    )
+
+
+def named(planted: str) -> Interaction:
+    return upload(b"", name=planted.replace("\n", "%0A").replace('"', "%22"))
+
+
+def zipped_request(planted: str) -> Interaction:
+    headers, body = JSON | {"content-encoding": "gzip"}, gzip.compress(compact({"input": planted}))
+    return Interaction("POST", "https://api.openai.com/v1/responses", headers, body, 200)
+
+
+def arguments(planted: str) -> Interaction:
+    """JSON in JSON, told in small pieces."""
+    told = json.dumps({"a": json.dumps({"b": planted})})
+    kind = {"type": "response.function_call_arguments.delta", "item_id": "fc_1"}
+    return streamed(*(sse({**kind, "delta": told[at : at + 12]}) for at in range(0, len(told), 12)))
+
+
+POSITIONS: dict[str, Callable[[str], Interaction]] = {
+    "header of a request": lambda planted: take({}, {}, headers=JSON | {"openai-beta": planted}),
+    "unknown header": lambda planted: take({}, {}, headers=JSON | {"x-what": planted}),
+    "header of an answer": lambda planted: take({}, {}, answer_headers=JSON | {"x-request-id": planted}),
+    "query": lambda planted: take({}, {}, uri=f"https://api.openai.com/v1/responses?note={quote(planted, safe='')}"),
+    "path": lambda planted: take({}, {}, uri=f"https://api.openai.com/v1/files/{quote(planted, safe='')}/content"),
+    "request": lambda planted: take({"input": [{"role": "user", "content": planted}]}, {}),
+    "member of a request": lambda planted: take({"metadata": {planted: "1"}}, {}),
+    "fragment": lambda planted: take({}, {}, uri=f"https://api.openai.com/v1/responses#{quote(planted, safe='')}"),
+    "form": form,
+    "field beside a file": lambda planted: upload(b"", field=planted),
+    "name of a file": named,
+    "file": lambda planted: upload(planted.encode()),
+    "compressed request": zipped_request,
+    "answer": lambda planted: take({}, {"output": [{"content": [{"text": planted}]}]}),
+    "error": refused,
+    "reason": lambda planted: take({}, {}, reason=planted),
+    "compressed answer": zipped,
+    "event": lambda planted: streamed(sse({"type": "response.completed", "response": {"output": planted}})),
+    "event over chunks": lambda planted: in_bytes(planted, 7),
+    "deltas": lambda planted: streamed(*(sse(event) for event in deltas(planted))),
+    "JSON in JSON in deltas": arguments,
+    "deltas over chunks": lambda planted: streamed(b"".join(sse(event) for event in deltas(planted))),
+    "compressed deltas": zipped_stream,
+    "frame of a client": lambda planted: socket(("client", {"type": "response.create", "input": planted})),
+    "frame of a server": lambda planted: socket(("server", {"type": "response.completed", "text": planted})),
+    "frames with deltas": lambda planted: socket(*(("server", event) for event in deltas(planted))),
+}
+
+PLANTED = [(position, encoding) for position in POSITIONS for encoding in ENCODINGS]
+
+
+CARRIER = Interaction("GET", "https://api.openai.com/v1/models", HEADERS, status=200)
+"""Another request of the same recording, which sends the secrets that have no form."""
+
+
+def left(one: Interaction, secret: str, planted: str) -> bool:
+    """Whether a secret can still be found in what a client would get."""
+    texts = [
+        one.uri,
+        one.reason,
+        str(one.headers),
+        str(one.answer_headers),
+        str(one.body, "utf-8", "replace"),
+        one.answer.decode(),
+    ]
+    frames = [text for _, _, text in one.frames]
+    texts += [*frames, "".join(told(texts[5])), "".join(json.loads(frame).get("delta", "") for frame in frames)]
+    spellings = {secret, planted, json.dumps(secret)[1:-1], json.dumps(planted)[1:-1], quote(planted, safe="")}
+    return any(spelling in text for spelling in spellings for text in texts)
+
+
+def told(stream: str) -> Iterator[str]:
+    for line in stream.splitlines():
+        if line.startswith("data: {"):
+            yield json.loads(line[6:]).get("delta", "")
+
+
+@pytest.mark.parametrize(("position", "encoding"), PLANTED, ids=lambda value: str(value).replace(" ", "-"))
+def test_no_planted_secret_is_left(position, encoding):
+    planted = {name: ENCODINGS[encoding](secret) for name, secret in SECRETS.items()}
+    takes = [CARRIER, *map(POSITIONS[position], planted.values())]
+    clean = scrub_interactions(takes)
+    text = dump_cassette(CassetteHeader(), clean)
+    _, *kept = parse_cassette(text, "it").interactions
+    assert [name for name, one in zip(SECRETS, kept, strict=True) if left(one, SECRETS[name], planted[name])] == []
+    assert [name for name, secret in SECRETS.items() if secret in text] == []
+    assert secrets_in(text, known_secrets(takes)) == ()
+
+
+SEEN = [position for position in POSITIONS if position not in ("unknown header", "compressed request")]
+
+
+@pytest.mark.parametrize("position", SEEN)
+def test_the_gate_sees_what_was_not_scrubbed_and_never_says_it(position):
+    for name, secret in SECRETS.items():
+        dirty = POSITIONS[position](f"it is {secret} .")
+        places = secrets_in(dump_cassette(CassetteHeader(), [take_plain(dirty)]), KNOWN.values())
+        assert places, name
+        assert not any(secret in place for place in places), name
+
+
+def take_plain(one: Interaction) -> Interaction:
+    """What a recorder that forgot to scrub, but not to decode, would write."""
+    clean = scrub_interactions(
+        [Interaction("GET", "/", status=200, answer_headers=one.answer_headers, chunks=one.chunks)]
+    )
+    if "content-encoding" not in one.answer_headers:
+        return one
+    raw = zlib.decompressobj(31).decompress(one.answer)
+    return Interaction(one.method, one.uri, one.headers, one.body, 200, clean[0].answer_headers, ((0.0, raw),))
+
+
+def test_headers_are_kept_by_name():
+    sent = {
+        "content-type": "application/json",
+        "accept": "*/*",
+        "user-agent": "x",
+        "authorization": "Bearer sk-12345678",
+    }
+    got = {
+        "x-request-id": "req_1",
+        "x-ratelimit-limit-requests": "5",
+        "set-cookie": "a=b",
+        "cf-ray": "1",
+        "date": "now",
+    }
+    (clean,) = scrub_interactions([take({}, {}, headers=sent, answer_headers=got)])
+    assert clean.headers == {"content-type": "application/json", "accept": "*/*"}
+    assert clean.answer_headers == {"x-request-id": "req_1", "x-ratelimit-limit-requests": "5"}
+
+
+def test_an_id_becomes_the_same_other_id_everywhere():
+    id = "resp_bea7c4bf3d44bdfb006ab13b81a94602014275b3ca7edf822c"
+    first = take({"input": f"see {id}"}, {"id": id})
+    second = take(
+        {"previous_response_id": id, "input": json.dumps({"id": id})}, uri=f"https://api.openai.com/v1/responses/{id}"
+    )
+    clean = scrub_interactions([first, second])
+    other = json.loads(clean[0].answer)["id"]
+    assert other != id
+    assert (len(other), other[:5]) == (len(id), "resp_")
+    assert set(other[5:]) <= set("0123456789abcdef")
+    assert json.loads(clean[0].body)["input"] == f"see {other}"
+    assert json.loads(clean[1].body) == {"previous_response_id": other, "input": json.dumps({"id": other})}
+    assert clean[1].uri.endswith(f"/responses/{other}")
+
+
+@pytest.mark.parametrize(
+    "id",
+    [
+        "call_cXMPFlto0nfGG1I4MA6V9bVb",
+        "file-A1b2C3d4E5f6G7h8I9j0K1l2",
+        "7f9c24e8-3b12-4fef-91e0-55a1c0ffee00",
+        "0123456789012345",
+        "org-abc12345",
+    ],
+)
+def test_a_pseudonym_has_length_prefix_and_alphabet_and_is_its_own(id):
+    other = pseudonym(id)
+    assert other != id
+    assert len(other) == len(id)
+    assert [each for each in other if each in "-_"] == [each for each in id if each in "-_"]
+    assert pseudonym(other) == other
+    assert is_pseudonym(other)
+    assert not is_pseudonym(id)
+
+
+def test_names_of_tools_and_words_are_no_ids():
+    said = {
+        "input": "call_emergencyServices2 run_integrationTests24",
+        "tools": [{"name": "get_weatherForecastV2ForCity"}],
+    }
+    assert json.loads(scrub_interactions([take(said, {})])[0].body) == said
+
+
+def test_what_was_not_secret_is_byte_for_byte_the_same():
+    body = b'{ "a" : "caf\\u00e9 \\u2028",\n\t"b":[1.0,1e5,"x@example.com"], "c":"\xc3\xa9" }'
+    raw = sse({"type": "a", "delta": "x"}, {"type": "b"}) + b": ping\r\n\r\ndata: [DONE]\n\n"
+    takes = [take(said={}), streamed(raw[:10], raw[10:])]
+    takes[0] = Interaction("POST", takes[0].uri, JSON, body, 200)
+    clean = scrub_interactions(takes)
+    assert clean[0].body == body
+    assert clean[1].chunks == takes[1].chunks
+
+
+def test_chunks_stay_cut_where_they_were():
+    key = FORMS["old key"]
+    raw = sse({"type": "a", "text": f"x {key} y"}, {"type": "b", "text": "é"})
+    take_ = streamed(raw[:40], raw[40:45], raw[45:])
+    (clean,) = scrub_interactions([take_])
+    assert [len(data) for _, data in clean.chunks] == [len(data) for _, data in take_.chunks]
+    assert key.encode() not in clean.answer
+
+
+def test_chunks_move_with_a_text_that_became_another_length():
+    planted = ENCODINGS["base64 of gzip"](FORMS["mail"])
+    raw = sse({"type": "a"}, {"type": "b", "text": planted}, {"type": "c"})
+    parts = raw.split(b"\n\n")
+    (clean,) = scrub_interactions([streamed(*(part + b"\n\n" for part in parts[:-1]))])
+    assert [data.count(b"data:") for _, data in clean.chunks] == [1, 1, 1]
+    assert clean.chunks[0][1] == sse({"type": "a"})
+    assert clean.chunks[2][1] == sse({"type": "c"})
+
+
+def test_a_compressed_stream_keeps_its_times():
+    (clean,) = scrub_interactions([zipped_stream("word")])
+    assert [at for at, _ in clean.chunks] == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_what_the_model_says_of_accounts_stays():
+    said = {"output": [{"arguments": json.dumps({"organization": "UN", "user_id": "42", "email": "none"})}]}
+    assert json.loads(scrub_interactions([take({}, said)])[0].answer) == said
+
+
+def test_what_names_an_account_in_the_api_goes():
+    asked = {
+        "organization": "acme",
+        "safety_identifier": "jane",
+        "tools": [{"headers": {"X-Pass": "abc", "Accept": "json"}}],
+    }
+    clean = json.loads(scrub_interactions([take(asked, {})])[0].body)
+    assert clean["organization"] == "xxxx"
+    assert clean["safety_identifier"] == "xxxx"
+    assert clean["tools"] == [{"headers": {"X-Pass": "xxx", "Accept": "json"}}]
+
+
+@pytest.mark.parametrize(
+    ("uri", "kept"),
+    [
+        ("https://acme.openai.azure.com/openai/v1/responses", "https://xxxx.openai.azure.com/openai/v1/responses"),
+        (
+            "https://acme.services.ai.azure.com/api/projects/moon/openai/v1/responses",
+            "https://xxxx.services.ai.azure.com/api/projects/xxxx/openai/v1/responses",
+        ),
+        ("https://me:pass@gw.test/v1/responses?code=abc&a=b#x", "https://gw.test/v1/responses?code=xxx&a=b"),
+        (
+            "https://api.openai.com/v1/responses?include=reasoning",
+            "https://api.openai.com/v1/responses?include=reasoning",
+        ),
+    ],
+)
+def test_addresses(uri, kept):
+    assert scrub_interactions([take({}, {}, uri=uri)])[0].uri == kept
+
+
+def test_the_end_of_a_cut_recording_is_searched_too():
+    raw = b'event: a\ndata: {"type":"a","delta":"my ' + FORMS["key"].encode()
+    (clean,) = scrub_interactions([streamed(raw, cut=True)])
+    assert FORMS["key"].encode() not in clean.answer
+    assert clean.cut
+
+
+def test_given_values_are_secrets_too():
+    (clean,) = scrub_interactions([take({"input": "the word is swordfish-9"}, {})], secrets=["swordfish-9", "short"])
+    assert b"swordfish" not in clean.body
+
+
+def test_a_password_of_basic_access_is_one():
+    basic = base64.b64encode(b"jane:correct-horse").decode()
+    takes = [take({"input": "correct-horse"}, {}, headers=JSON | {"proxy-authorization": f"Basic {basic}"})]
+    assert b"correct-horse" not in scrub_interactions(takes)[0].body
+
+
+def test_binary_bodies_are_searched_for_keys_and_known_values():
+    raw = b"\x89PNG\xff\xfe" + FORMS["old key"].encode() + b"\x00" + KNOWN["azure key"].encode()
+    made = Interaction("POST", "https://api.openai.com/v1/files", {}, raw, 200, JSON, ((0.0, b"\xff" + raw),))
+    clean = scrub_interactions([CARRIER, made])[1]
+    assert FORMS["old key"].encode() not in clean.body + clean.answer
+    assert KNOWN["azure key"].encode() not in clean.body + clean.answer
+    assert clean.body.startswith(b"\x89PNG\xff\xfe")
+    assert secrets_in(dump_cassette(CassetteHeader(), [made]), KNOWN.values())
+    assert not secrets_in(dump_cassette(CassetteHeader(), [clean]), KNOWN.values())
+
+
+@pytest.mark.parametrize(
+    ("member", "headers"), [("body", "headers"), ("chunks", "answer_headers")], ids=["request", "answer"]
+)
+def test_what_cannot_be_decoded_is_refused(member, headers):
+    raw = b"\x28\xb5\x2f\xfd damaged"
+    value = raw if member == "body" else ((0.1, raw),)
+    made = Interaction("POST", "/v1/responses", **{member: value, headers: {"content-encoding": "zstd"}})
+    with pytest.raises(Unsearchable, match=r"exchange 1: the (request|answer) is in an encoding .*'zstd'.*identity"):
+        scrub_interactions([made])
+
+
+@pytest.mark.parametrize("coding", ["xz", "gzip, br"])
+def test_what_is_in_an_encoding_of_no_known_name_is_refused_unless_it_is_text(coding):
+    packed = take({}, chunks=((0.1, b"\xfd7zXZ\x00 packed"),), answer_headers=JSON | {"content-encoding": coding})
+    with pytest.raises(Unsearchable, match=f"exchange 1: the answer is in an encoding .*{coding!r}"):
+        scrub_interactions([packed])
+    plain = take({}, {"a": 1}, answer_headers=JSON | {"content-encoding": coding})
+    assert scrub_interactions([plain])[0].answer == plain.answer
+
+
+def test_bytes_that_are_no_text_stay():
+    image = bytes((number * 7919) >> 3 & 255 for number in range(200_000))
+    (clean,) = scrub_interactions([upload(image)])
+    assert clean.body == upload(image).body
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zlib.compress], ids=["gzip", "zlib"])
+def test_a_compressed_file_is_compressed_again(pack):
+    whole = upload(b"PACKED").body.replace(b"\x89PNG\xff\xfePACKED\xff", pack(f"my {FORMS['key']}".encode()))
+    (clean,) = scrub_interactions([Interaction("POST", "https://api.openai.com/v1/files", {}, whole, 200)])
+    file = clean.body.split(b"\r\n\r\n")[-1]
+    assert file.endswith(b"\r\n--b--\r\n")
+    assert zlib.decompressobj(47).decompress(file) == b"my " + Masker().mask_text(FORMS["key"]).encode()
+
+
+def test_what_a_browser_sends_as_a_subprotocol_is_known():
+    asked = {"sec-websocket-protocol": "realtime, openai-insecure-api-key.opaque-value-0, openai-project.moon-shot"}
+    assert known_secrets([Interaction("GET", "wss://api.openai.com/v1/responses", asked)]) == [
+        "opaque-value-0",
+        "moon-shot",
+    ]
+
+
+def test_cookies_of_an_answer_are_known():
+    told = {"set-cookie": "sid=Cr1sp-C00kie; Path=/; Secure, other=0123456789; Max-Age=10"}
+    assert known_secrets([Interaction("GET", "/", answer_headers=told)]) == ["Cr1sp-C00kie", "0123456789"]
+
+
+def test_a_damaged_compressed_stream_is_refused():
+    made = take({}, chunks=((0.1, b"\x1f\x8bnot gzip at all"),), answer_headers=STREAM | {"content-encoding": "gzip"})
+    with pytest.raises(Unsearchable, match="exchange 1: the answer"):
+        scrub_interactions([made])
+
+
+def test_wrapped_too_deeply_is_refused():
+    text = "x"
+    for _ in range(20):
+        text = json.dumps({"a": text}) if len(text) < 100_000 else text
+    deep = "%2540"
+    for _ in range(20):
+        deep = deep.replace("%", "%25")
+    with pytest.raises(Unsearchable, match="more than 16 encodings"):
+        Masker().mask_text(deep)
+    assert secrets_in(f"a: '{deep}'")[0].startswith("the file: it cannot be looked through")
+
+
+def test_a_file_that_is_no_yaml_does_not_pass():
+    assert secrets_in("a: [")[0].startswith("the file: it cannot be looked through")
+
+
+def test_ciphertexts_are_left_alone():
+    text = f"gAAAAABo{'-sk-abcdefghijkl' * 8}"
+    assert Masker().mask_text(text) == text
+
+
+@pytest.mark.parametrize("position", [each for each in POSITIONS if each not in ("header of an answer", "path")])
+def test_scrubbing_twice_changes_nothing_more(position):
+    clean = scrub_interactions([POSITIONS[position](encode(FORMS["key"])) for encode in ENCODINGS.values()])
+    assert scrub_interactions(clean) == clean
+
+
+def test_how_many_were_planted():
+    assert len(SECRETS) * len(PLANTED) == 9386
+
+
+@pytest.mark.parametrize(
+    ("before", "secret", "after"),
+    [
+        ("GROQ_API_KEY=", "0123456789abcdefABCDEF01", "\nHOME=/root"),
+        ('password: "', "S3cretPassw0rd-long", '"'),
+        ("Protocol=https;AccountKey=", "AbCdEfGhIjKlMnOpQrStUv0123456789+/==", ";EndpointSuffix=core"),
+        ("aws_secret_access_key = ", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLE00", ""),
+    ],
+)
+def test_what_a_telling_name_is_given_is_hidden(before: str, secret: str, after: str) -> None:
+    hidden = f"{before}{'x' * len(secret)}{after}"
+    assert Masker().mask_text(f"{before}{secret}{after}") == Masker().mask_text(hidden) == hidden
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hf_model_search_tool",
+        "npm_install_package_version_2",
+        "fw_update_firmware_version_2_now",
+        "pk-based-lookup-table",
+        "ASIA-PACIFIC-region",
+        "dapi_function_name_long_version_2x",
+        "max_tokens: 1234567890123456",
+        "token: aVeryLongWordWithoutDigits",
+    ],
+)
+def test_names_of_tools_and_words_stay(name: str) -> None:
+    assert Masker().mask_text(name) == name

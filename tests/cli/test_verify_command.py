@@ -1,0 +1,205 @@
+"""`harness verify` on a command line: exit codes, what it prints, and everything that may lie in a folder."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import vcr
+from typer.testing import CliRunner, Result
+
+from harness.cli import app
+from harness.cli.app import REDRAW_SECONDS, progress
+from harness.contract.schema import schemas_directory
+from harness.verify.run import verify_recordings
+from tests.support.recordings import HI, KEY, exchange, recorded, tape
+
+ROOT = Path(__file__).parents[2]
+CASSETTES = ROOT / "tests/cassettes"
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["verify", *map(str, arguments)])
+
+
+def told(tmp_path: Path, *paths: str | Path) -> dict[str, Any]:
+    """The JSON report, which must be as its schema says."""
+    run(*paths, "--json", tmp_path / "said.json")
+    said = json.loads((tmp_path / "said.json").read_text())
+    jsonschema.validate(said, json.loads((schemas_directory() / "verify.json").read_text()))
+    return said
+
+
+def bad() -> list[dict[str, Any]]:
+    (one,) = recorded(HI)
+    return [{**one, "request": {**HI, "colour": "blue"}}]
+
+
+class TestExitCode:
+    def test_0_when_nothing_is_found(self, tmp_path: Path) -> None:
+        result = run(tape(tmp_path, recorded(HI)))
+        assert result.exit_code == 0, result.stdout
+
+    def test_1_when_something_is(self, tmp_path: Path) -> None:
+        result = run(tape(tmp_path, bad()))
+        assert result.exit_code == 1
+        assert "Unknown parameter: 'colour'." in result.stdout
+
+    def test_drift_is_no_finding(self, tmp_path: Path) -> None:
+        (one,) = recorded(HI)
+        one["response"]["mood"] = "good"
+        assert run(tape(tmp_path, [one])).exit_code == 0
+
+    @pytest.mark.parametrize("arguments", [[], ["nowhere"], ["--jobs", "0", "."], ["--json"]])
+    def test_2_for_a_mistake_in_what_was_asked(self, arguments: list[str]) -> None:
+        assert run(*arguments).exit_code == 2
+
+    def test_2_when_there_is_no_recording(self, tmp_path: Path) -> None:
+        (tmp_path / "package.json").write_text('{"name": "x"}')
+        result = run(tmp_path)
+        assert result.exit_code == 2
+        assert "no recording" in result.stderr
+
+    def test_2_when_the_report_cannot_be_written(self, tmp_path: Path) -> None:
+        result = run(tape(tmp_path, recorded(HI)), "--json", tmp_path / "no" / "report.json")
+        assert result.exit_code == 2
+        assert "cannot be written" in result.stderr
+
+
+class TestReport:
+    def test_it_goes_to_stdout_on_request(self, tmp_path: Path) -> None:
+        result = run(tape(tmp_path, bad()), "--json", "-")
+        assert json.loads(result.stdout)["requests"]["refused"][0]["rule"] == "unknown_parameter"
+
+    def test_it_has_what_was_promised(self, tmp_path: Path) -> None:
+        said = told(tmp_path, CASSETTES)
+        assert said["exchanges"] == 5
+        assert said["skipped"] == 0
+        assert said["requests"]["accepted"] == 4
+        assert said["refusals"] | {"unverifiable_why": {}} == {
+            "same": 1,
+            "different": [],
+            "missed": [],
+            "unverifiable": 0,
+            "unverifiable_why": {},
+            "drift": [],
+        }
+        assert [found["at"] for found in said["streams"]["findings"]] == ["events[6]"]
+
+    def test_what_vcrpy_wrote_vcrpy_reads(self) -> None:
+        for file in CASSETTES.glob("*.yaml"):
+            with vcr.use_cassette(str(file), record_mode="none") as cassette:
+                assert len(cassette) in (1, 2)
+
+    def test_the_project_reproduces_its_own_evidence(self, tmp_path: Path) -> None:
+        said = told(tmp_path, ROOT / "cassettes")
+        assert said["refusals"]["same"] > 200
+        assert said["refusals"]["different"] == said["refusals"]["missed"] == said["requests"]["refused"] == []
+        assert said["answers"]["findings"] == said["streams"]["findings"] == said["unreadable"] == []
+
+
+OTHERS = {
+    "empty.yaml": b"",
+    "wrong.yaml": b"interactions: [\n  - {request: ]]",
+    "cut.yaml": b"interactions:\n- request:\n    method: POST\n    uri: 'https://api.openai.com/v1/resp",
+    "rubbish.jsonl": random.Random(7).randbytes(4096),
+    "rubbish.json.gz": gzip.compress(random.Random(8).randbytes(4096)),
+    "cut.json.gz": gzip.compress(b'{"interactions": []}')[:-9],
+    "other.json": b'{"interactions": {"a": 1}}',
+    "list.yaml": b"- 1\n- 2\n",
+    "nul.jsonl": b"\0" * 512,
+}
+
+
+class TestWhatMayLieInAFolder:
+    @pytest.mark.parametrize("name", OTHERS)
+    def test_none_of_it_stops_the_others(self, tmp_path: Path, name: str) -> None:
+        (tmp_path / name).write_bytes(OTHERS[name])
+        good = tape(tmp_path, recorded(HI))
+        said = told(tmp_path, tmp_path / name, good)
+        assert said["requests"]["accepted"] == 1
+        assert [entry["file"] for entry in said["unreadable"]] == [(tmp_path / name).as_posix()]
+        assert run(tmp_path / name).exit_code == 1
+
+    def test_a_cassette_cut_in_the_middle_is_judged_to_there(self, tmp_path: Path) -> None:
+        whole = (CASSETTES / "test_weather.yaml").read_text()
+        file = tmp_path / "cut.yaml"
+        file.write_text(whole[: whole.index("- request:", 20) + 200])
+        said = told(tmp_path, file)
+        assert said["requests"]["accepted"] == 1
+        assert len(said["unreadable"]) == 1
+
+    def test_chat_completions_and_other_services_are_counted(self, tmp_path: Path) -> None:
+        (one,) = recorded(HI)
+        elsewhere = {**exchange(2, {}, 200, {}), "provider": "", "url_path": "/v1/messages"}
+        said = told(tmp_path, tape(tmp_path, [one, {**one, "url_path": "/v1/chat/completions"}, elsewhere]))
+        assert (said["exchanges"], said["skipped"]) == (3, 2)
+
+    def test_secrets_stay_hidden(self, tmp_path: Path) -> None:
+        (one,) = recorded(HI)
+        cookie = "session=0123456789abcdef"
+        one["request_headers"] = {"authorization": f"Bearer {KEY}", "cookie": cookie}
+        one["request"] = {**HI, "note": KEY, cookie: KEY}
+        file = tape(tmp_path, [one])
+        result = run(file, "--json", "-")
+        shown = result.stdout + run(file).stdout
+        assert result.exit_code == 1
+        assert KEY not in shown
+        assert "0123456789abcdef" not in shown
+
+
+def test_a_long_recording_takes_no_more_memory_than_a_short_one(tmp_path: Path) -> None:
+    (one,) = recorded(HI)
+    line = json.dumps({**one, "response": {**one["response"], "metadata": {"pad": "x" * 400}}})
+    peaks = []
+    for number, times in enumerate((300, 6000)):
+        file = tmp_path / f"{number}.jsonl"
+        with file.open("w") as out:
+            for index in range(times):
+                out.write(line.replace("resp_", f"resp_{index:x}") + "\n")
+        peaks.append(peak(file))
+    assert peaks[1] < peaks[0] * 1.5
+
+
+def peak(file: Path) -> int:
+    """The most memory that judging a file takes, in what the system counts by."""
+    code = "import resource, sys; from harness.cli import app; app(sys.argv[1:], standalone_mode=False); "
+    code += "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code, "verify", file], capture_output=True, text=True, check=True)
+    return int(done.stderr.split()[-1])
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class TestProgress:
+    @pytest.mark.parametrize("stream", [io.StringIO, Terminal])
+    def test_a_bar_is_drawn_on_a_terminal_only(
+        self, stream: type[io.StringIO], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setattr(sys, "stderr", drawn := stream())
+        with progress("judging") as tell:
+            for done in (1, 2):
+                tell(done, 2)
+                time.sleep(2 * REDRAW_SECONDS)
+        assert ("judging" in drawn.getvalue(), "100%" in drawn.getvalue()) == (stream is Terminal,) * 2
+
+    @pytest.mark.parametrize("jobs", [1, 2])
+    def test_each_file_is_told(self, tmp_path: Path, jobs: int) -> None:
+        files = [tape(tmp_path, recorded(HI), name) for name in ("a.jsonl", "b.jsonl")]
+        (spools := tmp_path / "spools").mkdir()
+        told: list[tuple[int, int]] = []
+        verify_recordings(files, spools, jobs, progress=lambda done, total: told.append((done, total)))
+        assert told == [(1, 2), (2, 2)]

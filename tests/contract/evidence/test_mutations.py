@@ -1,0 +1,206 @@
+"""A right request with one thing wrong: taken, or refused in the API's words at the place that is wrong; never a crash.
+
+In CI the same few hundred examples are tried each time. A hundred times as many, others in every run:
+
+    HYPOTHESIS_PROFILE=thorough pytest tests/contract/evidence/test_mutations.py
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from random import Random
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import validators
+from jsonschema.validators import Draft202012Validator
+
+from harness.contract import first_violation, schema
+from harness.contract.check import check_answer
+from harness.contract.rule import CREATE_RESPONSE, RULES, Rule
+from harness.core.exchange import Answer, Json
+from harness.endpoints.operation import OPERATIONS
+from tests.support.mutate import Mutation, instance, mutations, places, replaced
+from tests.support.samples import NAMED, REQUESTS
+from tests.support.stored import continuing, fresh, post, remembering, send
+from tests.support.truths import ALSO, is_place_of, is_true
+
+THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+
+
+def many(examples: int) -> settings:
+    times = 100 if THOROUGH else 1
+    slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    return settings(
+        max_examples=times * examples,
+        derandomize=not THOROUGH,
+        deadline=None,
+        database=None,
+        suppress_health_check=slow,
+    )
+
+
+CONTINUING = list(continuing())
+
+
+TEXTS = (
+    *(
+        "",
+        "x",
+        "1",
+        "0",
+        "-1",
+        "101",
+        "1e3",
+        "1.5",
+        "9" * 400,
+        "true",
+        "null",
+        "é",
+        "\U0001f600",
+        "{path}",
+        "'",
+        "\0",
+        "[1]",
+    ),
+    *(["x"], [], ["message.output_text.logprobs", "y"]),
+)
+
+
+def refusal(answer: Answer) -> tuple[Rule, Json] | None:
+    """The rule and the error of a well-formed refusal; None when the request was taken. Anything else is a fault."""
+    if answer.status == 200:
+        return None
+    error = answer.body["error"]
+    assert answer.rule, error
+    rule = RULES[answer.rule]
+    assert 400 <= answer.status == rule.error.status < 500
+    assert list(error) == ["message", "type", "param", "code"]
+    assert error["type"] == "invalid_request_error"
+    assert error["message"]
+    assert rule.id != "unexplained"
+    return rule, error
+
+
+def judge(mutation: Mutation, answer: Answer, *, by_schema: bool = False) -> None:
+    """A mutated request was taken, or refused where it is wrong; `by_schema`: other rules may have refused it before."""
+    if (refused := refusal(answer)) is None or (by_schema and refused[0].check):
+        return
+    rule, error = refused
+    assert set(re.findall(r"\{\w+\}", error["message"])) <= set(re.findall(r"\{\w+\}", json.dumps(mutation.body)))
+    assert is_place_of(mutation, rule, error["param"]), (mutation, error)
+    if not rule.check and rule.id != "moved_parameter":
+        assert is_true(error, orjson.loads(json.dumps(mutation.body))), error
+
+
+def test_what_else_makes_a_rule_speak_is_said_of_rules_that_exist() -> None:
+    assert set(ALSO) <= set(RULES)
+
+
+class TestARequestWithOneThingWrong:
+    @many(500)
+    @given(mutations(REQUESTS, NAMED))
+    def test_is_taken_or_refused_where_it_is_wrong(self, mutation: Mutation) -> None:
+        judge(mutation, post(fresh(), mutation.body))
+
+    @many(150)
+    @given(mutations(CONTINUING, NAMED))
+    def test_that_continues_is_taken_or_refused_where_it_is_wrong(self, mutation: Mutation) -> None:
+        judge(mutation, post(remembering(), mutation.body))
+
+    @many(100)
+    @given(st.sampled_from(REQUESTS), st.data())
+    def test_that_no_json_can_say_is_refused_as_a_whole(self, body: Json, data: st.DataObject) -> None:
+        path, _ = data.draw(st.sampled_from(list(places(body))[1:]))
+        text = json.dumps(replaced(body, path, "HERE")).replace('"HERE"', data.draw(st.sampled_from(NO_JSON)))
+        answer = post(fresh(), text.encode())
+        assert (answer.status, answer.rule, answer.body["error"]["param"]) == (400, "body_syntax", None)
+
+    @pytest.mark.parametrize(
+        "id", [one.id for one in OPERATIONS.values() if one.body_schema and one.id != CREATE_RESPONSE]
+    )
+    def test_of_any_operation_is_taken_or_refused_where_it_is_wrong(self, id: str) -> None:
+        good = made_up(str(OPERATIONS[id].body_schema), 30)
+
+        @many(60)
+        @given(mutations(good, NAMED))
+        def judged(mutation: Mutation) -> None:
+            judge(mutation, send(remembering(), id, body=mutation.body), by_schema=True)
+
+        judged()
+
+
+class TestAQuery:
+    @pytest.mark.parametrize("id", [one.id for one in OPERATIONS.values() if one.query_schema])
+    def test_of_odd_texts_is_taken_or_refused(self, id: str) -> None:
+        names = [*schema.load(str(OPERATIONS[id].query_schema))["properties"], "zzz", ""]
+
+        @many(60)
+        @given(st.dictionaries(st.sampled_from(names), st.sampled_from(TEXTS), max_size=2))
+        def judged(query: dict[str, Any]) -> None:
+            refused = refusal(send(remembering(), id, query=query))
+            assert refused is None or refused[1]["param"].partition("[")[0] in query
+
+        judged()
+
+    @many(60)
+    @given(
+        st.sampled_from(sorted(OPERATIONS)), st.sampled_from([text for text in TEXTS if isinstance(text, str) and text])
+    )
+    def test_with_an_odd_id_is_refused_or_unknown(self, id: str, named: str) -> None:
+        refusal(send(remembering(), id, named=named))
+
+
+NO_JSON = (
+    "NaN",
+    "-Infinity",
+    "1e999",
+    "01",
+    "+1",
+    ".5",
+    '"\\ud800"',
+    '"\\udc00\\ud800"',
+    "'x'",
+    "undefined",
+    '"\x01"',
+)
+ROOTS = schema.root_names(schema.schemas_directory())
+PLAIN = validators.extend(Draft202012Validator, {"pattern": first_violation._check_pattern})
+"""The library as it is; only `$` is the end of a text and not also the place before a last line break."""
+
+
+def made_up(root: str, count: int) -> list[Any]:
+    """Right instances of a schema."""
+    whole, valid = schema.load(root), schema.validator(root).is_valid
+    return [one for one in (instance(whole, whole, Random(seed)) for seed in range(count)) if valid(one)]
+
+
+class TestTheThreeEngines:
+    """`jsonschema-rs` decides, the walk explains, `jsonschema` is a third opinion: they must not disagree."""
+
+    @pytest.mark.parametrize("root", ROOTS)
+    def test_agree_on_anything_with_one_thing_wrong(self, root: str) -> None:
+        good = REQUESTS if root == "CreateResponse" else made_up(root, 30)
+        plain, decided, walk = (
+            PLAIN(schema.load(root)),
+            schema.validator(root),
+            first_violation._load_ordered_validator(root),
+        )
+        assert good, "no instance of this root could be made up"
+
+        @many(300 if root == "CreateResponse" else 40)
+        @given(mutations(good, NAMED))
+        def agree(mutation: Mutation) -> None:
+            valid = decided.is_valid(mutation.body)
+            assert plain.is_valid(mutation.body) is valid
+            assert (next(iter(walk.iter_errors(mutation.body)), None) is None) is valid
+            finding = check_answer(root, mutation.body)
+            assert (finding is None) is valid
+            assert finding is None or (finding.message and finding.rule != "unexplained")
+
+        agree()

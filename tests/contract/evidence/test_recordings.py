@@ -1,0 +1,80 @@
+"""Recorded traffic that nobody here wrote, judged as anyone would judge it: `harness verify` on the whole of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.core.exchange import Json
+from harness.verify.output import count_reasons
+from harness.verify.run import Tally, verify_recordings
+from tests.support.shared import PRESENT, SHARED
+
+pytestmark = pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")
+
+EDITED = {
+    "opentelemetry-js-contrib/packages/instrumentation-openai/test/mock-responses/": "written by hand",
+    "test_async_conversation_items_list_no_content.yaml": "its ids were replaced (`test_conversation_id`)",
+    "openai_resp/tools_completed_no_output_field": "the output of the last event was taken out",
+    "fixtures__/openai-shell-container.1.chunks": "the text was changed in the deltas and not in what follows",
+    "gpt-4.1/GenStream-Tools-WebSearch.yaml@f5496bb2": "the last event has more sources than the item that was done",
+}
+"""Recordings that are not as the API sent them, or that contradict themselves."""
+
+
+@pytest.fixture(scope="module")
+def tally(tmp_path_factory: pytest.TempPathFactory) -> Tally:
+    return verify_recordings([SHARED / "corpus"], tmp_path_factory.mktemp("spools"))
+
+
+def genuine(tally: Tally, at: str) -> list[Json]:
+    return [entry for entry in tally.entries(at) if not any(part in entry.get("id", "") for part in EDITED)]
+
+
+def test_the_figures(tally: Tally, capsys: pytest.CaptureFixture[str]) -> None:
+    with capsys.disabled():
+        print(f"\nrecorded traffic: {dict(sorted(tally.counts.items()))}")
+        for at in ("requests.unverifiable", "refusals.unverifiable", "skipped"):
+            print(f"  {at}: {count_reasons(tally, at)}")
+    assert tally.counts["exchanges"] > 5000
+    assert tally.counts["requests.accepted"] > 4250
+    assert tally.counts["refusals.same"] > 250
+    assert tally.counts["requests.unverifiable"] + tally.counts["refusals.unverifiable"] < 120
+
+
+def test_no_request_that_the_api_took_is_refused(tally: Tally) -> None:
+    assert genuine(tally, "requests.refused") == []
+
+
+def test_every_refusal_is_made_in_the_recorded_words(tally: Tally) -> None:
+    assert genuine(tally, "refusals.different") == []
+    assert genuine(tally, "refusals.missed") == []
+
+
+def test_every_answer_and_every_stream_conforms(tally: Tally) -> None:
+    assert genuine(tally, "answers.findings") == []
+    assert genuine(tally, "streams.findings") == []
+    assert len([*tally.entries("answers.findings"), *tally.entries("streams.findings")]) < 20
+
+
+def test_no_member_of_an_answer_is_unknown(tally: Tally) -> None:
+    unknown = [entry for at in ("answers.drift", "streams.drift") for entry in genuine(tally, at)]
+    assert [entry for entry in unknown if entry["message"].startswith("unknown")] == []
+
+
+def test_everything_is_read_and_judged(tally: Tally) -> None:
+    assert list(tally.entries("unreadable")) == []
+
+
+def test_what_was_edited_is_in_the_traffic(tally: Tally) -> None:
+    told = [
+        entry["id"]
+        for at in ("requests.refused", "answers.findings", "streams.findings")
+        for entry in tally.entries(at)
+    ]
+    assert [part for part in EDITED if not any(part in id for id in told)] == []
+
+
+def test_the_recordings_are_where_the_readme_says() -> None:
+    assert str(Path("shared", "corpus")) in (Path(__file__).parent / "README.md").read_text(encoding="utf-8")

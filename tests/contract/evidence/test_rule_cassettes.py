@@ -1,0 +1,179 @@
+"""The transcribed evidence: the mock answers each request in `cassettes/` as its source says the API did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import httpx
+import orjson
+import pytest
+import vcr
+from vcr.record_mode import RecordMode
+
+from harness.cassettes.format.interaction import CLIENT
+from harness.cassettes.recording.writer import read_cassette
+from harness.contract.rule import RULES
+from harness.core.account import Organization, RateLimit
+from harness.core.exchange import Answer, Request
+from harness.endpoints.operation import find_operation
+from harness.live.rule_evidence.store import build_header
+from harness.server.mock_api import API_ROOT, Mock
+from harness.server.socket_session import SocketSession
+from harness.verify import evidence
+from harness.verify.evidence import RuleCassette, SourcedInteraction
+from harness.verify.examples import OK_TURN
+from harness.verify.learn import remember
+from harness.world.world import World
+
+CASSETTES = evidence.load_rule_cassettes()
+FILES = [
+    *sorted(evidence.evidence_directory().rglob("*.yaml")),
+    *sorted((Path(__file__).parents[2] / "cassettes").glob("*.yaml")),
+]
+KEY = "sk-evidence"
+
+
+def path(interaction: SourcedInteraction) -> str:
+    return urlsplit(interaction.interaction.uri).path
+
+
+def query(interaction: SourcedInteraction) -> dict[str, str]:
+    return dict(parse_qsl(urlsplit(interaction.interaction.uri).query, keep_blank_values=True))
+
+
+def account(interaction: SourcedInteraction) -> Organization:
+    said = dict(interaction.origin.organization)
+    if "rate_limit" in said:
+        said["rate_limit"] = RateLimit(**said["rate_limit"])
+    return Organization(**{name: frozenset(one) if isinstance(one, list) else one for name, one in said.items()})
+
+
+def ask(mock: Mock, world: World, interaction: SourcedInteraction) -> Answer:
+    """What the mock says to a request, in the account and with the key that its origin names."""
+    key = KEY if interaction.origin.key is None else interaction.origin.key
+    headers = {**interaction.interaction.headers, **({"authorization": f"Bearer {key}"} if key else {})}
+    world.account = account(interaction)
+    if interaction.interaction.frames:
+        return told(mock, world, interaction, headers)
+    return mock.handle(
+        interaction.interaction.method, path(interaction), headers, query(interaction), interaction.interaction.body
+    )
+
+
+def told(mock: Mock, world: World, interaction: SourcedInteraction, headers: dict[str, str]) -> Answer:
+    """What the mock says to the last event of a WebSocket; the time between its frames passes in the World."""
+    session = mock.open_session(path(interaction), headers, query(interaction))
+    assert isinstance(session, SocketSession)
+    began = 0.0
+    for at, side, text in interaction.interaction.frames:
+        if side == CLIENT:
+            world.skip(int(at - began))
+            began = at
+            session.receive(text)
+    return world.exchanges[-1].answer
+
+
+def stored(world: World, interaction: SourcedInteraction) -> None:
+    """Let a World remember what was stored before."""
+    below = path(interaction).removeprefix(API_ROOT)
+    operation, params, _ = find_operation(interaction.interaction.method, below)
+    assert operation, below
+    request = Request(
+        interaction.interaction.method,
+        path,
+        body=orjson.loads(interaction.interaction.body or b"null"),
+        params=params,
+        operation=operation.id,
+        schema=operation.body_schema,
+    )
+    remember(world, request, interaction.answer)
+
+
+def replay(cassette: RuleCassette) -> Iterator[tuple[SourcedInteraction, Answer]]:
+    """Each refusal of a cassette and what a fresh World says to it, in order."""
+    mock = Mock(keys=[KEY], fallback=lambda _: OK_TURN)
+    world = mock.open(KEY)
+    for interaction in cassette.interactions:
+        if interaction.is_refusal:
+            yield interaction, ask(mock, world, interaction)
+        else:
+            stored(world, interaction)
+
+
+@cache
+def replayed(rule: str) -> list[tuple[SourcedInteraction, Answer]]:
+    return list(replay(CASSETTES[rule]))
+
+
+def differences(interaction: SourcedInteraction, answer: Answer) -> dict[str, Any]:
+    """What the mock says otherwise than what was published of the error."""
+    said = (answer.body.get("error") or {}) | {"status": answer.status}
+    known = interaction.answer["error"] | ({"status": interaction.status} if published_status(interaction) else {})
+    found = {name: said.get(name, "absent") for name, value in known.items() if said.get(name, "absent") != value}
+    if not str(said.get("message")).startswith(interaction.origin.begins):
+        found["message"] = said.get("message")
+    return found
+
+
+def published_status(interaction: SourcedInteraction) -> bool:
+    return "status" in interaction.origin.published
+
+
+REFUSALS = [
+    pytest.param(cassette, number, id=f"{cassette.rule}-{number}")
+    for cassette in CASSETTES.values()
+    for number in range(1, 1 + sum(one.is_refusal for one in cassette.interactions))
+]
+
+
+@pytest.mark.parametrize(("cassette", "number"), REFUSALS)
+def test_a_published_refusal_is_repeated_word_for_word_by_its_own_rule(cassette: RuleCassette, number: int) -> None:
+    interaction, answer = replayed(cassette.rule)[number - 1]
+    assert differences(interaction, answer) == {}
+    assert answer.rule == cassette.rule
+
+
+def test_every_cassette_is_named_after_a_rule() -> None:
+    assert CASSETTES
+    assert evidence.find_orphans(RULES, CASSETTES) == []
+
+
+def test_every_rule_with_a_dated_public_source_has_a_cassette() -> None:
+    left = [gap.rule for gap in evidence.find_gaps(RULES, CASSETTES) if gap.reason == evidence.NOT_TRANSCRIBED]
+    assert left == []
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_plain_vcrpy_plays_it(file: Path) -> None:
+    takes = [take for take in read_cassette(file).interactions if not take.frames]
+    with vcr.VCR().use_cassette(str(file), record_mode=RecordMode.NONE) as played, httpx.Client() as client:
+        for take in takes:
+            answer = client.request(take.method, take.uri, content=take.body, headers=take.headers)
+            assert answer.status_code == take.status
+            assert said(answer.content) == said(take.answer)
+    assert played.play_count == len(takes)
+
+
+def said(body: bytes) -> Any:
+    """What a body says, however its JSON is spelled."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return body
+
+
+@pytest.mark.parametrize("cassette", CASSETTES.values(), ids=list(CASSETTES))
+def test_its_header_says_what_it_is_evidence_of(cassette: RuleCassette) -> None:
+    takes = [one.interaction for one in cassette.interactions]
+    assert read_cassette(cassette.file).header == build_header(cassette.rule, takes)
+
+
+@pytest.mark.parametrize("cassette", CASSETTES.values(), ids=list(CASSETTES))
+def test_it_holds_no_key(cassette: RuleCassette) -> None:
+    text = cassette.file.read_text(encoding="utf-8")
+    assert "sk-" not in text
+    assert "authorization" not in text.lower()

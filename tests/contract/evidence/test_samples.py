@@ -1,0 +1,45 @@
+"""The samples that are mutated elsewhere are right, and hold every kind the schema knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from harness.contract import first_violation, schema
+from harness.core.exchange import Json
+from tests.support.mutate import places
+from tests.support.samples import NAMED, REQUESTS
+from tests.support.stored import continuing, fresh, post, remembering
+
+CONTINUING = list(continuing())
+
+
+@pytest.mark.parametrize("body", REQUESTS, ids=range(len(REQUESTS)))
+def test_a_sample_is_taken(body: Json) -> None:
+    answer = post(fresh(), body)
+    assert answer.status == 200, answer.body
+
+
+@pytest.mark.parametrize("body", CONTINUING, ids=range(len(CONTINUING)))
+def test_a_sample_that_continues_is_taken_by_a_mock_that_remembers(body: Json) -> None:
+    answer = post(remembering(), body)
+    assert answer.status == 200, answer.body
+
+
+def test_the_samples_hold_every_kind_the_schema_knows() -> None:
+    whole = schema.load("CreateResponse")
+    kinds = {
+        tuple(first_violation.discriminator_values(whole, branch, "type"))
+        for union in unions(whole)
+        for branch in union
+    }
+    assert [kind for kind in kinds if kind and not set(kind) & set(NAMED)] == []
+
+
+def unions(node: Any) -> Iterator[list[Json]]:
+    """The branches of every union in a schema."""
+    for _, part in places(node):
+        if isinstance(part, dict) and "anyOf" in part:
+            yield part["anyOf"]

@@ -1,0 +1,140 @@
+"""Every keyword of the request schemas has words of its own, and the words name types as the API does."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+from harness.contract import first_violation, schema
+from harness.contract.check import rule_for
+from harness.contract.first_violation import format_path
+from harness.endpoints.operation import OPERATIONS
+from harness.verify.examples import MINIMAL_REQUEST
+from tests.support.keywords import Breaker, Broken, occurrences, written
+from tests.support.mutate import places, replaced
+from tests.support.truths import contradicts
+
+FIRST = "CreateResponse"
+OTHERS = sorted({operation.body_schema for operation in OPERATIONS.values() if operation.body_schema} - {FIRST})
+
+
+@cache
+def broken(root: str) -> list[tuple[Broken, first_violation.SchemaViolation | None]]:
+    """Each keyword of a root broken by a body of its own, and what is found; definitions of the first root only there."""
+    whole, least = schema.load(root), MINIMAL_REQUEST if root == FIRST else {}
+    known = [] if root == FIRST else map(written, schema.load(FIRST)["$defs"].values())
+    every = Breaker(whole, frozenset(known)).place(
+        whole, (), lambda body: {**least, **body} if isinstance(body, dict) else body
+    )
+    return [(one, first_violation.find_violation(root, one.body)) for one in every]
+
+
+def test_every_keyword_can_be_broken() -> None:
+    whole = schema.load(FIRST)
+    assert set(occurrences(whole, whole)) - {(one.node, one.keyword) for one, _ in broken(FIRST)} == set()
+
+
+@pytest.mark.parametrize("root", [FIRST, *OTHERS])
+class TestABrokenKeyword:
+    def test_is_named_where_it_is_broken(self, root: str) -> None:
+        for one, found in broken(root):
+            if one.alone or found:
+                assert found, one
+                assert (found.keyword, found.path) == (one.called, format_path(one.path)), one
+
+    def test_has_words_that_say_where(self, root: str) -> None:
+        for one, found in broken(root):
+            if found:
+                rule = rule_for(found.keyword, found.rule)
+                error = rule.error_for(found.facts)
+                assert rule.id != "unexplained", one
+                assert rule.id == "moved_parameter" or str(error.param).startswith(found.path), one
+                assert "{path}" not in rule.error.message or f"'{found.path}'" in error.message, one
+
+
+TEXT = "a string"
+WHOLE = "an integer"
+DECIMAL = "a decimal"
+YES_NO = "a boolean"
+OBJECT = "an object"
+EFFORTS = "one of one of 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', or 'max' or integer"
+INCLUDE = (
+    "an array of one of 'fil...lts', 'web...lts', 'web...ces', 'mes...url', 'com...url', 'cod...uts', 'rea...ent', or "
+    "'mes...obs'"
+)
+PART = {"type": "input_text", "text": "x", "prompt_cache_breakpoint": 5}
+CALL = {"type": "function_call", "call_id": "c", "name": "f"}
+SHELL = {"type": "local_shell_call", "call_id": "c"}
+
+
+def item(**members: Any) -> dict[str, Any]:
+    return {"input": [members]}
+
+
+VALUES = {
+    "a string": "x",
+    "an integer": 5,
+    "a decimal number": 1.5,
+    "a boolean": True,
+    "an array": [],
+    "an object": {},
+    "null": None,
+}
+OBJECTS = ("an input item", "a tool", "a metadata object")
+
+
+@pytest.mark.parametrize(
+    ("place", "expected", "body"),
+    [
+        *(
+            (name, TEXT, {name: 5})
+            for name in ("model", "previous_response_id", "user", "instructions", "prompt_cache_key")
+        ),
+        *((name, DECIMAL, {name: "5"}) for name in ("temperature", "top_p", "presence_penalty", "frequency_penalty")),
+        *((name, WHOLE, {name: "5"}) for name in ("max_output_tokens", "max_tool_calls", "top_logprobs")),
+        *((name, YES_NO, {name: "x"}) for name in ("stream", "store", "background", "parallel_tool_calls")),
+        *((name, OBJECT, {name: "x"}) for name in ("text", "reasoning", "stream_options", "prompt", "moderation")),
+        ("input", "one of a string or array of input items", {"input": 5}),
+        ("input[0]", "an input item", {"input": [5]}),
+        ("tools", "an array of tools", {"tools": "x"}),
+        ("tools[0]", "a tool", {"tools": ["x"]}),
+        ("context_management", "an array of objects", {"context_management": "x"}),
+        ("metadata", "a metadata object", {"metadata": "x"}),
+        ("metadata.a", TEXT, {"metadata": {"a": 1}}),
+        ("include", INCLUDE, {"include": "x"}),
+        ("truncation", "one of 'auto' or 'disabled'", {"truncation": 5}),
+        ("service_tier", "one of 'auto', 'default', 'fast', 'flex', or 'priority'", {"service_tier": 5}),
+        ("prompt_cache_retention", "one of 'in_memory' or '24h'", {"prompt_cache_retention": 5}),
+        ("tool_choice", "one of an object or 'none', 'auto', or 'required'", {"tool_choice": 5}),
+        ("reasoning.effort", EFFORTS, {"reasoning": {"effort": "x"}}),
+        ("text.format", OBJECT, {"text": {"format": "x"}}),
+        ("conversation", "one of a string or object", {"conversation": 5}),
+        ("input[0].content", "one of an array of objects or string", item(role="user", content=5)),
+        ("input[0].content[0]", OBJECT, item(role="user", content=["x"])),
+        ("input[0].content[0].text", TEXT, item(role="user", content=[{"type": "input_text", "text": 5}])),
+        ("input[0].content[0].prompt_cache_breakpoint", OBJECT, item(role="user", content=[PART])),
+        ("input[0].arguments", TEXT, item(**CALL, arguments=5)),
+        ("input[0].output", "one of a string or array of objects", item(type="function_call_output", output=5)),
+        ("input[0].arguments", OBJECT, item(type="tool_search_call", arguments="x")),
+        ("input[0].summary", "an array of objects", item(type="reasoning", summary="x")),
+        ("input[0].queries", "an array of strings", item(type="file_search_call", queries="x")),
+        (
+            "input[0].action.env",
+            "an object with string keys and string values",
+            item(**SHELL, action={"type": "exec", "command": [], "env": 5}),
+        ),
+    ],
+)
+def test_a_type_is_expected_in_the_phrase_of_its_place(place: str, expected: str, body: dict[str, Any]) -> None:
+    """A value of each type there: refused in these words, or of a type that the phrase or a nullable member takes."""
+    path = next(path for path, _ in places(body) if format_path(path) == place)
+    for kind, value in VALUES.items():
+        found = first_violation.find_violation("CreateResponse", {**MINIMAL_REQUEST, **replaced(body, path, value)})
+        if found and found.keyword == "type" and found.path == place:
+            said = rule_for("type", None).error_for(found.facts).message
+            assert said == f"Invalid type for '{place}': expected {expected}, but got {kind} instead."
+            assert not contradicts(expected, kind)
+        else:
+            assert kind == "null" or contradicts(expected, kind) or (kind == "an object" and expected in OBJECTS)

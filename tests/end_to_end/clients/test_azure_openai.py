@@ -1,0 +1,169 @@
+"""What the unmodified `AzureOpenAI` gets from the mock, and what plain `OpenAI` gets at the addresses of Azure."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+
+import openai
+import pytest
+
+from harness.core.account import RateLimit
+from harness.items import function_call, message
+from tests.support.programs import MODEL, WEATHER, outputs
+
+ASK = {"model": MODEL, "input": "hi"}
+VERSION = "2025-04-01-preview"
+
+
+@pytest.fixture
+def azure(mock) -> Iterator[openai.AzureOpenAI]:
+    with openai.AzureOpenAI(
+        azure_endpoint=mock.azure_endpoint, api_key=mock.api_key, api_version=VERSION, max_retries=0
+    ) as made:
+        yield made
+
+
+def test_a_tool_loop(mock, azure):
+    mock.script(function_call("get_weather", {"city": "Oslo"}), message("4 degrees."))
+    first = azure.responses.create(**ASK, tools=[WEATHER])
+    with pytest.raises(openai.BadRequestError, match="No tool output found for function call"):
+        azure.responses.create(**ASK, previous_response_id=first.id)
+    second = azure.responses.create(model=MODEL, input=outputs(first), previous_response_id=first.id)
+    assert second.output_text == "4 degrees."
+    assert {exchange.request.dialect for exchange in mock.exchanges} == {"azure"}
+
+
+def test_a_stream(mock, azure):
+    mock.script(message(["Hel", "lo."]))
+    with azure.responses.stream(**ASK) as stream:
+        deltas = [event.delta for event in stream if event.type == "response.output_text.delta"]
+        final = stream.get_final_response()
+    assert (deltas, final.model) == (["Hel", "lo."], MODEL)
+    assert [entry["source_type"] for entry in final.model_extra["content_filters"]] == ["prompt", "completion"]
+
+
+def test_read_back_list_and_delete(mock, azure):
+    mock.script(message("Hello."))
+    made = azure.responses.create(**ASK)
+    assert azure.responses.retrieve(made.id).output_text == "Hello."
+    assert [item.content[0].text for item in azure.responses.input_items.list(made.id, limit=1)] == ["hi"]
+    azure.responses.delete(made.id)
+    with pytest.raises(openai.NotFoundError, match="not found"):
+        azure.responses.retrieve(made.id)
+
+
+def test_a_conversation(mock, azure):
+    mock.script(message("Hello."))
+    conversation = azure.conversations.create(items=[{"role": "developer", "content": "Be brief."}])
+    azure.responses.create(**ASK, conversation=conversation.id)
+    assert len(list(azure.conversations.items.list(conversation.id))) == 3
+    azure.conversations.delete(conversation.id)
+
+
+def test_a_deployment_in_the_client_changes_nothing(mock):
+    mock.script(message("Hello."))
+    with openai.AzureOpenAI(
+        azure_endpoint=mock.azure_endpoint, azure_deployment="mine", api_key=mock.api_key, api_version=VERSION
+    ) as client:
+        assert client.responses.create(model="mine", input="hi").model == "mine"
+    assert mock.exchanges[0].request.root == "/openai"
+
+
+def test_a_token_of_a_credential_will_do(mock):
+    mock.script(message("Hello."))
+    with openai.AzureOpenAI(
+        azure_endpoint=mock.azure_endpoint, azure_ad_token_provider=lambda: mock.api_key, api_version=VERSION
+    ) as client:
+        assert client.responses.create(**ASK).output_text == "Hello."
+
+
+def test_an_unknown_deployment(mock, azure):
+    mock.organization(models={"mine"})
+    with pytest.raises(openai.NotFoundError, match="The API deployment for this resource does not exist") as caught:
+        azure.responses.create(**ASK)
+    assert caught.value.code == "DeploymentNotFound"
+
+
+def test_a_wrong_key_and_an_old_version(mock):
+    endpoint = mock.azure_endpoint
+    with (
+        openai.AzureOpenAI(azure_endpoint=endpoint, api_key="wrong", api_version=VERSION, max_retries=0) as client,
+        pytest.raises(openai.AuthenticationError, match="invalid subscription key"),
+    ):
+        client.responses.create(**ASK)
+    with (
+        openai.AzureOpenAI(azure_endpoint=endpoint, api_key=mock.api_key, api_version="2024-10-21") as client,
+        pytest.raises(openai.BadRequestError, match="enabled only for api-version 2025-03-01-preview"),
+    ):
+        client.responses.create(**ASK)
+
+
+def test_a_blocked_prompt(mock, azure):
+    mock.organization(blocked={"jailbreak"})
+    with pytest.raises(openai.BadRequestError) as caught:
+        azure.responses.create(**ASK, stream=True)
+    assert (caught.value.code, caught.value.param) == ("content_filter", "prompt")
+    assert caught.value.body["content_filters"][0]["content_filter_results"]["jailbreak"]["detected"]
+
+
+def test_a_limit_is_waited_for(mock, azure):
+    mock.organization(rate_limit=RateLimit(3, 3, 1))
+    with pytest.raises(openai.RateLimitError, match="Too Many Requests") as caught:
+        azure.responses.create(**ASK)
+    assert caught.value.response.headers["retry-after"] == "1"
+
+
+@pytest.mark.asyncio
+async def test_the_async_client_is_answered_alike(mock):
+    mock.script(message("Hello."), message(["Hel", "lo."]))
+    async with openai.AsyncAzureOpenAI(
+        azure_endpoint=mock.azure_endpoint, api_key=mock.api_key, api_version=VERSION, max_retries=0
+    ) as client:
+        made, conversation = await asyncio.gather(client.responses.create(**ASK), client.conversations.create())
+        async with await client.responses.create(**ASK, stream=True, conversation=conversation.id) as stream:
+            kinds = [event.type async for event in stream]
+    assert (made.output_text, kinds[-1]) == ("Hello.", "response.completed")
+
+
+@pytest.mark.parametrize("root", ["/openai/v1", "/api/projects/any/openai/v1"])
+def test_plain_openai_at_an_address_of_azure(mock, root):
+    mock.script(message("Hello."), message("Again."))
+    with openai.OpenAI(base_url=mock.azure_endpoint + root, api_key=mock.api_key, max_retries=0) as client:
+        conversation = client.conversations.create()
+        assert client.responses.create(**ASK, conversation=conversation.id).output_text == "Hello."
+        with client.responses.stream(**ASK, conversation=conversation.id) as stream:
+            assert stream.get_final_response().output_text == "Again."
+
+
+def test_an_agent_of_a_project(mock):
+    mock.organization(agents={"helper": {"model": "mine", "instructions": "Help."}})
+    mock.when(agent="helper").script(message("Hello."))
+    with openai.OpenAI(base_url=f"{mock.project_endpoint}/openai/v1", api_key=mock.api_key) as client:
+        agent = {"agent_reference": {"type": "agent_reference", "name": "helper"}}
+        made = client.responses.create(input="hi", extra_body=agent)
+        assert (made.output_text, made.model, made.instructions) == ("Hello.", "mine", "Help.")
+        with pytest.raises(openai.BadRequestError, match="Not allowed when agent is specified"):
+            client.responses.create(input="hi", tools=[WEATHER], extra_body=agent)
+
+
+@pytest.mark.harness(dialect="azure")
+def test_the_environment_may_lead_to_azure_alone(mock):
+    mock.script(message("Hello."), message("Again."))
+    assert openai.AzureOpenAI().responses.create(**ASK).output_text == "Hello."
+    with openai.OpenAI(base_url=mock.base_url, api_key=mock.api_key, max_retries=0) as client:
+        assert client.responses.create(**ASK).output_text == "Again."
+    with (
+        openai.OpenAI(base_url=f"{mock.azure_endpoint}/v1", api_key=mock.api_key, max_retries=0) as client,
+        pytest.raises(openai.NotFoundError, match="Resource not found"),
+    ):
+        client.responses.create(**ASK)
+
+
+@pytest.mark.harness(dialect="foundry")
+def test_the_environment_may_lead_to_a_project_alone(mock, client):
+    mock.script(message("Hello."))
+    assert client.responses.create(**ASK).output_text == "Hello."
+    assert os.environ["AZURE_AI_PROJECT_ENDPOINT"] == os.environ["FOUNDRY_PROJECT_ENDPOINT"] == mock.project_endpoint
+    assert mock.exchanges[0].request.dialect == "foundry"

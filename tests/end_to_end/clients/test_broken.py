@@ -1,0 +1,162 @@
+"""The suite has teeth: a client with a bug is refused in the API's words, and a mock without the rule is found out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import openai
+import pytest
+
+from harness.contract import check
+from harness.contract.rule import RULES
+from harness.core.exchange import Json
+from harness.world.world import World
+from tests.support import broken
+from tests.support.broken import BrokenOpenAI, Bug
+from tests.support.programs import (
+    SCRIPTS,
+    Program,
+    chained_loop,
+    inline_loop,
+    question_about_a_file,
+    second_thought,
+)
+
+Case = tuple[Bug, Program, str, str]
+
+CASES: list[Case] = [
+    (
+        broken.drops_a_tool_output,
+        inline_loop,
+        "call_needs_output",
+        "No tool output found for function call call_oslo.",
+    ),
+    (
+        broken.drops_a_tool_output,
+        chained_loop,
+        "call_needs_output",
+        "No tool output found for function call call_oslo.",
+    ),
+    (
+        broken.drops_the_calls,
+        inline_loop,
+        "output_needs_call",
+        "No tool call found for function call output with call_id call_paris.",
+    ),
+    (
+        broken.sends_the_transcript_again,
+        chained_loop,
+        "duplicate_item",
+        "Duplicate item found with id {0}. Remove duplicate items from your input and try again.",
+    ),
+    (
+        broken.files_in_assistant_turns,
+        question_about_a_file,
+        "assistant_content",
+        "Invalid value: 'input_file'. Supported values are: 'output_text' and 'refusal'.",
+    ),
+    (
+        broken.call_id_as_id,
+        inline_loop,
+        "item_id_prefix",
+        "Invalid 'input[1].id': 'call_paris'. Expected an ID that begins with 'fc'.",
+    ),
+    (
+        broken.drops_reasoning,
+        second_thought,
+        "item_without_reasoning",
+        "Item '{1}' of type 'message' was provided without its required 'reasoning' item: '{0}'.",
+    ),
+    (
+        broken.drops_ids_of_messages,
+        second_thought,
+        "reasoning_without_follower",
+        "Item '{0}' of type 'reasoning' was provided without its required following item.",
+    ),
+]
+"""A bug, the program it breaks, the rule that notices, and its words (`{n}`: the id of the first answer's item n)."""
+
+
+def named(case: Case) -> str:
+    return f"{case[0].__name__}-{case[1].__name__}"
+
+
+every_case = pytest.mark.parametrize("case", CASES, ids=named)
+
+
+@pytest.fixture
+def without() -> Iterator[Callable[[str], None]]:
+    """Loosen the contract: take a rule out for the time of a test. The order of rules is contract, so it is kept."""
+    kept = dict(RULES)
+
+    def loosen(name: str) -> None:
+        del RULES[name]
+        check._plan_rules.cache_clear()
+
+    yield loosen
+    RULES.clear()
+    RULES.update(kept)
+    check._plan_rules.cache_clear()
+
+
+def is_refused(mock: World, case: Case) -> None:
+    """The assertion of the scenario: a program on the broken client ends in this refusal and no other."""
+    bug, program, rule, words = case
+    mock.script(*SCRIPTS[program])
+    client = BrokenOpenAI(bug, base_url=mock.base_url, api_key=mock.api_key, max_retries=0)
+    with client, pytest.raises(openai.BadRequestError) as caught:
+        program(client)
+    ids = [item["id"] for item in first_answer(mock)["output"]]
+    assert caught.value.body["message"] == words.format(*ids)
+    assert mock.exchanges[-1].answer.rule == rule
+
+
+def first_answer(mock: World) -> Json:
+    return mock.exchanges[0].answer.body
+
+
+@every_case
+@pytest.mark.harness(unused="allow")
+def test_a_client_with_a_bug_is_refused(mock, case):
+    is_refused(mock, case)
+    assert [exchange.status for exchange in mock.exchanges] == [200, 400]
+
+
+@every_case
+def test_the_same_program_on_the_real_client_is_not(mock, client, case):
+    _, program, _, _ = case
+    mock.script(*SCRIPTS[program])
+    assert program(client)
+    assert [exchange.status for exchange in mock.exchanges] == [200, 200]
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if RULES[case[2]].check], ids=named)
+@pytest.mark.harness(losses="allow")
+def test_without_its_rule_the_mock_accepts_and_the_scenario_fails(mock, case, without):
+    without(case[2])
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        is_refused(mock, case)
+    assert [exchange.status for exchange in mock.exchanges] == [200, 200]
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if not RULES[case[2]].check], ids=named)
+@pytest.mark.harness(unused="allow")
+def test_without_its_words_the_schema_says_others_and_the_scenario_fails(mock, case, without):
+    without(case[2])
+    with pytest.raises(AssertionError, match="assert"):
+        is_refused(mock, case)
+    assert [exchange.answer.rule for exchange in mock.exchanges] != [None, case[2]]
+
+
+def test_every_bug_is_tried():
+    bugs = {made for made in vars(broken).values() if getattr(made, "__module__", "") == broken.__name__}
+    functions = {
+        bug for bug in bugs if callable(bug) and not isinstance(bug, type) and not bug.__name__.startswith("_")
+    }
+    assert functions == {case[0] for case in CASES}
+
+
+def test_the_order_of_rules_survives_a_loosening(without):
+    before = list(RULES)
+    without(before[3])
+    assert list(RULES) == [*before[:3], *before[4:]]

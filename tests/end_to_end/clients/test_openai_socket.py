@@ -1,0 +1,177 @@
+"""What the unmodified SDK gets over `responses.connect()`: the events of a stream, and errors it can read."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import openai
+import pytest
+from agents import Agent, RunConfig, Runner, function_tool
+from agents.models.openai_responses import OpenAIResponsesWSModel
+from openai.lib.responses_websocket import (
+    AsyncResponsesWebSocketSession,
+    ResponsesWebSocketLimits,
+    ResponsesWebSocketSession,
+)
+from websockets.exceptions import InvalidStatus
+
+from harness.items import function_call, message
+from tests.support.programs import MODEL, WEATHER, outputs
+
+ENDS = ("response.completed", "error", "response.steer.failed")
+GPT6 = "gpt-6-astra"
+LIMITS = ResponsesWebSocketLimits(
+    max_lanes=8, max_events_per_lane=100, max_events=100, max_bytes_per_lane=10**6, max_bytes=10**6
+)
+
+
+def answered(connection: Any) -> list[Any]:
+    """The events up to the one that ends an answer."""
+    events = []
+    for event in connection:
+        events.append(event)
+        if event.type in ENDS:
+            break
+    return events
+
+
+def test_a_response_is_told_event_by_event(mock, client):
+    mock.script(message(["Hel", "lo."]))
+    with client.responses.connect() as connection:
+        connection.response.create(model=MODEL, input="hi")
+        events = answered(connection)
+    assert [event.delta for event in events if event.type == "response.output_text.delta"] == ["Hel", "lo."]
+    assert [event.sequence_number for event in events] == list(range(10))
+    assert client.responses.retrieve(events[-1].response.id).output_text == "Hello."
+
+
+def test_a_chain_of_what_is_not_stored_lives_as_long_as_its_connection(mock, client):
+    mock.script(function_call("get_weather", {"city": "Oslo"}), message("4 degrees."))
+    with client.responses.connect() as connection:
+        connection.response.create(model=MODEL, input="Weather?", tools=[WEATHER], store=False)
+        first = answered(connection)[-1].response
+        connection.response.create(model=MODEL, input=outputs(first), previous_response_id=first.id, store=False)
+        second = answered(connection)[-1].response
+    assert second.output_text == "4 degrees."
+    with client.responses.connect() as connection:
+        connection.response.create(model=MODEL, input="hi", previous_response_id=second.id, store=False)
+        refused = answered(connection)[-1]
+    assert (refused.status, refused.error.code) == (400, "previous_response_not_found")
+    assert [exchange.request.method for exchange in mock.exchanges] == ["WS"] * 3
+
+
+def test_a_refusal_is_an_event_and_the_connection_goes_on(mock, client):
+    mock.script(message("ok"))
+    with client.responses.connect() as connection:
+        connection.response.create(model=MODEL, input="hi", temperature=3)
+        refused = answered(connection)[-1]
+        connection.response.create(model=MODEL, input="hi")
+        assert answered(connection)[-1].response.output_text == "ok"
+    assert (refused.type, refused.status, refused.error.param) == ("error", 400, "temperature")
+    assert mock.exchanges[0].status == 400
+
+
+def test_an_event_that_nobody_handles_is_raised_by_the_dispatcher(mock, client):
+    with client.responses.connect() as connection:
+        connection.response.create(model=MODEL, input="hi", previous_response_id="resp_x")
+        with pytest.raises(openai.OpenAIError, match="Previous response with id 'resp_x' not found"):
+            connection.dispatch_events()
+
+
+def test_a_wrong_key_is_refused_before_there_is_a_connection(mock):
+    stranger = openai.OpenAI(base_url=mock.base_url, api_key="nope")
+    with pytest.raises(InvalidStatus, match="HTTP 401"), stranger.responses.connect():
+        pass
+
+
+def test_lanes_are_told_apart(mock, client):
+    mock.when(input="plan").script(message("A plan."))
+    mock.when(input="risks").script(message("No risks."))
+    with (
+        client.responses.connect() as connection,
+        ResponsesWebSocketSession(connection, limits=LIMITS) as session,
+    ):
+        lanes = {text: session.lane(name) for name, text in (("planner", "plan"), ("research", "risks"))}
+        for text, lane in lanes.items():
+            lane.send({"type": "response.create", "model": MODEL, "input": text})
+        said = [lane.get_final_response(timeout=10).output_text for lane in lanes.values()]
+    assert said == ["A plan.", "No risks."]
+
+
+def test_a_warm_up_prepares_the_first_turn(mock, client):
+    mock.script(message("Hello."))
+    with client.responses.connect() as connection:
+        connection.send({"type": "response.create", "model": MODEL, "instructions": "Be kind.", "generate": False})
+        warm = answered(connection)[-1].response
+        connection.response.create(model=MODEL, input="hi", previous_response_id=warm.id)
+        assert (warm.output, answered(connection)[-1].response.output_text) == ([], "Hello.")
+
+
+def test_a_steered_response_is_followed_by_another(mock, client):
+    mock.script(message("A long plan."), message("A short plan."))
+    with client.responses.connect() as connection:
+        connection.response.create(model=GPT6, input="Draft a plan.")
+        first = answered(connection)[-1].response
+        connection.response.steer(previous_response_id=first.id, input="Keep it small.")
+        accepted, *rest = answered(connection)
+    assert (accepted.type, accepted.steer.previous_response_id) == ("response.steer.accepted", first.id)
+    assert rest[-1].response.output_text == "A short plan."
+
+
+def test_a_steer_that_fails_gives_its_input_back(mock, client):
+    with client.responses.connect() as connection:
+        connection.response.steer(previous_response_id="resp_x", input="Keep it small.")
+        failed = answered(connection)[-1]
+    assert (failed.type, failed.error.code) == ("response.steer.failed", "response_not_found")
+    assert failed.steer.input == "Keep it small."
+
+
+@pytest.mark.asyncio
+async def test_the_async_client_is_answered_alike(mock, async_client):
+    mock.script(message("Hello."), message("Again."))
+    async with async_client.responses.connect() as connection:
+        await connection.response.create(model=MODEL, input="hi", store=False)
+        first = [event async for event in until_completed(connection)][-1].response
+        await connection.response.create(model=MODEL, input="hi", previous_response_id=first.id, store=False)
+        second = [event async for event in until_completed(connection)][-1].response
+    assert (first.output_text, second.output_text) == ("Hello.", "Again.")
+
+
+async def until_completed(connection: Any) -> AsyncIterator[Any]:
+    async for event in connection:
+        yield event
+        if event.type in ENDS:
+            return
+
+
+@pytest.mark.asyncio
+async def test_lanes_of_the_async_client_run_at_the_same_time(mock, async_client):
+    mock.when(input="plan").script(message("A plan."))
+    mock.when(input="risks").script(message("No risks."))
+    async with (
+        async_client.responses.connect() as connection,
+        AsyncResponsesWebSocketSession(connection, limits=LIMITS) as session,
+    ):
+        planner, research = session.lane("planner"), session.lane("research")
+        await planner.send({"type": "response.create", "model": MODEL, "input": "plan"})
+        await research.send({"type": "response.create", "model": MODEL, "input": "risks"})
+        assert (await research.get_final_response()).output_text == "No risks."
+        assert (await planner.get_final_response()).output_text == "A plan."
+
+
+@function_tool
+def get_weather(city: str) -> str:
+    """The weather in a city."""
+    return f"4 degrees in {city}"
+
+
+@pytest.mark.asyncio
+async def test_agents_run_over_one_connection(mock, async_client):
+    mock.script(function_call("get_weather", {"city": "Oslo"}), message("4 degrees."))
+    model = OpenAIResponsesWSModel(model=MODEL, openai_client=async_client)
+    agent = Agent(name="weather", model=model, tools=[get_weather])
+    result = await Runner.run(agent, "Weather in Oslo?", run_config=RunConfig(tracing_disabled=True))
+    await model.close()
+    assert result.final_output == "4 degrees."
+    assert [(exchange.request.method, exchange.status) for exchange in mock.exchanges] == [("WS", 200)] * 2

@@ -1,0 +1,56 @@
+"""The judge of answers: what is missing or of another type is named, in JSON, in a stream and in an error."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.core.exchange import Exchange, Json
+from harness.items import function_call, message
+from tests.support.programs import MODEL
+from tests.support.strict import faults
+
+
+def with_answer(exchange: Exchange, **changes: object) -> Exchange:
+    return exchange._replace(answer=exchange.answer._replace(**changes))
+
+
+@pytest.mark.parametrize("name", ["id", "created_at", "model", "output", "parallel_tool_calls", "tool_choice", "tools"])
+def test_a_response_without_a_member_is_found_out(mock, client, name):
+    mock.script(message("hi"))
+    client.responses.create(model=MODEL, input="hi")
+    whole = mock.exchanges[0]
+    body = {member: value for member, value in whole.answer.body.items() if member != name}
+    assert faults(whole) == []
+    assert [fault for fault in faults(with_answer(whole, body=body)) if f"{name}: Field required" in fault]
+
+
+def test_a_member_of_another_type_is_found_out(mock, client):
+    mock.script(message("hi"))
+    client.responses.create(model=MODEL, input="hi")
+    whole = mock.exchanges[0]
+    usage = {**whole.answer.body["usage"], "input_tokens": "7"}
+    broken = with_answer(whole, body={**whole.answer.body, "usage": usage})
+    assert [fault for fault in faults(broken) if "usage.input_tokens: Input should be a valid integer" in fault]
+
+
+def test_every_event_without_its_number_is_found_out(mock, client):
+    mock.script([message("hi"), function_call("f")])
+    with client.responses.stream(model=MODEL, input="hi") as stream:
+        stream.until_done()
+    whole = mock.exchanges[0]
+    for index, event in enumerate(whole.answer.events):
+        told: list[Json] = list(whole.answer.events)
+        told[index] = {name: value for name, value in event.items() if name != "sequence_number"}
+        assert any("sequence_number: Field required" in fault for fault in faults(with_answer(whole, events=told)))
+
+
+def test_an_error_without_a_member_is_found_out(mock, client):
+    with pytest.raises(Exception, match="temperature"):
+        client.responses.create(model=MODEL, input="hi", temperature=3)
+    error = dict(mock.exchanges[0].answer.body["error"])
+    del error["message"]
+    assert [
+        fault
+        for fault in faults(with_answer(mock.exchanges[0], body={"error": error}))
+        if "message: Field required" in fault
+    ]

@@ -1,0 +1,305 @@
+"""`harness record`: how it runs a command, what it prints, what it leaves, how it ends; and `harness serve --replay`."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from typer.testing import CliRunner, Result
+
+from harness.cassettes.format.interaction import Interaction
+from harness.cassettes.recording.writer import lock_cassette, read_cassette
+from harness.cli import app
+from harness.faults import Gate, pause, rate_limit
+from harness.items import message
+from harness.server.mock_api import Mock
+from harness.verify.read_files import read_recording
+from harness.world.world import World
+from tests.cli.test_commands import free_port
+from tests.server.test_asgi import settled
+from tests.support.live_api import live as live_api
+from tests.support.live_server import serving
+
+KEY = "sk-live-0123456789abcdef"
+ASK = """
+import json, os, sys, urllib.request
+asked = {"model": "gpt-4.1", "input": "hi", **json.loads(sys.argv[1] if len(sys.argv) > 1 else "{}")}
+request = urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/responses", json.dumps(asked).encode())
+request.add_header("Content-Type", "application/json")
+if key := os.environ.get("OPENAI_API_KEY"):
+    request.add_header("Authorization", f"Bearer {key}")
+try:
+    print(urllib.request.urlopen(request).read().decode())
+except urllib.error.HTTPError as refused:
+    print(refused.status, refused.read().decode())
+"""
+"""A client that asks one thing; its argument is JSON that changes the request."""
+ASKING = (sys.executable, "-c", ASK)
+
+
+@pytest.fixture(scope="module")
+def mock() -> Mock:
+    return Mock(fallback=lambda _: [message("Hello.")])
+
+
+@pytest.fixture(scope="module")
+def live(mock: Mock) -> Iterator[str]:
+    with serving(mock) as origin:
+        yield f"{origin}/v1"
+
+
+@pytest.fixture
+def world(mock: Mock, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    yield mock.open(KEY)
+    mock.close(KEY)
+
+
+def record(upstream: str, into: Path, *options: str, command: Sequence[str] = ASKING) -> Result:
+    return CliRunner().invoke(app, ["record", "--upstream", upstream, "--into", str(into), *options, "--", *command])
+
+
+def takes(file: Path) -> tuple[Interaction, ...]:
+    return read_cassette(file).interactions
+
+
+class TestARecording:
+    def test_is_a_cassette_of_what_the_command_has_asked(self, live, world, tmp_path, capfd):
+        file = tmp_path / "a.yaml"
+        result = record(live, file)
+        assert result.exit_code == 0
+        (take,) = takes(file)
+        assert (take.method, take.uri, take.status, take.cut) == ("POST", f"{live}/responses", 200, False)
+        assert json.loads(take.body) == {"model": "gpt-4.1", "input": "hi"}
+        assert json.loads(capfd.readouterr().out)["output"][0]["content"][0]["text"] == "Hello."
+        lines = result.stderr.splitlines()
+        origin = live.removesuffix("/v1")
+        assert re.fullmatch(rf"harness: recording http://127.0.0.1:\d+/v1 in front of {origin}/v1", lines[0])
+        assert lines[1:] == [f"harness: 1 exchange in {file}"]
+
+    def test_holds_no_key(self, live, world, tmp_path):
+        record(live, tmp_path / "a.yaml", command=(*ASKING, json.dumps({"metadata": {"note": KEY}})))
+        assert KEY[3:] not in (tmp_path / "a.yaml").read_text()
+
+    def test_in_a_folder_is_a_new_file_each_time(self, live, world, tmp_path):
+        script = tmp_path / "my app.py"
+        script.write_text(ASK)
+        for _ in range(2):
+            record(live, tmp_path / "tapes", command=(sys.executable, str(script)))
+        name = f"{Path(sys.executable).stem}-my-app".replace(".", "-")
+        assert sorted(file.name for file in (tmp_path / "tapes").iterdir()) == [f"{name}-2.yaml", f"{name}.yaml"]
+
+    def test_in_a_file_replaces_it(self, live, world, tmp_path):
+        file = tmp_path / "a.yaml"
+        for _ in range(2):
+            record(live, file)
+        assert len(takes(file)) == 1
+
+    def test_of_a_command_that_asks_nothing_leaves_nothing(self, live, tmp_path):
+        result = record(live, tmp_path / "a.yaml", command=(sys.executable, "-c", ""))
+        assert result.exit_code == 0
+        assert "nothing was recorded. Does the command read OPENAI_BASE_URL?" in result.stderr
+        assert list(tmp_path.iterdir()) == []
+
+    def test_can_be_judged_as_any_other(self, live, world, tmp_path):
+        file = tmp_path / "a.yaml"
+        record(live, file)
+        (found,) = read_recording(file)
+        assert (found.status, found.request["input"]) == (200, "hi")
+
+
+class TestTheEnd:
+    def test_is_that_of_the_command(self, live, tmp_path):
+        assert record(live, tmp_path, command=(sys.executable, "-c", "raise SystemExit(7)")).exit_code == 7
+        killed = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+        assert record(live, tmp_path, command=(sys.executable, "-c", killed)).exit_code == 128 + 9
+
+    def test_says_what_the_key_was_refused_for(self, live, world, tmp_path, monkeypatch):
+        world.script(rate_limit(after="1s"))
+        limited = record(live, tmp_path / "a.yaml")
+        assert "1 × 429: the limits of the key are reached" in limited.stderr
+        assert takes(tmp_path / "a.yaml")[0].answer_headers["retry-after"] == "1"
+        monkeypatch.delenv("OPENAI_API_KEY")
+        missing = record(live, tmp_path / "b.yaml")
+        assert "1 × 401: is the key of the command right, and in its environment?" in missing.stderr
+
+    def test_of_a_command_that_did_not_reach_the_api_is_a_failure(self, tmp_path):
+        result = record("http://127.0.0.1:9/v1", tmp_path / "a.yaml")
+        assert result.exit_code == 1
+        assert "harness: http://127.0.0.1:9 cannot be reached: " in result.stderr
+        assert "(1 ×)" in result.stderr
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize(
+        ("options", "problem"),
+        [
+            (["--upstream", "api.openai.com"], "--upstream api.openai.com: this is no http:// or https:// URL"),
+            (["--listen", "nowhere"], "--listen nowhere: give HOST:PORT"),
+            (["--listen", "127.0.0.1:99999"], "--listen 127.0.0.1:99999: give HOST:PORT"),
+            (["--listen", "256.0.0.1:0"], "cannot listen on 256.0.0.1:0"),
+            (["--", "no-such-command"], "no-such-command: cannot be run: No such file or directory"),
+        ],
+    )
+    def test_of_what_was_asked_wrongly_is_one_message(self, tmp_path, options, problem):
+        result = CliRunner().invoke(app, ["record", "--into", str(tmp_path / "a.yaml"), *options])
+        assert result.exit_code == 2
+        assert problem in result.stderr
+        assert list(tmp_path.iterdir()) == []
+
+    def test_of_a_second_recorder_of_a_cassette_is_one_message(self, live, tmp_path):
+        with lock_cassette(tmp_path / "a.yaml"):
+            result = record(live, tmp_path / "a.yaml")
+        assert (result.exit_code, "another recorder is writing this cassette" in result.stderr) == (2, True)
+
+
+class TestAValidatingProxy:
+    def test_says_what_it_has_judged(self, live, world, tmp_path):
+        result = record(live, tmp_path / "a.yaml", "--strict")
+        assert result.exit_code == 0
+        assert re.search(r"^requests +1 +1 +- ", result.stderr, re.M)
+
+    def test_finds_where_the_live_api_differs(self, world, tmp_path):
+        async def lenient(scope: Any, receive: Any, send: Any) -> None:
+            await send(
+                {"type": "http.response.start", "status": 400, "headers": [(b"content-type", b"application/json")]}
+            )
+            await send({"type": "http.response.body", "body": b'{"error": {"message": "Bad input."}}'})
+
+        command = (*ASKING, '{"input": 3}')
+        with serving(lenient) as origin:
+            checked = record(f"{origin}/v1", tmp_path / "a.yaml", "--check", command=command)
+            strict = record(f"{origin}/v1", tmp_path / "a.yaml", "--strict", command=command)
+        assert (checked.exit_code, strict.exit_code) == (0, 1)
+        for part in ("the contract refuses it (invalid_type)", "refusals.different", "recorded  400 Bad input."):
+            assert part in checked.stderr
+
+    def test_finds_where_the_mock_would_have_answered_otherwise(self, mock, tmp_path, monkeypatch):
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+        def change(method: str, path: str, body: Any) -> Any:
+            raw = json.dumps(body).encode()
+            said = mock.handle(method, path, {"authorization": f"Bearer {KEY}"}, {}, raw)
+            return 200, {}, said.body | {"truncation": "auto"}
+
+        with live_api(change) as (url, _):
+            checked = record(url, tmp_path / "a.yaml", "--check")
+            strict = record(url, tmp_path / "a.yaml", "--strict")
+        mock.close(KEY)
+        assert (checked.exit_code, strict.exit_code) == (0, 1)
+        assert re.search(r"^respelled +1 +- +1 ", checked.stderr, re.M)
+        told = f"respelled.different  {tmp_path / 'a.yaml'}#1\n  truncation\n    recorded  'auto'\n    mock      'disabled'"
+        assert told in checked.stderr
+
+
+@contextlib.contextmanager
+def interrupted(work: Callable[[], object], number: int = signal.SIGINT) -> Iterator[None]:
+    """A signal reaches this process, and no other, once this work is done beside it."""
+
+    def interrupt() -> None:
+        try:
+            work()
+        finally:
+            os.kill(os.getpid(), number)
+
+    beside, before = threading.Thread(target=interrupt), gc.get_threshold()
+    beside.start()
+    yield
+    beside.join(10)
+    gc.unfreeze()  # what a server in the foreground froze
+    gc.set_threshold(*before)
+
+
+class TestAnInterruption:
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_leaves_what_is_whole(self, live, world, tmp_path, number, monkeypatch):
+        monkeypatch.setattr("harness.cli.record.GRACE_SECONDS", 0.2)
+        gate = Gate()
+        world.script(message("whole"), pause(message("Once upon"), after=3, until=gate))
+        file = tmp_path / "a.yaml"
+        stream = (
+            "asked['stream'] = True; request.data = json.dumps(asked).encode(); urllib.request.urlopen(request).read()"
+        )
+        with interrupted(lambda: settled(lambda: len(world.exchanges) == 2), number):
+            result = record(live, file, command=(sys.executable, "-c", f"{ASK}\n{stream}"))
+        gate.open()
+        assert result.exit_code == 128 + signal.SIGTERM
+        assert f"1 exchange in {file}" in result.stderr
+        assert [json.loads(take.answer)["output"][0]["content"][0]["text"] for take in takes(file)] == ["whole"]
+        assert [each.name for each in tmp_path.iterdir()] == ["a.yaml"]
+
+    def test_ends_also_a_command_that_does_not_listen(self, live, tmp_path, monkeypatch):
+        monkeypatch.setattr("harness.cli.record.GRACE_SECONDS", 0.2)
+        (deaf := tmp_path / "deaf").touch()
+        ignoring = (
+            f"import os, signal, time; signal.signal(15, signal.SIG_IGN); os.remove({str(deaf)!r}); time.sleep(60)"
+        )
+        with interrupted(lambda: settled(lambda: not deaf.exists())):
+            result = record(live, tmp_path / "a.yaml", command=(sys.executable, "-c", ignoring))
+        assert result.exit_code == 128 + signal.SIGKILL
+
+    def test_ends_a_recorder_without_a_command(self, live, world, tmp_path):
+        file, port = tmp_path / "a.yaml", free_port()
+        asked: list[httpx2.Response] = []
+        body, headers = {"model": "gpt-4.1", "input": "hi"}, {"authorization": f"Bearer {KEY}"}
+
+        def work() -> None:
+            assert settled(lambda: listens(port))
+            asked.append(httpx2.post(f"http://127.0.0.1:{port}/v1/responses", json=body, headers=headers))
+            time.sleep(0.1)
+
+        options = ["record", "--upstream", live, "--into", str(file), "--listen", f"127.0.0.1:{port}"]
+        with interrupted(work):
+            result = CliRunner().invoke(app, options)
+        assert f"harness: export OPENAI_BASE_URL=http://127.0.0.1:{port}/v1" in result.stderr
+        assert (asked[0].status_code, result.exit_code, len(takes(file))) == (200, 0, 1)
+
+
+def listens(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+    return False
+
+
+class TestServingARecording:
+    def test_answers_as_it_was_answered(self, live, world, tmp_path, capfd):
+        record(live, tmp_path / "a.yaml")
+        recorded, port, told = capfd.readouterr().out.strip(), free_port(), []
+
+        def work() -> None:
+            assert settled(lambda: listens(port))
+            env = {**os.environ, "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1"}
+            for more in ("{}", '{"input": "ho"}'):
+                asked = subprocess.run([*ASKING, more], env=env, capture_output=True, text=True, timeout=30)
+                told.append(asked.stdout.strip())
+
+        with interrupted(work):
+            result = CliRunner().invoke(app, ["serve", "--replay", str(tmp_path), "--port", str(port)])
+        played, missed = told
+        assert json.loads(played)["output"][0]["content"] == json.loads(recorded)["output"][0]["content"]
+        assert missed.startswith("418 ")
+        assert f"export OPENAI_BASE_URL=http://127.0.0.1:{port}/v1" in result.stdout
+        assert "not recorded: the closest recording, POST /v1/responses, differs:" in result.stderr
+        assert '+  "input": "ho"' in result.stderr
+        assert result.exit_code == 0
+
+    def test_is_not_mixed_with_a_script(self, tmp_path):
+        result = CliRunner().invoke(app, ["serve", "--replay", str(tmp_path), "--zdr"])
+        assert (result.exit_code, "--replay plays what was recorded" in result.stderr) == (2, True)
+
+    def test_of_nothing_is_one_message(self, tmp_path):
+        result = CliRunner().invoke(app, ["serve", "--replay", str(tmp_path)])
+        assert (result.exit_code, "it holds no recordings" in result.stderr) == (2, True)

@@ -1,0 +1,152 @@
+"""The built wheel works by itself: no checkout beside it, no dependency that it does not declare."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tomllib
+from collections.abc import Callable, Iterable
+from importlib import metadata
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CLEAN = {
+    name: value
+    for name, value in os.environ.items()
+    if not name.startswith(("COV_", "COVERAGE_", "OPENAI_", "PYTEST_", "PYTHON"))
+}
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    done = subprocess.run([str(part) for part in command], cwd=cwd, env=CLEAN, capture_output=True, text=True)
+    assert done.returncode == 0, f"{command}:\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from this checkout, without the network: hatchling comes with the dev extra."""
+    out = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, ROOT, cwd=out)
+    return next(out.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The scripts of a fresh environment with the wheel; it borrows the dependencies of this one, not the harness."""
+    home = tmp_path_factory.mktemp("fresh")
+    run(sys.executable, "-m", "venv", "--without-pip", home, cwd=home)
+    scripts = home / ("Scripts" if os.name == "nt" else "bin")
+    pip = (sys.executable, "-m", "pip", "--python", scripts / "python", "install", "-q", "--no-deps", "--no-index")
+    run(*pip, wheel, cwd=home)
+    borrow(scripts, home)
+    return scripts
+
+
+def borrow(scripts: Path, cwd: Path) -> None:
+    """Put this environment's packages behind the fresh one's; links of editable installs are not followed there."""
+    fresh = run(scripts / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=cwd).strip()
+    places = dict.fromkeys((sysconfig.get_path("purelib"), sysconfig.get_path("platlib")))
+    Path(fresh, "borrowed.pth").write_text("\n".join(places), encoding="utf-8")
+
+
+def test_the_wheel_holds_every_module_schema_and_piece_of_evidence(wheel):
+    held = set(ZipFile(wheel).namelist())
+    modules = {str(file.relative_to(ROOT)) for file in (ROOT / "harness").rglob("*.py")}
+    schemas = {f"harness/{file.relative_to(ROOT)}" for file in (ROOT / "schemas").rglob("*") if file.is_file()}
+    evidence = {f"harness/{file.relative_to(ROOT)}" for file in (ROOT / "cassettes").rglob("*.yaml")}
+    assert modules | schemas | evidence <= held
+    assert not [name for name in held if not name.startswith(("harness/", "responses_harness-"))]
+
+
+def test_the_installed_wheel_is_what_runs(installed, tmp_path):
+    code = (
+        "import harness.contract.schema as s; print(s.directory()); print(len(s.load('CreateResponse')['properties']))"
+    )
+    place, members = run(installed / "python", "-c", code, cwd=tmp_path).split()
+    assert Path(place).is_relative_to(installed.parent)
+    assert int(members) > 20
+
+
+def test_the_installed_wheel_lists_its_rules(installed, tmp_path):
+    assert "No tool output found" in run(installed / "harness", "rules", "call_needs_output", cwd=tmp_path)
+
+
+def test_the_installed_wheel_knows_its_evidence(installed, tmp_path):
+    assert "cassettes" in run(installed / "harness", "rules", "--coverage", cwd=tmp_path)
+
+
+def test_the_installed_wheel_judges_cassettes_without_the_sdk(installed, tmp_path):
+    code = "import sys; sys.modules.update(openai=None, agents=None); from harness.cli import main; main()"
+    judged = ("verify", ROOT / "tests/cassettes/test_weather.yaml")
+    assert "requests" in run(installed / "python", "-c", code, *judged, cwd=tmp_path)
+
+
+def test_rules_need_no_sdk(installed, tmp_path):
+    code = "import sys; sys.modules.update(openai=None, agents=None); from harness.cli import main; main()"
+    assert "call_needs_output" in run(installed / "python", "-c", code, "rules", cwd=tmp_path)
+
+
+def test_the_installed_wheel_runs_the_demo(installed, tmp_path):
+    assert "input_file" in run(installed / "harness", "demo", cwd=tmp_path)
+
+
+def test_the_installed_wheel_is_a_pytest_plugin(installed, tmp_path):
+    (tmp_path / "test_it.py").write_text("def test_it(mock):\n    assert mock.base_url\n", encoding="utf-8")
+    assert "1 passed" in run(installed / "python", "-m", "pytest", "-q", tmp_path, cwd=tmp_path)
+
+
+def test_a_checkout_finds_its_own_schemas(tmp_path):
+    run_from = {**CLEAN, "PYTHONPATH": str(ROOT)}
+    code = "import harness.contract.schema as s; print(s.directory())"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=run_from, capture_output=True, text=True)
+    assert Path(done.stdout.strip()) == ROOT / "schemas"
+
+
+def test_what_a_module_imports_at_once_is_a_dependency():
+    assert distributions(at_once) <= declared("dependencies") | PROMISED
+
+
+def test_what_a_function_imports_late_is_an_extra_at_least():
+    assert distributions(ast.walk) <= declared("dependencies", "openai", "dev") | PROMISED
+
+
+PROMISED = {"pydantic", "starlette"}
+"""What FastAPI says it brings."""
+
+
+def at_once(tree: ast.Module) -> list[ast.stmt]:
+    """The statements of a module that run when it is imported; those below `if TYPE_CHECKING` do not."""
+    return tree.body
+
+
+def distributions(statements: Callable[[ast.Module], Iterable[ast.AST]]) -> set[str]:
+    """The distributions of others whose packages the harness imports in these statements."""
+    provided = metadata.packages_distributions()
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in (ROOT / "harness").rglob("*.py")]
+    names = {name.partition(".")[0] for tree in trees for node in statements(tree) for name in imported(node)}
+    return {canonical(provided.get(name, [name])[0]) for name in names - {"harness"} - set(sys.stdlib_module_names)}
+
+
+def imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or ""]
+    return [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+
+
+def declared(*lists: str) -> set[str]:
+    """The distributions that pyproject.toml lists as dependencies or in these extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    known = {"dependencies": project["dependencies"], **project["optional-dependencies"]}
+    return {canonical(re.split(r"[^\w.-]", line)[0]) for name in lists for line in known[name]}
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()

@@ -1,0 +1,146 @@
+"""A transcript made short, its tokens counted, and the models there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.api.encrypted_content import owner_of_content
+from harness.api.models import MODELS
+from harness.api.tokens import estimate_tokens
+from harness.core.exchange import Answer
+from harness.items import function_call
+from tests.support.in_process import Client, error, user
+
+CALL = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
+OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "18"}
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client()
+
+
+class TestCompaction:
+    def compact(self, client: Client, **body: Any) -> Answer:
+        return client.send("POST /responses/compact", {"model": "gpt-4.1", **body})
+
+    def test_keeps_what_users_said_and_hides_the_rest(self, client: Client) -> None:
+        said = [{**user("a"), "id": "msg_mine"}, {"role": "assistant", "content": "b"}, user("c"), CALL, OUTPUT]
+        made = self.compact(client, input=said, instructions="Be brief.").body
+        first, second, rest = made["output"]
+        assert (made["object"], first["id"]) == ("response.compaction", "msg_mine")
+        assert [item["content"][0]["text"] for item in (first, second)] == ["a", "c"]
+        assert rest["type"] == "compaction"
+        assert made["usage"]["input_tokens"] > estimate_tokens(said)
+        bond = owner_of_content(rest["encrypted_content"])
+        assert bond is not None
+        assert bond.item == rest["id"]
+
+    def test_may_begin_with_a_stored_response(self, client: Client) -> None:
+        id = client.ask("a").body["id"]
+        made = self.compact(client, previous_response_id=id, input="b").body
+        assert [item.get("role", item["type"]) for item in made["output"]] == ["user", "user", "compaction"]
+
+    def test_is_sent_back_as_input_and_not_named(self, client: Client) -> None:
+        made = self.compact(client, input="a").body
+        assert client.ask([*made["output"], user("go on")]).status == 200
+        assert client.ask(previous_response_id=made["id"]).rule == "previous_response_not_found"
+        assert client.send(f"GET /responses/{made['id']}").status == 404
+
+    def test_needs_calls_that_are_answered(self, client: Client) -> None:
+        client.world.script(function_call("f", {}, call_id="call_1"))
+        id = client.ask().body["id"]
+        refused = self.compact(client, previous_response_id=id)
+        assert error(refused) == (400, "No tool output found for function call call_1.", "input", None)
+
+    @pytest.mark.parametrize(
+        ("body", "rule"),
+        [
+            ({"previous_response_id": "resp_x"}, "previous_response_not_found"),
+            ({"previous_response_id": "abc"}, "item_id_prefix"),
+            ({"input": [{"type": "item_reference", "id": "msg_x"}]}, "item_not_found"),
+            ({"input": [{"role": "assistant", "content": [{"type": "input_text", "text": ""}]}]}, "assistant_content"),
+            ({"model": ""}, "model_not_found"),
+            ({"client_metadata": {}}, "unknown_parameter"),
+            ({"input": 5}, "invalid_type"),
+        ],
+    )
+    def test_is_judged_like_a_response(self, client: Client, body: Any, rule: str) -> None:
+        assert self.compact(client, **body).rule == rule
+
+    def test_needs_a_model(self, client: Client) -> None:
+        refused = client.send("POST /responses/compact", {"input": "a"})
+        assert error(refused)[1:] == ("Missing required parameter: 'model'.", "model", "missing_required_parameter")
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            {"model": None, "input": "a"},
+            {"input": None},
+            {"input": "a", "tools": [], "parallel_tool_calls": False, "reasoning": None, "text": {"verbosity": "low"}},
+            {"input": "a", "prompt_cache_key": "k", "service_tier": "auto", "image": {"context_compression": "auto"}},
+        ],
+    )
+    def test_takes_what_its_clients_send(self, client: Client, body: Any) -> None:
+        assert self.compact(client, **body).status == 200
+
+
+class TestCounting:
+    def count(self, client: Client, **body: Any) -> Answer:
+        return client.send("POST /responses/input_tokens", body)
+
+    def test_gives_what_a_response_would_use(self, client: Client) -> None:
+        tools = [{"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": False}]
+        asked = {"model": "gpt-4.1", "input": "hi there", "instructions": "Be brief.", "tools": tools}
+        made = self.count(client, **asked).body
+        used = client.send("POST /responses", asked).body["usage"]["input_tokens"]
+        assert made == {"object": "response.input_tokens", "input_tokens": used}
+
+    def test_counts_what_a_request_continues(self, client: Client) -> None:
+        id = client.ask("a" * 400).body["id"]
+        conversation = client.send("POST /conversations", {"items": [user("b" * 400)]}).body["id"]
+        alone = self.count(client, input="c").body["input_tokens"]
+        for place in ({"previous_response_id": id}, {"conversation": conversation}):
+            assert self.count(client, input="c", **place).body["input_tokens"] >= alone + 100
+
+    def test_counts_nothing_when_nothing_is_sent(self, client: Client) -> None:
+        assert self.count(client).body["input_tokens"] == 0
+
+    @pytest.mark.parametrize(
+        ("body", "rule"),
+        [
+            ({"previous_response_id": "resp_x", "conversation": "conv_x"}, "previous_response_and_conversation"),
+            ({"conversation": "conv_x"}, "conversation_not_found"),
+            ({"conversation": "abc"}, "item_id_prefix"),
+            ({"input": [user("a"), CALL]}, "call_needs_output"),
+            ({"tools": [{"type": "function"}]}, "missing_required_parameter"),
+            ({"temperature": 1}, "unknown_parameter"),
+            ({"truncation": "x"}, "invalid_value"),
+        ],
+    )
+    def test_is_judged_like_a_response(self, client: Client, body: Any, rule: str) -> None:
+        assert self.count(client, **body).rule == rule
+
+    def test_does_not_wait_for_a_locked_conversation(self, client: Client) -> None:
+        conversation = client.send("POST /conversations").body["id"]
+        client.ask(conversation=conversation, background=True)
+        assert self.count(client, conversation=conversation).status == 200
+
+
+class TestModels:
+    def test_are_those_whose_defaults_are_known(self, client: Client) -> None:
+        listed = client.send("GET /models").body
+        assert [model["id"] for model in listed["data"]] == sorted(MODELS)
+        assert {model["object"] for model in listed["data"]} == {"model"}
+
+    def test_are_those_of_the_key(self, client: Client) -> None:
+        client.world.organization(models=["b", "a"])
+        assert [model["id"] for model in client.send("GET /models").body["data"]] == ["a", "b"]
+        assert client.send("GET /models/a").body["id"] == "a"
+        unknown = error(client.send("GET /models/gpt-4.1"))
+        assert unknown == (404, "The model 'gpt-4.1' does not exist", "model", "model_not_found")
+
+    def test_may_have_any_name_when_none_are_listed(self, client: Client) -> None:
+        assert client.send("GET /models/my-own").body["id"] == "my-own"

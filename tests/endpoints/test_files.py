@@ -1,0 +1,205 @@
+"""`/files`: uploads, their lists, their bytes, their end; and what the input of a response may name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2 as httpx
+import orjson
+import pytest
+
+from harness.contract.check import check_answer
+from harness.core.errors import ConfigError
+from harness.core.exchange import Answer
+from harness.endpoints.operation import find_operation
+from harness.server.mock_api import Mock
+from tests.support.in_process import KEY, Client, error
+
+TEXT = b"Paris is the capital of France."
+
+
+def upload(client: Client, name: str = "a.txt", data: bytes = TEXT, **fields: str) -> Answer:
+    """The answer to an upload, as a real HTTP library writes it."""
+    fields = {"purpose": "user_data", **fields}
+    sent = httpx.Request("POST", "http://api.test", data=fields, files={"file": (name, data, "text/plain")})
+    headers = {"authorization": f"Bearer {KEY}", "content-type": sent.headers["content-type"]}
+    return client.mock.handle("POST", "/v1/files", headers, {}, sent.read())
+
+
+def made(client: Client, *given: Any, **fields: str) -> dict[str, Any]:
+    answer = upload(client, *given, **fields)
+    assert answer.status == 200, answer.body
+    return answer.body
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client()
+
+
+def names(answer: Answer) -> list[str]:
+    return [one["filename"] for one in answer.body["data"]]
+
+
+class TestUploads:
+    def test_an_upload_is_answered_with_its_object(self, client):
+        body = made(client)
+        assert check_answer("FileObject", body) is None
+        assert body["id"].startswith("file-")
+        assert len(body["id"]) == 27
+        assert body == {
+            "object": "file",
+            "id": body["id"],
+            "purpose": "user_data",
+            "filename": "a.txt",
+            "bytes": len(TEXT),
+            "created_at": client.world.now,
+            "expires_at": None,
+            "status": "processed",
+            "status_details": None,
+        }
+        assert client.send(f"GET /files/{body['id']}").body == body
+
+    def test_the_bytes_come_back_as_they_were(self, client):
+        data = bytes(range(256))
+        id = made(client, "a.jsonl", data, purpose="batch")["id"]
+        answer = client.send(f"GET /files/{id}/content")
+        assert (answer.body, answer.headers["content-type"]) == (data, "application/octet-stream")
+
+    def test_a_deleted_file_is_gone(self, client):
+        id = made(client)["id"]
+        assert client.send(f"DELETE /files/{id}").body == {"object": "file", "deleted": True, "id": id}
+        gone = (404, f"No such File object: {id}", "id", None)
+        assert [error(client.send(f"{call} /files/{id}")) for call in ("GET", "DELETE")] == [gone, gone]
+        assert client.send("GET /files").body["data"] == []
+
+    def test_a_file_expires_when_it_was_told_to(self, client):
+        fields = {"expires_after[anchor]": "created_at", "expires_after[seconds]": "3600"}
+        body = made(client, **fields)
+        assert body["expires_at"] == body["created_at"] + 3600
+        client.world.skip(3599)
+        assert client.send(f"GET /files/{body['id']}").status == 200
+        client.world.skip(1)
+        assert client.send(f"GET /files/{body['id']}").status == 404
+        assert client.send("GET /files").body["data"] == []
+
+    def test_a_file_for_a_batch_expires_after_thirty_days(self, client):
+        body = made(client, "a.jsonl", purpose="batch")
+        assert body["expires_at"] == body["created_at"] + 30 * 86_400
+
+    def test_an_expiry_that_is_no_object_is_passed_over(self, client):
+        assert made(client, expires_after="soon")["expires_at"] is None
+
+    def test_the_largest_batch_is_smaller_than_the_largest_file(self, client, monkeypatch):
+        monkeypatch.setattr("harness.contract.rules.stored.uploads.LARGEST_BATCH", 3)
+        assert error(upload(client, "a.jsonl", b"abcd", purpose="batch")) == (400, "File is too large.", None, None)
+        assert upload(client, "a.jsonl", b"abcd").status == 200
+
+    def test_a_body_that_is_no_form_has_no_file(self, client):
+        headers = {"authorization": f"Bearer {KEY}", "content-type": "multipart/form-data; boundary=x"}
+        answer = client.mock.handle("POST", "/v1/files", headers, {}, b"nonsense")
+        assert error(answer) == (400, "'file' is a required property", None, None)
+
+    def test_the_journal_shows_an_upload_as_plain_data(self, client):
+        upload(client)
+        body = client.world.exchanges[-1].request.body
+        assert orjson.loads(orjson.dumps(body))["file"]["data"] == TEXT.decode()
+
+
+class TestLists:
+    def test_files_come_newest_first_page_by_page(self, client):
+        for name in "abc":
+            made(client, name)
+        assert names(client.send("GET /files")) == ["c", "b", "a"]
+        assert names(client.send("GET /files", order="asc")) == ["a", "b", "c"]
+        first = client.send("GET /files", limit="2")
+        assert (names(first), first.body["has_more"]) == (["c", "b"], True)
+        assert names(client.send("GET /files", after=first.body["last_id"])) == ["a"]
+
+    def test_a_page_has_more_than_twenty_unless_asked_otherwise(self, client):
+        for _ in range(21):
+            client.world.file("a")
+        assert len(client.send("GET /files").body["data"]) == 21
+
+    def test_files_of_one_purpose(self, client):
+        made(client, "a")
+        made(client, "b", purpose="assistants")
+        assert names(client.send("GET /files", purpose="assistants")) == ["b"]
+        assert names(client.send("GET /files", purpose="evals")) == []
+
+    @pytest.mark.parametrize(("limit", "status"), [("0", 400), ("1", 200), ("10000", 200), ("10001", 400)])
+    def test_a_page_has_between_one_and_ten_thousand(self, client, limit, status):
+        assert client.send("GET /files", limit=limit).status == status
+
+    def test_what_azure_adds_to_every_address_is_taken(self, client):
+        assert client.send("GET /files", **{"api-version": "2025-04-01-preview"}).status == 200
+
+
+def asking(id: str, kind: str = "input_file") -> list[dict[str, Any]]:
+    return [{"role": "user", "content": [{"type": "input_text", "text": "What is it?"}, {"type": kind, "file_id": id}]}]
+
+
+class TestInput:
+    @pytest.mark.parametrize("kind", ["input_file", "input_image"])
+    def test_a_file_of_this_key_is_taken_until_it_is_deleted(self, client, kind):
+        id = made(client)["id"]
+        assert client.ask(asking(id, kind)).status == 200
+        client.send(f"DELETE /files/{id}")
+        assert error(client.ask(asking(id, kind))) == (404, f"File with id '{id}' not found.", "input", None)
+
+    def test_a_file_of_another_key_is_not_there(self, client):
+        id = made(client)["id"]
+        body = orjson.dumps({"model": "gpt-4.1", "input": asking(id)})
+        client.mock.open("sk-other").file("own.txt", "x")
+        answer = client.mock.handle("POST", "/v1/responses", {"authorization": "Bearer sk-other"}, {}, body)
+        assert answer.status == 404
+        assert Client().send(f"GET /files/{id}").status == 404
+
+    def test_a_test_can_upload_without_a_request(self, client):
+        id = client.world.file("a.pdf", "%PDF-1.4")
+        assert client.ask(asking(id)).status == 200
+        assert client.send(f"GET /files/{id}").body["bytes"] == 8
+
+    def test_the_account_can_have_files_from_before(self, client):
+        client.world.organization(files={"file-old"})
+        assert client.ask(asking("file-old")).status == 200
+        assert client.send("GET /files/file-old").body["bytes"] == 0
+        client.send("DELETE /files/file-old")
+        assert client.ask(asking("file-old")).status == 404
+
+    def test_in_the_output_of_a_call_they_are_looked_up_as_well(self, client):
+        made(client)
+        call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+        part = {"type": "input_image", "file_id": "file-x"}
+        told = client.ask([call, {"type": "function_call_output", "call_id": "c", "output": [part]}])
+        assert told.status == 404
+
+    def test_what_a_key_without_files_names_is_let_be(self, client):
+        assert client.ask(asking("file-elsewhere")).status == 200
+
+    def test_an_id_begins_with_file(self, client):
+        words = "Invalid 'input[0].content[1].file_id': 'F0BGSHE3JGJ'. Expected an ID that begins with 'file'."
+        told = error(client.ask(asking("F0BGSHE3JGJ", "input_image")))
+        assert told == (400, words, "input[0].content[1].file_id", "invalid_value")
+
+    def test_an_id_has_at_most_64_characters(self, client):
+        told = error(client.ask(asking("file-" + "x" * 60)))
+        assert told[1].startswith("Invalid 'input[0].content[1].file_id': string too long.")
+
+    def test_of_another_fault_more_is_said_first(self, client):
+        assert client.ask(asking("file-x"), temperature="hot").body["error"]["param"] == "temperature"
+
+
+def test_every_address_of_files_is_known() -> None:
+    assert find_operation("PUT", "/files/file-1")[2]
+    assert Mock().handle("PUT", "/v1/files/file-1", {"authorization": "Bearer sk-x"}, {}, b"").status == 405
+
+
+def test_a_vector_store_with_what_it_has_not_is_the_testers_fault(client) -> None:
+    with pytest.raises(ConfigError, match="vector_store\\(nam=…\\): it has name, description"):
+        client.world.vector_store(nam="Docs")
+
+
+def test_a_vector_store_of_a_file_that_is_not_there_is_the_testers_fault(client) -> None:
+    with pytest.raises(ConfigError, match="this key has no file of this id"):
+        client.world.vector_store("file-x")

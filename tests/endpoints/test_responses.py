@@ -1,0 +1,246 @@
+"""The endpoints: how they are declared and found, and what each does to a World."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from harness.answers.response import render_input_items
+from harness.contract.schema import root_names, schemas_directory
+from harness.core.errors import RegistrationError
+from harness.core.exchange import Answer, Request
+from harness.ending import incomplete
+from harness.endpoints import operation as module
+from harness.endpoints.operation import OPERATIONS, find_operation, operation
+from harness.items import function_call, message
+from tests.support.in_process import Client
+
+
+class TestADeclaration:
+    @pytest.fixture(autouse=True)
+    def registry(self) -> Iterator[None]:
+        yield
+        for id in [id for id in OPERATIONS if "/cheeses" in id]:
+            del OPERATIONS[id]
+            module._PATHS.pop(id.partition(" ")[2], None)
+
+    def handler(self, request: Request, world: Any) -> Answer:
+        """Cheese."""
+        return Answer(200)
+
+    def test_has_method_path_and_schemas(self) -> None:
+        operation("POST", "/cheeses/{cheese_id}", body="CreateResponse", answer="Response")(self.handler)
+        made = OPERATIONS["POST /cheeses/{cheese_id}"]
+        assert (made.id, made.body_schema, made.query_schema, made.answer_schema) == (
+            "POST /cheeses/{cheese_id}",
+            "CreateResponse",
+            None,
+            "Response",
+        )
+
+    def test_cannot_be_made_twice(self) -> None:
+        operation("GET", "/cheeses")(self.handler)
+        with pytest.raises(RegistrationError, match="operation GET /cheeses: declared twice"):
+            operation("GET", "/cheeses")(self.handler)
+
+    def test_needs_a_docstring(self) -> None:
+        with pytest.raises(RegistrationError, match="operation GET /cheeses: no docstring"):
+            operation("GET", "/cheeses")(lambda request, world: Answer(200))
+
+    def test_names_schemas_that_exist(self) -> None:
+        named = {
+            name
+            for one in OPERATIONS.values()
+            for name in (one.body_schema, one.query_schema, one.answer_schema)
+            if name
+        }
+        assert named <= set(root_names(schemas_directory()))
+
+
+class TestAPath:
+    @pytest.mark.parametrize(
+        ("method", "path", "id", "params"),
+        [
+            ("POST", "/responses", "POST /responses", {}),
+            ("GET", "/responses/resp_1", "GET /responses/{response_id}", {"response_id": "resp_1"}),
+            ("DELETE", "/responses/a b\n", "DELETE /responses/{response_id}", {"response_id": "a b\n"}),
+            ("GET", "/responses/r/input_items", "GET /responses/{response_id}/input_items", {"response_id": "r"}),
+            ("POST", "/responses/compact", "POST /responses/compact", {}),
+            ("GET", "/responses/compact", "GET /responses/{response_id}", {"response_id": "compact"}),
+        ],
+    )
+    def test_leads_to_an_operation(self, method: str, path: str, id: str, params: dict[str, str]) -> None:
+        found, read, known = find_operation(method, path)
+        assert found is OPERATIONS[id]
+        assert (read, known) == (params, True)
+
+    @pytest.mark.parametrize(
+        ("method", "path", "known"),
+        [
+            ("PUT", "/responses", True),
+            ("PATCH", "/responses/x", True),
+            ("GET", "/response", False),
+            ("GET", "/responses/", False),
+        ],
+    )
+    def test_leads_to_none(self, method: str, path: str, known: bool) -> None:
+        found, _, exists = find_operation(method, path)
+        assert (found, exists) == (None, known)
+
+
+def texts(client: Client, id: str, **query: str) -> list[str]:
+    data = client.send(f"GET /responses/{id}/input_items", **query).body["data"]
+    return [item["content"][0]["text"] for item in data]
+
+
+class TestAResponse:
+    def test_can_be_read_back_until_it_is_deleted(self) -> None:
+        client = Client()
+        made = client.ask().body
+        read = client.send(f"GET /responses/{made['id']}")
+        assert (read.status, read.body["output"], read.body["id"]) == (200, made["output"], made["id"])
+        gone = client.send(f"DELETE /responses/{made['id']}")
+        assert (gone.status, gone.body) == (200, {"id": made["id"], "object": "response.deleted", "deleted": True})
+        assert client.send(f"GET /responses/{made['id']}").status == 404
+        assert client.send(f"DELETE /responses/{made['id']}").status == 404
+        assert client.ask(previous_response_id=made["id"]).status == 400
+
+    @pytest.mark.parametrize(("members", "account"), [({"store": False}, {}), ({}, {"zdr": True})])
+    def test_that_is_not_stored_cannot_be_read(self, members: dict[str, Any], account: dict[str, Any]) -> None:
+        client = Client(**account)
+        made = client.ask(**members).body
+        assert client.send(f"GET /responses/{made['id']}").status == 404
+
+    def test_lists_its_own_input_and_not_what_it_continues(self) -> None:
+        client = Client()
+        first = client.ask([{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]).body["id"]
+        second = client.ask("c", previous_response_id=first).body["id"]
+        assert texts(client, first) == ["b", "a"]
+        assert texts(client, first, order="asc", limit="1") == ["a"]
+        assert texts(client, second) == ["c"]
+
+    def test_gives_its_input_items_ids_to_page_by(self) -> None:
+        client = Client()
+        id = client.ask([{"role": "user", "content": text} for text in "abc"]).body["id"]
+        page = client.send(f"GET /responses/{id}/input_items", limit="2").body
+        assert (page["has_more"], page["last_id"]) == (True, page["data"][1]["id"])
+        assert texts(client, id, after=page["last_id"]) == ["a"]
+
+    def test_has_an_empty_page_after_the_last_item(self) -> None:
+        client = Client()
+        id = client.ask().body["id"]
+        last = client.send(f"GET /responses/{id}/input_items").body["last_id"]
+        page = client.send(f"GET /responses/{id}/input_items", after=last).body
+        assert page == {"object": "list", "data": [], "first_id": None, "last_id": None, "has_more": False}
+
+    def test_counts_what_it_read_and_said(self) -> None:
+        client = Client()
+        small = client.ask("hi").body["usage"]
+        tools = [{"type": "function", "name": "f", "parameters": {}, "strict": False}]
+        large = client.ask("hi " * 100, instructions="Be brief.", tools=tools).body["usage"]
+        assert large["input_tokens"] > small["input_tokens"] + 40
+        assert large["total_tokens"] == large["input_tokens"] + large["output_tokens"]
+
+    def test_is_billed_when_it_is_no_stream(self) -> None:
+        client = Client()
+        client.world.script([message("Once"), incomplete()], message("Twice"))
+        assert [client.ask().body["billing"] for _ in range(2)] == [{"payer": "developer"}] * 2
+
+    @pytest.mark.parametrize(
+        ("options", "padded"), [({}, True), ({"stream_options": {"include_obfuscation": False}}, False)]
+    )
+    def test_may_be_streamed_with_or_without_padding(self, options: dict[str, Any], padded: bool) -> None:
+        events = Client().ask(stream=True, **options).events or ()
+        deltas = [event for event in events if event["type"].endswith(".delta")]
+        assert deltas
+        assert all(("obfuscation" in event) is padded for event in deltas)
+
+    def test_is_chained_to_the_call_it_answers(self) -> None:
+        client = Client()
+        client.world.script(function_call("f", {}, call_id="call_1"), message("done"))
+        first = client.ask().body["id"]
+        output = {"type": "function_call_output", "call_id": "call_1", "output": "18"}
+        assert client.ask(previous_response_id=first).status == 400
+        assert client.ask([output], previous_response_id=first).body["output"][0]["content"][0]["text"] == "done"
+
+
+class TestWhatAnItemBecomes:
+    def test_in_the_list_is_typed_and_in_parts(self) -> None:
+        client = Client()
+        said = [
+            {"role": "user", "content": "a", "id": "msg_mine"},
+            {"role": "assistant", "content": "b", "phase": "commentary"},
+            {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c", "output": "d"},
+        ]
+        id = client.ask(said).body["id"]
+        user, assistant, call, output = client.send(f"GET /responses/{id}/input_items", order="asc").body["data"]
+        assert (user["id"], user["type"], user["content"][0]["type"]) == ("msg_mine", "message", "input_text")
+        assert (assistant["phase"], assistant["content"][0]["type"]) == ("commentary", "output_text")
+        assert (call["name"], output["output"]) == ("f", "d")
+
+    @pytest.mark.parametrize(
+        ("item", "listed"),
+        [
+            ({"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}, {"status": "completed"}),
+            ({"type": "function_call_output", "call_id": "c", "output": "", "status": None}, {"status": "completed"}),
+            (
+                {"type": "function_call_output", "call_id": "c", "output": "", "status": "incomplete"},
+                {"status": "incomplete"},
+            ),
+            ({"type": "item_reference", "id": "rs_0"}, {"type": "item_reference", "id": "rs_0"}),
+            ({"type": "reasoning", "id": "rs_1", "summary": []}, {"type": "reasoning", "id": "rs_1", "summary": []}),
+            (
+                {"role": "assistant", "content": "x"},
+                {"content": [{"type": "output_text", "text": "x", "annotations": [], "logprobs": []}]},
+            ),
+            (
+                {"role": "assistant", "content": [{"type": "output_text", "text": "x", "logprobs": None}]},
+                {"content": [{"type": "output_text", "text": "x", "annotations": [], "logprobs": []}]},
+            ),
+            (
+                {"role": "user", "content": [{"type": "input_image", "file_id": "file_1"}]},
+                {"content": [{"type": "input_image", "file_id": "file_1", "image_url": None, "detail": "auto"}]},
+            ),
+            (
+                {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_image", "image_url": "u"}]},
+                {"output": [{"type": "input_image", "file_id": None, "image_url": "u", "detail": "auto"}]},
+            ),
+            (
+                {"type": "shell_call_output", "call_id": "c", "output": [{"stdout": "x"}]},
+                {"output": [{"stdout": "x"}], "status": "completed"},
+            ),
+        ],
+    )
+    def test_has_what_a_list_always_shows(self, item: dict[str, Any], listed: dict[str, Any]) -> None:
+        (said,) = render_input_items({"input": [item]})
+        assert listed.items() <= said.items()
+
+
+class TestAConversation:
+    def test_can_be_made_read_and_deleted(self) -> None:
+        client = Client()
+        made = client.send("POST /conversations", {"metadata": {"a": "b"}}).body
+        assert (made["object"], made["metadata"]) == ("conversation", {"a": "b"})
+        assert client.send(f"GET /conversations/{made['id']}").body == made
+        gone = client.send(f"DELETE /conversations/{made['id']}").body
+        assert gone == {"id": made["id"], "object": "conversation.deleted", "deleted": True}
+        assert client.send(f"GET /conversations/{made['id']}").status == 404
+
+    @pytest.mark.parametrize("body", [None, {}, {"items": None, "metadata": None}])
+    def test_may_begin_empty(self, body: Any) -> None:
+        client = Client()
+        id = client.send("POST /conversations", body).body["id"]
+        assert client.world.conversations[id].items == []
+
+    def test_grows_with_each_response(self) -> None:
+        client = Client()
+        id = client.send("POST /conversations", {"items": [{"role": "user", "content": "a"}]}).body["id"]
+        answer = client.ask("b", conversation=id).body
+        assert answer["conversation"] == {"id": id}
+        client.ask("c", conversation={"id": id}, store=False)
+        items = client.world.conversations[id].items
+        assert [item["content"][0]["text"] for item in items] == ["a", "b", "ok", "c", "ok"]
+        assert len({item["id"] for item in items}) == 5

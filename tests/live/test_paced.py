@@ -1,0 +1,142 @@
+"""Requests to the live API: at its pace, to the right place with the right key, and no further than is any use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.api.upstream import parse_upstream
+from harness.live.client.paced import LiveApi as Behind
+from harness.live.client.paced import Sender, UpstreamError
+from harness.verify.examples import EXAMPLE_HEADERS
+from tests.support.live_api import KEY, Change, Said, error, live
+
+GOOD: Said = (200, {}, {"object": "list", "data": []})
+
+
+def behind(url: str) -> Behind:
+    return Behind(parse_upstream(url), KEY)
+
+
+def get(sender: Sender) -> Any:
+    return sender.send("GET", "/v1/models", EXAMPLE_HEADERS, None)
+
+
+def in_turn(*answers: Said) -> Change:
+    left = list(answers)
+    return lambda method, path, body: left.pop(0) if len(left) > 1 else left[0]
+
+
+def asked(*answers: Said) -> tuple[Any, int, list[float]]:
+    """The reply to one request, how often it was sent, and the waits."""
+    waits: list[float] = []
+    with live(in_turn(*answers)) as (url, api):
+        sender = Sender(behind(url), sleep=waits.append)
+        reply = get(sender)
+        assert sender.waited == sum(waits)
+        return reply, len(api.asked), waits
+
+
+@pytest.mark.parametrize(
+    ("answer", "wait"),
+    [
+        (error(429, "Slow.", retry_after_ms="250"), 0.25),
+        (error(429, "Slow.", retry_after="30", code="rate_limit_exceeded"), 30.0),
+        (error(503, "Busy."), 1.0),
+        (error(503, "Busy.", retry_after="soon"), 1.0),
+        (error(500, "Oops."), 1.0),
+        (error(408, "Late.", retry_after="2"), 2.0),
+    ],
+)
+def test_what_may_be_answered_later_is_sent_again_when_the_api_says(answer: Said, wait: float) -> None:
+    reply, times, waits = asked(answer, GOOD)
+    assert (reply.status, times, waits) == (200, 2, [wait])
+
+
+def test_a_server_error_that_stays_is_the_answer() -> None:
+    reply, times, waits = asked(error(500, "Oops."))
+    assert (reply.status, times, waits) == (500, 2, [1.0])
+
+
+def test_a_limit_of_a_day_is_not_waited_for() -> None:
+    reply, times, waits = asked(error(429, "Tomorrow.", retry_after="86400"))
+    assert (reply.status, times, waits) == (429, 1, [])
+
+
+def test_one_that_is_limited_for_good_is_given_up() -> None:
+    reply, times, _ = asked(error(429, "Slow.", retry_after_ms="1"))
+    assert (reply.status, times) == (429, 6)
+
+
+@pytest.mark.parametrize(
+    ("headers", "waits"),
+    [
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m2.5s"}, [62.5]),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "120ms"}, [0.12]),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "1h"}, [300.0]),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "soon"}, []),
+        ({"x-ratelimit-remaining-tokens": "5", "x-ratelimit-reset-tokens": "6s"}, []),
+    ],
+)
+def test_a_limit_that_is_used_up_is_waited_for_before_the_next_request(
+    headers: dict[str, str], waits: list[float]
+) -> None:
+    assert asked((200, headers, {"data": []}))[2] == waits
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (error(401, f"Incorrect API key provided: {KEY}."), "refuses the key: Incorrect API key provided: "),
+        (error(429, "No credit.", code="insufficient_quota"), "the account is out of credit"),
+        ((404, {}, "<html>Not here</html>"), "Give the root of the API, say http://127.0.0.1"),
+        ((502, {}, "<html>Bad gateway</html>"), "502, the answer is neither JSON nor events"),
+    ],
+)
+def test_what_makes_going_on_pointless_ends_it(answer: Said, message: str) -> None:
+    with pytest.raises(UpstreamError, match=message) as raised:
+        asked(answer)
+    assert KEY not in str(raised.value)
+
+
+def test_nobody_there_ends_it() -> None:
+    with live() as (url, _):
+        pass
+    with pytest.raises(UpstreamError, match=r"the connection is refused\. Is it up, and is the address right\?"):
+        get(Sender(behind(url)))
+
+
+def test_a_wrong_key_that_was_meant_is_an_answer() -> None:
+    with live() as (url, api):
+        reply = Sender(behind(url)).send("GET", "/v1/models", {"authorization": "Bearer bad"}, None, good=False)
+    assert (reply.status, api.keys) == (401, ["Bearer bad"])
+
+
+@pytest.mark.parametrize(
+    ("url", "known", "path"),
+    [
+        ("https://api.openai.com/v1", "/v1/responses", "/v1/responses"),
+        ("https://api.openai.com/v1", "/responses", "/responses"),
+        ("https://gateway.example.org/llm", "/v1/responses?a=b", "/llm/responses?a=b"),
+        ("https://mine.openai.azure.com/openai/v1", "/v1/responses", "/openai/v1/responses"),
+        ("https://mine.openai.azure.com/openai/v1", "/openai/responses", "/openai/responses"),
+        (
+            "https://mine.services.ai.azure.com/api/projects/shop/openai/v1",
+            "/api/projects/p/agents/a?api-version=v1",
+            "/api/projects/shop/agents/a?api-version=v1",
+        ),
+    ],
+)
+def test_a_path_of_the_api_is_found_behind_any_root(url: str, known: str, path: str) -> None:
+    assert behind(url).path(known) == path
+
+
+def test_azure_is_given_its_key_in_its_own_header_and_not_named() -> None:
+    azure = behind("https://mine.openai.azure.com/openai/v1")
+    assert azure.headers({"authorization": "Bearer x", "content-type": "a/b"}) == {
+        "content-type": "a/b",
+        "api-key": KEY,
+    }
+    assert azure.public_name == "https://azure"
+    assert behind("https://api.openai.com/v1").public_name == "https://api.openai.com"

@@ -1,0 +1,343 @@
+"""`harness record --rules`: what the live API says to the rules' examples, and the evidence that stays."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from typer.testing import CliRunner, Result
+
+import harness.server.mock_api  # noqa: F401  (registers the rules)
+from harness.cassettes.format.interaction import CassetteHeader
+from harness.cassettes.recording.writer import SecretFound, lock_cassette, read_cassette
+from harness.cli import app
+from harness.cli.live import _rules_in_areas
+from harness.contract.rule import RULES
+from harness.live.rule_evidence import store
+from harness.live.rule_evidence.outcome import ProbeFinding, build_interaction, judge_probe
+from harness.live.rule_evidence.probes import Probe, probes_for_rules
+from harness.verify import evidence
+from harness.verify.evidence import Origin, attach_origin
+from harness.verify.examples import build_request
+from tests.support.live_api import KEY, Change, Live, error, live
+
+BOGUS = {"seed": 1}
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+@pytest.fixture
+def api() -> Iterator[tuple[str, Live]]:
+    with live() as served:
+        yield served
+
+
+def record(url: str, into: Path, *more: str) -> Result:
+    return CliRunner().invoke(app, ["record", "--rules", *more, "--upstream", url, "--into", str(into)])
+
+
+def seeded(body: Any) -> bool:
+    return isinstance(body, dict) and "seed" in body
+
+
+def test_examples_that_the_api_answers_as_expected_confirm_their_rules(api: tuple[str, Live], tmp_path: Path) -> None:
+    said = record(api[0], tmp_path, "shape", "state", "uploads", "access", "--yes")
+    assert said.exit_code == 0, said.output
+    assert re.search(r"all +(\d+) +\1 +- +- +-", said.stdout)
+    assert "calls, at most about" in said.stderr
+
+
+def test_the_evidence_is_read_like_any_other(api: tuple[str, Live], tmp_path: Path) -> None:
+    record(api[0], tmp_path, "shape", "state", "access", "--yes")
+    held = evidence.load_rule_cassettes(tmp_path)
+    assert {"unknown_parameter", "response_not_found", "auth_missing"} <= set(held)
+    one = held["unknown_parameter"].interactions[0]
+    assert (one.origin.level, one.origin.where, len(one.origin.date)) == ("recorded", api[0][:-3], 10)
+    assert (one.interaction.uri, one.status, one.answer["error"]["message"]) == (
+        "https://api.openai.com/v1/responses",
+        400,
+        "Unknown parameter: 'seed'.",
+    )
+    assert [each.origin.key for each in held["auth_missing"].interactions] == [""]
+    taken = evidence.read_interactions(tmp_path / "openai/accepts/unknown_parameter.yaml")
+    assert [each.status for each in taken] == [200]
+
+
+def test_no_key_and_no_id_of_the_account_is_written(api: tuple[str, Live], tmp_path: Path) -> None:
+    record(api[0], tmp_path, "state", "--yes")
+    text = "".join(file.read_text() for file in tmp_path.rglob("*.yaml"))
+    assert f"Bearer {KEY}" in api[1].keys
+    assert KEY not in text
+    made = {path.split("/")[3] for _, path, _ in api[1].asked if re.match(r"/v1/conversations/conv_\w{20}", path)}
+    assert made
+    assert not any(id in text for id in made)
+
+
+def test_what_is_fresh_is_not_asked_again_but_told(api: tuple[str, Live], tmp_path: Path) -> None:
+    first = record(api[0], tmp_path, "state", "access", "--yes")
+    asked = len(api[1].asked)
+    again = record(api[0], tmp_path, "state", "access", "--yes")
+    assert len(api[1].asked) == asked
+    assert "asked lately, and not again" in again.stderr
+    assert first.stdout.splitlines()[-1] == again.stdout.splitlines()[-1]
+    record(api[0], tmp_path, "access", "--yes", "--fresh", "0")
+    assert len(api[1].asked) == asked  # of today
+    with live() as other:
+        record(other[0], tmp_path, "access", "--yes")
+        assert other[1].asked
+
+
+def test_what_was_asked_longer_ago_makes_room(api: tuple[str, Live], tmp_path: Path) -> None:
+    record(api[0], tmp_path, "shape", "--yes")
+    file = tmp_path / "openai/rules/unknown_parameter.yaml"
+    count = len(evidence.read_interactions(file))
+    file.write_text(re.sub(r"date: '[\d-]+'", "date: '2020-01-01'", file.read_text()))
+    record(api[0], tmp_path, "shape", "--yes")
+    held = evidence.read_interactions(file)
+    assert len(held) == count
+    assert all(one.origin.date > "2025" for one in held)
+
+
+HAND = """# kept by hand
+version: 1
+harness: {format: 1, evidence: reported}
+interactions:
+"""
+ENTRY = """- origin: {level: reported, where: https://example.org/1, date: 2026-03-27}   # a note
+  request: {method: POST, uri: https://api.openai.com/v1/responses, headers: {}, body: '{"seed": 2}'}
+  response:
+    status: {code: 400}
+    body: {string: '{"error": {"message": "No.", "type": "t", "param": "x", "code": "y"}}'}
+"""
+
+
+@pytest.mark.parametrize("indent", ["  ", ""])
+def test_what_people_have_transcribed_stays(api: tuple[str, Live], tmp_path: Path, indent: str) -> None:
+    file = tmp_path / "openai/rules/unknown_parameter.yaml"
+    file.parent.mkdir(parents=True)
+    written = "".join(f"{indent}{line}\n" for line in ENTRY.splitlines())
+    file.write_text(HAND + written)
+    for _ in range(2):
+        record(api[0], tmp_path, "shape", "--yes")
+    held = evidence.read_interactions(file)
+    assert [one.origin.level for one in held].count("reported") == 1
+    assert held[0].origin.where == "https://example.org/1"
+    text = file.read_text()
+    assert text.startswith("# kept by hand\nversion: 1\nharness:\n")
+    assert f"interactions:\n{written}{indent}- origin:\n" in text
+    assert read_cassette(file).header == CassetteHeader("", "openai", evidence="recorded", probe="unknown_parameter")
+
+
+STRANGE = """{"version": 1, "harness": {"format": 1}, "interactions": [{"origin":
+  {"level": "reported", "where": "https://example.org/1", "date": "2026"}, "request": {"method": "POST", "uri": "https://a/v1"},
+  "response": {"status": {"code": 400}, "body": {"string": "{\\"error\\": {\\"message\\": \\"No.\\"}}"}}}]}"""
+
+
+@pytest.mark.parametrize("text", [STRANGE.replace('"2026"', '"2026", "published": ["message"]')])
+def test_a_file_of_a_strange_layout_is_written_anew_with_all_that_it_says(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "openai/rules/unknown_parameter.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    store.store_runs(tmp_path, "openai", {probe(): run(REFUSED)})
+    assert [one.origin.level for one in evidence.read_interactions(file)] == ["reported", "recorded"]
+    assert file.read_text().startswith("version: 1\nharness:\n  dialect: openai\n")
+
+
+def changed(change: Change, tmp_path: Path, *more: str) -> Result:
+    with live(change) as served:
+        return record(served[0], tmp_path, *more, "--yes")
+
+
+def test_a_refusal_in_other_words_is_new_words(tmp_path: Path) -> None:
+    said = changed(
+        lambda method, path, body: error(400, "No 'seed' here.", "seed", "unknown_parameter") if seeded(body) else None,
+        tmp_path,
+        "shape",
+    )
+    assert said.exit_code == 1
+    assert (
+        """new words  unknown_parameter: Unknown parameter: 'seed'.
+  message  "Unknown parameter: 'seed'." → "No 'seed' here."
+"""
+        in said.stdout
+    )
+    assert evidence.load_rule_cassettes(tmp_path)["unknown_parameter"]
+
+
+def test_what_the_api_takes_contradicts_its_rule(tmp_path: Path) -> None:
+    ok = (200, {}, {"id": "resp_1", "object": "response", "status": "completed", "output": []})
+    said = changed(lambda method, path, body: ok if seeded(body) else None, tmp_path, "shape")
+    assert said.exit_code == 1
+    assert "contradicted  unknown_parameter: Unknown parameter: 'seed'.\n  it is taken" in said.stdout
+    taken = evidence.read_interactions(tmp_path / "openai/accepts/unknown_parameter.yaml")
+    assert [orjson.loads(one.interaction.body).get("seed") for one in taken] == [1, None]
+
+
+def test_what_the_api_refuses_contradicts_an_example_that_passes(tmp_path: Path) -> None:
+    no = error(400, "Unknown parameter: 'tools[0].function'.", "tools[0].function", "unknown_parameter")
+    said = changed(
+        lambda method, path, body: no if isinstance(body, dict) and isinstance(body.get("tools"), list) else None,
+        tmp_path,
+        "shape",
+    )
+    assert "contradicted  unknown_parameter: an example that it takes\n  it is refused" in said.stdout
+
+
+def test_another_rule_that_comes_first_contradicts(tmp_path: Path) -> None:
+    no = error(400, "Unknown parameter: 'modell'.", "modell", "unknown_parameter")
+    said = changed(
+        lambda method, path, body: no if isinstance(body, dict) and body.get("temperature") == 3 else None,
+        tmp_path,
+        "shape",
+    )
+    assert "contradicted  number_above_maximum" in said.stdout
+    assert "  it is refused by unknown_parameter" in said.stdout
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (error(403, "You are not allowed to."), "it depends on the account"),
+        (error(400, "The requested model 'gpt-4.1-nano' does not exist.", "model", "model_not_found"), "account"),
+        ((501, {}, {"error": {"message": "Not yet."}}), "501 Not yet."),
+    ],
+)
+def test_what_lies_in_the_account_or_the_hour_is_unclear_and_not_kept(answer: Any, why: str, tmp_path: Path) -> None:
+    said = changed(lambda method, path, body: answer if seeded(body) else None, tmp_path, "shape")
+    assert said.exit_code == 0, said.output
+    unclear = said.stdout.partition("unclear  unknown_parameter: Unknown parameter: 'seed'.")[2]
+    assert why in unclear
+    held = evidence.read_interactions(tmp_path / "openai/rules/unknown_parameter.yaml")
+    assert not any(seeded(orjson.loads(one.interaction.body)) for one in held)
+
+
+def test_an_example_whose_first_step_fails_is_unclear(tmp_path: Path) -> None:
+    no = error(403, "Not for you.")
+    said = changed(lambda method, path, body: no if path == "/v1/conversations" else None, tmp_path, "state")
+    assert "what it needs could not be made: 403 Not for you." in said.stdout
+
+
+def test_an_interrupted_run_keeps_what_it_has_and_goes_on_later(tmp_path: Path) -> None:
+    stop = error(401, "Incorrect API key provided.")
+    with live() as (url, behind):
+        behind.change = lambda method, path, body: stop if len(behind.asked) == 20 else None
+        first = record(url, tmp_path, "shape", "--yes")
+        assert first.exit_code == 2
+        assert "refuses the key: Incorrect API key provided." in first.stderr
+        kept = sum(len(evidence.read_interactions(file)) for file in tmp_path.rglob("*.yaml"))
+        assert kept >= 18
+        again = record(url, tmp_path, "shape", "--yes")
+        assert again.exit_code == 0
+        assert len(behind.asked) == 32 + 1 + (19 - kept)
+
+
+def test_nothing_is_sent_before_somebody_has_agreed(api: tuple[str, Live], tmp_path: Path) -> None:
+    said = record(api[0], tmp_path, "access")
+    assert said.exit_code == 2
+    assert "nobody could be asked whether to spend this. Give --yes." in said.stderr
+    assert "3 calls, at most" in said.stderr
+    assert (api[1].asked, list(tmp_path.iterdir())) == ([], [])
+
+
+@pytest.mark.parametrize(("answer", "sent_any"), [("n\n", False), ("y\n", True)])
+def test_one_is_asked_whether_to_go_on(api: tuple[str, Live], tmp_path: Path, answer: str, sent_any: bool) -> None:
+    arguments = ["record", "--rules", "access", "--upstream", api[0], "--into", str(tmp_path)]
+    said = CliRunner().invoke(app, arguments, input=answer)
+    assert "Go on?" in said.stderr
+    assert bool(api[1].asked) is sent_any
+    assert said.exit_code == int(not sent_any)
+
+
+def test_every_area_has_a_name() -> None:
+    assert _rules_in_areas(["all"]) == _rules_in_areas([]) == list(RULES.values())
+
+
+def test_a_missing_key_and_an_unknown_area_are_mistakes(
+    api: tuple[str, Live], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "no area 'shapes'. Did you mean 'shape'?" in record(api[0], tmp_path, "shapes", "--yes").stderr
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert "set OPENAI_API_KEY, or name another variable" in record(api[0], tmp_path, "access", "--yes").stderr
+    monkeypatch.setenv("MINE", KEY)
+    assert record(api[0], tmp_path, "access", "--yes", "--key-env", "MINE").exit_code == 0
+
+
+# What one run of a probe leaves behind.
+
+
+def probe() -> Probe:
+    return probes_for_rules([RULES["unknown_parameter"]])[0][0]
+
+
+def run(answer: Any, status: int = 400, **members: Any) -> Any:
+    told = Origin("recorded", "https://api.openai.com", "2026-10-01")
+    take = build_interaction(build_request(probe().case, ()), "https://api.openai.com")
+    return [attach_origin(replace(take, status=status, chunks=((0.0, orjson.dumps(answer)),), **members), told)]
+
+
+REFUSED = {"error": {"message": "Unknown parameter: 'seed'.", "type": "t", "param": "seed", "code": "c"}}
+
+
+def test_a_secret_in_an_answer_is_not_written(tmp_path: Path) -> None:
+    leak = {"error": {**REFUSED["error"], "note": "x" * 8}}
+    with pytest.raises(SecretFound, match=r"not written, because an answer still holds what looks secret"):
+        store.store_runs(tmp_path, "openai", {probe(): run(leak)}, ["x" * 8, "'seed'. xxxxxxxx"[:8]])
+    assert not list(tmp_path.rglob("*.yaml"))
+
+
+def test_two_recorders_of_one_rule_do_not_mix(tmp_path: Path) -> None:
+    file = tmp_path / "openai/rules/unknown_parameter.yaml"
+    with lock_cassette(file), pytest.raises(Exception, match="another recorder is writing this cassette"):
+        store.store_runs(tmp_path, "openai", {probe(): run(REFUSED)})
+    assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "cut"),
+    [({"title": "No."}, 400, False), (REFUSED, 500, False), ({}, 0, False), ({}, 200, True)],
+)
+def test_an_answer_that_proves_nothing_is_not_kept(tmp_path: Path, answer: Any, status: int, cut: bool) -> None:
+    store.store_runs(tmp_path, "openai", {probe(): run(answer, status, cut=cut)})
+    assert not list(tmp_path.rglob("*.yaml"))
+
+
+def test_what_is_refused_no_longer_leaves_the_place_of_what_was_refused(tmp_path: Path) -> None:
+    one, taken = probe(), {"id": "resp_1", "object": "response", "output": []}
+    store.store_runs(tmp_path, "openai", {one: run(REFUSED)})
+    assert (tmp_path / "openai/rules/unknown_parameter.yaml").is_file()
+    store.store_runs(tmp_path, "openai", {one: run(taken, 200)})
+    assert [file.parent.name for file in tmp_path.rglob("*.yaml")] == ["accepts"]
+
+
+def test_the_stream_of_an_example_is_kept_as_it_came(api: tuple[str, Live], tmp_path: Path) -> None:
+    record(api[0], tmp_path, "text", "--yes")
+    held = evidence.read_interactions(tmp_path / "openai/accepts/stream_options_without_stream.yaml")
+    assert held[0].answer[0]["type"] == "response.created"
+    assert held[0].interaction.answer.startswith(b"event: response.created\ndata: {")
+    assert held[0].interaction.is_stream
+
+
+def finding(answer: Any, status: int) -> ProbeFinding:
+    return judge_probe(probe(), run(answer, status)).finding
+
+
+def test_a_changed_member_alone_is_new_words() -> None:
+    same = {"message": "Unknown parameter: 'seed'.", "type": "invalid_request_error", "code": "unknown_parameter"}
+    assert finding({"error": {**same, "param": "seed"}}, 400) == "confirmed"
+    assert finding({"error": {**same, "param": None}}, 400) == "new words"
+    assert finding({"error": "no object"}, 400) == "new words"
+
+
+def test_what_was_recorded_is_judged_without_a_finding(api: tuple[str, Live], tmp_path: Path) -> None:
+    record(api[0], tmp_path, "transport", "cursors", "--yes")
+    said = CliRunner().invoke(app, ["verify", str(tmp_path)])
+    assert said.exit_code == 0, said.output
+    assert re.search(r"answers +[1-9]", said.output)

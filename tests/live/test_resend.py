@@ -1,0 +1,314 @@
+"""`harness drift` over WebSockets: each is opened anew, and what is said over it now is held against what was said then."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from harness.cassettes.format.interaction import CLIENT, SERVER, CassetteHeader, Frame, Interaction
+from harness.cassettes.format.serializer import dump_cassette
+from harness.cli import app
+from harness.core.exchange import Answer
+from harness.items import message
+from tests.support.interactions import take as over_http
+from tests.support.live_api import KEY
+from tests.support.live_websockets import Change, Event, live
+from tests.support.websockets import Socket
+
+HI = {"model": "gpt-4.1", "input": "hi"}
+WHOLE = "response.completed"
+
+
+def frames(side: str, *events: Event) -> list[Frame]:
+    return [(0.0, side, json.dumps(event)) for event in events]
+
+
+def create(given: Any = "hi", **members: Any) -> Event:
+    return {"type": "response.create", "model": "gpt-4.1", "input": given, **members}
+
+
+def talked(*events: Event, change: Change = lambda event: event) -> list[Frame]:
+    """What goes to and fro when these events are sent to a mock; `{0}` in an id is that of the response 0."""
+    socket, made, ids = Socket(), list[Frame](), list[str]()
+    socket.world.script(*[message("ok")] * len(events))
+    for event in events:
+        sent = {name: said.format(*ids) if name.endswith("_id") else said for name, said in event.items()}
+        told = socket.send(sent)
+        ids += [each["response"]["id"] for each in told if each["type"] == "response.created"]
+        made += [*frames(CLIENT, sent), *frames(SERVER, *filter(None, map(change, told)))]
+    return made
+
+
+def connection(frames: list[Frame], **more: Any) -> Interaction:
+    return Interaction("GET", "https://api.openai.com/v1/responses", status=101, frames=tuple(frames), **more)
+
+
+def cassette(folder: Path, *takes: Interaction, dialect: str = "openai") -> Path:
+    file = folder / "it.yaml"
+    file.write_text(dump_cassette(CassetteHeader(dialect=dialect, recorded="2026-09-21"), takes), encoding="utf-8")
+    return file
+
+
+def drift(url: str, file: Path, *more: str) -> Result:
+    return CliRunner(env={"OPENAI_API_KEY": KEY}).invoke(app, ["drift", "--upstream", url, str(file), "--yes", *more])
+
+
+def drifted(folder: Path, *takes: Interaction, change: Change | None = None, **more: Any) -> Result:
+    with live(change, **more) as (url, _):
+        return drift(url, cassette(folder, *takes))
+
+
+def found(said: Result) -> list[list[str]]:
+    """Where each exchange differs, in order."""
+    assert said.stdout, said.output
+    return [[each["at"] for each in one["found"]] for one in json.loads(said.stdout)["exchanges"]]
+
+
+def differences(folder: Path, *takes: Interaction, change: Change | None = None) -> list[list[str]]:
+    with live(change) as (url, _):
+        return found(drift(url, cassette(folder, *takes), "--json"))
+
+
+def only(kind: str, change: Callable[[Event], Event | None], after: int = 0) -> Change:
+    """A change of the events of one kind, but for the first ones."""
+    left = [None] * after
+
+    def changed(event: Event) -> Event | None:
+        if event["type"] != kind:
+            return event
+        return left.pop() or event if left else change(event)
+
+    return changed
+
+
+NO = {"type": "error", "status": 400, "error": {"message": "No.", "type": "x", "param": None, "code": None}}
+CHAIN = (create(), create("and?", previous_response_id="{0}"), create("so?", previous_response_id="{1}"))
+
+
+# What is sent, and that nothing is told where nothing differs
+
+
+def test_a_connection_is_had_again_with_the_ids_of_today(tmp_path: Path) -> None:
+    then = talked(*CHAIN)
+    with live() as (url, api):
+        said = drift(url, cassette(tmp_path, connection(then)))
+    assert said.exit_code == 0, said.output
+    assert said.stdout == "3 exchanges sent again: 3 as recorded, 0 not\n"
+    assert "3 calls, at most about" in said.stderr
+    assert (api.opened, api.keys) == (1, [f"Bearer {KEY}"])
+    ids = [each["previous_response_id"] for each in api.asked[1:]]
+    assert len({*ids, *(json.loads(text).get("previous_response_id") for _, _, text in then)} - {None}) == 4
+
+
+def test_an_event_is_sent_with_all_that_http_does_not_know(tmp_path: Path) -> None:
+    event = create(stream_id="main", background=False, metadata={"a": "b"})
+    beta = "responses_websockets=2026-02-06"
+    with live() as (url, api):
+        said = drift(url, cassette(tmp_path, connection(talked(event), headers={"openai-beta": beta})))
+    assert (said.exit_code, api.asked, api.betas) == (0, [event], [beta])
+
+
+def test_each_connection_is_opened_anew_at_its_own_path(tmp_path: Path) -> None:
+    with live() as (url, api):
+        said = drift(url, cassette(tmp_path, connection(talked(*CHAIN[:2])), connection(talked(create("ho")))))
+    assert "3 exchanges sent again: 3 as recorded" in said.stdout
+    assert (api.opened, [each["input"] for each in api.asked]) == (2, ["hi", "and?", "ho"])
+
+
+def test_what_http_began_goes_on_over_a_websocket(tmp_path: Path) -> None:
+    answer = {"id": "resp_then", "object": "response", "status": "failed", "output": []}
+    first = over_http(HI, answer, uri="https://api.openai.com/v1/responses")
+    went_on = [*frames(CLIENT, create(previous_response_id="resp_then")), *talked(create())[1:]]
+    with live() as (url, api):
+        drift(url, cassette(tmp_path, first, connection(went_on)))
+    assert api.asked[0]["previous_response_id"] not in ("resp_then", None)
+
+
+def test_words_ids_and_times_may_be_others_and_some_events_come_when_they_like(tmp_path: Path) -> None:
+    later = only(WHOLE, lambda event: {**event, "response": {**event["response"], "completed_at": 9, "metadata": {}}})
+    aside = frames(SERVER, {"type": "keepalive", "sequence_number": 1})
+    then = talked(*CHAIN)
+    assert differences(tmp_path, connection([*then[:2], *aside, *then[2:]]), change=later) == [[], [], []]
+
+
+def test_a_refusal_is_had_again(tmp_path: Path) -> None:
+    then = talked(create(seed=1), create(3), create(previous_response_id="resp_nope"))
+    assert differences(tmp_path, connection(then)) == [[], [], []]
+
+
+# What is told where something differs: that, and nothing else
+
+
+def test_a_member_that_is_new_is_told(tmp_path: Path) -> None:
+    new = only(WHOLE, lambda event: {**event, "response": {**event["response"], "mood": "good"}}, after=1)
+    assert differences(tmp_path, connection(talked(*CHAIN)), change=new) == [
+        [],
+        [f"events[{WHOLE}].response.mood"],
+        [f"events[{WHOLE}].response.mood"],
+    ]
+
+
+def test_an_event_that_is_gone_is_told(tmp_path: Path) -> None:
+    gone = only("response.in_progress", lambda event: None)
+    said = drifted(tmp_path, connection(talked(create())), change=gone)
+    assert said.exit_code == 1
+    assert said.stdout == (
+        "1 exchange sent again: 0 as recorded, 1 not\n"
+        f"{tmp_path}/it.yaml#1.1  events[response.in_progress]\n"
+        "  recorded  an object\n  live      absent\n  the mock still says what was recorded: it is behind\n"
+    )
+
+
+def test_an_event_that_the_recording_lacks_is_told(tmp_path: Path) -> None:
+    then = talked(create(), change=only("response.in_progress", lambda event: None))
+    said = drifted(tmp_path, connection(then))
+    assert "events[response.in_progress]\n  recorded  absent\n  live      an object" in said.stdout
+    assert "the mock says what the API says now: record again" in said.stdout
+
+
+def test_other_words_of_a_refusal_are_told(tmp_path: Path) -> None:
+    other = only("error", lambda event: {**event, "error": {**event["error"], "message": "What is 'seed'?"}})
+    said = drifted(tmp_path, connection(talked(create(seed=1), create())), change=other)
+    assert said.stdout == (
+        "2 exchanges sent again: 1 as recorded, 1 not\n"
+        f"{tmp_path}/it.yaml#1.1  error.message\n"
+        "  recorded  Unknown parameter: 'seed'.\n  live      What is 'seed'?\n"
+        "  the mock still says what was recorded: it is behind\n"
+    )
+
+
+def test_what_is_refused_now_is_told_and_what_goes_on_with_it_is_not_sent(tmp_path: Path) -> None:
+    said = drifted(tmp_path, connection(talked(*CHAIN)), change=lambda event: NO)
+    assert "1 exchange sent again: 0 as recorded, 1 not\n2 not sent: it goes on with what" in said.stdout
+    assert "status\n  recorded  200\n  live      400 No." in said.stdout
+
+
+# Warm-ups
+
+
+def test_a_warm_up_is_sent_again_and_what_goes_on_with_it_is_compared(tmp_path: Path) -> None:
+    then = talked(create(generate=False), create(previous_response_id="{0}"))
+    with live() as (url, api):
+        said = drift(url, cassette(tmp_path, connection(then)))
+    assert "2 exchanges sent again: 2 as recorded, 0 not" in said.stdout
+    assert api.asked[0] == create(generate=False)
+    new = only(WHOLE, lambda event: {**event, "response": {**event["response"], "mood": "good"}}, after=1)
+    assert differences(tmp_path, connection(then), change=new) == [[], [f"events[{WHOLE}].response.mood"]]
+
+
+def test_a_warm_up_that_is_refused_now_is_told(tmp_path: Path) -> None:
+    then = connection(talked(create(generate=False)))
+    assert differences(tmp_path, then, change=lambda event: NO) == [["status"]]
+
+
+# What is left out, and counted
+
+
+def test_requests_that_overlap_are_left_out(tmp_path: Path) -> None:
+    then = talked(create(stream_id="a"), create(stream_id="b"))
+    second = next(at for at, (_, side, _) in enumerate(then) if at and side == CLIENT)
+    mixed = [then[0], then[second], *then[1:second], *then[second + 1 :]]
+    said = drifted(tmp_path, connection(mixed), connection(talked(create())))
+    assert "2 left out: it was said over a WebSocket on which requests overlap" in said.stderr
+    assert "1 exchange sent again: 1 as recorded, 0 not" in said.stdout
+
+
+def test_responses_that_are_steered_are_left_out(tmp_path: Path) -> None:
+    steer = {"type": "response.steer", "previous_response_id": "{0}", "input": "Be brief."}
+    then = talked(create(model="gpt-6-astra"), steer)
+    said = drifted(tmp_path, connection(then), connection(talked(create())))
+    assert "2 left out: it was said over a WebSocket on which responses are steered" in said.stderr
+    assert "1 exchange sent again: 1 as recorded, 0 not" in said.stdout
+
+
+def test_what_breaks_off_in_the_recording_is_left_out(tmp_path: Path) -> None:
+    then = talked(create(), create("and?"))
+    said = drifted(tmp_path, connection(then[:-2], cut=True))
+    assert "1 left out: what was said to it over a WebSocket breaks off in the recording" in said.stderr
+    assert "1 exchange sent again: 1 as recorded, 0 not" in said.stdout
+
+
+def test_what_began_no_response_is_left_out(tmp_path: Path) -> None:
+    said = drifted(tmp_path, connection(talked({"type": "session.update"}, create())))
+    assert "1 left out: it was said over a WebSocket and began no response" in said.stderr
+    assert "1 exchange sent again: 1 as recorded, 0 not" in said.stdout
+
+
+TOO_OLD = {"type": "error", "status": 400, "error": {"code": "websocket_connection_limit_reached", "message": "Old."}}
+
+
+def test_what_was_said_of_the_hour_is_left_out(tmp_path: Path) -> None:
+    said = drifted(tmp_path, connection([*talked(create()), *frames(CLIENT, create()), *frames(SERVER, TOO_OLD)]))
+    assert (
+        "1 left out: what was answered was about the account or the hour: websocket_connection_limit_reached"
+        in said.stderr
+    )
+    assert "1 exchange sent again: 1 as recorded, 0 not" in said.stdout
+
+
+def test_what_another_provider_said_is_left_out(tmp_path: Path) -> None:
+    with live() as (url, api):
+        said = drift(url, cassette(tmp_path, connection(talked(create())), dialect="azure"))
+    assert (said.exit_code, api.opened) == (2, 0)
+    assert "no recorded request can be sent again. 1 left out: it is azure's" in said.stderr
+
+
+# What is not compared
+
+
+def test_an_api_that_opens_no_websocket_is_not_compared(tmp_path: Path) -> None:
+    no = Answer(404, {"error": {"message": "Not here."}}, {"content-type": "application/json"})
+    said = drifted(tmp_path, connection(talked(*CHAIN[:1], create())), connection(talked(create())), refused=[no])
+    assert said.exit_code == 0, said.output
+    assert said.stdout == (
+        "3 exchanges sent again: 1 as recorded, 0 not\n2 not compared: no WebSocket could be opened: 404 Not here.\n"
+    )
+
+
+def test_a_connection_that_breaks_off_is_not_compared(tmp_path: Path) -> None:
+    said = drifted(tmp_path, connection(talked(create(), create())), closing=True)
+    assert said.stdout == (
+        "2 exchanges sent again: 0 as recorded, 0 not\n"
+        "2 not compared: the connection is closed (ConnectionClosedError)\n"
+    )
+
+
+def test_what_goes_on_with_an_answer_that_did_not_come_is_not_sent(tmp_path: Path) -> None:
+    said = drifted(tmp_path, connection(talked(*CHAIN)), closing=True)
+    assert "1 not compared: the connection is closed" in said.stdout
+    assert "2 not sent: it goes on with what the model did not say this time" in said.stdout
+
+
+@pytest.mark.parametrize(("status", "what"), [(403, "403"), (400, "websocket_connection_limit_reached")])
+def test_an_answer_about_the_account_or_the_hour_is_not_compared(tmp_path: Path, status: int, what: str) -> None:
+    said = drifted(tmp_path, connection(talked(create())), change=lambda event: {**TOO_OLD, "status": status})
+    assert f"1 not compared: it was answered {what}, which is about the account or the hour" in said.stdout
+
+
+def test_a_response_that_the_server_fails_is_not_compared(tmp_path: Path) -> None:
+    error = {"code": "server_error", "message": "Oops."}
+    failed = only(
+        WHOLE,
+        lambda event: {
+            **event,
+            "type": "response.failed",
+            "response": {**event["response"], "status": "failed", "error": error},
+        },
+    )
+    then = connection(talked(create()))
+    assert "1 not compared: it was answered server_error, which" in drifted(tmp_path, then, change=failed).stdout
+    once = connection(talked(create(), change=failed))
+    said = drifted(tmp_path, once, then)
+    assert "1 left out: what was answered was about the account or the hour: server_error" in said.stderr
+    assert "1 exchange sent again: 1 as recorded, 0 not" in said.stdout
+
+
+def test_a_stream_that_an_error_ends_is_not_compared(tmp_path: Path) -> None:
+    error = {"type": "error", "code": "server_error", "message": "Oops.", "param": None, "sequence_number": 7}
+    said = drifted(tmp_path, connection(talked(create())), change=only(WHOLE, lambda event: error))
+    assert "1 not compared: it was answered server_error, which" in said.stdout

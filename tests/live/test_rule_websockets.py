@@ -1,0 +1,256 @@
+"""`harness record --rules websocket`: the examples asked over WebSockets, judged, and kept as what was said over them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import harness.server.mock_api  # noqa: F401  (registers the rules)
+from harness.api.upstream import parse_upstream
+from harness.cassettes.recording.writer import read_cassette
+from harness.cli import app
+from harness.contract.rule import RULES, Case
+from harness.core.exchange import Answer
+from harness.live.client.paced import LiveApi, Sender, UpstreamError
+from harness.live.rule_evidence import store
+from harness.live.rule_evidence.ask import is_steered_later, send_probe
+from harness.live.rule_evidence.outcome import find_runs, judge_probe
+from harness.live.rule_evidence.probes import Probe, probes_for_rules
+from harness.server.default_model import small_talk
+from harness.server.mock_api import Mock
+from harness.verify import evidence
+from tests.support.live_api import KEY
+from tests.support.live_server import over_tls
+from tests.support.live_websockets import Change, Event, Sockets, live
+
+
+def record(url: str, into: Path, *more: str) -> Result:
+    arguments = ["record", "--rules", "websocket", "--upstream", url, "--into", str(into), "--yes", *more]
+    return CliRunner(env={"OPENAI_API_KEY": KEY}).invoke(app, arguments)
+
+
+def of(id: str, number: int = 0) -> Probe:
+    return probes_for_rules([RULES[id]])[0][number]
+
+
+def sender(url: str, waits: list[float] | None = None, timeout: float = 10.0) -> Sender:
+    return Sender(LiveApi(parse_upstream(url), KEY), timeout, sleep=(waits if waits is not None else []).append)
+
+
+def code(event: Event) -> Any:
+    return (event.get("error") or {}).get("code")
+
+
+def other(status: int = 400, **error: Any) -> Change:
+    """Every refusal is another one."""
+    return lambda event: {**event, "status": status, "error": {**event["error"], **error}} if code(event) else event
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Sockets, Path, Result]]:
+    """Every example asked of an API that answers as the mock does: where it was, what came, what is kept and was said."""
+    into = tmp_path_factory.mktemp("cassettes")
+    with live() as (url, api):
+        yield url, api, into, record(url, into)
+
+
+def test_an_api_that_answers_as_expected_confirms_every_rule_over_one_connection_each(once: Any) -> None:
+    _, api, _, said = once
+    assert said.exit_code == 0, said.output
+    (count,) = re.search(r"all +(\d+) +\1 +- +- +-", said.stdout).groups()
+    assert (
+        api.opened == int(count) == len(probes_for_rules([one for one in RULES.values() if one.area == "websocket"])[0])
+    )
+    assert set(api.keys) == {f"Bearer {KEY}"}
+    assert "left out: time has to pass" in said.stderr
+
+
+def test_what_was_said_is_kept_as_frames_with_its_origin(once: Any) -> None:
+    url, _, into, _ = once
+    held = evidence.load_rule_cassettes(into)
+    assert {"event_type_missing", "stream_limit_reached", "steer_invalid_input", "generate_kind"} <= set(held)
+    one = held["event_type_missing"].interactions[0]
+    assert (one.origin.level, one.origin.where, one.status) == ("recorded", url[:-3], 400)
+    assert one.interaction.uri == "wss://api.openai.com/v1/responses"
+    assert [side for _, side, _ in one.interaction.frames] == ["client", "server"]
+    taken = evidence.read_interactions(into / "openai/accepts/generate_kind.yaml")
+    assert [each.is_refusal for each in taken] == [False, False]
+    text = "".join(file.read_text() for file in into.rglob("*.yaml"))
+    assert KEY not in text
+    assert "Bearer" not in text
+    header = read_cassette(into / "openai/rules/event_type_missing.yaml").header
+    assert header
+    assert (header.evidence, header.probe, header.dialect) == ("recorded", "event_type_missing", "openai")
+
+
+def test_what_was_asked_lately_is_not_asked_again_but_told(once: Any) -> None:
+    url, api, into, first = once
+    asked = len(api.asked)
+    again = record(url, into)
+    assert (len(api.asked), first.stdout) == (asked, again.stdout)
+    assert "asked lately, and not again" in again.stderr
+
+
+def kept(probe: Probe, into: Path, change: Change | None = None) -> Path:
+    """The file of what an API says to a probe now."""
+    with live(change) as (url, _):
+        store.store_runs(into, "openai", {probe: send_probe(probe, sender(url))}, [KEY])
+    return into / f"openai/rules/{probe.rule.id}.yaml"
+
+
+def test_what_was_asked_longer_ago_makes_room_and_what_people_wrote_stays(tmp_path: Path) -> None:
+    probe = of("event_type_missing")
+    file = kept(probe, tmp_path)
+    recorded = file.read_text()
+    mine = recorded.partition("sockets:\n")[2].replace("level: recorded", "level: reported   # by hand")
+    file.write_text(re.sub(r"date: '[\d-]+'", "date: '2020-01-01'", recorded) + mine)
+    text = kept(probe, tmp_path).read_text()
+    assert [one.origin.level for one in evidence.read_interactions(file)] == ["reported", "recorded"]
+    assert mine in text
+    assert "2020" not in text
+
+
+def test_an_example_that_begins_with_a_request_is_found_again(tmp_path: Path) -> None:
+    alone, probe = of("steer_response_not_found"), of("steer_response_not_found", 1)
+    for _ in range(2):
+        kept(alone, tmp_path)
+        told = evidence.read_interactions(kept(probe, tmp_path))
+        assert [bool(one.interaction.frames) for one in told] == [False, True, True]
+        assert (find_runs(alone, told), find_runs(probe, told)) == ([(1,)], [(0, 2)])
+
+
+def test_other_words_are_new_words(tmp_path: Path) -> None:
+    probe = of("event_type_missing")
+    (one,) = evidence.read_interactions(kept(probe, tmp_path, other(message="Not so.")))
+    outcome = judge_probe(probe, [one])
+    assert outcome.finding == "new words"
+    assert outcome.said == {**(outcome.expected or {}), "message": "Not so."}
+
+
+def test_what_is_taken_contradicts() -> None:
+    done = {"type": "response.completed", "response": {"id": "resp_1", "object": "response", "output": []}}
+    with live(lambda event: done if code(event) else event) as (url, _):
+        probe = of("background_over_socket")
+        outcome = judge_probe(probe, send_probe(probe, sender(url)))
+    assert (outcome.finding, outcome.why) == ("contradicted", "it is taken")
+
+
+def test_what_is_refused_contradicts_an_example_that_passes() -> None:
+    no = {"type": "error", "status": 400, "error": {"type": "invalid_request_error", "code": "x", "message": "No."}}
+    with live(lambda event: no if event["type"] == "response.created" else None) as (url, _):
+        probe = of("stream_id_invalid", 1)
+        outcome = judge_probe(probe, send_probe(probe, sender(url)))
+    assert (outcome.finding, outcome.why) == ("contradicted", "it is refused")
+
+
+def test_a_model_that_the_account_has_not_is_unclear() -> None:
+    words = "The requested model 'gpt-4.1-nano' does not exist."
+    no = {"message": words, "type": "invalid_request_error", "param": "model", "code": "model_not_found"}
+    with live(lambda event: {"type": "error", "status": 400, "error": no}) as (url, _):
+        probe = of("background_over_socket")
+        assert judge_probe(probe, send_probe(probe, sender(url))).finding == "unclear"
+
+
+def test_steering_that_comes_too_late_is_unclear() -> None:
+    late = {"type": "response.steer.failed", "error": {"code": "response_already_completed", "message": "Late."}}
+    with live(lambda event: late if event["type"].startswith("response.steer.") else event) as (url, _):
+        probe = of("steering_not_supported", 1)
+        outcome = judge_probe(probe, send_probe(probe, sender(url)))
+    assert (outcome.finding, outcome.why) == ("unclear", "the response had ended before it could be steered")
+
+
+def test_a_response_is_steered_while_it_runs() -> None:
+    with live(lambda event: None if event["type"] == "response.completed" else event) as (url, _):
+        told = send_probe(of("steer_invalid_input"), sender(url, timeout=2.0))
+    assert [part.answer.status for part in told[-1].socket_exchanges] == [200, 400]
+
+
+@pytest.mark.parametrize(
+    ("bodies", "runs_on"),
+    [
+        ([{}, {"type": "response.steer", "previous_response_id": "{0.id}"}], True),
+        ([{}, {"type": "response.steer", "previous_response_id": "resp_x"}], False),
+        ([{}, {}, {"type": "response.steer", "previous_response_id": "{0.id}"}], False),
+        ([{}, {"stream_id": "b"}, {"type": "response.steer", "previous_response_id": "{0.id}"}], True),
+        ([{}], False),
+    ],
+)
+def test_only_what_is_steered_later_is_not_waited_for(bodies: list[Event], runs_on: bool) -> None:
+    assert is_steered_later([Case(body) for body in bodies], 0) is runs_on
+
+
+# The pace, and what ends it.
+
+
+def test_a_limit_is_waited_for_and_leaves_no_frames() -> None:
+    limited = {
+        "type": "error",
+        "status": 429,
+        "error": {"code": "rate_limit_exceeded", "headers": {"retry-after": "7"}},
+    }
+    left, waits = [limited], list[float]()
+    with live(lambda event: left.pop() if left else event) as (url, api):
+        told = send_probe(of("event_type_missing"), sender(url, waits))
+    assert (waits, len(api.asked), api.opened) == ([7.0], 2, 1)
+    assert len(told[-1].interaction.frames) == 2
+
+
+def test_an_upgrade_that_is_limited_is_asked_for_again() -> None:
+    waits: list[float] = []
+    with live(refused=[Answer(429, {}, {"retry-after": "3", "content-type": "application/json"})]) as (url, _):
+        told = send_probe(of("event_type_missing"), sender(url, waits))
+    assert (waits, told[-1].status) == ([3.0], 400)
+
+
+def test_a_key_that_is_refused_ends_it() -> None:
+    no = Answer(
+        401, {"error": {"message": f"Incorrect API key provided: {KEY}."}}, {"content-type": "application/json"}
+    )
+    with live(refused=[no]) as (url, _), pytest.raises(UpstreamError, match="refuses the key") as told:
+        send_probe(of("event_type_missing"), sender(url))
+    assert KEY not in str(told.value)
+
+
+def test_an_api_without_websockets_leaves_it_unclear(tmp_path: Path) -> None:
+    no = Answer(404, {"error": {"message": "Not here."}}, {"content-type": "application/json"})
+    with live(refused=[no]) as (url, _):
+        probe = of("event_type_missing")
+        outcome = judge_probe(probe, send_probe(probe, sender(url)))
+    assert (outcome.finding, outcome.why) == ("unclear", "no WebSocket could be opened: 404 Not here.")
+
+
+def test_a_connection_that_closes_leaves_it_unclear() -> None:
+    with live(closing=True) as (url, _):
+        probe, asking = of("event_type_missing"), sender(url)
+        asking.send("GET", "/v1/models", {}, None)
+        told = send_probe(probe, asking)
+        outcome = judge_probe(probe, told)
+    assert told[-1].interaction.cut
+    assert (outcome.finding, outcome.why) == ("unclear", "0 the connection is closed (ConnectionClosedError)")
+
+
+def test_one_that_says_nothing_is_given_up_in_time() -> None:
+    with live(lambda event: None) as (url, _):
+        probe, asking = of("event_type_missing"), sender(url, timeout=0.5)
+        asking.send("GET", "/v1/models", {}, None)
+        outcome = judge_probe(probe, send_probe(probe, asking))
+    assert (outcome.finding, outcome.why) == ("unclear", "0 no whole answer in time")
+
+
+def test_nobody_there_ends_it() -> None:
+    with live() as (url, _):
+        pass
+    with pytest.raises(UpstreamError, match=r"the connection is refused\. Is it up"):
+        send_probe(of("event_type_missing"), sender(url))
+
+
+def test_it_is_asked_over_tls(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with over_tls(Mock(fallback=small_talk), tmp_path_factory) as origin:
+        probe = of("generate_kind", 2)
+        told = send_probe(probe, sender(f"{origin}/v1"))
+    assert judge_probe(probe, told).finding == "confirmed"

@@ -1,0 +1,267 @@
+"""Tests replay their cassettes and nothing else; `--record` asks the API, which here is a mock of another server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.cassettes.recording.writer import read_cassette
+from harness.items import message
+from harness.server.asgi import serve_in_thread
+from harness.server.mock_api import Mock
+from harness.world.world import World
+from tests.pytest_plugin.conftest import Run
+
+KEY = "sk-live-AbCd1234EfGh5678"
+ONE = """
+@pytest.mark.cassette("weather/one")
+def test_one(client):
+    first = client.responses.create(model="gpt-4.1", input="hi")
+    assert first.output_text == "hello"
+    assert first.id.startswith("resp_")
+    again = client.responses.create(model="gpt-4.1", input="go", previous_response_id=first.id, stream=True)
+    assert [event.type for event in again][-1] == "response.completed"
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[tuple[Mock, str]]:
+    mock = Mock()
+    with serve_in_thread(mock) as serving_:
+        yield mock, serving_.base_url
+
+
+@pytest.fixture
+def live(server, monkeypatch) -> Iterator[World]:
+    """The live API, with a key in the environment."""
+    mock, base_url = server
+    monkeypatch.setenv("OPENAI_BASE_URL", base_url)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    world = mock.open(KEY)
+    world.script(*[message("hello")] * 8)
+    yield world
+    mock.close(KEY)
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+@pytest.fixture
+def file(pytester) -> Path:
+    return pytester.path / "cassettes/weather/one.yaml"
+
+
+def text(result: pytest.RunResult) -> str:
+    return "\n".join(result.outlines)
+
+
+class TestReplay:
+    @pytest.fixture(autouse=True)
+    def _recorded(self, run: Run, live: World, monkeypatch) -> None:
+        run(ONE, "--record").assert_outcomes(passed=1)
+        live.exchanges.clear()
+        self.live = live
+        for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
+            monkeypatch.delenv(name)
+
+    def test_needs_neither_key_nor_network(self, run: Run):
+        run(ONE).assert_outcomes(passed=1)
+        assert self.live.exchanges == []
+
+    def test_no_secret_was_recorded(self, file):
+        assert KEY not in file.read_text(encoding="utf-8")
+        assert read_cassette(file).header.sdk == "OpenAI/Python"
+
+    def test_the_asynchronous_client_too(self, run: Run):
+        run("""
+@pytest.mark.cassette("weather/one")
+def test_one(async_client):
+    assert asyncio.run(async_client.responses.create(model="gpt-4.1", input="hi")).output_text == "hello"
+""").assert_outcomes(passed=1)
+
+    def test_any_client_that_reads_the_environment(self, run: Run):
+        run("""
+@pytest.mark.cassette("weather/one")
+def test_one():
+    with openai.OpenAI() as client:
+        assert client.responses.create(model="gpt-4.1", input="hi").output_text == "hello"
+""").assert_outcomes(passed=1)
+
+    @pytest.mark.parametrize("expected", ["with pytest.raises(openai.APIStatusError):", "if True:"])
+    def test_a_miss_fails_the_test_with_a_diff_and_the_way_to_record_it(self, run: Run, expected: str):
+        result = run(f"""
+@pytest.mark.cassette("weather/one")
+def test_one(client):
+    {expected}
+        client.responses.create(model="gpt-4.1", input="ho")
+""")
+        result.assert_outcomes(failed=1)
+        result.stdout.fnmatch_lines(
+            [
+                "*weather/one.yaml: not recorded: the closest recording, POST /v1/responses, differs:",
+                '-  "input": "hi",',
+                '+  "input": "ho",',
+                "Record it: pytest --record *::test_one*",
+            ]
+        )
+
+    def test_a_connection_elsewhere_fails_the_test_even_when_it_is_swallowed(self, run: Run):
+        result = run("""
+import socket, contextlib
+
+@pytest.mark.cassette("weather/one")
+def test_one():
+    with contextlib.suppress(Exception):
+        socket.create_connection(("api.openai.com", 443))
+""")
+        result.assert_outcomes(failed=1)
+        result.stdout.fnmatch_lines(
+            [
+                "*::test_one asked for api.openai.com:443, but it replays */weather/one.yaml.",
+                "Record it: pytest --record*",
+            ]
+        )
+
+    def test_a_websocket_never_passes_silently(self, run: Run):
+        result = run("""
+@pytest.mark.cassette("weather/one")
+def test_one(client):
+    with pytest.raises(Exception), client.responses.connect():
+        pass
+""")
+        result.assert_outcomes(failed=1)
+        result.stdout.fnmatch_lines(["*asked for a WebSocket, but a cassette cannot record one*harness record*"])
+
+    def test_its_answers_are_a_script(self, run: Run):
+        run("""
+def test_one(mock, client, cassette):
+    mock.script(*cassette("weather/one"))
+    assert client.responses.create(model="gpt-4.1", input="anything").output_text == "hello"
+    with pytest.raises(openai.BadRequestError):
+        client.responses.create(model="gpt-4.1", input=[{"type": "nothing"}])
+    assert client.responses.create(model="gpt-4.1", input="else").output_text == "hello"
+""").assert_outcomes(passed=1)
+
+    def test_the_cassettes_may_be_elsewhere(self, run: Run, pytester):
+        (pytester.path / "cassettes").rename(pytester.path / "tapes")
+        run(ONE, "-o", "harness_cassettes=tapes").assert_outcomes(passed=1)
+
+    def test_a_newer_format_is_told(self, run: Run, file):
+        file.write_text(file.read_text(encoding="utf-8").replace("format: 1", "format: 9"), encoding="utf-8")
+        result = run(ONE)
+        result.assert_outcomes(errors=1)
+        result.stdout.fnmatch_lines(["*one.yaml: its format is 9, and this harness reads up to 1;*", "Record it: *"])
+
+
+class TestRecord:
+    def test_new_asks_only_for_what_is_not_there(self, run: Run, live: World):
+        run(ONE, "--record").assert_outcomes(passed=1)
+        run(ONE, "--record=new").assert_outcomes(passed=1)
+        assert len(live.exchanges) == 2
+
+    def test_all_asks_again(self, run: Run, live: World, file):
+        for _ in range(2):
+            run(ONE, "--record=all").assert_outcomes(passed=1)
+        assert len(live.exchanges) == 4
+        assert len(read_cassette(file).interactions) == 2
+
+    def test_all_keeps_what_another_test_of_the_run_has_recorded(self, run: Run, live: World, file):
+        run(ONE + ONE.replace("test_one", "test_two").replace('"hi"', '"ho"'), "--record=all").assert_outcomes(passed=2)
+        assert len(read_cassette(file).interactions) == 4
+
+    def test_rules_asks_for_those_of_rules_only(self, run: Run, live: World, pytester):
+        run(ONE.replace("weather/one", "openai/rules/one"), "--record=rules").assert_outcomes(passed=1)
+        run(ONE, "--record=rules").assert_outcomes(errors=1)
+        assert (pytester.path / "cassettes/openai/rules/one.yaml").exists()
+
+    def test_what_follows_is_a_path(self, run: Run, live: World, pytester):
+        pytester.makepyfile(test_apart="import pytest\n" + ONE)
+        run("", "--record", str(pytester.path / "test_apart.py")).assert_outcomes(passed=1)
+
+    def test_a_failing_test_writes_nothing(self, run: Run, live: World, file):
+        run(ONE + "    assert False\n", "--record").assert_outcomes(failed=1)
+        assert not file.exists()
+
+    def test_a_key_is_needed(self, run: Run, monkeypatch):
+        for name in ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY"):
+            monkeypatch.delenv(name, raising=False)
+        result = run(ONE, "--record")
+        result.assert_outcomes(errors=1)
+        result.stdout.fnmatch_lines(["*--record asks the live API, and there is no key: set OPENAI_API_KEY*"])
+
+    def test_secrets_of_the_environment_are_not_written(self, run: Run, live: World, file, monkeypatch):
+        monkeypatch.setenv("MY_TOOL_PASSWORD", "correct-horse-battery")
+        source = ONE.replace('input="hi"', 'input="say correct-horse-battery"')
+        run(source, "--record").assert_outcomes(passed=1)
+        assert "correct-horse" not in file.read_text(encoding="utf-8")
+        monkeypatch.undo()
+
+    def test_other_words_are_refused(self, run: Run):
+        result = run(ONE, "--record=some")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        assert "--record=some: it is one of new, all, rules" in "\n".join(result.errlines)
+
+
+@pytest.mark.parametrize(
+    ("marker", "says"),
+    [
+        ("cassette", "@pytest.mark.cassette: give it one name"),
+        ("cassette('a', 'b')", "@pytest.mark.cassette: give it one name"),
+        ("cassette('../a')", r"cassette\('../a'\): give the name of a file below"),
+        ("cassette('')", r"cassette\(''\): give the name of a file below"),
+        ("cassette('none')", r"none.yaml: there is no such cassette\.[\s\S]*Record it: pytest --record"),
+    ],
+)
+def test_a_marker_that_leads_nowhere(run: Run, marker, says):
+    result = run(f"@pytest.mark.{marker}\ndef test_one(): pass")
+    result.assert_outcomes(errors=1)
+    assert re.search(says, text(result))
+
+
+def test_a_cassette_and_a_script_are_two_things(run: Run):
+    result = run("@pytest.mark.cassette('a')\ndef test_one(mock): pass")
+    result.assert_outcomes(errors=1)
+    assert "a test has a cassette or a script, not both" in text(result)
+
+
+@pytest.mark.parametrize(
+    ("uri", "variables"),
+    [
+        (
+            "https://acme.openai.azure.com/openai/responses?api-version=2025-04-01-preview",
+            {"AZURE_OPENAI_ENDPOINT": "https://acme.openai.azure.com", "OPENAI_API_VERSION": "2025-04-01-preview"},
+        ),
+        (
+            "https://acme.openai.azure.com/openai/v1/responses",
+            {
+                "AZURE_OPENAI_ENDPOINT": "https://acme.openai.azure.com",
+                "OPENAI_BASE_URL": "https://acme.openai.azure.com/openai/v1",
+            },
+        ),
+        (
+            "https://acme.services.ai.azure.com/api/projects/moon/openai/v1/responses",
+            {"AZURE_AI_PROJECT_ENDPOINT": "https://acme.services.ai.azure.com/api/projects/moon"},
+        ),
+        ("http://127.0.0.1:1/v1/responses", {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}),
+        ("https://gateway.example/llm/v1/responses", {"OPENAI_BASE_URL": "https://gateway.example/llm/v1"}),
+    ],
+)
+def test_a_replay_leads_clients_of_each_dialect(run: Run, pytester, uri, variables):
+    folder = pytester.path / "cassettes"
+    folder.mkdir()
+    (folder / "a.yaml").write_text(f"""
+interactions:
+- request: {{method: POST, uri: '{uri}', headers: {{}}, body: '{{}}'}}
+  response: {{status: {{code: 200, message: OK}}, headers: {{}}, body: {{string: '{{}}'}}}}
+""")
+    run(f"""
+@pytest.mark.cassette("a")
+def test_one():
+    found = {{name: os.environ.get(name) for name in {sorted(variables)!r}}}
+    assert found == {variables!r}
+""").assert_outcomes(passed=1)

@@ -1,0 +1,176 @@
+"""What goes wrong while tests are recorded: one message, and no cassette that is not whole."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from harness.cassettes.recording.writer import lock_cassette, read_cassette
+from harness.faults import cut, hang_up
+from harness.items import message
+from harness.server.mock_api import Mock
+from harness.world.world import World
+from tests.cli.test_commands import free_port
+from tests.pytest_plugin.conftest import HEAD, INI, Run
+from tests.support.live_server import over_tls
+
+KEY = "sk-live-AbCd1234EfGh5678"
+ONE = """
+@pytest.mark.cassette("one")
+def test_one(client):
+    assert client.responses.create(model="gpt-4.1", input="hi").output_text == "hello"
+"""
+TOLERANT = """
+import contextlib
+
+@pytest.mark.cassette("one")
+def test_one(client):
+    with contextlib.suppress(openai.APIConnectionError):
+        list(client.responses.create(model="gpt-4.1", input="hi", stream=True))
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory) -> Iterator[tuple[Mock, str]]:
+    """The live API, over TLS."""
+    mock = Mock()
+    with over_tls(mock, tmp_path_factory) as origin:
+        yield mock, origin
+
+
+@pytest.fixture
+def live(server, monkeypatch) -> Iterator[World]:
+    mock, origin = server
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{origin}/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    yield mock.open(KEY)
+    mock.close(KEY)
+
+
+@pytest.fixture
+def file(pytester) -> Path:
+    return pytester.path / "cassettes/one.yaml"
+
+
+def text(result: pytest.RunResult) -> str:
+    return "\n".join(result.outlines)
+
+
+def test_an_api_that_is_not_there_is_named(run: Run, live: World, file, monkeypatch):
+    url = f"http://127.0.0.1:{free_port()}/v1"
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    what = f"POST {url}/responses was not answered and not recorded: "
+    for source in (ONE, TOLERANT):
+        result = run(source, "--record")
+        result.assert_outcomes(failed=1)
+        assert what in text(result)
+    assert not file.exists()
+
+
+def test_one_that_hangs_up_once_is_asked_again(run: Run, live: World, file):
+    live.script(hang_up(), message("hello"))
+    source = ONE.replace("client.responses", "client.with_options(max_retries=1).responses")
+    run(source, "--record").assert_outcomes(passed=1)
+    assert len(read_cassette(file).interactions) == 1
+
+
+def test_a_stream_that_breaks_off_is_kept_as_far_as_it_came(run: Run, live: World, file):
+    live.script(cut(message("Once upon a time"), after=4))
+    run(TOLERANT, "--record").assert_outcomes(passed=1)
+    (take,) = read_cassette(file).interactions
+    assert (take.cut, take.answer.count(b"event: ")) == (True, 4)
+    run(TOLERANT).assert_outcomes(passed=1)
+
+
+def test_a_key_that_is_refused_fails_the_test_and_leaves_nothing(run: Run, live: World, file, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "no-key-of-this-api")
+    result = run(ONE, "--record")
+    result.assert_outcomes(failed=1)
+    assert "Incorrect API key provided" in text(result)
+    assert not file.exists()
+
+
+def test_a_cassette_that_somebody_else_records_is_told(run: Run, live: World, file):
+    with lock_cassette(file):
+        result = run(ONE, "--record")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*one.yaml: another recorder is writing this cassette*pytest -n 0*"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_test_leaves_no_half_cassette(pytester, live: World, file, number):
+    live.script(message("hello"))
+    (flag := pytester.path / "flag").touch()
+    wait = f"    os.remove({str(flag)!r})\n    __import__('time').sleep(30)\n"
+    pytester.makeini(INI)
+    pytester.makepyfile(HEAD + ONE + wait)
+    run = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--record"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=pytester.path,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a shell's job in the background ignores it
+    )
+    until = time.monotonic() + 60
+    while flag.exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    os.kill(run.pid, number)
+    said = run.communicate(timeout=30)[0].decode()
+    assert run.returncode
+    assert len(live.exchanges) == 1, said
+    assert not file.exists()
+    with lock_cassette(file):
+        assert not file.exists()
+
+
+AZURE = """
+@pytest.mark.cassette("one")
+def test_one():
+    with openai.AzureOpenAI(api_version="2025-04-01-preview", max_retries=0) as client:
+        first = client.responses.create(model="gpt-4.1", input="hi")
+        events = client.responses.create(model="gpt-4.1", input="go", previous_response_id=first.id, stream=True)
+        assert [event.type for event in events][-1] == "response.completed"
+"""
+FOUNDRY = """
+@pytest.mark.cassette("one")
+def test_one():
+    url, key = os.environ["AZURE_AI_PROJECT_ENDPOINT"] + "/openai/v1", os.environ.get("AZURE_AI_API_KEY", "none")
+    with openai.OpenAI(base_url=url, api_key=key, max_retries=0) as client:
+        first = client.responses.create(model="gpt-4.1", input="hi")
+        client.responses.create(model="gpt-4.1", input="go", previous_response_id=first.id)
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "dialect", "endpoint", "path", "key"),
+    [
+        (AZURE, "azure", "AZURE_OPENAI_ENDPOINT", "", "AZURE_OPENAI_API_KEY"),
+        (FOUNDRY, "foundry", "AZURE_AI_PROJECT_ENDPOINT", "/api/projects/moonshot", "AZURE_AI_API_KEY"),
+    ],
+)
+def test_azure_and_foundry_are_recorded_alike(
+    run: Run, server, file, monkeypatch, source, dialect, endpoint, path, key
+):
+    mock, origin = server
+    secret = "0123456789abcdef0123456789abcdef"
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(endpoint, origin + path)
+    monkeypatch.setenv(key, secret)
+    mock.open(secret).script(message("hello"), message("gone"))
+    run(source, "--record").assert_outcomes(passed=1)
+    mock.close(secret)
+    recorded = file.read_text(encoding="utf-8")
+    assert read_cassette(file).header.dialect == dialect
+    assert (secret in recorded, "moonshot" in recorded) == (False, False)
+    for name in (endpoint, key):
+        monkeypatch.delenv(name)
+    run(source).assert_outcomes(passed=1)

@@ -1,0 +1,236 @@
+"""Sockets over a network: bad clients get an event or a close, never a traceback; what they leave behind is nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import logging
+import socket
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from websockets.exceptions import ConnectionClosedError, ConnectionClosedOK, InvalidStatus
+from websockets.frames import Frame, Opcode
+from websockets.sync.client import ClientConnection, connect
+
+from harness.items import message
+from harness.server import asgi as module
+from harness.server.asgi import App, Server, serve_in_thread, uvicorn_config
+from harness.server.mock_api import Mock
+from harness.server.socket_session import SocketSession
+from harness.server.websocket import serve_session
+from tests.server.test_asgi import settled
+
+CREATE = {"type": "response.create", "model": "gpt-4.1", "input": "hi"}
+LONG = "word " * 12_000
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serve_in_thread(Mock(fallback=lambda _: [message("ok")], journal=50)) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_logged(server: Server, caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    logger = logging.getLogger("uvicorn")
+    logger.addHandler(caplog.handler)
+    yield
+    assert settled(lambda: not server._uvicorn.server_state.tasks)
+    logger.removeHandler(caplog.handler)
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+def opened(server: Server, path: str = "/v1/responses", key: str = "sk-wire") -> ClientConnection:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return connect(f"ws://{server.host}:{server.port}{path}", additional_headers=headers, max_size=None, proxy=None)
+
+
+def answered(wire: ClientConnection) -> list[dict[str, Any]]:
+    """The events up to the one that ends an answer."""
+    events = []
+    while not events or events[-1]["type"] not in ("response.completed", "error"):
+        events.append(json.loads(wire.recv(10)))
+    return events
+
+
+def code_of(wire: ClientConnection) -> str | None:
+    return str(answered(wire)[-1]["error"]["code"])
+
+
+class TestAnUpgrade:
+    @pytest.mark.parametrize(
+        ("key", "words"),
+        [("", "Missing bearer or basic authentication in header"), ("nope", "Incorrect API key provided: nope.")],
+    )
+    def test_without_a_key_is_refused_as_http(self, server: Server, key: str, words: str) -> None:
+        with pytest.raises(InvalidStatus) as refused:
+            opened(server, key=key)
+        response = refused.value.response
+        assert (response.status_code, response.headers["content-type"]) == (401, "application/json")
+        assert response.headers["x-request-id"].startswith("req_")
+        assert words in json.loads(response.body)["error"]["message"]
+
+    @pytest.mark.parametrize(("path", "status"), [("/v1/realtime", 404), ("/_harness/health", 403)])
+    def test_elsewhere_is_refused(self, server: Server, path: str, status: int) -> None:
+        with pytest.raises(InvalidStatus) as refused:
+            opened(server, path)
+        assert refused.value.response.status_code == status
+
+    def test_is_what_makes_a_get_a_connection(self, server: Server) -> None:
+        plain = http.client.HTTPConnection(server.host, server.port, timeout=10)
+        plain.request("GET", "/v1/responses", headers={"Authorization": "Bearer sk-wire"})
+        assert plain.getresponse().status == 405
+        plain.close()
+
+
+class TestAConnection:
+    def test_sends_an_event_a_message(self, server: Server) -> None:
+        with opened(server) as wire:
+            wire.send(json.dumps(CREATE))
+            events = answered(wire)
+        assert [event["sequence_number"] for event in events] == list(range(len(events)))
+
+    def test_answers_a_thousand_events_that_come_at_once_in_their_order(self, server: Server) -> None:
+        with opened(server, key="sk-burst") as wire:
+            for number in range(1000):
+                wire.send(json.dumps({**CREATE, "metadata": {"number": str(number)}}))
+            numbers = [answered(wire)[-1]["response"]["metadata"]["number"] for _ in range(1000)]
+        assert numbers == [str(number) for number in range(1000)]
+
+    def test_lets_others_have_their_turn_while_it_sends_without_a_pause(self) -> None:
+        order: list[str] = []
+
+        async def served(name: str) -> None:
+            session = Mock(fallback=lambda _: [message("ok")]).open_session(
+                "/v1/responses", {"authorization": "Bearer sk-1"}, {}
+            )
+            waiting = [{"type": "websocket.disconnect"}, *([{"type": "websocket.receive", "text": "{}"}] * 3)]
+
+            async def receive() -> Any:
+                return waiting.pop()
+
+            async def send(said: Any) -> None:
+                order.append(name)
+
+            assert isinstance(session, SocketSession)
+            await serve_session(session, receive, send)
+
+        async def both() -> None:
+            await asyncio.gather(served("one"), served("other"))
+
+        asyncio.run(both())
+        assert order == ["one", "one", "other", "other", *(["one", "other"] * 2)]
+
+    def test_tells_a_long_answer_whole(self) -> None:
+        with serve_in_thread(Mock(fallback=lambda _: [message(LONG)])) as own, opened(own) as wire:
+            wire.send(json.dumps(CREATE))
+            assert "".join(event.get("delta", "") for event in answered(wire)) == LONG
+
+    def test_is_closed_after_an_hour_of_its_world(self, server: Server) -> None:
+        with opened(server, key="sk-old") as wire:
+            wire.send(json.dumps(CREATE))
+            answered(wire)
+            server.mock.worlds["sk-old"].skip(3600)
+            wire.send(json.dumps(CREATE))
+            assert code_of(wire) == "websocket_connection_limit_reached"
+            with pytest.raises(ConnectionClosedOK):
+                wire.recv(10)
+        with opened(server, key="sk-old") as wire:
+            wire.send(json.dumps(CREATE))
+            assert answered(wire)[-1]["type"] == "response.completed"
+
+    def test_shares_nothing_with_that_of_another_key(self, server: Server) -> None:
+        with opened(server, key="sk-1") as one, opened(server, key="sk-2") as other:
+            one.send(json.dumps({**CREATE, "store": False}))
+            id = answered(one)[-1]["response"]["id"]
+            other.send(json.dumps({**CREATE, "previous_response_id": id}))
+            assert code_of(other) == "previous_response_not_found"
+        assert len(server.mock.worlds["sk-1"].exchanges) == 1
+
+    def test_does_not_keep_the_server_from_ending(self) -> None:
+        with serve_in_thread(Mock()) as own:
+            wire = opened(own)
+        assert not own._thread.is_alive()
+        with pytest.raises(ConnectionClosedError):
+            wire.recv(10)
+
+
+class TestAMessage:
+    @pytest.mark.parametrize("said", ["", "{", b"\x00\xff", b"{}", "[]", "null", '{"type": "nope"}', "x" * 2_000_000])
+    def test_that_is_no_event_is_answered_by_an_error(self, server: Server, said: str | bytes) -> None:
+        with opened(server) as wire:
+            wire.send(said)
+            assert answered(wire)[-1]["status"] == 400
+            wire.send(json.dumps(CREATE))
+            assert answered(wire)[-1]["type"] == "response.completed"
+
+    def test_may_be_large(self, server: Server) -> None:
+        with opened(server) as wire:
+            wire.send(json.dumps({**CREATE, "input": "x" * 9_000_000}))
+            assert answered(wire)[-1]["type"] == "response.completed"
+
+    def test_in_pieces_is_put_together(self, server: Server) -> None:
+        with opened(server) as wire:
+            wire.send(iter(json.dumps(CREATE)))
+            assert answered(wire)[-1]["type"] == "response.completed"
+
+    def test_that_is_too_large_closes_the_connection(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(module, "MAX_BODY_SIZE", 1000)
+        with serve_in_thread(Mock()) as own, opened(own) as wire:
+            wire.send("x" * 2000)
+            with pytest.raises(ConnectionClosedError, match="1009"):
+                wire.recv(10)
+
+    def test_of_text_that_is_no_utf8_is_answered_by_an_error(self, server: Server) -> None:
+        with raw(server) as wire:
+            wire.sendall(Frame(Opcode.TEXT, b'{"type": "\xff"}').serialize(mask=True, extensions=[]))
+            assert b'"code":"invalid_json"' in wire.recv(4096)
+
+
+def raw(server: Server) -> socket.socket:
+    """A connection of which a test writes every byte."""
+    wire = socket.create_connection((server.host, server.port), 10)
+    lines = ["GET /v1/responses HTTP/1.1", "Host: x", "Authorization: Bearer sk-raw", "Upgrade: websocket"]
+    lines += ["Connection: Upgrade", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Version: 13", "", ""]
+    wire.sendall("\r\n".join(lines).encode())
+    assert wire.recv(4096).startswith(b"HTTP/1.1 101 ")
+    return wire
+
+
+class TestAClientThatLeaves:
+    @pytest.mark.parametrize("sent", [0, 1, 20])
+    def test_without_a_word_leaves_nothing_behind(self, server: Server, sent: int) -> None:
+        state = server._uvicorn.server_state
+        event = Frame(Opcode.TEXT, json.dumps(CREATE).encode()).serialize(mask=True, extensions=[])
+        for _ in range(5):
+            wire = raw(server)
+            wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            wire.sendall(event * sent + event[:9])
+            wire.close()
+        assert settled(lambda: not state.connections and not state.tasks)
+        assert server.mock.worlds["sk-raw"].problems == []
+
+    def test_in_the_middle_of_an_answer_leaves_nothing_behind(self) -> None:
+        with serve_in_thread(Mock(fallback=lambda _: [message(LONG)], journal=1)) as own:
+            event = Frame(Opcode.TEXT, json.dumps(CREATE).encode()).serialize(mask=True, extensions=[])
+            with raw(own) as wire:
+                wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                wire.sendall(event * 10)
+                wire.recv(10)
+            state = own._uvicorn.server_state
+            assert settled(lambda: not state.connections and not state.tasks)
+
+    def test_with_a_frame_that_is_none_is_hung_up_on(self, server: Server) -> None:
+        with raw(server) as wire:
+            wire.sendall(b"\xff\xff\xff\xff")
+            assert wire.recv(4096)[:1] == b"\x88"
+
+
+def test_a_server_loads_what_sockets_need_with_the_first_of_them() -> None:
+    made = uvicorn_config(App(Mock()))
+    made.load()
+    assert made.ws_protocol_class is module.websocket_protocol

@@ -1,0 +1,70 @@
+"""A live API that one can change one's mind about: the mock on loopback, of which a test alters some answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.server.asgi import App, read_body
+from harness.server.default_model import small_talk
+from harness.server.mock_api import Mock
+from tests.support.live_server import serving
+
+KEY = "sk-live-Zx81nQp5Vb7Lk2Hd9Ws4"
+Said = tuple[int, dict[str, str], Any]
+"""Status, headers and body: JSON, a text, or None for a connection that breaks off."""
+Change = Callable[[str, str, Any], Said | None]
+
+
+def error(status: int, message: str, param: str | None = None, code: str | None = None, **headers: str) -> Said:
+    said = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
+    return status, headers, {"error": said}
+
+
+@dataclass
+class Live:
+    """`change` answers in the place of the mock where it gives an answer; `asked` is what came."""
+
+    change: Change = lambda method, path, body: None
+    asked: list[tuple[str, str, Any]] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    app: App = field(default_factory=lambda: App(Mock(fallback=small_talk)))
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        raw = await read_body(receive) or b""
+        try:
+            body = json.loads(raw) if raw else None
+        except ValueError:
+            body = raw
+        path = scope["path"]
+        self.keys.append(dict(scope["headers"]).get(b"authorization", b"").decode())
+        self.asked.append((scope["method"], path, body))
+        if said := self.change(scope["method"], path, body):
+            await _say(said, send)
+            return
+
+        async def again() -> Any:
+            return {"type": "http.request", "body": raw, "more_body": False}
+
+        await self.app(scope, again, send)
+
+
+async def _say(said: Said, send: Any) -> None:
+    status, headers, body = said
+    data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+    kind = "text/html" if isinstance(body, str) else "application/json"
+    told = {"content-type": kind, "content-length": str(len(data)), **headers}
+    pairs = [(name.replace("_", "-").encode(), value.encode()) for name, value in told.items()]
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": data})
+
+
+@contextmanager
+def live(change: Change | None = None) -> Iterator[tuple[str, Live]]:
+    """The base URL of a live API, and what is behind it."""
+    behind = Live(change) if change else Live()
+    with serving(behind) as origin:
+        yield f"{origin}/v1", behind

@@ -1,0 +1,134 @@
+"""A live API to record: the mock on loopback, over TLS with a certificate of its own, or plain."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import ssl
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import uvicorn
+
+from harness.api.upstream import parse_upstream
+from harness.cassettes.format.interaction import Interaction
+from harness.cassettes.recording.in_flight import InteractionObserver, Recording
+from harness.cassettes.recording.proxy import run_proxy
+from harness.server.asgi import App, bind, uvicorn_config
+from tests.server.test_asgi import settled
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A self-signed certificate for 127.0.0.1 and its key."""
+
+    file: Path
+    key: Path
+
+
+def certificate(folder: Path) -> Certificate:
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("no openssl to make a certificate with")
+    made = Certificate(folder / "cert.pem", folder / "key.pem")
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"]
+    kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
+    subprocess.run(
+        [openssl, "req", "-x509", *kind, *names, "-out", made.file, "-keyout", made.key],
+        check=True,
+        capture_output=True,
+    )
+    return made
+
+
+@contextmanager
+def serving(app: Any, tls: Certificate | None = None) -> Iterator[str]:
+    """An ASGI app on loopback; yields its origin."""
+    settings = uvicorn_config(app if not hasattr(app, "handle") else App(app))
+    if tls:
+        settings.ssl_certfile, settings.ssl_keyfile = str(tls.file), str(tls.key)
+    server, listening = uvicorn.Server(settings), bind("127.0.0.1", 0)
+    port = listening.getsockname()[1]
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    try:
+        yield f"{'https' if tls else 'http'}://127.0.0.1:{port}"
+    finally:
+        server.should_exit = server.force_exit = True
+        thread.join(10)
+
+
+@contextmanager
+def over_tls(app: Any, factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An ASGI app or a mock on loopback over TLS, with a certificate that every client of this process trusts."""
+    tls = certificate(factory.mktemp("tls"))
+    with pytest.MonkeyPatch.context() as patch, serving(app, tls) as origin:
+        patch.setenv("SSL_CERT_FILE", str(tls.file))
+        yield origin
+
+
+@contextmanager
+def behind_tls(port: int, factory: pytest.TempPathFactory) -> Iterator[str]:
+    """What listens on a port of this machine, over TLS; yields its origin."""
+    tls = certificate(factory.mktemp("tls"))
+    secure = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    secure.load_cert_chain(tls.file, tls.key)
+    loop = asyncio.new_event_loop()
+
+    async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while data := await source.read(65536):
+                sink.write(data)
+                await sink.drain()
+        sink.close()
+
+    async def accept(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        inner, outer = await asyncio.open_connection("127.0.0.1", port)
+        await asyncio.gather(pump(source, outer), pump(inner, sink))
+
+    server = loop.run_until_complete(asyncio.start_server(accept, "127.0.0.1", 0, ssl=secure))
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+
+    async def stop() -> None:
+        server.close()
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
+        await asyncio.sleep(0.1)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(tls.file))
+        try:
+            yield f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        finally:
+            asyncio.run_coroutine_threadsafe(stop(), loop).result(10)
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join(10)
+            loop.close()
+
+
+class Front(NamedTuple):
+    """A recorder in front of a live API: where it listens, and what it has recorded."""
+
+    origin: str
+    root: str
+    recording: Recording
+
+    def takes(self, number: int = 1) -> list[Interaction]:
+        """What was recorded, once there are so many: a client may have its answer a moment earlier."""
+        assert settled(lambda: len(self.recording.interactions) == number)
+        return self.recording.interactions
+
+
+@contextmanager
+def recorded(url: str, watch: InteractionObserver | None = None) -> Iterator[Front]:
+    """A recorder in front of the API at a URL."""
+    behind, recording, listening = parse_upstream(url), Recording(watch), bind("127.0.0.1", 0)
+    with run_proxy(behind, recording, listening):
+        yield Front(f"http://127.0.0.1:{listening.getsockname()[1]}", behind.root, recording)

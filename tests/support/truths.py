@@ -1,0 +1,159 @@
+"""What the schema's refusals say of the value at their `param`, and whether it is so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from harness.contract.first_violation import format_path
+from harness.contract.phrasing import describe_actual
+from harness.contract.rule import Rule
+from harness.core.exchange import Json
+from tests.support.mutate import KEYS, Mutation, places
+
+Said = Mapping[str, str]
+
+
+def said_of(value: Any, param: str) -> Any:
+    """What an enum error quotes: the value, of an item or a part its key, of anything that is no string nothing."""
+    if isinstance(value, dict) and not param.endswith(KEYS):
+        said = value["type"] if value.get("type", "message") != "message" else value.get("role", "")
+    else:
+        said = value
+    return said if isinstance(said, str) else ""
+
+
+def kinds_of(value: Any) -> list[str]:
+    """What a value may be called: 5.0 is a decimal number to some and an integer to JSON Schema."""
+    whole = isinstance(value, float) and value.is_integer()
+    return [describe_actual(value), *(["an integer"] if whole else [])]
+
+
+def contradicts(expected: str, kind: str) -> bool:
+    """Whether a sentence says it got what it expected."""
+    alternatives = ["array"] if expected.startswith("an array") else re.split(", or |, | or ", expected)
+    bare = [re.sub("^(?:one of |an? )+", "", one) for one in alternatives]
+    taken = {"string" if one.startswith("'") else one.split()[0] for one in bare}
+    got = kind.split()[-1] if kind != "a decimal number" else "decimal"
+    return got in taken or (got == "integer" and "decimal" in taken)
+
+
+TRUTHS: tuple[tuple[str, Callable[[Any, Said], bool]], ...] = (
+    (r"Unknown parameter: '{param}'\.(?: Did you mean .*\?)?", lambda value, said: True),
+    (
+        r"Invalid type for '{param}': expected (?P<expected>.*), but got (?P<kind>[a-z ]+) instead\.",
+        lambda value, said: said["kind"] in kinds_of(value) and not contradicts(said["expected"], said["kind"]),
+    ),
+    (
+        r"Invalid value: '(?P<value>.*)'\. Supported values are: (?P<values>'.*')\.",
+        lambda value, said: (
+            said["value"] == said_of(value, said["param"]) and f"'{said['value']}'" not in said["values"]
+        ),
+    ),
+    (
+        r"Invalid '{param}': (?:string|array) too long\. Expected an? (?:string|array) with maximum length (?P<limit>\d+), "
+        r"but got an? (?:string|array) with length (?P<length>\d+) instead\.",
+        lambda value, said: len(value) == int(said["length"]) > int(said["limit"]),
+    ),
+    (
+        r"Invalid '{param}': (?:string|array) too short\. Expected an? (?:string|array) with minimum length (?P<limit>\d+), "
+        r"but got an? (?:string|array) with length (?P<length>\d+) instead\.",
+        lambda value, said: len(value) == int(said["length"]) < int(said["limit"]),
+    ),
+    (
+        r"Invalid '{param}': empty (string|array)\. Expected an? \1 with minimum length \d+, but got an empty \1 instead\.",
+        lambda value, said: value in ("", []),
+    ),
+    (
+        r"Invalid '{param}': (?P<kind>integer|decimal) below minimum value\. Expected a value >= (?P<limit>\S+), but got "
+        r"(?P<value>\S+) instead\.",
+        lambda value, said: value == float(said["value"]) < float(said["limit"]),
+    ),
+    (
+        r"Invalid '{param}': (?P<kind>integer|decimal) above maximum value\. Expected a value <= (?P<limit>\S+), but got "
+        r"(?P<value>\S+) instead\.",
+        lambda value, said: value == float(said["value"]) > float(said["limit"]),
+    ),
+    (
+        r"Invalid '{param}': string does not match pattern\. Expected a string that matches the pattern '(?P<pattern>.*)'\.",
+        lambda value, said: not re.fullmatch(said["pattern"].removeprefix("^").removesuffix("$"), value),
+    ),
+    (
+        r"Invalid '{param}': '(?P<value>.*)'\. Expected an ID that begins with '(?P<prefix>\w+)'\.",
+        lambda value, said: value == said["value"] and not value.startswith(said["prefix"]),
+    ),
+    (
+        r"Invalid '{param}': '(?P<value>.*)'\. Expected an ID that contains letters, numbers, underscores, or dashes, but "
+        r"this value contained additional characters\.",
+        lambda value, said: value == said["value"] and not re.fullmatch(r"[A-Za-z0-9_-]*[A-Za-z0-9-]", value),
+    ),
+    (
+        r"Invalid '{param}': too many properties\. Expected an object with at most (?P<limit>\d+) properties, but got an "
+        r"object with (?P<length>\d+) properties instead\.",
+        lambda value, said: len(value) == int(said["length"]) > int(said["limit"]),
+    ),
+    (
+        r"Invalid property name in '(?P<at>[\w.[\]]+)': '.*' is too long\. Expected a string with maximum length "
+        r"(?P<limit>\d+), but got a string with length (?P<length>\d+) instead\.",
+        lambda value, said: (
+            len(said["param"].removeprefix(f"{said['at']}.")) == int(said["length"]) > int(said["limit"])
+        ),
+    ),
+)
+"""Every sentence of the schema's refusals (`{param}` is where), and whether it is so of the value that stands there."""
+
+
+def is_true(error: Json, body: Json) -> bool:
+    """Whether what an error says of the value at its `param` is so; False for words that are not known here."""
+    values, param = {format_path(path): value for path, value in places(body)}, error["param"]
+    if error["message"] == f"Missing required parameter: '{param}'.":
+        absent = param not in values or (values[param] is None and param in body)  # a null at the top counts as absent
+        return absent and isinstance(values[param.rpartition(".")[0]], dict)
+    if error["message"] == f"Invalid type for '{param}': expected a string, but got an object instead.":
+        return isinstance(values[param], dict) or (values[param] is None and param in ("model", "input"))
+    for words, truth in TRUTHS:
+        said = re.fullmatch(words.replace("{param}", re.escape(param)), error["message"], re.DOTALL)
+        if said and param in values:
+            return truth(values[param], {"param": param, **said.groupdict()})
+    return False
+
+
+ALSO: dict[str, set[str]] = {
+    "missing_required_parameter": {"prompt"},
+    "input_empty": {"input", "previous_response_id", "conversation", "prompt"},
+    "stream_options_without_stream": {"stream"},
+    "tool_choice_without_tools": {"tools"},
+    "tool_choice_not_found": {"tools"},
+    "context_length_exceeded": {"truncation"},
+    "sampling_unsupported": {"reasoning"},
+    "logprobs_unsupported": {"reasoning"},
+    "deferred_without_search": {"input", "prompt"},
+    "search_without_deferred": {"input", "prompt"},
+    "call_without_namespace": {"tools", "prompt", "previous_response_id", "conversation"},
+}
+"""Members that can make a rule speak although they are neither its `param` nor what it asks for by `when`."""
+OF_THE_MODEL = ("capability", "hosted", "limits")
+"""Areas of rules about what the model can do: another model is another judgement."""
+
+
+def is_place_of(mutation: Mutation, rule: Rule, param: str | None) -> bool:
+    """Whether `param` names what was changed: it, something inside it, what its key asks for; else what the rule says."""
+    if mutation.path[0] in ALSO.get(rule.id, ()):
+        return True
+    if rule.id == "moved_parameter":
+        return param is None and mutation.how == "add a member"
+    if rule.check:
+        members = {*re.findall(r"^\w+", param or ""), *(name.removesuffix("[]") for name in rule.when)}
+        return mutation.path[0] in members | ({"model"} if rule.area in OF_THE_MODEL else set())
+    assert param is not None
+    parent = format_path(mutation.path[:-1])
+    if mutation.path[-1] in KEYS and parent:
+        return param == parent or inside(param, parent)
+    if rule.id == "object_above_max_properties" and mutation.how == "add a member":
+        return param == parent
+    return param == mutation.at or inside(param, mutation.at)
+
+
+def inside(param: str, at: str) -> bool:
+    return param.startswith((f"{at}.", f"{at}["))

@@ -1,0 +1,234 @@
+"""Recorded exchanges with the Assistants API, judged: what the mock itself says is clean, what is bent is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.items import code_interpreter_call, file_citation, function_call, mcp_approval_request, mcp_call, message
+from harness.verify.run import Tally, verify_recordings
+from tests.support.recordings import exchange, tape
+from tests.support.threads import Desk, path
+
+PLAN = {"model": "gpt-4o"}
+HI = {"role": "user", "content": "hi"}
+V2 = {"openai-beta": "assistants=v2"}
+
+
+class Taped(Desk):
+    """A desk that writes down what is sent and answered."""
+
+    def __init__(self, **assistant: Any) -> None:
+        self.tape: list[dict[str, Any]] = []
+        super().__init__(**assistant)
+
+    def send(self, call: str, body: Any = None, **query: Any) -> Any:
+        answer = super().send(call, body, **query)
+        method, _, below = call.partition(" ")
+        said = None if answer.events else answer.body
+        more = {"method": method, "url_path": f"/v1{below}", "request_headers": V2}
+        one = exchange(len(self.tape) + 1, body, answer.status, deepcopy(said), **more)
+        if answer.events is not None:
+            one["events"] = deepcopy(list(answer.events))
+        self.tape.append(one)
+        return answer
+
+
+def judged(folder: Path, exchanges: list[dict[str, Any]]) -> Tally:
+    spools = folder / "spools"
+    spools.mkdir(exist_ok=True)
+    return verify_recordings([tape(folder, exchanges)], spools)
+
+
+def messages(tally: Tally, at: str) -> list[str]:
+    return [entry.get("message") or entry.get("why") or entry.get("rule") for entry in tally.entries(at)]
+
+
+@pytest.fixture
+def desk() -> Taped:
+    return Taped(tools=[{"type": "code_interpreter"}])
+
+
+def converse(desk: Taped) -> None:
+    """Every endpoint once, and some refusals."""
+    cited = message(["See", " it."], annotations=[file_citation("file-1", "a.txt")])
+    desk.world.script([code_interpreter_call("5", outputs=["5"]), cited], function_call("f", {}, call_id="call_a"))
+    desk.world.script(message("done"), message("last"))
+    thread = desk.thread("hi")
+    run = desk.run(thread, stream=True).body
+    desk.read(run)
+    step = desk.steps(run)[0]
+    desk.send(f"GET {path(run)}/steps/{step['id']}")
+    waiting = desk.settled(desk.run(thread).body)
+    desk.run(thread)
+    desk.send(f"POST /threads/{thread}/messages", HI)
+    desk.submit(waiting, {})
+    desk.submit(waiting, {"call_a": "ok"}, stream=True)
+    desk.submit(waiting, {"call_a": "ok"})
+    said = desk.send(f"POST /threads/{thread}/messages", HI).body
+    place = f"/threads/{thread}/messages/{said['id']}"
+    for call in (
+        f"GET {place}",
+        f"DELETE {place}",
+        f"GET {place}",
+        f"GET /threads/{thread}/runs",
+        f"GET /threads/{thread}",
+    ):
+        desk.send(call)
+    desk.messages(thread)
+    begun = desk.send("POST /threads/runs", {"assistant_id": desk.assistant, "thread": {"messages": [HI]}}).body
+    desk.send(f"POST {path(begun)}/cancel")
+    desk.send(f"DELETE /threads/{thread}")
+    desk.send(f"GET /threads/{thread}")
+    desk.send(f"GET /assistants/{desk.assistant}")
+    desk.send("GET /assistants")
+    desk.send(f"DELETE /assistants/{desk.assistant}")
+    desk.send(f"GET /assistants/{desk.assistant}")
+
+
+def test_what_the_mock_says_itself_is_clean(desk: Taped, tmp_path: Path) -> None:
+    converse(desk)
+    tally = judged(tmp_path, desk.tape)
+    assert tally.is_clean, [*tally.entries("requests.refused"), *tally.entries("streams.findings")]
+    taken = sum(one["status"] == 200 for one in desk.tape)
+    assert (tally.counts["requests.accepted"], tally.counts["refusals.same"]) == (taken, len(desk.tape) - taken)
+    assert (tally.counts["streams.conform"], tally.counts["requests.unverifiable"]) == (2, 0)
+    assert not [at for at in tally.counts if at.endswith(("findings", "drift"))]
+
+
+def test_what_the_tape_did_not_make_is_presumed_after_its_first_use(desk: Taped, tmp_path: Path) -> None:
+    converse(desk)
+    later = [one for one in desk.tape if one["url_path"] not in ("/v1/assistants", "/v1/threads")]
+    tally = judged(tmp_path, later)
+    assert tally.is_clean
+    assert tally.counts["requests.unverifiable"] < 4
+
+
+def test_what_ended_unseen_is_unverifiable(desk: Taped, tmp_path: Path) -> None:
+    run = desk.run(desk.thread("hi")).body
+    desk.settled(run)
+    desk.send(f"POST /threads/{run['thread_id']}/messages", HI)
+    unpolled = [one for one in desk.tape if one["method"] == "POST"]
+    tally = judged(tmp_path, unpolled)
+    assert tally.is_clean
+    assert dict(tally.reasons) == {("requests.unverifiable", "what ran in the background may have ended unseen"): 1}
+
+
+def test_a_refusal_of_a_run_that_may_have_moved_is_unverifiable(desk: Taped, tmp_path: Path) -> None:
+    run = desk.run(desk.thread("hi")).body
+    desk.submit(desk.read(run), {"call_a": "ok"})
+    tally = judged(tmp_path, [one for one in desk.tape if one["method"] == "POST"])
+    assert tally.is_clean
+    assert tally.counts["refusals.unverifiable"] == 1
+
+
+@pytest.mark.parametrize("how", [{"request_headers": {"openai-beta": "assistants=v1"}}, {"recorded_at": "2024-01-05"}])
+def test_version_1_is_not_judged(tmp_path: Path, how: dict[str, Any]) -> None:
+    body = {**PLAN, "file_ids": ["file-1"]}
+    tally = judged(tmp_path, [exchange(1, body, 200, {"object": "assistant"}, url_path="/v1/assistants", **how)])
+    assert tally.is_clean
+    assert tally.reasons[("skipped", "not judged: version 1 of the Assistants API")] == 1
+
+
+def test_a_missing_header_lies_outside_the_recording(tmp_path: Path) -> None:
+    told = {"message": "You must provide the 'OpenAI-Beta' header to access the Assistants API. Please try again by "}
+    told["message"] += "setting the header 'OpenAI-Beta: assistants=v2'."
+    error = {"error": {**told, "type": "invalid_request_error", "param": None, "code": "invalid_beta"}}
+    tally = judged(tmp_path, [exchange(1, PLAN, 400, error, url_path="/v1/assistants")])
+    assert tally.counts["refusals.unverifiable"] == 1
+
+
+class TestFoundry:
+    def taped(self) -> list[dict[str, Any]]:
+        """A run with a call of an MCP server that needs leave, as recorded below a project."""
+        desk = Taped()
+        desk.world.script(mcp_approval_request("s", "f"), [mcp_call("s", "f", output="ok"), message("done")])
+        run = desk.run(desk.thread("hi"), stream=True).body
+        (call,) = run["required_action"]["submit_tool_approval"]["tool_calls"]
+        given = {"tool_approvals": [{"tool_call_id": call["id"], "approve": True}], "stream": True}
+        with pytest.raises(KeyError):  # refused without a project in the path, and not written down with one
+            desk.submit(run, {}, **given).body["id"]
+        desk.tape.pop()
+        answer = Desk.send(desk, f"POST /api/projects/p{path(run)}/submit_tool_outputs", given, **{"api-version": "v1"})
+        more = {"url_path": f"/v1{path(run)}/submit_tool_outputs", "events": list(answer.events or ())}
+        desk.tape.append(exchange(len(desk.tape) + 1, given, 200, None, **more))
+        for one in desk.tape:
+            one |= {
+                "provider": "foundry",
+                "query": "api-version=v1",
+                "url_path": one["url_path"].replace("/v1", "/api/projects/p", 1),
+            }
+        return desk.tape
+
+    def test_is_judged_by_what_it_takes_more(self, tmp_path: Path) -> None:
+        tally = judged(tmp_path, self.taped())
+        assert tally.is_clean, [*tally.entries("requests.refused"), *tally.entries("streams.findings")]
+        assert (tally.counts["requests.accepted"], tally.counts["streams.conform"]) == (4, 2)
+
+    def test_may_know_more_than_is_known_of_it(self, tmp_path: Path) -> None:
+        first, *_ = self.taped()
+        first["request"] = {**PLAN, "tool_resources": {"azure_ai_search": {"indexes": []}}}
+        tally = judged(tmp_path, [first])
+        assert dict(tally.reasons) == {("requests.unverifiable", "Azure takes more than OpenAI"): 1}
+
+
+def stream_of(desk: Taped) -> list[dict[str, Any]]:
+    desk.world.script([code_interpreter_call(["1", "+1"]), message(["Two", "."])])
+    desk.run(desk.thread("hi"), stream=True)
+    return list(desk.tape[-1]["events"])
+
+
+def place_of(events: list[dict[str, Any]], name: str) -> int:
+    return next(index for index, event in enumerate(events) if event["event"] == name)
+
+
+def bend(name: str, change: Callable[[dict[str, Any]], Any]) -> Callable[[list[dict[str, Any]]], None]:
+    return lambda events: change(events[place_of(events, name)]["data"])
+
+
+def drop(name: str) -> Callable[[list[dict[str, Any]]], None]:
+    return lambda events: events.pop(place_of(events, name)) and None
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (drop("thread.run.created"), "a stream does not begin with thread.run.queued"),
+        (drop("thread.run.completed"), "a stream does not end with thread.run.step.completed"),
+        (drop("done"), "expected done after it"),
+        (drop("thread.message.delta"), "its deltas say something else"),
+        (drop("thread.message.created"), "was not created before its delta"),
+        (bend("thread.run.step.completed", lambda step: step["step_details"]["tool_calls"][0].update(
+            code_interpreter={"input": "3", "outputs": []})), "its deltas say something else"),
+        (bend("thread.message.completed", lambda said: said["content"].append(deepcopy(said["content"][0]))),
+         "its deltas say something else"),
+        (bend("thread.run.completed", lambda run: run.update(id="run_other")), "it tells of 2 runs"),
+        (bend("thread.run.completed", lambda run: run.update(status="done")), "Invalid value: 'done'"),
+        (bend("thread.run.completed", lambda run: run.pop("status")), "Missing required parameter: 'data.status'"),
+        (lambda events: events[0].update(event="thread.run.invented"), "Invalid value: 'thread.run.invented'"),
+    ],
+)  # fmt: skip
+def test_a_bent_stream_is_found(desk: Taped, tmp_path: Path, change: Any, problem: str) -> None:
+    events = stream_of(desk)
+    assert judged(tmp_path, desk.tape).is_clean
+    change(events)
+    desk.tape[-1]["events"] = events
+    found = messages(judged(tmp_path, desk.tape), "streams.findings")
+    assert [message for message in found if problem in message], found
+
+
+@pytest.mark.parametrize("data", [{"message": "No.", "type": "server_error"}, {"error": {"message": "No."}}])
+def test_an_error_may_end_a_stream(desk: Taped, tmp_path: Path, data: dict[str, Any]) -> None:
+    events = stream_of(desk)
+    desk.tape[-1]["events"] = [*events[:4], {"event": "error", "data": data}, events[-1]]
+    assert judged(tmp_path, desk.tape).is_clean
+
+
+def test_a_cut_stream_is_not_added_up(desk: Taped, tmp_path: Path) -> None:
+    events = stream_of(desk)
+    desk.tape[-1] |= {"events": events[:-3], "cut": True}
+    assert judged(tmp_path, desk.tape).is_clean

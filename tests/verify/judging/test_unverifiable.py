@@ -1,0 +1,261 @@
+"""What a recording cannot show is `unverifiable`, with the reason; what it shows is judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.items import function_call, message
+from harness.verify.judging import unverifiable
+from tests.support.recordings import HI, exchange, recorded
+from tests.verify.test_verify import OUTPUT, error, judge, judged
+
+RESPONSE = "/v1/responses/{}"
+CALL = function_call("f", "{}", call_id="call_1")
+
+
+def background(status: str) -> dict[str, Any]:
+    """A recorded background response, as it is at first."""
+    (one,) = recorded({**HI, "background": True})
+    one["response"]["status"] = status
+    return one
+
+
+def then(one: dict[str, Any], method: str, path: str, status: int, answer: Any, **more: Any) -> dict[str, Any]:
+    """What was asked next of the response that an exchange made."""
+    place = RESPONSE.format(one["response"]["id"]) + path
+    return {**exchange(2, None, status, answer), "method": method, "url_path": place, **more}
+
+
+def to_foundry(request: dict[str, Any]) -> dict[str, Any]:
+    """An exchange with a project of Foundry, which took the request."""
+    (one,) = recorded(HI)
+    return {**one, "request": request, "provider": "foundry", "url_path": "/api/projects/p/openai/v1/responses"}
+
+
+def why(tmp_path: Path, *exchanges: dict[str, Any], kind: str = "refusals") -> dict[str, int]:
+    said = judge(tmp_path, list(exchanges))[kind]
+    return (
+        {"missed": len(said["missed"]), **said["unverifiable_why"]} if kind == "refusals" else said["unverifiable_why"]
+    )
+
+
+class TestInTheBackground:
+    ENDED = error("Cannot cancel a completed response.", param="response_id")
+
+    def test_it_may_end_unseen(self, tmp_path: Path) -> None:
+        one = background("queued")
+        assert why(tmp_path, one, then(one, "POST", "/cancel", 400, self.ENDED)) == {
+            "missed": 0,
+            unverifiable.ENDED_UNSEEN: 1,
+        }
+
+    def test_it_may_be_continued_when_it_has_ended_unseen(self, tmp_path: Path) -> None:
+        one, later = background("queued"), recorded(HI)[0]
+        later["request"] = {**HI, "previous_response_id": one["response"]["id"]}
+        assert why(tmp_path, one, later, kind="requests") == {unverifiable.ENDED_UNSEEN: 1}
+
+    def test_once_it_is_seen_to_have_ended_the_words_are_known(self, tmp_path: Path) -> None:
+        one = background("queued")
+        done = {**one["response"], "status": "completed"}
+        said = judge(tmp_path, [one, then(one, "GET", "", 200, done), then(one, "POST", "/cancel", 400, self.ENDED)])
+        assert said["refusals"]["same"] == 1
+
+    def test_what_is_deleted_is_gone(self, tmp_path: Path) -> None:
+        (one,) = recorded(HI)
+        id = one["response"]["id"]
+        deleted = {"id": id, "object": "response", "deleted": True}
+        gone = error(f"Response with id '{id}' not found.")
+        said = judge(tmp_path, [one, then(one, "DELETE", "", 200, deleted), then(one, "GET", "", 404, gone)])
+        assert said["refusals"]["same"] == 1
+
+
+class TestAResumedStream:
+    def story(self, after: int, first: int | None = None) -> list[dict[str, Any]]:
+        """A background stream that broke off after `first` events, and its rest."""
+        (one,) = recorded({**HI, "background": True, "stream": True}, turns=[message(["a", "b"])])
+        events = one["events"]
+        id = events[0]["data"]["response"]["id"]
+        rest = {**exchange(2, None, 200, None), "method": "GET", "url_path": RESPONSE.format(id)}
+        query = {"stream": "true", "starting_after": str(after)}
+        cut = {**one, "events": events[:first], "cut": True} if first else one
+        return [cut, {**rest, "query": query, "events": events[after + 1 :]}]
+
+    def test_is_read_with_what_came_before(self, tmp_path: Path) -> None:
+        assert judge(tmp_path, self.story(3, first=6))["streams"]["conform"] == 2
+
+    def test_must_tell_the_rest(self, tmp_path: Path) -> None:
+        one, rest = self.story(3, first=6)
+        rest["events"][1]["data"]["delta"] = "z"
+        (found,) = judge(tmp_path, [one, rest])["streams"]["findings"]
+        assert found["at"].startswith("events[")
+
+    def test_has_numbers_that_rise_even_if_the_beginning_is_not_known(self, tmp_path: Path) -> None:
+        _, rest = self.story(3)
+        assert judge(tmp_path, [rest])["streams"]["conform"] == 1
+        del rest["events"][2]
+        assert "sequence_number is 7, expected 6" in judge(tmp_path, [rest])["streams"]["findings"][0]["message"]
+
+
+class TestInputItems:
+    LOST = error("Item with id 'msg_x' not found.", param="after")
+
+    def test_have_ids_that_only_a_list_gives(self, tmp_path: Path) -> None:
+        (one,) = recorded(HI)
+        asked = then(one, "GET", "/input_items", 404, self.LOST, query={"after": "msg_x"})
+        assert why(tmp_path, one, asked) == {"missed": 0, unverifiable.BEGAN_BEFORE: 1}
+
+    def test_that_are_asked_for_from_the_beginning_are_there(self, tmp_path: Path) -> None:
+        (one,) = recorded(HI)
+        assert why(tmp_path, one, then(one, "GET", "/input_items", 400, self.LOST)) == {"missed": 1}
+
+
+class TestWhatChanged:
+    def test_a_rule_may_be_younger_than_the_recording(self, tmp_path: Path) -> None:
+        (one,) = recorded(HI)
+        one["request"] = {**HI, "tools": [{"type": "local_shell"}]}
+        older = {**one, "recorded_at": "2025-06-01T00:00:00Z"}
+        assert list(why(tmp_path, older, kind="requests")) == ["the API refuses this since 2026-05"]
+        newer = {**one, "recorded_at": "2026-06-01T00:00:00Z"}
+        assert judge(tmp_path, [newer])["requests"]["refused"][0]["rule"] == "local_shell_retired"
+
+    def test_the_api_may_no_longer_say_it(self, tmp_path: Path) -> None:
+        words = "The file type you uploaded is not supported. Please try again with a pdf"
+        old = exchange(1, HI, 400, error(words, param="input", code="unsupported_file"))
+        assert why(tmp_path, old) == {"missed": 0, "the API said so until 2025-07": 1}
+
+    @pytest.mark.parametrize(
+        ("param", "body", "value"),
+        [
+            ("truncation", {"truncation": "auto"}, "auto"),
+            (
+                "input[0].content[0].type",
+                {"input": [{"role": "user", "content": [{"type": "input_text", "text": "x"}]}]},
+                "input_text",
+            ),
+            (
+                "input[0].content[0]",
+                {"input": [{"role": "user", "content": [{"type": "input_text", "text": "x"}]}]},
+                "input_text",
+            ),
+        ],
+    )
+    def test_the_api_may_have_come_to_take_a_value(
+        self, tmp_path: Path, param: str, body: dict[str, Any], value: str
+    ) -> None:
+        words = error(f"Invalid value: '{value}'. Supported values are: 'x'.", param=param, code="invalid_value")
+        assert why(tmp_path, exchange(1, {**HI, **body}, 400, words)) == {"missed": 0, unverifiable.ACCEPTED_NOW: 1}
+
+    @pytest.mark.parametrize("param", ["metadata.a", "input[7]", "nowhere", None])
+    def test_a_place_where_everything_is_taken_is_missed(self, tmp_path: Path, param: str | None) -> None:
+        words = error("Invalid value: 'b'. Supported values are: 'x'.", param=param, code="invalid_value")
+        assert why(tmp_path, exchange(1, {**HI, "metadata": {"a": "b"}}, 400, words)) == {"missed": 1}
+
+
+class TestWhatIsHidden:
+    TOO_LONG = error(
+        "Your input exceeds the context window of this model. Please adjust your input and try again.",
+        param="input",
+        code="context_length_exceeded",
+    )
+
+    def test_a_long_text_may_be_cut(self, tmp_path: Path) -> None:
+        one = exchange(1, HI, 400, self.TOO_LONG)
+        assert why(tmp_path, {**one, "cut": True}) == {"missed": 0, unverifiable.RECORDING_IS_CUT: 1}
+        assert why(tmp_path, one) == {"missed": 1}
+
+    def test_a_placeholder_stands_for_what_was_long(self, tmp_path: Path) -> None:
+        request = {**HI, "input": [{"role": "user", "content": "<LONG_TEXT>"}]}
+        assert why(tmp_path, exchange(1, request, 400, self.TOO_LONG)) == {
+            "missed": 0,
+            unverifiable.RECORDING_IS_CUT: 1,
+        }
+
+    def test_ids_may_be_rewritten(self, tmp_path: Path) -> None:
+        (one,) = recorded(HI)
+        one["request"] = {**HI, "input": [{**OUTPUT, "id": "REDACTED"}]}
+        assert list(why(tmp_path, {**one, "sanitized": True}, kind="requests")) == [unverifiable.IDS_REWRITTEN]
+
+    def test_an_agent_of_foundry_brings_its_own_model(self, tmp_path: Path) -> None:
+        there = to_foundry({"input": "hi", "agent_reference": {"name": "a", "type": "agent_reference"}})
+        assert judge(tmp_path, [there])["requests"]["accepted"] == 1
+
+    @pytest.mark.parametrize(
+        ("model", "reason"),
+        [
+            ({"model": "gpt-4.1"}, unverifiable.DEPLOYMENT_HIDES_MODEL),
+            (
+                {"model": "gpt-4.1", "agent_reference": {"name": "a", "type": "agent_reference"}},
+                unverifiable.AGENT_HIDES_MODEL,
+            ),
+        ],
+    )
+    def test_what_a_model_can_do_is_not_told_by_its_name_on_azure(
+        self, tmp_path: Path, model: dict[str, Any], reason: str
+    ) -> None:
+        there = to_foundry({"input": "hi", **model, "reasoning": {"effort": "low"}})
+        assert why(tmp_path, there, kind="requests") == {reason: 1}
+
+    def test_a_version_in_the_query_may_be_left_out(self, tmp_path: Path) -> None:
+        there = {**to_foundry(HI), "url_path": "/openai/responses", "provider": "azure"}
+        assert why(tmp_path, there, kind="requests") == {unverifiable.RECORDING_IS_CUT: 1}
+
+    def test_an_agent_had_another_name_before(self, tmp_path: Path) -> None:
+        there = to_foundry({"input": "hi", "agent": {"name": "a", "type": "agent_reference"}})
+        before = {**there, "recorded_at": "2026-02-03T00:00:00Z"}
+        assert why(tmp_path, before, kind="requests") == {"the API refuses this since 2026-02-25": 1}
+
+    @pytest.mark.parametrize("provider", ["azure", "openai"])
+    def test_who_answered_may_be_told_where_the_path_does_not(self, tmp_path: Path, provider: str) -> None:
+        there = {**to_foundry({**HI, "model": "claude-sonnet-4-5"}), "url_path": "/v1/responses", "provider": provider}
+        assert len(judge(tmp_path, [there])["requests"]["refused"]) == (provider == "openai")
+
+
+CONVERSATION = {"id": "conv_1", "object": "conversation", "created_at": 1, "metadata": {}}
+ITEM = {"id": "msg_1", "type": "message", "role": "user", "status": "completed", "content": []}
+
+
+class TestAConversation:
+    def made(self) -> dict[str, Any]:
+        return {**exchange(1, {}, 200, CONVERSATION), "url_path": "/v1/conversations"}
+
+    def on(self, number: int, method: str, path: str, status: int, answer: Any, request: Any = None) -> dict[str, Any]:
+        place = f"/v1/conversations/conv_1{path}"
+        return {**exchange(number, request, status, answer), "method": method, "url_path": place}
+
+    def test_what_is_added_and_deleted_is_known(self, tmp_path: Path) -> None:
+        asked = {"items": [{"role": "user", "content": "hi"}]}
+        listed = {"object": "list", "data": [ITEM], "first_id": "msg_1", "last_id": "msg_1", "has_more": False}
+        added = self.on(2, "POST", "/items", 200, listed, asked)
+        got = self.on(3, "GET", "/items/msg_1", 200, ITEM)
+        deleted = self.on(4, "DELETE", "/items/msg_1", 200, CONVERSATION)
+        said = judge(tmp_path, [self.made(), added, got, deleted, {**got, "status": 404, "response": error("x")}])
+        assert said["requests"]["accepted"] == 4
+        assert said["refusals"]["unverifiable_why"] == {unverifiable.BEGAN_BEFORE: 1}
+
+    def test_what_is_deleted_is_gone(self, tmp_path: Path) -> None:
+        gone = {"id": "conv_1", "object": "conversation.deleted", "deleted": True}
+        unknown = self.on(3, "GET", "", 404, error("Conversation with id 'conv_1' not found."))
+        said = judge(tmp_path, [self.made(), self.on(2, "DELETE", "", 200, gone), unknown])
+        assert said["refusals"]["same"] == 1
+
+    def test_an_answer_that_was_not_recorded_leaves_it_partly_unknown(self, tmp_path: Path) -> None:
+        one, two = recorded(HI, HI)
+        silent = {**one, "request": {**HI, "conversation": "conv_1"}, "response": None}
+        later = {**two, "request": {**HI, "conversation": "conv_1", "input": [OUTPUT]}}
+        assert why(tmp_path, self.made(), silent, later, kind="requests") == {unverifiable.BEGAN_BEFORE: 1}
+
+
+def test_a_fault_of_the_harness_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from harness.verify import run as verify
+
+    def fails(*_: Any) -> Any:
+        raise KeyError("x")
+
+    monkeypatch.setattr(verify, "judge", fails)
+    from tests.support.recordings import tape
+
+    _, said = judged(tmp_path, tape(tmp_path, recorded(HI)))
+    assert "please report it" in said["unreadable"][0]["message"]

@@ -1,0 +1,232 @@
+"""`harness verify --report FILE`: recordings in the reports that test runs have, a trial for each conversation."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from typer.testing import CliRunner, Result
+
+from harness.cli import app
+from harness.contract.schema import schemas_directory
+from harness.items import message
+from harness.report.formats.json_file import read_report
+from harness.report.model import Report, ReportCase, ReportFinding, Totals
+from harness.verify.report_cases import VERDICT_TEXTS
+from harness.verify.run import FINDING_VERDICTS
+from tests.support.recordings import HI, KEY, exchange, recorded, tape
+from tests.verify.judging.test_websocket_exchanges import cassette, connection, create, spoken, talked
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["verify", *map(str, arguments)])
+
+
+def reported(*paths: str | Path, code: int = 0) -> Report:
+    """The JSON report of recordings, which must be as its schema says."""
+    result = run(*paths, "--report", "o.json")
+    assert result.exit_code == code, result.output
+    jsonschema.validate(
+        json.loads(Path("o.json").read_text()), json.loads((schemas_directory() / "report.json").read_text())
+    )
+    return read_report(Path("o.json"))
+
+
+def own(exchanges: list[dict[str, Any]], name: str = "tape.jsonl") -> Path:
+    """A file of lines whose exchanges have no ids of their own."""
+    return tape(Path(), [{name: said for name, said in one.items() if name != "id"} for one in exchanges], name)
+
+
+def only(report: Report) -> tuple[ReportCase, ReportFinding]:
+    (trial,) = report.cases
+    (found,) = trial.unexpected
+    return trial, found
+
+
+def error(text: str, **members: Any) -> dict[str, Any]:
+    return {"error": {"message": text, "type": "invalid_request_error", "param": None, "code": None, **members}}
+
+
+# What is told
+
+
+def test_a_recording_is_a_trial_with_its_exchanges_and_the_surface_that_they_touch() -> None:
+    made = recorded(HI, {**HI, "stream": True}, {**HI, "input": 3})
+    report = reported(own(made))
+    (trial,) = report.cases
+    assert (trial.id, trial.file, trial.line, trial.outcome) == ("tape.jsonl", "tape.jsonl", 1, "passed")
+    assert [one["status"] for one in trial.exchanges] == [200, 200, 400]
+    assert (trial.exchanges[0]["request"], trial.exchanges[2]["rule"]) == (HI, "invalid_type")
+    assert trial.exchanges[1]["events"][-1]["type"] == "response.completed"
+    assert "3. POST /responses" in trial.diagram
+    assert report.hit["refusals"] == {"invalid_type"}
+    assert "response.completed" in report.hit["events"]
+    assert report.totals == Totals(tests=1, exchanges=3, expected=1)
+
+
+def test_a_request_that_the_mock_refuses() -> None:
+    good, bad = recorded(HI, HI)
+    trial, found = only(reported(own([good, {**bad, "request": {**HI, "colour": "blue"}}]), code=1))
+    assert (trial.outcome, found.kind, found.id, found.exchange) == ("failed", "disagreement", "unknown_parameter", 2)
+    assert (found.at, found.line, trial.location_of(found)) == ("colour", 2, ("tape.jsonl", 2))
+    assert found.message.startswith("The API took the request, the mock refuses it.\n")
+    assert "Unknown parameter: 'colour'." in found.message
+
+
+def test_a_refusal_in_other_words() -> None:
+    _, found = only(reported(own([exchange(1, {**HI, "input": 3}, 400, error("No numbers."))]), code=1))
+    assert (found.kind, found.id, found.at) == ("disagreement", "invalid_type", "input")
+    assert "recorded  400 No numbers." in found.message
+
+
+def test_a_refusal_that_the_mock_does_not_make() -> None:
+    trial, found = only(reported(own([exchange(1, HI, 400, error("Not on Sundays."))]), code=1))
+    assert (found.id, found.exchange) == ("refusals.missed", 1)
+    assert "takes it" in found.message
+    assert [one.kind for one in trial.found if one.expected] == ["refusal"]
+
+
+def test_an_answer_that_does_not_conform() -> None:
+    (one,) = recorded(HI)
+    one["response"]["status"] = "done"
+    _, found = only(reported(own([one]), code=1))
+    assert (found.id, found.at) == ("answers.findings", "status")
+    assert found.message.startswith("The answer does not conform.\nInvalid value: 'done'.")
+
+
+def test_a_stream_over_a_websocket_at_its_line() -> None:
+    frames = talked(spoken(message("one"), message("two")), create("a"), create("b"))
+    place = next(place for place, (_, _, text) in enumerate(frames) if "two" in text and "delta" in text)
+    frames[place] = (*frames[place][:2], frames[place][2].replace("two", "too"))
+    file = cassette(Path(), connection(*frames))
+    trial, found = only(reported(file, code=1))
+    assert (len(trial.exchanges), found.id, found.exchange) == (2, "streams.findings", 2)
+    lines = file.read_text().splitlines()
+    assert lines[found.line - 1].startswith("- ")
+    assert lines[found.line - 2] == "sockets:"
+
+
+def test_a_stream_that_the_mock_tells_otherwise() -> None:
+    (one,) = recorded({**HI, "stream": True, "background": True})
+    run(
+        own([{**one, "request": {**HI, "stream": True}, "recorded_at": "2026-01-01"}]),
+        "--respell",
+        "--report",
+        "o.json",
+    )
+    found = next(
+        found for found in read_report(Path("o.json")).cases[0].unexpected if found.id == "respelled.different"
+    )
+    assert (found.kind, found.at) == ("disagreement", "events[1]")
+    assert found.message.startswith(VERDICT_TEXTS["respelled.different"])
+    assert found.message.endswith("mock      response.in_progress")
+
+
+def test_a_file_that_breaks_off() -> None:
+    file = own(recorded(HI))
+    file.write_text(file.read_text() + '{"method": "POST"\n')
+    trial, found = only(reported(file, code=1))
+    assert (found.kind, found.place, found.exchange, len(trial.exchanges)) == ("unreadable", "the file", None, 1)
+    assert "line 2" in found.message
+
+
+def test_a_file_that_is_no_recording_and_was_named() -> None:
+    Path("a.yaml").write_text("- 1\n")
+    trial, found = only(reported("a.yaml", code=1))
+    assert (trial.id, trial.outcome, found.kind) == ("a.yaml", "failed", "unreadable")
+
+
+def test_other_services_leave_an_empty_trial() -> None:
+    (one,) = recorded(HI)
+    (trial,) = reported(own([{**one, "url_path": "/v1/chat/completions"}])).cases
+    assert (trial.outcome, trial.exchanges, trial.diagram) == ("passed", [], "")
+
+
+def test_conversations_in_one_file_are_trials_of_their_own() -> None:
+    made = recorded(HI, HI)
+    both = tape(Path(), [{**one, "id": f"project/{name}.json#0"} for one, name in zip(made, "ab", strict=True)])
+    assert [(trial.id, trial.file) for trial in reported(both).cases] == [
+        ("project/a.json", "tape.jsonl"),
+        ("project/b.json", "tape.jsonl"),
+    ]
+
+
+def test_no_secret_is_told() -> None:
+    (one,) = recorded(HI)
+    one["request_headers"] = {"authorization": f"Bearer {KEY}"}
+    one["request"] = {**HI, "note": KEY}
+    reported(own([one]), code=1)
+    assert KEY not in Path("o.json").read_text()
+
+
+def test_every_finding_of_verify_has_words() -> None:
+    assert set(FINDING_VERDICTS) <= VERDICT_TEXTS.keys()
+
+
+# Where it stands, and in which form
+
+
+def test_files_side_by_side_are_told_in_order() -> None:
+    for name in ("a.jsonl", "b.jsonl", "c.jsonl"):
+        own(recorded(HI), name)
+    alone = reported(".")
+    assert reported(".", "--jobs", "3") == alone
+    assert [trial.id for trial in alone.cases] == ["a.jsonl", "b.jsonl", "c.jsonl"]
+
+
+def test_every_form_is_written() -> None:
+    names = ["o.json", "o.html", "o.xml", "o.sarif", "o.md"]
+    bad = own([exchange(1, HI, 400, error("Not on Sundays."))])
+    result = run(bad, *(word for name in names for word in ("--report", name)))
+    assert result.exit_code == 1
+    assert "refusals.missed" in result.stdout
+    (located,) = json.loads(Path("o.sarif").read_text())["runs"][0]["results"]
+    assert located["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "tape.jsonl"
+    assert '<failure message="The API refused the request, the mock takes it."' in Path("o.xml").read_text()
+    assert "1 disagreement" in Path("o.md").read_text()
+    assert "refusals.missed" in Path("o.html").read_text()
+
+
+@pytest.mark.parametrize(("checkout", "place"), [("..", "{here}/a/tape.jsonl"), ("elsewhere", "a/tape.jsonl")])
+def test_a_file_is_named_from_the_checkout(monkeypatch: pytest.MonkeyPatch, checkout: str, place: str) -> None:
+    Path("a").mkdir()
+    own(recorded(HI)).rename("a/tape.jsonl")
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(Path(checkout).resolve()))
+    (trial,) = reported(Path("a/tape.jsonl").resolve()).cases
+    assert trial.file == place.format(here=Path.cwd().name)
+
+
+def test_a_file_elsewhere_keeps_its_whole_path() -> None:
+    cassettes = ROOT / "tests/cassettes"
+    assert all(trial.file.startswith(cassettes.as_posix()) for trial in reported(cassettes, code=1).cases)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["tape.jsonl", "--report", "o.txt"], "--report o.txt: its suffix must be one of .json .html .xml .sarif .md."),
+        (["tape.jsonl", "--report", "no/o.json"], "--report no/o.json: there is no folder no. Make it first."),
+        (["--server", "http://a", "--report", "o.json"], "--respell and --report are of recordings."),
+    ],
+)
+def test_a_report_that_cannot_be_made_is_refused_before_anything_is_judged(arguments: list[str], says: str) -> None:
+    own(recorded(HI))
+    result = run(*arguments)
+    assert (result.exit_code, says in result.stderr) == (2, True)
+
+
+def test_a_report_that_cannot_be_written_says_so() -> None:
+    Path("o.json").mkdir()
+    result = run(own(recorded(HI)), "--report", "o.json")
+    assert (result.exit_code, "o.json: cannot be written" in result.stderr) == (2, True)

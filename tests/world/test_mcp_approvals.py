@@ -1,0 +1,366 @@
+"""What the model says where MCP servers are scripted: lists, calls, requests for leave, and what follows each answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.core.exchange import Answer, Json
+from harness.ending import failed, incomplete
+from harness.items import function_call, mcp_approval_request, mcp_call, mcp_list_tools, message, reasoning
+from harness.world.mcp_server import ToolError
+from tests.support.in_process import Client, error, user
+from tests.support.websockets import Socket
+
+DEPLOY = mcp_call("prod", "deploy", {"ref": "v2"})
+STATUS = mcp_call("prod", "status")
+LISTED = "mcp_list_tools"
+ASKED = "mcp_approval_request"
+CALLED = "mcp_call"
+
+
+def prod(require_approval: Any = "always", **members: Any) -> Json:
+    url = "https://mcp.example.org/sse"
+    return {
+        "type": "mcp",
+        "server_label": "prod",
+        "server_url": url,
+        "require_approval": require_approval,
+        **members,
+    }
+
+
+class Team(Client):
+    """A client whose World has an MCP server `prod`; `deployed` is what its tool really did."""
+
+    def __init__(self, **account: Any) -> None:
+        super().__init__(**account)
+        self.deployed: list[str] = []
+        self.world.mcp("prod", {"deploy": self._deploy, "status": {"annotations": {"read_only": True}, "result": "up"}})
+
+    def _deploy(self, ref: str) -> str:
+        self.deployed.append(ref)
+        return f"{ref} is live"
+
+    def ask(self, input: Any = "hi", **members: Any) -> Answer:
+        """The answer to a request that has the server among its tools, unless it says otherwise."""
+        return super().ask(input, **{"tools": [prod()], **members})
+
+    def answer(self, asked: Answer, *approve: bool, items: list[Json] | None = None, **members: Any) -> Answer:
+        """The answer to the request that answers what `asked` asked for, by chain."""
+        given = [*(items or []), *map(answered, requests(asked), approve)]
+        return self.ask(given, previous_response_id=asked.body["id"], **members)
+
+
+def answered(request: Json, approve: bool = True, **members: Any) -> Json:
+    return {"type": "mcp_approval_response", "approval_request_id": request["id"], "approve": approve, **members}
+
+
+def requests(answer: Answer) -> list[Json]:
+    return [item for item in answer.body["output"] if item["type"] == ASKED]
+
+
+def types(answer: Answer) -> list[str]:
+    assert answer.status == 200, answer.body
+    return [item["type"] for item in answer.body["output"]]
+
+
+@pytest.fixture
+def team() -> Team:
+    return Team()
+
+
+def test_a_call_that_needs_leave_ends_the_response_with_a_request_for_it(team):
+    team.world.script([reasoning("**Deploying**"), DEPLOY, message("v2 is out.")])
+    asked = team.ask()
+    assert types(asked) == [LISTED, "reasoning", ASKED]
+    assert asked.body["status"] == "completed"
+    request = asked.body["output"][2]
+    assert request["id"].startswith("mcpr_")
+    assert {name: request[name] for name in ("server_label", "name", "arguments")} == {
+        "server_label": "prod",
+        "name": "deploy",
+        "arguments": '{"ref":"v2"}',
+    }
+    assert team.deployed == []
+
+
+def test_approved_the_call_comes_first_and_the_words_after_it_follow(team):
+    team.world.script([reasoning("**Deploying**"), DEPLOY, message("v2 is out.")])
+    asked = team.ask()
+    done = team.answer(asked, True)
+    assert types(done) == [CALLED, "message"]
+    call = done.body["output"][0]
+    assert (call["output"], call["status"], call["error"]) == ("v2 is live", "completed", None)
+    assert call["approval_request_id"] == requests(asked)[0]["id"]
+    assert team.deployed == ["v2"]
+
+
+def test_a_call_alone_is_followed_by_the_next_turn(team):
+    team.world.script(DEPLOY, message("v2 is out."))
+    assert types(team.answer(team.ask(), True)) == [CALLED, "message"]
+    assert team.world.turns.unused == []
+
+
+@pytest.mark.parametrize("turns", [[[DEPLOY, message("v2 is out.")]], [DEPLOY, message("v2 is out.")]])
+def test_a_call_that_needs_no_leave_runs_in_the_same_response(team, turns):
+    team.world.script(*turns)
+    assert types(team.ask(tools=[prod("never")])) == [LISTED, CALLED, "message"]
+    assert (team.deployed, team.world.approvals) == (["v2"], [])
+
+
+def test_the_model_may_call_again_after_a_call(team):
+    team.world.script(STATUS, [reasoning("**Up**"), DEPLOY], message("v2 is out."))
+    asked = team.ask(tools=[prod({"never": {"read_only": True}})])
+    assert types(asked) == [LISTED, CALLED, "reasoning", ASKED]
+    assert types(team.answer(asked, True)) == [CALLED, "message"]
+
+
+def test_denied_the_call_is_not_made_and_the_model_says_something_else(team):
+    team.world.script([DEPLOY, message("v2 is out.")], message("Not shipped."))
+    denied = team.answer(team.ask(), False)
+    assert types(denied) == ["message"]
+    assert denied.body["output"][0]["content"][0]["text"] == "Not shipped."
+    assert team.deployed == []
+
+
+def test_denied_the_model_may_ask_again(team):
+    team.world.script(DEPLOY, DEPLOY, message("v2 is out."))
+    again = team.answer(team.ask(), False)
+    assert types(again) == [ASKED]
+    assert types(team.answer(again, True)) == [CALLED, "message"]
+    assert [(one.approve, one.executed) for one in team.world.approvals] == [(False, 0), (True, 1)]
+
+
+def test_several_at_once_are_all_asked_for(team):
+    team.world.script([DEPLOY, mcp_call("prod", "deploy", {"ref": "v3"}), STATUS, message("All done.")])
+    asked = team.ask(tools=[prod({"never": {"tool_names": ["status"]}})])
+    assert types(asked) == [LISTED, ASKED, ASKED, CALLED]
+    done = team.answer(asked, True, True)
+    assert types(done) == [CALLED, CALLED, "message"]
+    assert [call["output"] for call in done.body["output"][:2]] == ["v2 is live", "v3 is live"]
+
+
+def test_of_several_only_the_approved_are_made_and_the_model_thinks_anew(team):
+    team.world.script([DEPLOY, mcp_call("prod", "deploy", {"ref": "v3"}), message("Both.")], message("v3 only."))
+    done = team.answer(team.ask(), False, True)
+    assert types(done) == [CALLED, "message"]
+    assert done.body["output"][1]["content"][0]["text"] == "v3 only."
+    assert team.deployed == ["v3"]
+
+
+def test_every_request_must_be_answered(team):
+    team.world.script([DEPLOY, mcp_call("prod", "deploy", {"ref": "v3"})])
+    asked = team.ask()
+    first, second = requests(asked)
+    said = "The following MCP approval requests do not have an approval: "
+    assert error(team.answer(asked)) == (400, f"{said}{first['id']}, {second['id']}", "input", None)
+    assert error(team.answer(asked, True)) == (400, f"{said}{second['id']}", "input", None)
+    assert team.deployed == []
+
+
+def test_calls_of_the_client_stand_beside_them_and_must_be_answered_too(team):
+    team.world.script([DEPLOY, function_call("notify", {}, call_id="call_1"), message("Both.")])
+    asked = team.ask()
+    assert types(asked) == [LISTED, ASKED, "function_call"]
+    assert error(team.answer(asked, True))[1] == "No tool output found for function call call_1."
+    output = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
+    unanswered = team.answer(asked, items=[output])
+    assert unanswered.body["error"]["message"].startswith("The following MCP approval requests do not have an approval")
+    assert types(team.answer(asked, True, items=[output])) == [CALLED, "message"]
+    assert team.deployed == ["v2"]
+
+
+def test_a_call_of_the_client_beside_one_that_ran_ends_the_response(team):
+    team.world.script([function_call("notify", {}, call_id="call_1"), STATUS], message("Later."))
+    assert types(team.ask(tools=[prod("never")])) == [LISTED, "function_call", CALLED]
+
+
+def test_in_a_conversation_the_answer_alone_is_enough(team):
+    team.world.script([DEPLOY, message("v2 is out.")], message("Hello."))
+    conversation = team.send("POST /conversations", {}).body["id"]
+    asked = team.ask(conversation=conversation)
+    assert team.ask("Well?", conversation=conversation).status == 400
+    given = [answered(request) for request in requests(asked)]
+    assert types(team.ask(given, conversation=conversation)) == [CALLED, "message"]
+    assert types(team.ask("Hi.", conversation=conversation)) == ["message"]
+    assert team.deployed == ["v2"]
+
+
+def test_without_storage_everything_is_sent_again(team):
+    team.world.script([DEPLOY, message("v2 is out.")], message("Hello."))
+    history = [user("Ship v2."), *team.ask("Ship v2.", store=False).body["output"]]
+    history.append(answered(history[-1]))
+    done = team.ask(history, store=False)
+    assert types(done) == [CALLED, "message"]
+    assert types(team.ask([*history, *done.body["output"], user("Hi.")], store=False)) == ["message"]
+    [approval] = team.world.approvals
+    assert (team.deployed, approval.answers, approval.runs) == (["v2"], (2,), (2,))
+
+
+def test_a_client_that_loses_the_call_has_it_made_twice(team):
+    team.world.script([DEPLOY, message("v2 is out.")])
+    history = [user("Ship v2."), *team.ask("Ship v2.", store=False).body["output"]]
+    for _ in range(2):
+        assert types(team.ask([*history, answered(history[-1])], store=False)) == [CALLED, "message"]
+    [approval] = team.world.approvals
+    assert (team.deployed, approval.executed, approval.runs) == (["v2", "v2"], 2, (2, 3))
+
+
+def test_an_answer_to_what_another_chain_asked_is_refused(team):
+    team.world.script(DEPLOY, message("Hello."))
+    asked = team.ask()
+    other = team.ask("hi", tools=[])
+    refused = team.ask([answered(requests(asked)[0])], previous_response_id=other.body["id"])
+    words = "The following MCP approval requests have approval responses but weren't passed as input: "
+    assert error(refused) == (400, words + requests(asked)[0]["id"], "input", None)
+    assert (team.deployed, team.world.approvals[0].answers) == ([], ())
+
+
+def test_a_tool_that_fails_does_not_stop_the_model(team):
+    team.world.mcp("prod", {"deploy": ToolError("locked")})
+    team.world.script([DEPLOY, message("It is locked.")])
+    done = team.answer(team.ask(), True)
+    assert types(done) == [CALLED, "message"]
+    call = done.body["output"][0]
+    assert (call["status"], call["output"], call["error"]["content"][0]["text"]) == ("failed", None, "locked")
+    assert team.world.approvals[0].executed == 1
+
+
+def test_the_tools_are_listed_once_in_a_chain_and_only_those_allowed(team):
+    team.world.script(message("Hello."), message("Again."))
+    first = team.ask(tools=[prod(allowed_tools=["status"])])
+    assert types(first) == [LISTED, "message"]
+    assert [tool["name"] for tool in first.body["output"][0]["tools"]] == ["status"]
+    assert types(team.ask(previous_response_id=first.body["id"])) == ["message"]
+
+
+def test_a_server_that_joins_later_is_listed_then(team):
+    team.world.mcp("docs", {})
+    team.world.script(message("Hello."), message("Again."))
+    first = team.ask()
+    second = team.ask(previous_response_id=first.body["id"], tools=[prod(), prod(server_label="docs")])
+    assert [item.get("server_label") for item in second.body["output"]] == ["docs", None]
+
+
+def test_without_the_list_in_the_transcript_it_is_sent_again_before_the_call(team):
+    team.world.script([DEPLOY, message("v2 is out.")])
+    asked = team.ask()
+    reference = {"type": "item_reference", "id": requests(asked)[0]["id"]}
+    again = team.ask([user("Ship v2."), reference, answered(requests(asked)[0])])
+    assert types(again) == [LISTED, CALLED, "message"]
+
+
+def test_a_list_in_the_script_is_the_only_one(team):
+    team.world.script([mcp_list_tools("prod", ["deploy"]), message("Hello.")])
+    assert types(team.ask()) == [LISTED, "message"]
+
+
+def test_a_stream_tells_the_same(team):
+    team.world.script([DEPLOY, message("v2 is out.")])
+    asked = team.ask(stream=True)
+    names = [event["type"] for event in asked.events or ()]
+    assert names[2:4] == ["response.output_item.added", "response.mcp_list_tools.in_progress"]
+    done = team.answer(asked, True, stream=True)
+    calls = [event["type"] for event in done.events or () if ".mcp_call" in event["type"]]
+    assert calls == [
+        "response.mcp_call.in_progress",
+        "response.mcp_call_arguments.delta",
+        "response.mcp_call.in_progress",
+        "response.mcp_call_arguments.done",
+        "response.mcp_call.completed",
+    ]
+
+
+def test_what_breaks_off_after_a_call_breaks_off_after_the_approval(team):
+    team.world.script([DEPLOY, message("v2 is"), incomplete()])
+    asked = team.ask()
+    assert asked.body["status"] == "completed"
+    assert team.answer(asked, True).body["status"] == "incomplete"
+
+
+def test_a_response_that_fails_after_the_call_has_made_it(team):
+    team.world.script(DEPLOY, failed(), message("v2 is out."))
+    asked = team.ask()
+    assert team.answer(asked, True).status == 500
+    assert types(team.answer(asked, True)) == [CALLED, "message"]
+    [approval] = team.world.approvals
+    assert (team.deployed, approval.answers, approval.runs) == (["v2", "v2"], (2, 3), (2, 3))
+
+
+def test_a_script_may_still_say_everything_itself(team):
+    team.world.script(
+        [mcp_list_tools("prod"), mcp_approval_request("prod", "deploy", {"ref": "v2"})],
+        lambda request: [
+            mcp_call(
+                "prod",
+                "deploy",
+                {"ref": "v2"},
+                output="done by hand",
+                approval_request_id=request.body["input"][0]["approval_request_id"],
+            ),
+            message("Done."),
+        ],
+    )
+    done = team.answer(team.ask(), True)
+    assert [item.get("output") for item in done.body["output"]] == ["done by hand", None]
+    [approval] = team.world.approvals
+    assert (team.deployed, approval.approve, approval.executed) == ([], True, 1)
+
+
+def test_calls_of_other_servers_are_left_as_they_are(team):
+    team.world.script([mcp_call("docs", "ask"), message("Done.")])
+    assert types(team.ask()) == [LISTED, CALLED, "message"]
+
+
+def test_a_world_without_servers_adds_nothing():
+    client = Client()
+    client.world.script(DEPLOY)
+    assert types(client.ask(tools=[prod()])) == [CALLED]
+
+
+def test_a_request_without_the_server_cannot_have_it_called(team):
+    team.world.script(DEPLOY)
+    refused = team.ask(tools=[])
+    assert refused.status == 418
+    assert refused.body["error"]["message"] == (
+        "mcp_call('prod', 'deploy'): the request has no such server, so the model cannot call it. Declare it in its "
+        'tools: {"type": "mcp", "server_label": "prod", "server_url": "…"}.'
+    )
+
+
+def test_without_words_after_it_no_call_is_made(team):
+    team.world.script(DEPLOY)
+    assert team.answer(team.ask(), True).body["error"]["code"] == "NoTurn"
+    assert (team.deployed, team.world.approvals[0].executed) == ([], 0)
+
+
+def test_a_model_that_only_calls_is_stopped(team):
+    def loops(request: Any) -> Any:
+        while True:
+            yield STATUS
+
+    team.world.script(loops)
+    refused = team.ask(tools=[prod("never")])
+    assert refused.body["error"]["message"].startswith("100 turns in a row end with a call of an MCP server.")
+
+
+class TestAConnection:
+    """A WebSocket asks for leave as HTTP does."""
+
+    def test_goes_on_after_the_answer(self):
+        socket = Socket()
+        socket.world.mcp("prod", {"deploy": lambda ref: f"{ref} is live"})
+        socket.world.script([DEPLOY, message("v2 is out.")])
+        asked = socket.made(tools=[prod()], store=False)
+        given = [answered(asked["output"][-1])]
+        done = socket.made(given, previous_response_id=asked["id"], tools=[prod()], store=False)
+        assert [item["type"] for item in done["output"]] == [CALLED, "message"]
+        [approval] = socket.world.approvals
+        assert (approval.asked, approval.answers, approval.runs) == (1, (2,), (2,))
+
+    def test_lists_and_calls_nothing_while_it_warms_up(self):
+        socket = Socket()
+        socket.world.mcp("prod", {})
+        assert socket.made(tools=[prod()], generate=False)["output"] == []
