@@ -14,7 +14,7 @@ import pytest
 import harness.core.errors
 import harness.items
 from harness.core.errors import HarnessError
-from harness.items.kind import ITEMS, get_kind
+from harness.items.kind import ITEMS
 
 HARNESS = Path(harness.__file__).parent
 PARTS = {
@@ -46,7 +46,7 @@ def test_every_kind_of_item_is_a_builder_of_harness_items():
 
 @pytest.mark.parametrize("name", sorted(ITEMS))
 def test_a_builder_is_named_by_its_wire_type(name):
-    assert getattr(harness.items, name) is get_kind(name).builder
+    assert getattr(harness.items, name) is ITEMS.find(name).builder
 
 
 @pytest.mark.parametrize("name", declared())

@@ -15,6 +15,7 @@ from harness.analysis.history import History, HistoryRequest, answered_ids_in
 from harness.contract.rule import Case
 from harness.core.errors import RegistrationError
 from harness.core.exchange import Exchange
+from harness.core.registry import Registry
 
 LossFacts = Mapping[str, Any]
 """`at`: the place in the request, `said`: the exchange that said the original, and the fields of the message."""
@@ -65,7 +66,7 @@ class Loss:
             yield Lost(self.id, asked.number, facts["at"], message, facts["said"], self.fix)
 
 
-LOSSES: dict[str, Loss] = {}
+LOSSES: Registry[Loss] = Registry("loss")
 """Every loss by id; filled by importing `harness.analysis.losses`."""
 
 
@@ -96,15 +97,13 @@ def loss(**words: Unpack[LossDeclaration]) -> Callable[[LossCheck], LossCheck]:
         )
         if problem := _declaration_problem(made):
             raise RegistrationError(f"loss {made.id} in {check.__module__} {problem}")
-        LOSSES[made.id] = made
+        LOSSES.add(made.id, made, check.__module__)
         return check
 
     return register
 
 
 def _declaration_problem(made: Loss) -> str | None:
-    if made.id in LOSSES:
-        return "is declared twice"
     if not inspect.isgeneratorfunction(made.check):
         return "is no generator: write a function of (asked, past) that yields facts"
     if not made.doc:

@@ -20,7 +20,7 @@ import orjson
 from harness.core.exchange import Json
 from harness.core.ids import ALPHANUMERIC_TABLE
 from harness.ending import to_api_error
-from harness.items.kind import get_kind
+from harness.items.kind import ITEMS
 from harness.items.stream_grammar import Deltas, replace_members
 
 TOKEN_PATTERN = re.compile(r" ?[^\W\d_]{1,16}|\d{1,3}| ?(?:[^\w\s]|_){1,16}|\s+")
@@ -161,7 +161,7 @@ class EventWriter:
 
     def write_item(self, index: int, wire: Json, deltas: Deltas, left_open: bool = False) -> None:
         """One item: announced, told by its kind's words, done; one `left_open` ends with its last delta."""
-        declared = get_kind(wire["type"])
+        declared = ITEMS.find(wire["type"])
         announced = declared.render_added(wire)
         if wire["type"] == WEB_SEARCH and not self._reasons and (action := wire.get("action")):
             announced["action"] = {"type": action["type"]}

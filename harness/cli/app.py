@@ -7,7 +7,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from harness.core.errors import ConfigError, HarnessError
+from harness.core.registry import suggest_name
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,9 +50,7 @@ def require_known(what: str, name: str, all_known: Iterable[str]) -> str:
     """The name itself when it is one of these; else a ConfigError with the nearest."""
     names = list(dict.fromkeys(all_known))
     if name not in names:
-        near = get_close_matches(name, names, 1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(names)}."
-        raise ConfigError(f"no {what} {name!r}. {hint}")
+        raise ConfigError(f"no {what} {name!r}. {suggest_name(name, names)}")
     return name
 
 

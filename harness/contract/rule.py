@@ -17,6 +17,7 @@ from harness.api.resources.files import Uploads
 from harness.core.account import Organization
 from harness.core.errors import ApiError, RegistrationError
 from harness.core.exchange import Json
+from harness.core.registry import Registry
 
 Level = Literal["recorded", "reported", "documented", "typed", "assumed"]
 LEVELS: tuple[Level, ...] = ("recorded", "reported", "documented", "typed", "assumed")
@@ -145,7 +146,7 @@ class Rule:
         return self.error.fill(facts)
 
 
-RULES: dict[str, Rule] = {}
+RULES: Registry[Rule] = Registry("rule")
 """Every rule by id; filled by importing `harness.contract.rules`, in order of precedence."""
 
 CHECK_PARAMETERS = ("request", "world", "transcript")
@@ -231,12 +232,10 @@ def _register(
     )
     if problem := _declaration_problem(made):
         raise RegistrationError(f"rule {id} in {module} {problem}")
-    RULES[id] = made
+    RULES.add(id, made, module)
 
 
 def _declaration_problem(made: Rule) -> str | None:
-    if made.id in RULES:
-        return "is declared twice"
     if not made.doc:
         return "has no docstring"
     if not made.sources:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from harness.core.delivery import Fault
 from harness.core.errors import ApiError, ScriptError
 from harness.core.exchange import Json
+from harness.core.registry import Registry
 from harness.items.kind import Item, item_from_wire, require_text
 
 INCOMPLETE_REASONS = ("max_output_tokens", "content_filter", "max_messages", "steered")
@@ -75,7 +76,9 @@ def failed(code: str = "server_error", message: str = SERVER_ERROR_MESSAGE) -> E
     )
 
 
-ENDINGS: Mapping[str, Callable[..., Ending]] = {"completed": completed, "incomplete": incomplete, "failed": failed}
+ENDINGS: Registry[Callable[..., Ending]] = Registry(
+    "ending", {"completed": completed, "incomplete": incomplete, "failed": failed}
+)
 """Every ending, by the name under which scripts in other languages know it."""
 
 

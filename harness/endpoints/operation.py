@@ -9,6 +9,7 @@ from typing import Any
 
 from harness.core.errors import RegistrationError
 from harness.core.exchange import Answer, Request
+from harness.core.registry import Registry
 
 Handler = Callable[[Request, Any], Answer]
 
@@ -33,7 +34,7 @@ class Operation:
         return f"{self.method} {self.template}"
 
 
-OPERATIONS: dict[str, Operation] = {}
+OPERATIONS: Registry[Operation] = Registry("operation")
 """Every operation by id; filled by importing `harness.endpoints`."""
 
 _PATHS: dict[str, dict[str, Operation]] = {}
@@ -58,9 +59,9 @@ def operation(
     def register(handler: Handler) -> Handler:
         pattern = re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", template))
         made = Operation(method, template, body, query, answer, handler, pattern, form, project)
-        if made.id in OPERATIONS or not handler.__doc__:
-            raise RegistrationError(f"operation {made.id}: {'declared twice' if handler.__doc__ else 'no docstring'}")
-        OPERATIONS[made.id] = _PATHS.setdefault(template, {})[method] = made
+        if not handler.__doc__:
+            raise RegistrationError(f"operation {made.id}: no docstring")
+        _PATHS.setdefault(template, {})[method] = OPERATIONS.add(made.id, made)
         return handler
 
     return register

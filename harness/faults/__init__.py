@@ -20,6 +20,7 @@ from harness.core.delivery import Fault, Pause, is_non_negative_number
 from harness.core.delivery import Gate as Gate
 from harness.core.errors import ScriptError
 from harness.core.exchange import Request
+from harness.core.registry import Registry
 from harness.ending import ENDINGS, TurnLine
 
 SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0}
@@ -97,14 +98,17 @@ def hang_up() -> Refusal:
     return Refusal()
 
 
-FAULTS: Mapping[str, Callable[..., Fault]] = {
-    "cut": Cut,
-    "pause": Pause,
-    "rate_limit": rate_limit,
-    "server_error": server_error,
-    "overloaded": overloaded,
-    "hang_up": hang_up,
-}
+FAULTS: Registry[Callable[..., Fault]] = Registry(
+    "fault",
+    {
+        "cut": Cut,
+        "pause": Pause,
+        "rate_limit": rate_limit,
+        "server_error": server_error,
+        "overloaded": overloaded,
+        "hang_up": hang_up,
+    },
+)
 """Every fault as the line of a turn, by the name under which scripts in other languages know it."""
 
 NON_ITEM_LINES: Mapping[str, Callable[..., TurnLine]] = {**ENDINGS, **FAULTS}

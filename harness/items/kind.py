@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import wraps
 from typing import Any, ParamSpec
 
@@ -23,6 +22,7 @@ import orjson
 from harness.core.errors import RegistrationError, ScriptError
 from harness.core.exchange import Json
 from harness.core.ids import Ids
+from harness.core.registry import Registry
 from harness.items.stream_grammar import Deltas, StreamElement, replace_members
 
 P = ParamSpec("P")
@@ -69,7 +69,7 @@ class ItemKind:
         return thing
 
 
-ITEMS: dict[str, ItemKind] = {}
+ITEMS: Registry[ItemKind] = Registry("item kind")
 """Every kind, by its wire `type`."""
 
 
@@ -85,27 +85,16 @@ def item(
         name, doc = members.__name__, (members.__doc__ or "").strip()
         if not doc:
             raise RegistrationError(f"@item {name} has no docstring. Say in one line what the item is.")
-        if name in ITEMS:
-            raise RegistrationError(f"@item {name} is registered twice. Rename one, or remove it from ITEMS first.")
 
         @wraps(members)
         def builder(*args: P.args, **kwargs: P.kwargs) -> Item:
             with _prefix_errors(name):
                 return _build_item(ITEMS[name], members(*args, **kwargs))
 
-        ITEMS[name] = ItemKind(name, prefix, words, builder, doc, status, named, fills or {})
+        ITEMS.add(name, ItemKind(name, prefix, words, builder, doc, status, named, fills or {}), members.__module__)
         return builder
 
     return register
-
-
-def get_kind(name: str) -> ItemKind:
-    """The kind of that wire `type`; an unknown one is a RegistrationError that names the nearest."""
-    if name not in ITEMS:
-        near = get_close_matches(str(name), ITEMS, 1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(sorted(ITEMS))}."
-        raise RegistrationError(f"No item kind {name!r}. {hint}")
-    return ITEMS[name]
 
 
 def item_from_wire(wire: Json) -> Item:
@@ -119,7 +108,7 @@ def item_from_wire(wire: Json) -> Item:
         raise ScriptError(f"type is {wire.get('type')!r}. An item's type is one of: {', '.join(sorted(ITEMS))}.")
     with _prefix_errors(wire["type"]):
         dropped = ("type", "id", "status") if wire.get("status") in RESPONSE_GIVEN_STATUSES else ("type", "id")
-        return _build_item(get_kind(wire["type"]), {name: wire[name] for name in wire if name not in dropped})
+        return _build_item(ITEMS.find(wire["type"]), {name: wire[name] for name in wire if name not in dropped})
 
 
 def render_item(item: Item, ids: Ids, response_id: str, now: int, status: str = "completed") -> Json:
@@ -128,7 +117,7 @@ def render_item(item: Item, ids: Ids, response_id: str, now: int, status: str = 
     `now` is unix seconds. A `call_id` or `container_id` that is None is given out here; a search for tools that the API
     does itself has no `call_id`.
     """
-    declared = get_kind(item.type)
+    declared = ITEMS.find(item.type)
     wire: Json = {"id": ids.item(declared.prefix, response_id, now), "type": item.type}
     if declared.has_status:
         wire["status"] = status

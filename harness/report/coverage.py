@@ -105,7 +105,7 @@ def is_account_rule(rule: str) -> bool:
 
 def _checked_rules(exchange: Exchange, world: Any) -> Iterator[str]:
     """The rules that a request was held to, those asked before the one that refused it included."""
-    request, broken = exchange.request, exchange.answer.rule
+    request, broken = exchange.request, exchange.answer.rule or ""
     for asked in _requests_to_check(request):
         before, after = _split_at_schema(check.applicable_rules(asked, world))
         yield from _ids_until(before, broken)

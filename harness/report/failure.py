@@ -122,7 +122,9 @@ def _render_losses(losses: Sequence[Lost]) -> Iterator[str]:
 
 def _render_refusals(exchanges: Sequence[Exchange]) -> list[str]:
     refused = [
-        (exchange, RULES[rule]) for exchange in without_probes(exchanges) if (rule := exchange.answer.rule) in RULES
+        (exchange, RULES[rule])
+        for exchange in without_probes(exchanges)
+        if (rule := exchange.answer.rule or "") in RULES
     ]
     hidden = len(refused) - MAX_REFUSALS
     earlier = [f"… {pluralize(hidden, 'earlier refusal')}"] if hidden > 0 else []

@@ -42,7 +42,7 @@ class TestADeclaration:
 
     def test_cannot_be_made_twice(self) -> None:
         operation("GET", "/cheeses")(self.handler)
-        with pytest.raises(RegistrationError, match="operation GET /cheeses: declared twice"):
+        with pytest.raises(RegistrationError, match="operation GET /cheeses is declared twice"):
             operation("GET", "/cheeses")(self.handler)
 
     def test_needs_a_docstring(self) -> None:

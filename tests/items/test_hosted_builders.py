@@ -33,7 +33,7 @@ from harness.items import (
     update_file,
     web_search_call,
 )
-from harness.items.kind import ITEMS, get_kind, item_from_wire, render_item
+from harness.items.kind import ITEMS, item_from_wire, render_item
 
 NOW = 1788812320
 CALLED_BY_PROGRAM = {"type": "program", "caller_id": "call_1"}
@@ -269,7 +269,7 @@ def test_on_the_wire(made, expected):
     said = wire(made)
     assert said == {"id": said["id"], "type": made.type, **expected}
     assert list(said) == ["id", "type", *(["status"] if "status" in said else []), *sorted(set(expected) - {"status"})]
-    assert said["id"].startswith(f"{get_kind(made.type).prefix}_")
+    assert said["id"].startswith(f"{ITEMS.find(made.type).prefix}_")
 
 
 PREFIXES = {

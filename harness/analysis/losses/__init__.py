@@ -1,8 +1,7 @@
 """Every loss; importing this registers them."""
 
-from importlib import import_module
+from harness.core.registry import import_modules
 
 AREAS = ("calls", "outputs", "history", "text", "citations", "reasoning", "order", "endings")
 
-for _area in AREAS:
-    import_module(f"{__name__}.{_area}")
+import_modules(__name__, AREAS)

@@ -5,7 +5,8 @@ stored state, the transcript, an empty input, what the model can do. Within a mo
 """
 
 from collections.abc import Mapping
-from importlib import import_module
+
+from harness.core.registry import import_modules
 
 MODULES = (
     "http.access",
@@ -80,5 +81,4 @@ ITEMS_MEMBER: Mapping[str, str] = {
 }
 """Where operations that share rules about `input` have their items, unless it is `input`."""
 
-for _module in MODULES:
-    import_module(f"{__name__}.{_module}")
+import_modules(__name__, MODULES)

@@ -18,9 +18,9 @@ from typing import Any
 
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Request
+from harness.core.registry import suggest_name
 from harness.world.script import CONDITIONS, Matcher, Route, Turn
 from harness.world.scripting.document import add_route
-from harness.world.scripting.validation import suggest_name
 from harness.world.world import World
 
 AnswerFunction = Callable[[Request], Any]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import orjson
 
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Json
+from harness.core.registry import suggest_name
 
 PathStep = str | int
 """The name of a member, or the place of an entry."""
@@ -105,9 +105,3 @@ def check_json(value: Any) -> Any:
     except orjson.JSONEncodeError as problem:
         raise InvalidData(f"{problem}. Give plain JSON values; a str must be valid Unicode.") from problem
     return value
-
-
-def suggest_name(name: object, known: Collection[str]) -> str:
-    """`Did you mean 'x'?`, or all names when none is near."""
-    near = get_close_matches(str(name), known, 1)
-    return f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."

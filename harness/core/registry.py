@@ -1,0 +1,53 @@
+"""How rules, kinds of items, endings, faults, losses, operations and report formats are registered: by name, once each.
+
+A package declares one `Registry`; the modules that it lists fill it while they are imported (`import_modules`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from typing import TypeVar
+
+from harness.core.errors import RegistrationError
+
+T = TypeVar("T")
+
+
+class Registry(dict[str, T]):
+    """Declarations of one sort by name, in the order of their registration; `noun` is what an error calls one."""
+
+    __slots__ = ("noun",)
+
+    def __init__(self, noun: str, declared: Mapping[str, T] | None = None) -> None:
+        super().__init__(declared or {})
+        self.noun = noun
+
+    def add(self, name: str, declared: T, module: str = "") -> T:
+        """Register a declaration and return it; `module` is where it stands. RegistrationError when the name is taken."""
+        if name in self:
+            raise RegistrationError(f"{self.noun} {name}{f' in {module}' if module else ''} is declared twice")
+        self[name] = declared
+        return declared
+
+    def find(self, name: str) -> T:
+        """The declaration of that name; RegistrationError with the nearest name when there is none."""
+        try:
+            return self[name]
+        except KeyError:
+            raise RegistrationError(f"No {self.noun} {name!r}. {suggest_name(name, sorted(self))}") from None
+
+
+def import_modules(package: str, modules: Iterable[str]) -> None:
+    """Import modules of a package in this order, so that what they declare is registered in it."""
+    for module in modules:
+        import_module(f"{package}.{module}")
+
+
+def suggest_name(name: object, known: Iterable[str]) -> str:
+    """`Did you mean 'x'?`, or every known name when none is near."""
+    from difflib import get_close_matches
+
+    names = list(known)
+    near = get_close_matches(str(name), names, 1)
+    return f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(names)}."
