@@ -1,19 +1,8 @@
-"""Every endpoint, one module a resource; importing this package registers them all."""
+"""Every endpoint, one module a resource, and Azure's way of answering; importing this registers the endpoints."""
 
-from harness.endpoints import (
-    agents,
-    assistants,
-    conversations,
-    files,
-    messages,
-    models,
-    responses,
-    runs,
-    threads,
-    vector_stores,
-)
+from harness.core.registry import import_modules
 
-__all__ = [
+RESOURCES = (
     "agents",
     "assistants",
     "conversations",
@@ -24,4 +13,6 @@ __all__ = [
     "runs",
     "threads",
     "vector_stores",
-]
+)
+
+import_modules(__name__, RESOURCES)
