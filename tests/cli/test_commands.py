@@ -28,6 +28,7 @@ from harness.contract.rule import RULES
 from harness.contract.schemagen import sync
 from harness.server.demo import REFUSAL_RULE, run_demo
 from harness.server.mock_api import Mock
+from tests.support.processes import free_port
 
 ROOT = Path(__file__).parents[2]
 Serve = Callable[..., str]
@@ -42,12 +43,6 @@ def python(*arguments: str, **options: Any) -> subprocess.Popen[str]:
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error::ResourceWarning"}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen([sys.executable, "-m", "harness", *arguments], env=env, **pipes, **options)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def client(base_url: str, api_key: str = "sk-test") -> openai.OpenAI:

@@ -18,9 +18,9 @@ from harness.faults import cut, hang_up
 from harness.items import message
 from harness.server.mock_api import Mock
 from harness.world.world import World
-from tests.cli.test_commands import free_port
 from tests.pytest_plugin.conftest import HEAD, INI, Run
 from tests.support.live_server import over_tls
+from tests.support.processes import free_port
 
 KEY = "sk-live-AbCd1234EfGh5678"
 ONE = """

@@ -9,8 +9,7 @@ import json
 import os
 import socket
 import struct
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,8 @@ from harness.items import message
 from harness.server import asgi as module
 from harness.server.asgi import App, Server, bind, serve_in_thread
 from harness.server.mock_api import Mock
+from tests.support.live_server import request_head
+from tests.support.processes import wait_until
 
 GOOD = b'{"model": "gpt-4.1", "input": "hi"}'
 STREAM = b'{"model": "gpt-4.1", "input": "hi", "stream": true}'
@@ -33,11 +34,6 @@ LONG = "word " * 12_000
 def server() -> Iterator[Server]:
     with serve_in_thread(Mock(fallback=lambda _: [message(LONG)], journal=1)) as running:
         yield running
-
-
-def head(body: bytes, key: str = "sk-server") -> bytes:
-    lines = ["POST /v1/responses HTTP/1.1", "Host: x", f"Authorization: Bearer {key}", f"Content-Length: {len(body)}"]
-    return "\r\n".join([*lines, "Connection: close", "", ""]).encode()
 
 
 def read_events(text: str) -> list[dict[str, Any]]:
@@ -59,18 +55,10 @@ def body_of(answer: bytes) -> str:
     return whole.decode()
 
 
-def settled(condition: Callable[[], bool]) -> bool:
-    """Whether a condition comes true within ten seconds."""
-    end = time.monotonic() + 10
-    while not (met := condition()) and time.monotonic() < end:
-        time.sleep(0.01)
-    return met
-
-
 class TestAStream:
     async def one(self, server: Server, key: str) -> str:
         reader, writer = await asyncio.open_connection(server.host, server.port)
-        writer.write(head(STREAM, key) + STREAM)
+        writer.write(request_head(STREAM, key) + STREAM)
         answer = await reader.read(-1)
         writer.close()
         await writer.wait_closed()
@@ -116,7 +104,7 @@ class TestAClientThatLeaves:
             wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             wire.connect((server.host, server.port))
-            wire.sendall(head(STREAM) + STREAM)
+            wire.sendall(request_head(STREAM) + STREAM)
             assert wire.recv(1000).startswith(b"HTTP/1.1 200 ")
 
     def open_files(self) -> int:
@@ -131,19 +119,19 @@ class TestAClientThatLeaves:
     def test_in_the_middle_of_a_stream_leaves_nothing_behind(self, server: Server) -> None:
         state = server._uvicorn.server_state
         self.leave(server)
-        assert settled(lambda: not state.connections and not state.tasks)
+        assert wait_until(lambda: not state.connections and not state.tasks)
         files, before = self.open_files(), self.memory()
         for _ in range(50):
             self.leave(server)
-        assert settled(lambda: not state.connections and not state.tasks)
+        assert wait_until(lambda: not state.connections and not state.tasks)
         assert self.open_files() <= files
         assert self.memory() - before < 60, "50 streams of 3 MB were kept"
         assert server.mock.worlds["sk-server"].problems == []
 
     def test_before_the_body_is_whole_is_not_answered_nor_written_down(self, server: Server) -> None:
         with socket.create_connection((server.host, server.port), 10) as wire:
-            wire.sendall(head(GOOD, "sk-half") + GOOD[:-1])
-        assert settled(lambda: not server._uvicorn.server_state.connections)
+            wire.sendall(request_head(GOOD, "sk-half") + GOOD[:-1])
+        assert wait_until(lambda: not server._uvicorn.server_state.connections)
         assert "sk-half" not in server.mock.worlds
 
 

@@ -20,7 +20,8 @@ from harness.items import message
 from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import Mock
 from harness.world.world import World
-from tests.server.test_asgi import head, settled
+from tests.support.live_server import request_head
+from tests.support.processes import wait_until
 
 KEY = "sk-courier"
 ONCE = message(["Once ", "upon ", "a time."])
@@ -45,7 +46,7 @@ def _nothing_is_logged_or_left(server: Server, caplog: pytest.LogCaptureFixture)
     logger.addHandler(caplog.handler)
     yield
     state = server._uvicorn.server_state
-    assert settled(lambda: not state.tasks and not state.connections)
+    assert wait_until(lambda: not state.tasks and not state.connections)
     logger.removeHandler(caplog.handler)
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
 
@@ -88,7 +89,7 @@ def test_a_thousand_cut_streams_are_answered_and_leave_nothing(server, world):
 
     async def broken(_):
         reader, writer = await asyncio.open_connection(server.host, server.port)
-        writer.write(head(body, KEY) + body)
+        writer.write(request_head(body, KEY) + body)
         told = await reader.read()
         writer.close()
         return told.endswith(b"0\r\n\r\n")
@@ -157,7 +158,7 @@ class TestAPause:
         world.script(pause(ONCE, after=0, until=gate))
         with closing(asked(server, stream, timeout=0.2)) as wire, pytest.raises(TimeoutError):
             wire.getresponse().read()
-        assert settled(lambda: not gate._callbacks)
+        assert wait_until(lambda: not gate._callbacks)
         gate.open()
 
     def test_outlives_its_server(self, world):
@@ -166,7 +167,7 @@ class TestAPause:
             short.mock.open(KEY).script(pause(ONCE, after=1, until=gate))
             wire = asked(short)
             wire.getresponse().read1()
-            assert settled(lambda: gate._callbacks != [])
+            assert wait_until(lambda: gate._callbacks != [])
         wire.close()
         gate.open()
 
@@ -186,7 +187,7 @@ def test_a_client_in_any_language_scripts_a_fault_and_opens_a_gate(server, world
     with closing(asked(server)) as wire:
         answer = wire.getresponse()
         answer.read1()
-        assert settled(lambda: world.gate("shown")._callbacks != [])
+        assert wait_until(lambda: world.gate("shown")._callbacks != [])
         assert control("open", {"gate": "shown"}) == (200, {"open": "shown"})
         assert b"event: response.completed" in answer.read()
     with closing(asked(server)) as wire:
@@ -236,7 +237,7 @@ class TestASocket:
         with opened(server) as wire:
             wire.send(CREATE)
             wire.recv(10)
-        assert settled(lambda: not gate._callbacks)
+        assert wait_until(lambda: not gate._callbacks)
 
     def test_takes_its_time(self, server, world):
         world.script(pause(ONCE, seconds=0.01))

@@ -22,7 +22,7 @@ from harness.server.asgi import App, Server, serve_in_thread, uvicorn_config
 from harness.server.mock_api import Mock
 from harness.server.socket_session import SocketSession
 from harness.server.websocket import serve_session
-from tests.server.test_asgi import settled
+from tests.support.processes import wait_until
 
 CREATE = {"type": "response.create", "model": "gpt-4.1", "input": "hi"}
 LONG = "word " * 12_000
@@ -39,7 +39,7 @@ def _nothing_is_logged(server: Server, caplog: pytest.LogCaptureFixture) -> Iter
     logger = logging.getLogger("uvicorn")
     logger.addHandler(caplog.handler)
     yield
-    assert settled(lambda: not server._uvicorn.server_state.tasks)
+    assert wait_until(lambda: not server._uvicorn.server_state.tasks)
     logger.removeHandler(caplog.handler)
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
 
@@ -211,7 +211,7 @@ class TestAClientThatLeaves:
             wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             wire.sendall(event * sent + event[:9])
             wire.close()
-        assert settled(lambda: not state.connections and not state.tasks)
+        assert wait_until(lambda: not state.connections and not state.tasks)
         assert server.mock.worlds["sk-raw"].problems == []
 
     def test_in_the_middle_of_an_answer_leaves_nothing_behind(self) -> None:
@@ -222,7 +222,7 @@ class TestAClientThatLeaves:
                 wire.sendall(event * 10)
                 wire.recv(10)
             state = own._uvicorn.server_state
-            assert settled(lambda: not state.connections and not state.tasks)
+            assert wait_until(lambda: not state.connections and not state.tasks)
 
     def test_with_a_frame_that_is_none_is_hung_up_on(self, server: Server) -> None:
         with raw(server) as wire:

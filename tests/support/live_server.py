@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import shutil
 import ssl
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,7 +20,7 @@ from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.recording.in_flight import InteractionObserver, Recording
 from harness.cassettes.recording.proxy import run_proxy
 from harness.server.asgi import App, bind, uvicorn_config
-from tests.server.test_asgi import settled
+from tests.support.processes import run, wait_until
 
 
 @dataclass(frozen=True)
@@ -39,11 +38,7 @@ def certificate(folder: Path) -> Certificate:
     made = Certificate(folder / "cert.pem", folder / "key.pem")
     names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"]
     kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
-    subprocess.run(
-        [openssl, "req", "-x509", *kind, *names, "-out", made.file, "-keyout", made.key],
-        check=True,
-        capture_output=True,
-    )
+    run([openssl, "req", "-x509", *kind, *names, "-out", made.file, "-keyout", made.key], check=True)
     return made
 
 
@@ -113,6 +108,12 @@ def behind_tls(port: int, factory: pytest.TempPathFactory) -> Iterator[str]:
             loop.close()
 
 
+def request_head(body: bytes, key: str = "sk-server") -> bytes:
+    """The head of a `POST /v1/responses` with this body, as sent over a socket."""
+    lines = ["POST /v1/responses HTTP/1.1", "Host: x", f"Authorization: Bearer {key}", f"Content-Length: {len(body)}"]
+    return "\r\n".join([*lines, "Connection: close", "", ""]).encode()
+
+
 class Front(NamedTuple):
     """A recorder in front of a live API: where it listens, and what it has recorded."""
 
@@ -122,7 +123,7 @@ class Front(NamedTuple):
 
     def takes(self, number: int = 1) -> list[Interaction]:
         """What was recorded, once there are so many: a client may have its answer a moment earlier."""
-        assert settled(lambda: len(self.recording.interactions) == number)
+        assert wait_until(lambda: len(self.recording.interactions) == number)
         return self.recording.interactions
 
 

@@ -14,8 +14,8 @@ from harness.items import message
 from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import Mock
 from harness.world.world import World
-from tests.cli.test_commands import free_port
 from tests.support.live_server import over_tls
+from tests.support.processes import free_port
 
 ASKED = {"model": "gpt-4.1", "input": "hi"}
 AUTH = {"authorization": "Bearer sk-arrivals-0123456789"}

@@ -17,8 +17,8 @@ from harness.items import message
 from harness.server.asgi import bind
 from harness.server.mock_api import Mock
 from harness.world.world import World
-from tests.server.test_asgi import settled
 from tests.support.live_server import Front, over_tls, recorded
+from tests.support.processes import wait_until
 
 KEY = {"authorization": "Bearer sk-live"}
 HI = {"model": "gpt-4.1", "input": "hi"}
@@ -150,7 +150,7 @@ class TestWhatIsTakenDown:
         with client.stream("POST", f"{front.origin}/v1/responses", json=STREAM, headers=KEY) as answer:
             pieces = answer.iter_raw()
             next(pieces)
-            assert settled(lambda: len(front.recording.interactions_so_far) == 2)
+            assert wait_until(lambda: len(front.recording.interactions_so_far) == 2)
             assert [take.cut for take in front.recording.interactions_so_far] == [False, True]
             assert len(front.recording.takes) == 1
             gate.open()
@@ -178,7 +178,7 @@ class TestWhatIsTakenDown:
             kwargs={"json": {**HI, "input": "slow"}, "headers": KEY},
         )
         slow.start()
-        assert settled(lambda: len(world.exchanges) == 1)
+        assert wait_until(lambda: len(world.exchanges) == 1)
         client.post(f"{front.origin}/v1/responses", json={**HI, "input": "fast"}, headers=KEY)
         gate.open()
         slow.join(5)
@@ -209,7 +209,7 @@ class TestAnApiThatIsNotThere:
         world.script(pause(ONCE, until=gate))
         with pytest.raises(httpx2.ReadTimeout):
             client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY, timeout=0.3)
-        assert settled(lambda: len(front.recording.problems) == 1)
+        assert wait_until(lambda: len(front.recording.problems) == 1)
         gate.open()
         assert "had not answered when the client left" in next(iter(front.recording.problems))
         assert (front.recording.takes, front.recording.interactions_so_far) == ([], [])
@@ -225,7 +225,7 @@ class TestAnApiThatIsNotThere:
 
         asker = threading.Thread(target=ask)
         asker.start()
-        assert settled(lambda: len(world.exchanges) == 1)
+        assert wait_until(lambda: len(world.exchanges) == 1)
         front.recording.interrupt()
         asker.join(5)
         time.sleep(2 * CLIENT_GONE_TIMEOUT)

@@ -26,12 +26,12 @@ from harness.items import message
 from harness.server.mock_api import Mock
 from harness.verify.read_files import read_recording
 from harness.world.world import World
-from tests.cli.test_commands import free_port
 from tests.clients.cells import found
 from tests.clients.environments import prepared
 from tests.servers.__main__ import started
 from tests.servers.kinds import KINDS, Start
 from tests.support.live_server import behind_tls, over_tls, recorded, serving
+from tests.support.processes import free_port
 
 KEY = "sk-any-language-0123456789"
 TOLD = ["Once ", "upon ", "a ", "time."]

@@ -8,7 +8,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -29,10 +28,9 @@ from harness.items import message
 from harness.server.mock_api import Mock
 from harness.verify.read_files import read_recording
 from harness.world.world import World
-from tests.cli.test_commands import free_port
-from tests.server.test_asgi import settled
 from tests.support.live_api import live as live_api
 from tests.support.live_server import serving
+from tests.support.processes import free_port, is_listening, wait_until
 
 KEY = "sk-live-0123456789abcdef"
 ASK = """
@@ -233,7 +231,7 @@ class TestAnInterruption:
         stream = (
             "asked['stream'] = True; request.data = json.dumps(asked).encode(); urllib.request.urlopen(request).read()"
         )
-        with interrupted(lambda: settled(lambda: len(world.exchanges) == 2), number):
+        with interrupted(lambda: wait_until(lambda: len(world.exchanges) == 2), number):
             result = record(live, file, command=(sys.executable, "-c", f"{ASK}\n{stream}"))
         gate.open()
         assert result.exit_code == 128 + signal.SIGTERM
@@ -247,7 +245,7 @@ class TestAnInterruption:
         ignoring = (
             f"import os, signal, time; signal.signal(15, signal.SIG_IGN); os.remove({str(deaf)!r}); time.sleep(60)"
         )
-        with interrupted(lambda: settled(lambda: not deaf.exists())):
+        with interrupted(lambda: wait_until(lambda: not deaf.exists())):
             result = record(live, tmp_path / "a.yaml", command=(sys.executable, "-c", ignoring))
         assert result.exit_code == 128 + signal.SIGKILL
 
@@ -257,7 +255,7 @@ class TestAnInterruption:
         body, headers = {"model": "gpt-4.1", "input": "hi"}, {"authorization": f"Bearer {KEY}"}
 
         def work() -> None:
-            assert settled(lambda: listens(port))
+            assert wait_until(lambda: is_listening(port))
             asked.append(httpx2.post(f"http://127.0.0.1:{port}/v1/responses", json=body, headers=headers))
             time.sleep(0.1)
 
@@ -268,19 +266,13 @@ class TestAnInterruption:
         assert (asked[0].status_code, result.exit_code, len(takes(file))) == (200, 0, 1)
 
 
-def listens(port: int) -> bool:
-    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-        return True
-    return False
-
-
 class TestServingARecording:
     def test_answers_as_it_was_answered(self, live, world, tmp_path, capfd):
         record(live, tmp_path / "a.yaml")
         recorded, port, told = capfd.readouterr().out.strip(), free_port(), []
 
         def work() -> None:
-            assert settled(lambda: listens(port))
+            assert wait_until(lambda: is_listening(port))
             env = {**os.environ, "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1"}
             for more in ("{}", '{"input": "ho"}'):
                 asked = subprocess.run([*ASKING, more], env=env, capture_output=True, text=True, timeout=30)

@@ -18,11 +18,9 @@ import pytest
 from harness.cassettes.recording.writer import read_cassette
 from harness.items import message
 from harness.server.mock_api import Mock
-from tests.cli.test_commands import free_port
-from tests.end_to_end.recording.test_record_command import listens
-from tests.server.test_asgi import settled
 from tests.support.live_api import Change, Live, Said, error
 from tests.support.live_server import over_tls
+from tests.support.processes import free_port, is_listening, wait_until
 
 RECORD = """
 import sys
@@ -80,7 +78,7 @@ def ended(recorder: subprocess.Popen[str]) -> tuple[int, str]:
 
 def soon(condition: Callable[[], object]) -> bool:
     """Whether a condition comes true while a process may still be starting."""
-    return any(settled(lambda: bool(condition())) for _ in range(6))
+    return any(wait_until(lambda: bool(condition())) for _ in range(6))
 
 
 def recorded(file: Path) -> int:
@@ -192,7 +190,7 @@ def test_a_recording_is_played_though_nobody_reads_where(live, file):
     with subprocess.Popen(command, stdout=write, stderr=subprocess.PIPE, text=True) as server:
         os.close(write)
         asked = {"model": "gpt-4.1", "input": "hi 0"}
-        assert soon(lambda: listens(port))
+        assert soon(lambda: is_listening(port))
         assert httpx2.post(f"http://127.0.0.1:{port}/v1/responses", json=asked).status_code == 200
         server.send_signal(signal.SIGHUP)
         assert "Traceback" not in server.communicate(timeout=30)[1]
