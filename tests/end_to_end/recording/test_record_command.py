@@ -8,7 +8,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -28,9 +27,10 @@ from harness.items import message
 from harness.server.mock_api import Mock
 from harness.verify.read_files import read_recording
 from harness.world.world import World
+from tests.support.live_api import error
 from tests.support.live_api import live as live_api
 from tests.support.live_server import serving
-from tests.support.processes import free_port, is_listening, wait_until
+from tests.support.processes import free_port, is_listening, run, wait_until
 
 KEY = "sk-live-0123456789abcdef"
 ASK = """
@@ -134,6 +134,30 @@ class TestTheEnd:
         monkeypatch.delenv("OPENAI_API_KEY")
         missing = record(live, tmp_path / "b.yaml")
         assert "1 × 401: is the key of the command right, and in its environment?" in missing.stderr
+
+    @pytest.mark.parametrize(
+        ("answer", "hint"),
+        [
+            (error(401, "Incorrect API key provided: sk-live*cdef."), "1 × 401: is the key of the command right"),
+            (error(429, "Slow down.", retry_after="7"), "1 × 429: the limits of the key are reached"),
+            ((404, {}, "<html>nothing here</html>"), "1 × 404: is the path of --upstream right?"),
+            ((308, {"location": "https://127.0.0.1:1/v1"}, ""), "1 × 308: the API is somewhere else: give --upstr"),
+            (error(500, "No."), "1 exchange in "),
+        ],
+    )
+    def test_of_an_api_that_refuses_everything_has_a_hint(self, tmp_path, answer, hint):
+        with live_api(lambda method, path, body: answer) as (url, _):
+            result = record(url, tmp_path / "a.yaml")
+        assert (result.exit_code, hint in result.stderr, len(takes(tmp_path / "a.yaml"))) == (0, True, 1)
+
+    def test_has_no_hint_for_one_404_among_other_answers(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        script = f"{ASK}\nurllib.request.urlopen(request)"
+        statuses = iter([(404, {}, "no such model")])
+        with live_api(lambda method, path, body: next(statuses, None)) as (url, _):
+            result = record(url, tmp_path / "a.yaml", command=(sys.executable, "-c", script))
+        hint = "the path of" in result.stderr
+        assert (result.exit_code, hint, len(takes(tmp_path / "a.yaml"))) == (0, False, 2), result.stderr
 
     def test_of_a_command_that_did_not_reach_the_api_is_a_failure(self, tmp_path):
         result = record("http://127.0.0.1:9/v1", tmp_path / "a.yaml")
@@ -275,7 +299,7 @@ class TestServingARecording:
             assert wait_until(lambda: is_listening(port))
             env = {**os.environ, "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1"}
             for more in ("{}", '{"input": "ho"}'):
-                asked = subprocess.run([*ASKING, more], env=env, capture_output=True, text=True, timeout=30)
+                asked = run([*ASKING, more], env=env, timeout=30)
                 told.append(asked.stdout.strip())
 
         with interrupted(work):
