@@ -520,11 +520,11 @@ class TestSockets:
     def test_an_answer_that_does_not_end_says_why(
         self, talk: Callable[[Any], None], fault: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(sockets, "MOST", 100)
+        monkeypatch.setattr(sockets, "MAX_EVENTS", 100)
         with over_sockets(talk) as url:
             reply = asked(url, 0.2)
         assert reply.fault.startswith(fault)
-        assert not reply.taken
+        assert not reply.is_accepted
 
     def test_a_connection_that_remembers_nothing_is_told(self) -> None:
         made = {"id": "resp_1", "status": "completed", "output": []}

@@ -1,51 +1,56 @@
-"""The server under examination: one request, one whole answer, or in one sentence why there is none."""
+"""Requests to a server at a URL over HTTP: one request, one complete answer, or the reason why there is none."""
 
 from __future__ import annotations
 
 import re
 import socket
+import ssl
 import time
 from collections.abc import Mapping
-from contextlib import suppress
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from threading import Event, Timer
+from contextlib import closing, suppress
+from dataclasses import replace
+from threading import Timer
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, urlsplit
 
+import httpx2
+
 from harness.api.decoding import decode_answer
 from harness.api.dialects import OPENAI
+from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded
 from harness.core.errors import ConfigError
-from harness.core.exchange import EMPTY_MAPPING
 from harness.verify.judging.judge import answer_object
 
 MAX_ANSWER_BYTES = 1 << 26
-"""Bytes of an answer beyond which it is given up."""
-CHUNK_SIZE = 1 << 16
+"""Bytes after which an answer is no longer read."""
 FILE_CONTENT_PATH = re.compile(r".*/content(?:\?.*)?")
-"""The requests whose answer is the bytes of a file."""
+"""The paths that are answered by the bytes of a file."""
 SAFE_CHARACTERS = "/?=&%[]:,+@!$'()*;~"
 TOO_MANY_REQUESTS = 429
 MAX_ATTEMPTS = 3
-"""How often a request is sent at most that comes too early."""
+"""How often a request is sent at most while the server answers 429."""
 MAX_WAIT_SECONDS = 20.0
-"""Seconds that a server may ask to wait; another answer is not waited for."""
+"""The longest `retry-after` that is waited for, in seconds."""
+CONNECTED_EVENTS = {"http": "connection.connect_tcp.complete", "https": "connection.start_tls.complete"}
+"""The trace event of the HTTP library after which a connection can carry a request, by the scheme of the URL."""
 
 
 class ServerReply(NamedTuple):
-    """What came back: the exchange, and what was wrong with the connection; an answer that never came has status 0.
-
-    `raw` is the body of the answer as it came.
-    """
+    """An exchange with a server: as parsed, and as it travelled. An answer that never came has status 0."""
 
     recorded: Recorded
-    fault: str = ""
-    raw: bytes = b""
+    interaction: Interaction
 
     @property
     def status(self) -> int:
         """The HTTP status."""
         return self.recorded.status
+
+    @property
+    def fault(self) -> str:
+        """Why the answer is missing, incomplete or unreadable; empty when it is none of these."""
+        return self.interaction.reason
 
     @property
     def body(self) -> Any:
@@ -54,147 +59,179 @@ class ServerReply(NamedTuple):
 
     @property
     def is_accepted(self) -> bool:
-        """Whether the request was taken and its answer came whole."""
+        """Whether the request was accepted and its answer is complete."""
         return 200 <= self.status < 300 and not self.fault
 
 
-class RawAnswer(NamedTuple):
-    """An answer as it came: its headers by their names in lower case, and what broke it off."""
-
-    status: int = 0
-    headers: Mapping[str, str] = EMPTY_MAPPING
-    body: bytes = b""
-    fault: str = ""
-
-
-def parse_reply(host: str, method: str, path: str, headers: Mapping[str, str], read: RawAnswer) -> ServerReply:
-    """What was read as the reply to a request for `path` below the base URL."""
+def parse_reply(interaction: Interaction, path: str) -> ServerReply:
+    """The reply to a request for `path` below the base URL; an unreadable body is a fault."""
     below, _, query = path.partition("?")
-    found = decode_answer(read.body or None, read.headers)
+    raw, fault = interaction.answer, interaction.reason
+    decoded = decode_answer(raw or None, interaction.answer_headers)
     recorded = Recorded(
         id="",
         file="",
-        method=method,
-        host=host,
+        method=interaction.method,
+        host=urlsplit(interaction.uri).hostname or "",
         path=below,
         query=dict(parse_qsl(query)),
-        headers=headers,
+        headers=interaction.headers,
         request=None,
         raw=None,
-        status=read.status,
-        answer_headers=read.headers,
-        answer=found.body,
-        events=found.events,
+        status=interaction.status,
+        answer_headers=interaction.answer_headers,
+        answer=decoded.body,
+        events=decoded.events,
         provider=OPENAI,
         date="",
-        flags=found.flags | ({"cut"} if read.fault else frozenset()),
+        flags=decoded.flags | ({"cut"} if fault else frozenset()),
     )
-    unread = found.body is None and found.events is None and not FILE_CONTENT_PATH.fullmatch(path)
-    return ServerReply(
-        recorded, read.fault or (_describe_unreadable(read) if unread and read.status else ""), read.body
-    )
+    is_unread = decoded.body is None and decoded.events is None and not FILE_CONTENT_PATH.fullmatch(path)
+    if is_unread and interaction.status and not fault:
+        fault = _describe_unreadable(interaction.status, interaction.answer_headers, len(raw))
+    return ServerReply(recorded, replace(interaction, reason=fault))
 
 
 class HttpClient:
     """A server that speaks the API at `url`, the base URL; `timeout` is the seconds that one answer may take.
 
-    `patience` is how often a request is sent at most that comes too early. Neither proxies nor redirects are followed.
-    ConfigError when `url` is no address, or the key none that can be sent.
+    `max_attempts` is how often a request is sent while the server answers 429. Neither proxies nor redirects are
+    followed, and each request has a connection of its own. ConfigError for an invalid `url` or key.
     """
 
-    def __init__(self, url: str, key: str, timeout: float, patience: int = MAX_ATTEMPTS) -> None:
+    def __init__(self, url: str, key: str, timeout: float, max_attempts: int = MAX_ATTEMPTS) -> None:
         self.url = url.rstrip("/")
         self.key = key
         self._timeout = timeout
-        self._patience = patience
+        self._max_attempts = max_attempts
         try:
             parts = urlsplit(self.url)
-            self._host, self._port, self.root = parts.hostname or "", parts.port, parts.path
-        except ValueError:
-            parts, self._host = urlsplit(""), ""
-        if not self._host or parts.scheme not in ("http", "https") or parts.query or parts.username:
+            host, _, self.root = parts.hostname, parts.port, parts.path
+            self._url = httpx2.URL(self.url)
+        except (ValueError, httpx2.InvalidURL):
+            parts, host = urlsplit(""), None
+        if not host or parts.scheme not in CONNECTED_EVENTS or parts.query or parts.username:
             raise ConfigError("--server: give a base URL such as http://127.0.0.1:8765/v1, without a query or a key.")
         if not key.isprintable():
             raise ConfigError("the key has a line break or another control character: give the key alone.")
-        self._secure = parts.scheme == "https"
+        self._transport = httpx2.HTTPTransport(
+            verify=ssl.create_default_context() if parts.scheme == "https" else False,
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=0),
+        )
 
     def send(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> ServerReply:
-        """The reply to a request for `path` below the base URL; one that came too early is sent again. Never raises."""
-        for left in reversed(range(self._patience)):
-            read = self._send_once(method, path, headers, body)
-            if not left or read.status != TOO_MANY_REQUESTS or (wait := _retry_after(read.headers)) is None:
+        """The reply to a request for `path` below the base URL, sent again after a 429. Never raises."""
+        for attempt in range(1, self._max_attempts + 1):
+            interaction = self._send_once(method, path, headers, body)
+            wait = _retry_after(interaction.answer_headers) if interaction.status == TOO_MANY_REQUESTS else None
+            if wait is None or attempt == self._max_attempts:
                 break
             time.sleep(wait)
-        return parse_reply(self._host, method, path, headers, read)
+        return parse_reply(interaction, path)
 
-    def _send_once(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> RawAnswer:
-        made = HTTPSConnection if self._secure else HTTPConnection
-        connection = made(self._host, self._port, timeout=self._timeout)
-        late = Event()
+    def _send_once(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> Interaction:
+        deadline = _Deadline(self._timeout, CONNECTED_EVENTS[self._url.scheme])
+        sent = Interaction(method, f"{self.url}{path}", headers, body or b"")
         try:
-            connection.connect()
-            watch = Timer(self._timeout, _shut_down, (connection.sock, late))
-            watch.daemon = True
-            watch.start()
-            try:
-                return self._read_answer(connection, method, path, headers, body, late)
-            finally:
-                watch.cancel()
-        except (OSError, HTTPException, ValueError) as problem:
-            return RawAnswer(fault=self._describe_fault(problem, late))
+            request = httpx2.Request(
+                method,
+                self._url,
+                headers={b"accept-encoding": b"identity", **_encode_headers(headers)},
+                content=body,
+                extensions={
+                    "target": quote(self.root + path, safe=SAFE_CHARACTERS).encode(),
+                    "timeout": httpx2.Timeout(self._timeout).as_dict(),
+                    "trace": deadline.trace,
+                },
+            )
+            with closing(self._transport.handle_request(request)) as response:
+                return self._read_answer(sent, response, deadline)
+        except (httpx2.TransportError, OSError, ValueError) as problem:
+            return replace(sent, cut=True, reason=self._describe_fault(problem, deadline))
         finally:
-            connection.close()
+            deadline.cancel()
 
-    def _read_answer(
-        self,
-        connection: HTTPConnection,
-        method: str,
-        path: str,
-        headers: Mapping[str, str],
-        body: bytes | None,
-        late: Event,
-    ) -> RawAnswer:
-        # A server may refuse before it has read all: then its answer is there although sending failed.
-        with suppress(BrokenPipeError, ConnectionResetError):
-            sent = {name: value.encode() for name, value in headers.items()}
-            connection.request(method, quote(self.root + path, safe=SAFE_CHARACTERS), body, sent)
-        response = connection.getresponse()
-        named = {name.lower(): value for name, value in response.getheaders()}
-        content, fault = self._read_body(response, late)
-        return RawAnswer(response.status, named, content, fault)
-
-    def _read_body(self, response: HTTPResponse, late: Event) -> tuple[bytes, str]:
-        content, fault = bytearray(), ""
+    def _read_answer(self, sent: Interaction, response: httpx2.Response, deadline: _Deadline) -> Interaction:
+        content, problem = bytearray(), None
         try:
-            while len(content) <= MAX_ANSWER_BYTES and (piece := response.read1(CHUNK_SIZE)):
-                content += piece
-            if len(content) > MAX_ANSWER_BYTES:
-                fault = f"the answer has more than {MAX_ANSWER_BYTES} bytes"
-            elif late.is_set() or response.length:
-                fault = self._describe_fault(EOFError(), late)
-        except (OSError, HTTPException, ValueError) as problem:
-            fault = self._describe_fault(problem, late)
-        return bytes(content), f"{fault}, after {len(content)} bytes of it" if fault else ""
+            for chunk in response.iter_raw():
+                content += chunk
+                if len(content) > MAX_ANSWER_BYTES:
+                    break
+        except (httpx2.TransportError, OSError, ValueError) as error:
+            problem = error
+        fault = ""
+        if len(content) > MAX_ANSWER_BYTES:
+            fault = f"the answer has more than {MAX_ANSWER_BYTES} bytes"
+        elif problem or deadline.has_passed:
+            fault = self._describe_fault(problem, deadline)
+        return replace(
+            sent,
+            status=response.status_code,
+            answer_headers={
+                name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers.raw
+            },
+            chunks=((0.0, bytes(content)),) if content else (),
+            cut=bool(fault),
+            reason=f"{fault}, after {len(content)} bytes of it" if fault else "",
+        )
 
-    def _describe_fault(self, problem: Exception, late: Event) -> str:
-        if late.is_set() or isinstance(problem, TimeoutError):
+    def _describe_fault(self, problem: Exception | None, deadline: _Deadline) -> str:
+        if deadline.has_passed or isinstance(problem, httpx2.TimeoutException):
             return f"no whole answer within {self._timeout:g} s"
-        if isinstance(problem, ConnectionRefusedError):
+        cause = _system_error(problem) or problem
+        if isinstance(cause, ConnectionRefusedError):
             return "the connection is refused"
-        if isinstance(problem, (EOFError, HTTPException, ConnectionError)):
-            return f"the answer is cut off ({type(problem).__name__})"
-        return f"{type(problem).__name__}: {problem}"
+        if isinstance(cause, (ConnectionError, httpx2.RemoteProtocolError)):
+            return f"the answer is cut off ({type(cause).__name__})"
+        return f"{type(cause).__name__}: {cause}"
 
 
-def _shut_down(connected: socket.socket, late: Event) -> None:
-    late.set()
-    with suppress(OSError):
-        # Of the plain socket below TLS, whose own shutdown is not made for another thread.
-        socket.socket.shutdown(connected, socket.SHUT_RDWR)
+class _Deadline:
+    """Shuts a connection down some seconds after it was made, even if the server goes on sending byte by byte."""
+
+    def __init__(self, seconds: float, connected_event: str) -> None:
+        self.has_passed = False
+        self._seconds = seconds
+        self._connected_event = connected_event
+        self._timer: Timer | None = None
+
+    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """The `trace` extension of a request."""
+        if event == self._connected_event:
+            connection = info["return_value"].get_extra_info("socket")
+            self._timer = Timer(self._seconds, self._shut_down, (connection,))
+            self._timer.daemon = True
+            self._timer.start()
+
+    def cancel(self) -> None:
+        """Leave the connection alone."""
+        if self._timer:
+            self._timer.cancel()
+
+    def _shut_down(self, connection: socket.socket) -> None:
+        self.has_passed = True
+        with suppress(OSError):
+            # The method of the plain socket: that of a TLS socket must not be called from another thread.
+            socket.socket.shutdown(connection, socket.SHUT_RDWR)
+
+
+def _encode_headers(headers: Mapping[str, str]) -> dict[bytes, bytes]:
+    """Headers as they travel: white space around a value is no part of it, and the HTTP library refuses it."""
+    return {name.encode(): value.strip(" \t").encode() for name, value in headers.items()}
+
+
+def _system_error(problem: BaseException | None) -> OSError | None:
+    """The error of the operating system or of TLS behind an error of the HTTP library."""
+    while problem:
+        if isinstance(problem, OSError):
+            return problem
+        problem = problem.__cause__ or problem.__context__
+    return None
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that a server asks to wait; None when that is too long or not told."""
+    """The seconds that a server asks to wait; None for more than MAX_WAIT_SECONDS, or without the header."""
     try:
         seconds = float(headers.get("retry-after", ""))
     except ValueError:
@@ -202,10 +239,8 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     return seconds if 0 <= seconds <= MAX_WAIT_SECONDS else None
 
 
-def _describe_unreadable(read: RawAnswer) -> str:
-    if 300 <= read.status < 400:
-        return (
-            f"it leads elsewhere ({read.status}), to {read.headers.get('location', '').partition('?')[0] or 'nowhere'}"
-        )
-    kind = read.headers.get("content-type", "").partition(";")[0] or "no content type"
-    return f"the answer is neither JSON nor events ({read.status}, {len(read.body)} bytes, {kind})"
+def _describe_unreadable(status: int, headers: Mapping[str, str], size: int) -> str:
+    if 300 <= status < 400:
+        return f"it leads elsewhere ({status}), to {headers.get('location', '').partition('?')[0] or 'nowhere'}"
+    kind = headers.get("content-type", "").partition(";")[0] or "no content type"
+    return f"the answer is neither JSON nor events ({status}, {size} bytes, {kind})"

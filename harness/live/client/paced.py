@@ -15,11 +15,12 @@ from typing import NamedTuple, TypeVar
 from harness.api.dialects import API_ROOTS, FOUNDRY, OPENAI
 from harness.api.providers import provider_of_host
 from harness.api.upstream import Upstream
+from harness.cassettes.format.interaction import Interaction
 from harness.core.errors import HarnessError
 from harness.core.exchange import EMPTY_MAPPING, Json
 from harness.core.redact import redact
 from harness.live.client.http import HttpClient, ServerReply
-from harness.live.client.websocket import Handshake, WebSocketClient
+from harness.live.client.websocket import WebSocketClient, handshake_error
 from harness.verify.judging.websocket_pairs import SocketExchange
 
 T = TypeVar("T")
@@ -80,7 +81,7 @@ class Sender:
         self.day = date.today().isoformat()
         self.calls = 0
         self.waited = 0.0
-        self._endpoint = HttpClient(live.upstream.origin, live.key, timeout, patience=1)
+        self._endpoint = HttpClient(live.upstream.origin, live.key, timeout, max_attempts=1)
         self._timeout = timeout
         self._sleep = sleep
         self._silent = 0
@@ -98,7 +99,7 @@ class Sender:
             lambda: self._endpoint.send(method, self.live.path(path), told, body), _facts_of_reply, good
         )
 
-    def open_socket(self, path: str, headers: Mapping[str, str] = EMPTY_MAPPING) -> tuple[WebSocketClient, Handshake]:
+    def open_socket(self, path: str, headers: Mapping[str, str] = EMPTY_MAPPING) -> tuple[WebSocketClient, Interaction]:
         """A WebSocket at a path of the API, and the answer to the request for it; UpstreamError as for `send`."""
         url = f"ws{self.live.upstream.origin.removeprefix('http')}{self.live.path(path)}"
         line = WebSocketClient(url, self._timeout)
@@ -166,8 +167,8 @@ def _facts_of_reply(reply: ServerReply) -> _PacingFacts:
     return _PacingFacts(reply.status, reply.recorded.answer_headers, _error_object(body), reply.fault)
 
 
-def _facts_of_handshake(opened: Handshake) -> _PacingFacts:
-    return _PacingFacts(opened.status, opened.headers, opened.error, opened.fault)
+def _facts_of_handshake(opened: Interaction) -> _PacingFacts:
+    return _PacingFacts(opened.status, opened.answer_headers, handshake_error(opened), opened.reason)
 
 
 def _facts_of_exchange(part: SocketExchange, fault: str) -> _PacingFacts:

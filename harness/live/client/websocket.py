@@ -5,42 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from dataclasses import replace
 
 import orjson
-from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, WebSocketException
+from websockets.http11 import Response
 from websockets.sync.client import ClientConnection, connect
 
-from harness.cassettes.format.interaction import CLIENT, SERVER, Frame
-from harness.core.exchange import EMPTY_MAPPING, Json
+from harness.cassettes.format.interaction import CLIENT, SERVER, Frame, Interaction
+from harness.core.exchange import Json
 from harness.core.redact import redact
 from harness.verify.judging.websocket_pairs import SocketExchange, SocketLog
 
 SWITCHING_PROTOCOLS = 101
 MAX_MESSAGE_BYTES = 1 << 26
 """Bytes of a message beyond which the connection is given up."""
-
-
-class Handshake(NamedTuple):
-    """What came of asking for a connection: the status and headers of its answer, its body, what was wrong with it."""
-
-    status: int = 0
-    headers: Mapping[str, str] = EMPTY_MAPPING
-    raw: bytes = b""
-    fault: str = ""
-
-    @property
-    def error(self) -> Json:
-        """The error that the body is, if it is one."""
-        with suppress(orjson.JSONDecodeError, KeyError, TypeError, ValueError):
-            return dict(orjson.loads(self.raw)["error"])
-        return {}
-
-    @property
-    def problem(self) -> str:
-        """Why there is no connection, in a few words without secrets."""
-        return str(redact(f"{self.status or ''} {self.error.get('message') or self.fault}".strip()))
 
 
 class WebSocketClient:
@@ -63,8 +42,9 @@ class WebSocketClient:
         """Whether it was opened."""
         return self._socket is not None
 
-    def open(self, headers: Mapping[str, str]) -> Handshake:
-        """Ask for the connection. Never raises."""
+    def open(self, headers: Mapping[str, str]) -> Interaction:
+        """The request for the connection and its answer, `reason` says why there is none. Never raises."""
+        sent = Interaction("GET", self.url, headers)
         self._began = time.perf_counter()
         try:
             self._socket = connect(
@@ -77,12 +57,11 @@ class WebSocketClient:
                 proxy=None,
             )
         except InvalidStatus as refused:
-            answer = refused.response
-            return Handshake(answer.status_code, _lower_headers(answer.headers), bytes(answer.body or b""))
+            return _with_answer(sent, refused.response)
         except (OSError, ValueError, InvalidHandshake, WebSocketException) as problem:
-            return Handshake(fault=_describe_problem(problem))
+            return replace(sent, cut=True, reason=_describe_problem(problem))
         assert self._socket.response is not None
-        return Handshake(SWITCHING_PROTOCOLS, _lower_headers(self._socket.response.headers))
+        return _with_answer(sent, self._socket.response)
 
     def send_event(self, text: str, is_enough: Callable[[SocketExchange], bool]) -> SocketExchange:
         """Send an event and hear until enough was said to it, or `fault` says why no more comes. Never raises."""
@@ -115,8 +94,22 @@ class WebSocketClient:
         self.frames.append((time.perf_counter() - self._began, side, text))
 
 
-def _lower_headers(headers: Headers) -> dict[str, str]:
-    return {name.lower(): value for name, value in headers.raw_items()}
+def _with_answer(sent: Interaction, response: Response) -> Interaction:
+    headers = {name.lower(): value for name, value in response.headers.raw_items()}
+    chunks = ((0.0, bytes(response.body)),) if response.body else ()
+    return replace(sent, status=response.status_code, answer_headers=headers, chunks=chunks)
+
+
+def handshake_error(opened: Interaction) -> Json:
+    """The error in the body of a refused upgrade, if there is one."""
+    with suppress(orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+        return dict(orjson.loads(opened.answer)["error"])
+    return {}
+
+
+def handshake_problem(opened: Interaction) -> str:
+    """Why there is no connection, in a few words without secrets."""
+    return str(redact(f"{opened.status or ''} {handshake_error(opened).get('message') or opened.reason}".strip()))
 
 
 def _describe_problem(problem: Exception) -> str:

@@ -20,6 +20,7 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Finding, Json
 from harness.endpoints.operation import find_operation
 from harness.live.client.http import HttpClient, ServerReply
+from harness.live.conformance import answer_scenarios, state_scenarios  # noqa: F401  (register their scenarios)
 from harness.live.conformance.grade import grade_reply, is_refused, reply_error
 from harness.live.conformance.questions import (
     DEFAULT_MODEL,

@@ -1,17 +1,18 @@
-"""A WebSocket to the server under examination: what is said to an event is the reply that HTTP would have given."""
+"""A WebSocket to the server under examination, whose events are answered by the replies that HTTP would have given."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import urlsplit
+from dataclasses import replace
 
-from harness.live.client.http import RawAnswer, ServerReply, parse_reply
+from harness.cassettes.format.interaction import Interaction
+from harness.live.client.http import ServerReply, parse_reply
 from harness.live.client.websocket import SWITCHING_PROTOCOLS, WebSocketClient
 from harness.verify.judging.websocket_pairs import SocketExchange
 
 RESPONSES_PATH = "/responses"
-MOST = 100_000
-"""Events of an answer beyond which it is given up."""
+MAX_EVENTS = 100_000
+"""Events after which an answer is no longer read."""
 
 
 class ConformanceSocket:
@@ -19,33 +20,29 @@ class ConformanceSocket:
 
     def __init__(self, url: str, headers: Mapping[str, str], timeout: float) -> None:
         self._headers = headers
-        self._dial = WebSocketClient(f"ws{url.removeprefix('http')}{RESPONSES_PATH}", timeout)
+        self._client = WebSocketClient(f"ws{url.removeprefix('http')}{RESPONSES_PATH}", timeout)
 
     def send_event(self, event: bytes) -> ServerReply:
-        """The reply to an event; an upgrade that is refused is one. Never raises."""
-        if not self._dial.is_open:
-            opened = self._dial.open(self._headers)
+        """The reply to an event; a refused upgrade is one, too. Never raises."""
+        if not self._client.is_open:
+            opened = self._client.open(self._headers)
             if opened.status != SWITCHING_PROTOCOLS:
-                return self._build_reply(RawAnswer(opened.status, opened.headers, opened.raw, opened.fault))
-        part = self._dial.send_event(event.decode("utf-8", "replace"), _is_enough)
-        return self._reply_to_event(
-            part, self._dial.fault or ("" if part.is_settled else f"it has more than {MOST} events")
-        )
+                return parse_reply(replace(opened, method="POST"), RESPONSES_PATH)
+        exchange = self._client.send_event(event.decode("utf-8", "replace"), _is_enough)
+        too_long = "" if exchange.is_settled else f"it has more than {MAX_EVENTS} events"
+        return self._reply_to_event(exchange, self._client.fault or too_long)
 
     def close(self) -> None:
         """End the connection, if there is one."""
-        self._dial.close()
+        self._client.close()
 
-    def _reply_to_event(self, part: SocketExchange, fault: str) -> ServerReply:
-        answer = part.answer
-        told = self._build_reply(RawAnswer(answer.status, fault=fault)).recorded
-        if answer.status >= 400:
-            return ServerReply(told._replace(answer=answer.body), fault)
-        return ServerReply(told._replace(events=part.http_events), fault)
-
-    def _build_reply(self, read: RawAnswer) -> ServerReply:
-        return parse_reply(urlsplit(self._dial.url).hostname or "", "POST", RESPONSES_PATH, self._headers, read)
+    def _reply_to_event(self, exchange: SocketExchange, fault: str) -> ServerReply:
+        answer = exchange.answer
+        sent = Interaction("POST", self._client.url, self._headers, status=answer.status, cut=bool(fault), reason=fault)
+        reply = parse_reply(sent, RESPONSES_PATH)
+        as_http = {"answer": answer.body} if answer.status >= 400 else {"events": exchange.http_events}
+        return ServerReply(reply.recorded._replace(**as_http), sent)
 
 
-def _is_enough(part: SocketExchange) -> bool:
-    return part.is_settled or len(part.events) > MOST
+def _is_enough(exchange: SocketExchange) -> bool:
+    return exchange.is_settled or len(exchange.events) > MAX_EVENTS

@@ -28,7 +28,7 @@ from harness.core.exchange import Json
 from harness.endpoints.operation import find_operation
 from harness.live.client import budget
 from harness.live.client.paced import Sender
-from harness.live.client.websocket import WebSocketClient
+from harness.live.client.websocket import WebSocketClient, handshake_problem
 from harness.live.drift.compare import (
     DriftDifference,
     Verdicts,
@@ -212,7 +212,7 @@ class _Resender:
         """The events of a WebSocket sent again over another one, as long as it holds."""
         first = events[0].recorded
         line, opened = self._sender.open_socket(_target_path(first), select_headers(first.headers))
-        closed = "" if line.is_open else f"no WebSocket could be opened: {opened.problem}"
+        closed = "" if line.is_open else f"no WebSocket could be opened: {handshake_problem(opened)}"
         try:
             for event, one in events:
                 yield self._resend_exchange(one, partial(self._send_over_socket, line, closed, event))

@@ -39,41 +39,43 @@ def send_probe(probe: Probe, sender: Sender) -> list[SourcedInteraction]:
     return [*told, _run_socket_steps(probe, before, sender)] if probe.socket_step_count else told
 
 
-def _send_request(asked: CaseRequest, sender: Sender) -> SourcedInteraction:
-    wrong = wrong_key(asked)
-    body = asked.body if asked.method in ("POST", "PUT") else None
-    reply = sender.send(asked.method, asked.path, asked.headers, body, good=wrong is None)
-    kind = {name: said for name, said in reply.recorded.answer_headers.items() if name == "content-type"}
-    chunks = ((0.0, reply.raw),) if reply.raw else ()
-    take = build_interaction(asked, PUBLIC_HOSTS[sender.live.upstream.dialect])
-    whole = replace(
-        take, status=reply.status, answer_headers=kind, chunks=chunks, cut=bool(reply.fault), reason=reply.fault
+def _send_request(request: CaseRequest, sender: Sender) -> SourcedInteraction:
+    key = wrong_key(request)
+    body = request.body if request.method in ("POST", "PUT") else None
+    reply = sender.send(request.method, request.path, request.headers, body, good=key is None).interaction
+    content_type = {name: value for name, value in reply.answer_headers.items() if name == "content-type"}
+    interaction = replace(
+        build_interaction(request, PUBLIC_HOSTS[sender.live.upstream.dialect]),
+        status=reply.status,
+        answer_headers=content_type,
+        chunks=reply.chunks,
+        cut=bool(reply.reason),
+        reason=reply.reason,
     )
-    return attach_origin(whole, Origin("recorded", sender.live.public_name, sender.day, key=wrong))
+    return attach_origin(interaction, Origin("recorded", sender.live.public_name, sender.day, key=key))
 
 
 def _run_socket_steps(probe: Probe, before: list[Answer], sender: Sender) -> SourcedInteraction:
-    """The events of a probe asked over a connection, as far as each is taken."""
+    """Send the events of a probe over one connection, as long as each is accepted."""
     first = build_request(probe.steps[-probe.socket_step_count], before)
-    line, opened = sender.open_socket(first.path)
+    client, opened = sender.open_socket(first.path)
     try:
-        if line.is_open:
-            _send_events(probe, before, sender, line)
+        if client.is_open:
+            _send_events(probe, before, sender, client)
     finally:
-        line.close()
+        client.close()
     host = PUBLIC_HOSTS[sender.live.upstream.dialect].replace("https", "wss", 1)
-    chunks = ((0.0, opened.raw),) if opened.raw else ()
-    fault = line.fault or opened.fault
-    take = Interaction(
+    fault = client.fault or opened.reason
+    interaction = Interaction(
         "GET",
         f"{host}{first.path}",
         status=opened.status,
-        chunks=() if line.frames else chunks,
+        chunks=() if client.frames else opened.chunks,
         cut=bool(fault),
-        frames=tuple(line.frames),
+        frames=tuple(client.frames),
         reason=fault,
     )
-    return attach_origin(take, Origin("recorded", sender.live.public_name, sender.day))
+    return attach_origin(interaction, Origin("recorded", sender.live.public_name, sender.day))
 
 
 def _send_events(probe: Probe, before: list[Answer], sender: Sender, line: WebSocketClient) -> None:
