@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from harness.api.transcript import CALL_OF_OUTPUT
 from harness.core.exchange import Json
-from harness.items.kind import ITEMS
+from harness.items.kind import CALL_OF_OUTPUT, ITEMS
 
 APPROVAL_REQUEST = "mcp_approval_request"
 APPROVAL_RESPONSE = "mcp_approval_response"

@@ -13,8 +13,9 @@ from typing import Any
 import orjson
 
 from harness.analysis.read_replies import ITEM_TYPES, ids_of_call, required_calls
-from harness.api.transcript import CALL_OF_OUTPUT, CLIENT_CALL_NAMES, answered_call_id, conversation_id, input_items
 from harness.core.exchange import Exchange, Json
+from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
+from harness.items.transcript import answered_call_id, conversation_id, input_items
 
 CallOutput = tuple[str, bytes]
 """The `call_id` that an output answers, and what it says."""

@@ -10,12 +10,13 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from harness.api.transcript import CALL_OF_OUTPUT, CLIENT_CALL_NAMES, answered_call_id, conversation_id, input_items
 from harness.contract.rule import CREATE_RESPONSE
 from harness.contract.rules.http.websocket import SOCKET
 from harness.core.exchange import Exchange, Json
 from harness.core.loose_json import as_string, objects_in
 from harness.core.shorten import quote
+from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
+from harness.items.transcript import answered_call_id, conversation_id, input_items
 
 RETRIEVE_RESPONSE = "GET /responses/{response_id}"
 CREATE_CONVERSATION = "POST /conversations"

@@ -13,9 +13,10 @@ from typing import Any
 from harness.analysis.approval_ledger import APPROVAL_REQUEST, APPROVAL_RESPONSE
 from harness.answers.reader import TERMINAL_STATUSES
 from harness.api.resources.threads import apply_delta
-from harness.api.transcript import CALL_OF_OUTPUT, CLIENT_CALL_NAMES, answered_call_id, input_items
 from harness.core.exchange import Exchange, Json, Request
 from harness.core.replies import ModelReplies, ModelReply
+from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
+from harness.items.transcript import answered_call_id, input_items
 
 ITEM_TYPES = {"messages": ("message",), "calls": (*CLIENT_CALL_NAMES, APPROVAL_REQUEST), "reasoning": ("reasoning",)}
 """The items of a response that are told, by where; the calls are those a client has to answer."""

@@ -7,12 +7,13 @@ from functools import lru_cache
 
 from harness.answers.echo import echo_reasoning, echo_request, echo_text
 from harness.api.models import Model, model_defaults
-from harness.api.transcript import input_items
 from harness.contract.check import check_answer
 from harness.core.exchange import Finding, Json
 from harness.core.ids import Ids
 from harness.ending import DEFAULT_ENDING, Ending
-from harness.items.kind import Item, render_item
+from harness.items.kind import Item, has_listed_status, render_item
+from harness.items.message import PART_DEFAULTS
+from harness.items.transcript import input_items
 
 TOOL_USAGE: Json = {
     "image_gen": {
@@ -130,21 +131,6 @@ def check_item(item: Item) -> Finding | None:
     return check_answer("Response", {**_default_members(model_defaults("gpt-4.1")), "id": "resp_0", "output": [said]})
 
 
-_PART_DEFAULTS: Mapping[str, Json] = {
-    "output_text": {"annotations": [], "logprobs": []},
-    "input_file": {"file_id": None},
-    "input_image": {"detail": "auto", "file_id": None, "image_url": None},
-}
-"""The members a part has in a list although the client may leave them out."""
-
-_KINDS_WITH_STATUS = frozenset(
-    f"{name}{end}"
-    for name in ("apply_patch", "computer", "custom_tool", "function", "shell", "tool_search")
-    for end in ("_call", "_call_output", "_output")
-) | {"code_interpreter_call", "file_search_call", "image_generation_call", "local_shell_call", "web_search_call"}
-"""The kinds of items that have a status in a list although the client may leave it out."""
-
-
 def render_input_items(body: Json) -> list[Json]:
     """The request's own input as `GET …/input_items` shows it: typed items, strings as parts; ids are given later."""
     return [_render_input_item(item) for item in input_items(body)]
@@ -162,9 +148,9 @@ def _render_input_item(item: Json) -> Json:
 
 
 def _render_other_item(item: Json) -> Json:
-    listed = (
-        {**item, "status": item.get("status") or "completed"} if item.get("type") in _KINDS_WITH_STATUS else dict(item)
-    )
+    listed = dict(item)
+    if has_listed_status(item.get("type", "")):
+        listed["status"] = item.get("status") or "completed"
     if isinstance(item.get("output"), list):
         listed["output"] = _render_parts(item["output"])
     return listed
@@ -173,7 +159,7 @@ def _render_other_item(item: Json) -> Json:
 def _render_parts(parts: Sequence[Json]) -> list[Json]:
     """Parts with the members that a list always shows; what the client gave as null is one it left out."""
     return [
-        {**_PART_DEFAULTS.get(part.get("type", ""), {}), **(_drop_nulls(part) if None in part.values() else part)}
+        {**PART_DEFAULTS.get(part.get("type", ""), {}), **(_drop_nulls(part) if None in part.values() else part)}
         for part in parts
     ]
 

@@ -13,7 +13,6 @@ from typing import Any
 import orjson
 
 from harness.api.dialects import FOUNDRY, OPENAI, apply_agent, omit_dialect_members
-from harness.api.transcript import Transcript
 from harness.contract import first_violation
 from harness.contract.rule import (
     CHECK_PARAMETERS,
@@ -29,6 +28,7 @@ from harness.contract.rules import AREAS, ITEMS_MEMBER, SHARED_RULES
 from harness.core.account import DEFAULT_ORGANIZATION
 from harness.core.errors import ApiError
 from harness.core.exchange import Finding, Request
+from harness.items.transcript import Transcript
 
 BoundRule = tuple[Rule, RuleCheck]
 

@@ -15,10 +15,11 @@ from typing import Any, Literal, get_args
 
 from harness.analysis.lanes import asks_model, group_by_lane
 from harness.answers.reader import TERMINAL_STATUSES
-from harness.api.transcript import CALL_OF_OUTPUT, input_items
 from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange, Json
 from harness.core.shorten import item_text, quote, summarize_item
+from harness.items.kind import CALL_OF_OUTPUT
+from harness.items.transcript import input_items
 
 Mode = Literal["replay", "chain", "both"]
 """How a turn goes on: all items of the turns before are sent again, the last response is named, or both."""

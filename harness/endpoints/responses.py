@@ -12,7 +12,6 @@ from harness.api.include import filter_page, filter_stored_items
 from harness.api.paging import page
 from harness.api.tokens import TOKENS_PER_TOOL, estimate_tokens, make_usage
 from harness.api.tools import declared_tools, namespace_of
-from harness.api.transcript import conversation_id
 from harness.contract.check import drop_nulls
 from harness.core.delivery import Fault
 from harness.core.exchange import Answer, Json, Request
@@ -22,6 +21,7 @@ from harness.endpoints.operation import operation
 from harness.faults import find_cut
 from harness.faults.broken_off import apply_faults
 from harness.items.kind import Item, render_item
+from harness.items.transcript import conversation_id
 from harness.world.world import PendingResponse, World
 
 MAX_TOKENS_MEMBERS = incomplete("max_output_tokens").members

@@ -1,4 +1,27 @@
-"""Every kind of item, as the builder that makes it; importing this registers all of them."""
+"""Every item: the builders of what a model emits, the grammar of their events, what only a client sends, transcripts.
+
+Importing this registers all of them; how a response ends (`harness.ending`) and what disturbs it (`harness.faults`)
+stands elsewhere.
+"""
+
+from harness.core.registry import import_modules
+
+MODULES = (
+    "message",
+    "calls",
+    "search",
+    "code",
+    "image",
+    "mcp",
+    "shell",
+    "computer",
+    "reasoning",
+    "compaction",
+    "input_only",
+)
+"""The modules that declare items, in the order in which a server is asked about them."""
+
+import_modules(__name__, MODULES)
 
 from harness.items.calls import custom_tool_call, function_call
 from harness.items.code import code_interpreter_call, program, program_output
@@ -9,7 +32,6 @@ from harness.items.computer import (
     computer_call,
     create_file,
     delete_file,
-    local_shell_call,
     update_file,
 )
 from harness.items.image import image_generation_call
@@ -33,7 +55,7 @@ from harness.items.search import (
     tool_search_output,
     web_search_call,
 )
-from harness.items.shell import shell_call, shell_call_output, shell_output
+from harness.items.shell import local_shell_call, shell_call, shell_call_output, shell_output
 
 __all__ = [
     "apply_patch_call",

@@ -8,11 +8,45 @@ from typing import Any
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.items.examples import PNG, Examples, after_message, typed
 from harness.items.kind import item, require_text
 from harness.items.stream_grammar import StreamedText, TextOrDeltas
 
 
-@item("fc", StreamedText("arguments", "function_call_arguments"), fills={"call_id": None})
+def _function_examples() -> Examples:
+    call = typed("function_call", call_id="call_1", name="deploy", arguments='{"ref":"v2"}')
+    look = typed("function_call", call_id="call_1", name="look", arguments="{}")
+    output = typed("function_call_output", call_id="call_1", output="v2 is live")
+    image = typed("input_image", image_url=PNG, detail="low")
+    return {
+        "function_call": after_message(call, output),
+        "function_call_output in parts": after_message(
+            call, {**output, "output": [typed("input_text", text="v2 is live")]}
+        ),
+        "parallel function calls": after_message(
+            *({**call, "call_id": f"call_{number}"} for number in (1, 2)),
+            *({**output, "call_id": f"call_{number}", "output": "live"} for number in (1, 2)),
+        ),
+        "function_call_output with an image": after_message(look, {**output, "output": [image]}),
+    }
+
+
+def _custom_tool_examples() -> Examples:
+    call = typed("custom_tool_call", call_id="call_1", name="run", input="make")
+    output = typed("custom_tool_call_output", call_id="call_1", output="ok")
+    return {
+        "custom_tool_call": after_message(call, output),
+        "custom_tool_call_output in parts": after_message(call, {**output, "output": [typed("input_text", text="ok")]}),
+    }
+
+
+@item(
+    "fc",
+    StreamedText("arguments", "function_call_arguments"),
+    defaults={"call_id": None},
+    call_name="function call",
+    examples=_function_examples(),
+)
 def function_call(
     name: str,
     arguments: Mapping[str, Any] | TextOrDeltas = "{}",
@@ -36,7 +70,13 @@ def function_call(
     }
 
 
-@item("ctc", StreamedText("input", "custom_tool_call_input"), fills={"call_id": None})
+@item(
+    "ctc",
+    StreamedText("input", "custom_tool_call_input"),
+    defaults={"call_id": None},
+    call_name="custom tool call",
+    examples=_custom_tool_examples(),
+)
 def custom_tool_call(
     name: str,
     input: TextOrDeltas = "",

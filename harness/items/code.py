@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.items.examples import between_messages, typed
 from harness.items.kind import item, require_text
 from harness.items.stream_grammar import FinalMember, Phase, StreamedText, TextOrDeltas
 
@@ -21,7 +22,12 @@ PLACEHOLDER_CIPHERTEXT = "gAAAAABhYXJuZXNz"
     StreamedText("code", "code_interpreter_call_code", required=False),
     Phase("interpreting"),
     Phase("completed"),
-    fills={"container_id": None, "outputs": None},
+    defaults={"container_id": None, "outputs": None},
+    examples={
+        "code_interpreter_call": between_messages(
+            typed("code_interpreter_call", id="ci_1", code="1", container_id="cntr_1", outputs=None, status="completed")
+        )
+    },
 )
 def code_interpreter_call(
     code: TextOrDeltas | None = "", *, container_id: str | None = None, outputs: Sequence[str | Json] | None = None
@@ -45,13 +51,13 @@ def _build_output(number: int, output: str | Json) -> Json:
     return output
 
 
-@item("cm", FinalMember("code", ""), status=False, fills={"call_id": None, "fingerprint": PLACEHOLDER_CIPHERTEXT})
+@item("cm", FinalMember("code", ""), status=False, defaults={"call_id": None, "fingerprint": PLACEHOLDER_CIPHERTEXT})
 def program(code: str, *, call_id: str | None = None, fingerprint: str = PLACEHOLDER_CIPHERTEXT) -> Json:
     """The model writes a program that calls tools; its calls follow with `caller={"type": "program", …}`."""
     return {"call_id": call_id, "code": require_text("code", code), "fingerprint": fingerprint}
 
 
-@item("cmo", FinalMember("result", ""), FinalMember("status", "completed"))
+@item("cmo", FinalMember("result", ""), FinalMember("status", "completed"), listed_status=False)
 def program_output(call_id: str, result: str) -> Json:
     """What the program with that `call_id` printed."""
     return {"call_id": require_text("call_id", call_id), "result": result}

@@ -1,18 +1,19 @@
-"""What the model does on a computer of the client: its screen, its shell, its files."""
+"""What the model does on a computer of the client: its screen and its files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.items.examples import after_message, typed
 from harness.items.kind import item, require_text
 from harness.items.stream_grammar import FinalMember, NestedObject, StreamedText
 
 PATCH_OPERATIONS = ("create_file", "update_file", "delete_file")
 
 
-@item("cu", fills={"call_id": None, "pending_safety_checks": []})
+@item("cu", defaults={"call_id": None, "pending_safety_checks": []}, call_name="computer call")
 def computer_call(
     action: Json | Sequence[Json], *, call_id: str | None = None, pending_safety_checks: Sequence[Json] = ()
 ) -> Json:
@@ -28,28 +29,22 @@ def computer_call(
     return {**what, "call_id": call_id, "pending_safety_checks": list(pending_safety_checks)}
 
 
-@item("lsh", NestedObject("action", (FinalMember("command", []), FinalMember("env", {}))), fills={"call_id": None})
-def local_shell_call(
-    command: Sequence[str],
-    *,
-    env: Mapping[str, str] | None = None,
-    working_directory: str | None = None,
-    timeout_ms: int | None = None,
-    user: str | None = None,
-    call_id: str | None = None,
-) -> Json:
-    """The model runs a command, a list of words, on the client's machine."""
-    if isinstance(command, str) or not all(isinstance(word, str) for word in command):
-        raise ScriptError(f"command is {command!r}. Give its words: ['ls', '-a'].")
-    action = {"type": "exec", "command": list(command), "env": dict(env or {})}
-    known = {"timeout_ms": timeout_ms, "user": user, "working_directory": working_directory}
-    return {"action": action | {name: value for name, value in known.items() if value is not None}, "call_id": call_id}
-
-
 @item(
     "apc",
     NestedObject("operation", (StreamedText("diff", "apply_patch_call_operation_diff", required=False),)),
-    fills={"call_id": None},
+    defaults={"call_id": None},
+    call_name="apply patch call",
+    examples={
+        "apply_patch_call": after_message(
+            typed(
+                "apply_patch_call",
+                call_id="call_1",
+                operation=typed("delete_file", path="a"),
+                status="completed",
+            ),
+            typed("apply_patch_call_output", call_id="call_1", output="done", status="completed"),
+        )
+    },
 )
 def apply_patch_call(operation: Json, *, call_id: str | None = None) -> Json:
     """The model changes a file of the client: `create_file(…)`, `update_file(…)` or `delete_file(…)`."""
@@ -73,7 +68,7 @@ def delete_file(path: str) -> Json:
     return {"type": "delete_file", "path": require_text("path", path)}
 
 
-@item("apo", FinalMember("status", "completed"))
+@item("apo", FinalMember("status", "completed"), output_of="apply_patch_call")
 def apply_patch_call_output(call_id: str, output: str | None = None, *, status: str = "completed") -> Json:
     """What came of a patch that the API applied itself; `status` is completed or failed."""
     if status not in ("completed", "failed"):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.items.examples import PNG, between_messages, typed
 from harness.items.kind import item
 from harness.items.stream_grammar import Deltas, EventVisitor, FinalMember, Phase
 
@@ -45,6 +46,11 @@ class StreamedImage(FinalMember):
     Phase("generating"),
     StreamedImage("result"),
     Phase("completed"),
+    examples={
+        "image_generation_call": between_messages(
+            typed("image_generation_call", id="ig_1", result=PNG.partition(",")[2], status="completed")
+        )
+    },
 )
 def image_generation_call(
     result: str | Sequence[str] | None = ONE_PIXEL_PNG,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypedDict, Unpack
 
 import orjson
 
@@ -23,6 +23,7 @@ from harness.core.errors import RegistrationError, ScriptError
 from harness.core.exchange import Json
 from harness.core.ids import Ids
 from harness.core.registry import Registry
+from harness.items.examples import Examples
 from harness.items.stream_grammar import Deltas, StreamElement, replace_members
 
 P = ParamSpec("P")
@@ -40,45 +41,83 @@ class Item:
     deltas: Deltas = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ItemKind:
-    """A kind of item: its wire `type`, the prefix of its ids, its sentence, who builds it, what it is (`doc`).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemType:
+    """A type of item that a transcript may hold, and what the harness has to know of it.
 
-    `status` says whether items of this kind carry one on the wire, `named` whether their events carry `item_id`; `fills`
-    are the members that an item written by hand may leave out.
+    `call_name` is what errors call it if it is a call that the client executes, `output_of` the type of the call that it
+    answers; both are empty for other items. With `listed_status` a list of input items shows a `status` even if the
+    client has left it out. `examples` are histories that hold such an item.
     """
 
     type: str
+    doc: str
+    call_name: str = ""
+    output_of: str = ""
+    listed_status: bool = False
+    examples: Examples = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemKind(ItemType):
+    """A type of item that a model emits: the prefix of its ids, the grammar of its events, the function that builds it.
+
+    `has_status` says whether such an item has a `status` on the wire, `has_item_id` whether its events have an
+    `item_id`; `defaults` are the members that an item written by hand may leave out.
+    """
+
     prefix: str
     grammar: tuple[StreamElement, ...]
     builder: Callable[..., Item]
-    doc: str
     has_status: bool = True
     has_item_id: bool = True
     defaults: Json = field(default_factory=dict)
 
-    def stamp(self, thing: Json, index: int) -> Json:
+    def stamp(self, wire: Json, index: int) -> Json:
         """The members by which the events of an item name it; `index` is its place in the output."""
-        return {"item_id": thing.get("id"), "output_index": index} if self.has_item_id else {"output_index": index}
+        return {"item_id": wire.get("id"), "output_index": index} if self.has_item_id else {"output_index": index}
 
-    def render_added(self, thing: Json) -> Json:
+    def render_added(self, wire: Json) -> Json:
         """A finished item as `output_item.added` shows it."""
-        thing = replace_members(thing, {"status": "in_progress"})
-        for word in self.grammar:
-            thing = word.render_added(thing)
-        return thing
+        wire = replace_members(wire, {"status": "in_progress"})
+        for element in self.grammar:
+            wire = element.render_added(wire)
+        return wire
 
 
 ITEMS: Registry[ItemKind] = Registry("item kind")
-"""Every kind, by its wire `type`."""
+"""Every kind that a model emits, by its wire `type`."""
+
+INPUT_ITEMS: Registry[ItemType] = Registry("input item")
+"""Every type that only a client sends, by its wire `type`."""
+
+CLIENT_CALL_NAMES: dict[str, str] = {}
+"""The calls that a client executes, each with the name that the API's errors give it; filled with the items."""
+
+CALL_OF_OUTPUT: dict[str, str] = {}
+"""The items that answer a call, each with the type of that call; filled with the items."""
+
+
+class ItemFacts(TypedDict, total=False):
+    """What may be declared of any type of item; see `ItemType`."""
+
+    call_name: str
+    output_of: str
+    examples: Examples
 
 
 def item(
-    prefix: str, *words: StreamElement, status: bool = True, named: bool = True, fills: Json | None = None
+    prefix: str,
+    *grammar: StreamElement,
+    status: bool = True,
+    listed_status: bool | None = None,
+    has_item_id: bool = True,
+    defaults: Json | None = None,
+    **facts: Unpack[ItemFacts],
 ) -> Callable[[Callable[P, Json]], Callable[P, Item]]:
-    """Register a function as the builder of the kind it is named after; what it returns become the item's members.
+    """Register a function as the builder of the kind it is named after; it returns the members of an item.
 
-    RegistrationError when it has no docstring or its kind is registered already.
+    Without `listed_status` it is as `status`. RegistrationError when it has no docstring or its kind is registered already.
     """
 
     def register(members: Callable[P, Json]) -> Callable[P, Item]:
@@ -91,10 +130,58 @@ def item(
             with _prefix_errors(name):
                 return _build_item(ITEMS[name], members(*args, **kwargs))
 
-        ITEMS.add(name, ItemKind(name, prefix, words, builder, doc, status, named, fills or {}), members.__module__)
+        kind = ItemKind(
+            type=name,
+            doc=doc,
+            prefix=prefix,
+            grammar=grammar,
+            builder=builder,
+            has_status=status,
+            has_item_id=has_item_id,
+            defaults=defaults or {},
+            listed_status=status if listed_status is None else listed_status,
+            **facts,
+        )
+        _index_type(ITEMS.add(name, kind, members.__module__))
         return builder
 
     return register
+
+
+def input_item(type: str, doc: str, *, status: bool = False, **facts: Unpack[ItemFacts]) -> None:
+    """Register a type that only a client sends; RegistrationError when it is registered already."""
+    if type in ITEMS:
+        raise RegistrationError(f"input item {type} is an item that a model emits")
+    _index_type(INPUT_ITEMS.add(type, ItemType(type=type, doc=doc, listed_status=status, **facts)))
+
+
+def _index_type(declared: ItemType) -> None:
+    if declared.call_name:
+        CLIENT_CALL_NAMES[declared.type] = declared.call_name
+    if declared.output_of:
+        CALL_OF_OUTPUT[declared.type] = declared.output_of
+
+
+def item_types() -> dict[str, ItemType]:
+    """Every type that a transcript may hold, by name: what a model emits first."""
+    return {**ITEMS, **INPUT_ITEMS}
+
+
+def output_of_call(type: str) -> str:
+    """The type of the item that answers a call of this type; empty for other items."""
+    return next((output for output, call in CALL_OF_OUTPUT.items() if call == type), "")
+
+
+def has_listed_status(type: str) -> bool:
+    """Whether a list of input items shows a `status` of this type that the client has left out; unknown types none."""
+    declared = ITEMS.get(type) or INPUT_ITEMS.get(type)
+    return declared is not None and declared.listed_status
+
+
+def id_prefix(type: str) -> str:
+    """The prefix of an item's id: an output has that of its call, a type that no model emits has `item`."""
+    declared = ITEMS.get(CALL_OF_OUTPUT.get(type, type))
+    return declared.prefix if declared else "item"
 
 
 def item_from_wire(wire: Json) -> Item:

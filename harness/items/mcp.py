@@ -8,6 +8,7 @@ from typing import Any
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.items.calls import encode_arguments
+from harness.items.examples import Examples, after_message, between_messages, typed
 from harness.items.kind import item, require_text
 from harness.items.stream_grammar import Deltas, EventVisitor, FinalMember, Phase, StreamedText, TextOrDeltas
 
@@ -43,7 +44,17 @@ class McpArguments(StreamedText):
     COMPLETED,
     FAILED,
     status=False,
-    fills={"tools": []},
+    defaults={"tools": []},
+    examples={
+        "mcp_list_tools": between_messages(
+            typed(
+                "mcp_list_tools",
+                id="mcpl_1",
+                server_label="prod",
+                tools=[{"name": "deploy", "input_schema": {"type": "object"}}],
+            )
+        )
+    },
 )
 def mcp_list_tools(server_label: str, tools: Sequence[str | Json] = (), *, error: str | None = None) -> Json:
     """The tools of a server, which the API reads before the model can call them.
@@ -72,7 +83,13 @@ def _build_tool(at: str, tool: str | Json) -> Json:
     McpArguments("arguments", "mcp_call_arguments"),
     COMPLETED,
     FAILED,
-    fills={"approval_request_id": None, "error": None, "output": None},
+    listed_status=False,
+    defaults={"approval_request_id": None, "error": None, "output": None},
+    examples={
+        "mcp_call": between_messages(
+            typed("mcp_call", id="mcp_1", server_label="prod", name="deploy", arguments="{}", output="live")
+        )
+    },
 )
 def mcp_call(
     server_label: str,
@@ -97,7 +114,18 @@ def mcp_call(
     }
 
 
-@item("mcpr", status=False)
+def _approval_examples() -> Examples:
+    request = typed("mcp_approval_request", id="mcpr_1", server_label="prod", name="deploy", arguments="{}")
+    response = typed("mcp_approval_response", approval_request_id="mcpr_1", approve=True)
+    return {
+        "mcp_approval_response": after_message(request, response),
+        "mcp_approval_response that declines": after_message(
+            request, {**response, "approve": False, "reason": "Not today."}
+        ),
+    }
+
+
+@item("mcpr", status=False, examples=_approval_examples())
 def mcp_approval_request(server_label: str, name: str, arguments: Mapping[str, Any] | TextOrDeltas = "{}") -> Json:
     """The model asks for leave to call a tool of a server; the client answers with an `mcp_approval_response`."""
     return _call_members(server_label, name, arguments)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.items.examples import FIRST_MESSAGE, PDF, PNG, Examples, between_messages, typed
 from harness.items.kind import item
 from harness.items.stream_grammar import AnnotatedText, Parts, StreamedText, TextOrDeltas
 
@@ -25,7 +26,44 @@ RANGE_CITATIONS = ("url_citation", "container_file_citation")
 INDEX_CITATIONS = ("file_citation", "file_path")
 
 
-@item("msg", CONTENT, fills={"content": [], "role": "assistant"})
+PART_DEFAULTS: Mapping[str, Json] = {
+    "output_text": {"annotations": [], "logprobs": []},
+    "input_file": {"file_id": None},
+    "input_image": {"detail": "auto", "file_id": None, "image_url": None},
+}
+"""The members of a content part that a list of items shows even if the client has left them out."""
+
+
+def _examples() -> Examples:
+    def assistant(*parts: Json) -> Json:
+        return typed("message", role="assistant", content=list(parts))
+
+    def user(*parts: Json) -> Json:
+        return typed("message", role="user", content=[typed("input_text", text="What is it?"), *parts])
+
+    citation = typed("url_citation", url="https://example.org", title="A guide", start_index=0, end_index=2)
+    return {
+        "message of the user": [FIRST_MESSAGE],
+        "message of the system": [{"role": "system", "content": "Be brief."}, FIRST_MESSAGE],
+        "message of the developer": [{"role": "developer", "content": "Be brief."}, FIRST_MESSAGE],
+        "message of the assistant": between_messages({"role": "assistant", "content": "Which?"}),
+        "message of the assistant in parts": between_messages(
+            assistant(typed("output_text", text="Which?", annotations=[]))
+        ),
+        "refusal": between_messages(assistant(typed("refusal", refusal="No."))),
+        "annotations": between_messages(assistant(typed("output_text", text="Here.", annotations=[citation]))),
+        "input_image": [user(typed("input_image", image_url=PNG, detail="low"))],
+        "input_file": [user(typed("input_file", filename="a.pdf", file_data=PDF))],
+    }
+
+
+@item(
+    "msg",
+    CONTENT,
+    listed_status=False,  # a list shows messages in a form of their own
+    defaults={"content": [], "role": "assistant"},
+    examples=_examples(),
+)
 def message(
     text: TextOrDeltas | Json = "",
     *more: TextOrDeltas | Json,

@@ -17,7 +17,7 @@ SUMMARY = Parts(
 RAW_TEXT = Parts("content", "content_part", "content_index", {"reasoning_text": StreamedText("text", "reasoning_text")})
 
 
-@item("rs", SUMMARY, RAW_TEXT, status=False, fills={"summary": []})
+@item("rs", SUMMARY, RAW_TEXT, status=False, defaults={"summary": []})
 def reasoning(
     summary: str | Sequence[TextOrDeltas] = (),
     *,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.items.examples import between_messages, typed
 from harness.items.kind import item, require_text
 from harness.items.stream_grammar import FinalMember, Phase
 
@@ -15,21 +16,16 @@ ACTIONS = ("search", "open_page", "find_in_page")
 EXECUTIONS = ("server", "client")
 
 
-@item("fs", FinalMember("queries", []), FinalMember("results", None), *SEARCHING, fills={"results": None})
-def file_search_call(queries: str | Sequence[str], *, results: Sequence[Json] | None = None) -> Json:
-    """The model searches vector stores.
-
-    `results` are objects with `attributes`, `file_id`, `filename`, `score` and `text`; on the wire they are null unless
-    the request includes `file_search_call.results`.
-    """
-    asked = [queries] if isinstance(queries, str) else list(queries)
-    return {
-        "queries": [require_text(f"queries[{number}]", query) for number, query in enumerate(asked)],
-        "results": None if results is None else list(results),
-    }
-
-
-@item("ws", FinalMember("action"), *SEARCHING)
+@item(
+    "ws",
+    FinalMember("action"),
+    *SEARCHING,
+    examples={
+        "web_search_call": between_messages(
+            typed("web_search_call", id="ws_1", action=typed("search", query="v2", queries=["v2"]), status="completed")
+        )
+    },
+)
 def web_search_call(action: str | Json | None = None) -> Json:
     """The model searches the web: for a text, or does what `search`, `open_page` or `find_in_page` say.
 
@@ -62,7 +58,37 @@ def find_in_page(url: str, pattern: str) -> Json:
     return {"type": "find_in_page", "pattern": require_text("pattern", pattern), "url": require_text("url", url)}
 
 
-@item("tsc", FinalMember("arguments", {}), fills={"call_id": None, "execution": "server"})
+@item(
+    "fs",
+    FinalMember("queries", []),
+    FinalMember("results", None),
+    *SEARCHING,
+    defaults={"results": None},
+    examples={
+        "file_search_call": between_messages(
+            typed("file_search_call", id="fs_1", queries=["v2"], results=None, status="completed")
+        )
+    },
+)
+def file_search_call(queries: str | Sequence[str], *, results: Sequence[Json] | None = None) -> Json:
+    """The model searches vector stores.
+
+    `results` are objects with `attributes`, `file_id`, `filename`, `score` and `text`; on the wire they are null unless
+    the request includes `file_search_call.results`.
+    """
+    asked = [queries] if isinstance(queries, str) else list(queries)
+    return {
+        "queries": [require_text(f"queries[{number}]", query) for number, query in enumerate(asked)],
+        "results": None if results is None else list(results),
+    }
+
+
+@item(
+    "tsc",
+    FinalMember("arguments", {}),
+    defaults={"call_id": None, "execution": "server"},
+    call_name="tool search call",
+)
 def tool_search_call(arguments: Json, *, execution: str = "server", call_id: str | None = None) -> Json:
     """The model searches for tools that were deferred: `{"paths": ["crm"]}`, or what the client's own search takes.
 
@@ -71,7 +97,7 @@ def tool_search_call(arguments: Json, *, execution: str = "server", call_id: str
     return {"arguments": arguments, **_execution_members(execution, call_id)}
 
 
-@item("tso", fills={"call_id": None, "execution": "server"})
+@item("tso", defaults={"call_id": None, "execution": "server"}, output_of="tool_search_call")
 def tool_search_output(tools: Sequence[Json], *, execution: str = "server", call_id: str | None = None) -> Json:
     """The tools that the API's own search found, as they were declared; the model may call them from now on."""
     return {"tools": list(tools), **_execution_members(execution, call_id)}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.items.examples import after_message, typed
 from harness.items.kind import item, require_text
 from harness.items.stream_grammar import (
     Deltas,
@@ -81,13 +82,59 @@ class StreamedOutputs:
 
 
 @item(
+    "lsh",
+    NestedObject("action", (FinalMember("command", []), FinalMember("env", {}))),
+    defaults={"call_id": None},
+    call_name="local shell call",
+    examples={
+        "local_shell_call": after_message(
+            typed(
+                "local_shell_call",
+                id="lsh_1",
+                call_id="call_1",
+                action=typed("exec", command=["ls"], env={}),
+                status="completed",
+            ),
+            typed("local_shell_call_output", id="call_1", output="a"),
+        )
+    },
+)
+def local_shell_call(
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    working_directory: str | None = None,
+    timeout_ms: int | None = None,
+    user: str | None = None,
+    call_id: str | None = None,
+) -> Json:
+    """The model runs a command, a list of words, on the client's machine."""
+    if isinstance(command, str) or not all(isinstance(word, str) for word in command):
+        raise ScriptError(f"command is {command!r}. Give its words: ['ls', '-a'].")
+    action = {"type": "exec", "command": list(command), "env": dict(env or {})}
+    known = {"timeout_ms": timeout_ms, "user": user, "working_directory": working_directory}
+    return {"action": action | {name: value for name, value in known.items() if value is not None}, "call_id": call_id}
+
+
+@item(
     "sh",
     NestedObject(
         "action",
         (StreamedCommands("commands"), FinalMember("max_output_length", None), FinalMember("timeout_ms", None)),
     ),
-    named=False,
-    fills={"call_id": None},
+    has_item_id=False,
+    defaults={"call_id": None},
+    call_name="shell call",
+    examples={
+        "shell_call": after_message(
+            typed("shell_call", call_id="call_1", action={"commands": ["ls"]}),
+            typed(
+                "shell_call_output",
+                call_id="call_1",
+                output=[{"outcome": typed("exit", exit_code=0), "stdout": "a", "stderr": ""}],
+            ),
+        )
+    },
 )
 def shell_call(
     commands: str | Sequence[TextOrDeltas],
@@ -109,7 +156,13 @@ def shell_call(
     return {**members, "environment": {"type": "container_reference", "container_id": container_id}}
 
 
-@item("sho", FinalMember("status", "completed"), StreamedOutputs("output"), fills={"max_output_length": None})
+@item(
+    "sho",
+    FinalMember("status", "completed"),
+    StreamedOutputs("output"),
+    defaults={"max_output_length": None},
+    output_of="shell_call",
+)
 def shell_call_output(call_id: str, *output: str | Json, max_output_length: int | None = None) -> Json:
     """What the commands of a call printed in the API's container: a text for `stdout`, or `shell_output(…)`, for each."""
     printed = [shell_output(each) if isinstance(each, str) else each for each in output]

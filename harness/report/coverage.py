@@ -13,7 +13,6 @@ from typing import Any
 from harness.analysis.lanes import asks_model
 from harness.api.dialects import omit_dialect_members
 from harness.api.providers import PROVIDERS
-from harness.api.transcript import input_items
 from harness.contract import check, schema
 from harness.contract.first_violation import JSON_TYPES, NAMED_RULE_KEYWORDS, allowed_types, deref, discriminator_values
 from harness.contract.rule import CREATE_RESPONSE, LIMITED_ACCOUNT, RULES, Rule
@@ -22,6 +21,7 @@ from harness.core.exchange import Exchange, Json, Request
 from harness.core.loose_json import as_object, as_string, objects_in
 from harness.endpoints.operation import OPERATIONS
 from harness.items.kind import ITEMS
+from harness.items.transcript import input_items
 
 Coverage = Mapping[str, frozenset[str]]
 """By the name of a dimension, what was touched of it."""

@@ -17,11 +17,11 @@ from typing import Any
 
 import jsonschema_rs
 
-from harness.api.transcript import input_items
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json, Request
 from harness.items import custom_tool_call, function_call, message
 from harness.items.kind import Item
+from harness.items.transcript import input_items
 from harness.server.tool_picker import pick_tool
 
 GREETING = "Hello. Nothing is scripted, so this is small talk."

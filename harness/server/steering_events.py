@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from harness.api.transcript import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 from harness.core.exchange import Json
+from harness.items.kind import CLIENT_CALL_NAMES, output_of_call
 from harness.world.websocket_state import LaneResponse
-
-OWED_OUTPUT_TYPES = {
-    call: output for output, call in CALL_OF_OUTPUT.items() if call in CLIENT_CALL_NAMES and call != "local_shell_call"
-}
-"""The output that a client owes for each call, as far as a steer waits for it."""
 
 
 def accepted_event(held: LaneResponse, id: str) -> Json:
@@ -50,9 +45,9 @@ def _output_stub(item: Json) -> Json | None:
     kind = item["type"]
     if kind == "mcp_approval_request":
         return {"type": "mcp_approval_response", "approval_request_id": item["id"]}
-    if kind not in OWED_OUTPUT_TYPES or item.get("execution") == "server":
+    if kind not in CLIENT_CALL_NAMES or kind == "local_shell_call" or item.get("execution") == "server":
         return None
-    stub = {"type": OWED_OUTPUT_TYPES[kind], "call_id": item["call_id"]}
+    stub = {"type": output_of_call(kind), "call_id": item["call_id"]}
     if kind == "function_call":
         return {**stub, "name": item["name"]}
     return {**stub, "execution": "client"} if kind == "tool_search_call" else stub

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
-from harness.api.transcript import input_items
 from harness.core.exchange import Json
+from harness.items.transcript import input_items
 
 CLIENT_TOOL_TYPES = ("function", "custom")
 """The types of tools that a client executes under names of its own."""

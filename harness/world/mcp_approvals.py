@@ -13,13 +13,12 @@ from typing import NamedTuple
 
 from harness.analysis.approval_ledger import APPROVAL_REQUEST, APPROVAL_RESPONSE, MCP_CALL
 from harness.api.tools import declared_tools
-from harness.api.transcript import CLIENT_CALL_NAMES
 from harness.core.delivery import Fault
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.ending import TurnLine
 from harness.items import mcp_approval_request, mcp_list_tools
-from harness.items.kind import Item
+from harness.items.kind import CLIENT_CALL_NAMES, Item
 from harness.world.mcp_server import McpServer, needs_approval
 
 MCP_LIST_TOOLS = "mcp_list_tools"

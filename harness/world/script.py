@@ -17,13 +17,13 @@ from types import GeneratorType
 from typing import Any, TypeGuard
 
 from harness.answers.response import check_item
-from harness.api.transcript import input_items
 from harness.core.delivery import Fault
 from harness.core.errors import HarnessError, NoTurn, ScriptError
 from harness.core.exchange import Json, Request
 from harness.ending import DEFAULT_ENDING, Ending, TurnLine
 from harness.faults import Refusal, ScriptedRefusal
 from harness.items.kind import Item
+from harness.items.transcript import input_items
 
 Turn = TurnLine | Sequence[TurnLine] | Callable[[Request], Any] | Iterator[Any]
 Matcher = str | Pattern[str] | Callable[[Any], bool] | Sequence[str]

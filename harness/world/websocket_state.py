@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from harness.api.transcript import Transcript, resolve_transcript
 from harness.core.account import Organization
 from harness.core.exchange import Json
+from harness.items.transcript import Transcript, resolve_transcript
 from harness.world.script import Script
 from harness.world.world import PendingResponse, StoredResponse, World
 

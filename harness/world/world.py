@@ -24,7 +24,6 @@ from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.include import FullItem, filter_item
 from harness.api.resources.files import Uploads
 from harness.api.resources.threads import Thread
-from harness.api.transcript import CALL_OF_OUTPUT, Transcript, conversation_id, resolve_transcript
 from harness.core.account import DEFAULT_ORGANIZATION, Organization
 from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
@@ -32,7 +31,8 @@ from harness.core.exchange import Answer, Exchange, Json, Request
 from harness.core.ids import Ids
 from harness.core.replies import ModelReplies
 from harness.ending import DEFAULT_ENDING, Ending, TurnLine
-from harness.items.kind import ITEMS
+from harness.items.kind import id_prefix
+from harness.items.transcript import Transcript, conversation_id, resolve_transcript
 from harness.world.mcp_approvals import McpServers
 from harness.world.mcp_server import McpServer, build_server
 from harness.world.script import Matcher, Route, Script, Turn
@@ -245,7 +245,7 @@ class World:
     def add_item_ids(self, items: Sequence[Json], owner: str, now: int) -> list[Json]:
         """Items as they are stored: each has an id, the client's own where it gave one; `owner` is a response's id."""
         return [
-            item if item.get("id") else {"id": self.ids.item(item_id_prefix(item["type"]), owner, now), **item}
+            item if item.get("id") else {"id": self.ids.item(id_prefix(item["type"]), owner, now), **item}
             for item in items
         ]
 
@@ -357,9 +357,3 @@ class World:
                 self.follower_of[item["id"]] = follower
                 if follower:
                     self.reasoning_of[follower] = item["id"]
-
-
-def item_id_prefix(type: str) -> str:
-    """The prefix of an item's id; an output has that of its call, as the API asks for."""
-    declared = ITEMS.get(CALL_OF_OUTPUT.get(type, type))
-    return declared.prefix if declared else "item"

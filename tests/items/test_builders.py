@@ -18,6 +18,7 @@ from harness.items import (
 )
 from harness.items.kind import ITEMS, Item, item, item_from_wire, render_item
 from harness.items.stream_grammar import StreamedText
+from tests.support.registries import restored_items
 
 NOW = 1788812320
 
@@ -302,12 +303,10 @@ def test_a_wire_item_written_by_hand_may_leave_things_out():
 
 
 @pytest.fixture
-def registry(monkeypatch):
-    before = dict(ITEMS)
-    ITEMS.pop("custom_tool_call", None)
-    yield ITEMS
-    ITEMS.clear()
-    ITEMS.update(before)
+def registry():
+    with restored_items():
+        ITEMS.pop("custom_tool_call", None)
+        yield ITEMS
 
 
 def test_a_kind_is_one_function(registry):

@@ -20,10 +20,11 @@ from websockets.sync.server import serve
 from harness.cli import app
 from harness.contract.schema import load, schemas_directory
 from harness.core.errors import ConfigError
+from harness.items.kind import item_types
 from harness.live.client.http import HttpClient
 from harness.live.conformance import run as examining
 from harness.live.conformance import websocket as sockets
-from harness.live.conformance.minimal_requests import ITEMS, STORED_ITEMS, minimal_requests
+from harness.live.conformance.minimal_requests import STORED_ITEMS, minimal_requests
 from harness.live.conformance.questions import OPTIONAL_ENDPOINTS, build_questions
 from harness.live.conformance.run import examine_server
 from harness.live.conformance.scenario import SCENARIOS, run_scenario
@@ -605,20 +606,23 @@ def kinds_of_items() -> set[str]:
     return set(re.findall(r'"const": "(\w+)"', " ".join(types(listed["items"]))))
 
 
+EXAMPLES = [items for declared in item_types().values() for items in declared.examples.values()]
+
+
 class TestQuestions:
     @pytest.mark.parametrize(("name", "case"), [(f"{area} {name}", case) for area, name, case in minimal_requests()])
     def test_the_mock_takes_every_probe(self, name: str, case: Any) -> None:
         assert play_case(case).answer.status == 200
 
     def test_there_is_a_probe_of_each_kind_that_a_client_runs_itself(self) -> None:
-        sent = {item.get("type") for items in ITEMS.values() for item in items}
+        sent = {item.get("type") for items in EXAMPLES for item in items}
         assert {"item_reference", "compaction"} == set(STORED_ITEMS)
         assert sent >= {
             f"{kind}_output" for kind in ("function_call", "custom_tool_call", "shell_call", "apply_patch_call")
         }
 
     def test_each_kind_of_input_item_is_probed_unless_only_some_models_take_it(self) -> None:
-        cases = [*({"input": items} for items in ITEMS.values()), *(case.body for case in STORED_ITEMS.values())]
+        cases = [*({"input": items} for items in EXAMPLES), *(case.body for case in STORED_ITEMS.values())]
         probed = {item.get("type", "message") for body in cases for item in body["input"]}
         assert kinds_of_items() - probed == SOME_MODELS
 

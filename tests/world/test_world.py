@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from harness.api.paging import page
-from harness.api.transcript import conversation_id
 from harness.core.account import Organization, RateLimit
 from harness.core.errors import ConfigError, ScriptError
 from harness.core.exchange import Answer, Request
 from harness.items import message
+from harness.items.transcript import conversation_id
 from harness.world.world import CLOCK_START, Conversation, World
 
 USER = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}], "id": "msg_user"}

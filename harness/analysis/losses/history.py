@@ -29,11 +29,11 @@ from harness.analysis.history import (
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import ASK, DEPLOY, SAY, TEXT, THEN, THINK, assistant, call, output, user
 from harness.analysis.losses.text import is_doubled
-from harness.api.transcript import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string, objects_in
 from harness.items import function_call, message
+from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 
 UNMISTAKABLE_LENGTH = 24
 """Characters of a text that nobody says twice by chance."""

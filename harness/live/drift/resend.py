@@ -18,7 +18,6 @@ import orjson
 
 from harness.api.dialects import API_ROOTS, OPENAI
 from harness.api.providers import path_below_root, root_of
-from harness.api.transcript import conversation_id
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded
 from harness.cassettes.listing import files
@@ -26,6 +25,7 @@ from harness.cassettes.recording.writer import read_cassette
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.endpoints.operation import find_operation
+from harness.items.transcript import conversation_id
 from harness.live.client import budget
 from harness.live.client.paced import Sender
 from harness.live.client.websocket import WebSocketClient, handshake_problem

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from harness.answers.reader import strip_volatile
 from harness.api.dialects import AZURE_DIALECTS, OPENAI, agent_of
 from harness.api.models import find_model
-from harness.api.transcript import conversation_id
 from harness.core.exchange import Json, Request
+from harness.items.transcript import conversation_id
 from harness.verify.judging.unverifiable import has_unrecorded_history
 from harness.world.world import World
 

@@ -9,7 +9,6 @@ from typing import Any
 from harness.api.dialects import OPENAI
 from harness.api.include import infer_include
 from harness.api.providers import path_below_root
-from harness.api.transcript import conversation_id
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.exchange import Answer, Json, Request
@@ -19,6 +18,7 @@ from harness.endpoints.operation import OPERATIONS
 from harness.items import message
 from harness.items.kind import ITEMS, Item, item_from_wire
 from harness.items.stream_grammar import Deltas
+from harness.items.transcript import conversation_id
 from harness.verify.judging.judge import rebuild_request
 from harness.world.world import Conversation, World
 

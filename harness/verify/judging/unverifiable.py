@@ -13,13 +13,13 @@ from string import Formatter
 from typing import Any
 
 from harness.api.dialects import AZURE_DIALECTS, agent_of
-from harness.api.transcript import conversation_id
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import Violation
 from harness.contract.rule import RULES, Rule
 from harness.contract.rules.http.beta import ASSISTANTS_OPERATIONS
 from harness.contract.rules.http.cursors import ITEM_LISTS
 from harness.core.exchange import Json, Request
+from harness.items.transcript import conversation_id
 from harness.server.socket_session import ENVELOPE_MEMBERS
 from harness.verify.learn import PRESUMED
 from harness.verify.newer_enum_values import is_accepted_now

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from harness.answers.response import render_input_items
-from harness.api.transcript import conversation_id
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Json, Request
+from harness.items.transcript import conversation_id
 from harness.verify.learn.registry import PRESUMED, Lesson, typed_items
 from harness.world.world import Conversation, PendingResponse, World
 

@@ -37,11 +37,6 @@ from harness.world.scripting.validation import (
 )
 from harness.world.world import World
 
-LINE_BUILDERS: Mapping[str, Callable[..., TurnLine]] = {
-    **{name: kind.builder for name, kind in ITEMS.items()},
-    **NON_ITEM_LINES,
-}
-"""What a line may be, by the name of its builder."""
 DOCUMENT_KEYS = ("script", "when", "repeat", *SETTINGS)
 
 
@@ -172,6 +167,11 @@ def _validate_lines(lines: list[TurnLine]) -> list[TurnLine]:
         raise InvalidData(str(problem).removeprefix(f"{route}: ")) from problem
 
 
+def line_builders() -> dict[str, Callable[..., TurnLine]]:
+    """What a line may be, by the name of its builder."""
+    return {**{name: kind.builder for name, kind in ITEMS.items()}, **NON_ITEM_LINES}
+
+
 def _parse_line(said: Any) -> TurnLine:
     if not isinstance(said, dict) or ("type" not in said and len(said) != 1):
         form = 'An item is one name with its arguments, `message: {text: …}`, or `{"type": "message", …}`.'
@@ -180,13 +180,14 @@ def _parse_line(said: Any) -> TurnLine:
     if "type" in said:
         TEXT.check("type", said["type"])
         return line_from_wire(said, NON_ITEM_LINES)
-    ((name, arguments),) = check_members(said, "item", LINE_BUILDERS).items()
+    ((name, arguments),) = check_members(said, "item", line_builders()).items()
     with errors_at(name):
         return _build_line(name, arguments)
 
 
 def _build_line(name: str, said: Any) -> TurnLine:
-    signature = inspect.signature(LINE_BUILDERS[name])
+    builder = line_builders()[name]
+    signature = inspect.signature(builder)
     known = [each.name for each in signature.parameters.values() if each.kind is not each.VAR_POSITIONAL]
     named = check_members(said, f"{name} argument", known) if isinstance(said, dict) else {}
     alone = () if said is None or isinstance(said, dict) else (said,)
@@ -194,7 +195,7 @@ def _build_line(name: str, said: Any) -> TurnLine:
         bound = signature.bind(*alone, **named)
     except TypeError as problem:
         raise InvalidData(f"{name}: {problem}. Its arguments: {', '.join(known)}.") from problem
-    return LINE_BUILDERS[name](*bound.args, **bound.kwargs)
+    return builder(*bound.args, **bound.kwargs)
 
 
 def _repeat_turns(turns: list[list[TurnLine]]) -> Turn:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from harness.answers.response import build_initial_response, finish_response
-from harness.api.transcript import conversation_id
 from harness.contract.check import drop_nulls
+from harness.items.transcript import conversation_id
 from tests.support.shared import PRESENT, exchanges
 
 pytestmark = pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")

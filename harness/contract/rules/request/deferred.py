@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from harness.api.tools import declared_tools, function_namespaces, is_deferred, loaded_tools, plain_functions
-from harness.api.transcript import Transcript, input_items
 from harness.contract.rule import Case, assumed, recorded, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+from harness.items.transcript import Transcript, input_items
 
 SOL = "gpt-5.6-sol"
 FUNCTION_TOOL: Json = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.contract.phrasing import quote_and_join
 from harness.contract.rule import after, assumed, reported, rule, shape
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE, PROBED
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+from harness.items.kind import item_types
 
-ITEM_TYPES = (
-    "'additional_tools', 'agent_message', 'apply_patch_call', 'apply_patch_call_output', 'code_interpreter_call', "
-    "'compaction', 'compaction_trigger', 'computer_call', 'computer_call_output', 'custom_tool_call', "
-    "'custom_tool_call_output', 'file_search_call', 'function_call', 'function_call_output', 'image_generation_call', "
-    "'item_reference', 'local_shell_call', 'local_shell_call_output', 'mcp_approval_request', 'mcp_approval_response', "
-    "'mcp_call', 'mcp_list_tools', 'message', 'multi_agent_call', 'multi_agent_call_output', 'program', 'program_output', "
-    "'reasoning', 'shell_call', 'shell_call_output', 'tool_search_call', 'tool_search_output', and 'web_search_call'"
-)
+ITEM_TYPES = quote_and_join(sorted(item_types()), "and")
 
 shape(
     "input_item_type",

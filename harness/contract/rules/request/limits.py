@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.tokens import count_words
-from harness.api.transcript import input_items
 from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, recorded, reported, rule
 from harness.contract.rules.request.capability import family_of
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+from harness.items.transcript import input_items
 
 _VERIFY_HINT = (
     "Please go to: https://platform.openai.com/settings/organization/general and click on Verify Organization. If you just "

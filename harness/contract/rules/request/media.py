@@ -6,11 +6,11 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator
 
-from harness.api.transcript import input_items
 from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, recorded, reported, retired, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+from harness.items.transcript import input_items
 
 CHECKED_CHARACTERS = 64
 """Characters of base64 that are looked at: enough for the signature of a picture."""

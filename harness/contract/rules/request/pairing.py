@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.api.transcript import CLIENT_CALL_NAMES, Transcript
 from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, after, documented, recorded, reported, rule
 from harness.contract.rules.request.references import CALL, HI, OUTPUT
 from harness.core.errors import ApiError
 from harness.core.exchange import Json
 from harness.items import function_call, message
+from harness.items.kind import CLIENT_CALL_NAMES
+from harness.items.transcript import Transcript
 
 APPROVAL_REQUEST: Json = {
     "type": "mcp_approval_request",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.api.transcript import Transcript
 from harness.contract.rule import TRANSCRIPT_MEMBERS, WorldView, after, recorded, reported, rule, shape
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import ApiError
 from harness.core.exchange import Json
 from harness.items import function_call, message, reasoning
+from harness.items.transcript import Transcript
 
 shape(
     "effort_number",

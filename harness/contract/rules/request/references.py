@@ -12,11 +12,11 @@ from harness.api.encrypted_content import (
     make_encrypted_content,
     rejection_reason,
 )
-from harness.api.transcript import Transcript
 from harness.contract.rule import TRANSCRIPT_MEMBERS, Case, WorldView, after, recorded, reported, rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 from harness.items import message, reasoning
+from harness.items.transcript import Transcript
 
 HI: Json = {"role": "user", "content": "hi"}
 CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.api.strict_schema import format_problems
-from harness.api.transcript import Transcript
 from harness.contract.rule import after, reported, rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+from harness.items.transcript import Transcript
 
 
 def _text_format(request: Request) -> Json:

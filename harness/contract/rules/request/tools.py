@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 
 from harness.api.strict_schema import function_problems
-from harness.api.transcript import input_items
 from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, assumed, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+from harness.items.transcript import input_items
 
 FUNCTION_TOOL: Json = {"type": "function", "name": "f"}
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.models import is_nonexistent_model
-from harness.api.transcript import conversation_id
 from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
 from harness.contract.rules.request.ids import BY_CONVERSATION_ID, BY_ITEM_ID, BY_RESPONSE_ID
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
+from harness.items.transcript import conversation_id
 
 CREATE_CONVERSATION = Case({}, on="POST /conversations")
 

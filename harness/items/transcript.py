@@ -11,28 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from harness.core.exchange import Json
-
-CLIENT_CALL_NAMES: Mapping[str, str] = {
-    "function_call": "function call",
-    "custom_tool_call": "custom tool call",
-    "local_shell_call": "local shell call",
-    "shell_call": "shell call",
-    "apply_patch_call": "apply patch call",
-    "computer_call": "computer call",
-    "tool_search_call": "tool search call",
-}
-"""The calls a client executes, and how the API names each."""
-
-CALL_OF_OUTPUT: Mapping[str, str] = {
-    "function_call_output": "function_call",
-    "custom_tool_call_output": "custom_tool_call",
-    "local_shell_call_output": "local_shell_call",
-    "shell_call_output": "shell_call",
-    "apply_patch_call_output": "apply_patch_call",
-    "computer_call_output": "computer_call",
-    "tool_search_output": "tool_search_call",
-}
-"""The output items, and the call each answers."""
+from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 
 CallKey = tuple[str, str]
 """A call's type and `call_id`."""
