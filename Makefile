@@ -1,6 +1,6 @@
 SETUP = python3 -m venv .venv && .venv/bin/pip install -q -e ".[dev]"
 
-.PHONY: ci clean clients demo fix lint setup test types schemas wheel bench
+.PHONY: ci clean clients demo docs fix lint setup test types schemas wheel bench
 
 test:  ## the whole suite
 	$(SETUP) && .venv/bin/python -m pytest -n auto
@@ -10,6 +10,9 @@ demo:  ## two agents against the mock, and a refusal
 
 clients:  ## suites of real clients, each release in an environment of its own
 	$(SETUP) && .venv/bin/python -m tests.clients
+
+docs:  ## the pages as a site in build/site; dead links fail
+	python3 -m venv .venv && .venv/bin/pip install -q -e ".[docs]" && .venv/bin/mkdocs build --strict
 
 ci:  ## what a change must pass
 	.ci/run

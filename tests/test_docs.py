@@ -1,4 +1,4 @@
-"""The documents are run: every Python block, every console command, every file they show; their lists are complete."""
+"""The README and the pages run: every Python block, every console command, every file; their lists are complete."""
 
 from __future__ import annotations
 
@@ -23,16 +23,20 @@ from harness.core.account import Organization
 from harness.endpoints.operation import OPERATIONS
 from harness.items.kind import ITEMS
 from harness.world.script import CONDITIONS
-from harness.world.scripting.document import parse_route
+from harness.world.scripting.document import DOCUMENT_KEYS, parse_document, parse_route
 
 ROOT = Path(__file__).parent.parent
 README, ARCHITECTURE = (ROOT / "README.md", ROOT / "ARCHITECTURE.md")
-HARNESS = (sys.executable, "-m", "harness")
+PAGES = (README, ARCHITECTURE, *sorted((ROOT / "docs").glob("*.md")))
+"""Every page whose blocks are run; those of `docs/stories/` are shown from the suites of real clients."""
+DOCUMENTS = (*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "cassettes/README.md", "bench/README.md")))
+PROGRAMS = {name: (sys.executable, "-m", name) for name in ("harness", "pytest")}
+HARNESS = PROGRAMS["harness"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """A fenced block: where it begins, its language, its text."""
+    """A fenced block: its file, the line where it begins, its language, its text."""
 
     file: Path
     line: int
@@ -42,22 +46,35 @@ class Block:
     def __str__(self) -> str:
         return f"{self.file.stem}_{self.line}"
 
+    @property
+    def name(self) -> str:
+        """The name of the file that the block shows, from a comment in its first line; empty when it has none."""
+        found = re.match(r"# (\S+\.(?:py|yaml))\n", self.text)
+        return found.group(1) if found else ""
+
 
 def blocks(language: str) -> list[Block]:
-    return [block for file in (README, ARCHITECTURE) for block in fenced(file) if block.language == language]
+    return [block for file in PAGES for block in fenced(file) if block.language == language]
 
 
 def fenced(file: Path) -> Iterator[Block]:
     page = file.read_text(encoding="utf-8")
-    for found in re.finditer(r"^```(\w+)\n(.*?)^```$", page, re.S | re.M):
+    for found in re.finditer(r"^```(\w*)\n(.*?)^```$", page, re.S | re.M):
         yield Block(file, page.count("\n", 0, found.start()) + 1, *found.groups())
 
 
-def section(title: str) -> str:
-    """The text below a heading of the README, up to the next."""
-    found = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", README.read_text(encoding="utf-8"), re.S | re.M)
-    assert found, f"README.md has lost its section {title!r}"
+def section(page: str, title: str) -> str:
+    """The text below a heading of a page of `docs/`, up to the next."""
+    found = re.search(
+        rf"^## {title}\n(.*?)(?=^## |\Z)", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.S | re.M
+    )
+    assert found, f"docs/{page} has lost its section {title!r}"
     return found.group(1)
+
+
+def first_cells(text: str) -> set[str]:
+    """What the first column of a table names in backticks."""
+    return {name for cell in re.findall(r"^\| (.*?) \|", text, re.M) for name in ticked(cell)}
 
 
 def ticked(text: str) -> set[str]:
@@ -66,39 +83,50 @@ def ticked(text: str) -> set[str]:
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Path:
-    """A directory with the files that the README shows; their first line is a comment with their name."""
-    for block in blocks("yaml"):
-        name = block.text.splitlines()[0].removeprefix("# ")
-        (tmp_path / name).write_text(block.text, encoding="utf-8")
+    """A directory with the files that the pages show; their first line is a comment with their name."""
+    for block in [*blocks("yaml"), *blocks("python")]:
+        if block.name:
+            (tmp_path / block.name).write_text(block.text, encoding="utf-8")
     shutil.copytree(ROOT / "tests/cassettes", tmp_path / "tests/cassettes")
     return tmp_path
 
 
-def test_python_blocks_run(desk):
-    for block in blocks("python"):
+def test_every_block_is_a_test():
+    known = {"python", "console", "yaml", "json", "sh"}
+    shown = {file: {block.language for block in fenced(file)} for file in PAGES if file != ARCHITECTURE}
+    assert {file.name: rest for file, languages in shown.items() if (rest := languages - known)} == {}
+    assert [str(block) for block in blocks("yaml") if not block.name] == []
+    run = [argument for command, _ in commands() for argument in command.split()]
+    assert [str(block) for block in blocks("python") if block.name and block.name not in run] == []
+
+
+def test_python_blocks_run(tmp_path):
+    passing = [block for block in blocks("python") if not block.name]
+    for block in passing:
         assert "def test_" in block.text, f"{block}: write it as a test, so that it is one"
-        (desk / f"test_{block}.py").write_text(block.text, encoding="utf-8")
-    run = subprocess.run([sys.executable, "-m", "pytest", "-q", str(desk)], cwd=desk, capture_output=True, text=True)
-    assert run.returncode == 0, run.stdout
-    assert f"{sum(block.text.count('def test_') for block in blocks('python'))} passed" in run.stdout
+        (tmp_path / f"test_{block}.py").write_text(block.text, encoding="utf-8")
+    pytest_run = subprocess.run([*PROGRAMS["pytest"], "-q", tmp_path], cwd=tmp_path, capture_output=True, text=True)
+    assert pytest_run.returncode == 0, pytest_run.stdout
+    assert f"{sum(block.text.count('def test_') for block in passing)} passed" in pytest_run.stdout
 
 
 def commands() -> list[tuple[str, list[str]]]:
-    """Each command of the console blocks, with the lines that it must print in this order."""
+    """Each command of the console blocks, with the lines that it must print in this order; none twice."""
     found = []
     for block in blocks("console"):
         for part in re.split(r"^\$ ", block.text, flags=re.M)[1:]:
             command, *shown = part.splitlines()
             found.append((command, [line.strip() for line in shown if line.strip() not in ("", "…")]))
-    return found
+    return [each for place, each in enumerate(found) if each not in found[:place]]
 
 
 @pytest.mark.parametrize(
     ("command", "shown"), [s for s in commands() if " serve" not in s[0]], ids=lambda s: str(s)[:40]
 )
 def test_console_commands_print_what_is_shown(command, shown, desk):
-    run = subprocess.run([*HARNESS, *command.split()[1:]], cwd=desk, capture_output=True, text=True)
-    assert run.returncode == (1 if "findings" in " ".join(shown) else 0), run.stderr
+    program, *arguments = command.split()
+    run = subprocess.run([*PROGRAMS[program], *arguments], cwd=desk, capture_output=True, text=True)
+    assert run.returncode == (1 if program == "pytest" or "findings" in " ".join(shown) else 0), run.stderr
     in_order(shown, run.stdout)
 
 
@@ -114,7 +142,7 @@ def test_served_commands_print_what_is_shown_and_answer(command, shown, desk):
     server = subprocess.Popen(serve, cwd=desk, stdout=subprocess.PIPE, text=True)
     assert server.stdout
     try:
-        printed = [next(said for said in server.stdout if anywhere(said) == anywhere(line)) for line in shown]
+        printed = [next(got for got in server.stdout if anywhere(got) == anywhere(line)) for line in shown]
         base_url = re.search(r"http://\S+", printed[0])
         assert base_url
         with openai.OpenAI(base_url=base_url.group(), api_key="sk-anything", max_retries=0) as client:
@@ -132,9 +160,8 @@ def anywhere(line: str) -> str:
 
 @pytest.mark.parametrize("block", blocks("json"), ids=str)
 def test_json_blocks_script_a_world(block):
-    said = json.loads(block.text)
-    assert parse_route(said).routes
-    assert set(said["when"]) <= set(CONDITIONS)
+    script = json.loads(block.text)
+    assert (parse_route(script) if "turns" in script else parse_document(script)).routes
 
 
 def test_two_commands_do_all_set_up():
@@ -163,58 +190,66 @@ def test_the_first_test_is_ten_lines():
 
 
 def test_every_endpoint_is_listed():
-    table = re.search(r"^\| endpoints \|.*?\n\n", section("What is there, and what is not"), re.S | re.M)
-    assert table
-    listed = {name for name in ticked(table.group()) if name.startswith("/")}
+    listed = {name for name in first_cells(section("coverage.md", "Endpoints")) if name.startswith("/")}
     assert listed == {f"/{operation.split('/')[1]}" for operation in OPERATIONS}
 
 
 def test_every_item_kind_is_listed():
-    said = re.search(r"The model can say: (.*?)\.\n\n", section("What is there, and what is not"), re.S)
-    assert said
-    assert ticked(said.group(1)) == set(ITEMS)
+    kinds = re.search(r"The model can emit: (.*?)\.\n\n", section("coverage.md", "Output items"), re.S)
+    assert kinds
+    assert ticked(kinds.group(1)) == set(ITEMS)
 
 
 def test_every_condition_of_a_route_is_listed():
-    said = re.search(r"`when` looks at (.*?)\. A text", section("Scripts"), re.S)
-    assert said
-    assert ticked(said.group(1)) == set(CONDITIONS)
+    assert first_cells(section("scripts.md", "Routes")) == set(CONDITIONS)
 
 
 def test_every_member_of_the_account_is_listed():
-    said = re.search(r"is scripted as well: (.*?)\.\n\n", section("Scripts"), re.S)
-    assert said
-    assert ticked(said.group(1)) == {field.name for field in dataclasses.fields(Organization)}
+    assert first_cells(section("scripts.md", "The account")) == {
+        field.name for field in dataclasses.fields(Organization)
+    }
+
+
+def test_every_key_of_a_script_file_is_listed():
+    assert first_cells(section("server.md", "Script files")) == set(DOCUMENT_KEYS)
 
 
 def test_every_level_is_explained():
-    assert tuple(re.findall(r"^\| (\w+) \| (?!how)", section("Rules"), re.M)) == LEVELS
+    assert tuple(re.findall(r"^\| (\w+) \| (?!how)", section("rules.md", "Evidence"), re.M)) == LEVELS
 
 
-def test_every_control_path_is_served():
+def test_every_control_path_is_listed():
     from harness.server.control_plane import control_app
     from harness.server.mock_api import CONTROL_ROOT, Mock
 
     served = {route.path for route in control_app(Mock()).routes}
-    named = {name.split()[-1] for name in ticked(section("A server for other languages")) if CONTROL_ROOT in name}
-    assert named <= served
+    listed = {name.split()[-1] for name in first_cells(section("server.md", "The control plane"))}
+    drawn_by_fastapi = {f"{CONTROL_ROOT}/docs", f"{CONTROL_ROOT}/openapi.json", "/docs/oauth2-redirect", "/redoc"}
+    assert listed == served - drawn_by_fastapi
 
 
 def test_every_command_and_option_is_there():
-    said = {
-        tuple(name.split()[:2]) for name in ticked(README.read_text(encoding="utf-8")) if name.startswith("harness ")
-    }
-    for command in sorted({name for _, name in said}):
-        shown = subprocess.run([*HARNESS, command, "--help"], capture_output=True, text=True)
-        assert shown.returncode == 0, f"`harness {command}`: {shown.stderr}"
+    import typer.main
+
+    from harness.cli import app
+
+    group = typer.main.get_command(app)
+    known = {name: {option for each in made.params for option in each.opts} for name, made in group.commands.items()}
+    named = {name.partition(" -- ")[0] for page in DOCUMENTS for name in ticked(text_of(page))}
+    used = [name.split()[1:] for name in named if name.startswith("harness ")]
+    assert {command for command, *_ in used} == {*known}
+    assert [
+        (command, each) for command, *rest in used for each in rest if each[:2] == "--" and each not in known[command]
+    ] == []
 
 
 def test_every_file_that_is_named_is_there():
-    pages = (README, ARCHITECTURE, ROOT / "cassettes/README.md", ROOT / "bench/README.md")
-    named = {
-        name for page in pages for name in re.findall(r"`([\w./-]+\.(?:md|toml))`", page.read_text(encoding="utf-8"))
-    }
+    named = {name for page in DOCUMENTS for name in re.findall(r"`([\w./-]+\.(?:md|toml))`", text_of(page))}
     assert not [name for name in named if not (ROOT / name).exists()]
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
 
 
 STORIES = sorted(page for page in (ROOT / "docs/stories").glob("*.md") if page.stem != "README")
@@ -251,7 +286,17 @@ def test_hooks_run_what_ci_runs():
     assert [hook["entry"] for hook in hooks if " ".join(hook["entry"].split()[:2]) not in ci] == []
 
 
-def test_links_are_addresses():
-    pages = [ROOT / name for name in ("README.md", "CHANGELOG.md", "cassettes/README.md")]
-    links = [link for page in pages for link in re.findall(r"\]\((\S+?)\)", page.read_text(encoding="utf-8"))]
-    assert all(urlsplit(link).scheme == "https" for link in links)
+@pytest.mark.parametrize("page", DOCUMENTS, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_to_addresses_or_files(page):
+    links = [urlsplit(link) for link in re.findall(r"\]\((\S+?)\)", text_of(page))]
+    assert {link.scheme for link in links} <= {"", "https"}
+    assert [link.path for link in links if not link.scheme and not (page.parent / link.path).exists()] == []
+
+
+def test_the_readme_is_a_first_page():
+    assert len(text_of(README).splitlines()) <= 130
+
+
+def test_make_and_ci_build_the_pages():
+    build = '.venv/bin/pip install -q -e ".[docs]" && .venv/bin/mkdocs build --strict'
+    assert [name for name in ("Makefile", ".ci/run") if build not in text_of(ROOT / name)] == []
