@@ -10,18 +10,15 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
 from harness.api.providers import path_below_root
-from harness.cassettes.format.other_recorders import (
-    RecorderEntry,
-    parse_recorder_entries,
-    parse_recorder_entry,
-    provider_from_header,
-)
+from harness.cassettes.format.interaction import Interaction
+from harness.cassettes.format.other_recorders import parse_interaction, parse_interactions, provider_from_header
 from harness.cassettes.format.recorded import Recorded, parse_recorded
 from harness.cassettes.format.serializer import parse_websockets, refuse_newer_format
 from harness.cassettes.format.untrusted_text import (
@@ -72,7 +69,7 @@ def read_numbered(path: Path) -> Iterator[tuple[int, Recorded]]:
         for number, found in enumerate(_read_entries(stream, path.name), 1):
             if isinstance(found, Malformed):
                 problem, more = problem or found, more + bool(problem)
-            elif isinstance(found, RecorderEntry):
+            elif isinstance(found, Interaction):
                 yield number, parse_recorded(found, name, number)
             else:
                 yield from (
@@ -82,9 +79,9 @@ def read_numbered(path: Path) -> Iterator[tuple[int, Recorded]]:
             raise Malformed(f"{problem} (and {more} more like it)" if more else str(problem))
 
 
-def _number_ids(socket: Sequence[RecorderEntry], id: str) -> Iterator[RecorderEntry]:
+def _number_ids(socket: Sequence[Interaction], id: str) -> Iterator[Interaction]:
     for number, one in enumerate(socket, 1):
-        yield one._replace(extra={**one.extra, "id": f"{id}.{number}"})
+        yield replace(one, notes={**one.notes, "id": f"{id}.{number}"})
 
 
 @contextmanager
@@ -106,7 +103,7 @@ def _name_file_in_errors(name: str) -> Iterator[None]:
         ) from problem
 
 
-_EntryOrProblem = RecorderEntry | Sequence[RecorderEntry] | Malformed
+_EntryOrProblem = Interaction | Sequence[Interaction] | Malformed
 """An exchange, those of a WebSocket, or what is wrong with one of them."""
 
 
@@ -155,7 +152,7 @@ def _read_lines(lines: Iterable[bytes]) -> Iterator[_EntryOrProblem]:
         if not text:
             continue
         try:
-            yield parse_recorder_entry(parse_json(text))
+            yield parse_interaction(parse_json(text))
         except Malformed as problem:
             if not known and not _RECORDING_MARKERS.search(text.decode("latin-1")):
                 raise _NotRecording("its lines are no recorded exchanges") from problem
@@ -169,7 +166,7 @@ def _read_documents(raw: bytes, suffix: str) -> Iterator[_EntryOrProblem]:
     known = False
     try:
         for document in _parse_documents(decode_text(raw), suffix):
-            if found := parse_recorder_entries(document):
+            if found := parse_interactions(document):
                 known = True
                 refuse_newer_format(document)
                 yield from found
@@ -182,12 +179,12 @@ def _read_documents(raw: bytes, suffix: str) -> Iterator[_EntryOrProblem]:
         raise _NotRecording("it holds no recorded exchanges")
 
 
-def _socket_entries(document: Any) -> Iterator[Sequence[RecorderEntry]]:
+def _socket_entries(document: Any) -> Iterator[Sequence[Interaction]]:
     """The exchanges of each WebSocket in a cassette of our own."""
     for take in parse_websockets(document):
         yield [
-            one._replace(extra={**provider_from_header(document), **one.extra})
-            for one in websocket_exchanges.to_entries(take)
+            replace(one, notes={**provider_from_header(document), **one.notes})
+            for one in websocket_exchanges.to_http_interactions(take)
         ]
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from harness.cassettes.format.other_recorders import RecorderEntry
+from harness.cassettes.format.bodies import encode_body
+from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded, parse_recorded
 
 DATE = {"date": "Thu, 09 Apr 2026 00:57:33 GMT"}
@@ -14,15 +16,16 @@ RESPONSE = {"object": "response", "created_at": 1_760_000_000, "model": "gpt-4.1
 CREATED = [{"type": "response.created", "response": RESPONSE}]
 
 
-def of(**entry: Any) -> Recorded:
-    """An exchange whose entry differs from a plain one in these."""
-    plain = RecorderEntry("POST", "https://api.openai.com/v1/responses", {}, "{}", 200, {}, "{}")
-    return parse_recorded(plain._replace(**entry), "a.yaml", 3)
+def of(request: Any = "{}", answer: Any = "{}", **members: Any) -> Recorded:
+    """An exchange with these bodies and members that differ from those of a plain one."""
+    plain = Interaction("POST", "https://api.openai.com/v1/responses", status=200)
+    bodies = {"body": encode_body(request, {}), "chunks": ((0.0, encode_body(answer, {})),)}
+    return parse_recorded(replace(plain, **bodies, **members), "a.yaml", 3)
 
 
 @pytest.mark.parametrize(("level", "transcribed"), [("recorded", False), ("reported", True), ("assumed", True)])
 def test_what_was_published_is_transcribed(level: str, transcribed: bool) -> None:
-    assert ("transcribed" in of(extra={"origin": {"level": level, "where": "x"}}).flags) is transcribed
+    assert ("transcribed" in of(origin={"level": level, "where": "x"}).flags) is transcribed
 
 
 def test_it_is_named_by_its_file_and_place() -> None:
@@ -30,7 +33,7 @@ def test_it_is_named_by_its_file_and_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("extra", "id", "file"),
+    ("notes", "id", "file"),
     [
         ({"id": "p/b#c.yaml#7"}, "p/b#c.yaml#7", "p/b#c.yaml"),
         ({"id": "own"}, "own", "a.yaml"),
@@ -38,8 +41,8 @@ def test_it_is_named_by_its_file_and_place() -> None:
         ({"id": 7}, "a.yaml#3", "a.yaml"),
     ],
 )
-def test_a_flat_exchange_may_have_a_name_of_its_own(extra: dict[str, Any], id: str, file: str) -> None:
-    assert (of(extra=extra).id, of(extra=extra).file) == (id, file)
+def test_a_flat_exchange_may_have_a_name_of_its_own(notes: dict[str, Any], id: str, file: str) -> None:
+    assert (of(notes=notes).id, of(notes=notes).file) == (id, file)
 
 
 @pytest.mark.parametrize(
@@ -47,12 +50,12 @@ def test_a_flat_exchange_may_have_a_name_of_its_own(extra: dict[str, Any], id: s
     [
         ({"date": "2025-09-25T10:00:00Z", "answer_headers": DATE}, "2025-09-25T10:00:00Z"),
         ({"date": "Sanitized", "answer_headers": DATE}, "2026-04-09T00:57:33+00:00"),
-        ({"said": RESPONSE}, "2025-10-09T08:53:20+00:00"),
-        ({"said": CREATED}, "2025-10-09T08:53:20+00:00"),
-        ({"said": RESPONSE, "method": "GET"}, ""),
-        ({"said": {**RESPONSE, "created_at": 0}}, ""),
-        ({"said": {**RESPONSE, "created_at": "x"}}, ""),
-        ({"said": {**RESPONSE, "created_at": 10**30}}, ""),
+        ({"answer": RESPONSE}, "2025-10-09T08:53:20+00:00"),
+        ({"answer": CREATED}, "2025-10-09T08:53:20+00:00"),
+        ({"answer": RESPONSE, "method": "GET"}, ""),
+        ({"answer": {**RESPONSE, "created_at": 0}}, ""),
+        ({"answer": {**RESPONSE, "created_at": "x"}}, ""),
+        ({"answer": {**RESPONSE, "created_at": 10**30}}, ""),
         ({}, ""),
     ],
 )
@@ -60,18 +63,18 @@ def test_its_date_is_the_recorders_or_the_answers(entry: dict[str, Any], date: s
     assert of(**entry).date == date
 
 
-@pytest.mark.parametrize("said", [RESPONSE, CREATED])
-def test_a_hidden_address_is_found_in_the_answer(said: Any) -> None:
-    found = of(url="**REDACTED**", said=said)
+@pytest.mark.parametrize("answer", [RESPONSE, CREATED])
+def test_a_hidden_address_is_found_in_the_answer(answer: Any) -> None:
+    found = of(uri="**REDACTED**", answer=answer)
     assert (found.host, found.path, found.provider, found.flags) == ("", "/v1/responses", "openai", {"inferred"})
 
 
 @pytest.mark.parametrize(
     "entry",
     [
-        {"url": "**REDACTED**"},
-        {"url": "**REDACTED**", "said": RESPONSE, "method": "GET"},
-        {"url": "https://other.net/", "said": RESPONSE},
+        {"uri": "**REDACTED**"},
+        {"uri": "**REDACTED**", "answer": RESPONSE, "method": "GET"},
+        {"uri": "https://other.net/", "answer": RESPONSE},
     ],
 )
 def test_an_address_that_the_answer_does_not_tell_stays_unknown(entry: dict[str, Any]) -> None:
@@ -83,16 +86,16 @@ def test_an_address_that_the_answer_does_not_tell_stays_unknown(entry: dict[str,
     ("entry", "provider", "flags"),
     [
         ({}, "openai", set()),
-        ({"extra": {"provider": "azure"}}, "azure", set()),
-        ({"extra": {"provider": "other"}}, "openai", set()),
-        ({"url": "/v1/responses", "answer_headers": {"openai-version": "x"}}, "openai", set()),
-        ({"url": "https://<host>/openai/v1/responses", "answer_headers": {"x-ms-region": "x"}}, "azure", set()),
-        ({"url": "https://<host>/openai/v1/responses", "asked": {"model": "gpt-5"}}, "", set()),
-        ({"url": "/v1/responses", "asked": {"model": "gpt-5"}}, "openai", {"inferred"}),
-        ({"url": "/v1/responses", "said": CREATED}, "openai", {"inferred"}),
-        ({"url": "/v1/responses", "asked": {"model": "llama"}}, "", set()),
-        ({"url": "http://127.0.0.1/v1/responses", "answer_headers": {"openai-version": "x"}}, "", set()),
-        ({"url": "https://api.x.ai/v1/responses", "asked": {"model": "gpt-5"}}, "", set()),
+        ({"notes": {"provider": "azure"}}, "azure", set()),
+        ({"notes": {"provider": "other"}}, "openai", set()),
+        ({"uri": "/v1/responses", "answer_headers": {"openai-version": "x"}}, "openai", set()),
+        ({"uri": "https://<host>/openai/v1/responses", "answer_headers": {"x-ms-region": "x"}}, "azure", set()),
+        ({"uri": "https://<host>/openai/v1/responses", "request": {"model": "gpt-5"}}, "", set()),
+        ({"uri": "/v1/responses", "request": {"model": "gpt-5"}}, "openai", {"inferred"}),
+        ({"uri": "/v1/responses", "answer": CREATED}, "openai", {"inferred"}),
+        ({"uri": "/v1/responses", "request": {"model": "llama"}}, "", set()),
+        ({"uri": "http://127.0.0.1/v1/responses", "answer_headers": {"openai-version": "x"}}, "", set()),
+        ({"uri": "https://api.x.ai/v1/responses", "request": {"model": "gpt-5"}}, "", set()),
     ],
 )
 def test_who_answered_is_told_by_record_host_headers_or_model(
@@ -104,22 +107,22 @@ def test_who_answered_is_told_by_record_host_headers_or_model(
 @pytest.mark.parametrize(
     ("entry", "flags"),
     [
-        ({"asked": "<REDACTED>"}, {"no_request"}),
-        ({"asked": None}, {"no_request"}),
-        ({"asked": None, "url": "/v1/responses/compact"}, {"no_request"}),
-        ({"asked": None, "url": "/v1/responses/r/cancel"}, set()),
-        ({"asked": "<REDACTED>", "status": 400}, set()),
-        ({"asked": None, "status": 400}, set()),
-        ({"asked": None, "method": "GET"}, set()),
-        ({"asked": "--x", "headers": {"content-type": "multipart/form-data; boundary=x"}}, set()),
-        ({"said": {"id": "resp_REDACTED_1"}}, {"sanitized"}),
-        ({"asked": {"previous_response_id": "resp_sanitized"}}, {"sanitized"}),
-        ({"url": "https://api.openai.com/v1/responses/resp_REDACTED_1", "method": "GET"}, {"sanitized"}),
-        ({"url": "https://api.openai.com/v1/conversations/{conversation_id}/items"}, {"sanitized"}),
-        ({"said": {"id": "resp_1", "text": "REDACTED"}}, set()),
+        ({"request": "<REDACTED>"}, {"no_request"}),
+        ({"request": None}, {"no_request"}),
+        ({"request": None, "uri": "/v1/responses/compact"}, {"no_request"}),
+        ({"request": None, "uri": "/v1/responses/r/cancel"}, set()),
+        ({"request": "<REDACTED>", "status": 400}, set()),
+        ({"request": None, "status": 400}, set()),
+        ({"request": None, "method": "GET"}, set()),
+        ({"request": "--x", "headers": {"content-type": "multipart/form-data; boundary=x"}}, set()),
+        ({"answer": {"id": "resp_REDACTED_1"}}, {"sanitized"}),
+        ({"request": {"previous_response_id": "resp_sanitized"}}, {"sanitized"}),
+        ({"uri": "https://api.openai.com/v1/responses/resp_REDACTED_1", "method": "GET"}, {"sanitized"}),
+        ({"uri": "https://api.openai.com/v1/conversations/{conversation_id}/items"}, {"sanitized"}),
+        ({"answer": {"id": "resp_1", "text": "REDACTED"}}, set()),
         ({"status": 0}, {"no-status"}),
-        ({"said": "<html>"}, {"unread-answer"}),
-        ({"extra": {"cut": True, "sanitized": False, "inferred": ["status"]}}, {"cut", "inferred"}),
+        ({"answer": "<html>"}, {"unread-answer"}),
+        ({"notes": {"cut": True, "sanitized": False, "inferred": ["status"]}}, {"cut", "inferred"}),
     ],
 )
 def test_what_is_missing_or_odd_is_flagged(entry: dict[str, Any], flags: set[str]) -> None:
@@ -127,5 +130,5 @@ def test_what_is_missing_or_odd_is_flagged(entry: dict[str, Any], flags: set[str
 
 
 def test_a_request_that_is_no_json_is_kept_as_bytes() -> None:
-    found = of(asked='{"model": ', status=400)
+    found = of(request='{"model": ', status=400)
     assert (found.request, found.raw) == (None, b'{"model": ')

@@ -34,7 +34,9 @@ class Interaction:
     """One exchange as it travelled; without a status, chunks and frames it is a request alone.
 
     `uri` is the whole address with its query, `cut` says that the answer broke off. With `frames` it is a WebSocket: `uri`
-    is where it connected to, `status` 101. `origin` says in evidence where it is known from (`harness.verify.evidence`).
+    is where it connected to, `status` 101. `origin` says in evidence where it is known from (`harness.verify.evidence`),
+    `date` when it was recorded, if its recorder says so. `notes` are what another recorder says of it besides: its `id`,
+    its `provider`, and flags (`harness.cassettes.format.other_recorders.FLAG_MEMBERS`).
     """
 
     method: str
@@ -48,6 +50,8 @@ class Interaction:
     frames: tuple[Frame, ...] = ()
     reason: str = ""
     origin: Mapping[str, Any] = field(default_factory=lambda: EMPTY_MAPPING)
+    date: str = ""
+    notes: Mapping[str, Any] = field(default_factory=lambda: EMPTY_MAPPING, compare=False)
 
     @property
     def answer(self) -> bytes:

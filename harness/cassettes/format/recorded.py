@@ -24,11 +24,10 @@ from harness.api.providers import (
     provider_of_host,
     split_url,
 )
-from harness.cassettes.format.other_recorders import RecorderEntry
+from harness.cassettes.format.interaction import Interaction
+from harness.cassettes.format.other_recorders import FLAG_MEMBERS
 from harness.core.exchange import Json
 
-FLAG_MEMBERS = ("no_request", "cut", "sanitized", "sequence_gaps", "transcribed", "socket")
-"""Members of a flat exchange that, when true, become flags."""
 UNREAD_MEMBER = "_raw"
 """The one member of an answer that was no JSON, as flat exchanges keep it."""
 _NON_JSON_TYPES = ("multipart/", "application/x-www-form-urlencoded", "application/octet-stream")
@@ -77,11 +76,11 @@ class Recorded(NamedTuple):
     flags: frozenset[str]
 
 
-def parse_recorded(found: RecorderEntry, name: str, number: int) -> Recorded:
+def parse_recorded(found: Interaction, name: str, number: int) -> Recorded:
     """The exchange that a recorder wrote as `found`, the one of this number (from 1) in the file of this name."""
-    host, path, query = split_url(found.url)
-    request, raw = decoding.decode_request(found.request_body, found.headers)
-    said = decoding.decode_answer(found.answer_body, found.answer_headers)
+    host, path, query = split_url(found.uri)
+    request, raw = decoding.decode_request(found.body, found.headers)
+    said = decoding.decode_answer(found.answer, found.answer_headers)
     flags = said.flags | _find_flags(found)
     if is_host_hidden(host) and path in ("", "/") and _is_response_object(found.method, said):
         path, flags = "/v1/responses", flags | {"inferred"}
@@ -92,7 +91,7 @@ def parse_recorded(found: RecorderEntry, name: str, number: int) -> Recorded:
         flags |= {"unread-answer"}
     if _is_request_unknown(found, path, request, raw):
         flags |= {"no_request"}
-    own = found.extra.get("id")
+    own = found.notes.get("id")
     id = own if isinstance(own, str) and own else f"{name}#{number}"
     return Recorded(
         id=id,
@@ -114,15 +113,14 @@ def parse_recorded(found: RecorderEntry, name: str, number: int) -> Recorded:
     )
 
 
-def _find_flags(found: RecorderEntry) -> set[str]:
+def _find_flags(found: Interaction) -> set[str]:
     """What an exchange says of itself; one whose `origin` is a publication holds what was published."""
-    noted = {flag for flag in FLAG_MEMBERS if found.extra.get(flag)} | (
-        {"inferred"} if found.extra.get("inferred") else set()
-    )
-    origin = found.extra.get("origin")
-    if origin is not None and not (isinstance(origin, dict) and origin.get("level") == "recorded"):
-        noted.add("transcribed")
-    return noted if found.status else noted | {"no-status"}
+    flags = {flag for flag in FLAG_MEMBERS if found.notes.get(flag)}
+    if found.cut:
+        flags.add("cut")
+    if found.origin and found.origin.get("level") != "recorded":
+        flags.add("transcribed")
+    return flags if found.status else flags | {"no-status"}
 
 
 def _is_response_object(method: str, said: decoding.DecodedAnswer) -> bool:
@@ -137,10 +135,10 @@ def _answered_object(said: decoding.DecodedAnswer) -> Json | None:
 
 
 def _find_provider(
-    found: RecorderEntry, host: str, path: str, request: Any, said: decoding.DecodedAnswer
+    found: Interaction, host: str, path: str, request: Any, said: decoding.DecodedAnswer
 ) -> tuple[str, bool]:
     """The provider, and whether it was guessed."""
-    told = found.extra.get("provider")
+    told = found.notes.get("provider")
     known = told if told in PROVIDERS else provider_of_host(host, path)
     if not known and is_host_hidden(host):
         known = provider_by_headers(path, found.answer_headers)
@@ -150,7 +148,7 @@ def _find_provider(
     return guess, bool(guess)
 
 
-def _is_request_unknown(found: RecorderEntry, path: str, request: Any, raw: bytes | None) -> bool:
+def _is_request_unknown(found: Interaction, path: str, request: Any, raw: bytes | None) -> bool:
     """Whether the recorder left out a request's body, or wrote something else in its place: the API took it."""
     if not 200 <= found.status < 300 or found.method != "POST":
         return False
@@ -159,7 +157,7 @@ def _is_request_unknown(found: RecorderEntry, path: str, request: Any, raw: byte
     return request is None and _PATHS_WITH_BODY.fullmatch(path_below_root(path) or "") is not None
 
 
-def _find_date(found: RecorderEntry, said: decoding.DecodedAnswer) -> str:
+def _find_date(found: Interaction, said: decoding.DecodedAnswer) -> str:
     """When it was recorded: said by the recorder, by the answer's headers, or by what the request made."""
     for text in (found.date, found.answer_headers.get("date", "")):
         if date := _parse_date(text):

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from itertools import chain
 from typing import Any, NamedTuple
 
 from harness.api.decoding import undo_encodings
 from harness.cassettes.format.interaction import CASSETTE_FORMAT, CassetteHeader, Chunk, Interaction
-from harness.cassettes.format.other_recorders import RecorderEntry, parse_recorder_entries, parse_recorder_entry
+from harness.cassettes.format.other_recorders import parse_interaction, parse_interactions
 from harness.cassettes.format.untrusted_text import Malformed, NotARecording, UnreadableRecording, parse_yaml_documents
 from harness.cassettes.format.validate import validate_cassette
 from harness.cassettes.format.yaml_layout import BlockMapping, OneLineList, dump_yaml
@@ -136,7 +136,7 @@ def parse_cassette(text: str, name: str) -> CassetteContent:
     """
     try:
         document = next(iter([*parse_yaml_documents(text)]), None)
-        if (found := parse_recorder_entries(document)) is None or not isinstance(document, dict | list):
+        if (found := parse_interactions(document)) is None or not isinstance(document, dict | list):
             raise NotARecording(f"{name}: it holds no recorded exchanges. Give a cassette, or record it again.")
         header = _parse_header(document)
         listed = document["interactions"] if header and isinstance(document, dict) else ()
@@ -152,7 +152,7 @@ def _repeat_none() -> Iterator[None]:
         yield None
 
 
-def _raise_if_malformed(found: RecorderEntry | Malformed) -> RecorderEntry:
+def _raise_if_malformed(found: Interaction | Malformed) -> Interaction:
     if isinstance(found, Malformed):
         raise found
     return found
@@ -178,52 +178,22 @@ def _parse_header(document: Any) -> CassetteHeader | None:
     return CassetteHeader(**{one.name: told[one.name] for one in fields(CassetteHeader) if one.name in told})
 
 
-def _build_interaction(found: RecorderEntry, wire: Any) -> Interaction:
-    told = wire if isinstance(wire, dict) else {}
-    return Interaction(
-        found.method,
-        found.url,
-        found.headers,
-        _encode_body(found.request_body, found.headers, told.get("request")),
-        found.status,
-        {name: value for name, value in found.answer_headers.items() if name not in _ENCODING_HEADERS},
-        _split_into_chunks(
-            _encode_body(found.answer_body, found.answer_headers, told.get("answer")), told.get("arrivals")
-        ),
-        told.get("cut") is True,
-        reason=found.reason,
-        origin=_origin_or_nothing(found.extra.get("origin")),
-    )
+def _build_interaction(parsed: Interaction, wire: Any) -> Interaction:
+    """An interaction with its bodies decoded, in the spelling and the chunks that `wire` tells of."""
+    how = wire if isinstance(wire, dict) else {}
+    body = _restore_bytes(parsed.body, parsed.headers, how.get("request"))
+    answer = _restore_bytes(parsed.answer, parsed.answer_headers, how.get("answer"))
+    headers = {name: value for name, value in parsed.answer_headers.items() if name not in _ENCODING_HEADERS}
+    chunks = _split_into_chunks(answer, how.get("arrivals"))
+    return replace(parsed, body=body, answer_headers=headers, chunks=chunks)
 
 
-def _origin_or_nothing(origin: Any) -> Mapping[str, Any]:
-    return origin if isinstance(origin, dict) else EMPTY_MAPPING
-
-
-def _encode_body(said: Any, headers: Mapping[str, str], spelling: Any) -> bytes:
-    """The bytes of a body that a cassette holds in any form."""
-    if said is None:
-        return b""
-    if isinstance(said, str):
-        said = _restore_spelling(said, spelling).encode("utf-8", "replace")
-    elif isinstance(said, list) and all(isinstance(piece, str | bytes) for piece in said):
-        said = b"".join(piece if isinstance(piece, bytes) else piece.encode() for piece in said)
-    if isinstance(said, bytes):
-        plain = undo_encodings(said, headers)
-        return said if plain is None else plain
-    if isinstance(said, list) and "json" not in headers.get("content-type", ""):
-        return "".join(_encode_event(one) for one in said).encode()
-    return json.dumps(said, **_SPELLINGS["compact"]).encode()
-
-
-def _encode_event(event: Any) -> str:
-    """One event of a stream that is kept as a list."""
-    data = json.dumps(event, **_SPELLINGS["compact"])
-    return (
-        f"event: {event['type']}\ndata: {data}\n\n"
-        if isinstance(event, dict) and "type" in event
-        else f"data: {data}\n\n"
-    )
+def _restore_bytes(body: bytes, headers: Mapping[str, str], spelling: Any) -> bytes:
+    """The bytes of a body, without its encodings and in the spelling of JSON in which it travelled."""
+    if spelling in _SPELLINGS:
+        body = _restore_spelling(body.decode("utf-8", "replace"), spelling).encode("utf-8", "replace")
+    plain = undo_encodings(body, headers)
+    return body if plain is None else plain
 
 
 def _restore_spelling(text: str, spelling: Any) -> str:
@@ -261,12 +231,9 @@ def parse_websockets(document: Any) -> Iterator[Interaction]:
         return
     validate_cassette(document)
     for one in document["sockets"]:
-        found = parse_recorder_entry({"request": {**one, "method": "GET"}, "response": {"status": 101}})
+        found = parse_interaction({"request": {**one, "method": "GET"}, "response": {"status": 101}})
         frames = tuple(
             (float(each["at"]), each["from"], _restore_spelling(each["text"], each.get("spelling")))
             for each in one["frames"]
         )
-        origin = _origin_or_nothing(one.get("origin"))
-        yield Interaction(
-            "GET", found.url, found.headers, status=101, cut=one.get("cut") is True, frames=frames, origin=origin
-        )
+        yield replace(found, cut=one.get("cut") is True, frames=frames, origin=one.get("origin", EMPTY_MAPPING))

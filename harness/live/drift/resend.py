@@ -48,7 +48,12 @@ from harness.verify.judging.unverifiable import (
     DEPLOYMENT_HIDES_MODEL,
     ENDED_UNSEEN,
 )
-from harness.verify.judging.websocket_exchanges import split_by_client_event, to_entries, to_http_request, to_recorded
+from harness.verify.judging.websocket_exchanges import (
+    split_by_client_event,
+    to_http_interactions,
+    to_http_request,
+    to_recorded,
+)
 from harness.verify.judging.websocket_pairs import SocketExchange
 from harness.verify.read_files import NotARecording, read_recording
 from harness.world.world import World
@@ -126,7 +131,7 @@ def _sort_exchanges(
     held = iter(over_sockets)
     for take in read_cassette(file).interactions if over_sockets else ():
         if take.frames:
-            mine = list(islice(held, len(list(to_entries(take)))))
+            mine = list(islice(held, len(list(to_http_interactions(take)))))
             if events := list(_sendable_events(take, mine, dialect, left_out)):
                 talks[mine[0].file].sockets.append(events)
 

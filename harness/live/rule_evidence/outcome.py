@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 from urllib.parse import urlsplit
@@ -19,7 +19,7 @@ from harness.verify.evidence import SourcedInteraction
 from harness.verify.examples import CaseRequest, build_request
 from harness.verify.judging.judge import Verdict, answer_object, judge
 from harness.verify.judging.unverifiable import ACCOUNT_STATUSES, match_rules
-from harness.verify.judging.websocket_exchanges import to_entries
+from harness.verify.judging.websocket_exchanges import to_http_interactions
 from harness.verify.judging.websocket_pairs import SocketExchange
 from harness.world.world import World
 
@@ -145,8 +145,8 @@ def _summarize_error(told: SourcedInteraction) -> str:
 
 def as_recorded(told: SourcedInteraction) -> list[Recorded]:
     """An exchange as the judge reads recordings; of a WebSocket each of its responses."""
-    found = enumerate(to_entries(told.interaction), 1)
-    return [parse_recorded(entry._replace(date=told.origin.date), "probe", number) for number, entry in found]
+    found = enumerate(to_http_interactions(told.interaction), 1)
+    return [parse_recorded(replace(entry, date=told.origin.date), "probe", number) for number, entry in found]
 
 
 def answers_of(told: SourcedInteraction) -> list[Answer]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from harness.api.dialects import parse_api_path
 from harness.api.providers import split_url
@@ -23,9 +24,9 @@ def build_journal(takes: Iterable[Interaction], name: str = "") -> World:
     world = World(name)
     for take in takes:
         dialect = parse_api_path(split_url(take.uri)[1]).dialect
-        for entry in websocket_exchanges.to_entries(take):
+        for entry in websocket_exchanges.to_http_interactions(take):
             one = parse_recorded(
-                entry._replace(extra={"provider": dialect, **entry.extra}), name, world.exchange_count + 1
+                replace(entry, notes={"provider": dialect, **entry.notes}), name, world.exchange_count + 1
             )
             if told := rebuild_exchange(one, world):
                 world.add_exchange(*told)

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 import orjson
 
 from harness.api.upstream import Upstream
+from harness.cassettes.format.bodies import encode_body
 from harness.cassettes.format.interaction import CLIENT, SERVER, Interaction
-from harness.cassettes.format.other_recorders import RecorderEntry
 from harness.cassettes.format.recorded import Recorded, parse_recorded
 from harness.contract.rules.http.websocket import CREATE_EVENT, STEER_EVENT
 from harness.core.exchange import Json
@@ -31,22 +31,30 @@ def to_recorded(take: Interaction, name: str, behind: Upstream) -> Iterator[Reco
     """The exchanges of a take, in order; `name` (`file#1`) says which it is, those of a WebSocket are `file#1.1` …"""
     file, _, _ = name.rpartition("#")
     numbers = (f"{name}.{number}" for number in range(1, 1 + len(take.frames))) if take.frames else (name,)
-    for id, entry in zip(numbers, to_entries(take), strict=False):
-        parts = urlsplit(entry.url)
-        url = parts._replace(path=behind.to_api_path(parts.path)).geturl()
-        extra = {"provider": behind.dialect, **entry.extra, "id": id}
-        yield parse_recorded(entry._replace(url=url, extra=extra), file, 1)
+    for id, entry in zip(numbers, to_http_interactions(take), strict=False):
+        parts = urlsplit(entry.uri)
+        uri = parts._replace(path=behind.to_api_path(parts.path)).geturl()
+        notes = {"provider": behind.dialect, **entry.notes, "id": id}
+        yield parse_recorded(replace(entry, uri=uri, notes=notes), file, 1)
 
 
-def to_entries(take: Interaction) -> Iterator[RecorderEntry]:
-    """The exchanges of a take as if recorders had written them down, in order; those of a WebSocket say `socket`."""
+def to_http_interactions(take: Interaction) -> Iterator[Interaction]:
+    """The exchanges of an interaction as over HTTP, in order: itself, or those of a WebSocket, which are noted `socket`."""
     if not take.frames:
-        yield _build_entry(take, take.method, take.body, take.status, take.answer, cut=take.cut)
+        yield take
         return
     for part in _group_by_response(take):
         status, said = _http_answer(part.http_events)
-        asked = orjson.dumps(to_http_request(part.event)) if part.is_request else None
-        yield _build_entry(take, "POST", asked, status, said, cut=not part.is_settled, socket=True)
+        yield replace(
+            take,
+            method="POST",
+            body=orjson.dumps(to_http_request(part.event)) if part.is_request else b"",
+            status=status,
+            chunks=() if said is None else ((0.0, encode_body(said, take.answer_headers)),),
+            cut=not part.is_settled,
+            frames=(),
+            notes={**take.notes, "socket": True, "no_request": not part.is_request},
+        )
 
 
 def to_http_request(event: Json) -> Json:
@@ -55,22 +63,12 @@ def to_http_request(event: Json) -> Json:
     return asked if is_invalid_stream(asked.get("stream")) else {**asked, "stream": True}
 
 
-def split_by_client_event(take: Interaction) -> list[tuple[SocketExchange, list[RecorderEntry]]]:
+def split_by_client_event(take: Interaction) -> list[tuple[SocketExchange, list[Interaction]]]:
     """Each event of a client over a WebSocket and what followed it before the next one: as a part, as exchanges."""
     starts = [place for place, (_, side, _) in enumerate(take.frames) if side == CLIENT]
     spans = zip(starts, [*starts[1:], len(take.frames)], strict=True)
     alone = [replace(take, frames=take.frames[start:end]) for start, end in spans]
-    return [(SocketLog(turn.frames).parts[0], list(to_entries(turn))) for turn in alone]
-
-
-def _build_entry(
-    take: Interaction, method: str, asked: bytes | None, status: int, said: Any, **extra: bool
-) -> RecorderEntry:
-    more: dict[str, Any] = {**extra, "no_request": asked is None}
-    if take.origin:
-        more["origin"] = take.origin
-    headers = dict(take.headers), dict(take.answer_headers)
-    return RecorderEntry(method, take.uri, headers[0], asked, status, headers[1], said, extra=more)
+    return [(SocketLog(turn.frames).parts[0], list(to_http_interactions(turn))) for turn in alone]
 
 
 def _http_answer(events: list[Json]) -> tuple[int, Any]:

@@ -103,7 +103,7 @@ class TestWhatAClientGets:
         world.script(hang_up())
         with pytest.raises(httpx2.TransportError):
             client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
-        assert front.recording.takes == []
+        assert front.recording.interactions == []
         assert [problem for problem in front.recording.problems if "broke off without an answer" in problem]
 
 
@@ -152,7 +152,7 @@ class TestWhatIsTakenDown:
             next(pieces)
             assert wait_until(lambda: len(front.recording.interactions_so_far) == 2)
             assert [take.cut for take in front.recording.interactions_so_far] == [False, True]
-            assert len(front.recording.takes) == 1
+            assert len(front.recording.interactions) == 1
             gate.open()
             assert b"time" in b"".join(pieces)
         assert front.takes(2) == front.recording.interactions_so_far
@@ -166,7 +166,7 @@ class TestWhatIsTakenDown:
             front.recording.interrupt()
         time.sleep(2 * CLIENT_GONE_TIMEOUT)
         gate.open()
-        assert [take.cut for take in front.recording.takes] == [False]
+        assert [take.cut for take in front.recording.interactions] == [False]
 
     def test_stands_in_the_order_in_which_the_requests_came(self, front, client, world):
         gate = Gate()
@@ -212,7 +212,7 @@ class TestAnApiThatIsNotThere:
         assert wait_until(lambda: len(front.recording.problems) == 1)
         gate.open()
         assert "had not answered when the client left" in next(iter(front.recording.problems))
-        assert (front.recording.takes, front.recording.interactions_so_far) == ([], [])
+        assert (front.recording.interactions, front.recording.interactions_so_far) == ([], [])
 
     def test_while_the_recording_is_interrupted_is_none(self, front, client, world):
         gate = Gate()
@@ -252,4 +252,4 @@ def test_a_client_that_leaves_before_its_request_is_whole_is_no_exchange(front):
     with socket.create_connection((host, int(port))) as wire:
         wire.sendall(b"POST /v1/responses HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{")
     time.sleep(0.1)
-    assert front.recording.takes == []
+    assert front.recording.interactions == []

@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 import harness.contract.rules  # noqa: F401  (registers every rule)
+from harness.api.decoding import decode_answer
 from harness.api.upstream import parse_upstream
 from harness.cassettes.format.interaction import CLIENT, SERVER, CassetteHeader, Frame, Interaction
 from harness.cassettes.format.serializer import dump_cassette
@@ -16,7 +17,7 @@ from harness.contract.rule import RULES, Case
 from harness.items import function_call, message
 from harness.verify.examples import build_request
 from harness.verify.judging.unverifiable import ABOUT_CONNECTION
-from harness.verify.judging.websocket_exchanges import split_by_client_event, to_entries, to_recorded
+from harness.verify.judging.websocket_exchanges import split_by_client_event, to_http_interactions, to_recorded
 from harness.verify.read_files import read_numbered, read_recording
 from harness.verify.run import FINDING_VERDICTS, Tally, verify_recordings
 from tests.support.interactions import take as over_http
@@ -62,6 +63,10 @@ def spoken(*turns: Any) -> Socket:
     return socket
 
 
+def events_of(exchange: Interaction) -> list[Any]:
+    return decode_answer(exchange.answer, exchange.answer_headers).events or []
+
+
 # What an exchange is
 
 
@@ -83,10 +88,10 @@ def test_lanes_that_mix_are_told_apart_and_their_names_are_no_part_of_an_event()
     frames = said(CLIENT, create("a", stream_id="x"), create("b", stream_id="y"))
     for kind in ("response.created", "response.completed"):
         frames += said(SERVER, *({"type": kind, "stream_id": lane, "response": {"id": lane}} for lane in "xy"))
-    parts = list(to_entries(connection(*frames)))
-    assert [orjson.loads(part.request_body)["input"] for part in parts] == ["a", "b"]
-    assert [[event["response"]["id"] for event in part.answer_body] for part in parts] == [["x", "x"], ["y", "y"]]
-    assert not [event for part in parts for event in part.answer_body if "stream_id" in event]
+    parts = list(to_http_interactions(connection(*frames)))
+    assert [orjson.loads(part.body)["input"] for part in parts] == ["a", "b"]
+    assert [[event["response"]["id"] for event in events_of(part)] for part in parts] == [["x", "x"], ["y", "y"]]
+    assert not [event for part in parts for event in events_of(part) if "stream_id" in event]
 
 
 def test_a_refused_one_has_the_status_and_the_error_of_its_event() -> None:
@@ -114,27 +119,27 @@ def test_events_about_steering_are_part_of_no_response() -> None:
     first = talked(socket, create("a", model="gpt-6-astra"))
     id = orjson.loads(first[-1][2])["response"]["id"]
     steered = talked(socket, {"type": "response.steer", "previous_response_id": id, "input": "Be brief."})
-    parts = list(to_entries(connection(*first, *steered)))
-    assert [part.request_body is None for part in parts] == [False, True]
-    assert not [event for part in parts for event in part.answer_body if "steer" in event["type"]]
+    parts = list(to_http_interactions(connection(*first, *steered)))
+    assert [not part.body for part in parts] == [False, True]
+    assert not [event for part in parts for event in events_of(part) if "steer" in event["type"]]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"type": "session.update"}', '{"type": 3, "stream_id": [1]}'])
 def test_other_messages_are_no_exchange(text: str) -> None:
-    assert list(to_entries(connection(*said(CLIENT, text), *said(SERVER, text)))) == []
+    assert list(to_http_interactions(connection(*said(CLIENT, text), *said(SERVER, text)))) == []
 
 
 def test_an_error_whose_status_is_none_is_a_refusal() -> None:
     error = {"type": "error", "status": "soon", "error": {"message": "No."}}
-    (one,) = to_entries(connection(*said(CLIENT, create()), *said(SERVER, error)))
-    assert (one.status, one.answer_body) == (400, {"error": {"message": "No."}})
+    (one,) = to_http_interactions(connection(*said(CLIENT, create()), *said(SERVER, error)))
+    assert (one.status, orjson.loads(one.answer)) == (400, {"error": {"message": "No."}})
 
 
 def test_a_sign_of_life_before_a_refusal_does_not_make_it_a_stream() -> None:
     alive = {"type": "keepalive", "sequence_number": 0}
     frames = talked(spoken(), create(3))
-    (one,) = to_entries(connection(frames[0], *said(SERVER, alive), frames[1]))
-    assert (one.status, one.answer_body["error"]["code"]) == (400, "invalid_type")
+    (one,) = to_http_interactions(connection(frames[0], *said(SERVER, alive), frames[1]))
+    assert (one.status, orjson.loads(one.answer)["error"]["code"]) == (400, "invalid_type")
 
 
 def test_each_event_of_the_client_stands_alone_with_what_it_began() -> None:

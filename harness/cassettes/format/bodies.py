@@ -1,0 +1,131 @@
+"""Bodies in other recorders' files: their wrappers removed, and their bytes, whatever they are kept as."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+import orjson
+
+from harness.api.decoding import decode_base64
+from harness.cassettes.format.members import first_present, member_text, name_value_pairs, normalize_names
+from harness.cassettes.format.untrusted_text import Malformed, parse_json
+from harness.core.exchange import Json
+
+INVALID_BODY = b"\1"
+"""Stands for a parsed body that JSON cannot represent: neither JSON nor a stream of events."""
+
+_VCR_MEMBERS = frozenset({"string", "base64string", "parsedbody", "rawgzip"})
+_BASE64_MEMBERS = ("base64body", "bodyblob", "base64string")
+_JSON_MEMBERS = ("parsedbody", "jsonbody", "bodyjson", "json")
+_HAR_MEMBERS = ("content", "postdata")
+_HEX = re.compile(r"(?:[0-9a-f]{2})+")
+
+
+def unwrap_body(message: Json, own_member: str) -> Any:
+    """The body of a request or an answer as its recorder keeps it: bytes, a text, a JSON value, or None."""
+    for name in _JSON_MEMBERS:
+        if message.get(name) is not None:
+            return message[name]
+    for name in _BASE64_MEMBERS:
+        if isinstance(message.get(name), str):
+            return decode_base64(message[name])
+    for name in _HAR_MEMBERS:
+        if isinstance(message.get(name), dict) and "mimeType" in message[name]:
+            return _har_body(normalize_names(message[name]))
+    body = first_present(message, own_member, "body", "content", "bodypatterns")
+    if isinstance(body, list) and body is message.get("bodypatterns"):
+        first = normalize_names(body[0]) if body else None
+        return first_present(first, "equaltojson", "equalto") if isinstance(first, dict) else None
+    return _unwrap_vcr_body(body)
+
+
+def _har_body(content: Json) -> Any:
+    """The body in HAR's `content` or `postData`: a text, in base64 if it says so, or the fields of a form."""
+    text = content.get("text")
+    if text is None and content.get("params"):
+        return urlencode([(name, member_text(value)) for name, value in name_value_pairs(content["params"])])
+    if not isinstance(text, str) or content.get("encoding") != "base64":
+        return text
+    return b"".join(map(decode_base64, _polly_pieces(text)))
+
+
+def _polly_pieces(text: str) -> list[str]:
+    """The pieces of a compressed body, which Polly.JS keeps as a list in the text."""
+    try:
+        pieces = parse_json(text.encode()) if text.startswith("[") else [text]
+    except Malformed:
+        pieces = [text]
+    return [piece for piece in pieces if isinstance(piece, str)]
+
+
+def _unwrap_vcr_body(body: Any) -> Any:
+    """The value of `{"string": …}`, `{"base64_string": …}`, `{"raw_gzip": …}` and their like; else the body itself."""
+    members = normalize_names(body) if isinstance(body, dict) else {}
+    if not members.keys() & _VCR_MEMBERS or members.keys() - _VCR_MEMBERS - {"encoding"}:
+        return body
+    if members.get("parsedbody") is not None:
+        return members["parsedbody"]
+    for name in ("base64string", "rawgzip"):
+        if isinstance(members.get(name), str):
+            return decode_base64(members[name])
+    return members.get("string")
+
+
+def encode_body(body: Any, headers: Mapping[str, str]) -> bytes:
+    """The bytes of a body that is kept as bytes, a text, pieces of either, a list of events, or another JSON value."""
+    if body is None or isinstance(body, bytes):
+        return body or b""
+    if isinstance(body, str):
+        return body.encode("utf-8", "replace")
+    if isinstance(body, list) and body:
+        if all(isinstance(piece, str | bytes) for piece in body):
+            return b"".join(_decode_pieces(body))
+        if all(map(_is_event, body)) or ("json" not in headers.get("content-type", "") and any(map(_is_event, body))):
+            return b"".join(map(_encode_event, body))
+    return _encode_json(body)
+
+
+def _encode_json(value: Any) -> bytes:
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return _encode_unusual_json(value)
+
+
+def _encode_unusual_json(value: Any) -> bytes:
+    """JSON with half a pair of surrogates as its escape; a value that JSON does not have makes it invalid."""
+    try:
+        return json.dumps(value).encode()
+    except (TypeError, ValueError, RecursionError):
+        return INVALID_BODY
+
+
+def _decode_pieces(pieces: Sequence[str | bytes]) -> list[bytes]:
+    """The bytes of a body kept in pieces: lines, or what came over the network in hexadecimal or base64."""
+    data = [piece.encode("utf-8", "replace") if isinstance(piece, str) else piece for piece in pieces]
+    joined = b"".join(data)
+    if _HEX.fullmatch(joined.decode("latin-1")):
+        return [bytes.fromhex(joined.decode())]
+    return [decode_base64(piece) for piece in data] if joined.startswith(b"H4sI") else data
+
+
+def _is_event(value: Any) -> bool:
+    return isinstance(value, dict) and (_has_data(value) or isinstance(value.get("type"), str))
+
+
+def _has_data(event: Json) -> bool:
+    return "data" in event and isinstance(event.get("event", 0), str | None)
+
+
+def _encode_event(event: Any) -> bytes:
+    """One event of a stream that is kept as a list: its data, or `{"event", "data"}`."""
+    name, data = event.get("type") if isinstance(event, dict) else None, event
+    if isinstance(event, dict) and _has_data(event):
+        name, data = event["event"], event["data"]
+    raw = data.encode("utf-8", "replace") if isinstance(data, str) else _encode_json(data)
+    lines = b"".join(b"data: %s\n" % line for line in raw.split(b"\n"))
+    return (b"event: %s\n" % name.encode("utf-8", "replace") if isinstance(name, str) else b"") + lines + b"\n"

@@ -1,0 +1,50 @@
+"""Members of the objects in other recorders' files, whose names differ in case, `_` and `-` only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from harness.core.exchange import Json
+
+
+def normalize_names(value: Any) -> Any:
+    """An object with its names in lower case, without `_` and `-`; any other value unchanged."""
+    if not isinstance(value, dict):
+        return value
+    return {str(name).lower().replace("_", "").replace("-", ""): member for name, member in value.items()}
+
+
+def first_present(members: Json, *names: str) -> Any:
+    """The first of these members that is not null."""
+    return next((members[name] for name in names if members.get(name) is not None), None)
+
+
+def name_value_pairs(value: Any) -> Iterable[tuple[str, Any]]:
+    """The pairs of an object, of a list of `{name, value}` or of pairs, or of a flat list of both."""
+    if isinstance(value, dict):
+        return [(str(name), member) for name, member in value.items()]
+    if not isinstance(value, list):
+        return []
+    if all(isinstance(each, str) for each in value):
+        return list(zip(value[::2], value[1::2], strict=False))
+    objects = (normalize_names(each) for each in value if isinstance(each, dict))
+    pairs = [(str(first_present(each, "name", "key")), each.get("value")) for each in objects]
+    return pairs + [(str(each[0]), each[1]) for each in value if isinstance(each, list) and len(each) == 2]
+
+
+def member_text(value: Any) -> str:
+    """The text of a header or parameter: several values joined by commas, a matcher's expected value."""
+    if isinstance(value, list):
+        return ", ".join(map(member_text, value))
+    if isinstance(value, dict):
+        return member_text(first_present(normalize_names(value), "equalto", "value", "string"))
+    return value.decode("latin-1") if isinstance(value, bytes) else "" if value is None else str(value)
+
+
+def normalize_headers(value: Any) -> dict[str, str]:
+    """Headers in any form by their names in lower case; several of one name are joined by commas."""
+    headers: dict[str, str] = {}
+    for name, text in ((name.lower(), member_text(each)) for name, each in name_value_pairs(value)):
+        headers[name] = f"{headers[name]}, {text}" if name in headers else text
+    return headers
