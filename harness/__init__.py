@@ -3,9 +3,14 @@
 TYPE_CHECKING = False  # what `typing` calls so, without the time it takes to import it
 if TYPE_CHECKING:
     from harness.analysis.surfaced import surfaced as surfaced
+    from harness.api.models import Model as Model
     from harness.drive.call_counter import counted as counted
 
-_LAZY = {"counted": "harness.drive.call_counter", "surfaced": "harness.analysis.surfaced"}
+_LAZY = {
+    "Model": "harness.api.models",
+    "counted": "harness.drive.call_counter",
+    "surfaced": "harness.analysis.surfaced",
+}
 """What is loaded when it is first asked for: a test run that does not need it starts faster."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from harness.answers.echo import echo_reasoning, echo_request, echo_text
-from harness.api.models import Model, model_defaults
+from harness.api.models import FALLBACK_FAMILY, MODELS, Model, Models
 from harness.contract.check import check_answer
 from harness.core.exchange import Finding, Json
 from harness.core.ids import Ids
@@ -35,13 +35,19 @@ PROMPT_TEMPLATE_MODEL = "gpt-4.1"
 
 
 def build_initial_response(
-    body: Json, id: str, created_at: int, *, conversation: str | None = None, items: Sequence[Json] | None = None
+    body: Json,
+    id: str,
+    created_at: int,
+    *,
+    conversation: str | None = None,
+    items: Sequence[Json] | None = None,
+    models: Models = MODELS,
 ) -> Json:
     """A response as `response.created` carries it: in progress, nothing said yet; times are unix seconds.
 
-    `items` are all that the model reads, the request's own input unless given.
+    `items` are all that the model reads, the request's own input unless given; `models` is what is known of the models.
     """
-    family = model_defaults(body.get("model") or PROMPT_TEMPLATE_MODEL)
+    family = models.defaults(body.get("model") or PROMPT_TEMPLATE_MODEL)
     read = input_items(body) if items is None else items
     made = {**_default_members(family), "id": id, "created_at": created_at, **echo_request(body, family, read)}
     if conversation:
@@ -128,7 +134,7 @@ def add_billing(response: Json) -> Json:
 def check_item(item: Item) -> Finding | None:
     """Where an item is none the API could give, judged inside an otherwise plain response; None when it could."""
     said = render_item(item, Ids("departure"), "resp_0", 0)
-    return check_answer("Response", {**_default_members(model_defaults("gpt-4.1")), "id": "resp_0", "output": [said]})
+    return check_answer("Response", {**_default_members(MODELS[FALLBACK_FAMILY]), "id": "resp_0", "output": [said]})
 
 
 def render_input_items(body: Json) -> list[Json]:

@@ -1,13 +1,14 @@
 """What is known of each model family: its dated snapshot, the defaults a response echoes for it, what it cannot do.
 
-Read from recorded responses of 2025-08 to 2026-10, and from reports of refusals. A name that is not listed is taken for
-the family with the longest common prefix, answers under its own name, and has no ability held against it. `learn` adds a
-family of your own or replaces one.
+Read from recorded responses of 2025-08 to 2026-10, and from reports of refusals. A name that is not listed has the
+defaults of the family with the longest common prefix, answers under its own name, and is refused nothing. Each World has a
+table of its own; `mock.learn(Model(…))` adds a family to it, or replaces one.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -53,6 +54,8 @@ UNKNOWN_EFFORTS: tuple[str, ...] = ()
 MEDIUM_ONLY = ("medium",)
 
 
+MAX_BORROWED = 512
+"""Unlisted names whose defaults a table remembers."""
 WEB_SEARCH_TOOLS = frozenset({"web_search", "web_search_preview"})
 COMPUTER_TOOLS = frozenset({"computer_use_preview"})
 TOOL_SEARCH_TOOLS = frozenset({"tool_search"})
@@ -79,9 +82,56 @@ def _reasoning_model(
     return Model(name, snapshot, effort, top_p, retention, turns, efforts, **abilities)
 
 
-MODELS = {
-    model.name: model
-    for model in (
+_DATE_SUFFIX = re.compile(r"-\d{4}-\d{2}-\d{2}$")
+FALLBACK_FAMILY = "gpt-4.1"
+"""The family whose defaults a name has that begins like none."""
+
+
+class Models(Mapping[str, Model]):
+    """An immutable table of families by name."""
+
+    __slots__ = ("_borrowed", "_families")
+
+    def __init__(self, families: Iterable[Model]) -> None:
+        self._families = {family.name: family for family in families}
+        self._borrowed: dict[str, Model] = {}
+
+    def __getitem__(self, name: str) -> Model:
+        return self._families[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._families)
+
+    def __len__(self) -> int:
+        return len(self._families)
+
+    def with_family(self, family: Model) -> Models:
+        """A table that has this family, too, in place of the one of that name if there is one."""
+        return Models({**self._families, family.name: family}.values())
+
+    def find(self, name: str) -> Model | None:
+        """The family of a listed model, by its name or dated; None for any other: its abilities are not known."""
+        return self._families.get(name) or self._families.get(_DATE_SUFFIX.sub("", name))
+
+    def defaults(self, name: str) -> Model:
+        """The defaults a response echoes: a dated name is its own snapshot, an unlisted one borrows the nearest family's."""
+        if known := self._families.get(name) or self._borrowed.get(name):
+            return known
+        if len(self._borrowed) >= MAX_BORROWED:
+            self._borrowed.clear()
+        model = replace(self.find(name) or self._nearest_family(name), name=name, snapshot=name)
+        return self._borrowed.setdefault(name, model)
+
+    def _nearest_family(self, name: str) -> Model:
+        for length in range(len(name), 1, -1):
+            for known in self._families.values():
+                if known.name.startswith(name[:length]):
+                    return known
+        return self._families[FALLBACK_FAMILY]
+
+
+MODELS = Models(
+    (
         # windows: the models' pages; refused tools and schemas: recordings of maruel/genai, public reports to 2026-09
         # tool_search: https://developers.openai.com/api/docs/guides/tools-tool-search and a report of 2026-07
         # efforts and verbosities: refusals quoted in public to 2026-10, say https://github.com/openai/codex/issues/6647
@@ -160,12 +210,12 @@ MODELS = {
             )
         ),
     )
-}
+)
+"""What is known of the API's own models."""
 
 NONEXISTENT_MODELS = frozenset({"gpt-5.3"})
 """Names that read like the API's but were refused by it (reported in 2026)."""
 
-_DATE_SUFFIX = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 _OTHER_VENDOR = re.compile(
     r"(gemini|gemma|claude|mistral|mixtral|codestral|llama|deepseek|grok|qwen|command-r)[-\d.].*"
 )
@@ -181,32 +231,3 @@ def is_nonexistent_model(name: str) -> bool:
     return bool(
         not name or name in NONEXISTENT_MODELS or _OTHER_VENDOR.fullmatch(name) or _INVENTED_NAME.fullmatch(name)
     )
-
-
-def learn(family: Model) -> None:
-    """Add a family under its name, or replace the one of that name."""
-    MODELS[family.name] = family
-    find_model.cache_clear()
-    model_defaults.cache_clear()
-
-
-@lru_cache(maxsize=512)
-def find_model(name: str) -> Model | None:
-    """The family of a listed model, by its name or dated; None for any other: nothing is known of its abilities."""
-    return MODELS.get(name) or MODELS.get(_DATE_SUFFIX.sub("", name))
-
-
-@lru_cache(maxsize=512)
-def model_defaults(name: str) -> Model:
-    """The defaults a response echoes: a dated name is its own snapshot, an unlisted one borrows the nearest family's."""
-    if name in MODELS:
-        return MODELS[name]
-    return replace(find_model(name) or _nearest_family(name), name=name, snapshot=name)
-
-
-def _nearest_family(name: str) -> Model:
-    for length in range(len(name), 1, -1):
-        for known in MODELS.values():
-            if known.name.startswith(name[:length]):
-                return known
-    return MODELS["gpt-4.1"]

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, Required, TypedDict, Unpack
 
+from harness.api.models import Models
 from harness.api.resources.files import Uploads
 from harness.core.account import Organization
 from harness.core.errors import ApiError, RegistrationError
@@ -33,9 +34,10 @@ TRANSCRIPT_MEMBERS = ("input[]", "previous_response_id", "conversation")
 
 
 class WorldView(Protocol):
-    """What a rule may ask of a World: what its key has stored, and the account behind it."""
+    """What a rule may ask of a World: what its key has stored, its account, what is known of the models."""
 
     account: Organization
+    models: Models
     responses: Mapping[str, Any]
     pending: Mapping[str, Any]
     conversations: Mapping[str, Any]

@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.api.content_filters import filter_result
 from harness.api.dialects import AGENT_REFERENCE, AZURE, FOUNDRY, VERSION_PARAMETER, agent_of, apply_agent
-from harness.api.models import model_defaults
+from harness.api.models import Models
 from harness.api.resources import foundry_agents
 from harness.api.tokens import CHARACTERS_PER_TOKEN
 from harness.contract.rule import CREATE_RESPONSE, RULES
@@ -126,7 +126,7 @@ def _content_filters(response: Json) -> Any:
     ]
 
 
-def add_headers(request: Request, answer: Answer, id: str) -> Answer:
+def add_headers(request: Request, answer: Answer, id: str, models: Models) -> Answer:
     """An answer with the headers of its dialect; the gateway's own refusals carry hardly any. `id` is a GUID."""
     streamed = answer.events is not None
     kind = "text/event-stream; charset=utf-8" if streamed else "application/json"
@@ -134,7 +134,9 @@ def add_headers(request: Request, answer: Answer, id: str) -> Answer:
     if not (answer.rule and RULES[answer.rule].area == "gateway"):
         headers |= _shared_headers(request, id)
         if request.dialect == AZURE:
-            headers |= _RESOURCE_HEADERS | {"azureai-fe-is-streaming": str(streamed)} | _deployment_headers(request)
+            headers |= (
+                _RESOURCE_HEADERS | {"azureai-fe-is-streaming": str(streamed)} | _deployment_headers(request, models)
+            )
     return answer._replace(headers={**headers, **answer.headers})
 
 
@@ -145,12 +147,12 @@ def _shared_headers(request: Request, id: str) -> dict[str, str]:
     return shared | _PROJECT_HEADERS if request.dialect == FOUNDRY else shared
 
 
-def _deployment_headers(request: Request) -> dict[str, str]:
+def _deployment_headers(request: Request, models: Models) -> dict[str, str]:
     """The deployment a request names and the model that serves it, which is taken to be the one of that name."""
     name = request.body.get("model") if isinstance(request.body, dict) else None
     if not (isinstance(name, str) and name.isascii() and name.isprintable()):
         return {}
-    return {"x-ms-served-model": model_defaults(name).snapshot, "x-ratelimit-key": name}
+    return {"x-ms-served-model": models.defaults(name).snapshot, "x-ratelimit-key": name}
 
 
 _PROJECT_HEADERS = {

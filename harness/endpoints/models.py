@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from harness.api.models import MODELS
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.operation import operation
 from harness.world.world import CLOCK_START, World
@@ -11,7 +10,7 @@ from harness.world.world import CLOCK_START, World
 @operation("GET", "/models")
 def list_all(request: Request, world: World) -> Answer:
     """All models of the key, by name."""
-    names = sorted(MODELS if world.account.models is None else world.account.models)
+    names = sorted(world.models if world.account.models is None else world.account.models)
     return Answer(200, {"object": "list", "data": [_render_model(name) for name in names]})
 
 

@@ -83,7 +83,9 @@ def _run_model(body: Json, turn: Sequence[Item], ending: Ending, world: World) -
     conversation = conversation_id(body)
     now = world.tick()
     id = world.ids.response(now, body.get("previous_response_id"))
-    started = build_initial_response(body, id, now, conversation=conversation, items=transcript.items)
+    started = build_initial_response(
+        body, id, now, conversation=conversation, items=transcript.items, models=world.models
+    )
     include, limit = body.get("include") or (), body.get("max_output_tokens")
     said = [_add_namespace(render_item(item, world.ids, id, now), body, transcript.items) for item in turn]
     if limit is not None:

@@ -15,6 +15,7 @@ import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.api import multipart
 from harness.api.body import coerce_query, parse_body
 from harness.api.dialects import OPENAI, ApiPath, check_dialect, parse_api_path
+from harness.api.models import MODELS
 from harness.contract import schema
 from harness.contract.check import Violation, check
 from harness.contract.rules.http.websocket import UPGRADE, UPGRADE_RULES
@@ -138,7 +139,8 @@ class Mock:
     def _finish_answer(self, request: Request, answer: Answer, world: World | None) -> Answer:
         """An answer with its headers, written into the journal of its World."""
         if request.dialect != OPENAI:
-            answer = azure.add_headers(request, answer, world.ids.guid() if world else azure.NIL_REQUEST_ID)
+            id = world.ids.guid() if world else azure.NIL_REQUEST_ID
+            answer = azure.add_headers(request, answer, id, world.models if world else MODELS)
         else:
             answer = _with_headers(answer, world.ids.request() if world else UNKNOWN_REQUEST_ID)
         if world is None:

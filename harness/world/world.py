@@ -22,6 +22,7 @@ from harness.answers.run_events import CitationPlacement
 from harness.api.dialects import API_ROOTS, FOUNDRY, check_dialect
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.include import FullItem, filter_item
+from harness.api.models import MODELS, Model
 from harness.api.resources.files import Uploads
 from harness.api.resources.threads import Thread
 from harness.core.account import DEFAULT_ORGANIZATION, Organization
@@ -99,6 +100,7 @@ class World:
         self.api_key = api_key
         self.base_url = base_url
         self.account = organization or DEFAULT_ORGANIZATION
+        self.models = MODELS
         self.ids = Ids(name)
         self.now = CLOCK_START
         self.skipped_seconds = 0
@@ -125,6 +127,10 @@ class World:
         self.exchanges: list[Exchange] = []
         self.exchange_count = 0
         self.problems: list[tuple[Request, str]] = []
+
+    def learn(self, family: Model) -> None:
+        """Add a family of models to those that this World knows, or replace the one of that name."""
+        self.models = self.models.with_family(family)
 
     @property
     def azure_endpoint(self) -> str:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
+import orjson
 import pytest
 
-from harness.api.models import MODELS, Model, find_model, is_nonexistent_model, learn, model_defaults
-from harness.contract.rule import Case
-from harness.verify.examples import play_case
+import harness
+from harness.api.models import MAX_BORROWED, MODELS, Model, Models, is_nonexistent_model
+from harness.core.exchange import Answer
+from harness.items import message
+from harness.server.mock_api import Mock
+from harness.world.world import World
 
 
 @pytest.mark.parametrize(
@@ -16,12 +20,12 @@ from harness.verify.examples import play_case
     [("gpt-5", "gpt-5"), ("gpt-5-2025-08-07", "gpt-5"), ("o3-deep-research-2025-06-26", "o3-deep-research")],
 )
 def test_a_family_is_known_by_its_name_and_its_dates(name: str, family: str) -> None:
-    assert find_model(name) is MODELS[family]
+    assert MODELS.find(name) is MODELS[family]
 
 
 @pytest.mark.parametrize("name", ["gpt-9", "my-deployment", "ft:gpt-4.1:acme::1", "gpt-5-pro", ""])
 def test_of_any_other_name_no_ability_is_known(name: str) -> None:
-    assert find_model(name) is None
+    assert MODELS.find(name) is None
 
 
 @pytest.mark.parametrize(
@@ -61,20 +65,40 @@ def test_any_other_name_may_exist(name: str) -> None:
     assert not is_nonexistent_model(name)
 
 
-@pytest.fixture
-def forgotten() -> Iterator[None]:
-    before = dict(MODELS)
-    yield
-    MODELS.clear()
-    MODELS.update(before)
-    find_model.cache_clear()
-    model_defaults.cache_clear()
+def test_a_table_never_changes() -> None:
+    own = Model("gpt-4.1-mini", "gpt-4.1-mini-mine")
+    learned = MODELS.with_family(own)
+    assert learned.find("gpt-4.1-mini") is own
+    assert len(learned) == len(MODELS)
+    assert MODELS.defaults("gpt-4.1-mini").snapshot == "gpt-4.1-mini-2025-04-14"
 
 
-def test_a_family_of_ones_own_is_held_to_what_is_said_of_it(forgotten: None) -> None:
-    case = Case({"model": "my-deployment", "tools": [{"type": "shell"}]})
-    assert play_case(case).answer.status == 200
-    learn(Model("my-deployment", "my-deployment-1", lacks=frozenset({"shell"}), top_p=0.5))
-    assert play_case(case).answer.body["error"]["message"] == "Tool 'shell' is not supported with my-deployment."
-    answer = play_case(Case({"model": "my-deployment"})).answer.body
-    assert (answer["model"], answer["top_p"]) == ("my-deployment-1", 0.5)
+def test_the_defaults_of_a_name_are_the_same_each_time() -> None:
+    models = Models(MODELS.values())
+    first = models.defaults("my-deployment")
+    assert models.defaults("my-deployment") is first
+    for number in range(MAX_BORROWED):
+        models.defaults(f"my-deployment-{number}")
+    assert models.defaults("my-deployment").snapshot == "my-deployment"
+
+
+def test_what_one_world_learns_no_other_knows() -> None:
+    taught, other = World("taught"), World("other")
+    taught.learn(harness.Model("my-deployment", "my-deployment-1", lacks=frozenset({"shell"}), top_p=0.5))
+    shell = {"model": "my-deployment", "input": "hi", "tools": [{"type": "shell"}]}
+    refused, taken = (send(world, shell) for world in (taught, other))
+    assert refused.body["error"]["message"] == "Tool 'shell' is not supported with my-deployment."
+    assert taken.status == 200
+    plain = {"model": "my-deployment", "input": "hi"}
+    answers = [send(world, plain).body for world in (taught, other)]
+    assert [(each["model"], each["top_p"]) for each in answers] == [("my-deployment-1", 0.5), ("my-deployment", 1.0)]
+    listed = [send(world, None, "/v1/models").body["data"] for world in (taught, other)]
+    assert ["my-deployment" in [model["id"] for model in models] for models in listed] == [True, False]
+
+
+def send(world: World, body: Any, path: str = "/v1/responses") -> Answer:
+    mock = Mock()
+    mock.worlds["sk-test"] = world
+    world.script(message("ok"))
+    headers = {"authorization": "Bearer sk-test", "content-type": "application/json"}
+    return mock.handle("GET" if body is None else "POST", path, headers, {}, orjson.dumps(body) if body else b"")

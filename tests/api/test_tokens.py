@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.api.models import MODELS, model_defaults
+from harness.api.models import MODELS
 from harness.api.tokens import TOKENS_PER_ITEM, estimate_tokens, make_usage
 
 
@@ -52,10 +52,10 @@ class TestAModel:
         ],
     )
     def test_answers_under_its_snapshot(self, name: str, snapshot: str, effort: str | None) -> None:
-        assert (model_defaults(name).snapshot, model_defaults(name).effort) == (snapshot, effort)
+        assert (MODELS.defaults(name).snapshot, MODELS.defaults(name).effort) == (snapshot, effort)
 
     def test_with_a_date_is_its_own_snapshot(self) -> None:
-        dated = model_defaults("gpt-5-mini-2026-01-01")
+        dated = MODELS.defaults("gpt-5-mini-2026-01-01")
         assert (dated.snapshot, dated.effort, dated.reasons) == ("gpt-5-mini-2026-01-01", "medium", True)
 
     @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ class TestAModel:
         ],
     )
     def test_that_is_unknown_borrows_from_the_nearest(self, name: str, like: str) -> None:
-        borrowed, known = model_defaults(name), MODELS[like]
+        borrowed, known = MODELS.defaults(name), MODELS[like]
         assert (borrowed.name, borrowed.snapshot) == (name, name)
         assert (borrowed.effort, borrowed.top_p, borrowed.retention, borrowed.turns) == (
             known.effort,
@@ -79,5 +79,5 @@ class TestAModel:
         )
 
     def test_reasons_or_not(self) -> None:
-        assert not model_defaults("gpt-4.1").reasons
-        assert all(model_defaults(name).reasons for name in ("o1", "gpt-5", "gpt-5.2-chat-latest", "gpt-6-astra"))
+        assert not MODELS.defaults("gpt-4.1").reasons
+        assert all(MODELS.defaults(name).reasons for name in ("o1", "gpt-5", "gpt-5.2-chat-latest", "gpt-6-astra"))

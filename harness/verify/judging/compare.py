@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from harness.answers.reader import strip_volatile
 from harness.api.dialects import AZURE_DIALECTS, OPENAI, agent_of
-from harness.api.models import find_model
 from harness.core.exchange import Json, Request
 from harness.items.transcript import conversation_id
 from harness.verify.judging.unverifiable import has_unrecorded_history
@@ -81,7 +80,7 @@ def ignored_members(request: Request, world: World, day: str) -> Collection[str]
     names = ACCOUNT_MEMBERS
     if body.get("prompt") or agent_of(request):
         names |= TEMPLATE_MEMBERS
-    elif find_model(str(body.get("model"))) is None:
+    elif world.models.find(str(body.get("model"))) is None:
         names |= MODEL_MEMBERS
     conversation = conversation_id(body)
     if has_unrecorded_history(body, world) or (conversation and conversation not in world.conversations):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Set
 from typing import Any, Protocol
 
-from harness.api.models import find_model
+from harness.api.models import Models
 from harness.contract.phrasing import describe_actual, quote_and_join
 from harness.contract.rule import Case, after, assumed, documented, reported, rule, shape
 from harness.core.account import Organization
@@ -51,6 +51,7 @@ class ConnectionView(Protocol):
     age: int
     lanes: Set[str]
     lane_of: Mapping[str, str | None]
+    models: Models
 
     def held(self, id: str) -> LaneResponseView | None:
         """The last response of a lane by its id; None when it is not the last one any more."""
@@ -346,13 +347,15 @@ def steering_not_supported(request: Request, world: ConnectionView) -> Iterator[
     """Models before GPT-6 take no steering, nor do responses of a conversation or with automatic compaction."""
     held = world.held(request.body["previous_response_id"])
     if held and (
-        _is_before_gpt_6(held.body["model"]) or held.body.get("conversation") or held.body.get("context_management")
+        _is_before_gpt_6(held.body["model"], world.models)
+        or held.body.get("conversation")
+        or held.body.get("context_management")
     ):
         yield {}
 
 
-def _is_before_gpt_6(model: str) -> bool:
-    return find_model(model) is not None and not model.startswith("gpt-6")
+def _is_before_gpt_6(model: str, models: Models) -> bool:
+    return models.find(model) is not None and not model.startswith("gpt-6")
 
 
 shape(

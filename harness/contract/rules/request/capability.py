@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.api.models import Model, find_model
+from harness.api.models import Model
 from harness.contract.phrasing import quote_and_join
-from harness.contract.rule import Case, recorded, reported, rule
+from harness.contract.rule import Case, WorldView, recorded, reported, rule
 from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE, PROBED
 from harness.core.account import Organization
 from harness.core.errors import ApiError
@@ -16,18 +16,18 @@ TERRA = "gpt-5.6-terra"
 LOGPROBS = "message.output_text.logprobs"
 
 
-def family_of(request: Request) -> Model | None:
+def family_of(request: Request, world: WorldView) -> Model | None:
     """The model's family; None when it is not listed or a prompt template names it: then nothing is held against it."""
-    return find_model(request.body.get("model") or "")
+    return world.models.find(request.body.get("model") or "")
 
 
 def _reasoning_options(request: Request) -> Json:
     return request.body.get("reasoning") or {}
 
 
-def _is_reasoning(request: Request) -> bool:
+def _is_reasoning(request: Request, world: WorldView) -> bool:
     """Whether the request makes a model reason: it can, and its effort is not `none`."""
-    family = family_of(request)
+    family = family_of(request, world)
     return bool(family and family.reasons and (_reasoning_options(request).get("effort") or family.effort) != "none")
 
 
@@ -58,13 +58,13 @@ def _is_reasoning(request: Request) -> bool:
     ],
     fix="Leave sampling parameters out for a model that reasons; `temperature: 1` is taken.",
 )
-def sampling_unsupported(request: Request) -> Iterator[Json]:
+def sampling_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     """A model that reasons takes no sampling parameters; its `code` is null here.
 
     With effort `none`, the default of some families, they are taken.
     """
     body = request.body
-    if _is_reasoning(request):
+    if _is_reasoning(request, world):
         named = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
         wanted = [name for name in named if body.get(name) is not None]
         yield from ({"name": name} for name in wanted if name != "temperature" or body[name] != 1)
@@ -78,9 +78,9 @@ def sampling_unsupported(request: Request) -> Iterator[Json]:
     accepts=[{"model": "gpt-4.1", "top_logprobs": 1, "include": [LOGPROBS]}],
     fix="Ask for logprobs of models that do not reason.",
 )
-def logprobs_unsupported(request: Request) -> Iterator[Json]:
+def logprobs_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     """A model that reasons gives no logprobs; `include` is named before `top_logprobs`."""
-    if _is_reasoning(request):
+    if _is_reasoning(request, world):
         if LOGPROBS in (request.body.get("include") or ()):
             yield {"name": "include"}
         if request.body.get("top_logprobs"):
@@ -119,9 +119,9 @@ def logprobs_unsupported(request: Request) -> Iterator[Json]:
     ],
     fix="Use one of the efforts the message lists.",
 )
-def effort_unsupported(request: Request) -> Iterator[Json]:
+def effort_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     """`reasoning.effort` must be one that the model's family takes."""
-    asked, family = _reasoning_options(request).get("effort"), family_of(request)
+    asked, family = _reasoning_options(request).get("effort"), family_of(request, world)
     if asked and family and family.efforts and asked not in family.efforts:
         yield {"value": asked, "model": request.body["model"], "values": quote_and_join(family.efforts, "and")}
 
@@ -144,9 +144,9 @@ def effort_unsupported(request: Request) -> Iterator[Json]:
     accepts=[{"model": "gpt-4o", "reasoning": {"effort": None}}],
     fix="Leave `reasoning` out for a model that does not reason.",
 )
-def effort_without_reasoning(request: Request) -> Iterator[Json]:
+def effort_without_reasoning(request: Request, world: WorldView) -> Iterator[Json]:
     """A model that does not reason takes no effort."""
-    family = family_of(request)
+    family = family_of(request, world)
     if _reasoning_options(request).get("effort") and family and not family.reasons:
         yield {}
 
@@ -168,9 +168,9 @@ def effort_without_reasoning(request: Request) -> Iterator[Json]:
     },
     fix="Leave `reasoning.summary` out.",
 )
-def summary_unsupported(request: Request) -> Iterator[Json]:
+def summary_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     """Some models give no summaries."""
-    family = family_of(request)
+    family = family_of(request, world)
     if _reasoning_options(request).get("summary") and family and not family.summaries:
         yield {"model": request.body["model"]}
 
@@ -188,9 +188,9 @@ def summary_unsupported(request: Request) -> Iterator[Json]:
     accepts=[{"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}],
     fix="Ask for encrypted reasoning only of models that reason.",
 )
-def encrypted_content_unsupported(request: Request) -> Iterator[Json]:
+def encrypted_content_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     """A model that does not reason has nothing to encrypt."""
-    family = family_of(request)
+    family = family_of(request, world)
     if "reasoning.encrypted_content" in (request.body.get("include") or ()) and family and not family.reasons:
         yield {}
 
@@ -213,9 +213,9 @@ def encrypted_content_unsupported(request: Request) -> Iterator[Json]:
     accepts=[{"model": "gpt-5", "text": {"verbosity": "high"}}, {"text": {"verbosity": "medium"}}],
     fix="Use a verbosity the message lists.",
 )
-def verbosity_unsupported(request: Request) -> Iterator[Json]:
+def verbosity_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     """`text.verbosity` must be one that the model's family takes."""
-    asked, family = (request.body.get("text") or {}).get("verbosity"), family_of(request)
+    asked, family = (request.body.get("text") or {}).get("verbosity"), family_of(request, world)
     if asked and family and asked not in family.verbosities:
         yield {"value": asked, "model": request.body["model"], "values": quote_and_join(family.verbosities, "and")}
 
@@ -238,9 +238,9 @@ def verbosity_unsupported(request: Request) -> Iterator[Json]:
     accepts=[{"model": "gpt-4.1", "prompt_cache_retention": "in_memory"}],
     fix="Leave it out or ask for `24h`.",
 )
-def retention_unsupported(request: Request) -> Iterator[Json]:
+def retention_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     """The newest families cache for 24 hours only."""
-    family = family_of(request)
+    family = family_of(request, world)
     if request.body.get("prompt_cache_retention") == "in_memory" and family and family.turns == "all_turns":
         yield {}
 
@@ -265,8 +265,8 @@ def retention_unsupported(request: Request) -> Iterator[Json]:
     accepts=[{"model": "gpt-4-turbo", "input": "JSON!", "text": {"format": {"type": "json_object"}}}],
     fix="Use `json_object` or a newer model.",
 )
-def schema_unsupported(request: Request) -> Iterator[Json]:
+def schema_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     """Old models and those for deep research take no schema for their answer; JSON mode they do."""
-    format, family = (request.body.get("text") or {}).get("format") or {}, family_of(request)
+    format, family = (request.body.get("text") or {}).get("format") or {}, family_of(request, world)
     if format.get("type") == "json_schema" and family and not family.schemas:
         yield {"model": request.body["model"]}

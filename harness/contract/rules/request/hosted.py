@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.tools import function_namespaces
-from harness.contract.rule import reported, rule
+from harness.contract.rule import WorldView, reported, rule
 from harness.contract.rules.request.capability import family_of
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
@@ -42,9 +42,9 @@ def _tool_types(request: Request) -> list[str]:
     ],
     fix="Declare tools that the model has, or use another model.",
 )
-def tool_unsupported(request: Request) -> Iterator[Json]:
+def tool_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     """A family refuses the hosted tools it lacks; only those somebody was refused are listed (`harness.api.models`)."""
-    family = family_of(request)
+    family = family_of(request, world)
     if family and family.lacks:
         yield from (
             {"type": type, "model": request.body["model"]} for type in _tool_types(request) if type in family.lacks
@@ -115,9 +115,9 @@ _IMAGEGEN: Json = {
     ],
     fix="Declare one of them, or name the namespace otherwise.",
 )
-def function_named_like_hosted(request: Request) -> Iterator[Json]:
+def function_named_like_hosted(request: Request, world: WorldView) -> Iterator[Json]:
     """The hosted image generation is `image_gen.imagegen` to the model: no function may be called so beside it."""
-    family = family_of(request)
+    family = family_of(request, world)
     if family and family.turns == "current_turn" and "image_generation" in _tool_types(request):
         functions = function_namespaces(request.body["tools"], found=True)
         yield from ({} for name, space in functions.items() if (space, name) == ("image_gen", "imagegen"))

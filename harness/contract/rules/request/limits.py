@@ -41,7 +41,7 @@ _VERIFY_HINT = (
 )
 def organization_unverified(request: Request, world: WorldView) -> Iterator[Json]:
     """An unverified organization gets neither streams nor summaries of models that reason."""
-    family = family_of(request)
+    family = family_of(request, world)
     if world.account.verified or not family or not family.reasons:
         return
     if request.body.get("stream"):
@@ -71,12 +71,12 @@ def organization_unverified(request: Request, world: WorldView) -> Iterator[Json
     ],
     fix="Shorten the input, or set `truncation: auto`.",
 )
-def context_length_exceeded(request: Request) -> Iterator[Json]:
+def context_length_exceeded(request: Request, world: WorldView) -> Iterator[Json]:
     """The input must fit the model; refused is what cannot fit it, for no token spans two words.
 
     Only what the request itself brings is counted.
     """
-    family = family_of(request)
+    family = family_of(request, world)
     if not family or not family.window or request.body.get("truncation") == "auto":
         return
     if 0 < len(request.raw) <= 2 * family.window:  # so few bytes cannot hold so many words
