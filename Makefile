@@ -1,9 +1,12 @@
 SETUP = python3 -m venv .venv && .venv/bin/pip install -q -e ".[dev]"
 
-.PHONY: ci clean clients demo docs fix lint setup test types schemas wheel bench
+.PHONY: ci clean clients demo docs fix lint setup slow test types schemas wheel bench
 
-test:  ## the whole suite
+test:  ## the suite without the tests that take long
 	$(SETUP) && .venv/bin/python -m pytest -n auto
+
+slow:  ## the tests that take long
+	$(SETUP) && .venv/bin/python -m pytest -n auto -m slow
 
 demo:  ## two agents against the mock, and a refusal
 	$(SETUP) && .venv/bin/harness demo

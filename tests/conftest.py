@@ -1,4 +1,44 @@
 """What all tests share; the suites below `clients/` run in environments of their own: `python -m tests.clients`."""
 
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+from collections.abc import Generator
+
+import hypothesis
+import pytest
+
 pytest_plugins = ["pytester"]
+pytest.register_assert_rewrite("tests.support")
 collect_ignore = ["clients"]
+
+# Workers and about a hundred children import the same modules: each compiles them once, not every time.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# A job in the background ignores SIGINT, which some tests send to their own process.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+hypothesis.settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
+hypothesis.settings.load_profile("repeatable")
+
+
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
+    """One worker more than there are processors: tests of servers wait a lot."""
+    return (yield) + 1
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without the garbage collector, which finds nothing there and would visit it all again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()

@@ -16,6 +16,7 @@ from zipfile import ZipFile
 
 import pytest
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 CLEAN = {
     name: value

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,9 @@ from harness.report.model import Report, ReportFinding
 from tests.clients.cells import Environment
 from tests.clients.environments import prepared
 from tests.report.test_findings import KEY, ask, filled, said
+from tests.support.processes import run
 
+pytestmark = pytest.mark.slow
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 PLAYWRIGHT = Environment("browser", npm=("playwright-core@1.65.1",))
 TESTS, EXCHANGES = 100, 50
@@ -68,8 +69,7 @@ def seen(modules: Path, page: Path) -> Any:
     shots = Path(os.environ.get("HARNESS_SCREENSHOTS") or folder)
     given = {"executable": CHROMIUM, "file": str(page), "shots": str(shots)}
     command = [str(modules / "bin" / "node"), "page.mjs", json.dumps(given)]
-    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
-    assert ended.returncode == 0, ended.stderr
+    ended = run(command, cwd=folder, timeout=100, check=True)
     return json.loads(ended.stdout.splitlines()[-1])
 
 

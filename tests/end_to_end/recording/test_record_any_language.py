@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -31,8 +30,9 @@ from tests.clients.environments import prepared
 from tests.servers.__main__ import started
 from tests.servers.kinds import KINDS, Start
 from tests.support.live_server import behind_tls, over_tls, recorded, serving
-from tests.support.processes import free_port
+from tests.support.processes import free_port, run
 
+pytestmark = pytest.mark.slow
 KEY = "sk-any-language-0123456789"
 TOLD = ["Once ", "upon ", "a ", "time."]
 
@@ -140,8 +140,7 @@ def test_a_client_of_any_language_is_recorded_and_played_to(client: Command, liv
     player = ReplayApp(load_recordings(file))
     with serving(player) as origin:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{origin}/v1")
-        subprocess.run(command, check=True, timeout=60)
-    again = capfd.readouterr().out
+        again = run(command, check=True).stdout
     assert player.misses == []
     assert texts(again) == texts(heard)
 
