@@ -6,7 +6,7 @@ from typing import Any
 
 from harness.core.exchange import Json
 from harness.live.client.http import TOO_MANY_REQUESTS, ServerReply
-from harness.live.conformance.questions import Question
+from harness.live.rule_questions import Question
 from harness.verify.judging.judge import ERROR_MEMBERS, compare_errors
 
 GRADES = ("words", "code", "status")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
 
 import orjson
 
@@ -17,10 +16,9 @@ from harness.api.dialects import API_ROOTS, OPENAI, parse_api_path
 from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule
 from harness.contract.rules.http.websocket import CREATE_EVENT, SOCKET
 from harness.contract.rules.stored.uploads import ANY_UPLOAD as ANY_FILE
-from harness.core.exchange import Json
 from harness.live.conformance.minimal_requests import minimal_requests
-from harness.live.rule_evidence.probes import OTHER_PROVIDER, explain_left_out
-from harness.verify.examples import MINIMAL_BY_OPERATION, MINIMAL_REQUEST, PlayedCase, fill_placeholders, play_case
+from harness.live.rule_questions import OTHER_PROVIDER, Question, examples_of, explain_left_out
+from harness.verify.examples import MINIMAL_BY_OPERATION, MINIMAL_REQUEST
 
 DEFAULT_MODEL: str = MINIMAL_REQUEST["model"]
 """The model that stands in the examples in the place of any."""
@@ -38,51 +36,67 @@ OPTIONAL_ENDPOINTS: Mapping[str, Case] = {
 """Endpoints that a server may lack, each with what it is looked for by; what is about them is asked where they are."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One request and what must come of it: of a refusal `expected` is the error, with its status.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ServerQuestion(Question):
+    """A question to the server under examination; `reason` says why it is left out, empty when it is asked."""
 
-    `before` are the statuses that the requests before it must have. `reason` says why it is left out; empty when it is
-    asked.
-    """
-
-    kind: Literal["refusal", "accept"]
     area: str
     name: str
-    case: Case
-    expected_message: str = ""
-    expected: Json | None = None
-    before: tuple[int, ...] = ()
     reason: str = ""
 
-    def expected_error(self, before: Any) -> Json:
-        """The error that is due after these answers."""
-        return {**(self.expected or {}), "message": fill_placeholders(self.expected_message, before)}
 
-
-def build_questions(model: str, listed: Collection[str], absent: Collection[str], root: str) -> Iterator[Question]:
+def build_questions(
+    model: str, listed: Collection[str], absent: Collection[str], root: str
+) -> Iterator[ServerQuestion]:
     """Every question to a server with this `model`.
 
-    `listed` are other models that it has, `absent` the SURFACES that it lacks, `root` is the path of its base URL, which
-    tells the dialect.
+    `listed` are other models that it has, `absent` those of OPTIONAL_ENDPOINTS that it lacks, `root` is the path of its
+    base URL, which tells the dialect.
     """
     allowed, dialect = {model, DEFAULT_MODEL, *listed}, dialect_of(root)
     for rule in RULES.values():
-        why = _explain_rule_left_out(rule)
-        for words, case in rule.rejects.items():
-            reason = explain_left_out(rule, case, dialect) or why or _explain_case_left_out(case, allowed, absent)
-            yield _refusal_question(rule, words, with_model(case, model), model, root, reason)
-        for number, case in enumerate(rule.accepts):
+        for number, (message, case) in enumerate(examples_of(rule), 1 - len(rule.rejects)):
             reason = (
                 explain_left_out(rule, case, dialect)
-                or why
+                or _explain_rule_left_out(rule)
                 or _explain_case_left_out(case, allowed, absent)
-                or _explain_accept_left_out(case, listed)
+                or ("" if message else _explain_accept_left_out(case, listed))
             )
-            yield _accept_question(rule.area, f"{rule.id} {number + 1}", with_model(case, model), dialect, reason)
+            question = ServerQuestion(
+                case=with_model(case, model),
+                expected_message=message and _adapt_message(message, rule, model, root),
+                root=API_ROOTS[dialect],
+                area=rule.area,
+                name=rule.id if message else f"{rule.id} {number}",
+                reason=reason,
+            )
+            yield _check_against_mock(question, rule, dialect)
     for area, name, case in minimal_requests():
-        reason = _explain_case_left_out(case, allowed, absent)
-        yield _accept_question(f"probes: {area}", name, with_model(case, model), dialect, reason)
+        question = ServerQuestion(
+            case=with_model(case, model),
+            root=API_ROOTS[dialect],
+            area=f"probes: {area}",
+            name=name,
+            reason=_explain_case_left_out(case, allowed, absent),
+        )
+        yield _check_against_mock(question, None, dialect)
+
+
+def _adapt_message(message: str, rule: Rule, model: str, root: str) -> str:
+    """The message that is due from a server with this model and root, where the message names them."""
+    if rule.area != "transport":
+        return message
+    return message.replace(DEFAULT_MODEL, model).replace(" /v1/", f" {root}/")
+
+
+def _check_against_mock(question: ServerQuestion, rule: Rule | None, dialect: str) -> ServerQuestion:
+    """The question, left out unless the mock in the server's place answers it as is due."""
+    if question.reason:
+        return question
+    answer = question.played.answer
+    if answer.status == 200 if question.kind == "accept" else rule is not None and answer.rule == rule.id:
+        return question
+    return replace(question, reason="it depends on the model" if dialect == OPENAI else OTHER_PROVIDER)
 
 
 def dialect_of(root: str) -> str:
@@ -146,31 +160,3 @@ def with_model(case: Case, model: str) -> Case:
     if (isinstance(body, dict) and body.get("model") == DEFAULT_MODEL) or (implied and "model" not in (body or {})):
         body = {**(body or {}), "model": model}
     return replace(case, before=before, raw=raw, body=body)
-
-
-def _refusal_question(rule: Rule, words: str, case: Case, model: str, root: str, reason: str) -> Question:
-    made = Question("refusal", rule.area, rule.id, case, reason=reason)
-    if reason:
-        return made
-    dialect = dialect_of(root)
-    played = play_case(case, API_ROOTS[dialect])
-    if played.answer.rule != rule.id:
-        return replace(made, reason="it depends on the model" if dialect == OPENAI else OTHER_PROVIDER)
-    # Where nothing else tells of the base URL, the API names the path that was asked.
-    said = words.replace(DEFAULT_MODEL, model).replace(" /v1/", f" {root}/") if rule.area == "transport" else words
-    expected = {"status": played.answer.status, **played.answer.body["error"]}
-    return replace(made, expected_message=said, expected=expected, before=_setup_statuses(played))
-
-
-def _accept_question(area: str, name: str, case: Case, dialect: str, reason: str) -> Question:
-    made = Question("accept", area, name, case, reason=reason)
-    if reason:
-        return made
-    played = play_case(case, API_ROOTS[dialect])
-    if played.answer.status != 200:
-        return replace(made, reason="it depends on the model" if dialect == OPENAI else OTHER_PROVIDER)
-    return replace(made, before=_setup_statuses(played))
-
-
-def _setup_statuses(played: PlayedCase) -> tuple[int, ...]:
-    return tuple(answer.status for answer in played.before)

@@ -25,7 +25,7 @@ from harness.live.conformance.grade import grade_reply, is_refused, reply_error
 from harness.live.conformance.questions import (
     DEFAULT_MODEL,
     OPTIONAL_ENDPOINTS,
-    Question,
+    ServerQuestion,
     build_questions,
     dialect_of,
     with_model,
@@ -107,7 +107,7 @@ class Examination:
         data = reply.body.get("data") if reply and isinstance(reply.body, dict) else None
         return [str(each.get("id")) for each in data or () if isinstance(each, dict)]
 
-    def ask_question(self, question: Question) -> None:
+    def ask_question(self, question: ServerQuestion) -> None:
         """Ask one question."""
         if question.reason:
             self._count_left_out(question.reason)
@@ -120,10 +120,10 @@ class Examination:
         self._record_outcome(question, before, reply)
 
     def _send_case(
-        self, question: Question, before: list[ServerReply], socket: ConformanceSocket
+        self, question: ServerQuestion, before: list[ServerReply], socket: ConformanceSocket
     ) -> ServerReply | None:
         """The reply to the question itself; None when one before it, which are noted, was not answered as it must be."""
-        for step, due in zip(question.case.before, question.before, strict=True):
+        for step, due in zip(question.case.before, question.setup_statuses, strict=True):
             before.append(self._send_step(step, before, socket))
             if not _is_as_expected(before[-1], due):
                 return None
@@ -193,12 +193,12 @@ class Examination:
         with self._lock:
             self.score.left_out[reason] += 1
 
-    def _record_outcome(self, question: Question, before: list[ServerReply], reply: ServerReply | None) -> None:
+    def _record_outcome(self, question: ServerQuestion, before: list[ServerReply], reply: ServerReply | None) -> None:
         became = grade_reply(question, before, reply)
         if became in ("blocked", "limited"):
             self._count_left_out(_explain_blocked(before) if reply is None else "the server was asked too often (429)")
         finding: Json = {"name": question.name, "request": _request_json(question.case)}
-        if question.expected is not None and reply is not None:
+        if question.kind == "refusal" and reply is not None:
             finding["expected"] = question.expected_error(before)
         if reply is not None:
             finding["got"] = reply_error(reply) if is_refused(reply) or reply.fault else {"status": reply.status}
