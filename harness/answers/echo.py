@@ -14,16 +14,6 @@ from harness.api.tools import declared_tools, loaded_tools, plain_functions
 from harness.core.exchange import Json
 
 
-def echo_request(body: Json, family: Model, items: Sequence[Json]) -> Json:
-    """What a response repeats of its request, so far as it asks for anything; `items` are all that the model reads."""
-    made = {name: echo(value) for name, value in body.items() if value is not None and (echo := _ECHOES.get(name))}
-    if tools := _echo_tools(body, items):
-        made["tools"] = tools
-    if asked := body.get("reasoning"):
-        made["reasoning"] = echo_reasoning(family, asked)
-    return made
-
-
 def echo_reasoning(family: Model, asked: Json) -> Json:
     """How the model reasons; of one that does not, nothing is said."""
     if family.turns is None:
@@ -61,7 +51,8 @@ _TOOL_ORDER = {"tool_search": 1, "namespace": 2}
 """What stands behind the other tools, which keep their order."""
 
 
-def _echo_tools(body: Json, items: Sequence[Json]) -> list[Json]:
+def echo_tools(body: Json, items: Sequence[Json]) -> list[Json]:
+    """The tools of a request with their defaults, and those that searches among `items` have loaded."""
     tools = declared_tools(body)
     spaces = _loaded_namespaces(tools, items)
     if not tools and not spaces:
@@ -173,53 +164,23 @@ _TOOL_ECHOES: Mapping[str, Callable[[Json], Json]] = {
 }
 
 
-def _echo_unchanged(value: Any) -> Any:
+def echo_unchanged(value: Any) -> Any:
+    """The value itself."""
     return value
 
 
-def _echo_prompt(asked: Json) -> Json:
+def echo_prompt(asked: Json) -> Json:
     """A prompt template: the newest version is taken for the first, whatever is there."""
     return {"id": asked["id"], "variables": asked.get("variables") or {}, "version": asked.get("version") or "1"}
 
 
-def _echo_cache_options(asked: Json) -> Json:
+def echo_cache_options(asked: Json) -> Json:
+    """How the prompt is cached, with the defaults."""
     return {"mode": "implicit", "ttl": "30m", **asked}
 
 
-def _echo_moderation(asked: Json) -> Json:
+def echo_moderation(asked: Json) -> Json:
     """What the moderation that was asked for says of the input and the output: nothing against either."""
     verdict: Json = {"categories": {}, "category_applied_input_types": {}, "category_scores": {}, "flagged": False}
     said = {"type": "moderation_result", **verdict, "model": asked["model"]}
     return {"input": said, "output": said}
-
-
-_ECHOES: Mapping[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("frequency_penalty", "presence_penalty", "temperature", "top_p"), float),
-    **dict.fromkeys(
-        (
-            "access_programs",
-            "background",
-            "instructions",
-            "max_output_tokens",
-            "max_tool_calls",
-            "metadata",
-            "parallel_tool_calls",
-            "previous_response_id",
-            "prompt_cache_key",
-            "prompt_cache_retention",
-            "safety_identifier",
-            "service_tier",
-            "store",
-            "tool_choice",
-            "top_logprobs",
-            "truncation",
-            "user",
-        ),
-        _echo_unchanged,
-    ),
-    "moderation": _echo_moderation,
-    "prompt": _echo_prompt,
-    "prompt_cache_options": _echo_cache_options,
-    "text": echo_text,
-}
-"""The members of a request that its response repeats, and how."""

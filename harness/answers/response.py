@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from harness.answers.echo import echo_reasoning, echo_request, echo_text
+from harness.answers.parameters import default_parameters, echo_request
 from harness.api.models import FALLBACK_FAMILY, MODELS, Model, Models
 from harness.contract.check import check_answer
 from harness.core.exchange import Finding, Json
@@ -57,45 +57,20 @@ def build_initial_response(
 
 @lru_cache(maxsize=64)
 def _default_members(family: Model) -> Json:
-    """What a response of a model says of everything that was not asked for; shared, so never changed."""
-    return {
-        "id": "",
-        "object": "response",
-        "created_at": 0,
-        "status": "in_progress",
-        "access_programs": None,
-        "background": False,
+    """What a response of a family shows of a request without parameters, in wire order; shared, so never changed."""
+    first: Json = {"id": "", "object": "response", "created_at": 0, "status": "in_progress"}
+    others: Json = {
         "completed_at": None,
         "error": None,
-        "frequency_penalty": 0.0,
         "incomplete_details": None,
-        "instructions": None,
-        "max_output_tokens": None,
-        "max_tool_calls": None,
         "model": family.snapshot,
-        "moderation": None,
         "output": [],
-        "parallel_tool_calls": True,
-        "presence_penalty": 0.0,
-        "previous_response_id": None,
-        "prompt_cache_key": None,
-        "prompt_cache_retention": family.retention,
-        "reasoning": echo_reasoning(family, {}),
-        "safety_identifier": None,
-        "service_tier": "auto",
-        "store": True,
-        "temperature": 1.0,
-        "text": echo_text({}),
-        "tool_choice": "auto",
         "tool_usage": TOOL_USAGE,
-        "tools": [],
-        "top_logprobs": 0,
-        "top_p": family.top_p,
-        "truncation": "disabled",
         "usage": None,
-        "user": None,
-        "metadata": {},
+        **default_parameters(family),
     }
+    last: Json = {"metadata": others.pop("metadata")}
+    return {**first, **dict(sorted(others.items())), **last}
 
 
 def finish_response(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from harness.answers.parameters import PARAMETERS
 from harness.contract.rule import Case
 from harness.core.exchange import Json
 from harness.items.examples import NEXT_MESSAGE, typed
@@ -50,27 +51,6 @@ STORED_ITEMS: Mapping[str, Case] = {
 }
 """Requests about items that a server has made."""
 
-REQUEST_MEMBERS: Mapping[str, Json] = {
-    "instructions": {"instructions": "Be brief."},
-    "metadata": {"metadata": {"run": "1"}},
-    "temperature": {"temperature": 0.5, "top_p": 0.9},
-    "max_output_tokens": {"max_output_tokens": 64},
-    "truncation": {"truncation": "auto"},
-    "parallel_tool_calls": {"parallel_tool_calls": False},
-    "store": {"store": False},
-    "user": {"user": "u", "safety_identifier": "s", "prompt_cache_key": "k"},
-    "service_tier": {"service_tier": "auto"},
-    "text.format": {"text": {"format": typed("text")}},
-    "null members": {"instructions": None, "tools": None, "previous_response_id": None, "temperature": None},
-    "text.verbosity": {"text": {"verbosity": "medium"}},
-    "top_logprobs": {"include": ["message.output_text.logprobs"], "top_logprobs": 2},
-    "max_tool_calls": {"max_tool_calls": 3},
-    "stream_options": {"stream": True, "stream_options": {"include_obfuscation": False}},
-    "include": {"include": ["message.output_text.logprobs"]},
-    "include of tools": {"include": ["file_search_call.results", "web_search_call.action.sources"]},
-}
-"""Members that any request may have."""
-
 
 def minimal_requests() -> Iterator[tuple[str, str, Case]]:
     """The area, the name and the request of every probe."""
@@ -88,5 +68,5 @@ def minimal_requests() -> Iterator[tuple[str, str, Case]]:
     store = Case({"name": "docs"}, on="POST /vector_stores")
     search = typed("file_search", vector_store_ids=["{0.id}"])
     yield "tools", "file_search", Case({"input": "hi", "tools": [search]}, before=(store,))
-    for name, members in REQUEST_MEMBERS.items():
-        yield "members", name, Case({"input": "hi", **members})
+    for known in PARAMETERS.values():
+        yield from (("members", name, Case({"input": "hi", **members})) for name, members in known.examples.items())

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from harness.answers.parameters import PARAMETERS, parameters_decided_by
 from harness.answers.reader import strip_volatile
 from harness.api.dialects import AZURE_DIALECTS, OPENAI, agent_of
 from harness.core.exchange import Json, Request
@@ -17,26 +18,22 @@ from harness.verify.judging.unverifiable import has_unrecorded_history
 from harness.world.world import World
 
 _MEMBERS_BY_DAY = {
-    "2025-04-25": ("response.service_tier",),
-    "2025-06-03": ("response.background",),
-    "2025-06-24": ("response.max_tool_calls", "output_text.logprobs", "response.output_text.done.logprobs"),
-    "2025-06-27": ("response.top_logprobs",),
-    "2025-07-22": ("response.prompt_cache_key", "response.safety_identifier"),
+    "2025-06-24": ("output_text.logprobs", "response.output_text.done.logprobs"),
     "2025-09-12": ("response.content_filters",),
     "2025-09-18": ("response.billing",),
     "2025-10-01": ("mcp_call.status",),
-    "2025-11-01": ("response.prompt_cache_retention",),
-    "2026-02-14": ("response.completed_at", "response.frequency_penalty", "response.presence_penalty"),
-    "2026-04-21": ("response.moderation",),
+    "2026-02-14": ("response.completed_at",),
     "2026-05-06": ("web_search.return_token_budget",),
     "2026-05-28": ("reasoning.context",),
     "2026-06-24": ("web_search.search_content_types", "web_search_preview.search_content_types"),
     "2026-06-25": ("response.tool_usage",),
     "2026-07-03": ("reasoning.mode",),
     "2026-07-13": ("function.output_schema", "object.$schema"),
-    "2026-09-04": ("response.access_programs",),
 }
-MEMBER_SINCE: Mapping[str, str] = {name: day for day, names in _MEMBERS_BY_DAY.items() for name in names}
+MEMBER_SINCE: Mapping[str, str] = {
+    **{name: day for day, names in _MEMBERS_BY_DAY.items() for name in names},
+    **{f"response.{known.name}": known.since for known in PARAMETERS.values()},
+}
 """The first day from which every recording has a member: of what has that `type`, or stands under that name.
 
 Before, it may be missing; so it may at any time where Azure answers, who follows region by region.
@@ -46,19 +43,8 @@ COMPARABLE_SINCE: Mapping[str, str] = {OPENAI: "2026-04-01", **dict.fromkeys(AZU
 ABSENT = "absent"
 VOLATILE_MEMBERS = frozenset({"id", "created_at", "completed_at", "usage", "model", "tool_usage", "moderation"})
 """Members of a response that are others each time: their kinds are compared."""
-ACCOUNT_MEMBERS = frozenset(
-    {"access_programs", "billing", "content_filters", "prompt_cache_retention", "service_tier", "store"}
-)
-MODEL_MEMBERS = frozenset({"prompt_cache_retention", "reasoning", "temperature", "text", "top_p"})
-TEMPLATE_MEMBERS = MODEL_MEMBERS | {
-    "instructions",
-    "max_output_tokens",
-    "parallel_tool_calls",
-    "tool_choice",
-    "tools",
-    "truncation",
-}
-"""Members whose default the account, the model, or a prompt or an agent gives: compared where the request asks for them."""
+BILLING_MEMBERS = frozenset({"billing", "content_filters"})
+"""Members that no request has and that depend on the account."""
 IGNORED_VALUE = "…"
 """Stands for a value that is not compared."""
 
@@ -77,11 +63,11 @@ def ignored_members(request: Request, world: World, day: str) -> Collection[str]
         return None
     body = request.body
     asked = {name for name, value in body.items() if isinstance(value, bool | int | float | str)} - {"service_tier"}
-    names = ACCOUNT_MEMBERS
+    names = BILLING_MEMBERS | parameters_decided_by("account")
     if body.get("prompt") or agent_of(request):
-        names |= TEMPLATE_MEMBERS
+        names |= parameters_decided_by("template")
     elif world.models.find(str(body.get("model"))) is None:
-        names |= MODEL_MEMBERS
+        names |= parameters_decided_by("model")
     conversation = conversation_id(body)
     if has_unrecorded_history(body, world) or (conversation and conversation not in world.conversations):
         names |= {"tools"}

@@ -1,0 +1,159 @@
+"""The parameters of a request, one entry each: how the response repeats it, its default, an example.
+
+The schema of a parameter stands in `schemas/`, what the API refuses about it in `harness.contract.rules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from harness.answers.echo import (
+    echo_cache_options,
+    echo_moderation,
+    echo_prompt,
+    echo_reasoning,
+    echo_text,
+    echo_tools,
+    echo_unchanged,
+)
+from harness.api.models import Model
+from harness.core.exchange import Json
+from harness.core.registry import Registry
+
+NO_DEFAULT: Any = object()
+"""The default of a parameter that a response shows only if the request has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A member of a request's body.
+
+    `echo` makes of its value what the response shows, None where the response shows nothing of it or `echo_request` has
+    to know more than the value. `default` is what the response shows without it; a function of the model's family where
+    models differ. `decided_by` names what else may decide the default: the account, the model, a prompt template or an
+    agent. `since` is the day (YYYY-MM-DD) from which every recorded response has it. `examples` are bodies by name.
+    """
+
+    name: str
+    echo: Callable[[Any], Any] | None = echo_unchanged
+    default: Any = NO_DEFAULT
+    decided_by: tuple[str, ...] = ()
+    since: str = ""
+    examples: Mapping[str, Json] = field(default_factory=dict)
+
+    def default_for(self, family: Model) -> Any:
+        """What a response of this family shows if the request leaves the parameter out."""
+        return self.default(family) if callable(self.default) else self.default
+
+
+ACCOUNT, MODEL, TEMPLATE = "account", "model", "template"
+
+PARAMETERS: Registry[Parameter] = Registry("parameter")
+"""Every parameter by name, in the order in which a server is asked about them."""
+
+
+def parameter(
+    name: str,
+    *,
+    echo: Callable[[Any], Any] | None = echo_unchanged,
+    default: Any = NO_DEFAULT,
+    decided_by: Sequence[str] = (),
+    since: str = "",
+    example: Json | None = None,
+    examples: Mapping[str, Json] | None = None,
+) -> None:
+    """Register a parameter; `example` is an example under its own name."""
+    shown = {name: example} if example is not None else examples or {}
+    PARAMETERS.add(name, Parameter(name, echo, default, tuple(decided_by), since, shown))
+
+
+parameter("instructions", default=None, decided_by=[TEMPLATE], example={"instructions": "Be brief."})
+parameter("metadata", default={}, example={"metadata": {"run": "1"}})
+parameter(
+    "temperature",
+    echo=float,
+    default=1.0,
+    decided_by=[MODEL, TEMPLATE],
+    example={"temperature": 0.5, "top_p": 0.9},
+)
+parameter("top_p", echo=float, default=lambda family: family.top_p, decided_by=[MODEL, TEMPLATE])
+parameter("frequency_penalty", echo=float, default=0.0, since="2026-02-14")
+parameter("presence_penalty", echo=float, default=0.0, since="2026-02-14")
+parameter("max_output_tokens", default=None, decided_by=[TEMPLATE], example={"max_output_tokens": 64})
+parameter("truncation", default="disabled", decided_by=[TEMPLATE], example={"truncation": "auto"})
+parameter("parallel_tool_calls", default=True, decided_by=[TEMPLATE], example={"parallel_tool_calls": False})
+parameter("store", default=True, decided_by=[ACCOUNT], example={"store": False})
+parameter("user", default=None, example={"user": "u", "safety_identifier": "s", "prompt_cache_key": "k"})
+parameter("safety_identifier", default=None, since="2025-07-22")
+parameter("prompt_cache_key", default=None, since="2025-07-22")
+parameter(
+    "prompt_cache_retention",
+    default=lambda family: family.retention,
+    decided_by=[ACCOUNT, MODEL, TEMPLATE],
+    since="2025-11-01",
+)
+parameter("prompt_cache_options", echo=echo_cache_options)
+parameter("service_tier", default="auto", decided_by=[ACCOUNT], since="2025-04-25", example={"service_tier": "auto"})
+parameter(
+    "text",
+    echo=echo_text,
+    default=lambda family: echo_text({}),
+    decided_by=[MODEL, TEMPLATE],
+    examples={
+        "text.format": {"text": {"format": {"type": "text"}}},
+        "null members": {"instructions": None, "tools": None, "previous_response_id": None, "temperature": None},
+        "text.verbosity": {"text": {"verbosity": "medium"}},
+    },
+)
+parameter(
+    "top_logprobs",
+    default=0,
+    since="2025-06-27",
+    example={"include": ["message.output_text.logprobs"], "top_logprobs": 2},
+)
+parameter("max_tool_calls", default=None, since="2025-06-24", example={"max_tool_calls": 3})
+parameter("stream_options", echo=None, example={"stream": True, "stream_options": {"include_obfuscation": False}})
+parameter(
+    "include",
+    echo=None,
+    examples={
+        "include": {"include": ["message.output_text.logprobs"]},
+        "include of tools": {"include": ["file_search_call.results", "web_search_call.action.sources"]},
+    },
+)
+parameter("access_programs", default=None, decided_by=[ACCOUNT], since="2026-09-04")
+parameter("background", default=False, since="2025-06-03")
+parameter("moderation", echo=echo_moderation, default=None, since="2026-04-21")
+parameter("previous_response_id", default=None)
+parameter("prompt", echo=echo_prompt)
+parameter("reasoning", echo=None, default=lambda family: echo_reasoning(family, {}), decided_by=[MODEL, TEMPLATE])
+parameter("tool_choice", default="auto", decided_by=[TEMPLATE])
+parameter("tools", echo=None, default=[], decided_by=[TEMPLATE])
+
+
+def echo_request(body: Json, family: Model, items: Sequence[Json]) -> Json:
+    """What a response repeats of its request, as far as it has anything; `items` are all that the model reads."""
+    echoed = {
+        name: known.echo(value)
+        for name, value in body.items()
+        if value is not None and (known := PARAMETERS.get(name)) and known.echo
+    }
+    if tools := echo_tools(body, items):
+        echoed["tools"] = tools
+    if reasoning := body.get("reasoning"):
+        echoed["reasoning"] = echo_reasoning(family, reasoning)
+    return echoed
+
+
+@lru_cache(maxsize=64)
+def default_parameters(family: Model) -> Json:
+    """What a response of a family shows of a request that has no parameters; shared, so never changed."""
+    return {known.name: known.default_for(family) for known in PARAMETERS.values() if known.default is not NO_DEFAULT}
+
+
+def parameters_decided_by(decider: str) -> frozenset[str]:
+    """The parameters whose default the account, the model, or a template or an agent may decide."""
+    return frozenset(known.name for known in PARAMETERS.values() if decider in known.decided_by)
