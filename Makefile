@@ -20,27 +20,27 @@ docs:  ## the pages as a site in build/site; dead links fail
 ci:  ## what a change must pass
 	.ci/run
 
-setup:
+setup:  ## the environment of all of these, in .venv
 	$(SETUP)
 
-lint:
+lint: setup
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 
-fix:
+fix: setup
 	.venv/bin/ruff check --fix
 	.venv/bin/ruff format
 
-types:
+types: setup
 	.venv/bin/mypy
 
-schemas:
+schemas: setup
 	.venv/bin/harness schemas --check
 
-wheel:
-	.venv/bin/python -m build --wheel
+wheel:  ## what is published, in dist/
+	$(SETUP) && .venv/bin/python -m build --wheel --no-isolation
 
-bench:
+bench: setup
 	.venv/bin/python -m bench
 
 clean:

@@ -1,12 +1,15 @@
-"""The `harness` command: serve, record, rules, losses, verify, report, schemas, demo.
+"""The `harness` command: serve, record, rules, losses, verify, report, drift, cassettes, schemas, demo; a module a group.
 
-Exit codes: 0 done, 1 something was found or the check failed, 2 a mistake in what was asked, said in one message on stderr.
+It parses options and prints; what the commands do lives in the packages above. Exit codes: 0 done, 1 something was found
+or a check failed, 2 the command line is wrong, explained in one message on stderr.
 """
 
 from __future__ import annotations
 
-from harness.cli import live, record, report, rules, schemas, serve, verify
-from harness.cli.app import app
+from importlib.util import find_spec
+
+from harness.cli import demo, live, record, report, rules, serve, verify
+from harness.cli.app import app, refuse_outside_checkout
 
 COMMANDS = (
     serve.serve,
@@ -17,14 +20,21 @@ COMMANDS = (
     report.report,
     live.drift,
     live.cassettes,
-    schemas.schemas,
-    schemas.demo,
 )
 
 for command in COMMANDS:
     app.command()(command)
 
+if find_spec("harness.cli.schemas"):
+    from harness.cli.schemas import schemas
+
+    app.command()(schemas)
+else:  # a wheel leaves it out
+    refuse_outside_checkout("schemas")
+
+app.command()(demo.demo)
+
 
 def main() -> None:
-    """Run the command line; `harness` and `python -m harness` end here."""
+    """Run the command line; the entry point of `harness` and `python -m harness`."""
     app(prog_name="harness")

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -19,6 +19,8 @@ from harness.core.registry import suggest_name
 if TYPE_CHECKING:
     from rich.console import Console
 
+DISTRIBUTION = "responses-harness"
+"""The name of the installed package."""
 REDRAW_SECONDS = 0.1
 """Seconds after which a bar is drawn anew."""
 PIPED_WIDTH = 1000
@@ -44,6 +46,33 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="A strict mock of the OpenAI Responses API: it refuses what the API refuses, word for word.",
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"{DISTRIBUTION} {version(DISTRIBUTION)}")
+        raise typer.Exit
+
+
+@app.callback()
+def harness(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Options of the command itself."""
+
+
+def refuse_outside_checkout(name: str) -> None:
+    """Register a hidden command that ends with a ConfigError, whatever its arguments: it needs the project's sources."""
+
+    def refuse() -> None:
+        raise ConfigError(f"`harness {name}` needs a checkout of the project; an installed package cannot run it.")
+
+    anything = {"allow_extra_args": True, "ignore_unknown_options": True}
+    app.command(name, hidden=True, context_settings=anything)(refuse)
 
 
 def require_known(what: str, name: str, all_known: Iterable[str]) -> str:

@@ -1,12 +1,10 @@
-"""`harness schemas` and `harness demo`."""
+"""`harness schemas`: make the schemas and check them, for maintainers; no part of the wheel."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 import typer
-
-from harness.cli.app import make_console
 
 
 def schemas(
@@ -30,19 +28,5 @@ def schemas(
         problems = schemas_of.check(schemas_directory())
         typer.echo("\n".join(problems or ["ok"]))
         raise typer.Exit(1 if problems else 0)
-    told = schemas_of.sync(schemas_directory(), document) if sync else schemas_of.diff(schemas_directory(), document)
-    typer.echo("\n".join(map(str, told)) or "nothing changes")
-
-
-def demo() -> None:
-    """Two agents against the mock, then a request that the API refuses, and its repair; needs no network and no key."""
-    from harness.server.demo import NotRefusedError, run_demo
-    from harness.server.mock_api import Mock
-
-    console = make_console()
-    try:
-        for text in run_demo(Mock()):
-            console.print(text)
-    except NotRefusedError as problem:
-        typer.echo(f"harness: {problem}", err=True)
-        raise typer.Exit(1) from problem
+    changes = schemas_of.sync(schemas_directory(), document) if sync else schemas_of.diff(schemas_directory(), document)
+    typer.echo("\n".join(map(str, changes)) or "nothing changes")

@@ -174,7 +174,7 @@ def _add_phase(so: _TestProgress, report: pytest.TestReport, call: pytest.CallIn
     if report.when != "call" and report.failed:
         outcome = "error"
     elif expected:
-        outcome = "xfailed" if report.skipped_seconds else "xpassed"
+        outcome = "xfailed" if report.skipped else "xpassed"
     why = call.excinfo.exconly() if call.excinfo and report.failed else ""
     return _TestProgress(
         max(so.outcome, outcome, key=_OUTCOMES_BY_SEVERITY.index), so.seconds + report.duration, so.why or why

@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Callable, Iterable
 from importlib import metadata
 from pathlib import Path
+from shutil import copyfile
 from zipfile import ZipFile
 
 import pytest
@@ -25,10 +26,18 @@ CLEAN = {
 }
 
 
+FOR_MAINTAINERS = ("harness/contract/schemagen/", "harness/cli/schemas.py")
+TYPED_PROJECT = Path(__file__).with_name("typed_project.py")
+
+
 def run(*command: str | Path, cwd: Path) -> str:
-    done = subprocess.run([str(part) for part in command], cwd=cwd, env=CLEAN, capture_output=True, text=True)
+    done = attempt(*command, cwd=cwd)
     assert done.returncode == 0, f"{command}:\n{done.stdout}\n{done.stderr}"
     return done.stdout
+
+
+def attempt(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(part) for part in command], cwd=cwd, env=CLEAN, capture_output=True, text=True)
 
 
 @pytest.fixture(scope="module")
@@ -58,18 +67,29 @@ def borrow(scripts: Path, cwd: Path) -> None:
     Path(fresh, "borrowed.pth").write_text("\n".join(places), encoding="utf-8")
 
 
+def evidence_in(held: Iterable[str]) -> set[str]:
+    return {name for name in held if name.startswith("harness/evidence/")}
+
+
 def test_the_wheel_holds_every_module_schema_and_piece_of_evidence(wheel):
     held = set(ZipFile(wheel).namelist())
     modules = {str(file.relative_to(ROOT)) for file in (ROOT / "harness").rglob("*.py")}
+    for_maintainers = {name for name in modules if name.startswith(FOR_MAINTAINERS)}
     schemas = {f"harness/{file.relative_to(ROOT)}" for file in (ROOT / "schemas").rglob("*") if file.is_file()}
-    evidence = {f"harness/{file.relative_to(ROOT)}" for file in (ROOT / "cassettes").rglob("*.yaml")}
-    assert modules | schemas | evidence <= held
+    evidence = {
+        f"harness/evidence/{file.relative_to(ROOT / 'cassettes')}" for file in (ROOT / "cassettes").rglob("*.yaml")
+    }
+    assert (modules - for_maintainers) | schemas | {"harness/py.typed"} <= held
+    assert evidence_in(held) == evidence
+    assert for_maintainers
+    assert held.isdisjoint(for_maintainers)
     assert not [name for name in held if not name.startswith(("harness/", "responses_harness-"))]
 
 
 def test_the_installed_wheel_is_what_runs(installed, tmp_path):
     code = (
-        "import harness.contract.schema as s; print(s.directory()); print(len(s.load('CreateResponse')['properties']))"
+        "from harness.contract.schema import load, schemas_directory; print(schemas_directory()); "
+        "print(len(load('CreateResponse')['properties']))"
     )
     place, members = run(installed / "python", "-c", code, cwd=tmp_path).split()
     assert Path(place).is_relative_to(installed.parent)
@@ -104,9 +124,67 @@ def test_the_installed_wheel_is_a_pytest_plugin(installed, tmp_path):
     assert "1 passed" in run(installed / "python", "-m", "pytest", "-q", tmp_path, cwd=tmp_path)
 
 
+def test_the_installed_wheel_says_its_version(installed, tmp_path):
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert run(installed / "harness", "--version", cwd=tmp_path) == f"responses-harness {version}\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["--check"], ["--sync", "--openapi", "x.yaml"]])
+def test_schemas_are_made_in_a_checkout_only(installed, tmp_path, arguments):
+    done = attempt(installed / "harness", "schemas", *arguments, cwd=tmp_path)
+    said = "harness: `harness schemas` needs a checkout of the project; an installed package cannot run it.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+    assert "schemas" not in run(installed / "harness", "--help", cwd=tmp_path)
+
+
+@pytest.fixture(scope="module")
+def typed_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tests of a user, annotated with the types that the wheel has: a right file and a wrong one."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "cassettes").mkdir()
+    copyfile(ROOT / "tests/cassettes/test_weather.yaml", folder / "cassettes/weather.yaml")
+    copyfile(TYPED_PROJECT, folder / "test_user.py")
+    (folder / "wrong.py").write_text(WRONG, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def type_errors(installed: Path, typed_project: Path) -> list[str]:
+    """What `mypy --strict` finds in that project."""
+    mypy = (sys.executable, "-m", "mypy", "--strict", "--python-executable", installed / "python")
+    done = attempt(*mypy, "--cache-dir", typed_project / "cache", "test_user.py", "wrong.py", cwd=typed_project)
+    return done.stdout.splitlines()[:-1]
+
+
+def test_a_typed_project_has_no_type_errors(type_errors: list[str]) -> None:
+    assert [line for line in type_errors if not line.startswith("wrong.py:")] == []
+
+
+def test_type_errors_of_a_project_are_found(type_errors: list[str]) -> None:
+    found = [line.rpartition("[")[2] for line in type_errors if line.startswith("wrong.py:") and "error:" in line]
+    assert found == ["attr-defined]", "arg-type]", "call-arg]"], type_errors
+
+
+def test_a_typed_project_runs(installed: Path, typed_project: Path) -> None:
+    assert "5 passed" in run(installed / "python", "-m", "pytest", "-q", "test_user.py", cwd=typed_project)
+
+
+WRONG = """
+from harness import counted
+from harness.drive import Chat
+from harness.world.world import World
+
+
+def test_wrong(mock: World) -> None:
+    assert mock.base_uri
+    Chat(mock.base_url, mock.api_key, mode="rewind")
+    counted(str.upper)("a", unknown=1)
+"""
+
+
 def test_a_checkout_finds_its_own_schemas(tmp_path):
     run_from = {**CLEAN, "PYTHONPATH": str(ROOT)}
-    code = "import harness.contract.schema as s; print(s.directory())"
+    code = "import harness.contract.schema as s; print(s.schemas_directory())"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=run_from, capture_output=True, text=True)
     assert Path(done.stdout.strip()) == ROOT / "schemas"
 

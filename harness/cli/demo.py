@@ -1,0 +1,21 @@
+"""`harness demo`: two agents against the mock."""
+
+from __future__ import annotations
+
+import typer
+
+from harness.cli.app import make_console
+
+
+def demo() -> None:
+    """Two agents against the mock, then a request that the API refuses, and its repair; needs no network and no key."""
+    from harness.server.demo import NotRefusedError, run_demo
+    from harness.server.mock_api import Mock
+
+    console = make_console()
+    try:
+        for text in run_demo(Mock()):
+            console.print(text)
+    except NotRefusedError as problem:
+        typer.echo(f"harness: {problem}", err=True)
+        raise typer.Exit(1) from problem
