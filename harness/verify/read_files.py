@@ -27,8 +27,8 @@ from harness.cassettes.format.untrusted_text import (
     UnreadableRecording,
     decode_text,
     parse_json,
-    parse_yaml_documents,
 )
+from harness.cassettes.format.untrusted_yaml import parse_yaml_documents
 from harness.cassettes.listing import printable_path, recording_suffix
 from harness.verify.judging import websocket_exchanges
 

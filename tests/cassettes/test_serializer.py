@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from harness.cassettes.format.interaction import CASSETTE_FORMAT, CassetteHeader, Interaction
 from harness.cassettes.format.serializer import _SPELLINGS, dump_cassette, parse_cassette
-from harness.cassettes.format.untrusted_text import NotARecording, UnreadableRecording, parse_yaml_documents
+from harness.cassettes.format.untrusted_text import NotARecording, UnreadableRecording
+from harness.cassettes.format.untrusted_yaml import parse_yaml_documents
 from harness.cassettes.format.validate import validate_cassette
 from harness.contract.rule import LEVELS
 from harness.contract.schema import schemas_directory

@@ -26,7 +26,8 @@ from typing import Any, NamedTuple
 from harness.api.decoding import undo_encodings
 from harness.cassettes.format.interaction import CASSETTE_FORMAT, CassetteHeader, Chunk, Interaction
 from harness.cassettes.format.other_recorders import parse_interaction, parse_interactions
-from harness.cassettes.format.untrusted_text import Malformed, NotARecording, UnreadableRecording, parse_yaml_documents
+from harness.cassettes.format.untrusted_text import Malformed, NotARecording, UnreadableRecording
+from harness.cassettes.format.untrusted_yaml import parse_yaml_documents
 from harness.cassettes.format.validate import validate_cassette
 from harness.cassettes.format.yaml_layout import BlockMapping, OneLineList, dump_yaml
 from harness.core.exchange import EMPTY_MAPPING, Json
