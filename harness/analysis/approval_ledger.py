@@ -66,7 +66,10 @@ class ApprovalLedger:
 
     def _add_answer(self, item: Json, number: int, read: Sequence[Json], later: Sequence[Json]) -> None:
         id = item["approval_request_id"]
-        known = self._approvals.get(id) or _approval_from(next(one for one in read if one.get("id") == id), None)
+        if id not in self._approvals and (request := next((one for one in read if one.get("id") == id), None)):
+            self._approvals[id] = _approval_from(request, None)
+        if (known := self._approvals.get(id)) is None:
+            return  # a recording may begin after the request for the approval
         if known.answers and any(self._is_later_output(known, one) for one in later):
             return  # a history that is sent again holds the answer again
         answers = (*known.answers, number)

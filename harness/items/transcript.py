@@ -82,10 +82,10 @@ def resolve_transcript(stored: Sequence[Json], body: Json, items: Mapping[str, J
     for item in input_items(body):
         if not _is_reference(item):
             read.append(item)
-        elif (named := items.get(item["id"])) is not None:
+        elif (named := items.get(id := str(item.get("id", "")))) is not None:
             read.append(named)
         else:
-            missing.append(item["id"])
+            missing.append(id)
     return Transcript(read, len(stored), tuple(missing))
 
 

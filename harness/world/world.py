@@ -358,8 +358,8 @@ class World:
 
     def _link_reasoning(self, output: Sequence[Json]) -> None:
         for place, item in enumerate(output, 1):
-            if item["type"] == "reasoning":
-                follower = output[place]["id"] if place < len(output) else ""
+            if item["type"] == "reasoning" and "id" in item:
+                follower = output[place].get("id", "") if place < len(output) else ""
                 self.follower_of[item["id"]] = follower
                 if follower:
                     self.reasoning_of[follower] = item["id"]

@@ -5,11 +5,10 @@ What a recording cannot show makes a request `unverifiable`, never wrong: see `d
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
-
-import orjson
 
 import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.api import multipart
@@ -106,19 +105,19 @@ def _judge_parts(recorded: Recorded, world: World, operation: Operation, request
         yield from _judge_answer(recorded, operation)
     else:
         yield from _judge_stream(recorded, world, request)
-    if taken and not absent and _is_well_formed(refusal):
+    if taken and not absent and keeps_to_schema(refusal):
         remember(world, *_mark_stored(recorded, request), recorded.events)
 
 
 def _mark_stored(recorded: Recorded, request: Request) -> tuple[Request, Any]:
     """The request and the object of its answer as they are remembered: a WebSocket goes on with what is not stored."""
     answer = answer_object(recorded)
-    if "socket" not in recorded.flags or not isinstance(answer, dict):
+    if "socket" not in recorded.flags or not isinstance(answer, dict) or not isinstance(request.body, dict):
         return request, answer
     return request._replace(body={**request.body, "store": True}), {**answer, "store": True}
 
 
-def _is_well_formed(refusal: Violation | None) -> bool:
+def keeps_to_schema(refusal: Violation | None) -> bool:
     """Whether a request keeps to the schema, whatever else is held against it."""
     return refusal is None or (refusal.rule.check is not None and refusal.rule.area != "transport")
 
@@ -143,7 +142,7 @@ def rebuild_request(recorded: Recorded) -> tuple[Operation | None, Request]:
     shown = {name: recorded.headers.get(name, "") for name in told}
     headers = DEFAULT_HEADERS | {name: value for name, value in shown.items() if told[name].match(value)}
     judged_by = None if fault else operation.body_schema or operation.query_schema
-    raw = recorded.raw or (orjson.dumps(body) if operation.body_schema and not isinstance(body, dict) else b"")
+    raw = recorded.raw or (json.dumps(body).encode() if operation.body_schema and not isinstance(body, dict) else b"")
     return operation, Request(
         recorded.method,
         below,

@@ -14,7 +14,7 @@ from harness.answers.reader import TERMINAL_STATUSES, StreamError, strip_volatil
 from harness.answers.stream import read_recorded
 from harness.api.dialects import OPENAI
 from harness.cassettes.format.recorded import Recorded
-from harness.contract.check import check_answer
+from harness.contract.check import check, check_answer
 from harness.contract.unknown_members import find_unknown_members
 from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Json
@@ -27,9 +27,9 @@ from harness.verify.judging.compare import (
     label_ids,
     mask_ignored,
 )
-from harness.verify.judging.judge import Verdict, rebuild_request
+from harness.verify.judging.judge import Verdict, keeps_to_schema, rebuild_request
 from harness.verify.judging.mock_answer import is_response_request, render_mock_answer, renderable_response
-from harness.verify.judging.response_stream import RESPONSE_EVENT_SCHEMA
+from harness.verify.judging.response_stream import RESPONSE_EVENT_SCHEMA, judge_response_stream
 from harness.world.world import World
 
 END_EVENTS = frozenset(f"response.{status}" for status in TERMINAL_STATUSES)
@@ -62,9 +62,7 @@ def judge_rerendering(recorded: Recorded, world: World | None = None) -> Iterato
     `world` is what the exchanges before have left behind; it stays as it is. None on what is no whole answer to
     `POST /responses`, or holds an item of a kind that nobody knows.
     """
-    answered = is_response_request(recorded) and 200 <= recorded.status < 300 and "transcribed" not in recorded.flags
-    final = _recorded_response(recorded) if answered else None
-    found = None if final is None else _compare_with_mock(recorded, final, world or World(recorded.file))
+    found = _find_rendering_differences(recorded, world or World(recorded.file))
     if found is None:
         return
     secrets = secrets_in_headers(recorded.headers) | secrets_in_headers(recorded.answer_headers)
@@ -73,6 +71,29 @@ def judge_rerendering(recorded: Recorded, world: World | None = None) -> Iterato
     )
     if not found:
         yield Verdict("respelled.same")
+
+
+def _find_rendering_differences(recorded: Recorded, world: World) -> list[AnswerDifference] | None:
+    """What differs; None where nothing can be compared."""
+    if not is_response_request(recorded) or not 200 <= recorded.status < 300 or "transcribed" in recorded.flags:
+        return None
+    try:
+        final = _recorded_response(recorded)
+        return None if final is None else _compare_with_mock(recorded, final, world)
+    except Exception:
+        if _is_well_formed(recorded, world):
+            raise
+        return None  # the mock is made for what conforms; the judge lists what does not
+
+
+def _is_well_formed(recorded: Recorded, world: World) -> bool:
+    """Whether an exchange with `POST /responses` keeps to the schemas: its request, where it is known, and its answer."""
+    _, request = rebuild_request(recorded)
+    if "no_request" not in recorded.flags and not keeps_to_schema(check(request, world)):
+        return False
+    if recorded.events is None:
+        return check_answer("Response", recorded.answer) is None
+    return not judge_response_stream(recorded).findings
 
 
 def _recorded_response(recorded: Recorded) -> Json | None:

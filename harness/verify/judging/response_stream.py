@@ -60,11 +60,12 @@ def _prefix_event_index(index: int, found: Finding) -> Finding:
 
 def _find_missed_events(recorded: Recorded, before: Sequence[Json]) -> list[Json] | None:
     """The events that a resumed stream leaves out; None when the recording does not hold them all."""
-    asked = recorded.query.get("starting_after")
-    if not isinstance(asked, str) or not asked.isdecimal():
+    last = recorded.query.get("starting_after")
+    if not isinstance(last, str) or not last.isdecimal():
         return []
-    missed = [event for event in before if event["sequence_number"] <= int(asked)]
-    return missed if len(missed) == int(asked) + 1 else None
+    missed = before[: int(last) + 1] if len(last) < 10 else ()
+    numbers = [event.get("sequence_number") if isinstance(event, dict) else None for event in missed]
+    return [*missed] if missed and numbers == list(range(len(missed))) and len(missed) > int(last) else None
 
 
 def _find_misnumbered(events: Sequence[Json]) -> list[Finding]:

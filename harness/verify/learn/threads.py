@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.api.resources.threads import Thread
+from harness.contract.check import check_answer
 from harness.core.exchange import Json, Request
 from harness.verify.learn.registry import Lesson
 from harness.world.world import World
@@ -28,7 +29,8 @@ def _thread_of_request(world: World, request: Request) -> Thread:
 def _listed_objects(answer: Json) -> list[Json]:
     """The objects of an answer: those of a list, or itself."""
     data = answer.get("data") if answer.get("object") == "list" else [answer]
-    return [each for each in data or () if isinstance(each, dict) and isinstance(each.get("id"), str)]
+    objects = data if isinstance(data, list) else ()
+    return [each for each in objects if isinstance(each, dict) and isinstance(each.get("id"), str)]
 
 
 def _learn_assistants(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
@@ -66,7 +68,7 @@ def _learn_message_deleted(world: World, request: Request, answer: Json, events:
 
 
 def _learn_runs(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    """A run as it is now, and what its stream told."""
+    """A run as it is now, and what its stream told; one that does not conform stays unknown."""
     body = request.body or {}
     if isinstance(assistant := body.get("assistant_id"), str):
         world.assistants.setdefault(assistant, UNSEEN_ASSISTANT)
@@ -74,13 +76,13 @@ def _learn_runs(world: World, request: Request, answer: Json, events: Sequence[J
     thread.messages.update(
         _messages_without_ids((body.get("thread") or {}).get("messages") or body.get("additional_messages"))
     )
-    thread.runs.update((each["id"], each) for each in _listed_objects(answer) if "status" in each)
+    thread.runs.update((each["id"], each) for each in _listed_objects(answer) if check_answer("Run", each) is None)
     thread.apply_events(event for event in events if _has_thread_object(event))
 
 
 def _has_thread_object(event: Json) -> bool:
     """Whether an event carries a whole message or step."""
-    data = event.get("data")
+    data = event.get("data") if isinstance(event, dict) else None
     if not isinstance(data, dict):
         return False
     return data.get("object") in ("thread.message", "thread.run.step") and isinstance(data.get("id"), str)

@@ -1,0 +1,103 @@
+"""Nothing that a recording holds makes the judge fail: requests and answers with members missing, null or of other types."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.ending import incomplete
+from harness.items import function_call, mcp_approval_request, message, reasoning, web_search_call
+from harness.verify.read_files import Recorded, read_recording
+from harness.verify.run import judge_exchange
+from harness.world.world import World
+from tests.support.mutate import mutations
+from tests.support.recordings import HI, exchange, recorded, tape
+
+REFERENCE: dict[str, Any] = {**HI, "input": [{"type": "item_reference"}, {"role": "user", "content": "hi"}]}
+CALL = function_call("f", {}, call_id="call_1")
+OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "1"}
+RUN = {
+    "id": "run_1",
+    "object": "thread.run",
+    "thread_id": "thread_1",
+    "status": "requires_action",
+    "required_action": {
+        "type": "submit_tool_outputs",
+        "submit_tool_outputs": {"tool_calls": [{"id": "call_1", "type": "function"}]},
+    },
+}
+
+
+def assistants(number: int, method: str, path: str, request: Any, answer: Any) -> dict[str, Any]:
+    return exchange(number, request, 200, answer, method=method, url_path=f"/v1/threads{path}")
+
+
+CONVERSATION = [
+    *recorded(
+        {**HI, "tools": [{"type": "function", "name": "f", "parameters": {}}], "reasoning": {"effort": "low"}},
+        {**HI, "input": [OUTPUT], "previous_response_id": "{0}"},
+        {**HI, "stream": True, "text": {"format": {"type": "text"}}},
+        {**HI, "input": [{"role": "user", "content": [{"type": "input_text", "text": "hi"}]}], "stream": True},
+        turns=[[reasoning("Hm."), CALL], message("1"), web_search_call("rain"), incomplete()],
+    ),
+    exchange(5, None, 200, {"id": "conv_1", "object": "conversation"}, url_path="/v1/conversations"),
+    assistants(6, "POST", "", {}, {"id": "thread_1", "object": "thread"}),
+    assistants(7, "POST", "/thread_1/runs", {"assistant_id": "asst_1"}, RUN),
+    assistants(8, "POST", "/thread_1/runs/run_1/submit_tool_outputs", {"tool_outputs": []}, RUN),
+    assistants(9, "GET", "/thread_1/messages", None, {"object": "list", "data": []}),
+]
+
+
+def failures(exchanges: list[Recorded]) -> list[str]:
+    """What the judge reports as failures of its own."""
+    world = World("recording")
+    verdicts = (verdict for one in exchanges for verdict in judge_exchange(one, world, True))
+    return [verdict.entry["message"] for verdict in verdicts if verdict.at == "unreadable" and verdict.entry]
+
+
+@given(data=st.data())
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+def test_any_exchange_is_judged(tmp_path: Path, data: st.DataObject) -> None:
+    exchanges = [*read_recording(tape(tmp_path, CONVERSATION))]
+    place = data.draw(st.integers(0, len(exchanges) - 1))
+    for member in data.draw(st.sampled_from([("request",), ("answer",), ("events",), ("request", "answer")])):
+        if value := getattr(exchanges[place], member):
+            exchanges[place] = exchanges[place]._replace(**{member: data.draw(mutations([value])).body})
+    assert failures(exchanges) == []
+
+
+def test_a_reference_without_an_id_is_no_failure(tmp_path: Path) -> None:
+    (made,) = recorded(HI)
+    assert failures([*read_recording(tape(tmp_path, [{**made, "request": REFERENCE}]))]) == []
+
+
+def test_an_approval_of_what_the_recording_does_not_hold_is_no_failure(tmp_path: Path) -> None:
+    asked, answered = recorded(
+        {**HI, "tools": [{"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example"}]},
+        HI,
+        turns=[mcp_approval_request("prod", "deploy", {}), message("Done.")],
+    )
+    request = asked["response"]["output"][0]["id"]
+    answered["request"] = {
+        **asked["request"],
+        "previous_response_id": asked["response"]["id"],
+        "input": [{"type": "mcp_approval_response", "approval_request_id": request, "approve": True}],
+    }
+    answered["response"]["previous_response_id"] = asked["response"]["id"]
+    assert failures([*read_recording(tape(tmp_path, [answered]))]) == []
+
+
+@pytest.mark.parametrize("last", ["3", "9" * 5000, "x"])
+def test_a_resumed_stream_whose_beginning_is_misnumbered_is_judged(tmp_path: Path, last: str) -> None:
+    (made,) = recorded({**HI, "stream": True, "background": True})
+    (began,) = read_recording(tape(tmp_path, [made]))
+    broken = began._replace(events=[{**event, "sequence_number": "x"} for event in began.events or ()])
+    id = made["events"][-1]["data"]["response"]["id"]
+    resumed = began._replace(method="GET", path=f"/v1/responses/{id}", query={"stream": "true", "starting_after": last})
+    assert failures([broken, resumed]) == []
