@@ -6,7 +6,6 @@ import dataclasses
 import json
 import re
 import shutil
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from harness.endpoints.operation import OPERATIONS
 from harness.items.kind import ITEMS
 from harness.world.script import CONDITIONS
 from harness.world.scripting.document import DOCUMENT_KEYS, parse_document, parse_route
+from tests.support.processes import run, spawn
 
 ROOT = Path(__file__).parent.parent
 README, ARCHITECTURE = (ROOT / "README.md", ROOT / "ARCHITECTURE.md")
@@ -81,17 +81,28 @@ def ticked(text: str) -> set[str]:
     return set(re.findall(r"`([^`]+)`", text))
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with the files that the pages show; their first line is a comment with their name."""
+    made = tmp_path_factory.mktemp("desk")
     for block in [*blocks("yaml"), *blocks("python")]:
         if block.name:
-            (tmp_path / block.name).write_text(block.text, encoding="utf-8")
-    recordings = tmp_path / "tests/cassettes"
+            (made / block.name).write_text(block.text, encoding="utf-8")
+    recordings = made / "tests/cassettes"
     recordings.mkdir(parents=True)
     for file in (ROOT / "tests/cassettes").glob("*.yaml"):
         shutil.copy(file, recordings)
-    return tmp_path
+    return made
+
+
+@pytest.fixture(scope="module")
+def tests_output(desk: Path) -> str:
+    """What pytest prints of all Python blocks: those with the name of a file fail and are shown, the others pass."""
+    for block in blocks("python"):
+        assert "def test_" in block.text, f"{block}: write it as a test, so that it is one"
+        if not block.name:
+            (desk / f"test_{block}.py").write_text(block.text, encoding="utf-8")
+    return run([*PROGRAMS["pytest"], *sorted(desk.glob("*.py"))], cwd=desk).stdout
 
 
 def test_every_block_is_a_test():
@@ -99,18 +110,14 @@ def test_every_block_is_a_test():
     shown = {file: {block.language for block in fenced(file)} for file in PAGES if file != ARCHITECTURE}
     assert {file.name: rest for file, languages in shown.items() if (rest := languages - known)} == {}
     assert [str(block) for block in blocks("yaml") if not block.name] == []
-    run = [argument for command, _ in commands() for argument in command.split()]
-    assert [str(block) for block in blocks("python") if block.name and block.name not in run] == []
 
 
-def test_python_blocks_run(tmp_path):
+def test_python_blocks_pass_and_those_shown_failing_fail(tests_output):
     passing = [block for block in blocks("python") if not block.name]
-    for block in passing:
-        assert "def test_" in block.text, f"{block}: write it as a test, so that it is one"
-        (tmp_path / f"test_{block}.py").write_text(block.text, encoding="utf-8")
-    pytest_run = subprocess.run([*PROGRAMS["pytest"], "-q", tmp_path], cwd=tmp_path, capture_output=True, text=True)
-    assert pytest_run.returncode == 0, pytest_run.stdout
-    assert f"{sum(block.text.count('def test_') for block in passing)} passed" in pytest_run.stdout
+    failing = [f"pytest {block.name}" for block in blocks("python") if block.name]
+    assert [command for command, _ in commands() if command.startswith("pytest ")] == failing
+    passed = sum(block.text.count("def test_") for block in passing)
+    assert f" {len(failing)} failed, {passed} passed in " in tests_output, tests_output
 
 
 def commands() -> list[tuple[str, list[str]]]:
@@ -126,11 +133,14 @@ def commands() -> list[tuple[str, list[str]]]:
 @pytest.mark.parametrize(
     ("command", "shown"), [s for s in commands() if " serve" not in s[0]], ids=lambda s: str(s)[:40]
 )
-def test_console_commands_print_what_is_shown(command, shown, desk):
+def test_console_commands_print_what_is_shown(command, shown, request):
     program, *arguments = command.split()
-    run = subprocess.run([*PROGRAMS[program], *arguments], cwd=desk, capture_output=True, text=True)
-    assert run.returncode == (1 if program == "pytest" or "findings" in " ".join(shown) else 0), run.stderr
-    in_order(shown, run.stdout)
+    if program == "pytest":
+        in_order(shown, request.getfixturevalue("tests_output"))
+        return
+    done = run([*PROGRAMS[program], *arguments], cwd=request.getfixturevalue("desk"))
+    assert done.returncode == (1 if "findings" in " ".join(shown) else 0), done.stderr
+    in_order(shown, done.stdout)
 
 
 def in_order(shown: list[str], output: str) -> None:
@@ -141,19 +151,15 @@ def in_order(shown: list[str], output: str) -> None:
 
 @pytest.mark.parametrize(("command", "shown"), [s for s in commands() if " serve" in s[0]], ids=lambda s: str(s)[:40])
 def test_served_commands_print_what_is_shown_and_answer(command, shown, desk):
-    serve = [*HARNESS, *command.split()[1:], "--port", "0"]
-    server = subprocess.Popen(serve, cwd=desk, stdout=subprocess.PIPE, text=True)
-    assert server.stdout
-    try:
+    with spawn([*HARNESS, *command.split()[1:], "--port", "0"], cwd=desk) as server:
+        assert server.stdout
         printed = [next(got for got in server.stdout if anywhere(got) == anywhere(line)) for line in shown]
         base_url = re.search(r"http://\S+", printed[0])
         assert base_url
         with openai.OpenAI(base_url=base_url.group(), api_key="sk-anything", max_retries=0) as client:
             assert client.responses.create(model="gpt-4.1", input="hi").output_text == "Hello."
-    finally:
         server.terminate()
-        server.communicate(timeout=20)
-    assert server.returncode == 0
+        assert server.wait(20) == 0
 
 
 def anywhere(line: str) -> str:
