@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
+import harness.contract.rules  # noqa: F401  (registers every rule)
 from harness.analysis.lanes import asks_model
 from harness.api.dialects import omit_dialect_members
 from harness.api.providers import PROVIDERS

@@ -379,7 +379,7 @@ class TestAzure:
         world.script(cut(ONCE, after=after))
         body = orjson.dumps({"model": "gpt-4.1", "input": "hi", "stream": stream})
         answer = client.mock.handle("POST", "/openai/v1/responses", AZURE, {}, body)
-        assert (answer.status, answer.delivery.cut, world.problems) == (200, True, [])
+        assert (answer.status, answer.delivery.disconnects, world.problems) == (200, True, [])
         assert (answer.events is not None) == stream
 
 

@@ -181,7 +181,7 @@ class TestWhatOnlyTheUserCanFix:
         said = post(mock).body["error"]["message"]
         assert said.startswith("POST /responses: fallback (")
         assert said.endswith("raised LookupError: nothing left to say")
-        assert "test_mock.py:" in said
+        assert "test_mock_api.py:" in said
         assert mock.worlds["sk-mock"].problems[0][1] == said
 
     @pytest.mark.parametrize(("headers", "noted"), [(AUTH, 1), ({}, 0)])

@@ -254,7 +254,7 @@ def test_behind_a_gateway_of_its_own_root_is_judged_alike(watched):
 def test_what_is_nobodys_to_judge_is_counted(watched):
     passing = watched(answering(200, {}))
     httpx2.post(f"{passing.front.origin}/v1/chat/completions", json={}, headers=KEY)
-    assert passing.found(1).why == {("skipped", "not judged: /chat/completions"): 1}
+    assert passing.found(1).reasons == {("skipped", "not judged: /chat/completions"): 1}
 
 
 class TestAConnection:

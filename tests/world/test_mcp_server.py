@@ -152,7 +152,7 @@ def test_what_else_goes_wrong_in_a_tool_is_told_to_its_author(result, arguments,
 )
 def test_a_tool_that_the_model_cannot_call_is_a_fault_of_the_script(prod, name, offer, says):
     with pytest.raises(ScriptError, match=says):
-        prod.tool(name, offer)
+        prod.find_tool(name, offer)
 
 
 def test_an_approved_call_of_no_tool_is_one_too(prod):

@@ -11,6 +11,9 @@ from typing import Any
 
 import orjson
 
+import harness.contract.rules
+import harness.live.conformance.answer_scenarios
+import harness.live.conformance.state_scenarios  # noqa: F401  (both register their scenarios)
 from harness.api.dialects import AZURE
 from harness.contract.check import check_answer
 from harness.contract.rule import CREATE_RESPONSE, Case
