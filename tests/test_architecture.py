@@ -30,6 +30,7 @@ EXCEPTIONS = {
     "harness/world/scripting/python_file.py": {"pathlib"},
     "harness/world/scripting/yaml_file.py": {"pathlib"},
 }
+TEST_FILE = re.compile(r"^tests\.(?:.*\.)?(?:test_|conftest)")
 MAINTAINERS = "harness/contract/schemagen/"
 
 
@@ -163,3 +164,11 @@ def test_every_path_that_the_page_names_is_there():
 
 def test_the_page_fits_on_two():
     assert len(PAGE.splitlines()) <= 110
+
+
+def test_tests_import_helpers_from_support_not_from_each_other():
+    files = [file for file in (ROOT / "tests").rglob("*.py") if "suites" not in file.parts]
+    bad = [
+        f"{file.relative_to(ROOT)} imports {name}" for file in files for name in imports(file) if TEST_FILE.search(name)
+    ]
+    assert not bad

@@ -8,6 +8,7 @@ import pytest
 from harness.items import message
 from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import Mock
+from tests.support.processes import SECONDS
 
 INI = """
 [pytest]
@@ -22,8 +23,6 @@ import openai, pytest
 from harness.items import function_call, message
 """
 
-Run = Callable[..., pytest.RunResult]
-
 
 @pytest.fixture(scope="session")
 def _loaded() -> None:
@@ -37,13 +36,25 @@ def _loaded() -> None:
 
 
 @pytest.fixture
-def run(pytester: pytest.Pytester, _loaded: None) -> Run:
+def write(pytester: pytest.Pytester) -> Callable[[str], None]:
+    """Write tests given as source, and the configuration of pytest."""
+
+    def write(source: str) -> None:
+        pytester.makeini(INI)
+        pytester.makepyfile(HEAD + source)
+
+    return write
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, write: Callable[[str], None], _loaded: None) -> Callable[..., pytest.RunResult]:
     """Run tests given as source in this process; the lines of output are the result's."""
 
     def run(source: str, *args: str, apart: bool = False) -> pytest.RunResult:
-        pytester.makeini(INI)
-        pytester.makepyfile(HEAD + source)
-        start = pytester.runpytest_subprocess if apart else pytester.runpytest_inprocess
-        return start("-p", "no:cacheprovider", "-p", "no:hypothesispytest", *args)  # hypothesis costs seconds each time
+        write(source)
+        options = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", *args)  # hypothesis costs seconds each time
+        if apart:
+            return pytester.runpytest_subprocess(*options, timeout=SECONDS)
+        return pytester.runpytest_inprocess(*options)
 
     return run

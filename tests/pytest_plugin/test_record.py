@@ -13,7 +13,6 @@ from harness.items import message
 from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import Mock
 from harness.world.world import World
-from tests.pytest_plugin.conftest import Run
 
 KEY = "sk-live-AbCd1234EfGh5678"
 ONE = """
@@ -62,14 +61,14 @@ def text(result: pytest.RunResult) -> str:
 
 class TestReplay:
     @pytest.fixture(autouse=True)
-    def _recorded(self, run: Run, live: World, monkeypatch) -> None:
+    def _recorded(self, run, live: World, monkeypatch) -> None:
         run(ONE, "--record").assert_outcomes(passed=1)
         live.exchanges.clear()
         self.live = live
         for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
             monkeypatch.delenv(name)
 
-    def test_needs_neither_key_nor_network(self, run: Run):
+    def test_needs_neither_key_nor_network(self, run):
         run(ONE).assert_outcomes(passed=1)
         assert self.live.exchanges == []
 
@@ -77,14 +76,14 @@ class TestReplay:
         assert KEY not in file.read_text(encoding="utf-8")
         assert read_cassette(file).header.sdk == "OpenAI/Python"
 
-    def test_the_asynchronous_client_too(self, run: Run):
+    def test_the_asynchronous_client_too(self, run):
         run("""
 @pytest.mark.cassette("weather/one")
 def test_one(async_client):
     assert asyncio.run(async_client.responses.create(model="gpt-4.1", input="hi")).output_text == "hello"
 """).assert_outcomes(passed=1)
 
-    def test_any_client_that_reads_the_environment(self, run: Run):
+    def test_any_client_that_reads_the_environment(self, run):
         run("""
 @pytest.mark.cassette("weather/one")
 def test_one():
@@ -93,7 +92,7 @@ def test_one():
 """).assert_outcomes(passed=1)
 
     @pytest.mark.parametrize("expected", ["with pytest.raises(openai.APIStatusError):", "if True:"])
-    def test_a_miss_fails_the_test_with_a_diff_and_the_way_to_record_it(self, run: Run, expected: str):
+    def test_a_miss_fails_the_test_with_a_diff_and_the_way_to_record_it(self, run, expected: str):
         result = run(f"""
 @pytest.mark.cassette("weather/one")
 def test_one(client):
@@ -110,7 +109,7 @@ def test_one(client):
             ]
         )
 
-    def test_a_connection_elsewhere_fails_the_test_even_when_it_is_swallowed(self, run: Run):
+    def test_a_connection_elsewhere_fails_the_test_even_when_it_is_swallowed(self, run):
         result = run("""
 import socket, contextlib
 
@@ -127,7 +126,7 @@ def test_one():
             ]
         )
 
-    def test_a_websocket_never_passes_silently(self, run: Run):
+    def test_a_websocket_never_passes_silently(self, run):
         result = run("""
 @pytest.mark.cassette("weather/one")
 def test_one(client):
@@ -137,7 +136,7 @@ def test_one(client):
         result.assert_outcomes(failed=1)
         result.stdout.fnmatch_lines(["*asked for a WebSocket, but a cassette cannot record one*harness record*"])
 
-    def test_its_answers_are_a_script(self, run: Run):
+    def test_its_answers_are_a_script(self, run):
         run("""
 def test_one(mock, client, cassette):
     mock.script(*cassette("weather/one"))
@@ -147,11 +146,11 @@ def test_one(mock, client, cassette):
     assert client.responses.create(model="gpt-4.1", input="else").output_text == "hello"
 """).assert_outcomes(passed=1)
 
-    def test_the_cassettes_may_be_elsewhere(self, run: Run, pytester):
+    def test_the_cassettes_may_be_elsewhere(self, run, pytester):
         (pytester.path / "cassettes").rename(pytester.path / "tapes")
         run(ONE, "-o", "harness_cassettes=tapes").assert_outcomes(passed=1)
 
-    def test_a_newer_format_is_told(self, run: Run, file):
+    def test_a_newer_format_is_told(self, run, file):
         file.write_text(file.read_text(encoding="utf-8").replace("format: 1", "format: 9"), encoding="utf-8")
         result = run(ONE)
         result.assert_outcomes(errors=1)
@@ -159,49 +158,49 @@ def test_one(mock, client, cassette):
 
 
 class TestRecord:
-    def test_new_asks_only_for_what_is_not_there(self, run: Run, live: World):
+    def test_new_asks_only_for_what_is_not_there(self, run, live: World):
         run(ONE, "--record").assert_outcomes(passed=1)
         run(ONE, "--record=new").assert_outcomes(passed=1)
         assert len(live.exchanges) == 2
 
-    def test_all_asks_again(self, run: Run, live: World, file):
+    def test_all_asks_again(self, run, live: World, file):
         for _ in range(2):
             run(ONE, "--record=all").assert_outcomes(passed=1)
         assert len(live.exchanges) == 4
         assert len(read_cassette(file).interactions) == 2
 
-    def test_all_keeps_what_another_test_of_the_run_has_recorded(self, run: Run, live: World, file):
+    def test_all_keeps_what_another_test_of_the_run_has_recorded(self, run, live: World, file):
         run(ONE + ONE.replace("test_one", "test_two").replace('"hi"', '"ho"'), "--record=all").assert_outcomes(passed=2)
         assert len(read_cassette(file).interactions) == 4
 
-    def test_rules_asks_for_those_of_rules_only(self, run: Run, live: World, pytester):
+    def test_rules_asks_for_those_of_rules_only(self, run, live: World, pytester):
         run(ONE.replace("weather/one", "openai/rules/one"), "--record=rules").assert_outcomes(passed=1)
         run(ONE, "--record=rules").assert_outcomes(errors=1)
         assert (pytester.path / "cassettes/openai/rules/one.yaml").exists()
 
-    def test_what_follows_is_a_path(self, run: Run, live: World, pytester):
+    def test_what_follows_is_a_path(self, run, live: World, pytester):
         pytester.makepyfile(test_apart="import pytest\n" + ONE)
         run("", "--record", str(pytester.path / "test_apart.py")).assert_outcomes(passed=1)
 
-    def test_a_failing_test_writes_nothing(self, run: Run, live: World, file):
+    def test_a_failing_test_writes_nothing(self, run, live: World, file):
         run(ONE + "    assert False\n", "--record").assert_outcomes(failed=1)
         assert not file.exists()
 
-    def test_a_key_is_needed(self, run: Run, monkeypatch):
+    def test_a_key_is_needed(self, run, monkeypatch):
         for name in ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY"):
             monkeypatch.delenv(name, raising=False)
         result = run(ONE, "--record")
         result.assert_outcomes(errors=1)
         result.stdout.fnmatch_lines(["*--record asks the live API, and there is no key: set OPENAI_API_KEY*"])
 
-    def test_secrets_of_the_environment_are_not_written(self, run: Run, live: World, file, monkeypatch):
+    def test_secrets_of_the_environment_are_not_written(self, run, live: World, file, monkeypatch):
         monkeypatch.setenv("MY_TOOL_PASSWORD", "correct-horse-battery")
         source = ONE.replace('input="hi"', 'input="say correct-horse-battery"')
         run(source, "--record").assert_outcomes(passed=1)
         assert "correct-horse" not in file.read_text(encoding="utf-8")
         monkeypatch.undo()
 
-    def test_other_words_are_refused(self, run: Run):
+    def test_other_words_are_refused(self, run):
         result = run(ONE, "--record=some")
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         assert "--record=some: it is one of new, all, rules" in "\n".join(result.errlines)
@@ -217,13 +216,13 @@ class TestRecord:
         ("cassette('none')", r"none.yaml: there is no such cassette\.[\s\S]*Record it: pytest --record"),
     ],
 )
-def test_a_marker_that_leads_nowhere(run: Run, marker, says):
+def test_a_marker_that_leads_nowhere(run, marker, says):
     result = run(f"@pytest.mark.{marker}\ndef test_one(): pass")
     result.assert_outcomes(errors=1)
     assert re.search(says, text(result))
 
 
-def test_a_cassette_and_a_script_are_two_things(run: Run):
+def test_a_cassette_and_a_script_are_two_things(run):
     result = run("@pytest.mark.cassette('a')\ndef test_one(mock): pass")
     result.assert_outcomes(errors=1)
     assert "a test has a cassette or a script, not both" in text(result)
@@ -251,7 +250,7 @@ def test_a_cassette_and_a_script_are_two_things(run: Run):
         ("https://gateway.example/llm/v1/responses", {"OPENAI_BASE_URL": "https://gateway.example/llm/v1"}),
     ],
 )
-def test_a_replay_leads_clients_of_each_dialect(run: Run, pytester, uri, variables):
+def test_a_replay_leads_clients_of_each_dialect(run, pytester, uri, variables):
     folder = pytester.path / "cassettes"
     folder.mkdir()
     (folder / "a.yaml").write_text(f"""

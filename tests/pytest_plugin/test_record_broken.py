@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,9 +15,8 @@ from harness.faults import cut, hang_up
 from harness.items import message
 from harness.server.mock_api import Mock
 from harness.world.world import World
-from tests.pytest_plugin.conftest import HEAD, INI, Run
 from tests.support.live_server import over_tls
-from tests.support.processes import free_port
+from tests.support.processes import free_port, spawn, wait_until
 
 KEY = "sk-live-AbCd1234EfGh5678"
 ONE = """
@@ -64,7 +60,7 @@ def text(result: pytest.RunResult) -> str:
     return "\n".join(result.outlines)
 
 
-def test_an_api_that_is_not_there_is_named(run: Run, live: World, file, monkeypatch):
+def test_an_api_that_is_not_there_is_named(run, live: World, file, monkeypatch):
     url = f"http://127.0.0.1:{free_port()}/v1"
     monkeypatch.setenv("OPENAI_BASE_URL", url)
     what = f"POST {url}/responses was not answered and not recorded: "
@@ -75,14 +71,14 @@ def test_an_api_that_is_not_there_is_named(run: Run, live: World, file, monkeypa
     assert not file.exists()
 
 
-def test_one_that_hangs_up_once_is_asked_again(run: Run, live: World, file):
+def test_one_that_hangs_up_once_is_asked_again(run, live: World, file):
     live.script(hang_up(), message("hello"))
     source = ONE.replace("client.responses", "client.with_options(max_retries=1).responses")
     run(source, "--record").assert_outcomes(passed=1)
     assert len(read_cassette(file).interactions) == 1
 
 
-def test_a_stream_that_breaks_off_is_kept_as_far_as_it_came(run: Run, live: World, file):
+def test_a_stream_that_breaks_off_is_kept_as_far_as_it_came(run, live: World, file):
     live.script(cut(message("Once upon a time"), after=4))
     run(TOLERANT, "--record").assert_outcomes(passed=1)
     (take,) = read_cassette(file).interactions
@@ -90,7 +86,7 @@ def test_a_stream_that_breaks_off_is_kept_as_far_as_it_came(run: Run, live: Worl
     run(TOLERANT).assert_outcomes(passed=1)
 
 
-def test_a_key_that_is_refused_fails_the_test_and_leaves_nothing(run: Run, live: World, file, monkeypatch):
+def test_a_key_that_is_refused_fails_the_test_and_leaves_nothing(run, live: World, file, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "no-key-of-this-api")
     result = run(ONE, "--record")
     result.assert_outcomes(failed=1)
@@ -98,7 +94,7 @@ def test_a_key_that_is_refused_fails_the_test_and_leaves_nothing(run: Run, live:
     assert not file.exists()
 
 
-def test_a_cassette_that_somebody_else_records_is_told(run: Run, live: World, file):
+def test_a_cassette_that_somebody_else_records_is_told(run, live: World, file):
     with lock_cassette(file):
         result = run(ONE, "--record")
     result.assert_outcomes(errors=1)
@@ -106,26 +102,17 @@ def test_a_cassette_that_somebody_else_records_is_told(run: Run, live: World, fi
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_an_interrupted_test_leaves_no_half_cassette(pytester, live: World, file, number):
+def test_an_interrupted_test_leaves_no_half_cassette(pytester, write, live: World, file, number):
     live.script(message("hello"))
     (flag := pytester.path / "flag").touch()
-    wait = f"    os.remove({str(flag)!r})\n    __import__('time').sleep(30)\n"
-    pytester.makeini(INI)
-    pytester.makepyfile(HEAD + ONE + wait)
-    run = subprocess.Popen(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--record"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        cwd=pytester.path,
-        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a shell's job in the background ignores it
-    )
-    until = time.monotonic() + 60
-    while flag.exists() and time.monotonic() < until:
-        time.sleep(0.05)
-    os.kill(run.pid, number)
-    said = run.communicate(timeout=30)[0].decode()
-    assert run.returncode
-    assert len(live.exchanges) == 1, said
+    write(f"{ONE}    os.remove({str(flag)!r})\n    __import__('time').sleep(30)\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--record"]
+    with spawn(command, stderr=subprocess.STDOUT, cwd=pytester.path) as child:
+        assert wait_until(lambda: not flag.exists(), seconds=60)
+        child.send_signal(number)
+        output = child.communicate(timeout=30)[0]
+    assert child.returncode
+    assert len(live.exchanges) == 1, output
     assert not file.exists()
     with lock_cassette(file):
         assert not file.exists()
@@ -156,9 +143,7 @@ def test_one():
         (FOUNDRY, "foundry", "AZURE_AI_PROJECT_ENDPOINT", "/api/projects/moonshot", "AZURE_AI_API_KEY"),
     ],
 )
-def test_azure_and_foundry_are_recorded_alike(
-    run: Run, server, file, monkeypatch, source, dialect, endpoint, path, key
-):
+def test_azure_and_foundry_are_recorded_alike(run, server, file, monkeypatch, source, dialect, endpoint, path, key):
     mock, origin = server
     secret = "0123456789abcdef0123456789abcdef"
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):

@@ -25,7 +25,7 @@ from harness.report.coverage import (
     percent_covered,
 )
 from harness.server.mock_api import Mock
-from tests.report.test_findings import KEY, ask, post, said
+from tests.support.reports import KEY, ask, make_mock, post
 
 
 def touched(mock: Mock) -> Coverage:
@@ -34,7 +34,7 @@ def touched(mock: Mock) -> Coverage:
 
 
 def rules(given: Any = "hi", **members: Any) -> frozenset[str]:
-    mock = said()
+    mock = make_mock()
     ask(mock, given, **members)
     return touched(mock)["rules"]
 
@@ -82,7 +82,7 @@ def test_a_refusal_stops_at_the_rule_that_refused() -> None:
 
 
 def test_a_body_that_is_no_json_is_held_to_no_rule_about_forms() -> None:
-    mock = said()
+    mock = make_mock()
     post(mock, b"{")
     found = touched(mock)
     assert found["refusals"] == {"body_syntax"} == found["refusals"] & found["rules"]
@@ -90,7 +90,7 @@ def test_a_body_that_is_no_json_is_held_to_no_rule_about_forms() -> None:
 
 
 def test_rules_of_an_account_count_when_the_test_made_one() -> None:
-    mock = said()
+    mock = make_mock()
     mock.worlds[KEY].script(rate_limit(after="1s"))
     ask(mock, "hi")
     assert "rate_limit" in touched(mock)["refusals"]
@@ -100,7 +100,7 @@ def test_rules_of_an_account_count_when_the_test_made_one() -> None:
 
 
 def test_kinds_of_items_events_endpoints_and_dialects_are_seen() -> None:
-    mock = said([reasoning("**Plan**"), function_call("f", {})])
+    mock = make_mock([reasoning("**Plan**"), function_call("f", {})])
     ask(mock, [{"role": "user", "content": "hi"}], stream=True)
     ask(mock, "plain")
     post(mock, {}, "/v1/conversations")
@@ -114,7 +114,7 @@ def test_kinds_of_items_events_endpoints_and_dialects_are_seen() -> None:
 
 
 def test_an_event_of_a_websocket_is_held_to_the_rules_of_the_request_it_carries() -> None:
-    mock = said()
+    mock = make_mock()
     session = mock.open_session("/v1/responses", {"authorization": f"Bearer {KEY}"}, {})
     session.receive(json.dumps({"type": "response.create", "model": "gpt-4.1", "input": "hi", "temperature": 1}))
     found = touched(mock)
@@ -123,7 +123,7 @@ def test_an_event_of_a_websocket_is_held_to_the_rules_of_the_request_it_carries(
 
 
 def test_what_the_contract_asks_is_in_the_order_of_the_rules() -> None:
-    mock = said()
+    mock = make_mock()
     request = Request("POST", "/responses", operation="POST /responses", body={"model": "gpt-4.1", "input": "hi"})
     areas = [rule.area for rule in applicable_rules(request, mock.worlds[KEY])]
     assert areas
@@ -155,6 +155,6 @@ JSON = st.recursive(
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.dictionaries(st.sampled_from(["model", "input", "tools", "metadata", "stream", "text"]), JSON))
 def test_whatever_is_sent_can_be_surveyed(body: dict[str, Any]) -> None:
-    mock = said()
+    mock = make_mock()
     post(mock, body)
     assert touched(mock)["rules"]

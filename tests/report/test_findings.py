@@ -7,52 +7,20 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.loss import losses_of
 from harness.contract.rule import RULES
-from harness.core.exchange import Json
-from harness.ending import TurnLine
 from harness.faults import hang_up, rate_limit
 from harness.items import message
-from harness.report import model
 from harness.report.model import MAX_TRACED, ReportCase, ReportFinding, Totals, count_totals, explain, summary_line
 from harness.report.sanitize import MAX_DEPTH, MAX_LIST_LENGTH, MAX_TEXT_LENGTH, sanitize_value
 from harness.server.mock_api import Mock
 from harness.world.world import World
+from tests.support.reports import KEY, ask, fill_case, make_mock, post
 
-KEY = "sk-harness-0123456789abcdef"
 NOTES = [{"type": "file_citation", "file_id": "file_1", "filename": "a.pdf", "index": 3}]
 
 
-def said(turn: list[TurnLine] | None = None) -> Mock:
-    mock = Mock(fallback=lambda _: turn or [message("ok")])
-    mock.open(KEY)
-    return mock
-
-
-def post(mock: Mock, body: Json | bytes, path: str = "/v1/responses", **headers: str) -> Any:
-    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return mock.handle("POST", path, {"authorization": f"Bearer {KEY}", **headers}, {}, raw).body
-
-
-def ask(mock: Mock, given: Any, **members: Any) -> Any:
-    return post(mock, {"model": "gpt-4.1", "input": given, **members})
-
-
-def filled(world: World, outcome: str = "passed", *allowed: str, why: str = "", judged: bool = True) -> ReportCase:
-    trial = ReportCase("test_a.py::test_it", "test_a.py", 3, outcome, 0.1, why=why)
-    return model.fill_case(trial, world, losses_of(world.exchanges), allowed, judged=judged)
-
-
-def told_of(*asked: str) -> ReportCase:
-    """A test that passed and asked so."""
-    mock = said()
-    for given in asked or ("hi",):
-        ask(mock, given)
-    return filled(mock.worlds[KEY])
-
-
 def lossy() -> World:
-    mock = said([message("See page 3.", annotations=NOTES)])
+    mock = make_mock([message("See page 3.", annotations=NOTES)])
     first = ask(mock, "Report?")
     (item,) = first["output"]
     bare = {**item, "content": [{**item["content"][0], "annotations": []}]}
@@ -65,9 +33,9 @@ def lossy() -> World:
 
 
 def test_a_refusal_names_its_rule_its_place_and_its_fix() -> None:
-    mock = said()
+    mock = make_mock()
     ask(mock, "hi", bogus=1)
-    (found,) = filled(mock.worlds[KEY], "failed").found
+    (found,) = fill_case(mock.worlds[KEY], "failed").found
     assert (found.kind, found.expected, found.id, found.exchange, found.at) == (
         "refusal",
         False,
@@ -83,43 +51,45 @@ def test_a_refusal_names_its_rule_its_place_and_its_fix() -> None:
 
 @pytest.mark.parametrize("outcome", ["passed", "xfailed", "xpassed"])
 def test_what_a_test_that_passed_shows_was_expected(outcome: str) -> None:
-    mock = said()
+    mock = make_mock()
     ask(mock, "hi", bogus=1)
-    (found,) = filled(mock.worlds[KEY], outcome).found
+    (found,) = fill_case(mock.worlds[KEY], outcome).found
     assert (found.expected, found.why) == (True, "")
 
 
 def test_a_refusal_that_the_test_made_happen_was_expected_even_if_it_failed() -> None:
-    mock = said()
+    mock = make_mock()
     mock.worlds[KEY].script(rate_limit(after="1s"))
     ask(mock, "hi")
-    (found,) = filled(mock.worlds[KEY], "failed").found
+    (found,) = fill_case(mock.worlds[KEY], "failed").found
     assert (found.message[:3], found.expected) == ("429", True)
 
 
 def test_a_loss_says_where_the_original_was_said() -> None:
-    (found,) = filled(lossy(), "failed").found
+    (found,) = fill_case(lossy(), "failed").found
     assert (found.kind, found.id, found.exchange, found.why) == ("loss", "citation-dropped", 2, "said in exchange 1")
     assert not found.expected
 
 
 def test_a_loss_that_the_marker_allows_was_expected() -> None:
-    (found,) = filled(lossy(), "failed", "citation-dropped").found
+    (found,) = fill_case(lossy(), "failed", "citation-dropped").found
     assert found.expected
 
 
 def test_a_test_that_no_loss_fails_has_it_to_mend_unless_its_marker_allows_it() -> None:
-    (found,), (allowed,) = (filled(lossy(), "passed", *ids, judged=False).found for ids in ((), ("citation-dropped",)))
+    (found,), (allowed,) = (
+        fill_case(lossy(), "passed", *ids, judged=False).found for ids in ((), ("citation-dropped",))
+    )
     assert (found.kind, found.expected, allowed.expected) == ("loss", False, True)
 
 
 def test_a_loss_that_the_api_told_the_client_was_expected_all_the_same() -> None:
-    mock = said([message("See page 3.", annotations=NOTES)])
+    mock = make_mock([message("See page 3.", annotations=NOTES)])
     (item,) = ask(mock, "Report?")["output"]
     bare = {**item, "content": [{**item["content"][0], "annotations": []}]}
     user = {"role": "user", "content": "Report?"}
     ask(mock, [user, bare, user], bogus=1)
-    kinds = [(found.kind, found.expected) for found in filled(mock.worlds[KEY], judged=False).found]
+    kinds = [(found.kind, found.expected) for found in fill_case(mock.worlds[KEY], judged=False).found]
     assert sorted(kinds) == [("loss", True), ("refusal", True)]
 
 
@@ -127,16 +97,16 @@ def test_a_request_without_a_turn_is_found() -> None:
     mock = Mock()
     mock.open(KEY)
     ask(mock, "hi")
-    (found,) = filled(mock.worlds[KEY], "failed").found
+    (found,) = fill_case(mock.worlds[KEY], "failed").found
     assert (found.kind, found.exchange, found.place) == ("unanswered", 1, "exchange 1")
     assert found.message.startswith("No turn is left for this request")
 
 
 @pytest.mark.parametrize(("allowed", "expected"), [((), False), (("unused",), True)])
 def test_a_turn_that_no_request_took_is_found(allowed: tuple[str, ...], expected: bool) -> None:
-    world = said().worlds[KEY]
+    world = make_mock().worlds[KEY]
     world.script(message("hi"))
-    (found,) = filled(world, "failed", *allowed).found
+    (found,) = fill_case(world, "failed", *allowed).found
     assert (found.kind, found.expected, found.message, found.place) == (
         "unused",
         expected,
@@ -146,20 +116,20 @@ def test_a_turn_that_no_request_took_is_found(allowed: tuple[str, ...], expected
 
 
 def test_what_is_found_comes_in_the_order_of_the_exchanges() -> None:
-    mock = said([message("See page 3.", annotations=NOTES)])
+    mock = make_mock([message("See page 3.", annotations=NOTES)])
     ask(mock, "hi", bogus=1)
     (item,) = ask(mock, "Report?")["output"]
     bare = {**item, "content": [{**item["content"][0], "annotations": []}]}
     ask(mock, [{"role": "user", "content": "Report?"}, bare, {"role": "user", "content": "a"}])
     ask(mock, "hi", bogus=1)
-    assert [found.exchange for found in filled(mock.worlds[KEY], "failed").found] == [1, 3, 4]
+    assert [found.exchange for found in fill_case(mock.worlds[KEY], "failed").found] == [1, 3, 4]
 
 
 def test_only_the_newest_refusals_are_traced() -> None:
-    mock = said()
+    mock = make_mock()
     for _ in range(MAX_TRACED + 2):
         ask(mock, "hi", bogus=1)
-    whys = [bool(found.why) for found in filled(mock.worlds[KEY], "failed").found]
+    whys = [bool(found.why) for found in fill_case(mock.worlds[KEY], "failed").found]
     assert whys == [False] * 2 + [True] * MAX_TRACED
 
 
@@ -167,9 +137,9 @@ def test_only_the_newest_refusals_are_traced() -> None:
 
 
 def test_an_exchange_has_all_that_went_to_and_fro() -> None:
-    mock = said()
+    mock = make_mock()
     ask(mock, "hi", stream=True, instructions="You are the planner.")
-    trial = filled(mock.worlds[KEY])
+    trial = fill_case(mock.worlds[KEY])
     (exchange,) = trial.exchanges
     assert (exchange["lane"], exchange["operation"], exchange["status"]) == ("planner", "POST /responses", 200)
     assert exchange["request"]["input"] == "hi"
@@ -180,40 +150,40 @@ def test_an_exchange_has_all_that_went_to_and_fro() -> None:
 
 
 def test_a_long_stream_is_drawn_and_told_by_its_beginning() -> None:
-    mock = said([message([f"word{number} " for number in range(MAX_LIST_LENGTH + 9)])])
+    mock = make_mock([message([f"word{number} " for number in range(MAX_LIST_LENGTH + 9)])])
     ask(mock, "hi", stream=True)
-    trial = filled(mock.worlds[KEY])
+    trial = fill_case(mock.worlds[KEY])
     assert (len(trial.exchanges[0]["events"]), trial.exchanges[0]["events"][-1][:1]) == (MAX_LIST_LENGTH + 1, "…")
     assert "word0" in trial.diagram
 
 
 def test_a_test_without_a_request_has_no_diagram() -> None:
-    assert filled(said().worlds[KEY]).diagram == ""
+    assert fill_case(make_mock().worlds[KEY]).diagram == ""
 
 
 def test_an_answer_that_never_came_has_status_0() -> None:
-    mock = said()
+    mock = make_mock()
     mock.worlds[KEY].script(hang_up())
     ask(mock, "hi")
-    (exchange,) = filled(mock.worlds[KEY]).exchanges
+    (exchange,) = fill_case(mock.worlds[KEY]).exchanges
     assert (exchange["status"], exchange["broke"], exchange["answer"]) == (0, "no answer", None)
 
 
 def test_a_body_that_is_no_json_is_a_text() -> None:
-    mock = said()
+    mock = make_mock()
     post(mock, b'{"model": \xff')
-    (exchange,) = filled(mock.worlds[KEY]).exchanges
+    (exchange,) = fill_case(mock.worlds[KEY]).exchanges
     assert exchange["request"] == '{"model": \ufffd'
 
 
 def test_the_key_and_whatever_looks_like_one_is_hidden_everywhere() -> None:
-    mock = said([message(f"your key is {KEY}")])
+    mock = make_mock([message(f"your key is {KEY}")])
     other = "sk-proj-abcdefghijklmnopqrstuvwx"
     ask(mock, f"{'x' * (MAX_TEXT_LENGTH - 10)} {other}")
     ask(mock, f"{other} {KEY}", stream=True, metadata={KEY: other}, bogus=other)
     post(mock, f'{{"{KEY}": '.encode())
     mock.worlds[KEY].script(message(KEY))
-    trial = filled(mock.worlds[KEY], "failed", why=f"E {KEY}")
+    trial = fill_case(mock.worlds[KEY], "failed", why=f"E {KEY}")
     text = json.dumps(trial.to_json())
     assert "[hidden]" in text
     assert not [part for part in (KEY, other, other[:8]) if part in text]

@@ -14,42 +14,23 @@ import pytest
 
 from harness.contract.schema import schemas_directory
 from harness.core.errors import ConfigError
-from harness.report.coverage import DIMENSIONS, api_surface, merge_coverage
+from harness.report.coverage import api_surface, merge_coverage
 from harness.report.formats import FORMAT_MODULES, render_report, write_report
 from harness.report.formats.github import annotation_commands
 from harness.report.formats.json_file import merge_reports, read_report
-from harness.report.model import Report, ReportCase, ReportFinding, Totals
-from tests.report.test_findings import KEY, told_of
-
-REFUSED = ReportFinding(
-    "refusal", False, "400 Unknown parameter: 'a|b'.", "unknown_parameter", 2, "input[0]", "in turn 2", "Remove it."
-)
-EXPECTED = replace(REFUSED, expected=True)
-UNUSED = ReportFinding("unused", False, 'script: message "hi"', fix="Remove the turn.")
-FAILED = ReportCase(
-    "tests/test_a b.py::TestIt::test_it[1]", "tests/test_a b.py", 12, "failed", 0.25, found=(REFUSED, UNUSED), why="E 1"
-)
-
-
-def of(*trials: ReportCase, **hit: set[str]) -> Report:
-    touched = {name: frozenset(hit.get(name, ())) for name in DIMENSIONS}
-    return Report(trials, hit=touched)
-
-
-def passed(id: str = "test_b.py::test_ok", **members: object) -> ReportCase:
-    return replace(ReportCase(id, "test_b.py", 1, "passed", 0.5), **members)
-
+from harness.report.model import Report, ReportFinding, Totals
+from tests.support.reports import EXPECTED, FAILED, KEY, REFUSED, UNUSED, make_report, passed, passed_with
 
 # JSON
 
 
 def test_json_is_as_its_schema_says(tmp_path: Path) -> None:
-    said = json.loads(render_report(of(told_of(), FAILED, rules={"auth_missing"}), ".json"))
+    said = json.loads(render_report(make_report(passed_with(), FAILED, rules={"auth_missing"}), ".json"))
     jsonschema.validate(said, json.loads((schemas_directory() / "report.json").read_text()))
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    report = of(told_of(), FAILED, rules={"unknown_parameter"})
+    report = make_report(passed_with(), FAILED, rules={"unknown_parameter"})
     write_report(report, tmp_path / "a.json", ".json")
     again = read_report(tmp_path / "a.json")
     assert render_report(again, ".json") == render_report(report, ".json")
@@ -78,33 +59,35 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 def test_a_report_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be written: Is a directory"):
-        write_report(of(), tmp_path, ".md")
+        write_report(make_report(), tmp_path, ".md")
 
 
 # Merging
 
 
 def test_shards_are_put_together() -> None:
-    whole = merge_reports([of(FAILED, rules={"auth_missing"}), of(passed(), rules={"unknown_parameter"})])
+    whole = merge_reports(
+        [make_report(FAILED, rules={"auth_missing"}), make_report(passed(), rules={"unknown_parameter"})]
+    )
     assert [trial.id for trial in whole.cases] == [FAILED.id, "test_b.py::test_ok"]
     assert whole.hit["rules"] == {"auth_missing", "unknown_parameter"}
     assert whole.totals == Totals(tests=2, unexpected=1, unused=1)
 
 
 def test_the_same_test_of_two_jobs_is_there_once_whatever_time_it_took() -> None:
-    assert len(merge_reports([of(passed()), of(passed(seconds=9.0))]).cases) == 1
+    assert len(merge_reports([make_report(passed()), make_report(passed(seconds=9.0))]).cases) == 1
 
 
 def test_a_test_that_two_jobs_saw_differently_is_there_twice() -> None:
-    assert [t.outcome for t in merge_reports([of(passed()), of(passed(outcome="failed"))]).cases] == [
+    assert [t.outcome for t in merge_reports([make_report(passed()), make_report(passed(outcome="failed"))]).cases] == [
         "passed",
         "failed",
     ]
 
 
 def test_what_a_newer_harness_knows_counts_too() -> None:
-    newer = replace(of(), known={**api_surface(), "rules": api_surface()["rules"] | {"new_rule"}})
-    assert "new_rule" in merge_reports([of(), newer]).known["rules"]
+    newer = replace(make_report(), known={**api_surface(), "rules": api_surface()["rules"] | {"new_rule"}})
+    assert "new_rule" in merge_reports([make_report(), newer]).known["rules"]
 
 
 # JUnit
@@ -118,7 +101,7 @@ def test_junit_counts_and_marks() -> None:
         passed("a::c", outcome="xfailed"),
         passed("a", outcome="skipped"),
     ]
-    suites = Xml.fromstring(render_report(of(*trials), ".xml").encode())
+    suites = Xml.fromstring(render_report(make_report(*trials), ".xml").encode())
     (suite,) = suites
     assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped", "time")} == {
         "tests": "5",
@@ -140,7 +123,7 @@ def test_junit_counts_and_marks() -> None:
 
 def test_junit_holds_only_what_xml_can_say() -> None:
     Xml.fromstring(
-        render_report(of(replace(FAILED, id="a::\x00[\ufffe]", why="\x1b[31mred", found=())), ".xml").encode()
+        render_report(make_report(replace(FAILED, id="a::\x00[\ufffe]", why="\x1b[31mred", found=())), ".xml").encode()
     )
 
 
@@ -148,7 +131,7 @@ def test_junit_holds_only_what_xml_can_say() -> None:
 
 
 def test_sarif_has_what_was_not_expected_at_the_line_of_its_test() -> None:
-    said = json.loads(render_report(of(FAILED, passed(found=(EXPECTED,))), ".sarif"))
+    said = json.loads(render_report(make_report(FAILED, passed(found=(EXPECTED,))), ".sarif"))
     (run,) = said["runs"]
     rules, results = run["tool"]["driver"]["rules"], run["results"]
     assert (said["version"], [rule["id"] for rule in rules]) == ("2.1.0", ["unknown_parameter", "unused"])
@@ -165,7 +148,7 @@ def test_sarif_has_what_was_not_expected_at_the_line_of_its_test() -> None:
 
 def test_what_has_a_line_of_its_own_is_told_there() -> None:
     found = (replace(REFUSED, kind="disagreement", line=41), ReportFinding("unreadable", False, "It breaks off."))
-    report = of(replace(FAILED, found=found))
+    report = make_report(replace(FAILED, found=found))
     (run,) = json.loads(render_report(report, ".sarif"))["runs"]
     places = [one["locations"][0]["physicalLocation"]["region"] for one in run["results"]]
     assert places == [{"startLine": 41}, {"startLine": 12}]
@@ -176,7 +159,7 @@ def test_what_has_a_line_of_its_own_is_told_there() -> None:
 
 def test_a_loss_has_its_own_words_in_sarif() -> None:
     lost = ReportFinding("loss", False, "gone", "citation-dropped", 2, "input[0]")
-    said = json.loads(render_report(of(replace(FAILED, found=(lost,))), ".sarif"))
+    said = json.loads(render_report(make_report(replace(FAILED, found=(lost,))), ".sarif"))
     assert "annotation" in said["runs"][0]["tool"]["driver"]["rules"][0]["help"]["text"]
 
 
@@ -184,7 +167,7 @@ def test_a_loss_has_its_own_words_in_sarif() -> None:
 
 
 def test_markdown_tells_what_to_mend_and_what_was_touched() -> None:
-    said = render_report(of(replace(FAILED, diagram="sequenceDiagram"), rules={"auth_missing"}), ".md")
+    said = render_report(make_report(replace(FAILED, diagram="sequenceDiagram"), rules={"auth_missing"}), ".md")
     assert said.startswith("### ❌ contract: 0 exchanges, 0 refusals expected, 1 unexpected, 0 losses, 1 turn unused")
     assert r"400 Unknown parameter: 'a\|b'." in said
     assert "```mermaid\nsequenceDiagram\n```" in said
@@ -192,27 +175,27 @@ def test_markdown_tells_what_to_mend_and_what_was_touched() -> None:
 
 
 def test_markdown_of_a_good_run_has_nothing_to_mend() -> None:
-    said = render_report(of(passed(found=(EXPECTED,))), ".md")
+    said = render_report(make_report(passed(found=(EXPECTED,))), ".md")
     assert said.startswith("### ✅ contract: 0 exchanges, 1 refusal expected, 0 losses")
     assert "| test |" not in said
 
 
 def test_a_summary_stays_short() -> None:
-    said = render_report(of(*[replace(FAILED, id=f"a::{n}", diagram="x" * 500) for n in range(500)]), ".md")
+    said = render_report(make_report(*[replace(FAILED, id=f"a::{n}", diagram="x" * 500) for n in range(500)]), ".md")
     assert "… and 950 more." in said
     assert len(said) < 30_000
 
 
 def test_annotations_stand_at_the_line_of_their_test() -> None:
     odd = replace(FAILED, file="a,b:c.py", found=(replace(REFUSED, message="100 %\nnot"),))
-    assert list(annotation_commands(of(odd))) == [
+    assert list(annotation_commands(make_report(odd))) == [
         "::error file=a%2Cb%3Ac.py,line=12,title=refusal unknown_parameter"
         "::100 %25%0Anot (exchange 2, input[0])%0Ain turn 2%0ARemove it."
     ]
 
 
 def test_more_annotations_than_a_step_may_make_are_counted() -> None:
-    told = list(annotation_commands(of(*[replace(FAILED, found=(UNUSED,))] * 12)))
+    told = list(annotation_commands(make_report(*[replace(FAILED, found=(UNUSED,))] * 12)))
     assert (len(told), told[-1]) == (11, "::notice title=contract::2 more findings are in the report.")
 
 
@@ -241,8 +224,8 @@ class Scripts(HTMLParser):
 
 
 def test_the_page_has_an_index_and_a_line_for_each_exchange() -> None:
-    trial = told_of("</script><script>alert(1)</script>", "é\u2028")
-    data = Scripts(render_report(of(trial, FAILED), ".html")).found
+    trial = passed_with("</script><script>alert(1)</script>", "é\u2028")
+    data = Scripts(render_report(make_report(trial, FAILED), ".html")).found
     index = json.loads(data["index"])
     exchanges = [json.loads(line) for line in data["exchanges-0"].split("\n")]
     assert [one["request"]["input"] for one in exchanges] == ["</script><script>alert(1)</script>", "é\u2028"]
@@ -253,7 +236,7 @@ def test_the_page_has_an_index_and_a_line_for_each_exchange() -> None:
 
 
 def test_the_page_loads_nothing() -> None:
-    assert Scripts(render_report(of(told_of()), ".html")).loaded == ["data:,"]
+    assert Scripts(render_report(make_report(passed_with()), ".html")).loaded == ["data:,"]
 
 
 @pytest.mark.parametrize(
@@ -267,8 +250,8 @@ def test_the_page_loads_nothing() -> None:
     ],
 )
 def test_a_row_says_what_was_asked(body: object, asked: str) -> None:
-    exchange = {**told_of().exchanges[0], "request": body}
-    index = json.loads(Scripts(render_report(of(passed(exchanges=(exchange,))), ".html")).found["index"])
+    exchange = {**passed_with().exchanges[0], "request": body}
+    index = json.loads(Scripts(render_report(make_report(passed(exchanges=(exchange,))), ".html")).found["index"])
     assert index["tests"][0]["rows"][0][6] == asked
 
 
@@ -282,14 +265,14 @@ def test_a_row_says_what_was_asked(body: object, asked: str) -> None:
     ],
 )
 def test_a_row_says_what_was_answered(members: dict[str, object], said: str) -> None:
-    exchange = {**told_of().exchanges[0], **members}
-    index = json.loads(Scripts(render_report(of(passed(exchanges=(exchange,))), ".html")).found["index"])
+    exchange = {**passed_with().exchanges[0], **members}
+    index = json.loads(Scripts(render_report(make_report(passed(exchanges=(exchange,))), ".html")).found["index"])
     assert index["tests"][0]["rows"][0][7] == said
 
 
 @pytest.mark.parametrize("suffix", FORMAT_MODULES)
 def test_no_form_shows_the_key(suffix: str) -> None:
-    assert KEY not in render_report(of(told_of(f"my key is {KEY}")), suffix)
+    assert KEY not in render_report(make_report(passed_with(f"my key is {KEY}")), suffix)
 
 
 def test_a_report_of_nothing_can_be_written_in_every_form() -> None:

@@ -12,7 +12,7 @@ from harness.cli import app
 from harness.report.formats import write_report
 from harness.report.formats.json_file import read_report
 from harness.report.model import Report, ReportCase, ReportFinding
-from tests.report.test_formats import FAILED, of, passed
+from tests.support.reports import FAILED, make_report, passed
 
 
 def run(*arguments: str | Path) -> Result:
@@ -26,12 +26,12 @@ def _nobody_reads_annotations(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def a(tmp_path: Path) -> Path:
-    return saved(tmp_path / "a.json", of(FAILED, rules={"auth_missing"}))
+    return saved(tmp_path / "a.json", make_report(FAILED, rules={"auth_missing"}))
 
 
 @pytest.fixture
 def b(tmp_path: Path) -> Path:
-    return saved(tmp_path / "b.json", of(passed(), rules={"unknown_parameter"}))
+    return saved(tmp_path / "b.json", make_report(passed(), rules={"unknown_parameter"}))
 
 
 def saved(file: Path, report: Report) -> Path:
@@ -51,7 +51,7 @@ def test_a_report_is_told(a: Path) -> None:
 
 def test_many_findings_are_told_by_the_first(tmp_path: Path) -> None:
     trials: list[ReportCase] = [FAILED] * 1 + [passed(f"a::{n}", found=FAILED.found) for n in range(20)]
-    assert "… and 22 more" in run(saved(tmp_path / "a.json", of(*trials))).stdout
+    assert "… and 22 more" in run(saved(tmp_path / "a.json", make_report(*trials))).stdout
 
 
 def test_every_form_is_written(a: Path, tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_the_gate(a: Path, least: str, code: int) -> None:
 
 def test_a_finding_with_a_line_of_its_own_is_told_there(tmp_path: Path) -> None:
     found = ReportFinding("disagreement", False, "No.", "refusals.missed", 3, line=41)
-    said = run(saved(tmp_path / "a.json", of(passed("a.yaml", file="a.yaml", found=[found]))))
+    said = run(saved(tmp_path / "a.json", make_report(passed("a.yaml", file="a.yaml", found=[found]))))
     assert "a.yaml:41  disagreement refusals.missed: No. (exchange 3)" in said.stdout
 
 

@@ -7,15 +7,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import orjson
 
+from harness.contract.schema import schemas_directory
 from harness.items import message
 from harness.server.mock_api import Mock
+from harness.verify import output
+from harness.verify.run import Tally, verify_recordings
 from harness.world.script import Turn
 
 KEY = "sk-recording-0123456789"
 HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
 HI = {"model": "gpt-4.1", "input": "hi"}
+OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
 
 
 def exchange(number: int, request: Any, status: int, answer: Any, **more: Any) -> dict[str, Any]:
@@ -51,3 +56,25 @@ def tape(folder: Path, exchanges: Sequence[dict[str, Any]], name: str = "tape.js
     file = folder / name
     file.write_text("".join(json.dumps(one) + "\n" for one in exchanges))
     return file
+
+
+def error(text: str, **more: Any) -> dict[str, Any]:
+    """The body of a refusal."""
+    return {"error": {"message": text, "type": "invalid_request_error", "param": None, "code": None, **more}}
+
+
+def judged(tmp_path: Path, *files: Path, jobs: int = 1) -> tuple[Tally, dict[str, Any]]:
+    """The tally of some files, and its JSON, which must be as its schema says."""
+    spools = tmp_path / "spools"
+    spools.mkdir(exist_ok=True)
+    tally = verify_recordings(files, spools, jobs)
+    with (tmp_path / "report.json").open("wb") as out:
+        output.write_json(tally, out)
+    report = json.loads((tmp_path / "report.json").read_text())
+    jsonschema.validate(report, json.loads((schemas_directory() / "verify.json").read_text()))
+    return tally, report
+
+
+def judge(tmp_path: Path, exchanges: list[dict[str, Any]]) -> dict[str, Any]:
+    """The JSON of `harness verify` for these exchanges."""
+    return judged(tmp_path, tape(tmp_path, exchanges))[1]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import orjson
 
+from harness.cassettes.format.interaction import CLIENT, SERVER, CassetteHeader, Frame, Interaction
+from harness.cassettes.format.serializer import dump_cassette
 from harness.contract.check import check_answer
 from harness.core.exchange import Exchange
 from harness.server.socket_session import SocketSession
 from tests.support.in_process import KEY, Client
 
 Event = dict[str, Any]
+URI = "https://api.openai.com/v1/responses"
 AUTH = {"authorization": f"Bearer {KEY}"}
 
 
@@ -66,3 +70,39 @@ def error(event: Event) -> tuple[Any, ...]:
 def types(events: list[Event]) -> list[str]:
     """The types of events, without what they have in common."""
     return [event["type"].removeprefix("response.") for event in events]
+
+
+def frames_of(side: str, *events: Any) -> list[Frame]:
+    """The frames in which one side sends these events."""
+    return [(0.0, side, event if isinstance(event, str) else orjson.dumps(event).decode()) for event in events]
+
+
+def connection(*frames: Frame, **members: Any) -> Interaction:
+    """A recorded WebSocket."""
+    return Interaction("GET", URI, status=101, frames=frames, **members)
+
+
+def frames_sent(socket: Socket, *events: Any) -> list[Frame]:
+    """The frames of both sides when these events are sent to a mock."""
+    return [frame for event in events for frame in (*frames_of(CLIENT, event), *frames_of(SERVER, *socket.send(event)))]
+
+
+def create(input: Any = "hi", **members: Any) -> dict[str, Any]:
+    """A `response.create`."""
+    return {"type": "response.create", "model": "gpt-4.1", "input": input, **members}
+
+
+def cassette(folder: Path, *interactions: Interaction) -> Path:
+    """A cassette with these interactions."""
+    file = folder / "it.yaml"
+    file.write_text(
+        dump_cassette(CassetteHeader(dialect="openai", recorded="2026-09-21"), interactions), encoding="utf-8"
+    )
+    return file
+
+
+def scripted(*turns: Any) -> Socket:
+    """A connection to a mock with this script."""
+    socket = Socket()
+    socket.world.script(*turns)
+    return socket

@@ -9,8 +9,7 @@ import pytest
 from harness.core.exchange import Request
 from harness.verify.learn import remember
 from harness.world.world import World
-from tests.support.recordings import HI, exchange, recorded
-from tests.verify.test_verify import error, judge
+from tests.support.recordings import HI, error, exchange, judge, recorded
 
 TAKE_OUT = "DELETE /vector_stores/{vector_store_id}/files/{file_id}"
 OK = recorded(HI)[0]["response"]

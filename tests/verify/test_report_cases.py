@@ -18,7 +18,7 @@ from harness.report.model import Report, ReportCase, ReportFinding, Totals
 from harness.verify.report_cases import VERDICT_TEXTS
 from harness.verify.run import FINDING_VERDICTS
 from tests.support.recordings import HI, KEY, exchange, recorded, tape
-from tests.verify.judging.test_websocket_exchanges import cassette, connection, create, spoken, talked
+from tests.support.websockets import cassette, connection, create, frames_sent, scripted
 
 ROOT = Path(__file__).parents[2]
 
@@ -106,7 +106,7 @@ def test_an_answer_that_does_not_conform() -> None:
 
 
 def test_a_stream_over_a_websocket_at_its_line() -> None:
-    frames = talked(spoken(message("one"), message("two")), create("a"), create("b"))
+    frames = frames_sent(scripted(message("one"), message("two")), create("a"), create("b"))
     place = next(place for place, (_, _, text) in enumerate(frames) if "two" in text and "delta" in text)
     frames[place] = (*frames[place][:2], frames[place][2].replace("two", "too"))
     file = cassette(Path(), connection(*frames))

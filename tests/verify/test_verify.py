@@ -7,34 +7,14 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
-from harness.contract.schema import schemas_directory
 from harness.core.errors import HarnessError
 from harness.items import function_call, message, reasoning
 from harness.verify import output
-from harness.verify.run import Tally, verify_recordings
-from tests.support.recordings import HI, KEY, exchange, recorded, tape
+from tests.support.recordings import HI, KEY, OUTPUT, error, exchange, judge, judged, recorded, tape
 
 CALL = function_call("f", "{}", call_id="call_1")
-OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
-
-
-def judged(tmp_path: Path, *files: Path, jobs: int = 1) -> tuple[Tally, dict[str, Any]]:
-    """The tally of some files, and its JSON, which must be as its schema says."""
-    spools = tmp_path / "spools"
-    spools.mkdir(exist_ok=True)
-    tally = verify_recordings(files, spools, jobs)
-    with (tmp_path / "report.json").open("wb") as out:
-        output.write_json(tally, out)
-    said = json.loads((tmp_path / "report.json").read_text())
-    jsonschema.validate(said, json.loads((schemas_directory() / "verify.json").read_text()))
-    return tally, said
-
-
-def judge(tmp_path: Path, exchanges: list[dict[str, Any]]) -> dict[str, Any]:
-    return judged(tmp_path, tape(tmp_path, exchanges))[1]
 
 
 def test_what_the_mock_says_itself_is_clean(tmp_path: Path) -> None:
@@ -70,10 +50,6 @@ def test_a_request_the_mock_would_refuse_is_named_with_its_rule(tmp_path: Path) 
             },
         }
     ]
-
-
-def error(text: str, **more: Any) -> dict[str, Any]:
-    return {"error": {"message": text, "type": "invalid_request_error", "param": None, "code": None, **more}}
 
 
 def test_a_body_that_is_no_object_is_refused_as_it_was(tmp_path: Path) -> None:

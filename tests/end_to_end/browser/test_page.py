@@ -20,8 +20,8 @@ from harness.report.formats import write_report
 from harness.report.model import Report, ReportFinding
 from tests.clients.cells import Environment
 from tests.clients.environments import prepared
-from tests.report.test_findings import KEY, ask, filled, said
 from tests.support.processes import run
+from tests.support.reports import KEY, ask, fill_case, make_mock
 
 pytestmark = pytest.mark.slow
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -43,17 +43,19 @@ def modules() -> Path:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report of 5,000 exchanges, one test of which failed and says something that no other does."""
-    mock = said()
+    mock = make_mock()
     for number in range(EXCHANGES):
         ask(
             mock, [{"role": "user", "content": f"question {n}"} for n in range(number % 12 + 1)], stream=number % 3 == 0
         )
     world = mock.worlds[KEY]
-    trial, touched = filled(world), measure_coverage(world.exchanges, world)
-    odd = said()
+    trial, touched = fill_case(world), measure_coverage(world.exchanges, world)
+    odd = make_mock()
     ask(odd, "only here <b>bold</b> <script>document.title = 'injected'</script>", stream=True)
     refusal = ReportFinding("refusal", False, "400 No.", "unknown_parameter", 1, "input", "because", "Mend it.")
-    failed = replace(filled(odd.worlds[KEY]), id="test_a.py::test_odd", outcome="failed", found=(refusal,), why="E no")
+    failed = replace(
+        fill_case(odd.worlds[KEY]), id="test_a.py::test_odd", outcome="failed", found=(refusal,), why="E no"
+    )
     many = [replace(trial, id=f"test_b.py::test_it[{number}]") for number in range(TESTS - 1)]
     file = tmp_path_factory.mktemp("page") / "report.html"
     write_report(Report([*many, failed, trial], hit=merge_coverage([touched])), file, ".html")

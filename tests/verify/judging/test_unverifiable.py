@@ -9,8 +9,7 @@ import pytest
 
 from harness.items import function_call, message
 from harness.verify.judging import unverifiable
-from tests.support.recordings import HI, exchange, recorded
-from tests.verify.test_verify import OUTPUT, error, judge, judged
+from tests.support.recordings import HI, OUTPUT, error, exchange, judge, judged, recorded
 
 RESPONSE = "/v1/responses/{}"
 CALL = function_call("f", "{}", call_id="call_1")

@@ -11,8 +11,7 @@ import pytest
 import harness.contract.rules  # noqa: F401  (registers every rule)
 from harness.api.decoding import decode_answer
 from harness.api.upstream import parse_upstream
-from harness.cassettes.format.interaction import CLIENT, SERVER, CassetteHeader, Frame, Interaction
-from harness.cassettes.format.serializer import dump_cassette
+from harness.cassettes.format.interaction import CLIENT, SERVER, Frame, Interaction
 from harness.contract.rule import RULES, Case
 from harness.items import function_call, message
 from harness.verify.examples import build_request
@@ -21,46 +20,16 @@ from harness.verify.judging.websocket_exchanges import split_by_client_event, to
 from harness.verify.read_files import read_numbered, read_recording
 from harness.verify.run import FINDING_VERDICTS, Tally, verify_recordings
 from tests.support.interactions import take as over_http
-from tests.support.websockets import Socket
+from tests.support.websockets import Socket, cassette, connection, create, frames_of, frames_sent, scripted
 
-URI = "https://api.openai.com/v1/responses"
 HI = {"model": "gpt-4.1", "input": "hi"}
 API = parse_upstream("https://api.openai.com/v1")
-
-
-def said(side: str, *events: Any) -> list[Frame]:
-    return [(0.0, side, event if isinstance(event, str) else orjson.dumps(event).decode()) for event in events]
-
-
-def connection(*frames: Frame, **members: Any) -> Interaction:
-    return Interaction("GET", URI, status=101, frames=frames, **members)
-
-
-def talked(socket: Socket, *events: Any) -> list[Frame]:
-    """What goes to and fro when these events are sent to a mock."""
-    return [frame for event in events for frame in (*said(CLIENT, event), *said(SERVER, *socket.send(event)))]
-
-
-def create(given: Any = "hi", **members: Any) -> dict[str, Any]:
-    return {"type": "response.create", "model": "gpt-4.1", "input": given, **members}
-
-
-def cassette(folder: Path, *takes: Interaction) -> Path:
-    file = folder / "it.yaml"
-    file.write_text(dump_cassette(CassetteHeader(dialect="openai", recorded="2026-09-21"), takes), encoding="utf-8")
-    return file
 
 
 def judged(folder: Path, *takes: Interaction) -> Tally:
     spools = folder / "spools"
     spools.mkdir()
     return verify_recordings([cassette(folder, *takes)], spools)
-
-
-def spoken(*turns: Any) -> Socket:
-    socket = Socket()
-    socket.world.script(*turns)
-    return socket
 
 
 def events_of(exchange: Interaction) -> list[Any]:
@@ -71,8 +40,8 @@ def events_of(exchange: Interaction) -> list[Any]:
 
 
 def test_each_response_create_is_an_exchange_as_http_would_have_it() -> None:
-    socket = spoken(message("one"), message("two"))
-    take = connection(*talked(socket, create("a"), create("b", background=False, stream_id=None)))
+    socket = scripted(message("one"), message("two"))
+    take = connection(*frames_sent(socket, create("a"), create("b", background=False, stream_id=None)))
     first, second = to_recorded(take, "it.yaml#1", API)
     assert [(one.id, one.file, one.method, one.path, one.status) for one in (first, second)] == [
         ("it.yaml#1.1", "it.yaml", "POST", "/v1/responses", 200),
@@ -85,9 +54,9 @@ def test_each_response_create_is_an_exchange_as_http_would_have_it() -> None:
 
 
 def test_lanes_that_mix_are_told_apart_and_their_names_are_no_part_of_an_event() -> None:
-    frames = said(CLIENT, create("a", stream_id="x"), create("b", stream_id="y"))
+    frames = frames_of(CLIENT, create("a", stream_id="x"), create("b", stream_id="y"))
     for kind in ("response.created", "response.completed"):
-        frames += said(SERVER, *({"type": kind, "stream_id": lane, "response": {"id": lane}} for lane in "xy"))
+        frames += frames_of(SERVER, *({"type": kind, "stream_id": lane, "response": {"id": lane}} for lane in "xy"))
     parts = list(to_http_interactions(connection(*frames)))
     assert [orjson.loads(part.body)["input"] for part in parts] == ["a", "b"]
     assert [[event["response"]["id"] for event in events_of(part)] for part in parts] == [["x", "x"], ["y", "y"]]
@@ -95,12 +64,12 @@ def test_lanes_that_mix_are_told_apart_and_their_names_are_no_part_of_an_event()
 
 
 def test_a_refused_one_has_the_status_and_the_error_of_its_event() -> None:
-    (one,) = to_recorded(connection(*talked(spoken(), create(3))), "it.yaml#1", API)
+    (one,) = to_recorded(connection(*frames_sent(scripted(), create(3))), "it.yaml#1", API)
     assert (one.status, one.answer["error"]["code"], one.events) == (400, "invalid_type", None)
 
 
 def test_a_connection_that_ends_before_the_answer_leaves_a_cut_exchange() -> None:
-    frames = talked(spoken(message("one")), create("a"))
+    frames = frames_sent(scripted(message("one")), create("a"))
     whole, none = connection(*frames[:4], cut=True), connection(*frames[:1], cut=True)
     assert [("cut" in one.flags, one.status) for take in (whole, none) for one in to_recorded(take, "a#1", API)] == [
         (True, 200),
@@ -109,16 +78,16 @@ def test_a_connection_that_ends_before_the_answer_leaves_a_cut_exchange() -> Non
 
 
 def test_what_nobody_asked_for_is_told_without_a_request() -> None:
-    socket = spoken(message("one"))
-    (one,) = to_recorded(connection(*talked(socket, create(generate=False))), "it.yaml#1", API)
+    socket = scripted(message("one"))
+    (one,) = to_recorded(connection(*frames_sent(socket, create(generate=False))), "it.yaml#1", API)
     assert one.flags == {"socket", "no_request"}
 
 
 def test_events_about_steering_are_part_of_no_response() -> None:
-    socket = spoken(message("one"), message("two"))
-    first = talked(socket, create("a", model="gpt-6-astra"))
+    socket = scripted(message("one"), message("two"))
+    first = frames_sent(socket, create("a", model="gpt-6-astra"))
     id = orjson.loads(first[-1][2])["response"]["id"]
-    steered = talked(socket, {"type": "response.steer", "previous_response_id": id, "input": "Be brief."})
+    steered = frames_sent(socket, {"type": "response.steer", "previous_response_id": id, "input": "Be brief."})
     parts = list(to_http_interactions(connection(*first, *steered)))
     assert [not part.body for part in parts] == [False, True]
     assert not [event for part in parts for event in events_of(part) if "steer" in event["type"]]
@@ -126,26 +95,26 @@ def test_events_about_steering_are_part_of_no_response() -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"type": "session.update"}', '{"type": 3, "stream_id": [1]}'])
 def test_other_messages_are_no_exchange(text: str) -> None:
-    assert list(to_http_interactions(connection(*said(CLIENT, text), *said(SERVER, text)))) == []
+    assert list(to_http_interactions(connection(*frames_of(CLIENT, text), *frames_of(SERVER, text)))) == []
 
 
 def test_an_error_whose_status_is_none_is_a_refusal() -> None:
     error = {"type": "error", "status": "soon", "error": {"message": "No."}}
-    (one,) = to_http_interactions(connection(*said(CLIENT, create()), *said(SERVER, error)))
+    (one,) = to_http_interactions(connection(*frames_of(CLIENT, create()), *frames_of(SERVER, error)))
     assert (one.status, orjson.loads(one.answer)) == (400, {"error": {"message": "No."}})
 
 
 def test_a_sign_of_life_before_a_refusal_does_not_make_it_a_stream() -> None:
     alive = {"type": "keepalive", "sequence_number": 0}
-    frames = talked(spoken(), create(3))
-    (one,) = to_http_interactions(connection(frames[0], *said(SERVER, alive), frames[1]))
+    frames = frames_sent(scripted(), create(3))
+    (one,) = to_http_interactions(connection(frames[0], *frames_of(SERVER, alive), frames[1]))
     assert (one.status, orjson.loads(one.answer)["error"]["code"]) == (400, "invalid_type")
 
 
 def test_each_event_of_the_client_stands_alone_with_what_it_began() -> None:
-    socket = spoken(message("one"))
+    socket = scripted(message("one"))
     warm_up, other = create(generate=False), {"type": "session.update"}
-    take = connection(*said(SERVER, {"type": "hello"}), *talked(socket, warm_up, other, create("a")))
+    take = connection(*frames_of(SERVER, {"type": "hello"}), *frames_sent(socket, warm_up, other, create("a")))
     assert [(part.event["type"], len(began)) for part, began in split_by_client_event(take)] == [
         ("response.create", 1),
         ("session.update", 0),
@@ -160,10 +129,10 @@ def test_each_event_of_the_client_stands_alone_with_what_it_began() -> None:
 def test_what_the_mock_says_itself_is_clean(tmp_path: Path) -> None:
     call = function_call("f", "{}", call_id="call_1")
     output = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
-    socket = spoken(call, message("Done."))
-    first = talked(socket, create("a", store=False))
+    socket = scripted(call, message("Done."))
+    first = frames_sent(socket, create("a", store=False))
     id = orjson.loads(first[-1][2])["response"]["id"]
-    rest = talked(socket, create([output], previous_response_id=id, store=False), create([output]))
+    rest = frames_sent(socket, create([output], previous_response_id=id, store=False), create([output]))
     tally = judged(tmp_path, over_http(), connection(*first, *rest))
     assert tally.is_clean
     counts = ("exchanges", "requests.accepted", "requests.unverifiable", "refusals.same", "streams.conform")
@@ -171,7 +140,7 @@ def test_what_the_mock_says_itself_is_clean(tmp_path: Path) -> None:
 
 
 def test_a_stream_is_judged_event_by_event(tmp_path: Path) -> None:
-    frames = talked(spoken(message("one"), message("two")), create("a"), create("b"))
+    frames = frames_sent(scripted(message("one"), message("two")), create("a"), create("b"))
     place = next(place for place, (_, _, text) in enumerate(frames) if "two" in text and "delta" in text)
     frames[place] = (0.0, SERVER, frames[place][2].replace("two", "too"))
     tally = judged(tmp_path, connection(*frames))
@@ -181,14 +150,14 @@ def test_a_stream_is_judged_event_by_event(tmp_path: Path) -> None:
 
 
 def test_a_request_that_the_mock_refuses_is_found(tmp_path: Path) -> None:
-    frames = talked(spoken(message("one")), create("a"))
-    frames[0] = said(CLIENT, create("a", colour="blue"))[0]
+    frames = frames_sent(scripted(message("one")), create("a"))
+    frames[0] = frames_of(CLIENT, create("a", colour="blue"))[0]
     (found,) = judged(tmp_path, connection(*frames)).entries("requests.refused")
     assert (found["rule"], found["id"].rpartition("/")[2]) == ("unknown_parameter", "it.yaml#1.1")
 
 
 def test_a_refusal_in_other_words_is_found(tmp_path: Path) -> None:
-    frames = talked(spoken(), create(3))
+    frames = frames_sent(scripted(), create(3))
     frames[1] = (0.0, SERVER, frames[1][2].replace("Invalid type", "Wrong type"))
     (found,) = judged(tmp_path, connection(*frames)).entries("refusals.different")
     assert found["mock"]["rule"] == "invalid_type"
@@ -196,10 +165,12 @@ def test_a_refusal_in_other_words_is_found(tmp_path: Path) -> None:
 
 def test_what_the_connection_refuses_is_not_held_against_the_request(tmp_path: Path) -> None:
     error = {"type": "invalid_request_error", "code": "previous_response_not_found", "message": "x", "param": None}
-    first = talked(spoken(message("one")), create("a", store=False))
+    first = frames_sent(scripted(message("one")), create("a", store=False))
     id = orjson.loads(first[-1][2])["response"]["id"]
-    gone = said(CLIENT, create("b", previous_response_id=id))
-    tally = judged(tmp_path, connection(*first, *gone, *said(SERVER, {"type": "error", "status": 400, "error": error})))
+    gone = frames_of(CLIENT, create("b", previous_response_id=id))
+    tally = judged(
+        tmp_path, connection(*first, *gone, *frames_of(SERVER, {"type": "error", "status": 400, "error": error}))
+    )
     assert (tally.is_clean, tally.reasons["refusals.unverifiable", ABOUT_CONNECTION]) == (True, 1)
 
 
@@ -211,8 +182,8 @@ def played(case: Case) -> list[Frame]:
         socket.world.account = step.given or socket.world.account
         socket.world.skip(step.skip or 0)
         body = build_request(step, before).body
-        frames += said(CLIENT, body.decode("utf-8", "replace"))
-        frames += said(SERVER, *socket.send(body))
+        frames += frames_of(CLIENT, body.decode("utf-8", "replace"))
+        frames += frames_of(SERVER, *socket.send(body))
         before.append(socket.journal[-1].answer)
     return frames
 
@@ -231,7 +202,7 @@ def test_no_example_of_a_rule_about_websockets_is_a_false_alarm(tmp_path: Path) 
 
 
 def test_connections_are_numbered_after_what_went_over_http(tmp_path: Path) -> None:
-    frames = talked(spoken(message("one"), message("two")), create("a"), create("b"))
+    frames = frames_sent(scripted(message("one"), message("two")), create("a"), create("b"))
     file = cassette(tmp_path, over_http({"model": "gpt-4.1"}, {}), connection(*frames), connection(*frames[:1]))
     name = file.as_posix()
     assert [(number, one.id) for number, one in read_numbered(file)] == [
@@ -244,7 +215,9 @@ def test_connections_are_numbered_after_what_went_over_http(tmp_path: Path) -> N
 
 
 def test_a_connection_that_cannot_be_read_is_told_after_all_that_can(tmp_path: Path) -> None:
-    file = cassette(tmp_path, over_http(HI, status=500), connection(*talked(spoken(message("one")), create("a"))))
+    file = cassette(
+        tmp_path, over_http(HI, status=500), connection(*frames_sent(scripted(message("one")), create("a")))
+    )
     file.write_text(file.read_text(encoding="utf-8") + "- uri: https://api.openai.com/v1/responses\n  frames: 3\n")
     (tmp_path / "spools").mkdir()
     tally = verify_recordings([file], tmp_path / "spools")

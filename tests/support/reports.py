@@ -1,0 +1,69 @@
+"""Cases and findings for reports: those of a mock that was asked something, and some made by hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from harness.analysis.loss import losses_of
+from harness.core.exchange import Json
+from harness.ending import TurnLine
+from harness.items import message
+from harness.report import model
+from harness.report.coverage import DIMENSIONS
+from harness.report.model import Report, ReportCase, ReportFinding
+from harness.server.mock_api import Mock
+from harness.world.world import World
+
+KEY = "sk-harness-0123456789abcdef"
+REFUSED = ReportFinding(
+    "refusal", False, "400 Unknown parameter: 'a|b'.", "unknown_parameter", 2, "input[0]", "in turn 2", "Remove it."
+)
+EXPECTED = replace(REFUSED, expected=True)
+UNUSED = ReportFinding("unused", False, 'script: message "hi"', fix="Remove the turn.")
+FAILED = ReportCase(
+    "tests/test_a b.py::TestIt::test_it[1]", "tests/test_a b.py", 12, "failed", 0.25, found=(REFUSED, UNUSED), why="E 1"
+)
+
+
+def make_mock(turn: list[TurnLine] | None = None) -> Mock:
+    """A mock that answers everything with this turn."""
+    mock = Mock(fallback=lambda _: turn or [message("ok")])
+    mock.open(KEY)
+    return mock
+
+
+def post(mock: Mock, body: Json | bytes, path: str = "/v1/responses", **headers: str) -> Any:
+    """The body of the answer to one request."""
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return mock.handle("POST", path, {"authorization": f"Bearer {KEY}", **headers}, {}, raw).body
+
+
+def ask(mock: Mock, input: Any, **members: Any) -> Any:
+    """The answer to a `POST /responses`."""
+    return post(mock, {"model": "gpt-4.1", "input": input, **members})
+
+
+def fill_case(world: World, outcome: str = "passed", *allowed: str, why: str = "", judged: bool = True) -> ReportCase:
+    """A case with what is found in the exchanges of a World."""
+    case = ReportCase("test_a.py::test_it", "test_a.py", 3, outcome, 0.1, why=why)
+    return model.fill_case(case, world, losses_of(world.exchanges), allowed, judged=judged)
+
+
+def passed_with(*inputs: str) -> ReportCase:
+    """A test that sent these inputs and passed."""
+    mock = make_mock()
+    for input in inputs or ("hi",):
+        ask(mock, input)
+    return fill_case(mock.worlds[KEY])
+
+
+def make_report(*cases: ReportCase, **hit: set[str]) -> Report:
+    """A report of these cases; `hit` is what they cover in each dimension."""
+    return Report(cases, hit={name: frozenset(hit.get(name, ())) for name in DIMENSIONS})
+
+
+def passed(id: str = "test_b.py::test_ok", **members: object) -> ReportCase:
+    """A case that passed, with other members."""
+    return replace(ReportCase(id, "test_b.py", 1, "passed", 0.5), **members)
