@@ -1,6 +1,7 @@
-"""No network but this machine's own: what tries to leave it is refused with a reason, and noted.
+"""Refuses connections to other machines, and WebSockets to any, with a reason that the caller notes.
 
-WebSockets to the API are refused wherever it is, since nothing would notice them: neither vcrpy nor a cassette.
+WebSockets are refused on this machine too: neither vcrpy nor a cassette would notice them. pytest-socket (0.8) does less:
+it guards `connect` alone, so names are still resolved and `connect_ex` succeeds, and it cannot note a refusal.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ WEBSOCKET_OPENERS = (
     ("aiohttp.client", "ClientSession", "_ws_connect"),
     ("websocket", "WebSocket", "connect"),
 )
-"""Where the libraries for WebSockets begin one: module, class (none: a function), method."""
+"""What opens a WebSocket in each library: module, class (empty for a function), method."""
 
 RefusalText = Callable[[str], str]
-"""What is said to a connection to an address (`api.openai.com:443`)."""
+"""Returns the error's text for a connection to an address (`api.openai.com:443`)."""
 
 
 class NetworkBlocked(HarnessError):
@@ -37,31 +38,31 @@ class NetworkBlocked(HarnessError):
 
 @contextmanager
 def block_network(refuse: RefusalText) -> Iterator[None]:
-    """Nothing in the block resolves or reaches another machine's address; names and addresses of this one do."""
+    """In the block no other machine is resolved or reached, only names and addresses of this one."""
 
-    def blocked(real: Any, address_of: Callable[..., Any]) -> Any:
-        def connect(*args: Any, **kwargs: Any) -> Any:
-            if (address := address_of(*args)) is not None and not is_this_machine(address[0]):
-                raise NetworkBlocked(refuse(f"{_host_text(address[0])}:{address[1]}"))
-            return real(*args, **kwargs)
+    def check(host: Any, port: Any) -> None:
+        if host is not None and not is_this_machine(host):
+            raise NetworkBlocked(refuse(f"{_host_text(host)}:{port}"))
 
-        return connect
+    def guard_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
+        def guarded(sock: socket.socket, address: Any) -> Any:
+            if isinstance(address, tuple):  # else a path in the file system
+                check(*address[:2])
+            return connect(sock, address)
 
-    with ExitStack() as held:
+        return guarded
+
+    def guarded_getaddrinfo(host: Any, port: Any = None, *args: Any, **options: Any) -> Any:
+        check(host, port)
+        return getaddrinfo(host, port, *args, **options)
+
+    getaddrinfo = socket.getaddrinfo
+    with ExitStack() as patches:
         for name in ("connect", "connect_ex"):
-            real = getattr(socket.socket, name)
-            held.enter_context(mock.patch.object(socket.socket, name, blocked(real, _connect_target)))
-        held.enter_context(mock.patch.object(socket, "getaddrinfo", blocked(socket.getaddrinfo, _lookup_target)))
+            guarded = guard_connect(getattr(socket.socket, name))
+            patches.enter_context(mock.patch.object(socket.socket, name, guarded))
+        patches.enter_context(mock.patch.object(socket, "getaddrinfo", guarded_getaddrinfo))
         yield
-
-
-def _connect_target(_: socket.socket, address: Any, *rest: Any) -> Any:
-    """Host and port that a socket connects to; None for a path in the file system."""
-    return address[:2] if isinstance(address, tuple) and len(address) > 1 else None
-
-
-def _lookup_target(host: Any, port: Any = None, *rest: Any) -> Any:
-    return None if host is None else (host, port)
 
 
 def _host_text(host: Any) -> str:
@@ -69,7 +70,7 @@ def _host_text(host: Any) -> str:
 
 
 def is_this_machine(host: Any) -> bool:
-    """Whether a host is this machine, as itself."""
+    """Whether a name or address is this machine's own."""
     name = _host_text(host).partition("%")[0]
     try:
         address = ipaddress.ip_address(name)
@@ -80,21 +81,21 @@ def is_this_machine(host: Any) -> bool:
 
 @contextmanager
 def block_websockets(refuse: RefusalText) -> Iterator[None]:
-    """Nobody in the block opens a WebSocket, by any of the usual libraries that are installed."""
+    """In the block no WebSocket is opened by any of the usual libraries that are installed."""
 
-    def refused(*args: Any, **kwargs: Any) -> Any:
+    def refused(*_: Any, **__: Any) -> Any:
         raise NetworkBlocked(refuse("a WebSocket"))
 
-    with ExitStack() as held:
+    with ExitStack() as patches:
         for module, owner, method in WEBSOCKET_OPENERS:
             found = getattr(_import_if_installed(module), owner, None) if owner else _import_if_installed(module)
             if hasattr(found, method):
-                held.enter_context(mock.patch.object(found, method, refused))
+                patches.enter_context(mock.patch.object(found, method, refused))
         yield
 
 
 def _import_if_installed(module: str) -> Any:
-    """A module of a library that is installed; an old one, which warns, only when somebody else has imported it."""
+    """A module of an installed library; a legacy one, whose import warns, only if it is imported already."""
     if ".legacy." in module or find_spec(module.partition(".")[0]) is None:
         return sys.modules.get(module)
     try:

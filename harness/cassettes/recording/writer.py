@@ -16,7 +16,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
 from urllib.parse import urlsplit
 
 from harness.api.dialects import parse_api_path
@@ -28,13 +27,10 @@ from harness.cassettes.scrubbing.mask_interactions import known_secrets, scrub_i
 from harness.core.errors import HarnessError
 from harness.core.shorten import pluralize
 
-try:
-    import fcntl as _fcntl
-except ImportError:  # a system without it has no locks, and the rest works
-    _fcntl = None  # type: ignore[assignment]
-
 MAX_PLACES_LISTED = 5
 """Places of secrets that an error lists."""
+LOCK_TIMEOUT = 0.1
+"""Seconds in which a recorder that is just ending may release its lock."""
 SAVE_INTERVAL = 5.0
 """Seconds between two writings of a cassette that grows."""
 SAVING_SWITCH_INTERVAL = 0.0005
@@ -163,23 +159,25 @@ def _check_addresses(tape: CassetteContent, name: str) -> CassetteContent:
 
 @contextmanager
 def lock_cassette(path: Path) -> Iterator[None]:
-    """The right to record one cassette; a RecordError when another recorder has it. It ends with the process too."""
+    """Holds the right to record a cassette, at most until the process ends; RecordError if another recorder has it."""
+    import filelock  # late: it takes longer to import than all that only reads cassettes
+
+    lock = filelock.FileLock(_lock_path(path), timeout=LOCK_TIMEOUT)
     with _explain_write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    lock = _lock_path(path)
-    with _explain_write_errors(path):
-        held = _acquire_lock(lock)
-    if held is None:
-        raise RecordError(
-            f"{path.as_posix()}: another recorder is writing this cassette. Wait for it, or record into another file; "
-            "tests that share one are recorded with `pytest -n 0`."
-        )
+        try:
+            lock.acquire()
+        except filelock.Timeout:
+            raise RecordError(
+                f"{path.as_posix()}: another recorder is writing this cassette. Wait for it, or record into another "
+                "file; tests that share one are recorded with `pytest -n 0`."
+            ) from None
     try:
         yield
     finally:
-        with suppress(OSError):
-            lock.unlink()
-        held.close()
+        with suppress(OSError):  # first, so that nobody locks a file that is about to be removed
+            os.unlink(lock.lock_file)
+        lock.release()
 
 
 def is_free(path: Path) -> bool:
@@ -189,22 +187,6 @@ def is_free(path: Path) -> bool:
 
 def _lock_path(path: Path) -> Path:
     return path.with_name(f".{path.name}.lock")
-
-
-def _acquire_lock(lock: Path) -> IO[Any] | None:
-    """The open file of a lock that is ours; None when it is another's. One that was just removed is made anew."""
-    while True:
-        file = lock.open("w")
-        try:
-            if _fcntl:
-                _fcntl.flock(file, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.close()
-            return None
-        with suppress(FileNotFoundError):
-            if lock.stat().st_ino == os.fstat(file.fileno()).st_ino:
-                return file
-        file.close()
 
 
 def replace_file(path: Path, text: str) -> None:

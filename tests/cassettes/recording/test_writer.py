@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import multiprocessing
 import os
 import re
@@ -218,15 +219,14 @@ def test_a_recorder_that_was_killed_holds_no_lock(file):
 
 def test_a_lock_that_vanishes_meanwhile_is_made_anew(file, monkeypatch):
     file.parent.mkdir()
-    flock, lost = writer._fcntl.flock, [True]
+    flock, lost = fcntl.flock, [file.with_name(f".{file.name}.lock")]
 
     def removed(held, how):
         flock(held, how)
         if lost:
-            lost.pop()
-            os.unlink(held.name)
+            lost.pop().unlink()
 
-    monkeypatch.setattr(writer._fcntl, "flock", removed)
+    monkeypatch.setattr(fcntl, "flock", removed)
     record(file, take({}, {}))
     assert len(read_cassette(file).interactions) == 1
 
