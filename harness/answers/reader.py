@@ -12,6 +12,7 @@ from typing import Any
 import harness.items  # noqa: F401  (registers every kind)
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
+from harness.core.shorten import shorten_repr
 from harness.items.kind import ITEMS, ItemKind
 
 TERMINAL_STATUSES = ("completed", "incomplete", "failed")
@@ -298,5 +299,4 @@ def strip_volatile(value: Any) -> Any:
 
 
 def _shorten_repr(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 160 else f"{text[:120]} … {text[-37:]}"
+    return shorten_repr(value, 160, tail=37, mark=" … ")

@@ -62,9 +62,16 @@ def quote(text: str, width: int = 40) -> str:
     return json.dumps(shorten(text, width), ensure_ascii=False)
 
 
-def shorten(text: str, width: int = LINE_WIDTH) -> str:
-    """The beginning of a text, with … where the rest is left out."""
-    return text if len(text) <= width else f"{text[: width - 1]}…"
+def shorten(text: str, width: int = LINE_WIDTH, *, tail: int = 0, mark: str = "…") -> str:
+    """A text in at most `width` characters: its beginning, and its last `tail`, with `mark` where the rest is left out."""
+    if len(text) <= width:
+        return text
+    return f"{text[: width - len(mark) - tail]}{mark}{text[len(text) - tail :]}"
+
+
+def shorten_repr(value: Any, width: int, *, tail: int = 0, mark: str = "…") -> str:
+    """The Python form of a value in at most `width` characters."""
+    return shorten(repr(value), width, tail=tail, mark=mark)
 
 
 def pluralize(number: int, noun: str) -> str:

@@ -16,6 +16,7 @@ import orjson
 from harness.api.tokens import count_words
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
+from harness.core.shorten import shorten
 from harness.ending import Ending, incomplete
 from harness.items.kind import Item
 
@@ -54,8 +55,8 @@ def _check_schema(text: str, asked: Json) -> None:
     if not (reason := _describe_mismatch(text, asked["schema"])):
         return
     raise ScriptError(
-        f"message: {_shorten_repr(text)} is not what text.format ({asked.get('name')}) asks for: {reason}. The API's models "
-        "keep to the schema: script a text that does, or say that this one need not: "
+        f"message: {shorten(text, 121)!r} is not what text.format ({asked.get('name')}) asks for: {reason}. The API's "
+        "models keep to the schema: script a text that does, or say that this one need not: "
         "[message('…'), completed(off_schema=True)]."
     )
 
@@ -78,10 +79,6 @@ def _describe_mismatch(text: str, schema: Json) -> str:
 
 def _refuse_reference(uri: str) -> Json:
     raise ValueError(f"{uri} is not read: a schema stands alone")
-
-
-def _shorten_repr(text: str) -> str:
-    return repr(text if len(text) <= 120 else f"{text[:120]}…")
 
 
 def limit_output(output: list[Json], ending: Ending, limit: int) -> tuple[list[Json], Ending]:

@@ -48,7 +48,7 @@ def _exchange_row(exchange: Exchange, lane: str | None) -> tuple[str, ...]:
     return (
         f"{exchange.number:>3}",
         *([shorten(lane, 24)] if lane else []),
-        f"{request.method} {_shorten_path(request.path)}",
+        f"{request.method} {shorten(request.path, 40, tail=13)}",
         shorten(str(body.get("model") or ""), 24),
         _input_gist(body.get("input")),
         str(exchange.status),
@@ -63,7 +63,3 @@ def _input_gist(said: Any) -> str:
         return "" if said is None else shorten_json(said, 1)
     last = summarize_item(said[-1])
     return last if len(said) == 1 else f"{len(said)} items, last: {last}"
-
-
-def _shorten_path(path: str) -> str:
-    return path if len(path) <= 40 else f"{path[:26]}…{path[-13:]}"

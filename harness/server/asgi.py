@@ -20,6 +20,7 @@ from harness.answers.stream import encode_events
 from harness.api.body import parse_query
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
+from harness.core.headers import encode_headers
 from harness.server.coalesced_write import HttpProtocol
 from harness.server.faulty_delivery import deliver_answer
 from harness.server.mock_api import CONTROL_ROOT, Mock
@@ -103,7 +104,7 @@ async def send_answer(send: Send, answer: Answer) -> None:
     """Send an answer at once and whole."""
     streamed = answer.events is not None
     body = encode_events(answer.events or ()) if streamed else _encode_body(answer.body)
-    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers.items()]
+    headers = encode_headers(answer.headers.items())
     if not streamed:
         headers.append((b"content-length", str(len(body)).encode()))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})

@@ -18,6 +18,7 @@ from harness.api.dialects import AZURE, OPENAI
 from harness.contract.rule import RULES
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
+from harness.core.headers import normalize_headers
 from harness.report import failure
 from harness.server.mock_api import CONTROL_ROOT, Mock
 from harness.world.scripting.document import parse_document, parse_route
@@ -34,7 +35,7 @@ def control_app(mock: Mock) -> AsgiApp:
     )
 
     def world_of(request: Request) -> World:
-        headers = {name.lower(): value for name, value in request.headers.items()}
+        headers = normalize_headers(request.headers.raw)
         world = mock.world_of(headers, AZURE if "api-key" in headers else OPENAI)
         if world is None:
             raise HarnessError("no World: send `Authorization: Bearer sk-…` with the key of the client under test.")

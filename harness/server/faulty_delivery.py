@@ -12,6 +12,7 @@ import orjson
 from harness.answers.writer import encode_event
 from harness.core.delivery import Delivery, Gate, Pause
 from harness.core.exchange import Answer, Json
+from harness.core.headers import encode_headers
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -21,7 +22,7 @@ Send = Callable[[Message], Awaitable[None]]
 async def deliver_answer(answer: Answer, delivery: Delivery, receive: Receive, send: Send) -> None:
     """Answer a request over HTTP; ends early when the client leaves."""
     if answer.status:
-        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers.items()]
+        headers = encode_headers(answer.headers.items())
         for part, pauses in _timed_messages(answer, delivery, headers, answer.status):
             if pauses and not await _wait_unless_left(pauses, receive, []):
                 return

@@ -10,6 +10,7 @@ import orjson
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from harness.core.exchange import Answer
+from harness.core.headers import encode_headers
 from harness.server.faulty_delivery import send_events
 from harness.server.socket_session import SocketSession
 
@@ -71,6 +72,6 @@ async def serve_session(session: SocketSession, receive: Receive, send: Send) ->
 async def refuse_upgrade(answer: Answer, send: Send) -> None:
     """Answer an upgrade as HTTP; a body may be bytes that somebody else has said."""
     body = answer.body if isinstance(answer.body, bytes) else orjson.dumps(answer.body)
-    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers.items()]
+    headers = encode_headers(answer.headers.items())
     await send({"type": "websocket.http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "websocket.http.response.body", "body": body})

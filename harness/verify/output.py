@@ -10,12 +10,13 @@ import orjson
 from rich.table import Table
 
 from harness.core.exchange import Json
+from harness.core.shorten import shorten
 from harness.verify.run import FINDING_VERDICTS, Tally
 
 VERSION = 1
 MAX_SHOWN = 20
 """Findings that are told on a terminal; the JSON has all."""
-MAX_MESSAGE_LENGTH = 400
+MAX_MESSAGE_LENGTH = 401
 """Characters of a message that are told on a terminal."""
 
 _SECTIONS: dict[str, dict[str, str]] = {
@@ -128,4 +129,4 @@ def _format_error(error: Json) -> str:
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= MAX_MESSAGE_LENGTH else f"{text[:MAX_MESSAGE_LENGTH]}…"
+    return shorten(text, MAX_MESSAGE_LENGTH)

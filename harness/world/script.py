@@ -20,6 +20,7 @@ from harness.answers.response import check_item
 from harness.core.delivery import Fault
 from harness.core.errors import HarnessError, NoTurn, ScriptError
 from harness.core.exchange import Json, Request
+from harness.core.shorten import shorten_repr
 from harness.ending import DEFAULT_ENDING, Ending, TurnLine
 from harness.faults import Refusal, ScriptedRefusal
 from harness.items.kind import Item
@@ -256,14 +257,9 @@ class Script:
         closest = min(waiting, key=lambda route: len(route.unmet_conditions(request)))
         lines = [f"No turn answers this request. The closest is {closest}, {len(closest.turns)} turn(s) left:"]
         for name, wanted, actual in closest.unmet_conditions(request):
-            lines += [f"  - {name} wanted: {wanted!r}", f"  + {name} was:    {_shorten(actual)}"]
+            lines += [f"  - {name} wanted: {wanted!r}", f"  + {name} was:    {shorten_repr(actual, 200, mark='...')}"]
         return "\n".join([*lines, "Loosen that condition, or add a turn that answers every request: mock.script(…)."])
 
 
 def _is_started_turn(turn: Turn) -> bool:
     return isinstance(turn, Iterator) and _is_started(turn)
-
-
-def _shorten(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else f"{text[:197]}..."

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.core.shorten import item_text, pluralize, shorten_json, summarize_item
+from harness.core.shorten import item_text, pluralize, shorten, shorten_json, summarize_item
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,17 @@ def test_words_are_whole():
 
 def test_numbers_agree_with_their_nouns():
     assert (pluralize(1, "turn"), pluralize(2, "turn")) == ("1 turn", "2 turns")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"width": 26}, "abcdefghijklmnopqrstuvwxyz"),
+        ({"width": 25}, "abcdefghijklmnopqrstuvwx…"),
+        ({"width": 10, "tail": 3}, "abcdef…xyz"),
+        ({"width": 10, "mark": "..."}, "abcdefg..."),
+        ({"width": 10, "tail": 2, "mark": " … "}, "abcde … yz"),
+    ],
+)
+def test_a_text_is_shown_by_its_beginning_and_its_end(options, words):
+    assert shorten("abcdefghijklmnopqrstuvwxyz", **options) == words

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from harness.core.exchange import Json
+from harness.core.headers import normalize_headers
 
 
 def normalize_names(value: Any) -> Any:
@@ -42,9 +43,6 @@ def member_text(value: Any) -> str:
     return value.decode("latin-1") if isinstance(value, bytes) else "" if value is None else str(value)
 
 
-def normalize_headers(value: Any) -> dict[str, str]:
-    """Headers in any form by their names in lower case; several of one name are joined by commas."""
-    headers: dict[str, str] = {}
-    for name, text in ((name.lower(), member_text(each)) for name, each in name_value_pairs(value)):
-        headers[name] = f"{headers[name]}, {text}" if name in headers else text
-    return headers
+def headers_of(value: Any) -> dict[str, str]:
+    """Headers in any form by their names in lower case."""
+    return normalize_headers((name, member_text(each)) for name, each in name_value_pairs(value))

@@ -19,9 +19,9 @@ from harness.cassettes.format.bodies import encode_body, unwrap_body
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.members import (
     first_present,
+    headers_of,
     member_text,
     name_value_pairs,
-    normalize_headers,
     normalize_names,
 )
 from harness.cassettes.format.untrusted_text import Malformed
@@ -103,7 +103,7 @@ def parse_interaction(entry: Any) -> Interaction:
     request, response = pair
     if not isinstance(response, dict):
         raise Malformed("its request has no answer")
-    headers, answer_headers = (normalize_headers(first_present(each, "headers", "header")) for each in pair)
+    headers, answer_headers = (headers_of(first_present(each, "headers", "header")) for each in pair)
     body = unwrap_body(response, "responsebody")
     dates = (members.get(name) for name in ("recordedat", "starteddatetime", "recorded"))
     flat = _flat_pair(members) is not None

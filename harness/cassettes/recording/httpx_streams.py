@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from harness.api.upstream import unreachable_advice
 from harness.cassettes.format.interaction import Chunk, Interaction
+from harness.core.headers import normalize_headers
 
 LIBRARIES = ("httpx", "httpx2")
 """Libraries whose streams are recorded as they arrive."""
@@ -95,12 +96,7 @@ def _explain_failure(library: Any, tape: CassetteBackend, sent: Interaction) -> 
 
 
 def _request_from(request: Any, body: bytes) -> Interaction:
-    return Interaction(request.method, str(request.url), _headers_by_name(request.headers), body)
-
-
-def _headers_by_name(headers: Any) -> dict[str, str]:
-    """Headers of these libraries by name, in lower case."""
-    return {name.lower(): headers[name] for name in headers}
+    return Interaction(request.method, str(request.url), normalize_headers(request.headers), body)
 
 
 def _replay_response(library: Any, take: Interaction, pace: bool) -> Any:
@@ -117,7 +113,7 @@ def _record_response(library: Any, response: Any, began: float, tape: CassetteBa
     """A response of the API whose body is written down while the client reads it."""
 
     def keep(chunks: Sequence[Chunk], cut: bool) -> None:
-        status, headers = response.status_code, _headers_by_name(response.headers)
+        status, headers = response.status_code, normalize_headers(response.headers)
         said = {"status": status, "answer_headers": headers, "reason": response.reason_phrase}
         tape.record(replace(sent, chunks=tuple(chunks), cut=cut, **said))
 

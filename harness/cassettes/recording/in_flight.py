@@ -4,34 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from harness.cassettes.format.interaction import CLIENT, Chunk, Frame, Interaction
 from harness.core.errors import HarnessError
 from harness.core.exchange import Answer
+from harness.core.headers import HeaderPairs, normalize_headers
 from harness.server.mock_api import teapot_answer
-
-HeaderPairs = Sequence[tuple[str, str]]
-
-
-def decode_headers(headers: Iterable[tuple[bytes, bytes]]) -> HeaderPairs:
-    """Headers as texts, their names in lower case."""
-    return [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers]
-
-
-def encode_headers(headers: HeaderPairs) -> list[tuple[bytes, bytes]]:
-    """Headers as ASGI has them."""
-    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
-
-
-def join_headers(headers: HeaderPairs) -> dict[str, str]:
-    """Headers by name, those of one name as one."""
-    found: dict[str, str] = {}
-    for name, value in headers:
-        found[name] = f"{found[name]}, {value}" if name in found else value
-    return found
 
 
 def non_retryable_answer(problem: str) -> Answer:
@@ -56,7 +37,7 @@ class InFlightInteraction:
 
     def start_answer(self, status: int, headers: HeaderPairs, reason: str = "") -> None:
         """The head of an answer has come."""
-        self.status, self.headers, self.reason = status, join_headers(headers), reason
+        self.status, self.headers, self.reason = status, normalize_headers(headers), reason
 
     def add_chunk(self, data: bytes) -> None:
         """A piece of the answer has come."""

@@ -18,15 +18,10 @@ import uvicorn
 
 from harness.api.upstream import Upstream, unreachable_advice
 from harness.cassettes.format.interaction import Interaction
-from harness.cassettes.recording.in_flight import (
-    InFlightInteraction,
-    Recording,
-    decode_headers,
-    join_headers,
-    non_retryable_answer,
-)
+from harness.cassettes.recording.in_flight import InFlightInteraction, Recording, non_retryable_answer
 from harness.cassettes.recording.websocket_proxy import OPEN_TIMEOUT, tunnel_websocket
 from harness.core.exchange import Answer
+from harness.core.headers import header_pairs, normalize_headers
 from harness.server.asgi import Receive, Scope, Send, read_body, send_answer, uvicorn_config
 from harness.server.faulty_delivery import disconnect
 
@@ -79,8 +74,8 @@ class Proxy:
     async def _begin(self, scope: Scope, method: str, body: bytes) -> InFlightInteraction:
         query = scope["query_string"].decode("latin-1")
         uri = self._upstream.origin + scope["raw_path"].decode("latin-1") + (f"?{query}" if query else "")
-        headers = join_headers(
-            [pair for pair in decode_headers(scope["headers"]) if pair[0] not in REQUEST_HOP_HEADERS]
+        headers = normalize_headers(
+            [pair for pair in header_pairs(scope["headers"]) if pair[0] not in REQUEST_HOP_HEADERS]
         )
         return await self._recording.begin_interaction(Interaction(method, uri, headers, body))
 
@@ -116,7 +111,7 @@ class Proxy:
 async def _forward_answer(under: InFlightInteraction, response: httpx2.Response, send: Send) -> None:
     """Pass an answer on as it arrives; a connection that breaks upstream breaks here."""
     headers = [(name.lower(), value) for name, value in response.headers.raw if name.lower() not in ANSWER_HOP_HEADERS]
-    under.start_answer(response.status_code, decode_headers(headers), response.reason_phrase)
+    under.start_answer(response.status_code, header_pairs(headers), response.reason_phrase)
     try:
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
         async for chunk in response.aiter_raw():

@@ -17,11 +17,12 @@ from harness.cassettes.format.interaction import CLIENT, SERVER, Interaction
 from harness.cassettes.format.untrusted_text import NotARecording
 from harness.cassettes.listing import files
 from harness.cassettes.recording import last_used
-from harness.cassettes.recording.in_flight import decode_headers, encode_headers, join_headers, non_retryable_answer
+from harness.cassettes.recording.in_flight import non_retryable_answer
 from harness.cassettes.recording.matching import ComparableRequest, NoMatch, Replay, describe_request, diff_requests
 from harness.cassettes.recording.writer import read_cassette
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
+from harness.core.headers import encode_headers, normalize_headers
 from harness.server.asgi import Receive, Scope, Send, read_body, send_answer
 from harness.server.faulty_delivery import disconnect
 from harness.server.websocket import CLOSE_NORMAL, refuse_upgrade
@@ -63,7 +64,7 @@ class ReplayApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or one connection, as it was answered."""
-        headers = join_headers(decode_headers(scope["headers"]))
+        headers = normalize_headers(scope["headers"])
         key = next((headers[name] for name in API_KEY_HEADERS if name in headers), "")
         if key not in self._replays:
             self._replays[key] = Replay(self._interactions, again=True)
@@ -90,9 +91,7 @@ class ReplayApp:
         if not take.is_stream:
             # One byte is missing at least, so that what was cut is not taken for whole.
             headers["content-length"] = str(len(take.answer) + take.cut)
-        await send(
-            {"type": "http.response.start", "status": take.status, "headers": encode_headers([*headers.items()])}
-        )
+        await send({"type": "http.response.start", "status": take.status, "headers": encode_headers(headers.items())})
         before = 0.0
         for at, data in take.chunks if self._paced else [(0.0, take.answer)]:
             await asyncio.sleep(at - before)

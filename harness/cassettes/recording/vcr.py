@@ -27,6 +27,7 @@ from harness.cassettes.recording.writer import Recorder, lock_cassette, read_cas
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 from harness.cassettes.scrubbing.mask_text import Unsearchable
 from harness.core.errors import HarnessError
+from harness.core.headers import normalize_headers
 
 CassetteMode = Literal["replay", "new", "all"]
 """`replay` asks nobody, `new` records what the cassette does not hold, `all` records everything again."""
@@ -119,24 +120,14 @@ def interaction_from_vcr(request: Any, response: Mapping[str, Any]) -> Interacti
     return Interaction(
         request.method,
         request.uri,
-        join_vcr_headers(request.headers),
+        normalize_headers(request.headers),
         body_bytes(request.body),
         response["status"]["code"],
-        join_vcr_headers(response["headers"]),
+        normalize_headers(response["headers"]),
         tuple(wire.get("chunks") or (((0.0, whole),) if whole else ())),
         bool(wire.get("cut")),
         reason=response["status"].get("message") or "",
     )
-
-
-def join_vcr_headers(headers: Mapping[str, Any]) -> dict[str, str]:
-    """Headers by names in lower case, with one text each."""
-    texts = {name: [value] if isinstance(value, str | bytes) else value for name, value in headers.items()}
-    return {str(name).lower(): ", ".join(map(_header_text, values)) for name, values in texts.items()}
-
-
-def _header_text(value: Any) -> str:
-    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
 
 
 def body_bytes(body: Any) -> bytes:
@@ -178,7 +169,7 @@ class CassetteSession:
         key = (request.method, request.uri, body_bytes(request.body))
         if key not in self._comparables:
             self._comparables[key] = self.replay.comparable(
-                Interaction(key[0], key[1], join_vcr_headers(request.headers), key[2])
+                Interaction(key[0], key[1], normalize_headers(request.headers), key[2])
             )
         return self._comparables[key]
 

@@ -13,14 +13,9 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 from websockets.http11 import Response
 
 from harness.cassettes.format.interaction import SERVER
-from harness.cassettes.recording.in_flight import (
-    HeaderPairs,
-    InFlightInteraction,
-    Recording,
-    encode_headers,
-    join_headers,
-)
+from harness.cassettes.recording.in_flight import InFlightInteraction, Recording
 from harness.core.exchange import Answer
+from harness.core.headers import HeaderPairs, encode_headers, header_pairs, normalize_headers
 from harness.server.asgi import Receive, Send
 from harness.server.websocket import CLOSE_NORMAL, refuse_upgrade
 
@@ -79,9 +74,10 @@ async def _open_upstream(under: InFlightInteraction, subprotocols: Sequence[str]
 
 def _upgrade_answer_headers(response: Response) -> HeaderPairs:
     """The headers of an answer to an upgrade, without those of the connection."""
-    named = ((name.lower(), value) for name, value in response.headers.raw_items())
     return [
-        pair for pair in named if not pair[0].startswith(WEBSOCKET_HEADER_PREFIX) and pair[0] not in UPGRADE_HOP_HEADERS
+        pair
+        for pair in header_pairs(response.headers.raw_items())
+        if not pair[0].startswith(WEBSOCKET_HEADER_PREFIX) and pair[0] not in UPGRADE_HOP_HEADERS
     ]
 
 
@@ -90,7 +86,7 @@ async def _forward_refusal(under: InFlightInteraction, response: Response, send:
     under.start_answer(response.status_code, headers, response.reason_phrase)
     under.add_chunk(body)
     under.cut = False
-    await refuse_upgrade(Answer(response.status_code, body, join_headers(headers)), send)
+    await refuse_upgrade(Answer(response.status_code, body, normalize_headers(headers)), send)
 
 
 async def _relay_messages(

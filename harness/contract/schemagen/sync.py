@@ -25,6 +25,7 @@ from harness.contract.schemagen.from_openapi import Change
 from harness.contract.schemagen.from_sdk import generate, sdk_version
 from harness.core.errors import SchemaError
 from harness.core.exchange import Json
+from harness.core.shorten import shorten
 
 __all__ = ["Change", "check", "diff", "generate", "pretty", "sync"]
 
@@ -173,8 +174,7 @@ def _compare_lists(old: Sequence[Any], new: Sequence[Any], at: str) -> Iterator[
 
 
 def _abbreviate(part: Any) -> str:
-    text = json.dumps(part, ensure_ascii=False)
-    return text if len(text) <= _LINE_WIDTH else text[: _LINE_WIDTH - 1] + "…"
+    return shorten(json.dumps(part, ensure_ascii=False), _LINE_WIDTH)
 
 
 def _write_if_changed(file: Path, text: str) -> bool:

@@ -20,6 +20,7 @@ from harness.api.dialects import OPENAI
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded
 from harness.core.errors import ConfigError
+from harness.core.headers import normalize_headers
 from harness.verify.judging.judge import answer_object
 
 MAX_ANSWER_BYTES = 1 << 26
@@ -168,9 +169,7 @@ class HttpClient:
         return replace(
             sent,
             status=response.status_code,
-            answer_headers={
-                name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers.raw
-            },
+            answer_headers=normalize_headers(response.headers.raw),
             chunks=((0.0, bytes(content)),) if content else (),
             cut=bool(fault),
             reason=f"{fault}, after {len(content)} bytes of it" if fault else "",

@@ -14,6 +14,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from harness.cassettes.format.interaction import CLIENT, SERVER, Frame, Interaction
 from harness.core.exchange import Json
+from harness.core.headers import normalize_headers
 from harness.core.redact import redact
 from harness.verify.judging.websocket_pairs import SocketExchange, SocketLog
 
@@ -95,7 +96,7 @@ class WebSocketClient:
 
 
 def _with_answer(sent: Interaction, response: Response) -> Interaction:
-    headers = {name.lower(): value for name, value in response.headers.raw_items()}
+    headers = normalize_headers(response.headers.raw_items())
     chunks = ((0.0, bytes(response.body)),) if response.body else ()
     return replace(sent, status=response.status_code, answer_headers=headers, chunks=chunks)
 

@@ -14,12 +14,13 @@ from rich.table import Table
 
 from harness.core.exchange import Finding, Json
 from harness.core.redact import redact
+from harness.core.shorten import shorten
 from harness.live.conformance.grade import GRADE_POINTS, GRADES, UNGRADED
 
 VERSION = 1
 MAX_SHOWN = 20
 """Findings that are told on a terminal; the JSON has all."""
-MAX_TEXT_LENGTH = 300
+MAX_TEXT_LENGTH = 301
 """Characters of a text that are told on a terminal."""
 MAX_GROUPED = 2000
 """Findings about answers that are listed; more are counted only."""
@@ -211,5 +212,4 @@ def _format_error(error: Json) -> str:
 
 
 def _shorten(text: str) -> str:
-    text = text if len(text) <= MAX_TEXT_LENGTH else f"{text[:MAX_TEXT_LENGTH]}…"
-    return text.replace("\n", " ")
+    return shorten(text, MAX_TEXT_LENGTH).replace("\n", " ")

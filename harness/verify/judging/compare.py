@@ -13,6 +13,7 @@ from harness.answers.parameters import PARAMETERS, parameters_decided_by
 from harness.answers.reader import strip_volatile
 from harness.api.dialects import AZURE_DIALECTS, OPENAI, agent_of
 from harness.core.exchange import Json, Request
+from harness.core.shorten import shorten_repr
 from harness.items.transcript import conversation_id
 from harness.verify.judging.unverifiable import has_unrecorded_history
 from harness.world.world import World
@@ -45,6 +46,8 @@ VOLATILE_MEMBERS = frozenset({"id", "created_at", "completed_at", "usage", "mode
 """Members of a response that are others each time: their kinds are compared."""
 BILLING_MEMBERS = frozenset({"billing", "content_filters"})
 """Members that no request has and that depend on the account."""
+MAX_LENGTH = 301
+"""Characters of a value in a difference."""
 IGNORED_VALUE = "…"
 """Stands for a value that is not compared."""
 
@@ -100,22 +103,16 @@ def find_differences(recorded: Any, mock: Any, day: str, within: str = "", at: s
         for name in [*recorded, *(mock.keys() - recorded.keys())]:
             place = f"{at}.{name}" if at else name
             if name not in mock:
-                yield AnswerDifference(place, shorten_repr(recorded[name]), ABSENT)
+                yield AnswerDifference(place, shorten_repr(recorded[name], MAX_LENGTH), ABSENT)
             elif name in recorded:
                 yield from find_differences(recorded[name], mock[name], day, name, place)
             elif day >= MEMBER_SINCE.get(f"{holder}.{name}", ""):
-                yield AnswerDifference(place, ABSENT, shorten_repr(mock[name]))
+                yield AnswerDifference(place, ABSENT, shorten_repr(mock[name], MAX_LENGTH))
     elif isinstance(recorded, list) and isinstance(mock, list) and len(recorded) == len(mock):
         for index, (one, other) in enumerate(zip(recorded, mock, strict=True)):
             yield from find_differences(one, other, day, within, f"{at}[{index}]")
     elif recorded != mock or isinstance(recorded, bool) != isinstance(mock, bool):
-        yield AnswerDifference(at, shorten_repr(recorded), shorten_repr(mock))
-
-
-def shorten_repr(value: Any) -> str:
-    """A value by its beginning."""
-    text = repr(value)
-    return text if len(text) <= 300 else f"{text[:300]}…"
+        yield AnswerDifference(at, shorten_repr(recorded, MAX_LENGTH), shorten_repr(mock, MAX_LENGTH))
 
 
 def label_ids(value: Any, ids: Mapping[str, str]) -> Any:

@@ -15,6 +15,7 @@ import orjson
 from harness.cassettes.format.interaction import CLIENT, Frame
 from harness.contract.rules.http.websocket import CREATE_EVENT, STEER_EVENT
 from harness.core.exchange import Answer, Json
+from harness.core.headers import normalize_headers
 from harness.verify.judging.rerender import END_EVENTS
 
 DEFAULT_REFUSAL_STATUS = 400
@@ -77,7 +78,7 @@ def _build_refusal(event: Json) -> Answer:
     told = error if isinstance(error, dict) else {**event, "type": None}
     members = {name: told[name] for name in _ERROR_MEMBERS if name in told}
     headers = told.get("headers")
-    named = {name.lower(): str(value) for name, value in headers.items()} if isinstance(headers, dict) else {}
+    named = normalize_headers(headers) if isinstance(headers, dict) else {}
     return Answer(refusal_status(event), {"error": members}, named)
 
 

@@ -13,8 +13,9 @@ import vcr
 from harness.cassettes.format.interaction import CassetteHeader
 from harness.cassettes.format.untrusted_text import UnreadableRecording
 from harness.cassettes.recording import vcr as machine
-from harness.cassettes.recording.vcr import VcrAdapter, body_bytes, interaction_from_vcr, join_vcr_headers, use_cassette
+from harness.cassettes.recording.vcr import VcrAdapter, body_bytes, interaction_from_vcr, use_cassette
 from harness.cassettes.recording.writer import RecordError, SecretFound, lock_cassette, read_cassette
+from harness.core.headers import normalize_headers
 from harness.faults import cut, pause
 from harness.items import message
 from harness.server.asgi import serve_in_thread
@@ -326,7 +327,7 @@ class TestOfVcrpy:
             assert body_bytes(body) == b"abc"
 
     def test_headers(self):
-        assert join_vcr_headers({"A": ["1", b"2"], "B": "3"}) == {"a": "1, 2", "b": "3"}
+        assert normalize_headers({"A": ["1", b"2"], "B": "3"}) == {"a": "1, 2", "b": "3"}
 
     def test_a_response_of_another_version(self):
         request = vcr.request.Request("GET", "https://x.test/", None, {})

@@ -1,0 +1,34 @@
+"""HTTP headers: as texts by name in lower case, several of one name joined by a comma; as bytes for ASGI and sockets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+HeaderPairs = Sequence[tuple[str, str]]
+"""Headers in the order in which they were sent, their names in lower case; a name may occur several times."""
+ENCODING = "latin-1"
+
+
+def header_pairs(headers: Iterable[tuple[str | bytes, Any]]) -> HeaderPairs:
+    """Headers as texts, their names in lower case; a value that is a list is one header of several values."""
+    return [(_to_text(name).lower(), _to_text(value)) for name, value in headers]
+
+
+def normalize_headers(headers: Mapping[Any, Any] | Iterable[tuple[str | bytes, Any]]) -> dict[str, str]:
+    """Headers by their names in lower case; several of one name are joined by a comma."""
+    found: dict[str, str] = {}
+    for name, value in header_pairs(headers.items() if isinstance(headers, Mapping) else headers):
+        found[name] = f"{found[name]}, {value}" if name in found else value
+    return found
+
+
+def encode_headers(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+    """Headers as ASGI has them."""
+    return [(name.encode(ENCODING), value.encode(ENCODING)) for name, value in headers]
+
+
+def _to_text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_to_text, value))
+    return value.decode(ENCODING) if isinstance(value, bytes) else str(value)
