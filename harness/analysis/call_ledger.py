@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from harness.analysis.read_replies import ITEM_TYPES, ids_of_call, required_calls
+from harness.analysis.collect_replies import ITEM_TYPES, ids_of_call, required_calls
 from harness.core.exchange import Exchange, Json
 from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 from harness.items.transcript import answered_call_id, conversation_id, input_items

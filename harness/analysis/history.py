@@ -10,6 +10,8 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from harness.analysis.approval_ledger import APPROVAL_REQUEST, APPROVAL_RESPONSE
+from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.contract.rule import CREATE_RESPONSE
 from harness.contract.rules.http.websocket import SOCKET
 from harness.core.exchange import Exchange, Json
@@ -23,11 +25,9 @@ CREATE_CONVERSATION = "POST /conversations"
 CREATE_ITEMS = "POST /conversations/{conversation_id}/items"
 DELETE_ITEM = "DELETE /conversations/{conversation_id}/items/{item_id}"
 MESSAGE = "message"
-APPROVAL_REQUEST, APPROVAL_RESPONSE = "mcp_approval_request", "mcp_approval_response"
 PENDING_STATUSES = ("queued", "in_progress")
 FAILED_OR_CUT_OFF = ("failed", "cut off")
 """The statuses of a response after which nothing goes on, and what became of its answer."""
-INSTRUCTION_ROLES = ("system", "developer")
 
 ItemKey = tuple[str, str]
 """What an item is, loosely: its role and words, `call` or `output` and the `call_id`, its type and id."""

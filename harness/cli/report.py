@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
+from collections.abc import Callable
+from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from harness.cli.app import make_console
 from harness.core.errors import ConfigError
+from harness.report.formats import ACTIONS_VARIABLE, FORMATS, render_report, write_report
 
 if TYPE_CHECKING:
     from harness.report.model import Report
@@ -20,33 +25,49 @@ MAX_FINDINGS = 20
 """Findings that are told on a terminal, the first ones."""
 
 
+def with_format_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option for each registered format, as in `--html FILE`; JSON has the short one too."""
+
+    @functools.wraps(command)
+    def with_options(**arguments: Any) -> None:
+        command(**arguments)
+
+    signature = inspect.signature(command, eval_str=True)
+    files, *others = (each for each in signature.parameters.values() if each.kind is not Parameter.VAR_KEYWORD)
+    options = [
+        Parameter(each.option, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[Path | None, info])
+        for each in FORMATS.values()
+        for info in [typer.Option(*_flags(each.option), metavar="FILE", help=each.help)]
+    ]
+    others = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in others]
+    setattr(with_options, "__signature__", signature.replace(parameters=[files, *options, *others]))  # noqa: B010
+    return with_options
+
+
+def _flags(option: str) -> list[str]:
+    return [f"--{option}", *(["-o"] if option == "json" else [])]
+
+
+@with_format_options
 def report(
     files: Annotated[list[str], typer.Argument(metavar="[merge] FILE...", help="JSON reports; several become one.")],
-    as_json: Annotated[
-        Path | None, typer.Option("--json", "-o", metavar="FILE", help="Write JSON; - is stdout.")
-    ] = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one page that needs no network.")] = None,
-    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML.")] = None,
-    sarif: Annotated[Path | None, typer.Option(metavar="FILE", help="Write SARIF, for code hosts.")] = None,
-    markdown: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write Markdown, for the summary of a job.")
-    ] = None,
     fail_under: Annotated[
         float | None,
         typer.Option(min=0, max=100, metavar="PCT", help="End with 1 below so many per cent of the rules."),
     ] = None,
+    **outputs: Path | None,
 ) -> None:
     """Show, convert and merge reports of pytest --harness-report=FILE.json and harness verify --report FILE.json.
 
     `merge` makes one JSON report of several, of shards or jobs of a matrix: in the file of -o, else on stdout; the other
     options go with it. Without it the report is told, with annotations where GitHub Actions reads them.
     """
-    from harness.report.formats import render_report, write_report
     from harness.report.formats.json_file import merge_reports, read_report
 
     merging = files[0] == MERGE
-    into = as_json or (STDOUT if merging else None)
-    wanted = {".json": into, ".html": html, ".xml": junit, ".sarif": sarif, ".md": markdown}
+    wanted = {suffix: outputs[each.option] for suffix, each in FORMATS.items()}
+    if merging:
+        wanted[".json"] = wanted[".json"] or STDOUT
     _check_arguments(merging, files, list(wanted.values()).count(STDOUT))
     whole = merge_reports([read_report(Path(file)) for file in files[merging:]])
     for suffix, file in wanted.items():
@@ -73,7 +94,6 @@ def _print_report(report: Report) -> None:
     from rich.table import Table
 
     from harness.report.coverage import DIMENSIONS
-    from harness.report.formats import ACTIONS_VARIABLE
     from harness.report.formats.github import annotation_commands
     from harness.report.model import summary_line
 

@@ -13,6 +13,7 @@ import typer
 
 from harness.cli.app import make_console, print_json, progress
 from harness.core.errors import ConfigError
+from harness.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from harness.verify.run import JudgeObserver, Tally
@@ -33,7 +34,7 @@ def verify(
     ] = None,
     reports: Annotated[
         list[Path] | None,
-        typer.Option("--report", metavar="FILE", help="Of recordings: write a report; .html .json .xml .sarif .md."),
+        typer.Option("--report", metavar="FILE", help=f"Of recordings: write a report; {' '.join(FORMATS)}."),
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Files judged, or questions asked, side by side.")] = 1,
     respell: Annotated[

@@ -1,6 +1,6 @@
 """What the model said, as data: one response or run, and all of them.
 
-`harness.analysis.read_replies` reads them from the journal.
+`harness.analysis.collect_replies` reads them from the journal.
 """
 
 from __future__ import annotations

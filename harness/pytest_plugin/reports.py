@@ -17,7 +17,7 @@ import pytest
 from harness.core.errors import ConfigError
 from harness.pytest_plugin.cassettes import CASSETTE_STASH_KEY
 from harness.pytest_plugin.plugin import WORLD_STASH_KEY, read_marker_options
-from harness.report.formats import ACTIONS_VARIABLE, CHECKOUT_VARIABLE, FORMAT_MODULES, why_unwritable, write_report
+from harness.report.formats import ACTIONS_VARIABLE, CHECKOUT_VARIABLE, FORMATS, why_unwritable, write_report
 
 if TYPE_CHECKING:
     from harness.analysis.loss import Lost
@@ -50,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         type=Path,
         metavar="FILE",
-        help=f"write what the tests exchanged with the API, in the form of the suffix: {' '.join(FORMAT_MODULES)}",
+        help=f"write what the tests exchanged with the API, in the form of the suffix: {' '.join(FORMATS)}",
     )
     group.addoption(
         "--harness-fail-under",

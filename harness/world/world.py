@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 import harness.analysis.losses  # noqa: F401  (registers every loss)
 from harness.analysis.approval_ledger import Approval, ApprovalLedger
 from harness.analysis.call_ledger import Call, collect_calls
+from harness.analysis.collect_replies import collect_replies
 from harness.analysis.flow import Flow, build_flow
 from harness.analysis.lanes import assign_lanes, group_by_lane, without_probes
 from harness.analysis.loss import Lost, losses_of
-from harness.analysis.read_replies import collect_replies
 from harness.answers.response import finish_response
 from harness.answers.run_events import CitationPlacement
 from harness.api.dialects import API_ROOTS, FOUNDRY, check_dialect

@@ -413,7 +413,7 @@ class TestTheProtocol:
         assert find_registered({}, {}) is None
 
     def test_has_one_reader_for_a_class(self) -> None:
-        with pytest.raises(RegistrationError, match=r"agents\.RunResultBase: there is a reader for it already"):
+        with pytest.raises(RegistrationError, match=r"reader of agents\.RunResultBase in .* is declared twice"):
             register_reader("agents.RunResultBase")(read)
         assert READERS["agents.RunResultBase"] is not read
 

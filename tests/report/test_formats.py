@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree as Xml
 
 import jsonschema
 import pytest
+import typer
+from typer.testing import CliRunner
 
+from harness.cli.report import report, with_format_options
 from harness.contract.schema import schemas_directory
 from harness.core.errors import ConfigError
 from harness.report.coverage import api_surface, merge_coverage
-from harness.report.formats import FORMAT_MODULES, render_report, write_report
+from harness.report.formats import FORMATS, ReportFormat, render_report, why_unwritable, write_report
 from harness.report.formats.github import annotation_commands
 from harness.report.formats.json_file import merge_reports, read_report
 from harness.report.model import Report, ReportFinding, Totals
@@ -270,11 +275,27 @@ def test_a_row_says_what_was_answered(members: dict[str, object], said: str) -> 
     assert index["tests"][0]["rows"][0][7] == said
 
 
-@pytest.mark.parametrize("suffix", FORMAT_MODULES)
+@pytest.mark.parametrize("suffix", FORMATS)
 def test_no_form_shows_the_key(suffix: str) -> None:
     assert KEY not in render_report(make_report(passed_with(f"my key is {KEY}")), suffix)
 
 
 def test_a_report_of_nothing_can_be_written_in_every_form() -> None:
     empty = Report(hit=merge_coverage(()))
-    assert all(render_report(empty, suffix) for suffix in FORMAT_MODULES)
+    assert all(render_report(empty, suffix) for suffix in FORMATS)
+
+
+def test_a_format_is_one_entry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its suffix is known to the plugin and to `harness verify`, its option to `harness report`."""
+    module = "harness.report.formats.plain"
+    monkeypatch.setitem(sys.modules, module, SimpleNamespace(render=lambda report: f"{len(report.cases)} tests"))
+    monkeypatch.setitem(FORMATS, ".txt", ReportFormat("plain", "plain", "Write a line."))
+    write_report(make_report(FAILED), tmp_path / "a.json", ".json")
+
+    assert why_unwritable(tmp_path / "a.txt") == ""
+    assert why_unwritable(tmp_path / "a.doc") == "its suffix must be one of .json .html .xml .sarif .md .txt."
+    app = typer.Typer()
+    app.command()(with_format_options(report.__wrapped__))
+    done = CliRunner().invoke(app, [str(tmp_path / "a.json"), "--plain", str(tmp_path / "a.txt")])
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "a.txt").read_text() == "1 tests"

@@ -10,7 +10,6 @@ import orjson
 
 from harness.analysis.agent_names import mask_dates_and_ids
 from harness.analysis.history import (
-    INSTRUCTION_ROLES,
     History,
     HistoryReply,
     HistoryRequest,
@@ -22,6 +21,7 @@ from harness.analysis.history import (
     item_type,
     message_text,
 )
+from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import ASK, DEPLOY, NOTIFY, SAY, TEXT, THEN, TOOLS, assistant, call, output
 from harness.contract.rule import Case, after

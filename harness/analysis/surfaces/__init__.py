@@ -1,8 +1,8 @@
-"""Every reader of results: one module a framework, and `wire` for all that is the API's own JSON."""
+"""Readers of results: one module a framework, and `wire` for everything that is the API's own JSON."""
 
-from __future__ import annotations
+from harness.analysis.surfaces.wire import read as read
+from harness.core.registry import import_modules
 
-from harness.analysis.surfaces import agent_framework, agents, langchain, pydantic_ai
-from harness.analysis.surfaces.wire import read
+FRAMEWORKS = ("agents", "agent_framework", "langchain", "pydantic_ai")
 
-__all__ = ["agent_framework", "agents", "langchain", "pydantic_ai", "read"]
+import_modules(__name__, FRAMEWORKS)

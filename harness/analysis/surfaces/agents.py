@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from harness.analysis.read_replies import ids_of_call
+from harness.analysis.collect_replies import ids_of_call
 from harness.analysis.surfaces.base import Surface, merge_surfaces, register_joiner, register_reader, to_plain_json
 from harness.analysis.surfaces.wire import read_items
 from harness.core.exchange import Json

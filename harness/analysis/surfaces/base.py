@@ -11,10 +11,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypeVar
 
-from harness.core.errors import ConfigError, RegistrationError
+from harness.core.errors import ConfigError
 from harness.core.exchange import Json
+from harness.core.registry import Registry
 from harness.core.replies import sum_token_counts
 
 PARTS = ("text", "annotations", "calls", "reasoning", "usage")
@@ -50,10 +51,13 @@ class Surface:
 
 Reader = Callable[[Any], Any]
 """Returns the surface of a result, or other results that are read in its place."""
-READERS: dict[str, Reader] = {}
-"""Readers by package and class: `agents.RunResult`."""
-JOINERS: dict[str, Callable[[Sequence[Any]], Any]] = {}
-"""What makes one result of the pieces of a stream, by package and class of a piece."""
+Joiner = Callable[[Sequence[Any]], Any]
+"""Makes one result of the pieces of a stream."""
+READERS: Registry[Reader] = Registry("reader of")
+"""Readers by package and class of the result: `agents.RunResult`."""
+JOINERS: Registry[Joiner] = Registry("joiner of")
+"""Joiners by package and class of a piece."""
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def register_reader(*classes: str) -> Callable[[Reader], Reader]:
@@ -61,27 +65,26 @@ def register_reader(*classes: str) -> Callable[[Reader], Reader]:
     return _register_in(READERS, classes)
 
 
-def register_joiner(*classes: str) -> Callable[[Callable[[Sequence[Any]], Any]], Callable[[Sequence[Any]], Any]]:
-    """Register what puts a list of such pieces together; it returns what can be read."""
+def register_joiner(*classes: str) -> Callable[[Joiner], Joiner]:
+    """Register a joiner for pieces of these classes; a reader can read what it returns."""
     return _register_in(JOINERS, classes)
 
 
-def _register_in(table: dict[str, Any], classes: Sequence[str]) -> Callable[[Any], Any]:
-    def register(function: Any) -> Any:
-        if twice := [name for name in classes if name in table]:
-            raise RegistrationError(f"{', '.join(twice)}: there is a reader for it already. Remove one of them.")
-        table.update(dict.fromkeys(classes, function))
+def _register_in(registry: Registry[F], classes: Sequence[str]) -> Callable[[F], F]:
+    def register(function: F) -> F:
+        for name in classes:
+            registry.add(name, function, function.__module__)
         return function
 
     return register
 
 
-def find_registered(table: Mapping[str, Any], result: Any) -> Any:
+def find_registered(registry: Registry[F], result: Any) -> F | None:
     """The entry for the class of a result or the nearest of its bases; None when there is none."""
     for each in type(result).__mro__:
         name = f"{each.__module__.partition('.')[0]}.{each.__name__.partition('[')[0]}"
-        if name in table:
-            return table[name]
+        if name in registry:
+            return registry[name]
     return None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from harness.analysis.read_replies import ITEM_TYPES
+from harness.analysis.collect_replies import ITEM_TYPES
 from harness.analysis.surfaces.base import (
     JOINERS,
     READERS,

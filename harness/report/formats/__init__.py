@@ -1,46 +1,63 @@
-"""A report in every form, by the suffix of its file; those of `github` are no file, they are printed."""
+"""The formats of a report, one module and one entry in `FORMATS` each; `github` writes no file, its lines are printed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from harness.core.errors import ConfigError
+from harness.core.registry import Registry
 
 if TYPE_CHECKING:
     from harness.report.model import Report
 
-FORMAT_MODULES: Mapping[str, str] = {
-    ".json": "json_file",
-    ".html": "html",
-    ".xml": "junit",
-    ".sarif": "sarif",
-    ".md": "markdown",
-}
-"""The module that writes a form: its `written(report)` is the whole text."""
 ACTIONS_VARIABLE = "GITHUB_ACTIONS"
-"""The environment variable that says that annotations are read."""
+"""The environment variable that says whether annotations are read."""
 CHECKOUT_VARIABLE = "GITHUB_WORKSPACE"
-"""The environment variable of the folder that code hosts name files from."""
+"""The environment variable of the folder to which code hosts relate the names of files."""
+
+
+class ReportFormat(NamedTuple):
+    """How reports are written: `render(report)` of `module` returns the text; `option` and `help` are for the command line.
+
+    The module is imported when a report is rendered, so that the plugin can list the suffixes without the cost.
+    """
+
+    module: str
+    option: str
+    help: str
+
+    def render(self, report: Report) -> str:
+        """The report in this format."""
+        text: str = import_module(f"{__name__}.{self.module}").render(report)
+        return text
+
+
+FORMATS: Registry[ReportFormat] = Registry("report format")
+"""Every format by the suffix of its files."""
+
+FORMATS.add(".json", ReportFormat("json_file", "json", "Write JSON; - is stdout."))
+FORMATS.add(".html", ReportFormat("html", "html", "Write one page that needs no network."))
+FORMATS.add(".xml", ReportFormat("junit", "junit", "Write JUnit XML."))
+FORMATS.add(".sarif", ReportFormat("sarif", "sarif", "Write SARIF, for code hosts."))
+FORMATS.add(".md", ReportFormat("markdown", "markdown", "Write Markdown, for the summary of a job."))
 
 
 def render_report(report: Report, suffix: str) -> str:
-    """A report in the form of a suffix."""
-    text: str = import_module(f"{__name__}.{FORMAT_MODULES[suffix]}").render(report)
-    return text
+    """A report in the format of a suffix."""
+    return FORMATS[suffix].render(report)
 
 
 def why_unwritable(file: Path) -> str:
     """Why no report can be written to a file; empty when one can."""
-    if file.suffix not in FORMAT_MODULES:
-        return f"its suffix must be one of {' '.join(FORMAT_MODULES)}."
+    if file.suffix not in FORMATS:
+        return f"its suffix must be one of {' '.join(FORMATS)}."
     return "" if file.absolute().parent.is_dir() else f"there is no folder {file.parent}. Make it first."
 
 
 def write_report(report: Report, file: Path, suffix: str) -> None:
-    """Write a report to a file in the form of a suffix; ConfigError when it cannot be written."""
+    """Write a report to a file in the format of a suffix; ConfigError when it cannot be written."""
     try:
         file.write_text(render_report(report, suffix), encoding="utf-8")
     except OSError as problem:
