@@ -1,0 +1,102 @@
+"""The command that records a cassette again, and what it costs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from harness.api.dialects import AZURE, OPENAI
+from harness.api.providers import PROVIDERS, provider_of_host, root_of
+from harness.api.upstream import AZURE_VARIABLE, PROJECT_VARIABLES
+from harness.cassettes.format.recorded import Recorded
+from harness.cassettes.format.serializer import CassetteContent
+from harness.contract.rule import RULES
+from harness.live.client.budget import Budget, sum_budgets
+from harness.live.drift.resend import estimate_resending
+from harness.live.project_sources import ProjectSources
+from harness.live.rule_evidence.probes import Probe, probes_for_rules
+
+RULE_FOLDERS = ("rules", "accepts")
+"""The folders of what the API was asked about the rules: `<folder>/<dialect>/rules/<rule>.yaml`."""
+TEST_NAME = re.compile(r"(?:(?P<group>\w+)\.)?(?P<test>test\w*)(?:\[.*)?")
+"""How pytest plugins name the cassette of a test."""
+_FOLDER = "cassettes"
+
+
+def cassette_name(file: Path) -> str:
+    """The name of a file without its suffixes."""
+    return file.name.removesuffix(".gz").rpartition(".")[0]
+
+
+def dialect_of_rules(file: Path) -> str:
+    """The dialect of the API that was asked about a rule; empty for any other cassette."""
+    kind, dialect, *_ = (*(folder.name for folder in file.resolve().parents), "")
+    return dialect if kind in RULE_FOLDERS and dialect in PROVIDERS else ""
+
+
+def record_command(file: Path, content: CassetteContent, sources: ProjectSources, stale_after: int) -> str:
+    """The command that records a cassette again, empty if there is none."""
+    if dialect := dialect_of_rules(file):
+        return _rules_command(file, dialect, stale_after)
+    if content.header is None:
+        return _pytest_command(file)
+    if tests := sources.tests_naming(file):
+        return shlex.join(["pytest", "--record=all", *(os.path.relpath(sources.root / test) for test in tests)])
+    return f"harness record --into {shlex.quote(file.as_posix())}{_upstream_option(content)} -- COMMAND"
+
+
+def recording_cost(file: Path, exchanges: Sequence[Recorded]) -> Budget:
+    """What it costs at most to record a cassette again."""
+    if dialect := dialect_of_rules(file):
+        return sum_budgets(probe.cost for probe in _probes_with(file, dialect))
+    return sum_budgets(map(estimate_resending, exchanges))
+
+
+def _rules_command(file: Path, dialect: str, stale_after: int) -> str:
+    """The command that asks about all rules of an area that are not fresh."""
+    name = cassette_name(file)
+    if not any(probe.rule.id == name for probe in _probes_with(file, dialect)):
+        return ""
+    folder = os.path.relpath(file.resolve().parents[2])
+    into = "" if folder == _FOLDER else f" --into {shlex.quote(folder)}"
+    return f"harness record --rules {RULES[name].area} --fresh {stale_after}{into}{_dialect_option(dialect)}"
+
+
+def _probes_with(file: Path, dialect: str) -> Sequence[Probe]:
+    """The requests that are sent together with those for the rule of a cassette."""
+    rule = RULES.get(cassette_name(file))
+    return _probes_of_area(rule.area, dialect) if rule else ()
+
+
+@cache
+def _probes_of_area(area: str, dialect: str) -> Sequence[Probe]:
+    return probes_for_rules([rule for rule in RULES.values() if rule.area == area], dialect)[0]
+
+
+def _upstream_option(content: CassetteContent) -> str:
+    """Where a cassette was recorded, as an option; empty if that is the default."""
+    url = urlsplit(content.interactions[0].uri if content.interactions else "")
+    host = url.hostname or ""
+    provider = provider_of_host(host, url.path)
+    if provider or not host:
+        return _dialect_option(provider or OPENAI)
+    return f" --upstream {shlex.quote(url._replace(path=root_of(url.path) or '', query='').geturl())}"
+
+
+def _dialect_option(dialect: str) -> str:
+    """The option for an API whose address names the account, and so is in no cassette."""
+    return "" if dialect == OPENAI else f' --upstream "${AZURE_VARIABLE if dialect == AZURE else PROJECT_VARIABLES[0]}"'
+
+
+def _pytest_command(file: Path) -> str:
+    """How pytest's plugins for vcrpy record a test again; empty for other recorders."""
+    test = TEST_NAME.fullmatch(cassette_name(file))
+    if test is None or file.suffix not in (".yaml", ".yml"):
+        return ""
+    mode = "--vcr-record=all" if file.resolve().parent.name == _FOLDER else "--record-mode=rewrite"
+    return shlex.join(["pytest", mode, "-k", " and ".join(filter(None, test.group("group", "test")))])
