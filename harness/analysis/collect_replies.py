@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from harness.analysis.approval_ledger import APPROVAL_REQUEST, APPROVAL_RESPONSE
-from harness.answers.reader import TERMINAL_STATUSES
 from harness.api.resources.threads import apply_delta
+from harness.api.statuses import ENDED_STATUSES
 from harness.core.exchange import Exchange, Json, Request
 from harness.core.replies import ModelReplies, ModelReply
 from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
@@ -58,7 +58,7 @@ class _ReplyCollector:
     def _add_response(self, exchange: Exchange, body: Json) -> None:
         follows = self._find_followed(exchange.request)
         known = self._replies.setdefault(body["id"], ModelReply(body["id"], exchange.number, follows=follows))
-        if body["status"] in TERMINAL_STATUSES and not _has_content(known) and not _is_warm_up(exchange.request):
+        if body["status"] in ENDED_STATUSES and not _has_content(known) and not _is_warm_up(exchange.request):
             told: Json = {name: _select_items(body["output"], kinds) for name, kinds in ITEM_TYPES.items()}
             self._store_reply(replace(known, exchange=exchange.number, usage=body.get("usage") or {}, **told))
 

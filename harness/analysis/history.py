@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from harness.analysis.approval_ledger import APPROVAL_REQUEST, APPROVAL_RESPONSE
 from harness.analysis.lanes import INSTRUCTION_ROLES
+from harness.api.statuses import PENDING_STATUSES
 from harness.contract.rule import CREATE_RESPONSE
 from harness.contract.rules.http.websocket import SOCKET
 from harness.core.exchange import Exchange, Json
@@ -25,7 +26,6 @@ CREATE_CONVERSATION = "POST /conversations"
 CREATE_ITEMS = "POST /conversations/{conversation_id}/items"
 DELETE_ITEM = "DELETE /conversations/{conversation_id}/items/{item_id}"
 MESSAGE = "message"
-PENDING_STATUSES = ("queued", "in_progress")
 FAILED_OR_CUT_OFF = ("failed", "cut off")
 """The statuses of a response after which nothing goes on, and what became of its answer."""
 

@@ -10,13 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import harness.items  # noqa: F401  (registers every kind)
+from harness.api.statuses import ENDED_STATUSES
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.shorten import shorten_repr
 from harness.items.kind import ITEMS, ItemKind
 
-TERMINAL_STATUSES = ("completed", "incomplete", "failed")
-"""The states a response can have when its stream ends, each with an event of that name."""
 
 ENCRYPTED_MEMBERS = ("encrypted_content", "fingerprint")
 """Members that are encrypted anew in every event."""
@@ -102,7 +101,7 @@ class EventReader:
         """The terminal event; returns its response with the output that was read."""
         told = self.expect_event("error", {}).get("error") if self.next_type == "error" else None
         status = self.next_type.removeprefix("response.")
-        if status not in TERMINAL_STATUSES:
+        if status not in ENDED_STATUSES:
             raise self.error_at_next(f"expected an item or the terminal event, {self._found_phrase}")
         due: Json = {"id": started["id"], "output": output, "status": status}
         if isinstance(told, dict):

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from harness.answers.reader import TERMINAL_STATUSES, EventReader, StreamError
+from harness.answers.reader import EventReader, StreamError
 from harness.answers.writer import DeltaSeries, EventSequence, EventWriter, encode_event, split_into_tokens
+from harness.api.statuses import ENDED_STATUSES
 from harness.core.exchange import Finding, Json
 from harness.items.kind import Item
 
@@ -27,10 +28,10 @@ def render_events(
     multiple of 16 characters; a `background` response is queued first and never padded. A response that is not
     finished is a StreamError.
     """
-    if response["status"] not in TERMINAL_STATUSES:
+    if response["status"] not in ENDED_STATUSES:
         raise StreamError(
             0,
-            f"the response is {response['status']!r}; only one that is {_join_with_or(TERMINAL_STATUSES)} is streamed",
+            f"the response is {response['status']!r}; only one that is {_join_with_or(ENDED_STATUSES)} is streamed",
         )
     pen = EventWriter(obfuscate and not background)
     pen.write_opening(response, background)

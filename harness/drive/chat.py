@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from harness.analysis.lanes import asks_model, group_by_lane
-from harness.answers.reader import TERMINAL_STATUSES
+from harness.api.statuses import END_EVENTS
 from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange, Json
 from harness.core.shorten import item_text, quote, summarize_item
@@ -90,9 +90,7 @@ class Chat:
     def _send_streamed(self, request: Json) -> ChatReply:
         with self._client.responses.create(**request, stream=True) as stream:
             events = [_dump_json(event) for event in stream]
-        ended = [
-            event["response"] for event in events if event["type"] in [f"response.{end}" for end in TERMINAL_STATUSES]
-        ]
+        ended = [event["response"] for event in events if event["type"] in END_EVENTS]
         if len(ended) != 1:
             last = events[-1]["type"] if events else "nothing"
             number = len(self.texts) + 1

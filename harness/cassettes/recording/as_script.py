@@ -8,13 +8,12 @@ from urllib.parse import urlsplit
 
 import harness.items  # noqa: F401  (registers every kind)
 from harness.api import decoding
+from harness.api.statuses import END_EVENTS
 from harness.cassettes.format.interaction import Interaction
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Json
 from harness.ending import TurnLine, failed, incomplete, line_from_wire
 from harness.world.script import Turn
-
-END_EVENTS = ("response.completed", "response.incomplete", "response.failed")
 
 
 def turns_from_recording(takes: Sequence[Interaction], name: str) -> list[Turn]:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from harness.api.statuses import PENDING_STATUSES
 from harness.core.exchange import Json
 from harness.live.client.http import ServerReply
 from harness.live.conformance.scenario import (
@@ -38,8 +39,7 @@ MISSING_RATIO = 0.6
 """One that costs less than this part lacks some of it."""
 POLL_SECONDS = 0.2
 """Seconds between two looks at a response in the background."""
-UNFINISHED_STATUSES = ("queued", "in_progress")
-ENDED_STATUSES = ("cancelled", "completed")
+AFTER_CANCEL = ("cancelled", "completed")
 
 
 @scenario
@@ -159,7 +159,7 @@ def background(server: ServerUnderTest) -> ScenarioClaims:
     made = yield from require_response(server, {"input": QUESTION, "background": True})
     yield claim_equal("it says so", made.get("background"), True)
     until = time.monotonic() + server.timeout
-    while made.get("status") in UNFINISHED_STATUSES and time.monotonic() < until:
+    while made.get("status") in PENDING_STATUSES and time.monotonic() < until:
         time.sleep(POLL_SECONDS)
         made = server.ask(f"GET /responses/{id_of(made)}").body or {}
     yield from claim_completed_text(made)
@@ -171,13 +171,13 @@ def background_cancelled(server: ServerUnderTest) -> ScenarioClaims:
     made = yield from require_response(server, {"input": QUESTION, "background": True})
     reply = server.ask(f"POST /responses/{id_of(made)}/cancel")
     ended = (
-        reply.body.get("status") in ENDED_STATUSES
+        reply.body.get("status") in AFTER_CANCEL
         if reply.is_accepted and isinstance(reply.body, dict)
         else reply.status == 400
     )
     yield Claim("it is cancelled, or was done before", "" if ended else explain_failure(reply))
     read = yield from require_answer(server, f"GET /responses/{id_of(made)}")
-    yield Claim("it has ended", "" if read.get("status") in ENDED_STATUSES else f"it is {read.get('status')}")
+    yield Claim("it has ended", "" if read.get("status") in AFTER_CANCEL else f"it is {read.get('status')}")
 
 
 @scenario

@@ -9,6 +9,7 @@ from typing import Any
 from harness.api.dialects import OPENAI
 from harness.api.include import infer_include
 from harness.api.providers import path_below_root
+from harness.api.statuses import PENDING_STATUSES
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.exchange import Answer, Json, Request
@@ -23,7 +24,6 @@ from harness.verify.judging.judge import rebuild_request
 from harness.world.world import Conversation, World
 
 RESPONSES_PATH = "/responses"
-UNFINISHED_STATUSES = ("queued", "in_progress")
 PLACEHOLDER_MESSAGE = message("…")
 """What the model may say in a response of which nothing is told yet."""
 TEXT_INDEX_MEMBERS = ("content_index", "summary_index", "command_index")
@@ -43,7 +43,7 @@ def renderable_response(answer: Any) -> Json | None:
     if not isinstance(output, list) or not all(isinstance(one, dict) and one.get("type") in ITEMS for one in output):
         return None
     ended = status == "incomplete" or (status == "completed" and output)
-    return answer if ended or status in UNFINISHED_STATUSES else None
+    return answer if ended or status in PENDING_STATUSES else None
 
 
 def render_mock_answer(recorded: Recorded, final: Json, world: World) -> Answer:
@@ -70,7 +70,7 @@ def build_turn(events: Sequence[Json], final: Json) -> list[TurnLine]:
     lines: list[TurnLine] = [
         _build_item(wire, dict(deltas)) for wire, deltas in zip(final["output"], exact, strict=True)
     ]
-    if final["status"] in UNFINISHED_STATUSES:
+    if final["status"] in PENDING_STATUSES:
         return [PLACEHOLDER_MESSAGE]
     return lines if final["status"] == "completed" else [*lines, _build_ending(final)]
 

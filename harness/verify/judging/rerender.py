@@ -10,9 +10,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from harness.answers.reader import TERMINAL_STATUSES, StreamError, strip_volatile
+from harness.answers.reader import StreamError, strip_volatile
 from harness.answers.stream import read_recorded
 from harness.api.dialects import OPENAI
+from harness.api.statuses import END_EVENTS
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import check, check_answer
 from harness.contract.unknown_members import find_unknown_members
@@ -32,7 +33,6 @@ from harness.verify.judging.mock_answer import is_response_request, render_mock_
 from harness.verify.judging.response_stream import RESPONSE_EVENT_SCHEMA, judge_response_stream
 from harness.world.world import World
 
-END_EVENTS = frozenset(f"response.{status}" for status in TERMINAL_STATUSES)
 UNORDERED_EVENTS = frozenset({"keepalive", "response.rate_limits.updated"})
 """Events that come when they like."""
 ITEM_ADDED = "response.output_item.added"

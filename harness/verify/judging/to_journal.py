@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from harness.api.dialects import parse_api_path
 from harness.api.providers import split_url
+from harness.api.statuses import END_EVENTS
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded, parse_recorded
 from harness.contract.check import check
@@ -14,7 +15,6 @@ from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.exchange import Answer, Request
 from harness.verify.judging import websocket_exchanges
 from harness.verify.judging.judge import answer_object, compare_errors, rebuild_request, recorded_error
-from harness.verify.judging.rerender import END_EVENTS
 from harness.verify.judging.unverifiable import match_rules
 from harness.world.world import World
 

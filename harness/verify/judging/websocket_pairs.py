@@ -12,11 +12,11 @@ from typing import Any
 
 import orjson
 
+from harness.api.statuses import END_EVENTS
 from harness.cassettes.format.interaction import CLIENT, Frame
 from harness.contract.rules.http.websocket import CREATE_EVENT, STEER_EVENT
 from harness.core.exchange import Answer, Json
 from harness.core.headers import normalize_headers
-from harness.verify.judging.rerender import END_EVENTS
 
 DEFAULT_REFUSAL_STATUS = 400
 """The status of a refusal that does not name one: steering never does."""

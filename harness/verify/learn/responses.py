@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from harness.answers.response import render_input_items
+from harness.api.statuses import PENDING_STATUSES
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Json, Request
 from harness.items.transcript import conversation_id
@@ -37,7 +38,7 @@ def _mark_output_unknown(world: World, body: Json) -> None:
 def _store_response(world: World, response: Json, own: Sequence[Json], before: Sequence[Json]) -> None:
     """A response as it is now; one that has not ended is under way, and may end at any time unseen."""
     world.store_response(response, own, before)
-    if response.get("status") in ("queued", "in_progress"):
+    if response.get("status") in PENDING_STATUSES:
         world.pending[response["id"]] = PendingResponse(response, (), {}, own, before)
     else:
         world.pending.pop(response["id"], None)
