@@ -16,7 +16,6 @@ from harness.core.exchange import Json
 from harness.core.shorten import shorten_repr
 from harness.items.kind import ITEMS, ItemKind
 
-
 ENCRYPTED_MEMBERS = ("encrypted_content", "fingerprint")
 """Members that are encrypted anew in every event."""
 
