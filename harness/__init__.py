@@ -5,9 +5,13 @@ if TYPE_CHECKING:
     from harness.analysis.surfaced import surfaced as surfaced
     from harness.api.models import Model as Model
     from harness.drive.call_counter import counted as counted
+    from harness.world.mock import Mock as Mock
+    from harness.world.world import World as World
 
 _LAZY = {
+    "Mock": "harness.world.mock",
     "Model": "harness.api.models",
+    "World": "harness.world.world",
     "counted": "harness.drive.call_counter",
     "surfaced": "harness.analysis.surfaced",
 }

@@ -229,9 +229,9 @@ def test_every_level_is_explained():
 
 def test_every_control_path_is_listed():
     from harness.server.control_plane import control_app
-    from harness.server.mock_api import CONTROL_ROOT, Mock
+    from harness.server.mock_api import CONTROL_ROOT, MockApi
 
-    served = {route.path for route in control_app(Mock()).routes}
+    served = {route.path for route in control_app(MockApi()).routes}
     listed = {name.split()[-1] for name in first_cells(section("server.md", "The control plane"))}
     drawn_by_fastapi = {f"{CONTROL_ROOT}/docs", f"{CONTROL_ROOT}/openapi.json", "/docs/oauth2-redirect", "/redoc"}
     assert listed == served - drawn_by_fastapi

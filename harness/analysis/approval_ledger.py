@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from harness.core.exchange import Json
@@ -53,7 +53,7 @@ class ApprovalLedger:
     def __iter__(self) -> Iterator[Approval]:
         return iter(self._approvals.values())
 
-    def add_exchange(self, number: int, before: Sequence[Json], given: Sequence[Json], output: Sequence[Json]) -> None:
+    def add_exchange(self, number: int, before: Iterable[Json], given: Sequence[Json], output: Sequence[Json]) -> None:
         """Write down an exchange: the items that the request continues, those it brought, and what the model said."""
         for place, item in enumerate(given):
             if item.get("type") == APPROVAL_RESPONSE:

@@ -10,11 +10,11 @@ from harness.cli.app import make_console
 def demo() -> None:
     """Two agents against the mock, then a request that the API refuses, and its repair; needs no network and no key."""
     from harness.server.demo import NotRefusedError, run_demo
-    from harness.server.mock_api import Mock
+    from harness.server.mock_api import MockApi
 
     console = make_console()
     try:
-        for text in run_demo(Mock()):
+        for text in run_demo(MockApi()):
             console.print(text)
     except NotRefusedError as problem:
         typer.echo(f"harness: {problem}", err=True)

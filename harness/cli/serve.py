@@ -16,7 +16,7 @@ from harness.cli.app import call_on_signals
 if TYPE_CHECKING:
     from harness.core.account import Organization
     from harness.server.asgi import AsgiApp
-    from harness.server.mock_api import Mock
+    from harness.server.mock_api import MockApi
     from harness.world.world import World
 
 JOURNAL_LIMIT = 1000
@@ -89,12 +89,13 @@ def _serve_foreground(app: AsgiApp, host: str, port: int, root: str, key: str) -
 
 def _summarize_world(world: World) -> str:
     """What went wrong for a key, in one line; empty when nothing did."""
+    from harness.analysis.loss import losses_of
     from harness.analysis.steps import is_unanswered
     from harness.core.shorten import pluralize, shorten
 
     unanswered = sum(is_unanswered(exchange) for exchange in world.exchanges)
     refused = sum(exchange.status >= 400 for exchange in world.exchanges) - unanswered
-    lost = [f"{each.loss} in {each.exchange}" for each in world.losses]
+    lost = [f"{each.loss} in {each.exchange}" for each in losses_of(world.exchanges)]
     named = ", ".join([*lost[:MAX_LOSSES], *(["…"] if lost[MAX_LOSSES:] else [])])
     losses = f"{len(lost)} {'loss' if len(lost) == 1 else 'losses'} ({named})" if lost else ""
     wrong = [f"{refused} refused" if refused else "", f"{unanswered} unanswered" if unanswered else "", losses]
@@ -105,12 +106,12 @@ def _summarize_world(world: World) -> str:
     )
 
 
-def _make_mock(script: Path | None, keys: Sequence[str], account: Organization | None, dialect: str | None) -> Mock:
+def _make_mock(script: Path | None, keys: Sequence[str], account: Organization | None, dialect: str | None) -> MockApi:
     from harness.server.default_model import small_talk
-    from harness.server.mock_api import Mock
+    from harness.server.mock_api import MockApi
 
     mock = partial(
-        Mock, keys or None, organization=account, fallback=small_talk, journal=JOURNAL_LIMIT, dialect=dialect
+        MockApi, keys or None, organization=account, fallback=small_talk, journal=JOURNAL_LIMIT, dialect=dialect
     )
     if script is None:
         return mock()

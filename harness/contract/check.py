@@ -60,7 +60,7 @@ def check(request: Request, world: Any) -> Violation | None:
         return refusal
     if holder := ITEMS_MEMBER.get(request.operation):
         request = request._replace(body={"input": request.body.get(holder) or []})
-    transcript = world.transcript(request.body or {}) if plan.reads_transcript else None
+    transcript = world.store.transcript(request.body or {}) if plan.reads_transcript else None
     refusal = _find_first_violation(plan.after, _with_raw_bytes(request), world, transcript)
     return _relocate_violation(refusal, holder) if refusal and holder else refusal
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, Required, TypedDict, Unpack
 
@@ -33,21 +33,29 @@ TRANSCRIPT_MEMBERS = ("input[]", "previous_response_id", "conversation")
 """The `when` of rules about items: one message alone, given as a string, breaks none of them."""
 
 
-class WorldView(Protocol):
-    """What a rule may ask of a World: what its key has stored, its account, what is known of the models."""
+class StoreView(Protocol):
+    """The tables of a World's store that rules read."""
 
-    account: Organization
-    models: Models
     responses: Mapping[str, Any]
     pending: Mapping[str, Any]
     conversations: Mapping[str, Any]
     assistants: Mapping[str, Json]
     agents: Mapping[str, Sequence[Json]]
     threads: Mapping[str, Any]
+    vector_stores: Mapping[str, Any]
+    files: Mapping[str, Any]
     items: Mapping[str, Json]
     reasoning_of: Mapping[str, str]
     follower_of: Mapping[str, str]
-    ciphertexts: Set[str]
+    encrypted_contents: Container[str]
+
+
+class WorldView(Protocol):
+    """What a rule may read of a World: what its key has stored, its account, what is known of the models."""
+
+    account: Organization
+    models: Models
+    store: StoreView
     uploads: Uploads
 
 

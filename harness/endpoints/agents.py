@@ -23,7 +23,7 @@ def create_version(request: Request, world: World) -> Answer:
     """A new version of an agent, which is new itself when it had none."""
     name, known = _find_versions(request, world)
     made = foundry_agents.new_version(name, int(known[-1]["version"]) + 1 if known else 1, request.body, world.tick())
-    world.agents[name] = [*known, made]
+    world.store.agents[name] = [*known, made]
     return Answer(200, made)
 
 
@@ -49,7 +49,7 @@ def retrieve(request: Request, world: World) -> Answer:
 def delete(request: Request, world: World) -> Answer:
     """Forget an agent with all its versions."""
     name, _ = _find_versions(request, world)
-    world.agents[name] = []
+    world.store.agents[name] = []
     return Answer(200, {"object": "agent.deleted", "name": name, "deleted": True})
 
 
@@ -70,7 +70,7 @@ def retrieve_version(request: Request, world: World) -> Answer:
 def delete_version(request: Request, world: World) -> Answer:
     """Forget one version; without any an agent is gone."""
     (name, known), number = _find_versions(request, world), request.params["agent_version"]
-    world.agents[name] = [each for each in known if each["version"] != number]
+    world.store.agents[name] = [each for each in known if each["version"] != number]
     return Answer(200, {"object": "agent.version.deleted", "name": name, "version": number, "deleted": True})
 
 

@@ -14,14 +14,14 @@ from harness.world.world import World
 def create(request: Request, world: World) -> Answer:
     """A new assistant."""
     made = assistants.new_assistant(drop_nulls(request.body), world.ids, world.tick(), world.uploads.add_store)
-    world.assistants[made["id"]] = made
+    world.store.assistants[made["id"]] = made
     return Answer(200, made)
 
 
 @operation("GET", "/assistants", query="ListAssistants", answer="AssistantList")
 def list_all(request: Request, world: World) -> Answer:
     """The assistants of the key, newest first unless `order=asc`."""
-    return Answer(200, page(list(world.assistants.values()), request.query))
+    return Answer(200, page(list(world.store.assistants.values()), request.query))
 
 
 @operation("GET", "/assistants/{assistant_id}", answer="Assistant")
@@ -35,7 +35,7 @@ def update(request: Request, world: World) -> Answer:
     """Change what the body names of an assistant; runs that are under way keep what they began with."""
     known = _find_assistant(request, world)
     changed = assistants.update_from_body(request.body, known)
-    world.assistants[known["id"]] = changed
+    world.store.assistants[known["id"]] = changed
     return Answer(200, changed)
 
 
@@ -43,9 +43,9 @@ def update(request: Request, world: World) -> Answer:
 def delete(request: Request, world: World) -> Answer:
     """Forget an assistant; its threads and runs stay."""
     id = request.params["assistant_id"]
-    del world.assistants[id]
+    del world.store.assistants[id]
     return Answer(200, {"id": id, "object": "assistant.deleted", "deleted": True})
 
 
 def _find_assistant(request: Request, world: World) -> Json:
-    return world.assistants[request.params["assistant_id"]]
+    return world.store.assistants[request.params["assistant_id"]]

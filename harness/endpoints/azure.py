@@ -39,8 +39,8 @@ def answer_in_dialect(handler: Handler, request: Request, world: World) -> Answe
     if not isinstance(answer.body, dict) or answer.body.get("object") != "response":
         return answer
     if request.operation == CREATE_RESPONSE:
-        world.azure_members[answer.body["id"]] = _deployment_members(asked, agent)
-    said = world.azure_members.get(answer.body["id"], {})
+        world.store.azure_members[answer.body["id"]] = _deployment_members(asked, agent)
+    said = world.store.azure_members.get(answer.body["id"], {})
     if answer.events is None:
         told = (
             _render_foundry_response(answer.body, said)

@@ -11,7 +11,8 @@ from harness.api.paging import list_object, page
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
 from harness.endpoints.operation import operation
-from harness.world.world import Conversation, World
+from harness.world.store import Conversation
+from harness.world.world import World
 
 
 @operation("POST", "/conversations", body="CreateConversation", answer="Conversation")
@@ -25,16 +26,16 @@ def create(request: Request, world: World) -> Answer:
         "created_at": world.tick(),
         "metadata": body.get("metadata") or {},
     }
-    world.conversations[id] = Conversation(made)
+    world.store.conversations[id] = Conversation(made)
     _add_items(world, id, body)
     return Answer(200, made)
 
 
 def _add_items(world: World, id: str, body: Json) -> list[Json]:
     """The items of a body as they stand in the conversation from now on; a reference becomes what it names."""
-    added = world.transcript({"input": body.get("items")}).added
+    added = world.store.transcript({"input": body.get("items")}).added
     items = world.add_item_ids(render_input_items({"input": added}), id, world.now)
-    world.add_to_conversation(id, items)
+    world.store.add_to_conversation(id, items)
     return items
 
 
@@ -49,6 +50,7 @@ def update(request: Request, world: World) -> Answer:
     """Set the metadata of a conversation; what it had before is gone."""
     conversation = _find_conversation(request, world)
     conversation.object = {**conversation.object, "metadata": request.body["metadata"] or {}}
+    world.store.conversations[request.params["conversation_id"]] = conversation
     return Answer(200, conversation.object)
 
 
@@ -56,7 +58,7 @@ def update(request: Request, world: World) -> Answer:
 def delete(request: Request, world: World) -> Answer:
     """Forget a conversation; its items stay where else they are stored."""
     id = request.params["conversation_id"]
-    del world.conversations[id]
+    del world.store.conversations[id]
     return Answer(200, {"id": id, "object": "conversation.deleted", "deleted": True})
 
 
@@ -64,7 +66,7 @@ def delete(request: Request, world: World) -> Answer:
 def list_items(request: Request, world: World) -> Answer:
     """The items of a conversation, newest first unless `order=asc`."""
     shown = page(_find_conversation(request, world).items, request.query)
-    return Answer(200, include.filter_page(shown, request.query.get("include", ()), world.unfiltered_items))
+    return Answer(200, include.filter_page(shown, request.query.get("include", ()), world.store.unfiltered_items))
 
 
 @operation(
@@ -82,7 +84,10 @@ def retrieve_item(request: Request, world: World) -> Answer:
     wanted = request.params["item_id"]
     item = next(item for item in _find_conversation(request, world).items if item["id"] == wanted)
     return Answer(
-        200, include.filter_page({"data": [item]}, request.query.get("include", ()), world.unfiltered_items)["data"][0]
+        200,
+        include.filter_page({"data": [item]}, request.query.get("include", ()), world.store.unfiltered_items)["data"][
+            0
+        ],
     )
 
 
@@ -93,18 +98,19 @@ def delete_item(request: Request, world: World) -> Answer:
     It can be referred to as long as a stored response has said or got it, or another conversation holds it.
     """
     conversation, id = _find_conversation(request, world), request.params["item_id"]
-    conversation.items = [item for item in conversation.items if item["id"] != id]
+    conversation.remove_item(id)
+    world.store.conversations[request.params["conversation_id"]] = conversation
     if id not in {item.get("id") for item in _stored_items(world)}:
-        world.items.pop(id, None)
+        world.store.items.pop(id, None)
     return Answer(200, conversation.object)
 
 
 def _stored_items(world: World) -> Iterator[Json]:
-    for conversation in world.conversations.values():
+    for conversation in world.store.conversations.values():
         yield from conversation.items
-    for stored in world.responses.values():
+    for stored in world.store.responses.values():
         yield from (*stored.input, *stored.response["output"])
 
 
 def _find_conversation(request: Request, world: World) -> Conversation:
-    return world.conversations[request.params["conversation_id"]]
+    return world.store.conversations[request.params["conversation_id"]]

@@ -18,15 +18,15 @@ def create(request: Request, world: World) -> Answer:
     file, purpose = request.body["file"], request.body["purpose"]
     lasts = request.body.get("expires_after")
     seconds = int(lasts["seconds"]) if isinstance(lasts, dict) and "seconds" in lasts else None
-    id = world.file(file["filename"], file["data"].encode(ENCODING), purpose=purpose, expires_after=seconds)
-    return Answer(200, world.uploads.files[id].object)
+    id = world.uploads.add_file(file["filename"], file["data"].encode(ENCODING), purpose, seconds)
+    return Answer(200, world.store.files[id].object)
 
 
 @operation("GET", "/files", query="ListFiles", answer="FileList")
 def list_files(request: Request, world: World) -> Answer:
     """The uploaded files, newest first unless `order=asc`, of one `purpose` when asked for."""
     purpose = request.query.get("purpose")
-    objects = [file.object for id in list(world.uploads.files) if (file := world.uploads.file(id))]
+    objects = [file.object for id in list(world.store.files) if (file := world.uploads.file(id))]
     asked = [one for one in objects if purpose in (None, one["purpose"])]
     return Answer(200, page(asked, request.query, limit=FILES_PER_PAGE))
 
@@ -34,14 +34,14 @@ def list_files(request: Request, world: World) -> Answer:
 @operation("GET", "/files/{file_id}", answer="FileObject")
 def retrieve(request: Request, world: World) -> Answer:
     """One uploaded file."""
-    return Answer(200, world.uploads.files[request.params["file_id"]].object)
+    return Answer(200, world.store.files[request.params["file_id"]].object)
 
 
 @operation("GET", "/files/{file_id}/content")
 def retrieve_content(request: Request, world: World) -> Answer:
     """The bytes of an uploaded file."""
     kind = {"content-type": "application/octet-stream"}
-    return Answer(200, world.uploads.files[request.params["file_id"]].data, kind)
+    return Answer(200, world.store.files[request.params["file_id"]].data, kind)
 
 
 @operation("DELETE", "/files/{file_id}", answer="FileDeleted")

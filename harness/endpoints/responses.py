@@ -22,7 +22,8 @@ from harness.faults import find_cut
 from harness.faults.broken_off import apply_faults
 from harness.items.kind import Item, render_item
 from harness.items.transcript import conversation_id
-from harness.world.world import PendingResponse, World
+from harness.world.store import PendingResponse
+from harness.world.world import World
 
 MAX_TOKENS_MEMBERS = incomplete("max_output_tokens").members
 """What a response says that had to stop at `max_output_tokens`."""
@@ -66,8 +67,8 @@ def _discard_if_cut(run: PendingResponse, said: Sequence[TurnLine]) -> PendingRe
 def _next_turn(request: Request, body: Json, world: World) -> tuple[Sequence[TurnLine], Sequence[TurnLine]]:
     """The next turn of the script, with what the scripted MCP servers make of it, and what they hold back."""
     if not world.mcp_servers:
-        return world.turns.next(request), ()
-    return world.mcp_servers.plan_turn(body, world.transcript(body).items, lambda: world.turns.next(request))
+        return world.script.next(request), ()
+    return world.mcp_servers.plan_turn(body, world.store.transcript(body).items, lambda: world.script.next(request))
 
 
 def _record_approvals(run: PendingResponse, held: Sequence[TurnLine], world: World) -> None:
@@ -75,11 +76,11 @@ def _record_approvals(run: PendingResponse, held: Sequence[TurnLine], world: Wor
     if held:
         world.mcp_servers.hold_for_approval(run.output, held)
     if concerns_approvals(run.own_input, run.output):
-        world.approval_ledger.add_exchange(world.exchange_count + 1, run.previous_items, run.own_input, run.output)
+        world.approval_ledger.add_exchange(world.exchange_count + 1, run.previous, run.own_input, run.output)
 
 
 def _run_model(body: Json, turn: Sequence[Item], ending: Ending, world: World) -> PendingResponse:
-    transcript = world.transcript(body)
+    transcript = world.store.transcript(body)
     conversation = conversation_id(body)
     now = world.tick()
     id = world.ids.response(now, body.get("previous_response_id"))
@@ -103,7 +104,7 @@ def _run_model(body: Json, turn: Sequence[Item], ending: Ending, world: World) -
             _count_input_tokens(body, transcript.items), output, limit if ending.members == MAX_TOKENS_MEMBERS else None
         ),
         world.add_item_ids(render_input_items({"input": transcript.added}), id, now),
-        transcript.items[: transcript.start],
+        world.store.chain_of(body),
         conversation,
         kept,
         ending,
@@ -127,7 +128,7 @@ def _stream_answer(response: Json, body: Json, turn: Sequence[Item], world: Worl
     padded = (body.get("stream_options") or {}).get("include_obfuscation", True)
     told = render_events(response, items=turn, obfuscate=padded, background=response["background"])
     if response["background"]:
-        world.store_events(response["id"], told)
+        world.store.put_events(response["id"], told)
     return Answer(200, response, events=told)
 
 
@@ -145,20 +146,20 @@ def retrieve(request: Request, world: World) -> Answer:
     past its end is empty.
     """
     id = request.params["response_id"]
-    stored = world.responses[id]
+    stored = world.store.responses[id]
     if request.query.get("stream"):
         told = stored.events or ()
         return Answer(200, stored.response, events=told[max(0, request.query.get("starting_after", -1) + 1) :])
-    if world.automatic and id in world.pending:
+    if world.automatic and id in world.store.pending:
         world.advance(id)
-    return Answer(200, add_billing(_reveal_included(world.responses[id].response, request, world)))
+    return Answer(200, add_billing(_reveal_included(world.store.responses[id].response, request, world)))
 
 
 def _reveal_included(response: Json, request: Request, world: World) -> Json:
     """A response with what its output hid until it was included in this request."""
     include = request.query.get("include")
     return (
-        {**response, "output": filter_stored_items(response["output"], include, world.unfiltered_items)}
+        {**response, "output": filter_stored_items(response["output"], include, world.store.unfiltered_items)}
         if include
         else response
     )
@@ -174,16 +175,17 @@ def cancel(request: Request, world: World) -> Answer:
 def delete(request: Request, world: World) -> Answer:
     """Forget a response; nothing can be chained to it any more."""
     id = request.params["response_id"]
-    del world.responses[id]
+    del world.store.responses[id]
     return Answer(200, {"id": id, "object": "response.deleted", "deleted": True})
 
 
 @operation("GET", "/responses/{response_id}/input_items", query="ListInputItems", answer="ResponseItemList")
 def list_input_items(request: Request, world: World) -> Answer:
     """The items that were the input of a stored response, newest first unless `order=asc`."""
-    stored = world.responses[request.params["response_id"]]
+    stored = world.store.responses[request.params["response_id"]]
     return Answer(
-        200, filter_page(page(stored.input, request.query), request.query.get("include", ()), world.unfiltered_items)
+        200,
+        filter_page(page(stored.input, request.query), request.query.get("include", ()), world.store.unfiltered_items),
     )
 
 
@@ -194,7 +196,7 @@ def compact(request: Request, world: World) -> Answer:
     The result is not stored: it is sent back as `input`, never named as `previous_response_id`.
     """
     body = drop_nulls(request.body)
-    transcript = world.transcript(body)
+    transcript = world.store.transcript(body)
     now = world.tick()
     id = world.ids.response(now, body.get("previous_response_id"))
     users = [item for item in render_input_items({"input": transcript.items}) if item.get("role") == "user"]
@@ -218,5 +220,5 @@ def compact(request: Request, world: World) -> Answer:
 def count_input_tokens(request: Request, world: World) -> Answer:
     """How many tokens the model would read, as the same estimate that `usage` gives."""
     body = drop_nulls(request.body)
-    count = _count_input_tokens(body, world.transcript(body).items)
+    count = _count_input_tokens(body, world.store.transcript(body).items)
     return Answer(200, {"object": "response.input_tokens", "input_tokens": count})

@@ -53,7 +53,7 @@ def create(request: Request, world: World) -> Answer:
 
 
 def _create_run(thread: Thread, body: Json, request: Request, world: World, before: list[Json]) -> Answer:
-    assistant = world.assistants[body["assistant_id"]]
+    assistant = world.store.assistants[body["assistant_id"]]
     run = assistants.new_run(body, assistant, thread.object["id"], world.ids, world.now)
     events = [*before, make_event("thread.run.created", run), make_event("thread.run.queued", run)]
     return _run_next_turn(thread, run, events, request, world)
@@ -64,7 +64,7 @@ def _run_next_turn(thread: Thread, run: Json, events: Sequence[Json], request: R
     known = {step["id"]: step for step in thread.steps_of(run["id"])}
     known |= {event["data"]["id"]: event["data"] for event in events if "step" in event["event"]}
     read = _build_model_request(thread, run, list(known.values()), world)
-    said = world.turns.next(request._replace(body=read))
+    said = world.script.next(request._replace(body=read))
     turn, ending = split_ending(said)
     teller = RunWriter(run, world.ids, world.now, _count_prompt_tokens(read), world.citations)
     whole = [*events, *teller.write_turn(turn, list(known.values()), ending)]
@@ -77,7 +77,7 @@ def _run_next_turn(thread: Thread, run: Json, events: Sequence[Json], request: R
 
 def _build_model_request(thread: Thread, run: Json, steps: Sequence[Json], world: World) -> Json:
     """What the model reads, as a request to `POST /responses`; an assistant that was deleted has no name any more."""
-    assistant = world.assistants.get(run["assistant_id"]) or {"name": None}
+    assistant = world.store.assistants.get(run["assistant_id"]) or {"name": None}
     return assistants.as_responses_body(run, assistant, thread.messages.values(), steps)
 
 
@@ -103,7 +103,7 @@ def retrieve(request: Request, world: World) -> Answer:
     """A run as it stands; reading one that is under way moves it on first, unless the World is not `automatic`."""
     thread, id = find_thread(request, world), request.params["run_id"]
     if world.automatic and id in thread.pending_events:
-        thread.advance_run(id)
+        return Answer(200, world.advance_run(request.params["thread_id"], id))
     return Answer(200, thread.runs[id])
 
 

@@ -23,7 +23,7 @@ def create(request: Request, world: World) -> Answer:
 def start_thread(body: Json, world: World) -> Thread:
     """Make and keep a thread."""
     made = Thread(assistants.new_thread(body, world.ids, world.tick(), world.uploads.add_store))
-    world.threads[made.object["id"]] = made
+    world.store.threads[made.object["id"]] = made
     add_messages(made, body.get("messages") or (), world)
     return made
 
@@ -54,10 +54,10 @@ def update(request: Request, world: World) -> Answer:
 def delete(request: Request, world: World) -> Answer:
     """Forget a thread with its messages and runs."""
     id = request.params["thread_id"]
-    del world.threads[id]
+    del world.store.threads[id]
     return Answer(200, {"id": id, "object": "thread.deleted", "deleted": True})
 
 
 def find_thread(request: Request, world: World) -> Thread:
     """The thread that the path names."""
-    return world.threads[request.params["thread_id"]]
+    return world.store.threads[request.params["thread_id"]]

@@ -17,7 +17,7 @@ STORE_PATH = "/vector_stores/{vector_store_id}"
 
 def _find_store(request: Request, world: World) -> VectorStore:
     """The vector store of the path as it is read: what was in progress has come to its end."""
-    store = world.uploads.stores[request.params["vector_store_id"]]
+    store = world.store.vector_stores[request.params["vector_store_id"]]
     store.finish_files("completed")
     return store
 
@@ -26,14 +26,14 @@ def _find_store(request: Request, world: World) -> VectorStore:
 def create(request: Request, world: World) -> Answer:
     """A new vector store, with the files it starts with."""
     body = drop_nulls(request.body)
-    id = world.vector_store(*body.get("file_ids", ()), **{name: body[name] for name in body if name != "file_ids"})
-    return Answer(200, render_store(world.uploads.stores[id], world.now))
+    id = world.uploads.add_store(body.get("file_ids", ()), {name: body[name] for name in body if name != "file_ids"})
+    return Answer(200, render_store(world.store.vector_stores[id], world.now))
 
 
 @operation("GET", "/vector_stores", query="ListVectorStores", answer="VectorStoreList")
 def list_stores(request: Request, world: World) -> Answer:
     """The vector stores, newest first unless `order=asc`."""
-    stores = [render_store(store, world.now) for store in world.uploads.stores.values()]
+    stores = [render_store(store, world.now) for store in world.store.vector_stores.values()]
     return Answer(200, page(stores, request.query))
 
 
@@ -90,7 +90,7 @@ def create_file(request: Request, world: World) -> Answer:
 
 
 def _attach_file(world: World, store: VectorStore, body: Json) -> Json:
-    return store.attach(world.uploads.files[body["file_id"]], world.now, body)
+    return store.attach(world.store.files[body["file_id"]], world.now, body)
 
 
 @operation("GET", f"{STORE_PATH}/files", query="ListVectorStoreFiles", answer="VectorStoreFileList")
@@ -165,7 +165,7 @@ def retrieve_batch(request: Request, world: World) -> Answer:
 @operation("POST", f"{STORE_PATH}/file_batches/{{batch_id}}/cancel", answer="VectorStoreFileBatch")
 def cancel_batch(request: Request, world: World) -> Answer:
     """Stop a batch; files that have been read already stay."""
-    store = world.uploads.stores[request.params["vector_store_id"]]
+    store = world.store.vector_stores[request.params["vector_store_id"]]
     batch = store.batches[request.params["batch_id"]]
     store.finish_files("cancelled", batch.files)
     return Answer(200, render_batch(store, batch))

@@ -5,7 +5,7 @@ Every client-executed call in it needs an output, and the reverse; an id may sta
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -76,9 +76,10 @@ def input_items(body: Json) -> list[Json]:
     return said if isinstance(said, list) else []
 
 
-def resolve_transcript(stored: Sequence[Json], body: Json, items: Mapping[str, Json]) -> Transcript:
+def resolve_transcript(stored: Iterable[Json], body: Json, items: Mapping[str, Json]) -> Transcript:
     """The transcript of a request: stored items first, then its own with references replaced by what they name."""
     read, missing = [*stored], []
+    start = len(read)
     for item in input_items(body):
         if not _is_reference(item):
             read.append(item)
@@ -86,7 +87,7 @@ def resolve_transcript(stored: Sequence[Json], body: Json, items: Mapping[str, J
             read.append(named)
         else:
             missing.append(id)
-    return Transcript(read, len(stored), tuple(missing))
+    return Transcript(read, start, tuple(missing))
 
 
 def _is_reference(item: Mapping[str, Any]) -> bool:

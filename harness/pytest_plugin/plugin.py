@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from harness.analysis.loss import Lost
     from harness.server.asgi import Server
+    from harness.world.mock import Mock
     from harness.world.world import World
 
 UNUSED_VALUES = ("fail", "allow")
@@ -64,14 +65,14 @@ def pytest_configure(config: pytest.Config) -> None:
 def mock_server() -> Iterator[Server]:
     """The server of this process, started by the first test that asks; it knows only the keys of running tests."""
     from harness.server.asgi import serve_in_thread
-    from harness.server.mock_api import Mock
+    from harness.server.mock_api import MockApi
 
-    with serve_in_thread(Mock(keys=())) as server:
+    with serve_in_thread(MockApi(keys=())) as server:
         yield server
 
 
 @pytest.fixture
-def mock(request: pytest.FixtureRequest, mock_server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+def mock(request: pytest.FixtureRequest, mock_server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mock]:
     """A World of this test's own, under a key of its own; the environment leads every OpenAI client to it.
 
     The test fails when a request found no turn, a turn found no request (`@pytest.mark.harness(unused="allow")`
@@ -83,12 +84,12 @@ def mock(request: pytest.FixtureRequest, mock_server: Server, monkeypatch: pytes
     dialect = read_marker_options(request.node).get("dialect")
     name = f"{request.node.parent.nodeid}::{request.node.name}"
     base_url = mock_server.base_url.removesuffix(API_ROOTS["openai"]) + API_ROOTS[dialect or "openai"]
-    world = mock_server.mock.open(api_key_for(name), name, base_url)
+    mock = mock_server.api.open(api_key_for(name), name, base_url)
+    world = request.node.stash[WORLD_STASH_KEY] = mock.world
     world.dialect = dialect
-    request.node.stash[WORLD_STASH_KEY] = world
-    _set_environment(world, monkeypatch)
-    yield world
-    mock_server.mock.close(world.api_key)
+    _set_environment(mock, monkeypatch)
+    yield mock
+    mock_server.api.close(world.api_key)
     if len(world.problems) > request.node.stash.get(_JUDGED_STASH_KEY, len(world.problems)):
         _fail_test(world)
 
@@ -210,27 +211,27 @@ def api_key_for(name: str) -> str:
     return f"sk-harness-{blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
 
 
-def _set_environment(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def _set_environment(mock: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in [
         *CLEARED_VARIABLES,
         *_MOCK_VARIABLES,
         *(name for name in os.environ if name.startswith("AZURE_OPENAI_")),
     ]:
         monkeypatch.delenv(variable, raising=False)
-    for variable, value in _mock_environment(world).items():
+    for variable, value in _mock_environment(mock).items():
         monkeypatch.setenv(variable, value)
     for variable in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(variable, "127.0.0.1", prepend=",")
 
 
-def _mock_environment(world: World) -> dict[str, str]:
+def _mock_environment(mock: Mock) -> dict[str, str]:
     """What leads clients to a World; those for Azure are set only where it is Azure alone, or OpenAI's would take them."""
-    found = {"OPENAI_BASE_URL": world.base_url, "OPENAI_API_KEY": world.api_key}
-    if world.dialect == "azure":
-        key = {"AZURE_OPENAI_API_KEY": world.api_key, "OPENAI_API_VERSION": AZURE_VERSION}
-        return {"AZURE_OPENAI_ENDPOINT": world.azure_endpoint, **key}
-    if world.dialect == "foundry":
-        project = dict.fromkeys(("AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT"), world.project_endpoint)
+    found = {"OPENAI_BASE_URL": mock.base_url, "OPENAI_API_KEY": mock.api_key}
+    if mock.world.dialect == "azure":
+        key = {"AZURE_OPENAI_API_KEY": mock.api_key, "OPENAI_API_VERSION": AZURE_VERSION}
+        return {"AZURE_OPENAI_ENDPOINT": mock.azure_endpoint, **key}
+    if mock.world.dialect == "foundry":
+        project = dict.fromkeys(("AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT"), mock.project_endpoint)
         return found | project
     return found
 

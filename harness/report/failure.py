@@ -21,6 +21,7 @@ from harness.items.kind import Item
 from harness.report.cause import explain_refusal
 from harness.report.journal import render_journal
 from harness.report.refusal import render_refusal
+from harness.world.mock import Mock
 
 if TYPE_CHECKING:
     from harness.world.script import Route, Turn
@@ -43,7 +44,7 @@ def verdict(world: World, losses: Sequence[Lost] = (), *, unused: bool = True) -
 
     `losses` are those of requests that the API took, `unused` says whether turns that no request took do.
     """
-    left = world.turns.unused if unused else []
+    left = world.script.unused if unused else []
     parts = [_unanswered_headline(world), _losses_headline(losses), _render_unused(left) if left else ""]
     refused = _last_refused_request(world) if left and not any(parts[:2]) else None
     return "\n".join(filter(None, [_refusal_headline(world, refused, losses) if refused else "", *parts]))
@@ -54,14 +55,14 @@ def render_failure(world: World, losses: Sequence[Lost] = (), *, unused: bool = 
 
     With `unused` also the turns left over.
     """
-    left = world.turns.unused if unused else []
+    left = world.script.unused if unused else []
     parts = [
         "\n".join(verdict.splitlines()[:2]) or _newest_problem(world, losses),
-        render_journal(world.exchanges, world.lanes) or _no_request_text(world),
+        render_journal(world.exchanges, Mock(world).lanes) or _no_request_text(world),
         *_render_refusals(world.exchanges),
         *_render_problems(world),
         *_render_losses(losses),
-        f"The flow:\n{indent(world.flow.last_steps(MAX_STEPS).text, '  ')}" if world.exchanges else "",
+        f"The flow:\n{indent(Mock(world).flow.last_steps(MAX_STEPS).text, '  ')}" if world.exchanges else "",
         _render_unused(left) if left else "",
     ]
     return "\n\n".join(filter(None, parts))
@@ -69,7 +70,7 @@ def render_failure(world: World, losses: Sequence[Lost] = (), *, unused: bool = 
 
 def render_diagram(world: World) -> str:
     """The newest part of the flow as a Mermaid diagram; empty when there was no request."""
-    return world.flow.last_steps(MAX_STEPS).mermaid if world.exchanges else ""
+    return Mock(world).flow.last_steps(MAX_STEPS).mermaid if world.exchanges else ""
 
 
 def _newest_problem(world: World, losses: Sequence[Lost]) -> str:

@@ -213,7 +213,7 @@ def collect_findings(
     expected = passed or "unused" in allowed
     left = [
         ReportFinding("unused", expected, f"{route}: {summarize_turn(turn)}", fix=UNUSED_FIX)
-        for route, turn in world.turns.unused
+        for route, turn in world.script.unused
     ]
     return [*found, *left]
 
@@ -254,7 +254,7 @@ def fill_case(
     secrets = frozenset().union(*map(secrets_in_headers, headers.values()))
     exchanges = [_redact_exchange(one, secrets) for one in world.exchanges]
     found = collect_findings(world, exchanges, losses, trial.outcome in PASSED_OUTCOMES, allowed, judged=judged)
-    told = assign_lanes(exchanges, world.turns.agent_hints)
+    told = assign_lanes(exchanges, world.script.agent_hints)
     return replace(
         trial,
         exchanges=list(map(_exchange_json, told)),

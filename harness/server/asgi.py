@@ -23,7 +23,7 @@ from harness.core.exchange import Answer
 from harness.core.headers import encode_headers
 from harness.server.coalesced_write import HttpProtocol
 from harness.server.faulty_delivery import deliver_answer
-from harness.server.mock_api import CONTROL_ROOT, Mock
+from harness.server.mock_api import CONTROL_ROOT, MockApi
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -38,15 +38,15 @@ MAX_BODY_SIZE = 512 * 1024 * 1024
 class App:
     """The ASGI app: paths below `/_harness` go to the control plane, all others to the mock."""
 
-    def __init__(self, mock: Mock) -> None:
-        self.mock = mock
+    def __init__(self, api: MockApi) -> None:
+        self.api = api
 
     @cached_property
     def _control_plane(self) -> AsgiApp:
         # FastAPI takes longer to import than all the rest, and most test runs never ask for it.
         from harness.server.control_plane import control_app
 
-        return control_app(self.mock)
+        return control_app(self.api)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -65,13 +65,13 @@ class App:
                 )
 
     def _answer(self, scope: Scope, body: bytes) -> Answer:
-        return self.mock.handle(scope["method"], scope["path"], *_headers_and_query(scope), body)
+        return self.api.handle(scope["method"], scope["path"], *_headers_and_query(scope), body)
 
     async def _serve_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         from harness.server.websocket import refuse_upgrade, serve_session
 
         await receive()
-        opened = self.mock.open_session(scope["path"], *_headers_and_query(scope))
+        opened = self.api.open_session(scope["path"], *_headers_and_query(scope))
         await (refuse_upgrade(opened, send) if isinstance(opened, Answer) else serve_session(opened, receive, send))
 
 
@@ -122,11 +122,11 @@ def _encode_body(body: Any) -> bytes:
 class Server:
     """A running server in a thread of this process; `base_url` is what clients are given."""
 
-    def __init__(self, mock: Mock, host: str = "127.0.0.1", port: int = 0) -> None:
-        self.mock = mock
+    def __init__(self, api: MockApi, host: str = "127.0.0.1", port: int = 0) -> None:
+        self.api = api
         self._socket = bind(host, port)
         self.host, self.port = self._socket.getsockname()[:2]
-        self._uvicorn = uvicorn.Server(uvicorn_config(App(mock)))
+        self._uvicorn = uvicorn.Server(uvicorn_config(App(api)))
         self._thread = threading.Thread(target=self._run, name="responses-harness", daemon=True)
 
     @property
@@ -186,9 +186,9 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 @contextlib.contextmanager
-def serve_in_thread(mock: Mock, host: str = "127.0.0.1", port: int = 0) -> Iterator[Server]:
+def serve_in_thread(api: MockApi, host: str = "127.0.0.1", port: int = 0) -> Iterator[Server]:
     """A server for the time of a `with` block."""
-    server = Server(mock, host, port).start()
+    server = Server(api, host, port).start()
     try:
         yield server
     finally:

@@ -5,7 +5,7 @@ The bearer key of a control request names the World, as it does for the API itse
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -20,163 +20,194 @@ from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.headers import normalize_headers
 from harness.report import failure
-from harness.server.mock_api import CONTROL_ROOT, Mock
+from harness.server.mock_api import CONTROL_ROOT, MockApi
+from harness.world.mock import Mock
 from harness.world.scripting.document import parse_document, parse_route
 from harness.world.scripting.validation import TEXT, WHOLE_NUMBER, InvalidData, check_members
-from harness.world.world import World
 
 AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
 
 
-def control_app(mock: Mock) -> AsgiApp:
+def control_app(api: MockApi) -> AsgiApp:
     """The FastAPI app of a mock's control plane."""
     app = FastAPI(
         title="responses-harness", docs_url=f"{CONTROL_ROOT}/docs", openapi_url=f"{CONTROL_ROOT}/openapi.json"
     )
-
-    def world_of(request: Request) -> World:
-        headers = normalize_headers(request.headers.raw)
-        world = mock.world_of(headers, AZURE if "api-key" in headers else OPENAI)
-        if world is None:
-            raise HarnessError("no World: send `Authorization: Bearer sk-…` with the key of the client under test.")
-        return world
-
-    @app.exception_handler(HarnessError)
-    async def explain(_: Request, problem: HarnessError) -> JSONResponse:
-        place = problem.location if isinstance(problem, InvalidData) else ""
-        message = f"{place}: {problem}" if place else str(problem)
-        return JSONResponse({"error": {"message": message, "type": "harness_error"}}, 400)
-
-    @app.get(f"{CONTROL_ROOT}/health")
-    async def health() -> Json:
-        """Whether the server is up, and how many Worlds are open."""
-        return {"status": "ok", "worlds": len(mock.worlds)}
-
-    @app.post(f"{CONTROL_ROOT}/script")
-    async def script(request: Request) -> Json:
-        """Add a route, `{"when": {"instructions": "planner"}, "turns": [[{"message": "Ask ops."}], …], "repeat": true}`.
-
-        Or all that a script file in YAML may say: `{"script": […], "when": […], "organization": {…}, "mcp": {…}, …}`. An
-        item may also be in its wire form, `{"type": "message", …}`. Returns how many turns wait, and the ids of files.
-        """
-        world, said = world_of(request), await _read_object(request)
-        return (parse_route(said) if "turns" in said else parse_document(said)).apply(world)
-
-    @app.post(f"{CONTROL_ROOT}/advance")
-    async def advance(request: Request) -> list[Json]:
-        """Move a background response or a run on by one step, `{"id": "resp_…"}`, or with `{}` all of them."""
-        world, said = world_of(request), check_members(await _read_object(request), "member", ("id",))
-        return world.advance(TEXT.check("id", said["id"]) if "id" in said else None)
-
-    @app.post(f"{CONTROL_ROOT}/skip")
-    async def skip(request: Request) -> Json:
-        """Let time pass, `{"seconds": 3600}`; returns the World's time, in unix seconds."""
-        world, said = world_of(request), check_members(await _read_object(request), "member", ("seconds",))
-        return {"now": world.skip(WHOLE_NUMBER.check("seconds", said.get("seconds")))}
-
-    @app.get(f"{CONTROL_ROOT}/exchanges")
-    async def exchanges(request: Request) -> list[Json]:
-        """The journal of a World, oldest first."""
-        return [
-            {
-                "number": exchange.number,
-                "request": {
-                    "method": exchange.request.method,
-                    "path": exchange.request.path,
-                    "body": exchange.request.body,
-                },
-                "status": exchange.status,
-                "answer": _answer_json(exchange.answer.body),
-                "rule": exchange.answer.rule,
-            }
-            for exchange in world_of(request).exchanges
-        ]
-
-    @app.get(f"{CONTROL_ROOT}/unused")
-    async def unused(request: Request) -> Json:
-        """Turns that no request took, and requests that no turn answered."""
-        world = world_of(request)
-        return {"unused": len(world.turns.unused), "problems": [problem for _, problem in world.problems]}
-
-    @app.get(f"{CONTROL_ROOT}/losses")
-    async def losses(request: Request, strict: bool = False) -> list[Json]:
-        """What the client lost of what was said, oldest first; with `strict=true` also what may be a right habit."""
-        return [asdict(lost) for lost in losses_of(world_of(request).exchanges, strict)]
-
-    @app.get(f"{CONTROL_ROOT}/flow")
-    async def flow(request: Request) -> Json:
-        """What happened, as a text and as a Mermaid diagram; who sent which exchange, and what led from one to another."""
-        world = world_of(request)
-        told = world.flow
-        return {
-            "text": told.text,
-            "mermaid": told.mermaid,
-            "lanes": {name: [exchange.number for exchange in own] for name, own in world.lanes.items()},
-            "hand_offs": [hand_off._asdict() for hand_off in told.hand_offs],
-        }
-
-    @app.get(f"{CONTROL_ROOT}/said")
-    async def said(request: Request) -> list[Json]:
-        """What the model said, one for each response or run, oldest first."""
-        return [each.as_json() for each in world_of(request).said]
-
-    @app.get(f"{CONTROL_ROOT}/calls")
-    async def calls(request: Request) -> list[Json]:
-        """The calls that a client has to make, oldest first, each with its answers."""
-        return [each.as_json() for each in world_of(request).calls]
-
-    @app.get(f"{CONTROL_ROOT}/approvals")
-    async def approvals(request: Request) -> list[Json]:
-        """The calls of hosted MCP servers that needed leave, oldest first: who gave it, and how often each was made."""
-        return [{**asdict(each), "executed": each.executed} for each in world_of(request).approvals]
-
-    @app.get(f"{CONTROL_ROOT}/report")
-    async def report(request: Request) -> Json:
-        """What a failing test shows, its cause in the first two lines; `verdict` is why one fails that held, else null."""
-        world = world_of(request)
-        lost = losses_in_accepted(world.exchanges)
-        why = failure.verdict(world, lost)
-        return {"verdict": why or None, "report": failure.render_failure(world, world.losses, unused=True, verdict=why)}
-
-    @app.post(f"{CONTROL_ROOT}/surfaced")
-    async def compare(request: Request) -> Json:
-        """Compare what a client shows with what was said: `{"result": {"text": "…", "annotations": […]}, "only": []}`.
-
-        `message` says what the client lost, doubled, cut or changed; it is null when it did not.
-        """
-        world, sent = world_of(request), await _read_object(request)
-        return {"message": describe_difference(sent.get("result"), world.said, sent.get("only") or ())}
-
-    @app.post(f"{CONTROL_ROOT}/open")
-    async def open_gate(request: Request) -> Json:
-        """Let go on what a turn holds until a gate opens: `{"gate": "shown"}`."""
-        name = (await _read_object(request)).get("gate")
-        if not isinstance(name, str):
-            raise HarnessError('`gate` must be the name of a gate: {"gate": "shown"}.')
-        world_of(request).gate(name).open()
-        return {"open": name}
-
-    @app.delete(f"{CONTROL_ROOT}/world")
-    async def forget(request: Request) -> Json:
-        """Forget everything about a key."""
-        mock.close(world_of(request).api_key)
-        return {"deleted": True}
-
-    @app.get(f"{CONTROL_ROOT}/rules")
-    async def rules() -> list[Json]:
-        """Every rule: id, area, summary, evidence level, words."""
-        return [
-            {
-                "id": rule.id,
-                "area": rule.area,
-                "summary": rule.summary,
-                "level": rule.level,
-                "message": rule.error.message,
-            }
-            for rule in RULES.values()
-        ]
-
+    app.state.api = api
+    app.add_exception_handler(HarnessError, _render_problem)
+    for method, path, handler in CONTROLS:
+        app.add_api_route(f"{CONTROL_ROOT}{path}", handler, methods=[method])
     return app
+
+
+async def _render_problem(_: Request, problem: Exception) -> JSONResponse:
+    place = problem.location if isinstance(problem, InvalidData) else ""
+    message = f"{place}: {problem}" if place else str(problem)
+    return JSONResponse({"error": {"message": message, "type": "harness_error"}}, 400)
+
+
+def _api(request: Request) -> MockApi:
+    api: MockApi = request.app.state.api
+    return api
+
+
+def _mock_of(request: Request) -> Mock:
+    """The mock of the key that a request carries."""
+    headers = normalize_headers(request.headers.raw)
+    world = _api(request).world_of(headers, AZURE if "api-key" in headers else OPENAI)
+    if world is None:
+        raise HarnessError("no World: send `Authorization: Bearer sk-…` with the key of the client under test.")
+    return Mock(world)
+
+
+async def health(request: Request) -> Json:
+    """Whether the server is up, and how many Worlds are open."""
+    return {"status": "ok", "worlds": len(_api(request).worlds)}
+
+
+async def script(request: Request) -> Json:
+    """Add a route, `{"when": {"instructions": "planner"}, "turns": [[{"message": "Ask ops."}], …], "repeat": true}`.
+
+    Or all that a script file in YAML may say: `{"script": […], "when": […], "organization": {…}, "mcp": {…}, …}`. An
+    item may also be in its wire form, `{"type": "message", …}`. Returns how many turns wait, and the ids of files.
+    """
+    mock, sent = _mock_of(request), await _read_object(request)
+    return (parse_route(sent) if "turns" in sent else parse_document(sent)).apply(mock)
+
+
+async def advance(request: Request) -> list[Json]:
+    """Move a background response or a run on by one step, `{"id": "resp_…"}`, or with `{}` all of them."""
+    mock, sent = _mock_of(request), check_members(await _read_object(request), "member", ("id",))
+    return mock.advance(TEXT.check("id", sent["id"]) if "id" in sent else None)
+
+
+async def skip(request: Request) -> Json:
+    """Let time pass, `{"seconds": 3600}`; returns the World's time, in unix seconds."""
+    mock, sent = _mock_of(request), check_members(await _read_object(request), "member", ("seconds",))
+    return {"now": mock.skip(WHOLE_NUMBER.check("seconds", sent.get("seconds")))}
+
+
+async def exchanges(request: Request) -> list[Json]:
+    """The journal of a World, oldest first."""
+    return [
+        {
+            "number": exchange.number,
+            "request": {
+                "method": exchange.request.method,
+                "path": exchange.request.path,
+                "body": exchange.request.body,
+            },
+            "status": exchange.status,
+            "answer": _answer_json(exchange.answer.body),
+            "rule": exchange.answer.rule,
+        }
+        for exchange in _mock_of(request).exchanges
+    ]
+
+
+async def unused(request: Request) -> Json:
+    """Turns that no request took, and requests that no turn answered."""
+    world = _mock_of(request).world
+    return {"unused": len(world.script.unused), "problems": [problem for _, problem in world.problems]}
+
+
+async def losses(request: Request, strict: bool = False) -> list[Json]:
+    """What the client lost of what was said, oldest first; with `strict=true` also what may be a right habit."""
+    return [asdict(lost) for lost in losses_of(_mock_of(request).exchanges, strict)]
+
+
+async def flow(request: Request) -> Json:
+    """What happened, as a text and as a Mermaid diagram; who sent which exchange, and what led from one to another."""
+    mock = _mock_of(request)
+    drawn = mock.flow
+    return {
+        "text": drawn.text,
+        "mermaid": drawn.mermaid,
+        "lanes": {name: [exchange.number for exchange in own] for name, own in mock.lanes.items()},
+        "hand_offs": [hand_off._asdict() for hand_off in drawn.hand_offs],
+    }
+
+
+async def said(request: Request) -> list[Json]:
+    """What the model said, one for each response or run, oldest first."""
+    return [each.as_json() for each in _mock_of(request).said]
+
+
+async def calls(request: Request) -> list[Json]:
+    """The calls that a client has to make, oldest first, each with its answers."""
+    return [each.as_json() for each in _mock_of(request).calls]
+
+
+async def approvals(request: Request) -> list[Json]:
+    """The calls of hosted MCP servers that needed leave, oldest first: who gave it, and how often each was made."""
+    return [{**asdict(each), "executed": each.executed} for each in _mock_of(request).approvals]
+
+
+async def report(request: Request) -> Json:
+    """What a failing test shows, its cause in the first two lines; `verdict` is why one fails that held, else null."""
+    mock = _mock_of(request)
+    why = failure.verdict(mock.world, losses_in_accepted(mock.exchanges))
+    text = failure.render_failure(mock.world, mock.losses, unused=True, verdict=why)
+    return {"verdict": why or None, "report": text}
+
+
+async def compare(request: Request) -> Json:
+    """Compare what a client shows with what was said: `{"result": {"text": "…", "annotations": […]}, "only": []}`.
+
+    `message` says what the client lost, doubled, cut or changed; it is null when it did not.
+    """
+    mock, sent = _mock_of(request), await _read_object(request)
+    return {"message": describe_difference(sent.get("result"), mock.said, sent.get("only") or ())}
+
+
+async def open_gate(request: Request) -> Json:
+    """Let go on what a turn holds until a gate opens: `{"gate": "shown"}`."""
+    name = (await _read_object(request)).get("gate")
+    if not isinstance(name, str):
+        raise HarnessError('`gate` must be the name of a gate: {"gate": "shown"}.')
+    _mock_of(request).gate(name).open()
+    return {"open": name}
+
+
+async def forget(request: Request) -> Json:
+    """Forget everything about a key."""
+    _api(request).close(_mock_of(request).api_key)
+    return {"deleted": True}
+
+
+async def rules() -> list[Json]:
+    """Every rule: id, area, summary, evidence level, words."""
+    return [
+        {
+            "id": rule.id,
+            "area": rule.area,
+            "summary": rule.summary,
+            "level": rule.level,
+            "message": rule.error.message,
+        }
+        for rule in RULES.values()
+    ]
+
+
+CONTROLS: Sequence[tuple[str, str, Callable[..., Awaitable[Any]]]] = (
+    ("GET", "/health", health),
+    ("POST", "/script", script),
+    ("POST", "/advance", advance),
+    ("POST", "/skip", skip),
+    ("GET", "/exchanges", exchanges),
+    ("GET", "/unused", unused),
+    ("GET", "/losses", losses),
+    ("GET", "/flow", flow),
+    ("GET", "/said", said),
+    ("GET", "/calls", calls),
+    ("GET", "/approvals", approvals),
+    ("GET", "/report", report),
+    ("POST", "/surfaced", compare),
+    ("POST", "/open", open_gate),
+    ("DELETE", "/world", forget),
+    ("GET", "/rules", rules),
+)
+"""Every control request: its method, its path below `/_harness` and its handler."""
 
 
 def _answer_json(body: Any) -> Any:
@@ -186,9 +217,9 @@ def _answer_json(body: Any) -> Any:
 
 async def _read_object(request: Request) -> Json:
     try:
-        said = await request.json()
+        sent = await request.json()
     except (ValueError, RecursionError) as problem:
         raise HarnessError(f"the body is not JSON: {problem}") from problem
-    if not isinstance(said, dict):
+    if not isinstance(sent, dict):
         raise HarnessError('the body must be an object: {"turns": [[{"type": "message", …}]]}')
-    return said
+    return sent

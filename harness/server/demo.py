@@ -18,9 +18,9 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange, Json
 from harness.items import function_call, message
 from harness.server.asgi import serve_in_thread
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
+from harness.world.mock import Mock
 from harness.world.script import condition_value
-from harness.world.world import World
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -49,44 +49,44 @@ class NotRefusedError(Exception):
     """The mock took a request that the API refuses."""
 
 
-def run_demo(mock: Mock) -> Iterator[Text]:
+def run_demo(api: MockApi) -> Iterator[Text]:
     """The demo, line by line as it happens; ConfigError without an SDK, NotRefusedError when the mock is too kind."""
     if find_spec("openai") is None:
         raise ConfigError('the demo needs an SDK: pip install "responses-harness[openai]" or openai-agents.')
-    with serve_in_thread(mock) as server:
-        world = mock.open(KEY, name="demo", base_url=server.base_url)
-        yield from _hand_over(world)
-        with _client(world) as client:
-            yield from _show_refusal(world, client)
+    with serve_in_thread(api) as server:
+        mock = api.open(KEY, name="demo", base_url=server.base_url)
+        yield from _hand_over(mock)
+        with _client(mock) as client:
+            yield from _show_refusal(mock, client)
 
 
-def _hand_over(world: World) -> Iterator[Text]:
-    world.when(instructions="the planner").script(function_call("transfer_to_ops", {}))
-    world.when(instructions="are ops").script(function_call("deploy", {"ref": "v2"}), message("Deployed v2."))
+def _hand_over(mock: Mock) -> Iterator[Text]:
+    mock.when(instructions="the planner").script(function_call("transfer_to_ops", {}))
+    mock.when(instructions="are ops").script(function_call("deploy", {"ref": "v2"}), message("Deployed v2."))
     with_agents = find_spec("agents") is not None
     yield Text(f"Two agents, run by {'openai-agents' if with_agents else 'openai'}: {TASK}", "bold")
-    answer = asyncio.run(_run_with_agents(world)) if with_agents else _run_with_openai(world)
-    yield from map(exchange_line, world.exchanges)
+    answer = asyncio.run(_run_with_agents(mock)) if with_agents else _run_with_openai(mock)
+    yield from map(exchange_line, mock.exchanges)
     yield Text(f"The answer: {answer}\n")
 
 
-def _show_refusal(world: World, client: OpenAI) -> Iterator[Text]:
+def _show_refusal(mock: Mock, client: OpenAI) -> Iterator[Text]:
     from openai import BadRequestError
 
-    world.script(message("Yes, the plan is ready."))
+    mock.script(message("Yes, the plan is ready."))
     yield Text("A client sends a file back as the assistant's words:", "bold")
     try:
         client.responses.create(model=MODEL, input=REFUSED_INPUT)
     except BadRequestError:
-        yield exchange_line(world.exchanges[-1])
-        yield from _refusal_lines(world.exchanges[-1])
+        yield exchange_line(mock.exchanges[-1])
+        yield from _refusal_lines(mock.exchanges[-1])
     else:
         raise NotRefusedError(
             f"the mock accepted an assistant turn with an input_file; rule {REFUSAL_RULE} is not held."
         )
     yield Text("The same, repaired: the words as output_text, the file in the user's turn:", "bold")
     client.responses.create(model=MODEL, input=REPAIRED_INPUT)
-    yield exchange_line(world.exchanges[-1])
+    yield exchange_line(mock.exchanges[-1])
 
 
 def exchange_line(exchange: Exchange) -> Text:
@@ -129,15 +129,15 @@ def _refusal_details(rule: Rule, error: Json) -> Iterator[tuple[str, str]]:
     yield "fix", rule.fix
 
 
-def _client(world: World) -> OpenAI:
+def _client(mock: Mock) -> OpenAI:
     from openai import DefaultHttpxClient, OpenAI
 
     # Neither the proxy nor the organization of the user's environment has a part in this.
     direct = DefaultHttpxClient(trust_env=False)
-    return OpenAI(base_url=world.base_url, api_key=world.api_key, max_retries=0, http_client=direct)
+    return OpenAI(base_url=mock.base_url, api_key=mock.api_key, max_retries=0, http_client=direct)
 
 
-async def _run_with_agents(world: World) -> str:
+async def _run_with_agents(mock: Mock) -> str:
     from agents import Agent, OpenAIResponsesModel, RunConfig, Runner, function_tool
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
@@ -147,7 +147,7 @@ async def _run_with_agents(world: World) -> str:
         return f"{ref} is live"
 
     direct = DefaultAsyncHttpxClient(trust_env=False)
-    options: Json = {"base_url": world.base_url, "api_key": world.api_key, "max_retries": 0, "http_client": direct}
+    options: Json = {"base_url": mock.base_url, "api_key": mock.api_key, "max_retries": 0, "http_client": direct}
     async with AsyncOpenAI(**options) as client:
         model = OpenAIResponsesModel(MODEL, client)
         ops = Agent(name="ops", instructions=OPS_INSTRUCTIONS, model=model, tools=[deploy])
@@ -156,7 +156,7 @@ async def _run_with_agents(world: World) -> str:
         return str(result.final_output)
 
 
-def _run_with_openai(world: World) -> str:
+def _run_with_openai(mock: Mock) -> str:
     """The same hand-over as a loop of one's own."""
     tools: dict[str, Callable[..., str]] = {
         "transfer_to_ops": lambda: '{"assistant": "ops"}',
@@ -164,7 +164,7 @@ def _run_with_openai(world: World) -> str:
     }
     instructions = PLANNER_INSTRUCTIONS
     told: list[Any] = [{"role": "user", "content": TASK}]
-    with _client(world) as client:
+    with _client(mock) as client:
         while True:
             declared: list[Any] = [
                 _declare_tool("transfer_to_ops")

@@ -1,13 +1,12 @@
 """The whole mock in one function: from the bytes of a request to the answer, without any network.
 
-`Mock.handle` finds the World by its key and the operation by its path, lets the contract judge, and only then lets the
+`MockApi.handle` finds the World by its key and the operation by its path, lets the contract judge, and only then lets the
 operation answer. What a user of the harness has to fix comes back as a 418 that no SDK retries.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from traceback import extract_tb
 from typing import Any
 
@@ -28,6 +27,7 @@ from harness.endpoints import azure
 from harness.endpoints.operation import OPERATIONS, Handler, find_operation
 from harness.faults import ScriptedRefusal
 from harness.server.socket_session import SocketSession
+from harness.world.mock import Mock
 from harness.world.websocket_state import ConnectionWorld
 from harness.world.world import World
 
@@ -42,7 +42,7 @@ UNKNOWN_REQUEST_ID = "req_" + "0" * 32
 """The request id of an answer to a key without a World."""
 
 
-class Mock:
+class MockApi:
     """All Worlds of one server, by API key.
 
     With `keys` None any key that starts with `sk-` opens a World of its own; otherwise only the named keys are known.
@@ -57,7 +57,7 @@ class Mock:
         *,
         organization: Organization | None = None,
         fallback: Callable[[Request], Sequence[TurnLine]] | None = None,
-        prepare: Callable[[World], None] = lambda world: None,
+        prepare: Callable[[Mock], None] = lambda mock: None,
         journal: int | None = None,
         dialect: str | None = None,
     ) -> None:
@@ -69,8 +69,11 @@ class Mock:
         self._journal = journal
         self._dialect = check_dialect(dialect)
 
-    def open(self, key: str, name: str = "", base_url: str = "") -> World:
-        """The World of a key, made when it is new."""
+    def open(self, key: str, name: str = "", base_url: str = "") -> Mock:
+        """What a test holds of the World of a key, which is made when it is new."""
+        return Mock(self._open_world(key, name, base_url))
+
+    def _open_world(self, key: str, name: str = "", base_url: str = "") -> World:
         if key not in self.worlds:
             world = World(
                 name or key,
@@ -80,7 +83,7 @@ class Mock:
                 fallback=self._fallback,
                 dialect=self._dialect,
             )
-            self._prepare(world)
+            self._prepare(Mock(world))
             self.worlds[key] = world
         return self.worlds[key]
 
@@ -99,7 +102,7 @@ class Mock:
         if world := self.worlds.get(key):
             return world
         own = dialect != OPENAI or (key.startswith(KEY_PREFIX) and key != KEY_PREFIX)
-        return self.open(key) if (own if self._keys is None else key in self._keys) else None
+        return self._open_world(key) if (own if self._keys is None else key in self._keys) else None
 
     def handle(
         self, method: str, path: str, headers: Mapping[str, str], query: Mapping[str, Any], raw: bytes
@@ -191,12 +194,8 @@ def _refuse_as_scripted(fault: ScriptedRefusal, request: Request, world: Any) ->
     """The refusal that a turn is, as the rules of the account put it; the journal has status 0 where there is no answer."""
     if not fault.account:
         return Answer(0, delivery=DISCONNECT_AT_END)
-    own = getattr(world, "world", world)  # the World of a connection
-    account, own.account = own.account, replace(own.account, **fault.account)
-    try:
+    with world.changed_account(**fault.account):
         refusal = check(request, world)
-    finally:
-        own.account = account
     assert refusal is not None  # accounts like this are refused whatever they ask
     return _refusal_answer(refusal)
 

@@ -20,7 +20,7 @@ from harness.core.account import Organization
 from harness.core.exchange import Answer, Json
 from harness.ending import TurnLine, completed
 from harness.items import message
-from harness.server.mock_api import API_ROOT, Mock
+from harness.server.mock_api import API_ROOT, MockApi
 from harness.server.socket_session import SocketSession
 
 MINIMAL_REQUEST: Json = {"model": "gpt-4.1", "input": "hi"}
@@ -54,24 +54,24 @@ class _CasePlayer:
 
     def __init__(self, root: str) -> None:
         self._root = root
-        self.mock = Mock(fallback=lambda _: OK_TURN)
-        self.world = self.mock.open(EXAMPLE_KEY)
+        self.api = MockApi(fallback=lambda _: OK_TURN)
+        self.mock = self.api.open(EXAMPLE_KEY)
 
     @cached_property
     def _session(self) -> SocketSession:
-        session = self.mock.open_session(f"{API_ROOT}/responses", EXAMPLE_HEADERS, {})
+        session = self.api.open_session(f"{API_ROOT}/responses", EXAMPLE_HEADERS, {})
         assert isinstance(session, SocketSession)
         return session
 
     def send(self, case: Case, before: list[Answer]) -> Answer:
         """The answer to a case whose earlier steps were answered so."""
-        self.world.skip(case.skip or 0)
+        self.mock.skip(case.skip or 0)
         told = build_request(case, before, self._root)
         if told.method == "WS":
             self._session.receive(told.body)
-            return self.world.exchanges[-1].answer
+            return self.mock.exchanges[-1].answer
         path, _, query = told.path.partition("?")
-        return self.mock.handle(told.method, path, told.headers, dict(parse_qsl(query)), told.body)
+        return self.api.handle(told.method, path, told.headers, dict(parse_qsl(query)), told.body)
 
 
 def play_case(case: Case, root: str = API_ROOT) -> PlayedCase:
@@ -80,14 +80,13 @@ def play_case(case: Case, root: str = API_ROOT) -> PlayedCase:
     `root` is where the API begins: `/openai/v1` is that of Azure.
     """
     player = _CasePlayer(root)
-    world = player.world
     if case.turns:
-        world.script(*case.turns, *([OK_TURN] * (len(case.before) + 1 - len(case.turns))))
+        player.mock.script(*case.turns, *([OK_TURN] * (len(case.before) + 1 - len(case.turns))))
     before: list[Answer] = []
     for step in case.before:
         before.append(player.send(step, before))
     if case.given:
-        world.account = _fill_account(case.given, before)
+        player.mock.world.account = _fill_account(case.given, before)
     return PlayedCase(tuple(before), player.send(case, before))
 
 

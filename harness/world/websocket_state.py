@@ -1,4 +1,4 @@
-"""What one WebSocket connection knows: its lanes, the last response of each, and so more than its World.
+"""What one WebSocket connection knows beyond its World: its lanes, and the last response of each.
 
 As OpenAI's guide to WebSocket mode has it, read in 2026-09: a lane remembers its last response, stored or not, and forgets
 it when a continuation of it in this lane fails; when the connection closes, all of it is gone.
@@ -7,23 +7,23 @@ it when a continuation of it in this lane fails; when the connection closes, all
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
 
+from harness.api.models import Models
 from harness.core.account import Organization
 from harness.core.exchange import Json
-from harness.items.transcript import Transcript, resolve_transcript
 from harness.world.script import Script
-from harness.world.world import PendingResponse, StoredResponse, World
+from harness.world.store import PendingResponse, Store, StoredResponse
+from harness.world.world import World
 
 SILENT_SCRIPT = Script(lambda request: ())
-"""What the model says to a request with `generate: false`."""
+"""The script of a request with `generate: false`."""
 
 
 @dataclass(slots=True)
 class LaneResponse:
-    """The last response of a lane: as it is stored, the request that made it, how many events have told of it so far.
+    """The last response of a lane: as it is stored, the request that made it, how many events were sent about it.
 
     `steers` are items that go before the input of what continues it.
     """
@@ -41,10 +41,10 @@ class LaneResponse:
 
 
 class ConnectionWorld:
-    """A World as one connection sees it; what is not said here is the World's own.
+    """A World as one connection sees it: what rules and `POST /responses` need of it, and the connection's lanes.
 
-    `lanes` are the named lanes it has had, `lane_of` says which lane made a response. With `generate` False the model is
-    not asked. Zero Data Retention forbids no continuation here: nothing of it is stored.
+    `lanes` are the named lanes it has had, `lane_of` is the lane of each response. With `generate` False the model does not
+    run. Zero Data Retention forbids no continuation here: nothing of it is stored.
     """
 
     def __init__(self, world: World) -> None:
@@ -55,9 +55,12 @@ class ConnectionWorld:
         self._opened_at = world.skipped_seconds
         self._last_by_lane: dict[str | None, LaneResponse] = {}
         self._last_made: StoredResponse | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.world, name)
+        self.ids, self.uploads = world.ids, world.uploads
+        self.mcp_servers, self.approval_ledger = world.mcp_servers, world.approval_ledger
+        self.problems, self.changed_account = world.problems, world.changed_account
+        self.tick, self.gate = world.tick, world.gate
+        self.add_item_ids, self.add_encrypted_content = world.add_item_ids, world.add_encrypted_content
+        self.apply_include = world.apply_include
 
     @property
     def age(self) -> int:
@@ -71,47 +74,50 @@ class ConnectionWorld:
         return replace(account, zdr=False) if account.zdr else account
 
     @property
-    def turns(self) -> Script:
-        """What the model says next."""
-        return self.world.turns if self.generate else SILENT_SCRIPT
+    def models(self) -> Models:
+        """What is known of the models."""
+        return self.world.models
 
     @property
-    def responses(self) -> Mapping[str, StoredResponse]:
-        """The responses that can be continued here."""
-        return ChainMap(
-            {held.response["id"]: held.stored for held in self._last_by_lane.values()}, self.world.responses
-        )
+    def script(self) -> Script:
+        """What the model says next."""
+        return self.world.script if self.generate else SILENT_SCRIPT
 
-    def transcript(self, body: Json) -> Transcript:
-        """The resolved transcript of a request."""
-        held = self.held(body.get("previous_response_id"))
-        stored = held.stored.transcript if held else self.world.previous_items(body)
-        return resolve_transcript(stored, body, self.world.items)
+    @property
+    def exchange_count(self) -> int:
+        """How many exchanges the World has had."""
+        return self.world.exchange_count
+
+    @property
+    def store(self) -> Store:
+        """The World's store, with the last responses of the lanes among the responses."""
+        last = {held.response["id"]: held.stored for held in self._last_by_lane.values()}
+        tables = {table.name: getattr(self.world.store, table.name) for table in fields(Store)}
+        return Store(**tables | {"responses": ChainMap(last, self.world.store.responses)})
 
     def finish(self, run: PendingResponse) -> Json:
-        """The end of a response: the World keeps it if it may, the connection does so in any case."""
+        """End a response: the World stores it if it may, the connection remembers it in any case."""
         response = self.world.finish(run._replace(is_stored=run.is_stored and not self.world.account.zdr))
-        self._last_made = StoredResponse(
-            response, run.own_input, [*run.previous_items, *run.own_input, *response["output"]]
-        )
+        chain = run.previous.extend(*run.own_input, *response["output"])
+        self._last_made = StoredResponse(response, run.own_input, chain)
         return response
 
-    def held(self, id: Any) -> LaneResponse | None:
+    def held(self, id: object) -> LaneResponse | None:
         """The last response of a lane, by its id."""
         return next((held for held in self._last_by_lane.values() if held.response["id"] == id), None)
 
-    def set_last_response(self, lane: str | None, body: Json, told: int) -> None:
-        """The response just made, by this request and in so many events, is the last one of its lane."""
+    def set_last_response(self, lane: str | None, body: Json, event_count: int) -> None:
+        """Make the response that this request has just made in so many events the last one of its lane."""
         assert self._last_made is not None  # an answer with events has come from `finish`
-        self._last_by_lane[lane] = LaneResponse(self._last_made, body, lane, told)
+        self._last_by_lane[lane] = LaneResponse(self._last_made, body, lane, event_count)
         self.lane_of[self._last_made.response["id"]] = lane
 
-    def forget_last_response(self, lane: str | None, id: Any) -> None:
+    def forget_last_response(self, lane: str | None, id: object) -> None:
         """Forget the last response of a lane if it has this id; another lane keeps what was forked from it."""
         if (held := self._last_by_lane.get(lane)) and held.response["id"] == id:
             del self._last_by_lane[lane]
 
-    def pending_steers(self, lane: str | None, id: Any) -> Sequence[Json]:
-        """What goes before the input of a request that continues this response in this lane."""
+    def pending_steers(self, lane: str | None, id: object) -> Sequence[Json]:
+        """The items that go before the input of a request that continues this response in this lane."""
         held = self._last_by_lane.get(lane)
         return held.steers if held and held.response["id"] == id else ()

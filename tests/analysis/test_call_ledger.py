@@ -27,20 +27,20 @@ def output(text: str = "1", call_id: str = "call_f") -> Json:
 @pytest.fixture
 def client() -> Client:
     made = Client()
-    made.world.script(function_call("f", {"x": 1}, call_id="call_f"), *[message("ok")] * 3)
+    made.mock.script(function_call("f", {"x": 1}, call_id="call_f"), *[message("ok")] * 3)
     return made
 
 
 def answers(client: Client) -> list[tuple[int, Any]]:
-    [call] = client.world.calls
+    [call] = client.mock.calls
     return list(call.outputs)
 
 
 class TestTheLedger:
     def test_has_every_call_with_who_asked(self, client: Client) -> None:
         client.ask()
-        assert client.world.calls == [Call("function_call", "f", "call_f", '{"x":1}', said=1)]
-        assert client.world.calls[0].answered == 0
+        assert client.mock.calls == [Call("function_call", "f", "call_f", '{"x":1}', said=1)]
+        assert client.mock.calls[0].answered == 0
 
     def test_has_the_answer_in_a_chain(self, client: Client) -> None:
         first = client.ask().body
@@ -81,7 +81,7 @@ class TestTheLedger:
         path = f"POST /conversations/{conversation}/items"
         for _ in range(2):
             client.send(path, {"items": [output()]})
-        [call] = client.world.calls
+        [call] = client.mock.calls
         assert (call.answered, call.said) == (2, 2)
 
     def test_passes_over_what_was_refused(self, client: Client) -> None:
@@ -93,35 +93,35 @@ class TestTheLedger:
         client = Client()
         called = {"type": "function_call", "name": "g", "arguments": "{}", "call_id": "call_g"}
         client.ask([user("hi"), called, output(call_id="call_g")])
-        assert client.world.calls == [Call("function_call", "g", "call_g", "{}", None, ((1, "1"),))]
+        assert client.mock.calls == [Call("function_call", "g", "call_g", "{}", None, ((1, "1"),))]
 
     def test_has_calls_of_every_kind_that_a_client_makes(self) -> None:
         client = Client()
         server = tool_search_call({"goal": "x"}, execution="server")
-        client.world.script(
+        client.mock.script(
             [custom_tool_call("sql", "select 1", call_id="c1"), shell_call(["ls"], call_id="c2"), server]
         )
         tools = [{"type": "custom", "name": "sql"}, {"type": "shell"}, {"type": "tool_search"}, DEFERRED]
         assert client.ask(model="gpt-5.4", tools=tools).body["status"] == "completed"
-        assert [(call.type, call.name, call.call_id) for call in client.world.calls] == [
+        assert [(call.type, call.name, call.call_id) for call in client.mock.calls] == [
             ("custom_tool_call", "sql", "c1"),
             ("shell_call", "", "c2"),
         ]
-        assert client.world.calls[0].arguments == "select 1"
-        assert '"ls"' in client.world.calls[1].arguments
+        assert client.mock.calls[0].arguments == "select 1"
+        assert '"ls"' in client.mock.calls[1].arguments
 
     def test_has_the_calls_of_runs(self) -> None:
         desk = Desk(name="Ann", tools=[FUNCTION])
         events = desk.stream(function_call("f", {"a": 1}, call_id="call_a"))
-        desk.world.script(message("Done."))
+        desk.mock.script(message("Done."))
         desk.submit(events[-2]["data"], {"call_a": "7"})
-        [call] = desk.world.calls
+        [call] = desk.mock.calls
         assert (call.name, call.arguments, [said for _, said in call.outputs]) == ("f", '{"a":1}', ["7"])
 
     def test_is_plain_json(self, client: Client) -> None:
         first = client.ask().body
         client.ask([output()], previous_response_id=first["id"])
-        assert client.world.calls[0].as_json() == {
+        assert client.mock.calls[0].as_json() == {
             "type": "function_call",
             "name": "f",
             "call_id": "call_f",

@@ -6,7 +6,7 @@ import pytest
 
 from harness.analysis.lanes import HandOff
 from harness.items import function_call, message
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 
 PLANNER, OPS = "You are the planner.", "You are ops."
 USER = {"role": "user", "content": "Ship v2."}
@@ -18,13 +18,13 @@ def tool(name):
 
 @pytest.fixture
 def mock():
-    return Mock(keys=())
+    return MockApi(keys=())
 
 
 @pytest.fixture
 def world(mock):
     world = mock.open("sk-test", "lanes")
-    world.turns.fallback = lambda request: [message("ok")]
+    world.world.script.fallback = lambda request: [message("ok")]
     return world
 
 

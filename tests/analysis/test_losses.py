@@ -25,7 +25,7 @@ from harness.analysis.losses.examples import (
 from harness.core.exchange import Answer, Exchange, Json, Request
 from harness.ending import failed
 from harness.items import custom_tool_call, function_call, mcp_approval_request, message, reasoning, shell_call
-from harness.world.world import World
+from harness.world.mock import Mock
 from tests.support.in_process import Client
 from tests.support.websockets import Socket
 
@@ -35,28 +35,28 @@ def client() -> Client:
     return Client()
 
 
-def ids(world: World, *, strict: bool = False) -> list[str]:
+def ids(world: Mock, *, strict: bool = False) -> list[str]:
     return [lost.loss for lost in losses_of(world.exchanges, strict)]
 
 
 class TestAConversationIsFollowed:
     def test_through_a_chain(self, client: Client) -> None:
-        client.world.script(DEPLOY, SAY)
+        client.mock.script(DEPLOY, SAY)
         first = client.ask([ASK]).body["id"]
         second = client.ask([output()], previous_response_id=first).body["id"]
         client.ask([ASK, call(), output(), assistant(TEXT), THEN], previous_response_id=second)
-        (lost,) = client.world.losses
+        (lost,) = client.mock.losses
         assert (lost.loss, lost.exchange, lost.at, lost.said) == ("history-replayed", 3, "input[1]", 1)
         assert lost.message.startswith("2 items that this transcript holds already stand in it again")
 
     def test_through_a_stream(self, client: Client) -> None:
-        client.world.script(SAY)
+        client.mock.script(SAY)
         client.ask([ASK], stream=True)
         client.ask([ASK, assistant(TEXT * 2), THEN], stream=True)
         assert ids(client.world) == ["text-altered"]
 
     def test_through_a_background_response_which_a_retrieve_tells(self, client: Client) -> None:
-        client.world.script(SAY)
+        client.mock.script(SAY)
         id = client.ask([ASK], background=True).body["id"]
         client.ask([ASK, assistant(TEXT), ASK, assistant(TEXT)])
         assert ids(client.world) == []
@@ -64,35 +64,35 @@ class TestAConversationIsFollowed:
             client.send(f"GET /responses/{id}")
         client.ask([assistant(TEXT[:9])], previous_response_id=id)
         client.ask([ASK, assistant(TEXT[:9]), THEN])
-        (lost,) = client.world.losses
+        (lost,) = client.mock.losses
         assert (lost.loss, lost.said, lost.exchange) == ("text-altered", 4, 7)
 
     def test_through_a_web_socket(self) -> None:
         socket = Socket()
-        socket.world.script(SAY)
+        socket.mock.script(SAY)
         first = socket.made([ASK], store=False)
         socket.create([assistant(TEXT), THEN], previous_response_id=first["id"], store=False)
         assert ids(socket.world) == ["history-replayed"]
 
     def test_through_a_steer(self) -> None:
         socket = Socket()
-        socket.world.script(SAY, message("Yes."), message("Yes."))
+        socket.mock.script(SAY, message("Yes."), message("Yes."))
         first = socket.made([ASK], model="gpt-6-astra")
         steered = socket.steer(first["id"], [{"type": "message", **THEN}])[-1]["response"]
         socket.create([assistant(TEXT)], previous_response_id=steered["id"])
-        assert [(lost.loss, lost.exchange, lost.said) for lost in socket.world.losses] == [("history-replayed", 3, 1)]
+        assert [(lost.loss, lost.exchange, lost.said) for lost in socket.mock.losses] == [("history-replayed", 3, 1)]
 
     @pytest.mark.parametrize("path", ["/openai/v1", "/api/projects/p/openai/v1"])
     def test_through_azure(self, path: str) -> None:
         client = Client()
-        client.world.script(SAY)
+        client.mock.script(SAY)
         for asked in ([ASK], [ASK, assistant(TEXT), ASK, assistant(TEXT)]):
             body = orjson.dumps({"model": "gpt-4.1", "input": asked})
-            client.mock.handle("POST", f"{path}/responses", {"authorization": "Bearer sk-unit"}, {}, body)
+            client.api.handle("POST", f"{path}/responses", {"authorization": "Bearer sk-unit"}, {}, body)
         assert ids(client.world) == ["history-replayed"]
 
     def test_through_a_conversation_and_what_is_put_into_it(self, client: Client) -> None:
-        client.world.script(SAY, DEPLOY)
+        client.mock.script(SAY, DEPLOY)
         id = client.send("POST /conversations", {"items": [ASK]}).body["id"]
         said = client.ask([THEN], conversation=id).body["output"][0]
         client.send(f"POST /conversations/{id}/items", {"items": [user("Hm.")]})
@@ -103,7 +103,7 @@ class TestAConversationIsFollowed:
         assert ids(client.world) == ["history-replayed"]
 
     def test_not_through_a_conversation_of_which_some_unknown_item_was_deleted(self, client: Client) -> None:
-        client.world.script(SAY)
+        client.mock.script(SAY)
         id = client.send("POST /conversations", {"items": [ASK]}).body["id"]
         client.ask([THEN], conversation=id)
         told = client.send(f"GET /conversations/{id}/items").body["data"]
@@ -113,7 +113,7 @@ class TestAConversationIsFollowed:
         assert ids(client.world) == []
 
     def test_through_references(self, client: Client) -> None:
-        client.world.script([SAY, DEPLOY], SAY)
+        client.mock.script([SAY, DEPLOY], SAY)
         said = client.ask([ASK]).body["output"]
         named = [{"type": "item_reference", "id": item["id"]} for item in said]
         client.ask([ASK, *named, output()])
@@ -122,7 +122,7 @@ class TestAConversationIsFollowed:
         assert ids(client.world) == ["order-changed"]
 
     def test_of_a_failed_response_nothing_is_stored_in_its_conversation(self, client: Client) -> None:
-        client.world.script([SAY, failed()])
+        client.mock.script([SAY, failed()])
         id = client.send("POST /conversations", {}).body["id"]
         client.ask([ASK], conversation=id, stream=True)
         client.ask([ASK], conversation=id)
@@ -131,15 +131,15 @@ class TestAConversationIsFollowed:
 
 class TestARefusedRequestIsLookedAt:
     def test_and_explained(self, client: Client) -> None:
-        client.world.script(DEPLOY)
+        client.mock.script(DEPLOY)
         client.ask([ASK])
         assert client.ask([ASK, output()]).status == 400
-        (lost,) = client.world.losses
+        (lost,) = client.mock.losses
         assert (lost.loss, lost.exchange, lost.said) == ("call-dropped", 2, 1)
         assert "function_call deploy (call_1), said in exchange 1" in lost.message
 
     def test_but_it_stores_nothing(self, client: Client) -> None:
-        client.world.script(DEPLOY)
+        client.mock.script(DEPLOY)
         client.ask([ASK])
         client.ask([ASK, call(), output(), output("call_9")])
         client.ask([ASK, call(), output(said="")])
@@ -166,7 +166,7 @@ class TestARefusedRequestIsLookedAt:
         ],
     )
     def test_whatever_it_is(self, client: Client, body: Any) -> None:
-        client.world.script([THINK, SAY, DEPLOY], SAY)
+        client.mock.script([THINK, SAY, DEPLOY], SAY)
         client.ask([ASK], model="gpt-5")
         client.ask([ASK, call(), output()])
         (first, second) = client.world.exchanges
@@ -183,19 +183,19 @@ class TestARefusedRequestIsLookedAt:
 class TestAServerThatStoresEachTurnTwice:
     def test_shows_from_its_second_turn_on_and_each_time_anew(self, client: Client) -> None:
         said = ["The plan has three steps.", "The first step is a review.", "Then the release follows."]
-        client.world.script(*map(message, said))
+        client.mock.script(*map(message, said))
         stored: list[Json] = []
         for question, text in zip(("Plan?", "First?", "Then?"), said, strict=True):
             client.ask([*stored, user(question)])
             stored = [*stored, *stored, user(question), assistant(text)]
         client.ask([*stored, user("Thanks.")])
-        found = [(lost.loss, lost.exchange, lost.said) for lost in client.world.losses]
+        found = [(lost.loss, lost.exchange, lost.said) for lost in client.mock.losses]
         assert found == [("history-replayed", 3, 1), ("history-replayed", 4, 1)]
 
     def test_as_long_as_it_does_not_the_transcript_may_grow(self, client: Client) -> None:
         stored: list[Json] = []
         for turn in range(4):
-            client.world.script(message("Done."), message("Done."))
+            client.mock.script(message("Done."), message("Done."))
             client.ask([*stored, user("Go on.")])
             stored = [*stored, user("Go on."), assistant("Done.")]
             client.ask([user(f"Title of {turn}?")])
@@ -204,16 +204,16 @@ class TestAServerThatStoresEachTurnTwice:
 
 class TestWhatIsLostStaysLost:
     def test_and_is_told_once(self, client: Client) -> None:
-        client.world.script(SAY)
+        client.mock.script(SAY)
         transcript = [ASK, assistant(TEXT[:20])]
         client.ask([ASK])
         for question in ("And now?", "And then?"):
             transcript = [*transcript, user(question)]
             client.ask(transcript)
-        assert [(lost.loss, lost.exchange) for lost in client.world.losses] == [("text-altered", 2)]
+        assert [(lost.loss, lost.exchange) for lost in client.mock.losses] == [("text-altered", 2)]
 
     def test_a_world_without_requests_has_lost_nothing(self) -> None:
-        assert World().losses == []
+        assert Mock().losses == []
 
 
 OPS: Json = {"instructions": "You run operations. It is 2026-09-21.", "tools": TOOLS}
@@ -221,14 +221,14 @@ OPS: Json = {"instructions": "You run operations. It is 2026-09-21.", "tools": T
 
 class TestARightHabitIsNoLoss:
     def test_a_sliding_window(self, client: Client) -> None:
-        client.world.script([SAY, DEPLOY], message("Done."), message("Bye."))
+        client.mock.script([SAY, DEPLOY], message("Done."), message("Bye."))
         client.ask([ASK], **OPS)
         client.ask([ASK, assistant(TEXT), call(), output()], **OPS)
         client.ask([assistant(TEXT), THEN], **OPS)
         assert ids(client.world, strict=True) == []
 
     def test_a_hand_off_that_leaves_the_calls_out(self, client: Client) -> None:
-        client.world.script([SAY, function_call("transfer_to_ops", "{}")], message("Done."))
+        client.mock.script([SAY, function_call("transfer_to_ops", "{}")], message("Done."))
         planner = {"type": "function", "name": "transfer_to_ops", "parameters": {"type": "object"}, "strict": False}
         client.ask([ASK], instructions="You plan.", tools=[planner])
         client.ask([ASK, assistant(TEXT)], **OPS)
@@ -236,21 +236,21 @@ class TestARightHabitIsNoLoss:
         assert ids(client.world, strict=True) == []
 
     def test_a_transcript_told_in_one_message(self, client: Client) -> None:
-        client.world.script([SAY, DEPLOY], message("Done."))
+        client.mock.script([SAY, DEPLOY], message("Done."))
         client.ask([ASK])
         told = f"The conversation so far:\n1. user: Ship v2.\n2. assistant: {TEXT}\n3. function_call: {call()}"
         client.ask([{"role": "assistant", "content": told}, THEN])
         assert ids(client.world, strict=True) == []
 
     def test_another_answer_to_the_same_question(self, client: Client) -> None:
-        client.world.script([SAY, DEPLOY], [message("Which one?"), NOTIFY], message("Right."))
+        client.mock.script([SAY, DEPLOY], [message("Which one?"), NOTIFY], message("Right."))
         client.ask([ASK], **OPS)
         client.ask([ASK], **OPS)
         client.ask([ASK, assistant("Which one?"), call("call_2", "notify", '{"who":"ops"}'), output("call_2")], **OPS)
         assert ids(client.world, strict=True) == []
 
     def test_agents_side_by_side_that_say_the_same(self, client: Client) -> None:
-        client.world.script(*[DEPLOY] * 3, *[SAY] * 3)
+        client.mock.script(*[DEPLOY] * 3, *[SAY] * 3)
         for _ in range(3):
             client.ask([ASK])
         for _ in range(3):
@@ -259,7 +259,7 @@ class TestARightHabitIsNoLoss:
         assert ids(client.world) == []
 
     def test_an_approval_that_comes_late(self, client: Client) -> None:
-        client.world.script([DEPLOY, NOTIFY], message("Done."), message("Told."))
+        client.mock.script([DEPLOY, NOTIFY], message("Done."), message("Told."))
         other = call("call_2", "notify", '{"who":"ops"}')
         client.ask([ASK], **OPS)
         client.ask([ASK, call(), output()], **OPS)
@@ -268,14 +268,14 @@ class TestARightHabitIsNoLoss:
 
     def test_reasoning_of_a_stream_in_the_form_it_was_announced_in(self, client: Client) -> None:
         asked: Json = {"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}
-        client.world.script([reasoning("**Plan**"), DEPLOY])
+        client.mock.script([reasoning("**Plan**"), DEPLOY])
         client.ask([ASK], **asked)
         early = {"type": "reasoning", "summary": [], "encrypted_content": "gAAAA-early"}
         client.ask([ASK, early, call(), output()], **asked)
         assert ids(client.world) == []
 
     def test_a_call_that_may_stay_open(self, client: Client) -> None:
-        client.world.script([SAY, DEPLOY])
+        client.mock.script([SAY, DEPLOY])
         client.ask([ASK])
         (first,) = client.world.exchanges
         made = [*first.answer.body["output"][:1], {**first.answer.body["output"][1], "async": True}]
@@ -293,23 +293,23 @@ class TestACallIsTheSame:
         ],
     )
     def test_with_all_that_it_does(self, client: Client, said: Any, sent: Json, members: str) -> None:
-        client.world.script(said)
+        client.mock.script(said)
         original = client.ask([ASK]).body["output"][0]
         same = {**sent, "call_id": "call_1", members: original[members]}
         client.ask([ASK, same])
         assert "call-altered" not in ids(client.world)
         client.ask([ASK, {**same, members: "rm" if members == "input" else {"commands": ["rm"]}}])
-        (lost,) = client.world.losses
+        (lost,) = client.mock.losses
         assert (lost.loss, lost.at) == ("call-altered", f"input[1].{members}")
 
     def test_in_another_kind_it_is_not(self, client: Client) -> None:
-        client.world.script(DEPLOY)
+        client.mock.script(DEPLOY)
         client.ask([ASK])
         client.ask([ASK, {"type": "custom_tool_call", "call_id": "call_1", "name": "deploy", "input": "v2"}])
         assert ids(client.world) == ["call-altered"]
 
     def test_an_approval_that_is_left_out_is_dropped_though_its_answer_is_there(self, client: Client) -> None:
-        client.world.script(mcp_approval_request("prod", "deploy", {"ref": "v2"}))
+        client.mock.script(mcp_approval_request("prod", "deploy", {"ref": "v2"}))
         id = client.ask([ASK]).body["output"][0]["id"]
         client.ask([ASK, {"type": "mcp_approval_response", "approval_request_id": id, "approve": True}])
         assert ids(client.world) == ["call-dropped"]
@@ -325,7 +325,7 @@ class TestATypedItemAsText:
         ],
     )
     def test_is_known_as_programs_print_it(self, client: Client, printed: str) -> None:
-        client.world.script([THINK, DEPLOY], SAY)
+        client.mock.script([THINK, DEPLOY], SAY)
         id = client.ask([ASK], model="gpt-5").body["output"][0]["id"]
         client.ask([ASK, {"role": "assistant", "content": printed.replace("{rs}", id)}, THEN], model="gpt-5")
         assert "item-coerced" in ids(client.world)
@@ -334,7 +334,7 @@ class TestATypedItemAsText:
         "text", ["Item(call_id='call_9')", "Note(id='msg_1')", '{"type": "function_call", "call_id": "call_9"}']
     )
     def test_is_none_when_nobody_said_it(self, client: Client, text: str) -> None:
-        client.world.script(DEPLOY, SAY)
+        client.mock.script(DEPLOY, SAY)
         client.ask([ASK])
         client.ask([ASK, call(), output(), user(text)])
         assert ids(client.world) == []

@@ -48,7 +48,7 @@ CALL = {"name": "deploy", "arguments": {"ref": "v2"}}
 def said(*turns: Any) -> Client:
     """A World in which these turns were said, each to a request of its own."""
     client = Client()
-    client.world.script(*turns)
+    client.mock.script(*turns)
     for _ in turns:
         client.ask()
     return client
@@ -57,7 +57,7 @@ def said(*turns: Any) -> Client:
 def run(*turns: Any) -> Client:
     """A World in which these turns are one run: each request answers the calls of the turn before."""
     client = Client()
-    client.world.script(*turns)
+    client.mock.script(*turns)
     asked: Json = {"input": "hi"}
     for _ in turns:
         body = client.ask(**asked).body
@@ -69,7 +69,7 @@ def run(*turns: Any) -> Client:
 
 def fault(result: Any, client: Client, **options: Any) -> str:
     with pytest.raises(AssertionError) as raised:
-        surfaced(result, client.world.said, **options)
+        surfaced(result, client.mock.said, **options)
     return str(raised.value)
 
 
@@ -101,27 +101,27 @@ class TestAText:
     def test_may_be_that_of_any_run_which_no_call_continued(self) -> None:
         client = said(message("One."), message("Two."))
         for shown in ("One.", "Two.", "One.Two.", "One.\n\nTwo.", "Two. One."):
-            surfaced(shown, client.world.said)
+            surfaced(shown, client.mock.said)
 
     def test_of_a_run_ends_with_its_last(self) -> None:
         client = run([message("Let me look."), function_call("f", {})], message("Found."))
         for shown in ("Found.", "Let me look.Found.", "Let me look.\nFound."):
-            surfaced(shown, client.world.said)
+            surfaced(shown, client.mock.said)
         assert fault("Let me look.", client).startswith('text lost: "Found." is not in the result, which is "Let me')
 
     def test_of_several_messages_ends_with_the_last_of_them(self) -> None:
         client = said([message("Thinking aloud.", phase="commentary"), message("Done.", phase="final_answer")])
-        surfaced("Done.", client.world.said)
+        surfaced("Done.", client.mock.said)
         assert fault("Thinking aloud.", client).startswith('text lost: "Done."')
 
     def test_may_be_empty_where_only_calls_were_said(self) -> None:
         client = said(message("Before."), function_call("f", {}))
-        surfaced("", client.world.said)
+        surfaced("", client.mock.said)
 
     def test_may_leave_out_a_refusal_beside_words(self) -> None:
         client = said(message("Words.", refusal("But no.")))
-        surfaced("Words.", client.world.said)
-        surfaced("Words. But no.", client.world.said)
+        surfaced("Words.", client.mock.said)
+        surfaced("Words. But no.", client.mock.said)
         assert fault("", said(message(refusal("No.")))).startswith('text lost: "No."')
 
     def test_with_the_pieces_of_a_stream_is_their_sum(self) -> None:
@@ -131,7 +131,7 @@ class TestAText:
 
     def test_of_many_messages_is_still_compared(self) -> None:
         client = said(*(message(f"Number {number}.") for number in range(60)))
-        surfaced("".join(client.world.said.texts), client.world.said)
+        surfaced("".join(client.mock.said.texts), client.mock.said)
 
     def test_of_messages_that_could_be_cut_in_many_ways_is_given_up(self) -> None:
         client = said(*(message("a") for _ in range(24)))
@@ -161,7 +161,7 @@ class TestAnnotations:
 
     def test_are_found_by_the_name_of_the_file_where_no_id_is_shown(self) -> None:
         client = said(message(TEXT, annotations=NOTES[:1]))
-        surfaced({"annotations": [{"title": "report.pdf"}]}, client.world.said)
+        surfaced({"annotations": [{"title": "report.pdf"}]}, client.mock.said)
         assert "lost" in fault({"annotations": [{"title": "report.pdf", "file_id": "file-9"}]}, client)
 
     def test_more_than_once_are_doubled(self) -> None:
@@ -173,7 +173,7 @@ class TestAnnotations:
     def test_of_earlier_messages_and_of_the_client_itself_may_be_there(self) -> None:
         client = said(message("One.", annotations=[url_citation("https://one.org", "1")]), message("Two."))
         own = {"url": "https://own.org"}
-        surfaced({"text": "Two.", "annotations": [{"url": "https://one.org"}, own]}, client.world.said)
+        surfaced({"text": "Two.", "annotations": [{"url": "https://one.org"}, own]}, client.mock.said)
 
     def test_of_a_text_that_differs_are_those_of_the_last_answer(self) -> None:
         lines = fault({"text": "See", "annotations": []}, self.CLIENT).splitlines()
@@ -185,7 +185,7 @@ class TestAnnotations:
         )
         for start, text in ((0, TEXT), (12, f"Let me look.{TEXT}")):
             place = {"start_index": start, "end_index": start + 3}
-            surfaced({"text": text, "annotations": [{"url": "u", "regions": [place]}]}, client.world.said)
+            surfaced({"text": text, "annotations": [{"url": "u", "regions": [place]}]}, client.mock.said)
         wrong = {"url": "u", "start_index": 4, "end_index": 7}
         assert "lost: 1 of 1 url_citation (u)" in fault({"text": TEXT, "annotations": [wrong]}, client)
 
@@ -210,14 +210,14 @@ class TestCalls:
 
     def test_with_arguments_that_are_no_json_are_compared_as_texts(self) -> None:
         client = said(function_call("f", "{oops"))
-        surfaced({"calls": [{"name": "f", "arguments": "{oops"}]}, client.world.said)
+        surfaced({"calls": [{"name": "f", "arguments": "{oops"}]}, client.mock.said)
 
     def test_without_a_name_are_not_expected(self) -> None:
         surfaced({"calls": []}, said(shell_call(["ls"])).world.said)
 
     def test_that_ask_for_leave_are_calls(self) -> None:
         client = said(mcp_approval_request("prod", "deploy", {"ref": "v2"}))
-        surfaced({"calls": [CALL]}, client.world.said)
+        surfaced({"calls": [CALL]}, client.mock.said)
         assert "not in the result" in fault({"calls": []}, client)
 
 
@@ -277,10 +277,10 @@ class TestOnly:
 class TestWhatWasSaid:
     def test_may_be_one_response_of_many(self) -> None:
         client = said(message("One."), message("Two."))
-        surfaced("One.", client.world.said[0])
-        surfaced("Two.", client.world.said[1:])
+        surfaced("One.", client.mock.said[0])
+        surfaced("Two.", client.mock.said[1:])
         with pytest.raises(AssertionError, match="text lost"):
-            surfaced("One.", client.world.said[1])
+            surfaced("One.", client.mock.said[1])
 
     @pytest.mark.parametrize("nothing", [(), ["One."]])
     def test_is_something(self, nothing: Any) -> None:
@@ -291,31 +291,31 @@ class TestWhatWasSaid:
 class TestTheApisOwnJson:
     def test_names_the_response_it_is_compared_with(self) -> None:
         client = Client()
-        client.world.script(message("One."), message("Two."))
+        client.mock.script(message("One."), message("Two."))
         one, _ = (deepcopy(client.ask().body) for _ in range(2))
-        surfaced(one, client.world.said)
+        surfaced(one, client.mock.said)
         one["output"][0]["content"][0]["text"] = "Two."
         assert fault(one, client).startswith('text lost: "One."')
 
     def test_of_several_responses_shows_all_of_them(self) -> None:
         client = Client()
-        client.world.script(message("One."), message("Two."))
+        client.mock.script(message("One."), message("Two."))
         bodies = [client.ask().body for _ in range(2)]
-        surfaced(bodies, client.world.said)
+        surfaced(bodies, client.mock.said)
 
     def test_of_items_shows_what_they_say(self) -> None:
         client = said([reasoning("**One**"), message(TEXT, annotations=NOTES), function_call("f", {})])
         output = client.world.exchanges[0].answer.body["output"]
-        surfaced(output, client.world.said, only=["text", "annotations", "calls", "reasoning"])
+        surfaced(output, client.mock.said, only=["text", "annotations", "calls", "reasoning"])
         assert "call f({}) not in the result" in fault(output[:2], client)
 
     def test_of_a_stream_of_events_is_what_they_add_up_to(self) -> None:
         client = Client()
-        client.world.script([reasoning("**One**"), message(TEXT, annotations=NOTES), function_call("f", {})])
+        client.mock.script([reasoning("**One**"), message(TEXT, annotations=NOTES), function_call("f", {})])
         events = list(client.ask(stream=True).events or ())
-        surfaced(events, client.world.said, only=["text", "annotations", "calls", "reasoning", "usage"])
+        surfaced(events, client.mock.said, only=["text", "annotations", "calls", "reasoning", "usage"])
         without = [event for event in events if not event["type"].endswith("annotation.added")]
-        surfaced(without, client.world.said)
+        surfaced(without, client.mock.said)
         deltas = [event for event in events if event["type"] == "response.output_text.delta"]
         assert fault([*deltas, *deltas[-1:]], client).startswith("text changed: the result has more than")
         assert fault([event for event in events if "delta" not in event["type"]][:2], client).startswith("text lost")
@@ -327,25 +327,25 @@ class TestTheApisOwnJson:
         )
         listed = desk.send(f"GET /threads/{events[0]['data']['thread_id']}/messages").body
         first = listed["data"][1]
-        for shown in (events[:-1], listed, first, desk.world.said[0].text):
-            surfaced(shown, desk.world.said)
+        for shown in (events[:-1], listed, first, desk.mock.said[0].text):
+            surfaced(shown, desk.mock.said)
         first["content"][0]["text"]["annotations"] = []
         with pytest.raises(AssertionError, match=r"annotations lost: 1 of 1 file_citation \(file-1\) of the message"):
-            surfaced(first, desk.world.said)
+            surfaced(first, desk.mock.said)
         doubled = [event for event in events[:-1] for _ in range(1 + (event["event"] == "thread.message.delta"))]
         with pytest.raises(AssertionError, match="text"):
-            surfaced(doubled, desk.world.said)
+            surfaced(doubled, desk.mock.said)
 
     def test_of_a_refusal_in_a_thread(self) -> None:
         desk = Desk(name="Ann")
         events = desk.stream(message(refusal("I cannot.")))
-        surfaced(desk.messages(events[0]["data"]["thread_id"]), desk.world.said)
+        surfaced(desk.messages(events[0]["data"]["thread_id"]), desk.mock.said)
         ended = [event for event in events[:-1] if event["event"] != "thread.message.delta"]
-        surfaced(ended, desk.world.said)
+        surfaced(ended, desk.mock.said)
 
     def test_of_a_chat_completion(self) -> None:
         client = said([reasoning("**One**"), message("Hi.", annotations=NOTES[1:2]), function_call("f", {})])
-        usage = client.world.said[0].usage
+        usage = client.mock.said[0].usage
         shown: Json = {
             "choices": [
                 {
@@ -359,7 +359,7 @@ class TestTheApisOwnJson:
             ],
             "usage": {"prompt_tokens": usage["input_tokens"], "completion_tokens": usage["output_tokens"]},
         }
-        surfaced(shown, client.world.said, only=["text", "annotations", "calls", "reasoning", "usage"])
+        surfaced(shown, client.mock.said, only=["text", "annotations", "calls", "reasoning", "usage"])
         shown["choices"][0]["message"].pop("tool_calls")
         assert fault(shown, client) == "call f({}) not in the result"
 
@@ -373,7 +373,7 @@ class TestTheApisOwnJson:
             {"tool_calls": [{"index": 0, "function": {"arguments": "}"}}]},
         ]
         chunks = [{"object": "chat.completion.chunk", "choices": [{"delta": delta}]} for delta in deltas]
-        surfaced(chunks, client.world.said, only=["text", "annotations", "calls", "reasoning"])
+        surfaced(chunks, client.mock.said, only=["text", "annotations", "calls", "reasoning"])
         assert fault(chunks[2:], client).startswith("text truncated: the result has the last 4 of 7")
 
 
@@ -504,4 +504,4 @@ def test_nothing_of_a_result_is_more_than_its_parts() -> None:
     assert Surface() == read({})
     client = said(message("Hi."))
     client.ask([user("hi")])
-    surfaced({}, client.world.said)
+    surfaced({}, client.mock.said)

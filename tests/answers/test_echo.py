@@ -253,7 +253,7 @@ def test_the_tier_is_the_one_that_was_used() -> None:
 
 def test_each_search_of_the_web_is_counted() -> None:
     client = Client()
-    client.world.script(
+    client.mock.script(
         [web_search_call(search("a", "b")), web_search_call(open_page("https://a.b")), web_search_call()]
     )
     used = client.ask(tools=[{"type": "web_search"}]).body["tool_usage"]

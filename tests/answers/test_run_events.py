@@ -83,7 +83,7 @@ class TestAStream:
         result = {"attributes": {}, "file_id": "file-1", "filename": "a.txt", "score": 0.5, "text": "Cake."}
         content = "step_details.tool_calls[*].file_search.results[*].content"
         query: dict[str, Any] = {"include": [content]} if asked else {}
-        desk.world.script([file_search_call("food", results=[result]), message("Cake.")])
+        desk.mock.script([file_search_call("food", results=[result]), message("Cake.")])
         body = {"assistant_id": desk.assistant, "stream": True}
         events = list(desk.send(f"POST /threads/{desk.thread('hi')}/runs", body, **query).events or ())
         (call,) = data(events, "thread.run.step.completed")[0]["step_details"]["tool_calls"]
@@ -127,7 +127,7 @@ class TestACitation:
         ("where", "in_deltas", "at_the_end"), [("both", 1, 1), ("delta", 1, 0), ("completed", 0, 1)]
     )
     def test_travels_where_the_world_says(self, desk: Desk, where: Any, in_deltas: int, at_the_end: int) -> None:
-        desk.world.citations = where
+        desk.mock.citations = where
         events = desk.stream(message("Cold", annotations=[file_citation("file-1", "a.txt")]))
         assert sum(len(each.get("annotations", ())) for each in deltas(events)) == in_deltas
         whole = text(data(events, "thread.message.completed")[0])

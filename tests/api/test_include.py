@@ -63,14 +63,14 @@ class TestAnOutput:
     def test_is_hidden_unless_included(
         self, one: Client, item: Any, name: str, member: str, whole: Any, veil: Any
     ) -> None:
-        one.world.script(item, item)
+        one.mock.script(item, item)
         assert one.ask().body["output"][0][member] == veil
         assert one.ask(include=[name]).body["output"][0][member] == whole
 
     def test_is_told_alike_by_a_stream(
         self, one: Client, item: Any, name: str, member: str, whole: Any, veil: Any
     ) -> None:
-        one.world.script(item, item)
+        one.mock.script(item, item)
         for include, shown in (([], veil), ([name], whole)):
             done = [event for event in one.ask(stream=True, include=include).events or () if "item" in event][-1]
             assert done["item"][member] == shown
@@ -78,7 +78,7 @@ class TestAnOutput:
     def test_is_shown_by_a_retrieve_that_includes_it(
         self, one: Client, item: Any, name: str, member: str, whole: Any, veil: Any
     ) -> None:
-        one.world.script(item, item)
+        one.mock.script(item, item)
         id = one.ask().body["id"]
         assert one.send(f"GET /responses/{id}").body["output"][0][member] == veil
         assert one.send(f"GET /responses/{id}", include=[name]).body["output"][0][member] == whole
@@ -89,7 +89,7 @@ class TestAnOutput:
         self, one: Client, item: Any, name: str, member: str, whole: Any, veil: Any
     ) -> None:
         id = one.send("POST /conversations", {}).body["id"]
-        one.world.script(item)
+        one.mock.script(item)
         one.ask(conversation=id)
         assert one.send(f"GET /conversations/{id}/items").body["data"][0][member] == veil
         (said, _) = one.send(f"GET /conversations/{id}/items", include=[name]).body["data"]
@@ -105,14 +105,14 @@ class TestAnOutput:
 
 
 def test_what_is_included_and_not_there_is_empty(one: Client) -> None:
-    one.world.script([file_search_call("a"), code_interpreter_call("1"), web_search_call("a")])
+    one.mock.script([file_search_call("a"), code_interpreter_call("1"), web_search_call("a")])
     names = ["file_search_call.results", "code_interpreter_call.outputs", "web_search_call.action.sources"]
     files, code, web = one.ask(include=names).body["output"]
     assert (files["results"], code["outputs"], web["action"]["sources"]) == ([], [], [])
 
 
 def test_only_a_search_has_sources(one: Client) -> None:
-    one.world.script([web_search_call(open_page("https://e.org")), web_search_call()])
+    one.mock.script([web_search_call(open_page("https://e.org")), web_search_call()])
     page, none = one.ask(include=["web_search_call.action.sources"]).body["output"]
     assert page["action"] == {"type": "open_page", "url": "https://e.org"}
     assert "action" not in none
@@ -125,7 +125,7 @@ def test_results_of_a_web_search_are_left_out() -> None:
 
 
 def test_a_ciphertext_of_the_script_is_always_shown(one: Client) -> None:
-    one.world.script(reasoning(encrypted_content="gAAAAAB"))
+    one.mock.script(reasoning(encrypted_content="gAAAAAB"))
     assert one.ask(model="gpt-5").body["output"][0]["encrypted_content"] == "gAAAAAB"
 
 

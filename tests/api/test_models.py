@@ -11,7 +11,8 @@ import harness
 from harness.api.models import MAX_BORROWED, MODELS, Model, Models, is_nonexistent_model
 from harness.core.exchange import Answer
 from harness.items import message
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
+from harness.world.mock import Mock
 from harness.world.world import World
 
 
@@ -83,22 +84,22 @@ def test_the_defaults_of_a_name_are_the_same_each_time() -> None:
 
 
 def test_what_one_world_learns_no_other_knows() -> None:
-    taught, other = World("taught"), World("other")
+    taught, other = Mock(World("taught")), Mock(World("other"))
     taught.learn(harness.Model("my-deployment", "my-deployment-1", lacks=frozenset({"shell"}), top_p=0.5))
     shell = {"model": "my-deployment", "input": "hi", "tools": [{"type": "shell"}]}
-    refused, taken = (send(world, shell) for world in (taught, other))
+    refused, taken = (send(mock, shell) for mock in (taught, other))
     assert refused.body["error"]["message"] == "Tool 'shell' is not supported with my-deployment."
     assert taken.status == 200
     plain = {"model": "my-deployment", "input": "hi"}
-    answers = [send(world, plain).body for world in (taught, other)]
+    answers = [send(mock, plain).body for mock in (taught, other)]
     assert [(each["model"], each["top_p"]) for each in answers] == [("my-deployment-1", 0.5), ("my-deployment", 1.0)]
-    listed = [send(world, None, "/v1/models").body["data"] for world in (taught, other)]
+    listed = [send(mock, None, "/v1/models").body["data"] for mock in (taught, other)]
     assert ["my-deployment" in [model["id"] for model in models] for models in listed] == [True, False]
 
 
-def send(world: World, body: Any, path: str = "/v1/responses") -> Answer:
-    mock = Mock()
-    mock.worlds["sk-test"] = world
-    world.script(message("ok"))
+def send(mock: Mock, body: Any, path: str = "/v1/responses") -> Answer:
+    api = MockApi()
+    api.worlds["sk-test"] = mock.world
+    mock.script(message("ok"))
     headers = {"authorization": "Bearer sk-test", "content-type": "application/json"}
-    return mock.handle("GET" if body is None else "POST", path, headers, {}, orjson.dumps(body) if body else b"")
+    return api.handle("GET" if body is None else "POST", path, headers, {}, orjson.dumps(body) if body else b"")

@@ -87,19 +87,19 @@ def test_the_model_calls_a_function_where_it_was_found(tools: list[Json], items:
 class TestAScriptedCall:
     def test_names_the_namespace_of_its_function(self) -> None:
         client = Client()
-        client.world.script(function_call("f", "{}"), function_call("f", "{}", namespace="mine"))
+        client.mock.script(function_call("f", "{}"), function_call("f", "{}", namespace="mine"))
         answers = [client.ask(model="gpt-5.6-sol", tools=[LATER, SEARCH]).body for _ in range(2)]
         assert [answer["output"][0]["namespace"] for answer in answers] == ["f", "mine"]
 
     def test_of_a_function_that_needs_none_has_none(self) -> None:
         client = Client()
-        client.world.script(function_call("f", "{}"))
+        client.mock.script(function_call("f", "{}"))
         assert "namespace" not in client.ask(tools=[F]).body["output"][0]
 
     def test_is_sent_back_with_it_after_the_search_that_found_it(self) -> None:
         client = Client()
         turn = [tool_search_output([LATER]), function_call("f", "{}", call_id="call_1")]
-        client.world.script(turn, message("done"))
+        client.mock.script(turn, message("done"))
         asked: Json = {"model": "gpt-5.6-sol", "tools": [LATER, SEARCH]}
         found, call = client.ask(**asked).body["output"]
         answer = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
@@ -109,7 +109,7 @@ class TestAScriptedCall:
 
     def test_of_a_stored_turn_is_judged_with_what_that_turn_found(self) -> None:
         client = Client()
-        client.world.script([tool_search_output([LATER]), function_call("f", "{}", call_id="call_1")])
+        client.mock.script([tool_search_output([LATER]), function_call("f", "{}", call_id="call_1")])
         asked: Json = {"model": "gpt-5.6-sol", "tools": [LATER, SEARCH]}
         first = client.ask(**asked).body["id"]
         again = [

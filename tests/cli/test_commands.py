@@ -27,7 +27,7 @@ from harness.contract import schema
 from harness.contract.rule import RULES
 from harness.contract.schemagen import sync
 from harness.server.demo import REFUSAL_RULE, run_demo
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from tests.support.processes import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -234,7 +234,7 @@ class TestDemo:
             socket.socket, "connect", lambda self, address: (connected.append(address), connect(self, address))[1]
         )
         absent("agents")
-        assert [text.plain for text in run_demo(Mock())][-1].endswith("Yes, the plan is ready.")
+        assert [text.plain for text in run_demo(MockApi())][-1].endswith("Yes, the plan is ready.")
         assert {address[0] for address in connected} == {"127.0.0.1"}
 
     @pytest.fixture

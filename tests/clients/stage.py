@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from harness.core.exchange import Request
 from harness.items import function_call, message
-from harness.world.world import World
+from harness.world.mock import Mock
 
 HI: Any = {"role": "user", "content": "hi"}
 ASK: Any = {"model": "gpt-4.1", "input": "hi"}
@@ -42,7 +42,7 @@ def _turn(body: dict[str, Any]) -> Any:
 class Stage:
     """The ids of what one key has stored."""
 
-    def __init__(self, mock: World, client: OpenAI) -> None:
+    def __init__(self, mock: Mock, client: OpenAI) -> None:
         mock.script(model)
         self._client = client
 

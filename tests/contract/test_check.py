@@ -15,7 +15,7 @@ from harness.contract.schema import load, root_names, schemas_directory
 from harness.core.errors import ApiError
 from harness.core.exchange import Finding, JsonFault, Request
 from harness.items import message
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from harness.world.world import World
 
 AUTH = {"authorization": "Bearer sk-contract"}
@@ -262,7 +262,7 @@ class TestAQuery:
 
 class TestAPromptTemplate:
     def test_may_stand_for_the_input(self) -> None:
-        mock = Mock(fallback=lambda _: [message("ok")])
+        mock = MockApi(fallback=lambda _: [message("ok")])
         mock.open("sk-prompt").organization(prompts=["pmpt_1"])
         headers = {"authorization": "Bearer sk-prompt", "content-type": "application/json"}
         answer = mock.handle("POST", "/v1/responses", headers, {}, b'{"prompt": {"id": "pmpt_1"}}')

@@ -25,7 +25,7 @@ def types(answer: Answer) -> list[str]:
 
 class TestIncomplete:
     def test_breaks_off_within_the_last_item(self, one: Client) -> None:
-        one.world.script([reasoning("**Plan**"), message("Once"), function_call("f", '{"x":4815'), incomplete()])
+        one.mock.script([reasoning("**Plan**"), message("Once"), function_call("f", '{"x":4815'), incomplete()])
         said = one.ask(max_output_tokens=16).body
         assert (said["status"], said["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})
         assert said["completed_at"] is said["error"] is None
@@ -36,14 +36,14 @@ class TestIncomplete:
         assert said["service_tier"] == "default"
 
     def test_ends_a_stream_in_place_of_completed(self, one: Client) -> None:
-        one.world.script([message(["Once", " upon"]), incomplete("content_filter")])
+        one.mock.script([message(["Once", " upon"]), incomplete("content_filter")])
         answer = one.ask(stream=True)
         assert types(answer)[-2:] == ["output_item.done", "incomplete"]
         assert answer.body["incomplete_details"] == {"reason": "content_filter"}
         assert answer.body["usage"]["output_tokens"] != 16
 
     def test_may_come_before_anything_was_said(self, one: Client) -> None:
-        one.world.script(incomplete())
+        one.mock.script(incomplete())
         assert one.ask().body["output"] == []
 
     def test_has_one_of_the_known_reasons(self) -> None:
@@ -51,14 +51,14 @@ class TestIncomplete:
             incomplete("bored")
 
     def test_can_be_continued(self, one: Client) -> None:
-        one.world.script([message("Once"), incomplete()], message(" upon a time."))
+        one.mock.script([message("Once"), incomplete()], message(" upon a time."))
         first = one.ask().body
         assert one.ask(previous_response_id=first["id"]).status == 200
 
 
 class TestFailed:
     def test_tells_an_error_and_then_that_the_response_failed(self, one: Client) -> None:
-        one.world.script(failed("rate_limit_exceeded", "Too large."))
+        one.mock.script(failed("rate_limit_exceeded", "Too large."))
         answer = one.ask(stream=True, service_tier="auto")
         assert answer.status == 200
         assert types(answer) == ["created", "in_progress", "error", "failed"]
@@ -80,7 +80,7 @@ class TestFailed:
         ids=["reasoning", "message", "function_call"],
     )
     def test_leaves_its_last_item_open(self, one: Client, item: Any, told: list[str]) -> None:
-        one.world.script([message("Hi."), item, failed()])
+        one.mock.script([message("Hi."), item, failed()])
         events = types(one.ask(stream=True))
         assert events[events.index("output_item.done") + 1 :] == [*told, "error", "failed"]
 
@@ -94,25 +94,25 @@ class TestFailed:
         ],
     )
     def test_is_an_http_error_where_nothing_is_streamed(self, one: Client, code: str, status: int, kind: str) -> None:
-        one.world.script(failed(code, "No."))
+        one.mock.script(failed(code, "No."))
         answer = one.ask()
         assert answer.status == status
         assert answer.body == {"error": {"message": "No.", "type": kind, "param": None, "code": code}}
-        assert one.world.responses == {}
+        assert one.world.store.responses == {}
 
     def test_in_the_background_is_told_with_the_response(self, one: Client) -> None:
-        one.world.script(failed())
+        one.mock.script(failed())
         id = one.ask(background=True).body["id"]
-        one.world.advance(id)
-        one.world.advance(id)
+        one.mock.advance(id)
+        one.mock.advance(id)
         said = one.send(f"GET /responses/{id}").body
         assert (said["status"], said["error"]) == ("failed", {"code": "server_error", "message": SERVER_ERROR_MESSAGE})
 
     def test_adds_nothing_to_a_conversation(self, one: Client) -> None:
         id = one.send("POST /conversations", {}).body["id"]
-        one.world.script([message("Hi."), failed()])
+        one.mock.script([message("Hi."), failed()])
         one.ask(conversation=id, stream=True)
-        assert one.world.conversations[id].items == []
+        assert one.world.store.conversations[id].items == []
 
     @pytest.mark.parametrize("arguments", [("",), ("server_error", ""), (5,)])
     def test_has_a_code_and_a_message(self, arguments: Any) -> None:
@@ -125,16 +125,14 @@ class TestAScript:
         with pytest.raises(
             ScriptError, match=r"is not the last line of its turn\. Give it last: \[message\('Once'\), inc"
         ):
-            one.world.script([incomplete(), message("Once")])
+            one.mock.script([incomplete(), message("Once")])
 
     def test_does_not_end_before_it_began(self, one: Client) -> None:
         with pytest.raises(ScriptError, match="is an empty turn"):
-            one.world.script([completed(off_schema=True)])
+            one.mock.script([completed(off_schema=True)])
 
     def test_may_decide_by_the_request(self, one: Client) -> None:
-        one.world.script(
-            lambda request: [message("Once"), incomplete()] if request.body.get("user") else message("Hi.")
-        )
+        one.mock.script(lambda request: [message("Once"), incomplete()] if request.body.get("user") else message("Hi."))
         assert one.ask(user="ann").body["status"] == "incomplete"
 
     def test_is_parted_into_items_and_an_ending(self) -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from harness.core.exchange import Answer, Json
 from harness.items import message
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
+from harness.world.mock import Mock
 from harness.world.world import World
 
 KEY = {"api-key": "mine", "content-type": "application/json"}
@@ -23,15 +24,19 @@ class Project:
     """What asks a mock at the address of one project."""
 
     def __init__(self) -> None:
-        self.mock = Mock(fallback=lambda request: [message("Hello.")])
+        self.api = MockApi(fallback=lambda request: [message("Hello.")])
+
+    @property
+    def mock(self) -> Mock:
+        return self.api.open("mine")
 
     @property
     def world(self) -> World:
-        return self.mock.open("mine")
+        return self.mock.world
 
     def ask(self, method: str, path: str, body: Any = None, query: Json = V1) -> Answer:
         raw = b"" if body is None else body if isinstance(body, bytes) else orjson.dumps(body)
-        return self.mock.handle(method, PROJECT + path, KEY, query, raw)
+        return self.api.handle(method, PROJECT + path, KEY, query, raw)
 
     def make(self, name: str, **definition: Any) -> Json:
         body = {"definition": {"kind": "prompt", "model": "mine", **definition}}
@@ -116,7 +121,7 @@ class TestAnAgent:
         ] == ["three"]
 
     def test_of_the_account_was_there_before(self, project: Project) -> None:
-        project.world.organization(agents={"helper": {"model": "mine"}})
+        project.mock.organization(agents={"helper": {"model": "mine"}})
         assert project.ask("GET", "/agents/helper").body["versions"]["latest"]["version"] == "1"
         assert project.make("helper")["version"] == "2"
         assert len(project.ask("GET", "/agents").body["data"]) == 1
@@ -134,7 +139,7 @@ class TestAnAgent:
         project.make("helper")
         for path in ("/openai/v1/agents/helper", "/openai/v1/agents"):
             assert project.ask("GET", path, query={}).status == 404
-        assert project.mock.handle("GET", "/v1/agents", {"authorization": "Bearer mine"}, {}, b"").status == 404
+        assert project.api.handle("GET", "/v1/agents", {"authorization": "Bearer mine"}, {}, b"").status == 404
         assert project.ask("GET", "/agents", query={}).rule == "project_version_missing"
         assert project.ask("PUT", "/agents/helper").rule == "route_not_found"
 
@@ -156,7 +161,7 @@ class TestARequest:
 
     def test_finds_its_route_by_the_agent_of_its_path(self, project: Project) -> None:
         project.make("helper")
-        project.world.when(agent="helper").script(message("By path."))
+        project.mock.when(agent="helper").script(message("By path."))
         said = project.respond(V1, "/agents/helper/endpoint/protocols/openai").body
         assert said["output"][0]["content"][0]["text"] == "By path."
         assert said["agent_reference"] == {**HELPER, "version": "1"}

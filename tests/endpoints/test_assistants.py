@@ -23,7 +23,7 @@ def error(answer: Any) -> tuple[int, str, str | None, str | None]:
 
 def made_with(desk: Desk, call: str, body: dict[str, Any]) -> dict[str, Any]:
     """The vector store that is made with another object, of one file."""
-    stores = [{"file_ids": [desk.world.file("a.txt", "Paris")], "metadata": {"a": "b"}}]
+    stores = [{"file_ids": [desk.mock.file("a.txt", "Paris")], "metadata": {"a": "b"}}]
     made = desk.send(call, {**body, "tool_resources": {"file_search": {"vector_stores": stores}}}).body
     (id,) = made["tool_resources"]["file_search"]["vector_store_ids"]
     return dict(desk.send(f"GET /vector_stores/{id}").body)
@@ -147,12 +147,12 @@ class TestAThread:
         assert store["expires_at"] - store["last_active_at"] == 7 * 86_400
 
     def test_of_a_run_may_be_made_with_a_vector_store_beside_another(self, desk: Desk) -> None:
-        other = desk.world.vector_store()
+        other = desk.mock.vector_store()
         search = {"vector_store_ids": [other], "vector_stores": [{}]}
         body = {"assistant_id": desk.assistant, "thread": {"tool_resources": {"file_search": search}}}
         id = desk.send("POST /threads/runs", body).body["thread_id"]
         known = desk.send(f"GET /threads/{id}").body["tool_resources"]["file_search"]
-        assert known == {"vector_store_ids": list(desk.world.uploads.stores)}
+        assert known == {"vector_store_ids": list(desk.world.store.vector_stores)}
         assert known["vector_store_ids"][0] == other
 
     def test_keeps_what_an_update_does_not_name(self, desk: Desk) -> None:
@@ -199,7 +199,7 @@ class TestAMessage:
         assert made["content"][1] == {"type": "image_file", "image_file": {"detail": "auto", "file_id": "file-1"}}
         assert made["content"][2]["image_url"]["detail"] == "low"
         assert made["attachments"] == files
-        desk.world.when(input="Look").script(message("seen"))
+        desk.mock.when(input="Look").script(message("seen"))
         run = desk.settled(desk.run(made["thread_id"]).body)
         assert text(desk.messages(run["thread_id"])[0])["value"] == "seen"
 
@@ -234,11 +234,11 @@ class TestAMessage:
 
 class TestTheAccount:
     def test_may_be_without_the_assistants_api(self, desk: Desk) -> None:
-        desk.world.organization(assistants="gone")
+        desk.mock.organization(assistants="gone")
         assert error(desk.send("GET /assistants"))[:2] == (404, "Invalid URL (GET /v1/assistants)")
-        desk.world.organization(assistants="v2")
+        desk.mock.organization(assistants="v2")
         assert desk.send("GET /assistants").status == 200
 
     def test_has_one_of_two(self, desk: Desk) -> None:
         with pytest.raises(ConfigError, match=r"assistants='v1'.*one of v2, gone"):
-            desk.world.organization(assistants="v1")
+            desk.mock.organization(assistants="v1")

@@ -11,7 +11,8 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Json
 from harness.ending import failed, incomplete
 from harness.items import function_call, message
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
+from harness.world.mock import Mock
 from harness.world.world import World
 
 KEY = {"api-key": "mine", "content-type": "application/json"}
@@ -26,18 +27,22 @@ HELPER: Json = {"type": "agent_reference", "name": "helper"}
 class Client:
     """What asks a mock at the root of one dialect."""
 
-    def __init__(self, root: str, mock: Mock | None = None, query: Json | None = None) -> None:
+    def __init__(self, root: str, mock: MockApi | None = None, query: Json | None = None) -> None:
         self.root = root
         self.query = query or {}
-        self.mock = mock or Mock(fallback=lambda request: [message("Hello.")])
+        self.api = mock or MockApi(fallback=lambda request: [message("Hello.")])
+
+    @property
+    def mock(self) -> Mock:
+        return self.api.open("mine")
 
     @property
     def world(self) -> World:
-        return self.mock.open("mine")
+        return self.mock.world
 
     def ask(self, method: str, path: str, body: Any = None, headers: Json = KEY, **query: str) -> Answer:
         raw = b"" if body is None else orjson.dumps(body)
-        return self.mock.handle(method, self.root + path, headers, self.query | query, raw)
+        return self.api.handle(method, self.root + path, headers, self.query | query, raw)
 
     def create(self, **more: Any) -> Answer:
         return self.ask("POST", "/responses", {**GOOD, **more})
@@ -59,10 +64,10 @@ class TestAKey:
     def test_and_a_token_open_the_same_world(self, root: str, headers: Json) -> None:
         client = Client(root)
         assert client.ask("POST", "/responses", GOOD, headers).status == 200
-        assert list(client.mock.worlds) == ["mine"]
+        assert list(client.api.worlds) == ["mine"]
 
     def test_must_be_known_where_keys_are_listed(self) -> None:
-        client = Client(AZURE, Mock(keys=["mine"], fallback=lambda request: [message("Hello.")]))
+        client = Client(AZURE, MockApi(keys=["mine"], fallback=lambda request: [message("Hello.")]))
         assert client.create().status == 200
         refused = client.ask("POST", "/responses", GOOD, {"api-key": "other"})
         assert (refused.status, refused.body["error"]["code"]) == (401, "401")
@@ -73,8 +78,8 @@ class TestAKey:
     def test_sees_one_world_whatever_the_dialect(self, azure: Client) -> None:
         id = azure.create().body["id"]
         for root in (PROJECT, AZURE):
-            assert Client(root, azure.mock).ask("GET", f"/responses/{id}").body["model"] == "my-deployment"
-        shown = azure.mock.handle("GET", f"/v1/responses/{id}", {"authorization": "Bearer mine"}, {}, b"").body
+            assert Client(root, azure.api).ask("GET", f"/responses/{id}").body["model"] == "my-deployment"
+        shown = azure.api.handle("GET", f"/v1/responses/{id}", {"authorization": "Bearer mine"}, {}, b"").body
         assert "content_filters" not in shown
 
 
@@ -91,7 +96,7 @@ class TestAResponse:
     def test_is_read_back_as_it_was_made(self, azure: Client) -> None:
         made = azure.create().body
         assert azure.ask("GET", f"/responses/{made['id']}").body == made
-        assert Client(CLASSIC, azure.mock, VERSION).ask("GET", f"/responses/{made['id']}").body == made
+        assert Client(CLASSIC, azure.api, VERSION).ask("GET", f"/responses/{made['id']}").body == made
 
     def test_of_a_stream_says_nothing_of_filters_before_its_end(self, azure: Client) -> None:
         answer = azure.create(stream=True)
@@ -102,13 +107,13 @@ class TestAResponse:
         assert {event["response"]["model"] for event in answer.events if "response" in event} == {"my-deployment"}
 
     def test_that_was_cut_off_says_that_the_completion_was_blocked(self, azure: Client) -> None:
-        azure.world.script([message("Bad"), incomplete("content_filter")])
+        azure.mock.script([message("Bad"), incomplete("content_filter")])
         body = azure.create().body
         assert body["incomplete_details"] == {"reason": "content_filter"}
         assert [entry["blocked"] for entry in body["content_filters"]] == [False, True]
 
     def test_that_failed_says_nothing_of_filters(self, azure: Client) -> None:
-        azure.world.script(failed(), failed())
+        azure.mock.script(failed(), failed())
         assert azure.create(stream=True).body["content_filters"] is None
         assert azure.create().status == 500
 
@@ -147,10 +152,10 @@ class TestAnAgent:
 
     def test_brings_its_model_its_instructions_and_its_tools(self, project: Client) -> None:
         tool = {"type": "function", "name": "deploy", "parameters": {"type": "object"}, "strict": False}
-        project.world.organization(
+        project.mock.organization(
             agents={"helper": {"model": "mine", "instructions": "You are the planner.", "tools": [tool]}}
         )
-        project.world.when(instructions="planner", agent="helper", tools="deploy").script(function_call("deploy", {}))
+        project.mock.when(instructions="planner", agent="helper", tools="deploy").script(function_call("deploy", {}))
         body = project.ask("POST", "/responses", {"input": "hi", "agent_reference": {**HELPER, "version": "3"}}).body
         assert (body["model"], body["instructions"], body["output"][0]["name"]) == (
             "mine",
@@ -160,7 +165,7 @@ class TestAnAgent:
         assert (body["tools"][0]["name"], body["agent_reference"]["version"]) == ("deploy", "3")
 
     def test_may_be_forgotten_by_the_next_request(self, project: Client) -> None:
-        project.world.script(function_call("deploy", {}), message("Done."))
+        project.mock.script(function_call("deploy", {}), message("Done."))
         first = project.ask("POST", "/responses", {"input": "hi", "agent_reference": HELPER}).body
         assert project.create(previous_response_id=first["id"]).body["error"]["message"].startswith("No tool output")
         output = {"type": "function_call_output", "call_id": first["output"][0]["call_id"], "output": "ok"}
@@ -194,7 +199,7 @@ class TestAnAgent:
 
 class TestThePrompt:
     def test_is_blocked_by_its_category(self, azure: Client) -> None:
-        azure.world.organization(blocked=["violence"])
+        azure.mock.organization(blocked=["violence"])
         for stream in (False, True):
             answer = azure.create(stream=stream)
             assert (answer.status, answer.events) == (400, None)
@@ -205,17 +210,17 @@ class TestThePrompt:
                 {"code": "ContentFiltered"},
             )
             assert error["content_filters"][0]["content_filter_results"]["violence"]["filtered"]
-        azure.world.organization(blocked=())
+        azure.mock.organization(blocked=())
         assert azure.create().status == 200
 
     def test_is_not_filtered_by_openai(self, azure: Client) -> None:
-        azure.world.organization(blocked={"jailbreak"})
+        azure.mock.organization(blocked={"jailbreak"})
         headers = {"authorization": "Bearer mine", "content-type": "application/json"}
-        assert azure.mock.handle("POST", "/v1/responses", headers, {}, orjson.dumps(GOOD)).status == 200
+        assert azure.api.handle("POST", "/v1/responses", headers, {}, orjson.dumps(GOOD)).status == 200
 
     def test_is_blocked_for_a_category_that_there_is(self, azure: Client) -> None:
         with pytest.raises(ConfigError, match=r"organization\(blocked=malice\): the categories are hate, sexual"):
-            azure.world.organization(blocked={"malice"})
+            azure.mock.organization(blocked={"malice"})
 
 
 class TestHeaders:
@@ -255,7 +260,7 @@ class TestOneDialectAlone:
         roots = {"openai": "/v1", "azure": AZURE, "foundry": PROJECT}
         unknown = {"openai": "outside_the_api", "azure": "resource_not_found", "foundry": "route_not_found"}
         headers = {"authorization": "Bearer sk-mine", "content-type": "application/json"}
-        mock = Mock(fallback=lambda request: [message("Hello.")], dialect=dialect)
+        mock = MockApi(fallback=lambda request: [message("Hello.")], dialect=dialect)
         for name, root in roots.items():
             answer = mock.handle("POST", f"{root}/responses", headers, {}, orjson.dumps(GOOD))
             assert (answer.status, answer.rule) == ((200, None) if name == dialect else (404, unknown[dialect]))
@@ -263,25 +268,25 @@ class TestOneDialectAlone:
     def test_may_be_that_of_one_world(self, azure: Client) -> None:
         azure.world.dialect = "foundry"
         assert azure.create().body["title"] == "Not Found"
-        assert Client(PROJECT, azure.mock).create().status == 200
+        assert Client(PROJECT, azure.api).create().status == 200
 
     def test_must_be_known(self) -> None:
         with pytest.raises(ConfigError, match="dialect='aws'"):
-            Mock(dialect="aws")
+            MockApi(dialect="aws")
 
 
 def test_a_web_socket_is_openais_alone() -> None:
     headers = {"authorization": "Bearer sk-mine"}
-    assert not isinstance(Mock(dialect="openai").open_session("/v1/responses", headers, {}), Answer)
-    refused = Mock(dialect="azure").open_session("/v1/responses", headers, {})
+    assert not isinstance(MockApi(dialect="openai").open_session("/v1/responses", headers, {}), Answer)
+    refused = MockApi(dialect="azure").open_session("/v1/responses", headers, {})
     assert isinstance(refused, Answer)
     assert refused.rule == "resource_not_found"
 
 
 def test_a_world_says_where_it_is_for_each_kind_of_client() -> None:
-    world = World(base_url="http://127.0.0.1:1/v1")
-    assert world.azure_endpoint == "http://127.0.0.1:1"
-    assert world.project_endpoint == "http://127.0.0.1:1/api/projects/harness"
+    mock = Mock(World(base_url="http://127.0.0.1:1/v1"))
+    assert mock.azure_endpoint == "http://127.0.0.1:1"
+    assert mock.project_endpoint == "http://127.0.0.1:1/api/projects/harness"
 
 
 @pytest.mark.parametrize("said", [["2024-10-21", "2025-04-01-preview"], "2024-10-21"])

@@ -9,6 +9,7 @@ import pytest
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
 from harness.items import function_call, message
+from harness.world.store import EMPTY_CHAIN
 from tests.support.in_process import Client as Plain
 
 OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "18"}
@@ -51,32 +52,32 @@ class TestABackgroundResponse:
         assert done["output"][0]["content"][0]["text"] == "ok"
 
     def test_takes_its_turn_of_the_script_when_it_is_made(self, client: Client) -> None:
-        client.world.script(message("first"), message("second"))
+        client.mock.script(message("first"), message("second"))
         ids = [client.ask().body["id"] for _ in range(2)]
         said = []
         for id in reversed(ids):
-            client.world.advance(id)
-            client.world.advance(id)
+            client.mock.advance(id)
+            client.mock.advance(id)
             said.append(client.read(id).body["output"][0]["content"][0]["text"])
         assert said == ["second", "first"]
 
     def test_can_be_moved_by_the_test_alone(self, client: Client) -> None:
-        client.world.automatic = False
+        client.mock.automatic = False
         one, other = (client.ask().body["id"] for _ in range(2))
         assert client.states(one, 2) == ["queued", "queued"]
-        assert [made["status"] for made in client.world.advance()] == ["in_progress", "in_progress"]
-        assert [made["status"] for made in client.world.advance(one)] == ["completed"]
+        assert [made["status"] for made in client.mock.advance()] == ["in_progress", "in_progress"]
+        assert [made["status"] for made in client.mock.advance(one)] == ["completed"]
         assert (client.states(one, 1), client.states(other, 1)) == (["completed"], ["in_progress"])
 
     @pytest.mark.parametrize("asked", [True, False])
     def test_cannot_be_moved_when_it_is_not_under_way(self, client: Client, asked: bool) -> None:
         id = client.ask().body["id"] if asked else "none"
         with pytest.raises(ConfigError, match=rf"advance\('resp_x'\): no background response .* by this id; {id} is"):
-            client.world.advance("resp_x")
-        assert len(client.world.advance()) == asked
+            client.mock.advance("resp_x")
+        assert len(client.mock.advance()) == asked
 
     def test_can_be_polled_even_where_nothing_is_stored(self, client: Client) -> None:
-        client.world.organization(zdr=True)
+        client.mock.organization(zdr=True)
         id = client.ask().body["id"]
         assert client.states(id, 2) == ["in_progress", "completed"]
 
@@ -86,7 +87,7 @@ class TestABackgroundResponse:
         assert item["content"][0]["text"] == "hello"
 
     def test_can_be_continued_when_it_has_ended(self, client: Client) -> None:
-        client.world.script(function_call("f", {}, call_id="call_1"), message("done"))
+        client.mock.script(function_call("f", {}, call_id="call_1"), message("done"))
         id = client.ask().body["id"]
         early = client.ask([OUTPUT], previous_response_id=id)
         assert (early.status, early.rule) == (400, "previous_response_in_progress")
@@ -117,7 +118,7 @@ class TestCancelling:
     )
     def test_comes_too_late_for_any_other_end(self, client: Client, status: str, what: str) -> None:
         made = {"id": "resp_1", "status": status, "background": True, "output": []}
-        client.world.store_response(made, [], [])
+        client.world.store.put_response(made, [], EMPTY_CHAIN)
         assert client.send("POST /responses/resp_1/cancel").body["error"]["message"] == f"Cannot cancel {what}."
 
     def test_is_not_for_a_response_that_was_waited_for(self, client: Client) -> None:

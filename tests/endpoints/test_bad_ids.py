@@ -18,7 +18,7 @@ from harness.core.exchange import Answer, Json, Request
 from harness.ending import TurnLine
 from harness.endpoints.operation import OPERATIONS, Operation
 from harness.items import function_call, message
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from harness.verify.examples import OK_TURN
 
 HI: Json = {"role": "user", "content": "hi"}
@@ -98,10 +98,10 @@ AFTERWARDS = ("cancel_synchronous", "file_not_downloadable", "message_while_acti
 class Tenant:
     """One key of a mock, which has one thing of each kind; a run waits for the output of `call_1`."""
 
-    def __init__(self, mock: Mock, key: str) -> None:
-        self.mock, self.world = mock, mock.open(key)
+    def __init__(self, mock: MockApi, key: str) -> None:
+        self.api, self.mock = mock, mock.open(key)
         self.headers = {"authorization": f"Bearer {key}", "openai-beta": "assistants=v2"}
-        self.world.automatic = False
+        self.mock.automatic = False
         conversation = self.made("POST /conversations", {"items": [HI]})
         assistant = self.made("POST /assistants", {"model": "gpt-4.1"})
         thread = self.made("POST /threads", {"messages": [HI]})
@@ -112,19 +112,19 @@ class Tenant:
             "assistant_id": assistant,
             "thread_id": thread,
             "message_id": self.first(f"/threads/{thread}/messages"),
-            "file_id": (file := self.world.file("a.txt", "Paris")),
-            "vector_store_id": (store := self.world.vector_store(file)),
+            "file_id": (file := self.mock.file("a.txt", "Paris")),
+            "vector_store_id": (store := self.mock.vector_store(file)),
             "batch_id": self.made(f"POST /vector_stores/{store}/file_batches", {"file_ids": [file]}),
         }
         run = self.made(f"POST /threads/{thread}/runs", {"assistant_id": assistant})
-        self.world.advance(run)
-        self.world.advance(run)
+        self.mock.advance(run)
+        self.mock.advance(run)
         self.ids |= {"run_id": run, "step_id": self.first(f"/threads/{thread}/runs/{run}/steps")}
 
     def send(self, call: str, body: Any = None, query: Mapping[str, str] | None = None) -> Answer:
         method, _, path = call.partition(" ")
         raw = b"" if body is None else orjson.dumps(body)
-        return self.mock.handle(method, f"/v1{path}", self.headers, query or {}, raw)
+        return self.api.handle(method, f"/v1{path}", self.headers, query or {}, raw)
 
     def made(self, call: str, body: Json) -> str:
         answer = self.send(call, body)
@@ -158,17 +158,17 @@ def model(request: Request) -> Sequence[TurnLine]:
 
 
 @pytest.fixture
-def mock() -> Mock:
-    return Mock(fallback=model)
+def mock() -> MockApi:
+    return MockApi(fallback=model)
 
 
 @pytest.fixture
-def mine(mock: Mock) -> Tenant:
+def mine(mock: MockApi) -> Tenant:
     return Tenant(mock, "sk-mine")
 
 
 @pytest.fixture
-def theirs(mock: Mock) -> Tenant:
+def theirs(mock: MockApi) -> Tenant:
     return Tenant(mock, "sk-theirs")
 
 
@@ -255,21 +255,21 @@ def test_what_another_key_tries_changes_nothing(mine: Tenant, theirs: Tenant) ->
     for each in ASKED:
         theirs.ask(each.id, mine.ids)
     assert [mine.ask(call, mine.ids).body for call in reads] == before
-    assert not {exchange.request.headers["authorization"] for exchange in mine.world.exchanges} - {"Bearer sk-mine"}
+    assert not {exchange.request.headers["authorization"] for exchange in mine.mock.exchanges} - {"Bearer sk-mine"}
 
 
 @pytest.mark.parametrize("status", ["queued", "in_progress", "cancelling", "cancelled", "completed", "expired"])
 def test_outputs_are_taken_by_a_run_that_waits_alone(mine: Tenant, status: str) -> None:
     path = "POST /threads/{thread_id}/runs/{run_id}"
     if status == "expired":
-        mine.world.skip(600)
+        mine.mock.skip(600)
     elif status in ("cancelling", "cancelled"):
         assert mine.ask(f"{path}/cancel", mine.ids).status == 200
     else:
-        mine.world.script(message("ok"))
+        mine.mock.script(message("ok"))
         assert mine.ask(f"{path}/submit_tool_outputs", mine.ids).status == 200
     for _ in range({"in_progress": 1, "completed": 2, "cancelled": 1}.get(status, 0)):
-        mine.world.advance(mine.ids["run_id"])
+        mine.mock.advance(mine.ids["run_id"])
     answer = mine.ask(f"{path}/submit_tool_outputs", mine.ids)
     assert answer.body["error"]["message"] == f'Runs in status "{status}" do not accept tool outputs.'
     assert (answer.status, answer.rule) == (400, "outputs_not_expected")

@@ -50,7 +50,7 @@ class TestCompaction:
         assert client.send(f"GET /responses/{made['id']}").status == 404
 
     def test_needs_calls_that_are_answered(self, client: Client) -> None:
-        client.world.script(function_call("f", {}, call_id="call_1"))
+        client.mock.script(function_call("f", {}, call_id="call_1"))
         id = client.ask().body["id"]
         refused = self.compact(client, previous_response_id=id)
         assert error(refused) == (400, "No tool output found for function call call_1.", "input", None)
@@ -136,7 +136,7 @@ class TestModels:
         assert {model["object"] for model in listed["data"]} == {"model"}
 
     def test_are_those_of_the_key(self, client: Client) -> None:
-        client.world.organization(models=["b", "a"])
+        client.mock.organization(models=["b", "a"])
         assert [model["id"] for model in client.send("GET /models").body["data"]] == ["a", "b"]
         assert client.send("GET /models/a").body["id"] == "a"
         unknown = error(client.send("GET /models/gpt-4.1"))

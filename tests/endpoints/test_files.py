@@ -12,7 +12,7 @@ from harness.contract.check import check_answer
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
 from harness.endpoints.operation import find_operation
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from tests.support.in_process import KEY, Client, error
 
 TEXT = b"Paris is the capital of France."
@@ -23,7 +23,7 @@ def upload(client: Client, name: str = "a.txt", data: bytes = TEXT, **fields: st
     fields = {"purpose": "user_data", **fields}
     sent = httpx.Request("POST", "http://api.test", data=fields, files={"file": (name, data, "text/plain")})
     headers = {"authorization": f"Bearer {KEY}", "content-type": sent.headers["content-type"]}
-    return client.mock.handle("POST", "/v1/files", headers, {}, sent.read())
+    return client.api.handle("POST", "/v1/files", headers, {}, sent.read())
 
 
 def made(client: Client, *given: Any, **fields: str) -> dict[str, Any]:
@@ -77,9 +77,9 @@ class TestUploads:
         fields = {"expires_after[anchor]": "created_at", "expires_after[seconds]": "3600"}
         body = made(client, **fields)
         assert body["expires_at"] == body["created_at"] + 3600
-        client.world.skip(3599)
+        client.mock.skip(3599)
         assert client.send(f"GET /files/{body['id']}").status == 200
-        client.world.skip(1)
+        client.mock.skip(1)
         assert client.send(f"GET /files/{body['id']}").status == 404
         assert client.send("GET /files").body["data"] == []
 
@@ -97,7 +97,7 @@ class TestUploads:
 
     def test_a_body_that_is_no_form_has_no_file(self, client):
         headers = {"authorization": f"Bearer {KEY}", "content-type": "multipart/form-data; boundary=x"}
-        answer = client.mock.handle("POST", "/v1/files", headers, {}, b"nonsense")
+        answer = client.api.handle("POST", "/v1/files", headers, {}, b"nonsense")
         assert error(answer) == (400, "'file' is a required property", None, None)
 
     def test_the_journal_shows_an_upload_as_plain_data(self, client):
@@ -118,7 +118,7 @@ class TestLists:
 
     def test_a_page_has_more_than_twenty_unless_asked_otherwise(self, client):
         for _ in range(21):
-            client.world.file("a")
+            client.mock.file("a")
         assert len(client.send("GET /files").body["data"]) == 21
 
     def test_files_of_one_purpose(self, client):
@@ -150,18 +150,18 @@ class TestInput:
     def test_a_file_of_another_key_is_not_there(self, client):
         id = made(client)["id"]
         body = orjson.dumps({"model": "gpt-4.1", "input": asking(id)})
-        client.mock.open("sk-other").file("own.txt", "x")
-        answer = client.mock.handle("POST", "/v1/responses", {"authorization": "Bearer sk-other"}, {}, body)
+        client.api.open("sk-other").file("own.txt", "x")
+        answer = client.api.handle("POST", "/v1/responses", {"authorization": "Bearer sk-other"}, {}, body)
         assert answer.status == 404
         assert Client().send(f"GET /files/{id}").status == 404
 
     def test_a_test_can_upload_without_a_request(self, client):
-        id = client.world.file("a.pdf", "%PDF-1.4")
+        id = client.mock.file("a.pdf", "%PDF-1.4")
         assert client.ask(asking(id)).status == 200
         assert client.send(f"GET /files/{id}").body["bytes"] == 8
 
     def test_the_account_can_have_files_from_before(self, client):
-        client.world.organization(files={"file-old"})
+        client.mock.organization(files={"file-old"})
         assert client.ask(asking("file-old")).status == 200
         assert client.send("GET /files/file-old").body["bytes"] == 0
         client.send("DELETE /files/file-old")
@@ -192,14 +192,14 @@ class TestInput:
 
 def test_every_address_of_files_is_known() -> None:
     assert find_operation("PUT", "/files/file-1")[2]
-    assert Mock().handle("PUT", "/v1/files/file-1", {"authorization": "Bearer sk-x"}, {}, b"").status == 405
+    assert MockApi().handle("PUT", "/v1/files/file-1", {"authorization": "Bearer sk-x"}, {}, b"").status == 405
 
 
 def test_a_vector_store_with_what_it_has_not_is_the_testers_fault(client) -> None:
     with pytest.raises(ConfigError, match="vector_store\\(nam=…\\): it has name, description"):
-        client.world.vector_store(nam="Docs")
+        client.mock.vector_store(nam="Docs")
 
 
 def test_a_vector_store_of_a_file_that_is_not_there_is_the_testers_fault(client) -> None:
     with pytest.raises(ConfigError, match="this key has no file of this id"):
-        client.world.vector_store("file-x")
+        client.mock.vector_store("file-x")

@@ -51,7 +51,7 @@ class TestASchema:
         ],
     )
     def test_that_a_text_breaks_is_the_scripts_mistake(self, one: Client, strict: Any, text: str, reason: str) -> None:
-        one.world.script(message(text))
+        one.mock.script(message(text))
         answer = one.ask(**formatted(**strict))
         assert (answer.status, answer.body["error"]["code"]) == (418, "ScriptError")
         told = answer.body["error"]["message"]
@@ -72,11 +72,11 @@ class TestASchema:
         ],
     )
     def test_is_kept_or_need_not_be(self, one: Client, turn: Any) -> None:
-        one.world.script(turn)
+        one.mock.script(turn)
         assert one.ask(**formatted()).status == 200
 
     def test_that_is_not_strict_may_be_broken(self, one: Client) -> None:
-        one.world.script(message("Oslo."))
+        one.mock.script(message("Oslo."))
         assert one.ask(**formatted(strict=False)).status == 200
 
     @pytest.mark.parametrize("schema", [{"type": "bogus"}, {"$ref": "#/nope"}, {"$ref": "http://unknown.invalid/"}])
@@ -85,7 +85,7 @@ class TestASchema:
         check_turn(asked, [message("{}")], completed())
 
     def test_is_not_asked_of_a_failure(self, one: Client) -> None:
-        one.world.script([message("Os"), failed()])
+        one.mock.script([message("Os"), failed()])
         assert one.ask(**formatted(), stream=True).status == 200
 
 
@@ -99,7 +99,7 @@ SIXTEEN = " ".join(f"w{number}" for number in range(16))
 
 class TestMaxOutputTokens:
     def test_cuts_a_text_of_more_words(self, one: Client) -> None:
-        one.world.script(message(f"{WORDS}.\n"), message(f"{WORDS}.\n"))
+        one.mock.script(message(f"{WORDS}.\n"), message(f"{WORDS}.\n"))
         said = cut(one).body
         assert (said["status"], said["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})
         assert said["output"][0]["status"] == "incomplete"
@@ -110,12 +110,12 @@ class TestMaxOutputTokens:
         assert stream[-1]["type"] == "response.incomplete"
 
     def test_cuts_no_text_that_might_have_fitted(self, one: Client) -> None:
-        one.world.script(message("extraordinarily " * 16))
+        one.mock.script(message("extraordinarily " * 16))
         said = cut(one).body
         assert (said["status"], said["usage"]["output_tokens"] > 16) == ("completed", True)
 
     def test_keeps_the_exact_deltas(self, one: Client) -> None:
-        one.world.script(message([f"{word} " for word in WORDS.split()]))
+        one.mock.script(message([f"{word} " for word in WORDS.split()]))
         deltas = [
             event["delta"] for event in cut(one, stream=True).events or () if event["type"].endswith("text.delta")
         ]
@@ -123,7 +123,7 @@ class TestMaxOutputTokens:
 
     def test_counts_the_words_of_all_messages_and_nothing_else(self, one: Client) -> None:
         called = mcp_call("docs", "ask", output=WORDS)
-        one.world.script(
+        one.mock.script(
             [reasoning(WORDS), called, message("One two.", phase="commentary"), message(WORDS), message("")]
         )
         output = cut(one).body["output"]
@@ -138,17 +138,17 @@ class TestMaxOutputTokens:
             {"token": word if not n else f" {word}", "logprob": 0, "bytes": [], "top_logprobs": []}
             for n, word in enumerate(WORDS.split())
         ]
-        one.world.script(message(output_text(WORDS, annotations=notes, logprobs=tokens), "More."))
+        one.mock.script(message(output_text(WORDS, annotations=notes, logprobs=tokens), "More."))
         (part,) = cut(one, include=["message.output_text.logprobs"]).body["output"][0]["content"]
         assert [note["end_index"] for note in part["annotations"]] == [2]
         assert "".join(entry["token"] for entry in part["logprobs"]) == SIXTEEN
 
     def test_cuts_a_refusal(self, one: Client) -> None:
-        one.world.script(message(refusal(WORDS)))
+        one.mock.script(message(refusal(WORDS)))
         assert cut(one).body["output"][0]["content"] == [{"type": "refusal", "refusal": SIXTEEN}]
 
     def test_leaves_a_turn_alone_that_says_itself_how_it_ends(self, one: Client) -> None:
-        one.world.script([message(WORDS), incomplete("content_filter")])
+        one.mock.script([message(WORDS), incomplete("content_filter")])
         said = cut(one).body
         assert said["incomplete_details"] == {"reason": "content_filter"}
         assert said["output"][0]["content"][0]["text"] == WORDS
@@ -156,11 +156,11 @@ class TestMaxOutputTokens:
 
 class TestMaxToolCalls:
     def test_makes_more_calls_of_hosted_tools_the_scripts_mistake(self, one: Client) -> None:
-        one.world.script([web_search_call("a"), mcp_call("docs", "ask"), function_call("f"), function_call("g")])
+        one.mock.script([web_search_call("a"), mcp_call("docs", "ask"), function_call("f"), function_call("g")])
         answer = one.ask(max_tool_calls=1)
         assert answer.status == 418
         assert "2 calls of the API's own tools, but max_tool_calls is 1" in answer.body["error"]["message"]
 
     def test_allows_as_many_and_does_not_count_the_clients(self, one: Client) -> None:
-        one.world.script([web_search_call("a"), function_call("f"), function_call("g")])
+        one.mock.script([web_search_call("a"), function_call("f"), function_call("g")])
         assert one.ask(max_tool_calls=1).status == 200

@@ -145,7 +145,7 @@ class TestAResponse:
 
     def test_is_billed_when_it_is_no_stream(self) -> None:
         client = Client()
-        client.world.script([message("Once"), incomplete()], message("Twice"))
+        client.mock.script([message("Once"), incomplete()], message("Twice"))
         assert [client.ask().body["billing"] for _ in range(2)] == [{"payer": "developer"}] * 2
 
     @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ class TestAResponse:
 
     def test_is_chained_to_the_call_it_answers(self) -> None:
         client = Client()
-        client.world.script(function_call("f", {}, call_id="call_1"), message("done"))
+        client.mock.script(function_call("f", {}, call_id="call_1"), message("done"))
         first = client.ask().body["id"]
         output = {"type": "function_call_output", "call_id": "call_1", "output": "18"}
         assert client.ask(previous_response_id=first).status == 400
@@ -233,7 +233,7 @@ class TestAConversation:
     def test_may_begin_empty(self, body: Any) -> None:
         client = Client()
         id = client.send("POST /conversations", body).body["id"]
-        assert client.world.conversations[id].items == []
+        assert client.world.store.conversations[id].items == []
 
     def test_grows_with_each_response(self) -> None:
         client = Client()
@@ -241,6 +241,6 @@ class TestAConversation:
         answer = client.ask("b", conversation=id).body
         assert answer["conversation"] == {"id": id}
         client.ask("c", conversation={"id": id}, store=False)
-        items = client.world.conversations[id].items
+        items = client.world.store.conversations[id].items
         assert [item["content"][0]["text"] for item in items] == ["a", "b", "ok", "c", "ok"]
         assert len({item["id"] for item in items}) == 5

@@ -52,7 +52,7 @@ class TestAFunctionCall:
 
     def test_goes_on_in_a_stream_when_it_is_answered(self, desk: Desk) -> None:
         run = desk.stream(*self.CALLS)[-2]["data"]
-        desk.world.script(message("done"))
+        desk.mock.script(message("done"))
         told = list(desk.submit(run, {"call_a": "1", "call_b": "2"}, stream=True).events or ())
         assert names(told) == ["thread.run.step.completed", *START[1:], *SAID, *END]
         calls = told[0]["data"]["step_details"]["tool_calls"]
@@ -63,7 +63,7 @@ class TestAFunctionCall:
         assert usage["total_tokens"] == sum(step["usage"]["total_tokens"] for step in steps)
 
     def test_goes_on_by_polling_when_it_is_answered(self, desk: Desk) -> None:
-        desk.world.script(function_call("f", {}), message("done"))
+        desk.mock.script(function_call("f", {}), message("done"))
         run = desk.settled(desk.run(desk.thread("hi")).body)
         (call,) = run["required_action"]["submit_tool_outputs"]["tool_calls"]
         queued = desk.submit(run, {call["id"]: "ok"}).body
@@ -80,7 +80,7 @@ class TestAFunctionCall:
             seen.append(request.body)
             yield message("done")
 
-        desk.world.script(model)
+        desk.mock.script(model)
         run = desk.settled(desk.run(desk.thread("hi"), additional_instructions="Now.").body)
         desk.submit(run, {"call_a": "ok"})
         assert seen[0]["instructions"] == "Be brief.\nNow."
@@ -108,13 +108,13 @@ class TestPolling:
         assert (len(desk.messages(run["thread_id"])), len(desk.steps(run))) == (2, 1)
 
     def test_is_the_tests_alone_when_the_world_is_not_automatic(self, desk: Desk) -> None:
-        desk.world.automatic = False
+        desk.mock.automatic = False
         run = desk.run(desk.thread("hi")).body
         assert [desk.read(run)["status"] for _ in range(2)] == ["queued", "queued"]
-        assert [each["status"] for each in desk.world.advance()] == ["in_progress"]
-        assert [each["status"] for each in desk.world.advance(run["id"])] == ["completed"]
+        assert [each["status"] for each in desk.mock.advance()] == ["in_progress"]
+        assert [each["status"] for each in desk.mock.advance(run["id"])] == ["completed"]
         with pytest.raises(ConfigError, match=rf"advance\('{run['id']}'\).*none is"):
-            desk.world.advance(run["id"])
+            desk.mock.advance(run["id"])
 
     def test_takes_the_members_of_the_run_before_the_assistants(self, desk: Desk) -> None:
         own = {"model": "gpt-4.1", "instructions": "Else.", "temperature": 0.5, "tools": [], "metadata": {"a": "b"}}
@@ -129,7 +129,7 @@ class TestPolling:
         assert [text(each)["value"] for each in desk.messages(run["thread_id"])] == ["b", "a"]
 
     def test_can_be_named_by_routes(self, desk: Desk) -> None:
-        desk.world.when(agent="ann", tools="f", instructions="brief").script(message("routed"))
+        desk.mock.when(agent="ann", tools="f", instructions="brief").script(message("routed"))
         run = desk.settled(desk.run(desk.thread("hi")).body)
         assert text(desk.messages(run["thread_id"])[0])["value"] == "routed"
 
@@ -138,7 +138,7 @@ class TestPolling:
     )
     def test_tells_the_fallback_what_is_demanded(self, choice: Any, said: str) -> None:
         desk, seen = Desk(tools=[FUNCTION]), []
-        desk.world.script(lambda request: (seen.append(request.body), message("{}"))[1])
+        desk.mock.script(lambda request: (seen.append(request.body), message("{}"))[1])
         schema = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}}}
         desk.run(desk.thread("hi"), tool_choice=choice, response_format=schema)
         assert seen[0]["tool_choice"] == ({"type": "function", "name": "f"} if said == "function_call" else "auto")
@@ -171,12 +171,12 @@ class TestAnEnd:
 
     def test_comes_by_itself_after_ten_minutes(self, desk: Desk) -> None:
         run = desk.stream(function_call("f", {}))[-2]["data"]
-        desk.world.skip(590)
+        desk.mock.skip(590)
         assert desk.read(run)["status"] == "requires_action"
-        desk.world.skip(20)
+        desk.mock.skip(20)
         assert desk.read(run)["status"] == "expired"
         assert desk.steps(run)[0]["status"] == "expired"
-        desk.world.script(message("ok"))
+        desk.mock.script(message("ok"))
         assert desk.run(run["thread_id"]).status == 200
 
     def test_may_be_incomplete(self, desk: Desk) -> None:
@@ -221,7 +221,7 @@ class TestOnFoundry:
         run = events[-2]["data"]
         (call,) = run["required_action"]["submit_tool_approval"]["tool_calls"]
         assert (call["type"], call["name"], call["arguments"], "output" in call) == ("mcp", "f", '{"a":1}', False)
-        desk.world.script([mcp_call("s", "f", {"a": 1}, output="ok"), message("done")])
+        desk.mock.script([mcp_call("s", "f", {"a": 1}, output="ok"), message("done")])
         given = {"tool_approvals": [{"tool_call_id": call["id"], "approve": True}], "stream": True}
         told = list(desk.send(f"POST /api/projects/p{path(run)}/submit_tool_outputs", given, **AZURE).events or ())
         assert names(told)[:3] == ["thread.run.step.completed", "thread.run.queued", "thread.run.in_progress"]
@@ -244,7 +244,7 @@ class TestOnFoundry:
     ],
 )
 def test_a_turn_that_no_run_can_tell_is_the_scripts_mistake(desk: Desk, turn: Any, problem: str) -> None:
-    desk.world.script(list(turn))
+    desk.mock.script(list(turn))
     with pytest.raises(AssertionError, match=problem):
         desk.run(desk.thread("hi"))
     assert ScriptError.__name__ in str(desk.world.exchanges[-1].answer.body)
@@ -253,5 +253,5 @@ def test_a_turn_that_no_run_can_tell_is_the_scripts_mistake(desk: Desk, turn: An
 def test_a_deleted_assistant_leaves_its_run_to_end(desk: Desk) -> None:
     run = desk.stream(function_call("f", {}, call_id="call_a"))[-2]["data"]
     desk.send(f"DELETE /assistants/{desk.assistant}")
-    desk.world.script(message("ok"))
+    desk.mock.script(message("ok"))
     assert desk.submit(run, {"call_a": "ok"}).status == 200

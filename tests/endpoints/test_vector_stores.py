@@ -17,12 +17,12 @@ def client() -> Client:
 
 @pytest.fixture
 def files(client) -> list[str]:
-    return [client.world.file(name, data) for name, data in (("fr.txt", FRANCE), ("jp.txt", JAPAN))]
+    return [client.mock.file(name, data) for name, data in (("fr.txt", FRANCE), ("jp.txt", JAPAN))]
 
 
 @pytest.fixture
 def store(client, files) -> str:
-    return client.world.vector_store(*files, name="Capitals")
+    return client.mock.vector_store(*files, name="Capitals")
 
 
 def counts(body) -> tuple[int, ...]:
@@ -60,11 +60,11 @@ class TestLife:
         asked = {"expires_after": {"anchor": "last_active_at", "days": 1}}
         body = client.send("POST /vector_stores", asked).body
         assert body["expires_at"] == body["last_active_at"] + 86_400
-        client.world.skip(86_000)
+        client.mock.skip(86_000)
         client.send(f"POST /vector_stores/{body['id']}/search", {"query": "x"})
-        client.world.skip(86_000)
+        client.mock.skip(86_000)
         assert client.send(f"GET /vector_stores/{body['id']}").body["status"] == "completed"
-        client.world.skip(400)
+        client.mock.skip(400)
         assert client.send(f"GET /vector_stores/{body['id']}").body["status"] == "expired"
 
     def test_a_deleted_store_is_gone_and_its_files_stay(self, client, store, files):
@@ -76,12 +76,12 @@ class TestLife:
 
     def test_stores_are_listed_newest_first(self, client):
         for name in "abc":
-            client.world.vector_store(name=name)
+            client.mock.vector_store(name=name)
         body = client.send("GET /vector_stores", limit="2").body
         assert ([one["name"] for one in body["data"]], body["has_more"]) == (["c", "b"], True)
 
     def test_the_account_can_have_stores_from_before(self, client):
-        client.world.organization(files={"vs_old", "file-old"})
+        client.mock.organization(files={"vs_old", "file-old"})
         tools = [{"type": "file_search", "vector_store_ids": ["vs_old"]}]
         assert client.ask(tools=tools).status == 200
         body = client.send("POST /vector_stores/vs_old/files", {"file_id": "file-old"}).body
@@ -96,7 +96,7 @@ class TestLife:
 
 class TestFiles:
     def test_a_file_is_taken_in_with_its_attributes(self, client, files):
-        store = client.world.vector_store()
+        store = client.mock.vector_store()
         static = {"max_chunk_size_tokens": 100, "chunk_overlap_tokens": 0}
         asked = {"attributes": {"lang": "fr"}, "chunking_strategy": {"type": "static", "static": static}}
         body = client.send(f"POST /vector_stores/{store}/files", {"file_id": files[0], **asked}).body
@@ -151,9 +151,9 @@ class TestFiles:
         assert counts(client.send(f"GET /vector_stores/{store}").body) == (0, 1, 0, 1)
 
     def test_a_file_that_has_expired_has_no_text(self, client):
-        id = client.world.file("a.txt", FRANCE, expires_after=3600)
-        store = client.world.vector_store(id)
-        client.world.skip(3600)
+        id = client.mock.file("a.txt", FRANCE, expires_after=3600)
+        store = client.mock.vector_store(id)
+        client.mock.skip(3600)
         assert client.send(f"GET /vector_stores/{store}/files/{id}/content").body["data"] == []
         assert client.send(f"POST /vector_stores/{store}/search", {"query": "Paris"}).body["data"] == []
 
@@ -167,7 +167,7 @@ class TestFiles:
 
 class TestBatches:
     def test_a_batch_is_done_when_it_is_read_again(self, client, files):
-        store = client.world.vector_store()
+        store = client.mock.vector_store()
         path = f"/vector_stores/{store}/file_batches"
         body = client.send(f"POST {path}", {"file_ids": files, "attributes": {"a": 1}}).body
         assert body["id"].startswith("vsfb_")
@@ -178,28 +178,28 @@ class TestBatches:
         assert [(one["id"], one["attributes"]) for one in listed] == [(id, {"a": 1}) for id in files]
 
     def test_files_of_a_batch_may_have_attributes_of_their_own(self, client, files):
-        store = client.world.vector_store()
+        store = client.mock.vector_store()
         asked = {"files": [{"file_id": files[0], "attributes": {"a": 1}}, {"file_id": files[1]}]}
         client.send(f"POST /vector_stores/{store}/file_batches", asked)
         listed = client.send(f"GET /vector_stores/{store}/files", order="asc").body["data"]
         assert [one["attributes"] for one in listed] == [{"a": 1}, {}]
 
     def test_a_batch_that_is_cancelled_at_once_takes_in_nothing(self, client, files):
-        store = client.world.vector_store()
+        store = client.mock.vector_store()
         path = f"/vector_stores/{store}/file_batches"
         id = client.send(f"POST {path}", {"file_ids": files}).body["id"]
         body = client.send(f"POST {path}/{id}/cancel").body
         assert (body["status"], counts(body)) == ("cancelled", (0, 0, 2, 2))
 
     def test_a_batch_that_has_ended_stays_as_it_is(self, client, files):
-        store = client.world.vector_store()
+        store = client.mock.vector_store()
         path = f"/vector_stores/{store}/file_batches"
         id = client.send(f"POST {path}", {"file_ids": files}).body["id"]
         done = client.send(f"GET {path}/{id}").body
         assert client.send(f"POST {path}/{id}/cancel").body == done
 
     def test_a_file_that_left_the_store_is_no_longer_counted(self, client, files):
-        store = client.world.vector_store()
+        store = client.mock.vector_store()
         path = f"/vector_stores/{store}/file_batches"
         id = client.send(f"POST {path}", {"file_ids": files}).body["id"]
         client.send(f"DELETE /files/{files[0]}")

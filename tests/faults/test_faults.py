@@ -41,8 +41,8 @@ def client() -> Client:
 
 def asked(client: Client, *turns: Any, **members: Any) -> Answer:
     """The answer to a request that takes the first of these turns."""
-    client.world.script(*turns)
-    return client.mock.handle(
+    client.mock.script(*turns)
+    return client.api.handle(
         "POST",
         "/v1/responses",
         {"authorization": "Bearer sk-unit"},
@@ -105,12 +105,12 @@ class TestACutStream:
         none, off, slow = render_journal(client.world.exchanges).splitlines()
         assert [none.split()[-3:], off.split()[-3:]] == [["0", "no", "answer"], ["200", "cut", "off"]]
         assert slow.endswith("200")
-        told = client.world.flow.text
+        told = client.mock.flow.text
         assert ("→ no answer" in told, told.count("→ cut off")) == (True, 1)
 
     def test_says_nothing_that_counts_as_said(self, client):
         streamed(client, cut(ONCE, after=9))
-        assert client.world.said.texts == []
+        assert client.mock.said.texts == []
 
 
 class TestWhatWasToldSoFar:
@@ -172,7 +172,7 @@ class TestWhatIsKept:
         again = client.send(f"GET /responses/{told['id']}", stream="true", starting_after="3")
         assert again.body["status"] == "completed"
         assert again.events[0]["sequence_number"] == 4
-        assert client.world.said.texts == ["Once upon a time."]
+        assert client.mock.said.texts == ["Once upon a time."]
 
     def test_is_all_of_what_only_stands_still(self, client):
         told = streamed(client, pause(ONCE, seconds=1)).body
@@ -191,7 +191,7 @@ class TestAPause:
     def test_finds_a_gate_of_the_world_by_its_name(self, client):
         answer = streamed(client, pause(ONCE, after=3, until="shown"))
         (held,) = answer.delivery.pauses
-        assert held.until is client.world.gate("shown")
+        assert held.until is client.mock.gate("shown")
 
     def test_holds_after_so_many_events_or_before_each(self):
         assert [Pause(1, 2).applies_at(sent) for sent in range(4)] == [False, False, True, False]
@@ -241,20 +241,20 @@ class TestARefusal:
         assert headers["x-ratelimit-remaining-requests"] == "0"
 
     def test_is_told_in_the_words_of_azure(self, client):
-        world = client.mock.open("key-of-azure")
+        world = client.api.open("key-of-azure")
         world.script(rate_limit("1s"))
         body = orjson.dumps({"model": "gpt-4.1", "input": "hi"})
-        answer = client.mock.handle("POST", "/openai/v1/responses", AZURE, {}, body)
+        answer = client.api.handle("POST", "/openai/v1/responses", AZURE, {}, body)
         assert (answer.status, answer.rule, answer.headers["retry-after-ms"]) == (429, "too_many_requests", "1000")
 
     def test_keeps_and_asks_nothing(self, client):
         ran = []
-        client.world.mcp("prod", {"deploy": lambda: ran.append("deploy") or "live"})
+        client.mock.mcp("prod", {"deploy": lambda: ran.append("deploy") or "live"})
         tools = [{"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org/sse"}]
         first = asked(client, [mcp_call("prod", "deploy", {}), message("Out.")], tools=tools).body
         leave = {"type": "mcp_approval_response", "approval_request_id": first["output"][-1]["id"], "approve": True}
         again = {"tools": tools, "previous_response_id": first["id"], "input": [leave]}
-        client.world.when(input=lambda said: True).script(hang_up())
+        client.mock.when(input=lambda said: True).script(hang_up())
         assert asked(client, **again).status == 200
         assert ran == ["deploy"]
 
@@ -264,7 +264,7 @@ class TestNoAnswer:
         answer = asked(client, hang_up())
         assert (answer.status, answer.body, answer.events, answer.delivery.disconnects) == (0, None, None, True)
         assert [exchange.status for exchange in client.world.exchanges] == [0]
-        assert client.world.responses == {}
+        assert client.world.store.responses == {}
 
 
 class TestAScript:
@@ -304,7 +304,7 @@ class TestAScript:
     )
     def test_has_its_faults_last_and_its_refusals_alone(self, client, turn, words):
         with pytest.raises(ScriptError, match="script: ") as problem:
-            client.world.script(turn)
+            client.mock.script(turn)
         assert words in str(problem.value)
 
     def test_cuts_what_a_function_says(self, client):
@@ -320,7 +320,7 @@ class TestAScript:
             heard.append(request.body["input"])
             yield [reasoning("**Plan**"), ONCE]
 
-        client.world.script(cut(model, after=3), message("Done."))
+        client.mock.script(cut(model, after=3), message("Done."))
         told = [len(streamed(client, input=said).events) for said in ("a", "b", "c")]
         assert told[:2] == [3, 3]
         assert told[2] > 3
@@ -332,7 +332,7 @@ class TestAScript:
             yield ONCE
 
         turns = (lambda request: overloaded(), model)
-        client.world.script(*turns)
+        client.mock.script(*turns)
         assert [asked(client).status for _ in range(3)] == [503, 429, 200]
 
     def test_knows_every_fault_by_name(self):
@@ -356,13 +356,13 @@ class TestAScript:
 
 class TestAHostedServer:
     def test_has_its_answer_cut_that_asks_for_leave(self, client):
-        client.world.mcp("prod", {"deploy": "live"})
+        client.mock.mcp("prod", {"deploy": "live"})
         tools = [{"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org/sse"}]
         answer = streamed(client, cut([mcp_call("prod", "deploy", {}), ONCE], after=3), tools=tools)
         assert (len(answer.events), answer.delivery.disconnects) == (3, True)
 
     def test_goes_on_after_a_call_however_slow(self, client):
-        client.world.mcp("prod", {"deploy": "live"})
+        client.mock.mcp("prod", {"deploy": "live"})
         server = {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org/sse"}
         tools = [{**server, "require_approval": "never"}]
         slow = pause([mcp_call("prod", "deploy", {})], after=3, seconds=1)
@@ -375,18 +375,18 @@ class TestAzure:
     @pytest.mark.parametrize("after", [0, 3])
     @pytest.mark.parametrize("stream", [False, True])
     def test_is_cut_as_well(self, client, after, stream):
-        world = client.mock.open("key-of-azure")
+        world = client.api.open("key-of-azure")
         world.script(cut(ONCE, after=after))
         body = orjson.dumps({"model": "gpt-4.1", "input": "hi", "stream": stream})
-        answer = client.mock.handle("POST", "/openai/v1/responses", AZURE, {}, body)
-        assert (answer.status, answer.delivery.disconnects, world.problems) == (200, True, [])
+        answer = client.api.handle("POST", "/openai/v1/responses", AZURE, {}, body)
+        assert (answer.status, answer.delivery.disconnects, world.world.problems) == (200, True, [])
         assert (answer.events is not None) == stream
 
 
 class TestASocket:
     def test_is_told_what_comes_before_the_cut(self):
         socket = Socket()
-        socket.world.script(cut(ONCE, after=4), ONCE)
+        socket.mock.script(cut(ONCE, after=4), ONCE)
         assert len(socket.create()) == 4
         assert socket.session.delivery.disconnects
         assert len(socket.create()) == WHOLE
@@ -394,20 +394,20 @@ class TestASocket:
 
     def test_is_told_nothing_when_there_is_no_answer(self):
         socket = Socket()
-        socket.world.script(hang_up())
+        socket.mock.script(hang_up())
         assert socket.create() == []
         assert socket.session.delivery.disconnects
 
     @pytest.mark.parametrize(("fault", "status", "rule", "words"), REFUSALS)
     def test_is_told_a_refusal_as_an_event(self, fault, status, rule, words):
         socket = Socket()
-        socket.world.script(fault)
+        socket.mock.script(fault)
         (told,) = socket.create()
         assert (told["type"], told["status"], told["error"]["message"]) == ("error", status, words)
 
     def test_hears_that_it_was_steered_and_then_nothing(self):
         socket = Socket()
-        socket.world.script(ONCE, hang_up())
+        socket.mock.script(ONCE, hang_up())
         (accepted,) = socket.steer(socket.made(model="gpt-6-astra")["id"])
         assert accepted["type"] == "response.steer.accepted"
         assert socket.session.delivery.disconnects
@@ -417,7 +417,7 @@ class TestARun:
     def test_goes_on_when_its_stream_is_cut(self):
         desk = Desk()
         thread = desk.thread("hi")
-        desk.world.script(cut(ONCE, after=8))
+        desk.mock.script(cut(ONCE, after=8))
         answer = desk.run(thread, stream=True)
         assert (len(answer.events), answer.delivery.disconnects) == (8, True)
         assert answer.body["status"] == "in_progress"
@@ -425,14 +425,14 @@ class TestARun:
 
     def test_never_tells_its_last_event(self):
         desk = Desk()
-        desk.world.script(cut(ONCE, after=100))
+        desk.mock.script(cut(ONCE, after=100))
         last = desk.run(desk.thread("hi"), stream=True).events[-1]
         assert last["event"] == "thread.run.completed"
 
     def test_is_refused_before_anything_is_said(self):
         desk = Desk()
         thread = desk.thread("hi")
-        desk.world.script(rate_limit("1s"), ONCE)
+        desk.mock.script(rate_limit("1s"), ONCE)
         more: Json = {"additional_messages": [{"role": "user", "content": "More."}]}
         assert desk.run(thread, **more).status == 429
         assert len(desk.send(f"GET /threads/{thread}/messages").body["data"]) == 1
@@ -442,7 +442,7 @@ class TestARun:
     def test_that_is_polled_may_have_its_answer_cut(self):
         desk = Desk()
         thread = desk.thread("hi")
-        desk.world.script(cut(ONCE, after=1))
+        desk.mock.script(cut(ONCE, after=1))
         assert isinstance(desk.run(thread).body, bytes)
         assert desk.send(f"GET /threads/{thread}/runs").body["data"][0]["status"] == "queued"
 
@@ -452,7 +452,7 @@ class TestALoss:
         streamed(client, cut(ONCE, after=5), input=[ASK])
         told = {"role": "assistant", "content": "Once "}
         asked(client, ONCE, input=[ASK, told, {"role": "user", "content": "Go on."}])
-        (lost,) = client.world.losses
+        (lost,) = client.mock.losses
         assert (lost.loss, lost.said, lost.at) == ("partial-taken", 1, "input[1]")
         assert "said in exchange 1 by a response that is cut off" in lost.message
 
@@ -461,4 +461,4 @@ class TestALoss:
         client.send(f"GET /responses/{first['id']}", stream="true", starting_after="4")
         told = {"role": "assistant", "content": "Once upon a time."}
         asked(client, ONCE, input=[ASK, told, {"role": "user", "content": "Go on."}])
-        assert client.world.losses == []
+        assert client.mock.losses == []

@@ -32,7 +32,7 @@ from harness.live.conformance.score import score_json, summary_lines
 from harness.live.conformance.websocket import ConformanceSocket
 from harness.server.asgi import serve_in_thread
 from harness.server.default_model import small_talk
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from harness.verify.examples import play_case
 
 KEY = "sk-conformance-0123456789"
@@ -89,7 +89,7 @@ def running(handler: type[Handler]) -> Iterator[str]:
 
 def mocked(change: Callable[[str, str, Any], Any] = lambda method, path, body: body) -> Callable[..., Reply]:
     """A mock whose JSON answers (of streams: each event) are changed."""
-    mock = Mock(fallback=small_talk)
+    mock = MockApi(fallback=small_talk)
 
     def answer(method: str, path: str, headers: Any, raw: bytes) -> Reply:
         below, _, query = path.partition("?")
@@ -108,7 +108,7 @@ def mocked(change: Callable[[str, str, Any], Any] = lambda method, path, body: b
 
 @pytest.fixture
 def right() -> Iterator[str]:
-    with serve_in_thread(Mock(fallback=small_talk)) as made:
+    with serve_in_thread(MockApi(fallback=small_talk)) as made:
         yield made.base_url
 
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from harness.cli import app
 from harness.live.drift.compare import pair_ids, translate_ids
 from harness.server.default_model import small_talk
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from tests.support.live_api import KEY, Change, error, live
 from tests.support.recordings import HEADERS, HI, exchange, recorded, tape
 
@@ -184,7 +184,7 @@ def test_a_refusal_of_what_was_not_known_is_compared(tmp_path: Path) -> None:
 
 def talked(*steps: tuple[str, str, Any]) -> list[dict[str, Any]]:
     """What a mock answers to these requests; `{0}` in a path or a text is the id that answer 0 gave."""
-    mock, made = Mock(fallback=small_talk), []
+    mock, made = MockApi(fallback=small_talk), []
     mock.open(HEADERS["authorization"].removeprefix("Bearer "))
     for number, (method, path, body) in enumerate(steps, 1):
         ids = [one["response"].get("id") for one in made]

@@ -35,7 +35,7 @@ def create(given: Any = "hi", **members: Any) -> Event:
 def talked(*events: Event, change: Change = lambda event: event) -> list[Frame]:
     """What goes to and fro when these events are sent to a mock; `{0}` in an id is that of the response 0."""
     socket, made, ids = Socket(), list[Frame](), list[str]()
-    socket.world.script(*[message("ok")] * len(events))
+    socket.mock.script(*[message("ok")] * len(events))
     for event in events:
         sent = {name: said.format(*ids) if name.endswith("_id") else said for name, said in event.items()}
         told = socket.send(sent)

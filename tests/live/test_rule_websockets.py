@@ -22,7 +22,7 @@ from harness.live.rule_evidence.ask import is_steered_later, send_probe
 from harness.live.rule_evidence.outcome import find_runs, judge_probe
 from harness.live.rule_evidence.probes import Probe, probes_for_rules
 from harness.server.default_model import small_talk
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from harness.verify import evidence
 from tests.support.live_api import KEY
 from tests.support.live_server import over_tls
@@ -250,7 +250,7 @@ def test_nobody_there_ends_it() -> None:
 
 
 def test_it_is_asked_over_tls(tmp_path_factory: pytest.TempPathFactory) -> None:
-    with over_tls(Mock(fallback=small_talk), tmp_path_factory) as origin:
+    with over_tls(MockApi(fallback=small_talk), tmp_path_factory) as origin:
         probe = of("generate_kind", 2)
         told = send_probe(probe, sender(f"{origin}/v1"))
     assert judge_probe(probe, told).finding == "confirmed"

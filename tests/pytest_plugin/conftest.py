@@ -7,7 +7,7 @@ import pytest
 
 from harness.items import message
 from harness.server.asgi import serve_in_thread
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from tests.support.processes import SECONDS
 
 INI = """
@@ -27,7 +27,7 @@ from harness.items import function_call, message
 @pytest.fixture(scope="session")
 def _loaded() -> None:
     """What a run inside needs is imported before it: it forgets its own imports, which would cost seconds each."""
-    mock = Mock(keys=())
+    mock = MockApi(keys=())
     with serve_in_thread(mock) as server, openai.OpenAI(base_url=server.base_url, api_key="sk-warm") as client:
         mock.open("sk-warm").script(message("hi"), message("hi"))
         client.responses.create(model="gpt-4.1", input="hi")

@@ -13,7 +13,7 @@ from harness.contract.schema import schemas_directory
 from harness.items import message
 from harness.report.formats.json_file import read_report
 from harness.server.asgi import serve_in_thread
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from tests.support.interactions import sse, take
 from tests.support.recordings import HI, recorded
 
@@ -186,7 +186,7 @@ def test_a_marker_that_does_not_fit_is_the_error_of_its_test_alone(run):
 def test_what_is_recorded_is_told_without_its_secrets(run, pytester, monkeypatch, cassette):
     cassette.unlink()
     key = "sk-live-AbCd1234EfGh5678"
-    mock = Mock()
+    mock = MockApi()
     with serve_in_thread(mock) as server:
         mock.open(key).script(message(f"your key is {key}"))
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)

@@ -10,25 +10,30 @@ from harness.faults import cut, server_error
 from harness.items import function_call, message
 from harness.report import failure
 from harness.report.journal import render_journal
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 
 USER = {"role": "user", "content": "hi"}
 
 
 @pytest.fixture
-def world():
-    return Mock(keys=()).open("sk-test", "failure")
+def mock():
+    return MockApi(keys=()).open("sk-test", "failure")
+
+
+@pytest.fixture
+def world(mock):
+    return mock.world
 
 
 @pytest.fixture
 def post(world):
     """Send a body (or bytes) to the mock without a network; the answer is the result."""
-    mock = Mock(keys=())
-    mock.worlds["sk-test"] = world
+    api = MockApi(keys=())
+    api.worlds["sk-test"] = world
 
     def post(body=None, method="POST", path="/v1/responses"):
         raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-        return mock.handle(method, path, {"authorization": "Bearer sk-test"}, {}, raw)
+        return api.handle(method, path, {"authorization": "Bearer sk-test"}, {}, raw)
 
     return post
 
@@ -40,8 +45,8 @@ def asked(given, **members):
 # The journal
 
 
-def test_the_journal_has_a_line_for_each_request(world, post):
-    world.script(message("hi"), function_call("weather", {"city": "Paris"}, call_id="call_1"))
+def test_the_journal_has_a_line_for_each_request(mock, world, post):
+    mock.script(message("hi"), function_call("weather", {"city": "Paris"}, call_id="call_1"))
     post(asked("Weather in Paris?"))
     part = {"type": "input_text", "text": "Well?"}
     second = post(asked([USER, {"type": "message", "role": "user", "content": [part]}])).body
@@ -144,8 +149,8 @@ def test_a_refused_request_without_a_body_shows_its_path(world, post):
 # Requests that no turn answers
 
 
-def test_an_unanswered_request_comes_with_its_number_and_the_explanation(world, post):
-    world.script(message("hi"))
+def test_an_unanswered_request_comes_with_its_number_and_the_explanation(mock, world, post):
+    mock.script(message("hi"))
     post(asked("one"))
     post(asked("two"))
     why = "No turn is left for this request: script (1 taken). Add one: mock.script(message('…'))."
@@ -154,19 +159,19 @@ def test_an_unanswered_request_comes_with_its_number_and_the_explanation(world, 
     assert f"\n\nRequest 2, POST /responses, could not be answered:\n  {why}\n" in told
 
 
-def test_a_generator_among_the_unused_turns_is_named(world):
+def test_a_generator_among_the_unused_turns_is_named(mock, world):
     def talk(request):
         yield message("a")
 
-    world.script(talk, iter([message("b")]))
+    mock.script(talk, iter([message("b")]))
     assert failure.verdict(world).splitlines()[1:3] == [
         "  script: the function talk",
         "  script: the function list_iterator",
     ]
 
 
-def test_the_end_of_an_unused_turn_is_named(world):
-    world.script([message("a"), failed()], cut(message("b"), after=1), server_error())
+def test_the_end_of_an_unused_turn_is_named(mock, world):
+    mock.script([message("a"), failed()], cut(message("b"), after=1), server_error())
     assert failure.verdict(world).splitlines()[1:4] == [
         '  script: message "a" + failed',
         '  script: message "b" + cut',
@@ -174,7 +179,7 @@ def test_the_end_of_an_unused_turn_is_named(world):
     ]
 
 
-def test_a_world_whose_turns_were_all_taken_has_no_fault(world, post):
-    world.script(message("hi"))
+def test_a_world_whose_turns_were_all_taken_has_no_fault(mock, world, post):
+    mock.script(message("hi"))
     post(asked("hi"))
     assert failure.verdict(world) == ""

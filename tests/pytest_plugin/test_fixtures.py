@@ -86,7 +86,7 @@ def test_first(mock, client):
     seen["world"] = mock
 
 def test_second(mock, client):
-    assert (mock.exchanges, mock.problems, mock.turns.unused) == ([], [], [])
+    assert (mock.exchanges, mock.world.problems, mock.world.script.unused) == ([], [], [])
     assert mock.base_url == seen["world"].base_url and mock.api_key != seen["world"].api_key
     with pytest.raises(openai.NotFoundError):
         client.responses.retrieve(seen["id"])
@@ -96,7 +96,7 @@ def test_second(mock, client):
 def test_two_keys_share_nothing(run):
     run("""
 def test_two(mock, client, mock_server):
-    other = mock_server.mock.open("sk-other", "other", mock_server.base_url)
+    other = mock_server.api.open("sk-other", "other", mock_server.base_url)
     mock.script(message("one"))
     other.script(message("two"))
     second = openai.OpenAI(api_key="sk-other")

@@ -11,8 +11,8 @@ import pytest
 from harness.cassettes.recording.writer import read_cassette
 from harness.items import message
 from harness.server.asgi import serve_in_thread
-from harness.server.mock_api import Mock
-from harness.world.world import World
+from harness.server.mock_api import MockApi
+from harness.world.mock import Mock
 
 KEY = "sk-live-AbCd1234EfGh5678"
 ONE = """
@@ -27,14 +27,14 @@ def test_one(client):
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[tuple[Mock, str]]:
-    mock = Mock()
+def server() -> Iterator[tuple[MockApi, str]]:
+    mock = MockApi()
     with serve_in_thread(mock) as serving_:
         yield mock, serving_.base_url
 
 
 @pytest.fixture
-def live(server, monkeypatch) -> Iterator[World]:
+def live(server, monkeypatch) -> Iterator[Mock]:
     """The live API, with a key in the environment."""
     mock, base_url = server
     monkeypatch.setenv("OPENAI_BASE_URL", base_url)
@@ -61,7 +61,7 @@ def text(result: pytest.RunResult) -> str:
 
 class TestReplay:
     @pytest.fixture(autouse=True)
-    def _recorded(self, run, live: World, monkeypatch) -> None:
+    def _recorded(self, run, live: Mock, monkeypatch) -> None:
         run(ONE, "--record").assert_outcomes(passed=1)
         live.exchanges.clear()
         self.live = live
@@ -158,31 +158,31 @@ def test_one(mock, client, cassette):
 
 
 class TestRecord:
-    def test_new_asks_only_for_what_is_not_there(self, run, live: World):
+    def test_new_asks_only_for_what_is_not_there(self, run, live: Mock):
         run(ONE, "--record").assert_outcomes(passed=1)
         run(ONE, "--record=new").assert_outcomes(passed=1)
         assert len(live.exchanges) == 2
 
-    def test_all_asks_again(self, run, live: World, file):
+    def test_all_asks_again(self, run, live: Mock, file):
         for _ in range(2):
             run(ONE, "--record=all").assert_outcomes(passed=1)
         assert len(live.exchanges) == 4
         assert len(read_cassette(file).interactions) == 2
 
-    def test_all_keeps_what_another_test_of_the_run_has_recorded(self, run, live: World, file):
+    def test_all_keeps_what_another_test_of_the_run_has_recorded(self, run, live: Mock, file):
         run(ONE + ONE.replace("test_one", "test_two").replace('"hi"', '"ho"'), "--record=all").assert_outcomes(passed=2)
         assert len(read_cassette(file).interactions) == 4
 
-    def test_rules_asks_for_those_of_rules_only(self, run, live: World, pytester):
+    def test_rules_asks_for_those_of_rules_only(self, run, live: Mock, pytester):
         run(ONE.replace("weather/one", "openai/rules/one"), "--record=rules").assert_outcomes(passed=1)
         run(ONE, "--record=rules").assert_outcomes(errors=1)
         assert (pytester.path / "cassettes/openai/rules/one.yaml").exists()
 
-    def test_what_follows_is_a_path(self, run, live: World, pytester):
+    def test_what_follows_is_a_path(self, run, live: Mock, pytester):
         pytester.makepyfile(test_apart="import pytest\n" + ONE)
         run("", "--record", str(pytester.path / "test_apart.py")).assert_outcomes(passed=1)
 
-    def test_a_failing_test_writes_nothing(self, run, live: World, file):
+    def test_a_failing_test_writes_nothing(self, run, live: Mock, file):
         run(ONE + "    assert False\n", "--record").assert_outcomes(failed=1)
         assert not file.exists()
 
@@ -193,7 +193,7 @@ class TestRecord:
         result.assert_outcomes(errors=1)
         result.stdout.fnmatch_lines(["*--record asks the live API, and there is no key: set OPENAI_API_KEY*"])
 
-    def test_secrets_of_the_environment_are_not_written(self, run, live: World, file, monkeypatch):
+    def test_secrets_of_the_environment_are_not_written(self, run, live: Mock, file, monkeypatch):
         monkeypatch.setenv("MY_TOOL_PASSWORD", "correct-horse-battery")
         source = ONE.replace('input="hi"', 'input="say correct-horse-battery"')
         run(source, "--record").assert_outcomes(passed=1)

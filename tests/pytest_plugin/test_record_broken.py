@@ -13,8 +13,8 @@ import pytest
 from harness.cassettes.recording.writer import lock_cassette, read_cassette
 from harness.faults import cut, hang_up
 from harness.items import message
-from harness.server.mock_api import Mock
-from harness.world.world import World
+from harness.server.mock_api import MockApi
+from harness.world.mock import Mock
 from tests.support.live_server import over_tls
 from tests.support.processes import free_port, spawn, wait_until
 
@@ -35,15 +35,15 @@ def test_one(client):
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory) -> Iterator[tuple[Mock, str]]:
+def server(tmp_path_factory) -> Iterator[tuple[MockApi, str]]:
     """The live API, over TLS."""
-    mock = Mock()
+    mock = MockApi()
     with over_tls(mock, tmp_path_factory) as origin:
         yield mock, origin
 
 
 @pytest.fixture
-def live(server, monkeypatch) -> Iterator[World]:
+def live(server, monkeypatch) -> Iterator[Mock]:
     mock, origin = server
     monkeypatch.setenv("OPENAI_BASE_URL", f"{origin}/v1")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -60,7 +60,7 @@ def text(result: pytest.RunResult) -> str:
     return "\n".join(result.outlines)
 
 
-def test_an_api_that_is_not_there_is_named(run, live: World, file, monkeypatch):
+def test_an_api_that_is_not_there_is_named(run, live: Mock, file, monkeypatch):
     url = f"http://127.0.0.1:{free_port()}/v1"
     monkeypatch.setenv("OPENAI_BASE_URL", url)
     what = f"POST {url}/responses was not answered and not recorded: "
@@ -71,14 +71,14 @@ def test_an_api_that_is_not_there_is_named(run, live: World, file, monkeypatch):
     assert not file.exists()
 
 
-def test_one_that_hangs_up_once_is_asked_again(run, live: World, file):
+def test_one_that_hangs_up_once_is_asked_again(run, live: Mock, file):
     live.script(hang_up(), message("hello"))
     source = ONE.replace("client.responses", "client.with_options(max_retries=1).responses")
     run(source, "--record").assert_outcomes(passed=1)
     assert len(read_cassette(file).interactions) == 1
 
 
-def test_a_stream_that_breaks_off_is_kept_as_far_as_it_came(run, live: World, file):
+def test_a_stream_that_breaks_off_is_kept_as_far_as_it_came(run, live: Mock, file):
     live.script(cut(message("Once upon a time"), after=4))
     run(TOLERANT, "--record").assert_outcomes(passed=1)
     (take,) = read_cassette(file).interactions
@@ -86,7 +86,7 @@ def test_a_stream_that_breaks_off_is_kept_as_far_as_it_came(run, live: World, fi
     run(TOLERANT).assert_outcomes(passed=1)
 
 
-def test_a_key_that_is_refused_fails_the_test_and_leaves_nothing(run, live: World, file, monkeypatch):
+def test_a_key_that_is_refused_fails_the_test_and_leaves_nothing(run, live: Mock, file, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "no-key-of-this-api")
     result = run(ONE, "--record")
     result.assert_outcomes(failed=1)
@@ -94,7 +94,7 @@ def test_a_key_that_is_refused_fails_the_test_and_leaves_nothing(run, live: Worl
     assert not file.exists()
 
 
-def test_a_cassette_that_somebody_else_records_is_told(run, live: World, file):
+def test_a_cassette_that_somebody_else_records_is_told(run, live: Mock, file):
     with lock_cassette(file):
         result = run(ONE, "--record")
     result.assert_outcomes(errors=1)
@@ -102,7 +102,7 @@ def test_a_cassette_that_somebody_else_records_is_told(run, live: World, file):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_an_interrupted_test_leaves_no_half_cassette(pytester, write, live: World, file, number):
+def test_an_interrupted_test_leaves_no_half_cassette(pytester, write, live: Mock, file, number):
     live.script(message("hello"))
     (flag := pytester.path / "flag").touch()
     write(f"{ONE}    os.remove({str(flag)!r})\n    __import__('time').sleep(30)\n")

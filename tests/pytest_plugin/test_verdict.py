@@ -109,8 +109,8 @@ def test_it(mock):
     with pytest.raises(openai.APIStatusError) as caught:
         openai.OpenAI(max_retries=5).responses.create(model="gpt-4.1", input="x")
     assert caught.value.status_code == 418
-    assert len(mock.exchanges) == len(mock.problems) == 1
-    mock.problems.clear()
+    assert len(mock.exchanges) == len(mock.world.problems) == 1
+    mock.world.problems.clear()
 """).assert_outcomes(passed=1)
 
 

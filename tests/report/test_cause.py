@@ -6,7 +6,7 @@ import pytest
 
 from harness.items import function_call, mcp_call, message, reasoning
 from harness.report.cause import explain_refusal
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 
 USER = {"role": "user", "content": "hi"}
 CITED = [{"type": "file_citation", "file_id": "file_1", "filename": "a.pdf", "index": 3}]
@@ -15,7 +15,7 @@ SERVER = {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.exam
 
 @pytest.fixture
 def mock():
-    return Mock(keys=())
+    return MockApi(keys=())
 
 
 @pytest.fixture

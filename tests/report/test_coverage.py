@@ -24,11 +24,11 @@ from harness.report.coverage import (
     merge_coverage,
     percent_covered,
 )
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from tests.support.reports import KEY, ask, make_mock, post
 
 
-def touched(mock: Mock) -> Coverage:
+def touched(mock: MockApi) -> Coverage:
     world = mock.worlds[KEY]
     return measure_coverage(world.exchanges, world)
 
@@ -91,7 +91,7 @@ def test_a_body_that_is_no_json_is_held_to_no_rule_about_forms() -> None:
 
 def test_rules_of_an_account_count_when_the_test_made_one() -> None:
     mock = make_mock()
-    mock.worlds[KEY].script(rate_limit(after="1s"))
+    mock.open(KEY).script(rate_limit(after="1s"))
     ask(mock, "hi")
     assert "rate_limit" in touched(mock)["refusals"]
     assert is_account_rule("rate_limit")

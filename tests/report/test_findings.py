@@ -12,7 +12,7 @@ from harness.faults import hang_up, rate_limit
 from harness.items import message
 from harness.report.model import MAX_TRACED, ReportCase, ReportFinding, Totals, count_totals, explain, summary_line
 from harness.report.sanitize import MAX_DEPTH, MAX_LIST_LENGTH, MAX_TEXT_LENGTH, sanitize_value
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from harness.world.world import World
 from tests.support.reports import KEY, ask, fill_case, make_mock, post
 
@@ -59,7 +59,7 @@ def test_what_a_test_that_passed_shows_was_expected(outcome: str) -> None:
 
 def test_a_refusal_that_the_test_made_happen_was_expected_even_if_it_failed() -> None:
     mock = make_mock()
-    mock.worlds[KEY].script(rate_limit(after="1s"))
+    mock.open(KEY).script(rate_limit(after="1s"))
     ask(mock, "hi")
     (found,) = fill_case(mock.worlds[KEY], "failed").found
     assert (found.message[:3], found.expected) == ("429", True)
@@ -94,7 +94,7 @@ def test_a_loss_that_the_api_told_the_client_was_expected_all_the_same() -> None
 
 
 def test_a_request_without_a_turn_is_found() -> None:
-    mock = Mock()
+    mock = MockApi()
     mock.open(KEY)
     ask(mock, "hi")
     (found,) = fill_case(mock.worlds[KEY], "failed").found
@@ -104,9 +104,9 @@ def test_a_request_without_a_turn_is_found() -> None:
 
 @pytest.mark.parametrize(("allowed", "expected"), [((), False), (("unused",), True)])
 def test_a_turn_that_no_request_took_is_found(allowed: tuple[str, ...], expected: bool) -> None:
-    world = make_mock().worlds[KEY]
-    world.script(message("hi"))
-    (found,) = fill_case(world, "failed", *allowed).found
+    mock = make_mock()
+    mock.open(KEY).script(message("hi"))
+    (found,) = fill_case(mock.worlds[KEY], "failed", *allowed).found
     assert (found.kind, found.expected, found.message, found.place) == (
         "unused",
         expected,
@@ -163,7 +163,7 @@ def test_a_test_without_a_request_has_no_diagram() -> None:
 
 def test_an_answer_that_never_came_has_status_0() -> None:
     mock = make_mock()
-    mock.worlds[KEY].script(hang_up())
+    mock.open(KEY).script(hang_up())
     ask(mock, "hi")
     (exchange,) = fill_case(mock.worlds[KEY]).exchanges
     assert (exchange["status"], exchange["broke"], exchange["answer"]) == (0, "no answer", None)
@@ -182,7 +182,7 @@ def test_the_key_and_whatever_looks_like_one_is_hidden_everywhere() -> None:
     ask(mock, f"{'x' * (MAX_TEXT_LENGTH - 10)} {other}")
     ask(mock, f"{other} {KEY}", stream=True, metadata={KEY: other}, bogus=other)
     post(mock, f'{{"{KEY}": '.encode())
-    mock.worlds[KEY].script(message(KEY))
+    mock.open(KEY).script(message(KEY))
     trial = fill_case(mock.worlds[KEY], "failed", why=f"E {KEY}")
     text = json.dumps(trial.to_json())
     assert "[hidden]" in text

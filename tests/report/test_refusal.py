@@ -5,13 +5,13 @@ import json
 import pytest
 
 from harness.report.refusal import describe_sent_part, resolve_path
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 
 
 @pytest.fixture
 def post():
     """Send a body (or bytes) to a mock without a network; the exchange is the result."""
-    mock = Mock(keys=())
+    mock = MockApi(keys=())
     world = mock.open("sk-test", "refusal")
 
     def post(body):

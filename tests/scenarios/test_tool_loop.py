@@ -32,7 +32,7 @@ def test_the_transcript_travels_and_nothing_is_stored(mock, client):
     first, second = (exchange.request.body["input"] for exchange in mock.exchanges)
     assert second[: len(first)] == first
     assert [item.get("call_id") for item in second[1:]] == ["call_paris", "call_oslo"] * 2
-    assert mock.responses == {}
+    assert mock.world.store.responses == {}
 
 
 def test_the_api_keeps_the_transcript_and_only_outputs_travel(mock, client):
@@ -40,7 +40,7 @@ def test_the_api_keeps_the_transcript_and_only_outputs_travel(mock, client):
     assert chained_loop(client) == ANSWER
     second = mock.exchanges[1].request.body
     assert {item["type"] for item in second["input"]} == {"function_call_output"}
-    kept = [item["type"] for item in mock.responses[mock.exchanges[1].answer.body["id"]].transcript]
+    kept = [item["type"] for item in mock.world.store.responses[mock.exchanges[1].answer.body["id"]].chain]
     assert kept == ["message", *["function_call"] * 2, *["function_call_output"] * 2, "message"]
 
 

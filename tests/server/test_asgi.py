@@ -20,7 +20,7 @@ from harness.core.errors import ConfigError
 from harness.items import message
 from harness.server import asgi as module
 from harness.server.asgi import App, Server, bind, serve_in_thread
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from tests.support.live_server import request_head
 from tests.support.processes import wait_until
 
@@ -32,7 +32,7 @@ LONG = "word " * 12_000
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with serve_in_thread(Mock(fallback=lambda _: [message(LONG)], journal=1)) as running:
+    with serve_in_thread(MockApi(fallback=lambda _: [message(LONG)], journal=1)) as running:
         yield running
 
 
@@ -69,7 +69,7 @@ class TestAStream:
         async def all_of(server: Server) -> list[str]:
             return await asyncio.gather(*(self.one(server, f"sk-{number}") for number in range(200)))
 
-        with serve_in_thread(Mock(fallback=lambda _: [message("one two three four")])) as own:
+        with serve_in_thread(MockApi(fallback=lambda _: [message("one two three four")])) as own:
             streams = [read_events(text) for text in asyncio.run(all_of(own))]
         assert len({stream[0]["response"]["id"] for stream in streams}) == 200
         told = [[(event["type"], event["sequence_number"], event.get("delta")) for event in one] for one in streams]
@@ -126,13 +126,13 @@ class TestAClientThatLeaves:
         assert wait_until(lambda: not state.connections and not state.tasks)
         assert self.open_files() <= files
         assert self.memory() - before < 60, "50 streams of 3 MB were kept"
-        assert server.mock.worlds["sk-server"].problems == []
+        assert server.api.worlds["sk-server"].problems == []
 
     def test_before_the_body_is_whole_is_not_answered_nor_written_down(self, server: Server) -> None:
         with socket.create_connection((server.host, server.port), 10) as wire:
             wire.sendall(request_head(GOOD, "sk-half") + GOOD[:-1])
         assert wait_until(lambda: not server._uvicorn.server_state.connections)
-        assert "sk-half" not in server.mock.worlds
+        assert "sk-half" not in server.api.worlds
 
 
 class TestABody:
@@ -153,7 +153,7 @@ class TestABody:
             "query_string": b"",
             "headers": [(b"authorization", b"Bearer sk-1")],
         }
-        asyncio.run(App(Mock(fallback=lambda _: [message("ok")]))(scope, receive, send))
+        asyncio.run(App(MockApi(fallback=lambda _: [message("ok")]))(scope, receive, send))
         return [*sent, len(waiting)]
 
     def part(self, body: bytes, more: bool) -> dict[str, Any]:
@@ -201,28 +201,28 @@ class TestAServer:
 
     def test_puts_an_ipv6_address_in_brackets(self) -> None:
         try:
-            with serve_in_thread(Mock(), "::1") as own:
+            with serve_in_thread(MockApi(), "::1") as own:
                 assert own.base_url == f"http://[::1]:{own.port}/v1"
         except ConfigError:
             pytest.skip("this machine has no IPv6")
 
     def test_ends_with_its_block(self) -> None:
-        with serve_in_thread(Mock()) as own:
+        with serve_in_thread(MockApi()) as own:
             pass
         with pytest.raises(OSError):
             socket.create_connection((own.host, own.port), 1)
 
     def test_ends_although_a_client_is_still_connected(self) -> None:
-        with serve_in_thread(Mock()) as own:
+        with serve_in_thread(MockApi()) as own:
             wire = socket.create_connection((own.host, own.port), 5)
             wire.sendall(b"POST /v1/responses HTTP/1.1\r\n")
         with wire:
             assert not own._thread.is_alive()
 
     def test_shares_nothing_with_another(self) -> None:
-        with serve_in_thread(Mock()) as one, serve_in_thread(Mock()) as other:
+        with serve_in_thread(MockApi()) as one, serve_in_thread(MockApi()) as other:
             assert one.port != other.port
-            assert one.mock.worlds is not other.mock.worlds
+            assert one.api.worlds is not other.api.worlds
 
     def test_lets_the_control_plane_speak_for_itself(self, server: Server) -> None:
         connection = http.client.HTTPConnection(server.host, server.port, timeout=10)

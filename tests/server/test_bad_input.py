@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from harness.items import message
 from harness.server.asgi import Server, serve_in_thread
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 
 KEY = "sk-bad-input"
 AUTH = {"authorization": f"Bearer {KEY}"}
@@ -53,7 +53,7 @@ class Reply:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with serve_in_thread(Mock(fallback=lambda _: [message("ok")], journal=50)) as running:
+    with serve_in_thread(MockApi(fallback=lambda _: [message("ok")], journal=50)) as running:
         yield running
 
 
@@ -264,7 +264,7 @@ class TestAKey:
         assert post(server, GOOD, {"authorization": value}).status == 200
 
     def test_that_was_not_named_is_unknown_to_a_server_with_keys(self) -> None:
-        mock = Mock(["k", "sk-named"], fallback=lambda _: [message("ok")])
+        mock = MockApi(["k", "sk-named"], fallback=lambda _: [message("ok")])
         statuses = [
             mock.handle("POST", "/v1/responses", {"authorization": f"Bearer {key}"}, {}, GOOD).status
             for key in ("k", "sk-named", "sk-other", "sk-")
@@ -486,7 +486,7 @@ def is_well_formed(status: int, body: Any) -> bool:
 
 
 def is_answered(method: str, path: str, query: dict[str, Any], raw: bytes) -> bool:
-    answer = Mock(fallback=lambda _: [message("ok")]).handle(method, path, AUTH, query, raw)
+    answer = MockApi(fallback=lambda _: [message("ok")]).handle(method, path, AUTH, query, raw)
     return "object" in answer.body if answer.status == 200 else is_well_formed(answer.status, answer.body)
 
 

@@ -12,14 +12,14 @@ import pytest
 from harness.contract.rule import RULES
 from harness.items import message
 from harness.server.asgi import Server, serve_in_thread
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 
 HI = {"type": "message", "content": [{"type": "output_text", "text": "hi"}]}
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with serve_in_thread(Mock(fallback=lambda _: [message("unscripted")])) as running:
+    with serve_in_thread(MockApi(fallback=lambda _: [message("unscripted")])) as running:
         yield running
 
 
@@ -164,7 +164,7 @@ class TestTheJournal:
 
 class TestTheServer:
     def test_says_that_it_is_up_and_counts_its_worlds(self) -> None:
-        with serve_in_thread(Mock()) as own:
+        with serve_in_thread(MockApi()) as own:
             assert Client(own, None).send("GET", "/_harness/health") == (200, {"status": "ok", "worlds": 0})
             Client(own, "sk-1").send("GET", "/_harness/exchanges")
             assert Client(own, None).send("GET", "/_harness/health")[1]["worlds"] == 1

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from harness.core.errors import ScriptError
 from harness.core.exchange import Request
 from harness.server.default_model import CUSTOM_TOOL_INPUT, GREETING, THANKS, least_instance, small_talk
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 
 NODE = {
     "type": "object",
@@ -139,7 +139,7 @@ def test_json_is_answered_where_json_is_wanted() -> None:
 
 
 def test_the_mock_answers_an_impossible_schema_with_what_to_do() -> None:
-    mock = Mock(fallback=small_talk)
+    mock = MockApi(fallback=small_talk)
     schema = {"type": "object", "properties": {"x": {"type": "string", "pattern": "^[xyz]{40}$"}}, "required": ["x"]}
     wanted = {"type": "json_schema", "name": "n", "schema": {**schema, "additionalProperties": False}}
     raw = json.dumps({"model": "gpt-4.1", "input": "hi", "text": {"format": wanted}}).encode()

@@ -18,8 +18,8 @@ from websockets.sync.client import ClientConnection, connect
 from harness.faults import Gate, cut, hang_up, pause
 from harness.items import message
 from harness.server.asgi import Server, serve_in_thread
-from harness.server.mock_api import Mock
-from harness.world.world import World
+from harness.server.mock_api import MockApi
+from harness.world.mock import Mock
 from tests.support.live_server import request_head
 from tests.support.processes import wait_until
 
@@ -30,14 +30,14 @@ CREATE = json.dumps({"type": "response.create", "model": "gpt-4.1", "input": "hi
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with serve_in_thread(Mock(fallback=lambda _: [message("ok")])) as running:
+    with serve_in_thread(MockApi(fallback=lambda _: [message("ok")])) as running:
         yield running
 
 
 @pytest.fixture
-def world(server: Server) -> Iterator[World]:
-    yield server.mock.open(KEY)
-    server.mock.close(KEY)
+def world(server: Server) -> Iterator[Mock]:
+    yield server.api.open(KEY)
+    server.api.close(KEY)
 
 
 @pytest.fixture(autouse=True)
@@ -163,8 +163,8 @@ class TestAPause:
 
     def test_outlives_its_server(self, world):
         gate = Gate()
-        with serve_in_thread(Mock()) as short:
-            short.mock.open(KEY).script(pause(ONCE, after=1, until=gate))
+        with serve_in_thread(MockApi()) as short:
+            short.api.open(KEY).script(pause(ONCE, after=1, until=gate))
             wire = asked(short)
             wire.getresponse().read1()
             assert wait_until(lambda: gate._callbacks != [])

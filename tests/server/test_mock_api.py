@@ -15,18 +15,18 @@ from harness.core.errors import ApiError, HarnessError, ScriptError
 from harness.core.exchange import Answer, Request
 from harness.endpoints import operation
 from harness.items import message
-from harness.server.mock_api import Mock, bearer_key, teapot_answer
+from harness.server.mock_api import MockApi, bearer_key, teapot_answer
 
 AUTH = {"authorization": "Bearer sk-mock"}
 GOOD = {"model": "gpt-4.1", "input": "hi"}
 
 
-def post(mock: Mock, body: Any = GOOD, headers: dict[str, str] = AUTH, path: str = "/v1/responses") -> Answer:
+def post(mock: MockApi, body: Any = GOOD, headers: dict[str, str] = AUTH, path: str = "/v1/responses") -> Answer:
     return mock.handle("POST", path, headers, {}, orjson.dumps(body))
 
 
-def scripted() -> Mock:
-    return Mock(fallback=lambda request: [message("ok")])
+def scripted() -> MockApi:
+    return MockApi(fallback=lambda request: [message("ok")])
 
 
 @contextmanager
@@ -69,15 +69,15 @@ class TestAKey:
 
     def test_opens_its_world_once(self) -> None:
         made: list[str] = []
-        mock = Mock(prepare=lambda world: made.append(world.name), organization=Organization(zdr=True))
-        assert mock.open("sk-1", "a name", "http://x/v1") is mock.open("sk-1")
+        mock = MockApi(prepare=lambda mock: made.append(mock.world.name), organization=Organization(zdr=True))
+        assert mock.open("sk-1", "a name", "http://x/v1").world is mock.open("sk-1").world
         assert made == ["a name"]
-        assert (mock.open("sk-1").base_url, mock.open("sk-1").api_key, mock.open("sk-2").name) == (
+        assert (mock.open("sk-1").base_url, mock.open("sk-1").api_key, mock.open("sk-2").world.name) == (
             "http://x/v1",
             "sk-1",
             "sk-2",
         )
-        assert mock.open("sk-1").account.zdr
+        assert mock.open("sk-1").world.account.zdr
 
     def test_is_forgotten_when_it_is_closed(self) -> None:
         mock = scripted()
@@ -132,7 +132,7 @@ class TestAnAnswer:
         assert (other.number, other.request.operation, other.request.path) == (2, "unknown URL", "/nowhere")
 
     def test_is_kept_for_a_while_where_the_journal_is_bounded(self) -> None:
-        mock = Mock(fallback=lambda request: [message("ok")], journal=2)
+        mock = MockApi(fallback=lambda request: [message("ok")], journal=2)
         for _ in range(9):
             post(mock)
         exchanges = mock.worlds["sk-mock"].exchanges
@@ -149,7 +149,7 @@ class TestWhatOnlyTheUserCanFix:
         }
 
     def test_is_a_request_without_a_turn(self) -> None:
-        mock = Mock()
+        mock = MockApi()
         answer = post(mock)
         assert (answer.status, answer.body["error"]["code"]) == (418, "NoTurn")
         ((request, problem),) = mock.worlds["sk-mock"].problems
@@ -162,10 +162,10 @@ class TestWhatOnlyTheUserCanFix:
         broken.members["content"] = "hi"
         wanted = r"^script: message is not what the API could say: Invalid type for 'output\[0\]\.content'"
         with pytest.raises(ScriptError, match=wanted):
-            Mock().open("sk-mock").script(broken)
+            MockApi().open("sk-mock").script(broken)
 
     def test_is_a_function_that_says_what_the_api_could_not(self) -> None:
-        mock = Mock()
+        mock = MockApi()
         broken = message("hi")
         broken.members["content"] = "hi"
         mock.open("sk-mock").script(lambda _: broken)
@@ -177,7 +177,7 @@ class TestWhatOnlyTheUserCanFix:
         def fallback(request: Request) -> list[Any]:
             raise LookupError("nothing left to say")
 
-        mock = Mock(fallback=fallback)
+        mock = MockApi(fallback=fallback)
         said = post(mock).body["error"]["message"]
         assert said.startswith("POST /responses: fallback (")
         assert said.endswith("raised LookupError: nothing left to say")
@@ -191,7 +191,7 @@ class TestWhatOnlyTheUserCanFix:
             yield {"value": request.headers["x-value"]}
 
         with added("POST", "/test_mock", clumsy):
-            mock = Mock()
+            mock = MockApi()
             answer = mock.handle("POST", "/v1/test_mock", headers, {}, b"")
         if headers:
             assert answer.status == 418

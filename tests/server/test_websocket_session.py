@@ -16,7 +16,7 @@ from harness.core.account import Organization, RateLimit
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
 from harness.items import function_call, message, reasoning
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from harness.server.socket_session import SocketSession
 from harness.verify.examples import MINIMAL_REQUEST, play_case
 from tests.support.websockets import AUTH, Socket, error, types
@@ -56,7 +56,7 @@ def missing(id: str) -> tuple[Any, ...]:
 
 class TestTheUpgrade:
     def opened(self, headers: dict[str, str], path: str = "/v1/responses", **account: Any) -> SocketSession | Answer:
-        return Mock(organization=Organization(**account)).open_session(path, headers, {})
+        return MockApi(organization=Organization(**account)).open_session(path, headers, {})
 
     def refused(self, headers: dict[str, str], path: str = "/v1/responses", **account: Any) -> tuple[int, str]:
         answer = self.opened(headers, path, **account)
@@ -80,7 +80,7 @@ class TestTheUpgrade:
         assert self.refused(AUTH, failing=True)[0] == 500
 
     def test_that_is_refused_is_in_the_journal_of_its_key(self) -> None:
-        mock = Mock(organization=Organization(failing=True))
+        mock = MockApi(organization=Organization(failing=True))
         mock.open_session("/v1/responses", AUTH, {})
         [exchange] = mock.open("sk-unit").exchanges
         assert (exchange.request.method, exchange.status, exchange.answer.rule) == ("WS", 500, "server_error")
@@ -126,7 +126,7 @@ class TestAResponse:
 
     def test_comes_from_the_script_which_reads_a_request_of_the_api(self) -> None:
         socket = Socket()
-        socket.world.script(lambda request: message(", ".join(sorted(request.body))))
+        socket.mock.script(lambda request: message(", ".join(sorted(request.body))))
         assert socket.made(stream_id="a")["output"][0]["content"][0]["text"] == "input, model, stream"
 
     def test_that_is_stored_is_there_for_http_too(self) -> None:
@@ -142,12 +142,12 @@ class TestAResponse:
 
     def test_without_a_turn_is_told_as_the_harness_tells_it(self) -> None:
         socket = Socket()
-        socket.world.script(message("one"))
+        socket.mock.script(message("one"))
         first = socket.made(store=False)
         [told] = socket.create(previous_response_id=first["id"])
         assert (told["status"], told["error"]["code"]) == (418, "NoTurn")
         assert len(socket.world.problems) == 1
-        socket.world.script(message("two"))
+        socket.mock.script(message("two"))
         assert socket.made(previous_response_id=first["id"])
 
     def test_of_another_key_is_none_of_this_one(self) -> None:
@@ -198,7 +198,7 @@ class TestWhatAConnectionRemembers:
 
     def test_goes_into_what_the_model_reads(self) -> None:
         socket = Socket()
-        socket.world.script(function_call("f", {}, call_id="call_1"), message("ok"), message("ok"))
+        socket.mock.script(function_call("f", {}, call_id="call_1"), message("ok"), message("ok"))
         first = socket.made(store=False)
         output = {"type": "function_call_output", "call_id": "call_1", "output": "4"}
         assert socket.made([output], previous_response_id=first["id"], store=False)
@@ -206,21 +206,21 @@ class TestWhatAConnectionRemembers:
 
     def test_counts_where_an_output_is_missing(self) -> None:
         socket = Socket()
-        socket.world.script(function_call("f", {}, call_id="call_1"))
+        socket.mock.script(function_call("f", {}, call_id="call_1"))
         first = socket.made(store=False)
         words = "No tool output found for function call call_1."
         assert socket.refused(previous_response_id=first["id"]) == (400, None, "input", words)
 
     def test_keeps_reasoning_with_what_followed_it(self) -> None:
         socket = Socket()
-        socket.world.script([reasoning("**Thought**"), message("Hi.")], message("ok"))
+        socket.mock.script([reasoning("**Thought**"), message("Hi.")], message("ok"))
         first = socket.made(model="gpt-5", store=False)
         assert socket.made(model="gpt-5", previous_response_id=first["id"])
 
     def test_is_all_there_is_without_data_retention(self) -> None:
         socket = Socket(zdr=True)
         first = socket.made()
-        assert socket.world.responses == {}
+        assert socket.world.store.responses == {}
         assert socket.made(previous_response_id=first["id"])
         assert socket.refused(previous_response_id="resp_x") == missing("resp_x")
 
@@ -254,7 +254,7 @@ class TestWhatAConnectionRemembers:
 
     def test_is_what_a_warm_up_prepared(self) -> None:
         socket = Socket()
-        socket.world.script(message("Hello."))
+        socket.mock.script(message("Hello."))
         events = socket.create(generate=False, store=False)
         assert types(events) == ["created", "in_progress", "completed"]
         assert (events[-1]["response"]["output"], events[-1]["response"]["usage"]["output_tokens"]) == ([], 0)
@@ -311,17 +311,17 @@ class TestALane:
 class TestTheHour:
     def test_ends_a_connection_after_its_event(self) -> None:
         socket = Socket()
-        socket.world.skip(3600)
+        socket.mock.skip(3600)
         [told] = socket.create()
         assert told["error"]["code"] == "websocket_connection_limit_reached"
         assert socket.session.closed
 
     def test_is_that_of_each_connection(self) -> None:
         socket = Socket()
-        socket.world.skip(3599)
+        socket.mock.skip(3599)
         assert socket.made()
         later = Socket(of=socket)
-        socket.world.skip(3599)
+        socket.mock.skip(3599)
         assert later.made()
         assert later.session.closed is False
 

@@ -48,7 +48,7 @@ class TestASteerThatIsTaken:
     def test_is_what_the_model_reads_next(self, input: Any) -> None:
         socket = Socket()
         id = first_of(socket)
-        socket.world.when(input="Be brief.").script(message("Short."))
+        socket.mock.when(input="Be brief.").script(message("Short."))
         assert socket.steer(id, input)[-1]["response"]["output"][0]["content"][0]["text"] == "Short."
 
     def test_leads_to_a_response_with_the_settings_of_its_target(self) -> None:
@@ -83,7 +83,7 @@ class TestASteerThatIsTaken:
 
     def test_without_a_turn_for_it_is_told_as_the_harness_tells_it(self) -> None:
         socket = Socket()
-        socket.world.script(message("one"))
+        socket.mock.script(message("one"))
         accepted, told = socket.steer(first_of(socket))
         assert accepted["type"] == "response.steer.accepted"
         assert (told["status"], told["error"]["code"]) == (418, "NoTurn")
@@ -98,7 +98,7 @@ class TestASteerThatWaits:
             mcp_approval_request("server", "h", {}),
             message("Working on it."),
         ]
-        socket.world.script(calls)
+        socket.mock.script(calls)
         first = socket.made(**GPT6)
         accepted, pending = socket.steer(first["id"])
         assert types([accepted, pending]) == ["steer.accepted", "steer.pending"]
@@ -112,9 +112,9 @@ class TestASteerThatWaits:
 
     def waiting(self, **members: Any) -> tuple[Socket, str]:
         socket = Socket()
-        socket.world.script(function_call("f", {}, call_id="call_1"))
+        socket.mock.script(function_call("f", {}, call_id="call_1"))
         id = first_of(socket, **members)
-        socket.world.script(lambda request: message(" / ".join(map(_brief, request.body["input"]))))
+        socket.mock.script(lambda request: message(" / ".join(map(_brief, request.body["input"]))))
         return socket, id
 
     OUTPUT = [{"type": "function_call_output", "call_id": "call_1", "output": "4"}]  # noqa: RUF012  (never changed)
@@ -130,7 +130,7 @@ class TestASteerThatWaits:
         socket, id = self.waiting()
         socket.steer(id)
         second = socket.made(self.OUTPUT, **GPT6, previous_response_id=id)
-        socket.world.script(lambda request: message(str(request.body["input"])))
+        socket.mock.script(lambda request: message(str(request.body["input"])))
         third = socket.made("Go on.", **GPT6, previous_response_id=second["id"])
         assert third["output"][0]["content"][0]["text"] == "Go on."
 
@@ -209,12 +209,12 @@ class TestASteerThatFails:
     def test_with_the_response_that_would_take_it_keeps_its_id(self) -> None:
         socket = Socket()
         id = first_of(socket, store=False, stream_id="main")
-        socket.world.organization(models={"gpt-4.1"})
+        socket.mock.organization(models={"gpt-4.1"})
         accepted, failed = socket.steer(id)
         assert failed["error"]["code"] == "successor_creation_failed"
         assert failed["steer"] == {**accepted["steer"], "input": "Be brief."}
         assert (failed["stream_id"], socket.journal[-1].answer.rule) == ("main", "successor_creation_failed")
-        socket.world.organization(models=None)
+        socket.mock.organization(models=None)
         assert types(socket.steer(id))[-1] == "completed"
 
 

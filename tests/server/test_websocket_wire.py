@@ -19,7 +19,7 @@ from websockets.sync.client import ClientConnection, connect
 from harness.items import message
 from harness.server import asgi as module
 from harness.server.asgi import App, Server, serve_in_thread, uvicorn_config
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from harness.server.socket_session import SocketSession
 from harness.server.websocket import serve_session
 from tests.support.processes import wait_until
@@ -30,7 +30,7 @@ LONG = "word " * 12_000
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with serve_in_thread(Mock(fallback=lambda _: [message("ok")], journal=50)) as running:
+    with serve_in_thread(MockApi(fallback=lambda _: [message("ok")], journal=50)) as running:
         yield running
 
 
@@ -105,7 +105,7 @@ class TestAConnection:
         order: list[str] = []
 
         async def served(name: str) -> None:
-            session = Mock(fallback=lambda _: [message("ok")]).open_session(
+            session = MockApi(fallback=lambda _: [message("ok")]).open_session(
                 "/v1/responses", {"authorization": "Bearer sk-1"}, {}
             )
             waiting = [{"type": "websocket.disconnect"}, *([{"type": "websocket.receive", "text": "{}"}] * 3)]
@@ -126,7 +126,7 @@ class TestAConnection:
         assert order == ["one", "one", "other", "other", *(["one", "other"] * 2)]
 
     def test_tells_a_long_answer_whole(self) -> None:
-        with serve_in_thread(Mock(fallback=lambda _: [message(LONG)])) as own, opened(own) as wire:
+        with serve_in_thread(MockApi(fallback=lambda _: [message(LONG)])) as own, opened(own) as wire:
             wire.send(json.dumps(CREATE))
             assert "".join(event.get("delta", "") for event in answered(wire)) == LONG
 
@@ -134,7 +134,7 @@ class TestAConnection:
         with opened(server, key="sk-old") as wire:
             wire.send(json.dumps(CREATE))
             answered(wire)
-            server.mock.worlds["sk-old"].skip(3600)
+            server.api.worlds["sk-old"].skip(3600)
             wire.send(json.dumps(CREATE))
             assert code_of(wire) == "websocket_connection_limit_reached"
             with pytest.raises(ConnectionClosedOK):
@@ -149,10 +149,10 @@ class TestAConnection:
             id = answered(one)[-1]["response"]["id"]
             other.send(json.dumps({**CREATE, "previous_response_id": id}))
             assert code_of(other) == "previous_response_not_found"
-        assert len(server.mock.worlds["sk-1"].exchanges) == 1
+        assert len(server.api.worlds["sk-1"].exchanges) == 1
 
     def test_does_not_keep_the_server_from_ending(self) -> None:
-        with serve_in_thread(Mock()) as own:
+        with serve_in_thread(MockApi()) as own:
             wire = opened(own)
         assert not own._thread.is_alive()
         with pytest.raises(ConnectionClosedError):
@@ -180,7 +180,7 @@ class TestAMessage:
 
     def test_that_is_too_large_closes_the_connection(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "MAX_BODY_SIZE", 1000)
-        with serve_in_thread(Mock()) as own, opened(own) as wire:
+        with serve_in_thread(MockApi()) as own, opened(own) as wire:
             wire.send("x" * 2000)
             with pytest.raises(ConnectionClosedError, match="1009"):
                 wire.recv(10)
@@ -212,10 +212,10 @@ class TestAClientThatLeaves:
             wire.sendall(event * sent + event[:9])
             wire.close()
         assert wait_until(lambda: not state.connections and not state.tasks)
-        assert server.mock.worlds["sk-raw"].problems == []
+        assert server.api.worlds["sk-raw"].problems == []
 
     def test_in_the_middle_of_an_answer_leaves_nothing_behind(self) -> None:
-        with serve_in_thread(Mock(fallback=lambda _: [message(LONG)], journal=1)) as own:
+        with serve_in_thread(MockApi(fallback=lambda _: [message(LONG)], journal=1)) as own:
             event = Frame(Opcode.TEXT, json.dumps(CREATE).encode()).serialize(mask=True, extensions=[])
             with raw(own) as wire:
                 wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -231,6 +231,6 @@ class TestAClientThatLeaves:
 
 
 def test_a_server_loads_what_sockets_need_with_the_first_of_them() -> None:
-    made = uvicorn_config(App(Mock()))
+    made = uvicorn_config(App(MockApi()))
     made.load()
     assert made.ws_protocol_class is module.websocket_protocol

@@ -27,7 +27,7 @@ from rich.text import Text
 from harness.core.errors import ConfigError, HarnessError
 from harness.server.asgi import bind, serve_in_thread
 from harness.server.default_model import small_talk
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from tests.clients.environments import prepared
 from tests.servers.kinds import KEY, KINDS, Kind, Start, variables
 
@@ -70,7 +70,10 @@ def _cells(report: dict[str, Any]) -> Iterator[str]:
 def examined(kind: Kind, reports: Path | None) -> tuple[dict[str, Any], float]:
     """The report on a server, which is started for it, and the seconds it took."""
     made = prepared(kind.environment)
-    with tempfile.TemporaryDirectory() as folder, serve_in_thread(Mock(fallback=small_talk, journal=100)) as upstream:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serve_in_thread(MockApi(fallback=small_talk, journal=100)) as upstream,
+    ):
         home = Path(folder)
         start = Start(made, home, _free_port(), upstream.base_url)
         file = (reports or home) / f"{kind.name}.json"

@@ -11,7 +11,7 @@ from harness.core.account import Organization
 from harness.core.exchange import Answer
 from harness.endpoints.operation import find_operation
 from harness.items import message
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 
 KEY = "sk-unit"
 
@@ -20,14 +20,15 @@ class Client:
     """Sends requests as `POST /responses`; what no script answers is answered with `ok`."""
 
     def __init__(self, **account: Any) -> None:
-        self.mock = Mock(organization=Organization(**account), fallback=lambda request: [message(["o", "k"])])
-        self.world = self.mock.open(KEY)
+        self.api = MockApi(organization=Organization(**account), fallback=lambda request: [message(["o", "k"])])
+        self.mock = self.api.open(KEY)
+        self.world = self.mock.world
 
     def send(self, call: str, body: Any = None, **query: Any) -> Answer:
         """The answer to one request; texts in `query` are its parameters."""
         method, _, path = call.partition(" ")
         raw = orjson.dumps(body) if body is not None else b""
-        answer = self.mock.handle(method, f"/v1{path}", {"authorization": f"Bearer {KEY}"}, query, raw)
+        answer = self.api.handle(method, f"/v1{path}", {"authorization": f"Bearer {KEY}"}, query, raw)
         operation, _, _ = find_operation(method, path)
         if answer.status == 200 and operation and operation.answer_schema:
             assert check_answer(operation.answer_schema, answer.body) is None

@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.server.asgi import App, read_body
 from harness.server.default_model import small_talk
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from tests.support.live_server import serving
 
 KEY = "sk-live-Zx81nQp5Vb7Lk2Hd9Ws4"
@@ -31,7 +31,7 @@ class Live:
     change: Change = lambda method, path, body: None
     asked: list[tuple[str, str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
-    app: App = field(default_factory=lambda: App(Mock(fallback=small_talk)))
+    app: App = field(default_factory=lambda: App(MockApi(fallback=small_talk)))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         raw = await read_body(receive) or b""

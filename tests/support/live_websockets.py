@@ -11,7 +11,7 @@ from typing import Any
 from harness.core.exchange import Answer
 from harness.server.asgi import App
 from harness.server.default_model import small_talk
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from harness.server.websocket import refuse_upgrade
 from tests.support.live_server import serving
 
@@ -30,7 +30,7 @@ class Sockets:
     betas: list[str] = field(default_factory=list)
     opened: int = 0
     closing: bool = False
-    app: App = field(default_factory=lambda: App(Mock(fallback=small_talk)))
+    app: App = field(default_factory=lambda: App(MockApi(fallback=small_talk)))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "websocket":

@@ -13,7 +13,7 @@ from harness.items import message
 from harness.report import model
 from harness.report.coverage import DIMENSIONS
 from harness.report.model import Report, ReportCase, ReportFinding
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from harness.world.world import World
 
 KEY = "sk-harness-0123456789abcdef"
@@ -27,20 +27,20 @@ FAILED = ReportCase(
 )
 
 
-def make_mock(turn: list[TurnLine] | None = None) -> Mock:
+def make_mock(turn: list[TurnLine] | None = None) -> MockApi:
     """A mock that answers everything with this turn."""
-    mock = Mock(fallback=lambda _: turn or [message("ok")])
+    mock = MockApi(fallback=lambda _: turn or [message("ok")])
     mock.open(KEY)
     return mock
 
 
-def post(mock: Mock, body: Json | bytes, path: str = "/v1/responses", **headers: str) -> Any:
+def post(mock: MockApi, body: Json | bytes, path: str = "/v1/responses", **headers: str) -> Any:
     """The body of the answer to one request."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     return mock.handle("POST", path, {"authorization": f"Bearer {KEY}", **headers}, {}, raw).body
 
 
-def ask(mock: Mock, input: Any, **members: Any) -> Any:
+def ask(mock: MockApi, input: Any, **members: Any) -> Any:
     """The answer to a `POST /responses`."""
     return post(mock, {"model": "gpt-4.1", "input": input, **members})
 

@@ -10,7 +10,7 @@ from harness.core.account import Organization
 from harness.core.exchange import EMPTY_MAPPING, Answer, Json
 from harness.endpoints.operation import OPERATIONS
 from harness.items import function_call, message, reasoning
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from harness.verify.examples import MINIMAL_REQUEST, OK_TURN
 from harness.world.world import World
 
@@ -18,7 +18,7 @@ KEY = "sk-mutations"
 AUTH = {"authorization": f"Bearer {KEY}", "openai-beta": "assistants=v2"}
 
 
-def post(mock: Mock, body: Any) -> Answer:
+def post(mock: MockApi, body: Any) -> Answer:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     return mock.handle("POST", "/v1/responses", AUTH, {}, raw)
 
@@ -28,11 +28,11 @@ STOCKED = Organization(files=frozenset(["file_1", "vs_1", "file-elsewhere", "vs_
 """An account with the files and the vector stores that the samples name."""
 
 
-def fresh() -> Mock:
-    return Mock(organization=STOCKED, fallback=lambda _: OK_TURN)
+def fresh() -> MockApi:
+    return MockApi(organization=STOCKED, fallback=lambda _: OK_TURN)
 
 
-def remembering() -> Mock:
+def remembering() -> MockApi:
     """A mock whose key has stored what every operation asks for.
 
     A conversation, a response that thought and called, a prompt, a vector store, an assistant, and two threads: one whose
@@ -53,7 +53,7 @@ def remembering() -> Mock:
     return mock
 
 
-def made(mock: Mock, path: str, body: Json) -> Any:
+def made(mock: MockApi, path: str, body: Json) -> Any:
     """What the mock answers to a body that it takes."""
     answer = mock.handle("POST", f"/v1{path}", AUTH, {}, json.dumps(body).encode())
     assert answer.status == 200, answer.body
@@ -63,7 +63,7 @@ def made(mock: Mock, path: str, body: Json) -> Any:
 def continuing() -> Iterator[Json]:
     """Requests that only a mock that remembers takes."""
     world = remembering().worlds[KEY]
-    ((id, stored),) = world.responses.items()
+    ((id, stored),) = world.store.responses.items()
     thought, call = stored.response["output"]
     output = {"type": "function_call_output", "call_id": "c1", "output": "ok"}
     yield {**MINIMAL_REQUEST, "previous_response_id": id, "input": [output]}
@@ -72,19 +72,19 @@ def continuing() -> Iterator[Json]:
         **MINIMAL_REQUEST,
         "input": [{"type": "item_reference", "id": one["id"]} for one in (thought, call)] + [output],
     }
-    yield {**MINIMAL_REQUEST, "conversation": next(iter(world.conversations))}
-    yield {**MINIMAL_REQUEST, "conversation": {"id": next(iter(world.conversations))}}
+    yield {**MINIMAL_REQUEST, "conversation": next(iter(world.store.conversations))}
+    yield {**MINIMAL_REQUEST, "conversation": {"id": next(iter(world.store.conversations))}}
     yield {
         "prompt": {"id": "pmpt_1", "version": "1", "variables": {"a": "b", "c": {"type": "input_text", "text": "d"}}}
     }
 
 
 def send(
-    mock: Mock, id: str, *, body: Any = MINIMAL_REQUEST, query: Mapping[str, Any] = EMPTY_MAPPING, named: str = ""
+    mock: MockApi, id: str, *, body: Any = MINIMAL_REQUEST, query: Mapping[str, Any] = EMPTY_MAPPING, named: str = ""
 ) -> Answer:
     """A request of an operation about what a remembering mock has stored, or about ids that are `named`."""
     world = mock.worlds[KEY]
-    ended, waiting = world.threads
+    ended, waiting = world.store.threads
     ids = {"model": "gpt-4.1", "agent_name": "helper", "agent_version": "1"} | of_responses(world) | of_stores(world)
     ids |= of_thread(world, waiting if id.endswith("/submit_tool_outputs") else ended)
     method, _, path = id.partition(" ")
@@ -96,12 +96,12 @@ def send(
 
 
 def of_responses(world: World) -> dict[str, str]:
-    ((response, _),), ((conversation, stored),) = world.responses.items(), world.conversations.items()
+    ((response, _),), ((conversation, stored),) = world.store.responses.items(), world.store.conversations.items()
     return {"response_id": response, "conversation_id": conversation, "item_id": stored.items[0]["id"]}
 
 
 def of_stores(world: World) -> dict[str, str]:
-    (store,) = world.uploads.stores.values()
+    (store,) = world.store.vector_stores.values()
     return {
         "vector_store_id": store.object["id"],
         "file_id": next(iter(store.files)),
@@ -110,9 +110,9 @@ def of_stores(world: World) -> dict[str, str]:
 
 
 def of_thread(world: World, id: str) -> dict[str, str]:
-    thread = world.threads[id]
+    thread = world.store.threads[id]
     return {
-        "assistant_id": next(iter(world.assistants)),
+        "assistant_id": next(iter(world.store.assistants)),
         "thread_id": id,
         "message_id": next(iter(thread.messages)),
         "run_id": next(iter(thread.runs)),

@@ -11,7 +11,7 @@ from harness.answers.stream import encode_events
 from harness.contract.check import check_answer
 from harness.core.exchange import Answer, Json
 from harness.items import message
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 
 KEY = "sk-unit-assistants"
 HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json", "openai-beta": "assistants=v2"}
@@ -27,14 +27,15 @@ class Desk:
     """One World; every answer and event that leaves it is held against its schema."""
 
     def __init__(self, **assistant: Any) -> None:
-        self.mock = Mock(keys=[KEY], fallback=lambda _: [message("ok")])
-        self.world = self.mock.open(KEY)
+        self.api = MockApi(keys=[KEY], fallback=lambda _: [message("ok")])
+        self.mock = self.api.open(KEY)
+        self.world = self.mock.world
         self.assistant = self.send("POST /assistants", {"model": "gpt-4o", **assistant}).body["id"]
 
     def send(self, call: str, body: Any = None, **query: Any) -> Answer:
         method, _, path = call.partition(" ")
         raw = b"" if body is None else orjson.dumps(body)
-        answer = self.mock.handle(method, path if path.startswith("/api/") else f"/v1{path}", HEADERS, query, raw)
+        answer = self.api.handle(method, path if path.startswith("/api/") else f"/v1{path}", HEADERS, query, raw)
         assert not self.world.problems, self.world.problems
         for event in answer.events or ():
             assert event["event"] == "done" or check_answer("AssistantStreamEvent", event) is None, event
@@ -49,7 +50,7 @@ class Desk:
 
     def stream(self, *turn: Any, **members: Any) -> list[Json]:
         """The events of a run on a new thread in which the model says this turn."""
-        self.world.script(list(turn))
+        self.mock.script(list(turn))
         return list(self.run(self.thread("hi"), stream=True, **members).events or ())
 
     def read(self, run: Json) -> Json:

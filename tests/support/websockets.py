@@ -24,8 +24,8 @@ class Socket:
 
     def __init__(self, of: Socket | None = None, **account: Any) -> None:
         self.client = of.client if of else Client(**account)
-        self.world = self.client.world
-        session = self.client.mock.open_session("/v1/responses", AUTH, {})
+        self.mock, self.world = self.client.mock, self.client.world
+        session = self.client.api.open_session("/v1/responses", AUTH, {})
         assert isinstance(session, SocketSession)
         self.session = session
 
@@ -104,5 +104,5 @@ def cassette(folder: Path, *interactions: Interaction) -> Path:
 def scripted(*turns: Any) -> Socket:
     """A connection to a mock with this script."""
     socket = Socket()
-    socket.world.script(*turns)
+    socket.mock.script(*turns)
     return socket

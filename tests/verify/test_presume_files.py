@@ -153,4 +153,4 @@ def test_what_is_taken_out_of_a_store_that_nobody_knows_was_never_there() -> Non
     world = World()
     gone = Request("DELETE", "", params={"vector_store_id": "vs_1", "file_id": "file-1"}, operation=TAKE_OUT)
     remember(world, gone, {"deleted": True})
-    assert (world.uploads.files, world.uploads.stores) == ({}, {})
+    assert (world.store.files, world.store.vector_stores) == ({}, {})

@@ -260,8 +260,8 @@ def test_the_memory_of_a_long_recording_is_bounded(tmp_path: Path, monkeypatch: 
         answer = json.loads(json.dumps(one["response"]).replace(one["response"]["id"], f"resp_{number:032x}"))
         (line,) = read_recording(tape(tmp_path, [{**one, "response": answer}]))
         list(verdicts(line, world))
-    assert 10 <= len(world.responses) <= 20
-    assert f"resp_{99:032x}" in world.responses
+    assert 10 <= len(world.store.responses) <= 20
+    assert f"resp_{99:032x}" in world.store.responses
 
 
 def test_the_report_tells_the_first_findings_and_where_the_rest_is(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from harness.items import (
     url_citation,
     web_search_call,
 )
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from harness.verify.run import Tally
 from harness.verify.watch import RecordingJudge
 from tests.support.live_server import Front, recorded, serving
@@ -88,7 +88,7 @@ def of(tally: Tally, at: str) -> list[dict[str, Any]]:
 
 
 def test_an_api_that_is_as_the_mock_is_has_no_findings(watched):
-    mock = Mock(fallback=lambda _: [message("Hello.")])
+    mock = MockApi(fallback=lambda _: [message("Hello.")])
     passing = watched(mock)
     first = passing.post(**HI).json()
     passing.post(**HI, previous_response_id=first["id"], stream=True)
@@ -126,7 +126,7 @@ class TestTheMocksOwnAnswer:
             {"max_output_tokens": 500, "truncation": "auto", "user": "u", "prompt_cache_key": "k"},
             {"reasoning": {"effort": "low", "summary": "auto"}, **sol},
         ]
-        live = Mock()
+        live = MockApi()
         passing = watched(live)
         live.open("sk-live").script(*(turn for _ in range(2 * len(asks)) for turn in turns))
         for ask in asks:
@@ -138,7 +138,7 @@ class TestTheMocksOwnAnswer:
         assert (tally.is_clean, tally.counts["respelled.same"]) == (True, 2 * len(asks) * len(turns))
 
     def test_goes_on_with_what_was_stored_before(self, watched):
-        passing = watched(Mock(fallback=lambda _: [message("Hello.")]))
+        passing = watched(MockApi(fallback=lambda _: [message("Hello.")]))
         conversations = f"{passing.front.origin}/v1/conversations"
         talk = httpx2.post(conversations, json={}, headers=KEY).json()["id"]
         first = passing.post(**HI, background=True).json()
@@ -153,7 +153,7 @@ class TestTheMocksOwnAnswer:
 
     @pytest.mark.parametrize("root", ["/openai/v1", "/api/projects/p/openai/v1"])
     def test_is_azures_where_azure_answers(self, watched, root):
-        passing = watched(Mock(fallback=lambda _: [message("Hello.")]), root)
+        passing = watched(MockApi(fallback=lambda _: [message("Hello.")]), root)
         for streams in (False, True):
             assert passing.post(**HI, stream=streams).status_code == 200
         tally = passing.found(2)
@@ -267,7 +267,7 @@ class TestAConnection:
                         break
 
     def test_is_judged_by_each_of_its_requests(self, watched):
-        passing = watched(Mock(fallback=lambda _: [message("Hello.")]))
+        passing = watched(MockApi(fallback=lambda _: [message("Hello.")]))
         create = {"type": "response.create", **HI}
         self.talk(passing, create, {**create, "stream_id": "b"}, {**create, "input": 3}, {"type": "what"})
         tally = passing.found(1)

@@ -37,7 +37,7 @@ class Team(Client):
     def __init__(self, **account: Any) -> None:
         super().__init__(**account)
         self.deployed: list[str] = []
-        self.world.mcp("prod", {"deploy": self._deploy, "status": {"annotations": {"read_only": True}, "result": "up"}})
+        self.mock.mcp("prod", {"deploy": self._deploy, "status": {"annotations": {"read_only": True}, "result": "up"}})
 
     def _deploy(self, ref: str) -> str:
         self.deployed.append(ref)
@@ -72,7 +72,7 @@ def team() -> Team:
 
 
 def test_a_call_that_needs_leave_ends_the_response_with_a_request_for_it(team):
-    team.world.script([reasoning("**Deploying**"), DEPLOY, message("v2 is out.")])
+    team.mock.script([reasoning("**Deploying**"), DEPLOY, message("v2 is out.")])
     asked = team.ask()
     assert types(asked) == [LISTED, "reasoning", ASKED]
     assert asked.body["status"] == "completed"
@@ -87,7 +87,7 @@ def test_a_call_that_needs_leave_ends_the_response_with_a_request_for_it(team):
 
 
 def test_approved_the_call_comes_first_and_the_words_after_it_follow(team):
-    team.world.script([reasoning("**Deploying**"), DEPLOY, message("v2 is out.")])
+    team.mock.script([reasoning("**Deploying**"), DEPLOY, message("v2 is out.")])
     asked = team.ask()
     done = team.answer(asked, True)
     assert types(done) == [CALLED, "message"]
@@ -98,27 +98,27 @@ def test_approved_the_call_comes_first_and_the_words_after_it_follow(team):
 
 
 def test_a_call_alone_is_followed_by_the_next_turn(team):
-    team.world.script(DEPLOY, message("v2 is out."))
+    team.mock.script(DEPLOY, message("v2 is out."))
     assert types(team.answer(team.ask(), True)) == [CALLED, "message"]
-    assert team.world.turns.unused == []
+    assert team.mock.script.unused == []
 
 
 @pytest.mark.parametrize("turns", [[[DEPLOY, message("v2 is out.")]], [DEPLOY, message("v2 is out.")]])
 def test_a_call_that_needs_no_leave_runs_in_the_same_response(team, turns):
-    team.world.script(*turns)
+    team.mock.script(*turns)
     assert types(team.ask(tools=[prod("never")])) == [LISTED, CALLED, "message"]
-    assert (team.deployed, team.world.approvals) == (["v2"], [])
+    assert (team.deployed, team.mock.approvals) == (["v2"], [])
 
 
 def test_the_model_may_call_again_after_a_call(team):
-    team.world.script(STATUS, [reasoning("**Up**"), DEPLOY], message("v2 is out."))
+    team.mock.script(STATUS, [reasoning("**Up**"), DEPLOY], message("v2 is out."))
     asked = team.ask(tools=[prod({"never": {"read_only": True}})])
     assert types(asked) == [LISTED, CALLED, "reasoning", ASKED]
     assert types(team.answer(asked, True)) == [CALLED, "message"]
 
 
 def test_denied_the_call_is_not_made_and_the_model_says_something_else(team):
-    team.world.script([DEPLOY, message("v2 is out.")], message("Not shipped."))
+    team.mock.script([DEPLOY, message("v2 is out.")], message("Not shipped."))
     denied = team.answer(team.ask(), False)
     assert types(denied) == ["message"]
     assert denied.body["output"][0]["content"][0]["text"] == "Not shipped."
@@ -126,15 +126,15 @@ def test_denied_the_call_is_not_made_and_the_model_says_something_else(team):
 
 
 def test_denied_the_model_may_ask_again(team):
-    team.world.script(DEPLOY, DEPLOY, message("v2 is out."))
+    team.mock.script(DEPLOY, DEPLOY, message("v2 is out."))
     again = team.answer(team.ask(), False)
     assert types(again) == [ASKED]
     assert types(team.answer(again, True)) == [CALLED, "message"]
-    assert [(one.approve, one.executed) for one in team.world.approvals] == [(False, 0), (True, 1)]
+    assert [(one.approve, one.executed) for one in team.mock.approvals] == [(False, 0), (True, 1)]
 
 
 def test_several_at_once_are_all_asked_for(team):
-    team.world.script([DEPLOY, mcp_call("prod", "deploy", {"ref": "v3"}), STATUS, message("All done.")])
+    team.mock.script([DEPLOY, mcp_call("prod", "deploy", {"ref": "v3"}), STATUS, message("All done.")])
     asked = team.ask(tools=[prod({"never": {"tool_names": ["status"]}})])
     assert types(asked) == [LISTED, ASKED, ASKED, CALLED]
     done = team.answer(asked, True, True)
@@ -143,7 +143,7 @@ def test_several_at_once_are_all_asked_for(team):
 
 
 def test_of_several_only_the_approved_are_made_and_the_model_thinks_anew(team):
-    team.world.script([DEPLOY, mcp_call("prod", "deploy", {"ref": "v3"}), message("Both.")], message("v3 only."))
+    team.mock.script([DEPLOY, mcp_call("prod", "deploy", {"ref": "v3"}), message("Both.")], message("v3 only."))
     done = team.answer(team.ask(), False, True)
     assert types(done) == [CALLED, "message"]
     assert done.body["output"][1]["content"][0]["text"] == "v3 only."
@@ -151,7 +151,7 @@ def test_of_several_only_the_approved_are_made_and_the_model_thinks_anew(team):
 
 
 def test_every_request_must_be_answered(team):
-    team.world.script([DEPLOY, mcp_call("prod", "deploy", {"ref": "v3"})])
+    team.mock.script([DEPLOY, mcp_call("prod", "deploy", {"ref": "v3"})])
     asked = team.ask()
     first, second = requests(asked)
     said = "The following MCP approval requests do not have an approval: "
@@ -161,7 +161,7 @@ def test_every_request_must_be_answered(team):
 
 
 def test_calls_of_the_client_stand_beside_them_and_must_be_answered_too(team):
-    team.world.script([DEPLOY, function_call("notify", {}, call_id="call_1"), message("Both.")])
+    team.mock.script([DEPLOY, function_call("notify", {}, call_id="call_1"), message("Both.")])
     asked = team.ask()
     assert types(asked) == [LISTED, ASKED, "function_call"]
     assert error(team.answer(asked, True))[1] == "No tool output found for function call call_1."
@@ -173,12 +173,12 @@ def test_calls_of_the_client_stand_beside_them_and_must_be_answered_too(team):
 
 
 def test_a_call_of_the_client_beside_one_that_ran_ends_the_response(team):
-    team.world.script([function_call("notify", {}, call_id="call_1"), STATUS], message("Later."))
+    team.mock.script([function_call("notify", {}, call_id="call_1"), STATUS], message("Later."))
     assert types(team.ask(tools=[prod("never")])) == [LISTED, "function_call", CALLED]
 
 
 def test_in_a_conversation_the_answer_alone_is_enough(team):
-    team.world.script([DEPLOY, message("v2 is out.")], message("Hello."))
+    team.mock.script([DEPLOY, message("v2 is out.")], message("Hello."))
     conversation = team.send("POST /conversations", {}).body["id"]
     asked = team.ask(conversation=conversation)
     assert team.ask("Well?", conversation=conversation).status == 400
@@ -189,47 +189,47 @@ def test_in_a_conversation_the_answer_alone_is_enough(team):
 
 
 def test_without_storage_everything_is_sent_again(team):
-    team.world.script([DEPLOY, message("v2 is out.")], message("Hello."))
+    team.mock.script([DEPLOY, message("v2 is out.")], message("Hello."))
     history = [user("Ship v2."), *team.ask("Ship v2.", store=False).body["output"]]
     history.append(answered(history[-1]))
     done = team.ask(history, store=False)
     assert types(done) == [CALLED, "message"]
     assert types(team.ask([*history, *done.body["output"], user("Hi.")], store=False)) == ["message"]
-    [approval] = team.world.approvals
+    [approval] = team.mock.approvals
     assert (team.deployed, approval.answers, approval.runs) == (["v2"], (2,), (2,))
 
 
 def test_a_client_that_loses_the_call_has_it_made_twice(team):
-    team.world.script([DEPLOY, message("v2 is out.")])
+    team.mock.script([DEPLOY, message("v2 is out.")])
     history = [user("Ship v2."), *team.ask("Ship v2.", store=False).body["output"]]
     for _ in range(2):
         assert types(team.ask([*history, answered(history[-1])], store=False)) == [CALLED, "message"]
-    [approval] = team.world.approvals
+    [approval] = team.mock.approvals
     assert (team.deployed, approval.executed, approval.runs) == (["v2", "v2"], 2, (2, 3))
 
 
 def test_an_answer_to_what_another_chain_asked_is_refused(team):
-    team.world.script(DEPLOY, message("Hello."))
+    team.mock.script(DEPLOY, message("Hello."))
     asked = team.ask()
     other = team.ask("hi", tools=[])
     refused = team.ask([answered(requests(asked)[0])], previous_response_id=other.body["id"])
     words = "The following MCP approval requests have approval responses but weren't passed as input: "
     assert error(refused) == (400, words + requests(asked)[0]["id"], "input", None)
-    assert (team.deployed, team.world.approvals[0].answers) == ([], ())
+    assert (team.deployed, team.mock.approvals[0].answers) == ([], ())
 
 
 def test_a_tool_that_fails_does_not_stop_the_model(team):
-    team.world.mcp("prod", {"deploy": ToolError("locked")})
-    team.world.script([DEPLOY, message("It is locked.")])
+    team.mock.mcp("prod", {"deploy": ToolError("locked")})
+    team.mock.script([DEPLOY, message("It is locked.")])
     done = team.answer(team.ask(), True)
     assert types(done) == [CALLED, "message"]
     call = done.body["output"][0]
     assert (call["status"], call["output"], call["error"]["content"][0]["text"]) == ("failed", None, "locked")
-    assert team.world.approvals[0].executed == 1
+    assert team.mock.approvals[0].executed == 1
 
 
 def test_the_tools_are_listed_once_in_a_chain_and_only_those_allowed(team):
-    team.world.script(message("Hello."), message("Again."))
+    team.mock.script(message("Hello."), message("Again."))
     first = team.ask(tools=[prod(allowed_tools=["status"])])
     assert types(first) == [LISTED, "message"]
     assert [tool["name"] for tool in first.body["output"][0]["tools"]] == ["status"]
@@ -237,15 +237,15 @@ def test_the_tools_are_listed_once_in_a_chain_and_only_those_allowed(team):
 
 
 def test_a_server_that_joins_later_is_listed_then(team):
-    team.world.mcp("docs", {})
-    team.world.script(message("Hello."), message("Again."))
+    team.mock.mcp("docs", {})
+    team.mock.script(message("Hello."), message("Again."))
     first = team.ask()
     second = team.ask(previous_response_id=first.body["id"], tools=[prod(), prod(server_label="docs")])
     assert [item.get("server_label") for item in second.body["output"]] == ["docs", None]
 
 
 def test_without_the_list_in_the_transcript_it_is_sent_again_before_the_call(team):
-    team.world.script([DEPLOY, message("v2 is out.")])
+    team.mock.script([DEPLOY, message("v2 is out.")])
     asked = team.ask()
     reference = {"type": "item_reference", "id": requests(asked)[0]["id"]}
     again = team.ask([user("Ship v2."), reference, answered(requests(asked)[0])])
@@ -253,12 +253,12 @@ def test_without_the_list_in_the_transcript_it_is_sent_again_before_the_call(tea
 
 
 def test_a_list_in_the_script_is_the_only_one(team):
-    team.world.script([mcp_list_tools("prod", ["deploy"]), message("Hello.")])
+    team.mock.script([mcp_list_tools("prod", ["deploy"]), message("Hello.")])
     assert types(team.ask()) == [LISTED, "message"]
 
 
 def test_a_stream_tells_the_same(team):
-    team.world.script([DEPLOY, message("v2 is out.")])
+    team.mock.script([DEPLOY, message("v2 is out.")])
     asked = team.ask(stream=True)
     names = [event["type"] for event in asked.events or ()]
     assert names[2:4] == ["response.output_item.added", "response.mcp_list_tools.in_progress"]
@@ -274,23 +274,23 @@ def test_a_stream_tells_the_same(team):
 
 
 def test_what_breaks_off_after_a_call_breaks_off_after_the_approval(team):
-    team.world.script([DEPLOY, message("v2 is"), incomplete()])
+    team.mock.script([DEPLOY, message("v2 is"), incomplete()])
     asked = team.ask()
     assert asked.body["status"] == "completed"
     assert team.answer(asked, True).body["status"] == "incomplete"
 
 
 def test_a_response_that_fails_after_the_call_has_made_it(team):
-    team.world.script(DEPLOY, failed(), message("v2 is out."))
+    team.mock.script(DEPLOY, failed(), message("v2 is out."))
     asked = team.ask()
     assert team.answer(asked, True).status == 500
     assert types(team.answer(asked, True)) == [CALLED, "message"]
-    [approval] = team.world.approvals
+    [approval] = team.mock.approvals
     assert (team.deployed, approval.answers, approval.runs) == (["v2", "v2"], (2, 3), (2, 3))
 
 
 def test_a_script_may_still_say_everything_itself(team):
-    team.world.script(
+    team.mock.script(
         [mcp_list_tools("prod"), mcp_approval_request("prod", "deploy", {"ref": "v2"})],
         lambda request: [
             mcp_call(
@@ -305,23 +305,23 @@ def test_a_script_may_still_say_everything_itself(team):
     )
     done = team.answer(team.ask(), True)
     assert [item.get("output") for item in done.body["output"]] == ["done by hand", None]
-    [approval] = team.world.approvals
+    [approval] = team.mock.approvals
     assert (team.deployed, approval.approve, approval.executed) == ([], True, 1)
 
 
 def test_calls_of_other_servers_are_left_as_they_are(team):
-    team.world.script([mcp_call("docs", "ask"), message("Done.")])
+    team.mock.script([mcp_call("docs", "ask"), message("Done.")])
     assert types(team.ask()) == [LISTED, CALLED, "message"]
 
 
 def test_a_world_without_servers_adds_nothing():
     client = Client()
-    client.world.script(DEPLOY)
+    client.mock.script(DEPLOY)
     assert types(client.ask(tools=[prod()])) == [CALLED]
 
 
 def test_a_request_without_the_server_cannot_have_it_called(team):
-    team.world.script(DEPLOY)
+    team.mock.script(DEPLOY)
     refused = team.ask(tools=[])
     assert refused.status == 418
     assert refused.body["error"]["message"] == (
@@ -331,9 +331,9 @@ def test_a_request_without_the_server_cannot_have_it_called(team):
 
 
 def test_without_words_after_it_no_call_is_made(team):
-    team.world.script(DEPLOY)
+    team.mock.script(DEPLOY)
     assert team.answer(team.ask(), True).body["error"]["code"] == "NoTurn"
-    assert (team.deployed, team.world.approvals[0].executed) == ([], 0)
+    assert (team.deployed, team.mock.approvals[0].executed) == ([], 0)
 
 
 def test_a_model_that_only_calls_is_stopped(team):
@@ -341,7 +341,7 @@ def test_a_model_that_only_calls_is_stopped(team):
         while True:
             yield STATUS
 
-    team.world.script(loops)
+    team.mock.script(loops)
     refused = team.ask(tools=[prod("never")])
     assert refused.body["error"]["message"].startswith("100 turns in a row end with a call of an MCP server.")
 
@@ -351,16 +351,16 @@ class TestAConnection:
 
     def test_goes_on_after_the_answer(self):
         socket = Socket()
-        socket.world.mcp("prod", {"deploy": lambda ref: f"{ref} is live"})
-        socket.world.script([DEPLOY, message("v2 is out.")])
+        socket.mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live"})
+        socket.mock.script([DEPLOY, message("v2 is out.")])
         asked = socket.made(tools=[prod()], store=False)
         given = [answered(asked["output"][-1])]
         done = socket.made(given, previous_response_id=asked["id"], tools=[prod()], store=False)
         assert [item["type"] for item in done["output"]] == [CALLED, "message"]
-        [approval] = socket.world.approvals
+        [approval] = socket.mock.approvals
         assert (approval.asked, approval.answers, approval.runs) == (1, (2,), (2,))
 
     def test_lists_and_calls_nothing_while_it_warms_up(self):
         socket = Socket()
-        socket.world.mcp("prod", {})
+        socket.mock.mcp("prod", {})
         assert socket.made(tools=[prod()], generate=False)["output"] == []

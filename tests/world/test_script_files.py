@@ -15,6 +15,7 @@ from harness.ending import TurnLine, completed, failed, incomplete
 from harness.faults import ScriptedRefusal, cut, hang_up, pause, rate_limit
 from harness.items import function_call, message, reasoning, url_citation
 from harness.items.kind import ITEMS
+from harness.world.mock import Mock
 from harness.world.scripting.document import DOCUMENT_KEYS
 from harness.world.scripting.load import load_script_file
 from harness.world.scripting.settings import SETTINGS
@@ -41,13 +42,13 @@ def write(tmp_path: Path) -> Write:
 
 def world_of(path: Path) -> World:
     """A World that a script file has scripted."""
-    world = World()
-    load_script_file(path).apply(world)
-    return world
+    mock = Mock()
+    load_script_file(path).apply(mock)
+    return mock.world
 
 
 def ask(world: World, **body: Any) -> Sequence[TurnLine]:
-    return world.turns.next(Request("POST", "/responses", body={"model": "gpt-4.1", "input": "hi", **body}))
+    return world.script.next(Request("POST", "/responses", body={"model": "gpt-4.1", "input": "hi", **body}))
 
 
 def complaint(path: Path) -> str:
@@ -78,7 +79,7 @@ script:
         assert ask(world) == [message("Once"), incomplete("content_filter")]
         assert ask(world) == [failed("invalid_prompt", "No.")]
         assert ask(world) == [message("Hi."), completed(off_schema=True)]
-        assert world.turns.unused == []
+        assert world.script.unused == []
 
     def test_routes_are_tried_before_the_script(self, write: Write) -> None:
         world = world_of(
@@ -105,13 +106,13 @@ when:
     def test_repeat_starts_again_when_it_is_spent(self, write: Write) -> None:
         world = world_of(write("script: [ {message: a}, {message: b} ]\nrepeat: true"))
         assert [ask(world)[0] for _ in range(5)] == [message(text) for text in "ababa"]
-        assert world.turns.unused == []
+        assert world.script.unused == []
 
     def test_every_world_starts_at_the_beginning(self, write: Write) -> None:
         script = load_script_file(write("script: [ {message: a}, {message: b} ]\nrepeat: true"))
         first, second = World(), World()
-        script.apply(first)
-        script.apply(second)
+        script.apply(Mock(first))
+        script.apply(Mock(second))
         assert ask(first) == ask(second) == [message("a")]
 
     def test_a_list_of_texts_is_the_exact_deltas(self, write: Write) -> None:
@@ -193,7 +194,7 @@ when:
             write("organization: {zdr: true, models: [gpt-4.1]}\ncitations: delta\nautomatic: false")
         )
         for world in (World(), World()):
-            script.apply(world)
+            script.apply(Mock(world))
             assert (world.account.zdr, world.account.models) == (True, frozenset({"gpt-4.1"}))
             assert (world.citations, world.automatic) == ("delta", False)
 
@@ -339,7 +340,7 @@ class TestPython:
     def test_a_plain_function_answers_every_request(self, write: Write) -> None:
         world = world_of(self.python(write, "def script(request):\n    return message(request.body['input'])"))
         assert [ask(world, input=text) for text in "abc"] == [[message(text)] for text in "abc"]
-        assert world.turns.unused == []
+        assert world.script.unused == []
 
     def test_a_generator_function_is_told_each_request_and_ends(self, write: Write) -> None:
         world = world_of(
@@ -403,12 +404,12 @@ class TestPython:
     def test_a_setup_that_fails_for_one_world_is_told_to_its_client(self, write: Write) -> None:
         text = (
             "script = message('a')\n"
-            "def setup(mock):\n    if mock.name == 'bad':\n        raise ValueError('no such customer')"
+            "def setup(mock):\n    if mock.world.name == 'bad':\n        raise ValueError('no such customer')"
         )
         script = load_script_file(self.python(write, text))
         good, bad = World("good"), World("bad")
         for world in (good, bad):
-            script.apply(world)
+            script.apply(Mock(world))
         assert ask(good) == [message("a")]
         for _ in range(2):
             with pytest.raises(ScriptError, match=r"script\.py:5: ValueError: no such customer"):
@@ -442,7 +443,7 @@ class TestPython:
                 "def setup(mock):\n    mock.organization(\n        zrd=True)",
                 f"script.py:3: organization(zrd=…): it has {', '.join(Organization.__dataclass_fields__)}.",
             ),
-            ("def setup(mock):\n    mock.mpc()", "script.py:3: AttributeError: 'World' object has no attribute 'mpc'"),
+            ("def setup(mock):\n    mock.mpc()", "script.py:3: AttributeError: 'Mock' object has no attribute 'mpc'"),
             ("script = []", "script.py:2: script is empty. Give turns: [message('…')]."),
             ("script = [[]]", "script.py:2: script holds an empty turn. Give items: [message('…')]."),
             ("x = 1\nroutes = 4", "script.py:3: routes is 4. Give a list of ({condition: text}, [turns])."),

@@ -13,7 +13,9 @@ from harness.core.errors import ConfigError, ScriptError
 from harness.core.exchange import Answer, Request
 from harness.items import message
 from harness.items.transcript import conversation_id
-from harness.world.world import CLOCK_START, Conversation, World
+from harness.world.mock import Mock
+from harness.world.store import EMPTY_CHAIN, Conversation, ItemChain, MemoryStore
+from harness.world.world import CLOCK_START, World
 
 USER = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}], "id": "msg_user"}
 THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": []}
@@ -31,20 +33,20 @@ def ask(**members: Any) -> Request:
 
 class TestWhatIsStored:
     def test_can_be_continued(self) -> None:
-        world = World()
-        world.store_response(response("resp_1", SAID), [USER], [])
-        world.store_response(response("resp_2", CALL), [], world.previous_items({"previous_response_id": "resp_1"}))
-        assert world.previous_items({"previous_response_id": "resp_2"}) == [USER, SAID, CALL]
-        assert world.responses["resp_1"].input == [USER]
+        store = MemoryStore()
+        store.put_response(response("resp_1", SAID), [USER], EMPTY_CHAIN)
+        store.put_response(response("resp_2", CALL), [], store.chain_of({"previous_response_id": "resp_1"}))
+        assert list(store.chain_of({"previous_response_id": "resp_2"})) == [USER, SAID, CALL]
+        assert store.responses["resp_1"].input == [USER]
 
     def test_is_resolved_with_what_a_request_adds(self) -> None:
-        world = World()
-        world.store_response(response("resp_1", SAID), [USER], [])
+        store = MemoryStore()
+        store.put_response(response("resp_1", SAID), [USER], EMPTY_CHAIN)
         body = {
             "previous_response_id": "resp_1",
             "input": [{"type": "item_reference", "id": "msg_user"}, {"id": "msg_x"}],
         }
-        transcript = world.transcript(body)
+        transcript = store.transcript(body)
         assert (transcript.items, transcript.start, transcript.missing_references) == (
             [USER, SAID, USER],
             2,
@@ -53,34 +55,34 @@ class TestWhatIsStored:
         assert transcript.added == [USER]
 
     def test_can_be_referred_to_by_the_ids_of_its_items(self) -> None:
-        world = World()
-        world.store_response(
-            response("resp_1", SAID), [USER, {"type": "message", "role": "user", "content": "no id"}], []
+        store = MemoryStore()
+        store.put_response(
+            response("resp_1", SAID), [USER, {"type": "message", "role": "user", "content": "no id"}], EMPTY_CHAIN
         )
-        assert set(world.items) == {"msg_user", "msg_1"}
+        assert set(store.items) == {"msg_user", "msg_1"}
 
     @pytest.mark.parametrize("named", ["conv_1", {"id": "conv_1"}])
     def test_may_be_a_conversation(self, named: Any) -> None:
-        world = World()
-        world.conversations["conv_1"] = Conversation({"id": "conv_1"}, [USER])
-        assert world.previous_items({"conversation": named}) == [USER]
+        store = MemoryStore()
+        store.conversations["conv_1"] = Conversation({"id": "conv_1"}, ItemChain([USER]))
+        assert list(store.chain_of({"conversation": named})) == [USER]
 
     @pytest.mark.parametrize(
         "body", [{}, {"previous_response_id": "resp_0"}, {"conversation": "conv_0"}, {"conversation": 5}]
     )
     def test_is_nothing_for_a_request_that_continues_nothing(self, body: dict[str, Any]) -> None:
-        assert list(World().previous_items(body)) == []
+        assert list(MemoryStore().chain_of(body)) == []
 
     def test_links_reasoning_with_the_item_that_follows(self) -> None:
-        world = World()
-        world.store_response(response("resp_1", THOUGHT, CALL, SAID), [], [])
-        assert world.reasoning_of == {"fc_1": "rs_1"}
-        assert world.follower_of == {"rs_1": "fc_1"}
+        store = MemoryStore()
+        store.put_response(response("resp_1", THOUGHT, CALL, SAID), [], EMPTY_CHAIN)
+        assert store.reasoning_of == {"fc_1": "rs_1"}
+        assert store.follower_of == {"rs_1": "fc_1"}
 
     def test_remembers_reasoning_that_nothing_followed(self) -> None:
-        world = World()
-        world.store_response(response("resp_1", THOUGHT), [], [])
-        assert (world.reasoning_of, world.follower_of) == ({}, {"rs_1": ""})
+        store = MemoryStore()
+        store.put_response(response("resp_1", THOUGHT), [], EMPTY_CHAIN)
+        assert (store.reasoning_of, store.follower_of) == ({}, {"rs_1": ""})
 
     @pytest.mark.parametrize(
         ("body", "id"), [({"conversation": {"id": 5}}, None), ({}, None), ({"conversation": "c"}, "c")]
@@ -126,26 +128,26 @@ class TestItsAccount:
 
 class TestItsScript:
     def test_answers_by_route_and_else_in_order(self) -> None:
-        world = World()
-        world.script(message("else"))
-        world.when(model="o*").script(message("o"))
-        world.when(instructions="plan", tools="f", input="x", agent="ops").script(message("all"))
+        mock = Mock()
+        mock.script(message("else"))
+        mock.when(model="o*").script(message("o"))
+        mock.when(instructions="plan", tools="f", input="x", agent="ops").script(message("all"))
         wide = ask(instructions="plan", tools=[{"name": "f"}], input="x", metadata={"agent": "ops"})
-        said = [world.turns.next(one)[0].members["content"][0]["text"] for one in (ask(model="o3"), wide, ask())]
+        said = [mock.world.script.next(one)[0].members["content"][0]["text"] for one in (ask(model="o3"), wide, ask())]
         assert said == ["o", "all", "else"]
 
     def test_may_be_extended_on_its_route(self) -> None:
-        world = World()
-        assert len(world.script(message("one")).script(message("two")).turns) == 2
+        mock = Mock()
+        assert len(mock.script(message("one")).script(message("two")).turns) == 2
 
     def test_without_conditions_would_be_a_route_for_everything(self) -> None:
-        world = World()
-        world.when().script(message("any"))
-        assert world.turns.next(ask())[0].members["content"][0]["text"] == "any"
+        mock = Mock()
+        mock.when().script(message("any"))
+        assert mock.world.script.next(ask())[0].members["content"][0]["text"] == "any"
 
     def test_refuses_what_is_no_turn(self) -> None:
         with pytest.raises(ScriptError):
-            World().script("hi")  # type: ignore[arg-type]
+            Mock().script("hi")  # type: ignore[arg-type]
 
 
 class TestItsJournal:

@@ -6,7 +6,7 @@ Files come into a vector store `in_progress`, and are `completed` when it is nex
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -165,11 +165,13 @@ class UploadsOwner(Protocol):
 
 
 class Uploads:
-    """The files and the vector stores of one World, by id. Those that its account names are empty until they are made."""
+    """What one World does with its files and vector stores. Those that its account names are empty until they are made."""
 
-    def __init__(self, owner: UploadsOwner) -> None:
-        self.files: dict[str, File] = {}
-        self.stores: dict[str, VectorStore] = {}
+    def __init__(
+        self, owner: UploadsOwner, files: MutableMapping[str, File], stores: MutableMapping[str, VectorStore]
+    ) -> None:
+        self._files = files
+        self._stores = stores
         self._touched = False
         self._owner = owner
 
@@ -183,7 +185,7 @@ class Uploads:
         self._touched = True
         id = self._owner.ids.alphanumeric("file-", 22)
         raw = data.encode() if isinstance(data, str) else data
-        self.files[id] = new_file(id, name, raw, purpose, self._owner.tick(), expires_after)
+        self._files[id] = new_file(id, name, raw, purpose, self._owner.tick(), expires_after)
         return id
 
     def add_store(self, files: Iterable[str], members: Json) -> str:
@@ -197,45 +199,48 @@ class Uploads:
             if (found := self.file(file)) is None:
                 raise ConfigError(f"vector_store({file!r}): this key has no file of this id; make one: mock.file(…).")
             store.attach(found, now, members)
-        self.stores[id] = store
+        self._stores[id] = store
         return id
 
     def file(self, id: str) -> File | None:
         """A file; None when there is none by this id, or it has expired."""
-        if id not in self.files and id in self._owner.account.files:
+        if id not in self._files and id in self._owner.account.files:
             self.presume(id)
-        file = self.files.get(id)
+        file = self._files.get(id)
         expires = file and file.object["expires_at"]
         return None if expires and expires <= self._owner.now else file
 
     def store(self, id: str) -> VectorStore | None:
         """A vector store; None when there is none by this id."""
-        if id not in self.stores and id in self._owner.account.files:
+        if id not in self._stores and id in self._owner.account.files:
             self.presume(id)
-        return self.stores.get(id)
+        return self._stores.get(id)
 
     def has_id(self, id: str, store: str = "") -> bool:
         """Whether a file or a vector store of this id is kept, or with `store` a file in that one."""
         if store:
-            return store in self.stores and id in self.stores[store].files
-        return id in self.files or id in self.stores
+            return store in self._stores and id in self._stores[store].files
+        return id in self._files or id in self._stores
 
     def presume(self, id: str, store: str = "", purpose: str = "") -> None:
         """Have an empty file by this id, in a `store` where one is named, or a vector store if it begins like one's."""
         holder = store or (id if id.startswith(STORE_ID_PREFIX) else "")
         if holder:
-            self.stores.setdefault(holder, new_store(holder, self._owner.now, {}))
-        if holder != id and (id not in self.files or purpose):
-            self.files[id] = new_file(id, id, b"", purpose, self._owner.now)
+            self._stores.setdefault(holder, new_store(holder, self._owner.now, {}))
+        if holder != id and (id not in self._files or purpose):
+            self._files[id] = new_file(id, id, b"", purpose, self._owner.now)
         if store:
-            self.stores[store].attach(self.files[id], self._owner.now, {})
+            kept = self._stores[store]
+            kept.attach(self._files[id], self._owner.now, {})
+            self._stores[store] = kept
 
     def delete(self, id: str) -> None:
         """Forget a file, with its places in vector stores, or a vector store."""
         self._touched = True
         if id in self._owner.account.files:
             self._owner.organization(files=self._owner.account.files - {id})
-        self.files.pop(id, None)
-        self.stores.pop(id, None)
-        for store in self.stores.values():
-            store.files.pop(id, None)
+        self._files.pop(id, None)
+        self._stores.pop(id, None)
+        for key, store in list(self._stores.items()):
+            if store.files.pop(id, None):
+                self._stores[key] = store

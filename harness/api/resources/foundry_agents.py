@@ -15,16 +15,24 @@ from harness.core.exchange import Json
 ENABLED = {"state": "enabled", "configuration_state": "enabled"}
 
 
+class AgentTable(Protocol):
+    """Where the agents that requests made are stored."""
+
+    @property
+    def agents(self) -> Mapping[str, Sequence[Json]]:
+        """The versions of each agent by name; none of one that was deleted."""
+
+
 class FoundryProject(Protocol):
-    """What holds agents: those made by requests, and those of the account."""
+    """What has agents: those made by requests, and those of the account."""
 
     @property
     def account(self) -> Organization:
         """The account, which may list agents that were there before."""
 
     @property
-    def agents(self) -> Mapping[str, Sequence[Json]]:
-        """The versions of agents made by requests, by name; none of one that was deleted."""
+    def store(self) -> AgentTable:
+        """The agents made by requests."""
 
 
 def new_version(name: str, number: int, body: Json, now: int) -> Json:
@@ -49,8 +57,8 @@ def render_agent(name: str, versions: Sequence[Json]) -> Json:
 
 def versions_of(project: FoundryProject, name: str) -> Sequence[Json]:
     """The versions of an agent, oldest first; none of one that is not there."""
-    if name in project.agents:
-        return project.agents[name]
+    if name in project.store.agents:
+        return project.store.agents[name]
     scripted = (project.account.agents or {}).get(name)
     return [new_version(name, 1, {"definition": {"kind": "prompt", **scripted}}, 0)] if scripted is not None else ()
 
@@ -58,7 +66,9 @@ def versions_of(project: FoundryProject, name: str) -> Sequence[Json]:
 def agent_names(project: FoundryProject) -> list[str]:
     """The agents of a project by name, oldest first."""
     return [
-        name for name in dict.fromkeys([*(project.account.agents or ()), *project.agents]) if versions_of(project, name)
+        name
+        for name in dict.fromkeys([*(project.account.agents or ()), *project.store.agents])
+        if versions_of(project, name)
     ]
 
 
@@ -70,7 +80,7 @@ def resolve_definition(project: FoundryProject, reference: Any) -> Json:
     if not isinstance(reference, dict) or not isinstance(reference.get("name"), str):
         return {}
     known, asked = versions_of(project, reference["name"]), reference.get("version")
-    if reference["name"] in project.agents:
+    if reference["name"] in project.store.agents:
         known = [each for each in known if asked in (None, each["version"])]
     own = known[-1]["definition"] if known else {}
     return {member: own[member] for member in _REQUEST_MEMBERS if member in own}

@@ -16,7 +16,7 @@ from harness.contract.rules.http.websocket import CREATE_EVENT
 from harness.core.exchange import Json
 from harness.live.client import budget
 from harness.live.rule_questions import Question, examples_of, explain_left_out, is_socket_event
-from harness.server.mock_api import Mock, bearer_key
+from harness.server.mock_api import MockApi, bearer_key
 from harness.verify.examples import MINIMAL_REQUEST, CaseRequest, build_request, play_case
 from harness.verify.judging.unverifiable import MODEL_AREAS
 
@@ -121,6 +121,6 @@ def select_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 def wrong_key(asked: CaseRequest, dialect: str = OPENAI) -> str | None:
     """The key of an example that is about keys, empty where it sends none; None where any good key will do."""
-    if Mock().world_of(asked.headers, dialect) is not None:
+    if MockApi().world_of(asked.headers, dialect) is not None:
         return None
     return asked.headers.get("api-key") or bearer_key(asked.headers) or ""

@@ -72,7 +72,7 @@ def ignored_members(request: Request, world: World, day: str) -> Collection[str]
     elif world.models.find(str(body.get("model"))) is None:
         names |= parameters_decided_by("model")
     conversation = conversation_id(body)
-    if has_unrecorded_history(body, world) or (conversation and conversation not in world.conversations):
+    if has_unrecorded_history(body, world) or (conversation and conversation not in world.store.conversations):
         names |= {"tools"}
     return names - asked
 

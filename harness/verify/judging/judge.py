@@ -238,7 +238,7 @@ def _judge_stream(recorded: Recorded, world: World, request: Request) -> Iterato
     if request.operation in ASSISTANTS_OPERATIONS:
         heard = judge_run_stream(recorded)
     else:
-        stored = world.responses.get(request.params.get("response_id", ""))
+        stored = world.store.responses.get(request.params.get("response_id", ""))
         heard = judge_response_stream(recorded, stored.events if stored else None)
     yield from (Verdict("streams.events") for _ in recorded.events or ())
     yield from _finding_verdicts("streams", heard.findings)

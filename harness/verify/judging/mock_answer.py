@@ -21,7 +21,8 @@ from harness.items.kind import ITEMS, Item, item_from_wire
 from harness.items.stream_grammar import Deltas
 from harness.items.transcript import conversation_id
 from harness.verify.judging.judge import rebuild_request
-from harness.world.world import Conversation, World
+from harness.world.store import Conversation
+from harness.world.world import World
 
 RESPONSES_PATH = "/responses"
 PLACEHOLDER_MESSAGE = message("…")
@@ -53,7 +54,7 @@ def render_mock_answer(recorded: Recorded, final: Json, world: World) -> Answer:
     like the answer. HarnessError when the request does not allow what was said.
     """
     request, mine = _build_request(recorded, final), _copy_world(world, recorded.request)
-    mine.script(build_turn(recorded.events or (), final))
+    mine.script.add([build_turn(recorded.events or (), final)])
     handler = OPERATIONS[CREATE_RESPONSE].handler
     return handler(request, mine) if request.dialect == OPENAI else azure.answer_in_dialect(handler, request, mine)
 
@@ -88,10 +89,11 @@ def _build_ending(final: Json) -> Ending:
 def _copy_world(world: World, asked: Any) -> World:
     """A World that knows what this one does of the past, and changes nothing in it."""
     mine = World(world.name, organization=world.account)
-    mine.responses, mine.items = dict(world.responses), dict(world.items)
+    mine.store.responses.update(world.store.responses)
+    mine.store.items.update(world.store.items)
     id = conversation_id(asked) if isinstance(asked, dict) else None
-    if known := world.conversations.get(id or ""):
-        mine.conversations[id or ""] = Conversation(known.object, list(known.items))
+    if known := world.store.conversations.get(id or ""):
+        mine.store.conversations[id or ""] = Conversation(known.object, known.chain)
     return mine
 
 

@@ -130,9 +130,9 @@ def _is_about_missing_object(rule: Rule) -> bool:
 
 def has_unrecorded_history(body: Json, world: World) -> bool:
     """Whether what the request goes on with began before the recording, so that some of its items are unknown."""
-    conversation = world.conversations.get(conversation_id(body) or "")
+    conversation = world.store.conversations.get(conversation_id(body) or "")
     previous = body.get("previous_response_id")
-    while isinstance(previous, str) and (stored := world.responses.get(previous)):
+    while isinstance(previous, str) and (stored := world.store.responses.get(previous)):
         previous = stored.response.get("previous_response_id")
     return bool(previous) or bool(conversation and conversation.object == PRESUMED)
 
@@ -144,11 +144,11 @@ def _lists_unknown_items(request: Request, world: Any) -> bool:
 
 
 def _is_pending(request: Request, world: World) -> bool:
-    thread = world.threads.get(request.params.get("thread_id", ""))
+    thread = world.store.threads.get(request.params.get("thread_id", ""))
     if thread and (run := thread.active_run):
         return bool(run["status"] != "requires_action")
     named = (request.params.get("response_id"), _body(request).get("previous_response_id"))
-    return any(isinstance(id, str) and id in world.pending for id in named)
+    return any(isinstance(id, str) and id in world.store.pending for id in named)
 
 
 def _is_cut(recorded: Recorded) -> bool:

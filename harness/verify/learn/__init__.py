@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -34,13 +34,14 @@ def remember(world: World, request: Request, answer: Any, events: Sequence[Json]
 
 def _forget_oldest(world: World) -> None:
     """Drop the oldest of what is remembered, once there is twice as much as is kept."""
-    for table in (world.responses, world.pending, world.conversations, world.assistants, world.threads):
+    store = world.store
+    for table in (store.responses, store.pending, store.conversations, store.assistants, store.threads):
         _drop_oldest(table, KEPT)
-    for links in (world.items, world.reasoning_of, world.follower_of, world.uploads.files, world.uploads.stores):
+    for links in (store.items, store.reasoning_of, store.follower_of, store.files, store.vector_stores):
         _drop_oldest(links, 8 * KEPT)
 
 
-def _drop_oldest(table: dict[str, Any], kept: int) -> None:
+def _drop_oldest(table: MutableMapping[str, Any], kept: int) -> None:
     if len(table) > 2 * kept:
         for key in list(islice(table, len(table) - kept)):
             del table[key]

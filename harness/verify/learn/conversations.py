@@ -8,32 +8,33 @@ from harness.answers.response import render_input_items
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Json, Request
 from harness.verify.learn.registry import Lesson, typed_items
-from harness.world.world import Conversation, World
+from harness.world.store import Conversation, ItemChain
+from harness.world.world import World
 
 
 def _learn_created(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     if isinstance(id := answer.get("id"), str):
         items = render_input_items({"input": drop_nulls(request.body or {}).get("items") or []})
-        world.conversations[id] = Conversation(answer, items)
+        world.store.conversations[id] = Conversation(answer, ItemChain(items))
 
 
 def _learn_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    world.conversations.pop(request.params["conversation_id"], None)
+    world.store.conversations.pop(request.params["conversation_id"], None)
 
 
 def _learn_items_added(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    conversation, added = world.conversations.get(request.params["conversation_id"]), answer.get("data")
+    conversation, added = world.store.conversations.get(request.params["conversation_id"]), answer.get("data")
     if conversation and isinstance(added, list):
         items = typed_items(added)
-        conversation.items += items
-        world.items.update((item["id"], item) for item in items if "id" in item)
+        conversation.add_items(items)
+        world.store.items.update((item["id"], item) for item in items if "id" in item)
 
 
 def _learn_item_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    if conversation := world.conversations.get(request.params["conversation_id"]):
+    if conversation := world.store.conversations.get(request.params["conversation_id"]):
         gone = request.params["item_id"]
-        conversation.items = [item for item in conversation.items if item.get("id") != gone]
-        world.items.pop(gone, None)
+        conversation.remove_item(gone)
+        world.store.items.pop(gone, None)
 
 
 LESSONS: Mapping[str, Lesson] = {

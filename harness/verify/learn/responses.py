@@ -10,7 +10,8 @@ from harness.contract.check import drop_nulls
 from harness.core.exchange import Json, Request
 from harness.items.transcript import conversation_id
 from harness.verify.learn.registry import PRESUMED, Lesson, typed_items
-from harness.world.world import Conversation, PendingResponse, World
+from harness.world.store import EMPTY_CHAIN, Conversation, ItemChain, PendingResponse
+from harness.world.world import World
 
 
 def _learn_created(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
@@ -19,29 +20,29 @@ def _learn_created(world: World, request: Request, answer: Json, events: Sequenc
         _mark_output_unknown(world, body)
         return
     _presume_named_objects(world, body)
-    transcript = world.transcript(body)
+    transcript = world.store.transcript(body)
     items, own = typed_items(output), render_input_items({"input": transcript.added})
     if body.get("store") is not False and answer.get("store") is not False:
-        _store_response(world, {**answer, "output": items}, own, transcript.items[: transcript.start])
+        _store_response(world, {**answer, "output": items}, own, world.store.chain_of(body))
         if events and body.get("background"):
-            world.store_events(answer["id"], events)
-    if conversation := world.conversations.get(conversation_id(body) or ""):
-        conversation.items += [*own, *items]
+            world.store.put_events(answer["id"], events)
+    if conversation := world.store.conversations.get(conversation_id(body) or ""):
+        conversation.add_items([*own, *items])
 
 
 def _mark_output_unknown(world: World, body: Json) -> None:
     """An answer without its output: what it added to a conversation is not known."""
-    if conversation := world.conversations.get(conversation_id(body) or ""):
+    if conversation := world.store.conversations.get(conversation_id(body) or ""):
         conversation.object = PRESUMED
 
 
-def _store_response(world: World, response: Json, own: Sequence[Json], before: Sequence[Json]) -> None:
+def _store_response(world: World, response: Json, own: Sequence[Json], previous: ItemChain) -> None:
     """A response as it is now; one that has not ended is under way, and may end at any time unseen."""
-    world.store_response(response, own, before)
+    world.store.put_response(response, own, previous)
     if response.get("status") in PENDING_STATUSES:
-        world.pending[response["id"]] = PendingResponse(response, (), {}, own, before)
+        world.store.pending[response["id"]] = PendingResponse(response, (), {}, own, previous)
     else:
-        world.pending.pop(response["id"], None)
+        world.store.pending.pop(response["id"], None)
 
 
 def _presume_named_objects(world: World, body: Json) -> None:
@@ -49,24 +50,23 @@ def _presume_named_objects(world: World, body: Json) -> None:
     if (prompt := body.get("prompt")) and prompt["id"] not in world.account.prompts:
         world.organization(prompts=world.account.prompts | {prompt["id"]})
     if id := conversation_id(body):
-        world.conversations.setdefault(id, Conversation(PRESUMED))
+        world.store.conversations.setdefault(id, Conversation(PRESUMED))
 
 
 def _learn_retrieved(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     """A background response as it stands now; one that the tape never made is left alone, its input is not known."""
-    known, output = world.responses.get(request.params["response_id"]), answer.get("output")
+    known, output = world.store.responses.get(request.params["response_id"]), answer.get("output")
     if known is None or not isinstance(output, list):
         return
-    before = len(known.transcript) - len(known.input) - len(known.response["output"])
     now = {**answer, "id": known.response["id"], "output": typed_items(output)}
-    _store_response(world, now, known.input, known.transcript[:before])
+    _store_response(world, now, known.input, known.chain.previous or EMPTY_CHAIN)
     if known.events:
-        world.store_events(known.response["id"], known.events)
+        world.store.put_events(known.response["id"], known.events)
 
 
 def _learn_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    world.responses.pop(request.params["response_id"], None)
-    world.pending.pop(request.params["response_id"], None)
+    world.store.responses.pop(request.params["response_id"], None)
+    world.store.pending.pop(request.params["response_id"], None)
 
 
 LESSONS: Mapping[str, Lesson] = {

@@ -19,7 +19,7 @@ UNSEEN_ASSISTANT: Json = {"instructions": "unseen"}
 
 
 def _get_thread(world: World, id: Any) -> Thread:
-    return world.threads.setdefault(str(id), Thread({}, {"": {"id": ""}}))
+    return world.store.threads.setdefault(str(id), Thread({}, {"": {"id": ""}}))
 
 
 def _thread_of_request(world: World, request: Request) -> Thread:
@@ -34,16 +34,16 @@ def _listed_objects(answer: Json) -> list[Json]:
 
 
 def _learn_assistants(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    world.assistants.update((each["id"], each) for each in _listed_objects(answer))
+    world.store.assistants.update((each["id"], each) for each in _listed_objects(answer))
 
 
 def _learn_assistant_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    world.assistants.pop(request.params["assistant_id"], None)
+    world.store.assistants.pop(request.params["assistant_id"], None)
 
 
 def _learn_thread_created(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     if isinstance(id := answer.get("id"), str):
-        world.threads[id] = Thread(answer, _messages_without_ids((request.body or {}).get("messages")))
+        world.store.threads[id] = Thread(answer, _messages_without_ids((request.body or {}).get("messages")))
 
 
 def _messages_without_ids(messages: Any) -> dict[str, Json]:
@@ -56,7 +56,7 @@ def _learn_thread(world: World, request: Request, answer: Json, events: Sequence
 
 
 def _learn_thread_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    world.threads.pop(request.params["thread_id"], None)
+    world.store.threads.pop(request.params["thread_id"], None)
 
 
 def _learn_messages(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
@@ -71,7 +71,7 @@ def _learn_runs(world: World, request: Request, answer: Json, events: Sequence[J
     """A run as it is now, and what its stream told; one that does not conform stays unknown."""
     body = request.body or {}
     if isinstance(assistant := body.get("assistant_id"), str):
-        world.assistants.setdefault(assistant, UNSEEN_ASSISTANT)
+        world.store.assistants.setdefault(assistant, UNSEEN_ASSISTANT)
     thread = _get_thread(world, request.params.get("thread_id") or answer.get("thread_id"))
     thread.messages.update(
         _messages_without_ids((body.get("thread") or {}).get("messages") or body.get("additional_messages"))

@@ -22,6 +22,7 @@ from harness.core.exchange import Json, Request
 from harness.ending import TurnLine, line_from_wire
 from harness.faults import NON_ITEM_LINES
 from harness.items.kind import ITEMS
+from harness.world.mock import Mock
 from harness.world.script import CONDITIONS, Matcher, Route, Turn, parse_turn
 from harness.world.scripting.settings import SETTINGS, SettingChange
 from harness.world.scripting.validation import (
@@ -35,7 +36,6 @@ from harness.world.scripting.validation import (
     check_members,
     errors_at,
 )
-from harness.world.world import World
 
 DOCUMENT_KEYS = ("script", "when", "repeat", *SETTINGS)
 
@@ -47,9 +47,9 @@ class ScriptedRoute:
     conditions: Mapping[str, Matcher]
     turns: Sequence[Turn]
 
-    def add_to(self, world: World) -> Route:
+    def add_to(self, mock: Mock) -> Route:
         """Script a World with it."""
-        return add_route(world, self.conditions).script(*self.turns)
+        return add_route(mock, self.conditions).script(*self.turns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +59,19 @@ class ScriptDocument:
     changes: Mapping[str, SettingChange]
     routes: Sequence[ScriptedRoute]
 
-    def apply(self, world: World) -> Json:
+    def apply(self, mock: Mock) -> Json:
         """Script a World with all of it; returns how many turns wait on its routes, and what the settings made."""
         made = {}
         for name, change in self.changes.items():
             with errors_at(name):
-                made[name] = change(world)
-        waiting = sum(len(part.add_to(world).turns) for part in self.routes)
+                made[name] = change(mock)
+        waiting = sum(len(part.add_to(mock).turns) for part in self.routes)
         return {"turns": waiting, **{name: each for name, each in made.items() if each is not None}}
 
 
-def add_route(world: World, conditions: Mapping[str, Matcher]) -> Route:
+def add_route(mock: Mock, conditions: Mapping[str, Matcher]) -> Route:
     """A new route of a World, or its script where there are no conditions."""
-    return world.turns.when(dict(conditions)) if conditions else world.script()
+    return mock.world.script.when(dict(conditions)) if conditions else mock.script()
 
 
 def parse_document(said: Any) -> ScriptDocument:

@@ -29,6 +29,7 @@ from typing import Any
 
 from harness.core.errors import ScriptError
 from harness.core.exchange import Request
+from harness.world.mock import Mock
 from harness.world.script import Script
 from harness.world.scripting.python_file import PythonRoute, PythonScript, run_script_file
 from harness.world.scripting.yaml_file import YamlScript, parse_yaml_script
@@ -41,13 +42,13 @@ class ScriptFile:
 
     script: PythonScript | YamlScript
 
-    def apply(self, world: World) -> None:
+    def apply(self, mock: Mock) -> None:
         """Script a World with all of it; if it is not good for this one, each request to its model is told why."""
         try:
-            self.script.apply(world)
+            self.script.apply(mock)
         except ScriptError as problem:
-            world.turns = Script()
-            PythonRoute({}, _model_that_raises(problem)).add_to(world)
+            mock.world.script = Script()
+            PythonRoute({}, _model_that_raises(problem)).add_to(mock)
 
 
 def load_script_file(path: Path) -> ScriptFile:
@@ -65,7 +66,7 @@ def load_script_file(path: Path) -> ScriptFile:
         why = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8"
         raise ScriptError(f"{path}: cannot be read: {why}. Give the path of a script file.") from problem
     script = readers[path.suffix](path, text)
-    script.apply(World("trial"))
+    script.apply(Mock(World("trial")))
     return ScriptFile(script)
 
 

@@ -19,9 +19,9 @@ from typing import Any
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Request
 from harness.core.registry import suggest_name
+from harness.world.mock import Mock
 from harness.world.script import CONDITIONS, Matcher, Route, Turn
 from harness.world.scripting.document import add_route
-from harness.world.world import World
 
 AnswerFunction = Callable[[Request], Any]
 """A function that answers every request with a turn."""
@@ -34,9 +34,9 @@ class PythonRoute:
     conditions: Mapping[str, Matcher]
     turns: list[Turn] | AnswerFunction
 
-    def add_to(self, world: World) -> None:
+    def add_to(self, mock: Mock) -> None:
         """Script a World with it."""
-        route = add_route(world, self.conditions)
+        route = add_route(mock, self.conditions)
         route.script(*(self.turns if isinstance(self.turns, list) else [_answer_always(self.turns, route)]))
 
 
@@ -45,16 +45,16 @@ class PythonScript:
     """A Python file that was run: its `setup`, and its routes, the conditional ones first."""
 
     path: Path
-    setup: Callable[[World], Any] | None
+    setup: Callable[[Mock], Any] | None
     routes: tuple[PythonRoute, ...]
 
-    def apply(self, world: World) -> None:
+    def apply(self, mock: Mock) -> None:
         """Script a World with all of it."""
         if self.setup:
             with _locate_errors(self.path):
-                self.setup(world)
+                self.setup(mock)
         for part in self.routes:
-            part.add_to(world)
+            part.add_to(mock)
 
 
 def run_script_file(path: Path, text: str) -> PythonScript:
@@ -112,7 +112,7 @@ def _build_script(path: Path, tree: ast.Module, module: ModuleType) -> PythonScr
     return PythonScript(path, _check_setup(f"{path}:{_find_line(tree, 'setup')}: setup", setup), tuple(parts))
 
 
-def _check_setup(at: str, setup: Any) -> Callable[[World], Any] | None:
+def _check_setup(at: str, setup: Any) -> Callable[[Mock], Any] | None:
     if setup is None:
         return None
     if not callable(setup) or inspect.iscoroutinefunction(setup) or inspect.isgeneratorfunction(setup):

@@ -21,6 +21,7 @@ from harness.api.dialects import check_dialect
 from harness.core.account import Organization, RateLimit
 from harness.core.exchange import Json
 from harness.world.mcp_server import TOOL_MEMBERS, McpServer, ToolError, build_server
+from harness.world.mock import Mock
 from harness.world.scripting.validation import (
     BOOLEAN,
     OBJECT,
@@ -33,9 +34,8 @@ from harness.world.scripting.validation import (
     check_named_members,
     errors_at,
 )
-from harness.world.world import World
 
-SettingChange = Callable[[World], Any]
+SettingChange = Callable[[Mock], Any]
 """What a setting does to a World; what it returns, if anything, is of use to who set it: ids by name."""
 
 FORMS_BY_TYPE: Mapping[str, ValueForm] = {
@@ -66,10 +66,10 @@ def _parse_organization(said: Any) -> SettingChange:
     if (limit := changes.get("rate_limit")) is not None:
         with errors_at("rate_limit"):
             changes["rate_limit"] = RateLimit(**_parse_fields(RateLimit, limit))
-    World().organization(**changes)
+    Mock().organization(**changes)
 
-    def change(world: World) -> None:
-        world.organization(**changes)
+    def change(mock: Mock) -> None:
+        mock.organization(**changes)
 
     return change
 
@@ -95,9 +95,9 @@ def _check_forms(said: Any, what: str, forms: Mapping[str, ValueForm]) -> Json:
 def _parse_mcp(said: Any) -> SettingChange:
     servers = [_parse_server(label, tools) for label, tools in check_named_members(said, "mcp").items()]
 
-    def change(world: World) -> None:
+    def change(mock: Mock) -> None:
         for server in servers:
-            world.mcp_servers.add(server)
+            mock.world.mcp_servers.add(server)
 
     return change
 
@@ -125,7 +125,7 @@ def _parse_tool(name: str, said: Any) -> Any:
 
 def _parse_files(said: Any) -> SettingChange:
     given = {name: _parse_file(name, file) for name, file in check_named_members(said, "files").items()}
-    return lambda world: {name: world.file(name, **file) for name, file in given.items()}
+    return lambda mock: {name: mock.file(name, **file) for name, file in given.items()}
 
 
 def _parse_file(name: str, said: Any) -> Json:
@@ -152,11 +152,11 @@ def _parse_vector_stores(said: Any) -> SettingChange:
         name: _parse_vector_store(name, store) for name, store in check_named_members(said, "vector_stores").items()
     }
 
-    def change(world: World) -> dict[str, str]:
+    def change(mock: Mock) -> dict[str, str]:
         made = {}
         for name, (files, own) in given.items():
             with errors_at(name):
-                made[name] = world.vector_store(*(_file_id(file, world) for file in files), name=name, **own)
+                made[name] = mock.vector_store(*(_file_id(file, mock) for file in files), name=name, **own)
         return made
 
     return change
@@ -183,26 +183,26 @@ _VECTOR_STORE_FORMS: Mapping[str, ValueForm] = {
 }
 
 
-def _file_id(file: str, world: World) -> str:
+def _file_id(file: str, mock: Mock) -> str:
     """The id of the last file of that name; else it is an id itself."""
-    named = (id for id, known in reversed(world.uploads.files.items()) if known.object["filename"] == file)
+    named = (id for id, known in reversed(list(mock.world.store.files.items())) if known.object["filename"] == file)
     return next(named, file)
 
 
 def _parse_citations(said: Any) -> SettingChange:
     known = get_args(CitationPlacement)
     ValueForm(f"one of {', '.join(known)}", lambda value: value in known).check("citations", said)
-    return lambda world: setattr(world, "citations", said)
+    return lambda mock: setattr(mock, "citations", said)
 
 
 def _parse_automatic(said: Any) -> SettingChange:
     BOOLEAN.check("automatic", said)
-    return lambda world: setattr(world, "automatic", said)
+    return lambda mock: setattr(mock, "automatic", said)
 
 
 def _parse_dialect(said: Any) -> SettingChange:
     dialect = check_dialect(said)
-    return lambda world: setattr(world, "dialect", dialect)
+    return lambda mock: setattr(mock.world, "dialect", dialect)
 
 
 SETTINGS: Mapping[str, Callable[[Any], SettingChange]] = {

@@ -10,9 +10,9 @@ from pathlib import Path
 import yaml
 
 from harness.core.errors import ScriptError
+from harness.world.mock import Mock
 from harness.world.scripting.document import ScriptDocument, parse_document
 from harness.world.scripting.validation import InvalidData, PathStep
-from harness.world.world import World
 
 TIMESTAMP_TAG = "tag:yaml.org,2002:timestamp"
 
@@ -34,10 +34,10 @@ class YamlScript:
     node: yaml.Node
     document: ScriptDocument
 
-    def apply(self, world: World) -> None:
+    def apply(self, mock: Mock) -> None:
         """Script a World with all of it."""
         with _locate_errors(self.path, self.node):
-            self.document.apply(world)
+            self.document.apply(mock)
 
 
 def parse_yaml_script(path: Path, text: str) -> YamlScript:

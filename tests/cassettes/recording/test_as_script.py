@@ -42,7 +42,7 @@ def test_each_response_is_a_turn():
 
 def test_the_mock_says_it_again():
     client = Client()
-    client.world.script(*turns_from_recording([take({}, response(MESSAGE))], "it"))
+    client.mock.script(*turns_from_recording([take({}, response(MESSAGE))], "it"))
     made = client.ask("hi").body
     assert made["output"][0]["content"][0]["text"] == "hello"
     assert made["output"][0]["id"] != "msg_1"

@@ -12,8 +12,8 @@ from harness.cassettes.recording.vcr import use_cassette
 from harness.faults import hang_up
 from harness.items import message
 from harness.server.asgi import serve_in_thread
-from harness.server.mock_api import Mock
-from harness.world.world import World
+from harness.server.mock_api import MockApi
+from harness.world.mock import Mock
 from tests.support.live_server import over_tls
 from tests.support.processes import free_port
 
@@ -22,14 +22,14 @@ AUTH = {"authorization": "Bearer sk-arrivals-0123456789"}
 
 
 @pytest.fixture(scope="module")
-def live() -> Iterator[tuple[Mock, str]]:
-    mock = Mock()
+def live() -> Iterator[tuple[MockApi, str]]:
+    mock = MockApi()
     with serve_in_thread(mock) as server:
         yield mock, f"{server.base_url}/responses"
 
 
 @pytest.fixture
-def world(live: tuple[Mock, str]) -> Iterator[World]:
+def world(live: tuple[MockApi, str]) -> Iterator[Mock]:
     yield live[0].open("sk-arrivals-0123456789")
     live[0].close("sk-arrivals-0123456789")
 
@@ -87,7 +87,7 @@ def test_an_answer_that_takes_too_long_is_none(http, file):
 
 
 def test_a_certificate_that_nobody_trusts_is_told(http, file, tmp_path_factory, monkeypatch):
-    with over_tls(Mock(), tmp_path_factory) as origin, use_cassette(file, "all") as tape:
+    with over_tls(MockApi(), tmp_path_factory) as origin, use_cassette(file, "all") as tape:
         monkeypatch.delenv("SSL_CERT_FILE")
         with pytest.raises(http.ConnectError):
             ask(http, f"{origin}/v1/responses")

@@ -15,8 +15,8 @@ from harness.cassettes.recording.proxy import CLIENT_GONE_TIMEOUT
 from harness.faults import Gate, cut, hang_up, pause, rate_limit
 from harness.items import message
 from harness.server.asgi import bind
-from harness.server.mock_api import Mock
-from harness.world.world import World
+from harness.server.mock_api import MockApi
+from harness.world.mock import Mock
 from tests.support.live_server import Front, over_tls, recorded
 from tests.support.processes import wait_until
 
@@ -27,25 +27,25 @@ ONCE = message(["Once ", "upon ", "a ", "time."])
 
 
 @pytest.fixture(scope="module")
-def mock() -> Mock:
-    return Mock()
+def mock() -> MockApi:
+    return MockApi()
 
 
 @pytest.fixture(scope="module")
-def live(mock: Mock, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def live(mock: MockApi, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The live API, over TLS."""
     with over_tls(mock, tmp_path_factory) as origin:
         yield origin
 
 
 @pytest.fixture
-def world(mock: Mock) -> Iterator[World]:
+def world(mock: MockApi) -> Iterator[Mock]:
     yield mock.open("sk-live")
     mock.close("sk-live")
 
 
 @pytest.fixture
-def front(live: str, world: World) -> Iterator[Front]:
+def front(live: str, world: Mock) -> Iterator[Front]:
     with recorded(live) as made:
         yield made
 

@@ -19,8 +19,8 @@ from harness.core.headers import normalize_headers
 from harness.faults import cut, pause
 from harness.items import message
 from harness.server.asgi import serve_in_thread
-from harness.server.mock_api import Mock
-from harness.world.world import World
+from harness.server.mock_api import MockApi
+from harness.world.mock import Mock
 
 KEY = "sk-AbCd1234EfGh5678IjKlMnOpQrSt"
 AUTH = {"authorization": f"Bearer {KEY}"}
@@ -30,16 +30,16 @@ WORDS = [f"word{number} " for number in range(10)]
 
 
 @pytest.fixture(scope="module")
-def live() -> Iterator[Mock]:
+def live() -> Iterator[MockApi]:
     """The live API: a mock of another server, with its address."""
-    mock = Mock()
+    mock = MockApi()
     with serve_in_thread(mock) as server:
         mock.url = f"{server.base_url}/responses"  # type: ignore[attr-defined]
         yield mock
 
 
 @pytest.fixture
-def world(live: Mock) -> Iterator[World]:
+def world(live: MockApi) -> Iterator[Mock]:
     yield live.open(KEY)
     live.close(KEY)
 

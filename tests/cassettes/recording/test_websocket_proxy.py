@@ -12,8 +12,8 @@ from websockets.sync.client import ClientConnection, connect
 
 from harness.faults import cut
 from harness.items import message
-from harness.server.mock_api import Mock
-from harness.world.world import World
+from harness.server.mock_api import MockApi
+from harness.world.mock import Mock
 from tests.support.live_server import Front, over_tls, recorded
 
 AUTH = {"Authorization": "Bearer sk-live"}
@@ -22,24 +22,24 @@ ENDS = ("response.completed", "error")
 
 
 @pytest.fixture(scope="module")
-def mock() -> Mock:
-    return Mock()
+def mock() -> MockApi:
+    return MockApi()
 
 
 @pytest.fixture(scope="module")
-def live(mock: Mock, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def live(mock: MockApi, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with over_tls(mock, tmp_path_factory) as origin:
         yield origin
 
 
 @pytest.fixture
-def world(mock: Mock) -> Iterator[World]:
+def world(mock: MockApi) -> Iterator[Mock]:
     yield mock.open("sk-live")
     mock.close("sk-live")
 
 
 @pytest.fixture
-def front(live: str, world: World) -> Iterator[Front]:
+def front(live: str, world: Mock) -> Iterator[Front]:
     with recorded(live) as made:
         yield made
 

@@ -36,7 +36,7 @@ from harness.items import (
     url_citation,
     web_search_call,
 )
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 
 EVENT = "ResponseStreamEvent"
 HEADERS = {"authorization": "Bearer sk-events"}
@@ -69,7 +69,7 @@ TURNS = [
 
 def told() -> list[Answer]:
     """The streams of all turns, and one of a background response."""
-    mock = Mock()
+    mock = MockApi()
     mock.open("sk-events").script(*TURNS, message("Hi."))
     bodies = [{} for _ in TURNS] + [{"background": True}]
     sent = [{"model": "gpt-4.1", "input": "hi", "stream": True, **more} for more in bodies]

@@ -12,7 +12,7 @@ from harness.contract.rule import Case, after
 from harness.core.errors import RegistrationError
 from harness.core.exchange import Answer, Exchange
 from harness.report.catalogue import loss_json, loss_row, loss_sections
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from harness.verify.examples import EXAMPLE_HEADERS, EXAMPLE_KEY, OK_TURN, build_body
 
 
@@ -26,7 +26,7 @@ def examples(kind: str) -> list:
 
 def played(case: Case) -> Sequence[Exchange]:
     """The journal of a conversation with a whole mock."""
-    mock, steps = Mock(fallback=lambda _: OK_TURN), (*case.before, case)
+    mock, steps = MockApi(fallback=lambda _: OK_TURN), (*case.before, case)
     world = mock.open(EXAMPLE_KEY)
     world.script(*case.turns, *([OK_TURN] * (len(steps) - len(case.turns))))
     answers: list[Answer] = []

@@ -50,7 +50,7 @@ def play(recorded: list[Json]) -> tuple[list[Json], list[Json]]:
     new: dict[str, str] = {}
     made: list[Json] = []
     for exchange in recorded:
-        client.world.script([scripted(item) for item in output(exchange) if is_scripted(item)])
+        client.mock.script([scripted(item) for item in output(exchange) if is_scripted(item)])
         body = renamed({**exchange["request"], "stream": False}, new)
         answer = client.send("POST /responses", body)
         assert answer.status == 200, answer.body
@@ -73,7 +73,7 @@ def serve(client: Client, said: list[Json], more: Json) -> None:
 
     wire = ("annotations", "description", "input_schema")
     tools = {tool["name"]: {**{name: tool[name] for name in wire}, "result": result} for tool in listing["tools"]}
-    client.world.mcp(listing["server_label"], more | tools)
+    client.mock.mcp(listing["server_label"], more | tools)
 
 
 def is_scripted(item: Json) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from harness.verify.examples import OK_TURN
 
 ABSENT = object()
@@ -99,7 +99,7 @@ def refusal(*faults: dict[str, Any]) -> dict[str, Any]:
     for fault in reversed(faults):
         body = {name: value for name, value in body.items() if name not in fault} | fault
     bytes_ = orjson.dumps({name: value for name, value in body.items() if value is not ABSENT})
-    mock = Mock(fallback=lambda _: OK_TURN)
+    mock = MockApi(fallback=lambda _: OK_TURN)
     answer = mock.handle("POST", "/v1/responses", {"authorization": "Bearer sk-order"}, {}, bytes_)
     assert answer.status >= 400, "the mock took it"
     return answer.body["error"]

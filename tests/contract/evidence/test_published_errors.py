@@ -13,9 +13,10 @@ import pytest
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.core.exchange import Answer
 from harness.items import function_call, message, reasoning
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from harness.verify.examples import OK_TURN
-from harness.world.world import World
+from harness.world.mock import Mock
+from harness.world.store import EMPTY_CHAIN
 from tests.support.shared import PRESENT, accepts, rejects
 
 pytestmark = pytest.mark.skipif(not PRESENT, reason="the recorded evidence is not here")
@@ -29,12 +30,12 @@ DIFFERENT = {
 """What the mock says otherwise, and why."""
 
 
-def post(mock: Mock, body: Any) -> Answer:
+def post(mock: MockApi, body: Any) -> Answer:
     return mock.handle("POST", "/v1/responses", HEADERS, {}, orjson.dumps(body))
 
 
-def fresh() -> Mock:
-    return Mock(fallback=lambda _: OK_TURN)
+def fresh() -> MockApi:
+    return MockApi(fallback=lambda _: OK_TURN)
 
 
 def differences(answer: Answer, expected: dict[str, Any], match: str) -> list[str]:
@@ -50,12 +51,12 @@ def differences(answer: Answer, expected: dict[str, Any], match: str) -> list[st
     ]
 
 
-def stored(world: World, *output: dict[str, Any]) -> None:
+def stored(mock: Mock, *output: dict[str, Any]) -> None:
     """A response of an earlier day, with the very ids that the evidence shows."""
-    world.store_response({"id": "resp_before", "output": list(output)}, (), ())
+    mock.world.store.put_response({"id": "resp_before", "output": list(output)}, (), EMPTY_CHAIN)
 
 
-def open_call(mock: Mock, example: dict[str, Any]) -> Answer:
+def open_call(mock: MockApi, example: dict[str, Any]) -> Answer:
     """A call in the chain, or in the conversation, that nobody has answered."""
     body, words = dict(example["request"]), example["expected"]["message"].split()
     call_id = next((word.rstrip(".") for word in words if word.startswith("call_")), "call_1")
@@ -67,21 +68,24 @@ def open_call(mock: Mock, example: dict[str, Any]) -> Answer:
     return post(mock, body | {"previous_response_id": post(mock, {"model": "gpt-5", "input": "hi"}).body["id"]})
 
 
-def same_item(mock: Mock, example: dict[str, Any]) -> Answer:
+def same_item(mock: MockApi, example: dict[str, Any]) -> Answer:
     """The item that the request sends is already in the chain."""
-    world, request = mock.open("sk-evidence"), example["request"]
-    stored(world, next(item for item in request["input"] if "id" in item) | {"type": "function_call", "call_id": "c"})
+    request = example["request"]
+    stored(
+        mock.open("sk-evidence"),
+        next(item for item in request["input"] if "id" in item) | {"type": "function_call", "call_id": "c"},
+    )
     return post(mock, request | {"previous_response_id": "resp_before"})
 
 
-def lonely_thought(mock: Mock, example: dict[str, Any]) -> Answer:
+def lonely_thought(mock: MockApi, example: dict[str, Any]) -> Answer:
     """The reasoning item was followed by something when it was made."""
     thought = next(item for item in example["request"]["input"] if item.get("type") == "reasoning")
     stored(mock.open("sk-evidence"), thought, {"type": "message", "id": "msg_after"})
     return post(mock, example["request"])
 
 
-def lonely_item(mock: Mock, example: dict[str, Any]) -> Answer:
+def lonely_item(mock: MockApi, example: dict[str, Any]) -> Answer:
     """The item followed a reasoning item when it was made."""
     item = next(item for item in example["request"]["input"] if "id" in item)
     named = re.findall(r"'(rs_\w+)'", example["expected"]["message"]) or ["rs_1"]
@@ -90,14 +94,14 @@ def lonely_item(mock: Mock, example: dict[str, Any]) -> Answer:
     return post(mock, example["request"])
 
 
-def foreign_ciphertext(mock: Mock, example: dict[str, Any]) -> Answer:
+def foreign_ciphertext(mock: MockApi, example: dict[str, Any]) -> Answer:
     """The ciphertext was made for this item, by another organization."""
     thought, *rest = example["request"]["input"]
     ciphertext = make_encrypted_content(ContentOwner("org-other", thought["id"]), 0)
     return post(mock, example["request"] | {"input": [thought | {"encrypted_content": ciphertext}, *rest]})
 
 
-def ended_response(mock: Mock, example: dict[str, Any]) -> Answer:
+def ended_response(mock: MockApi, example: dict[str, Any]) -> Answer:
     """A response that has ended, in the background where the example says so."""
     background = "background response" in example["request"]["__path__"]
     id = post(mock, {"model": "gpt-5", "input": "hi", "background": background}).body["id"]
@@ -109,7 +113,7 @@ def ended_response(mock: Mock, example: dict[str, Any]) -> Answer:
     return mock.handle(method, path.replace("{id}", id), HEADERS, query, b"")
 
 
-STATES: dict[str, Callable[[Mock, dict[str, Any]], Answer]] = {
+STATES: dict[str, Callable[[MockApi, dict[str, Any]], Answer]] = {
     "call-needs-output-function": open_call,
     "function-output-type": open_call,
     "duplicate-item-id": same_item,
@@ -157,7 +161,7 @@ def test_how_many_real_errors_are_reproduced(capsys: pytest.CaptureFixture[str])
     assert all_of.total() - same.total() == len(DIFFERENT)
 
 
-def accepted_body(example: dict[str, Any]) -> tuple[Mock, dict[str, Any]]:
+def accepted_body(example: dict[str, Any]) -> tuple[MockApi, dict[str, Any]]:
     mock, body = fresh(), dict(example["request"])
     if "conversation" in body and body["conversation"] is not None:
         made = mock.handle("POST", "/v1/conversations", HEADERS, {}, b"{}").body["id"]

@@ -17,7 +17,7 @@ from harness.contract.check import check_answer
 from harness.contract.unknown_members import find_unknown_members
 from harness.core.exchange import Answer
 from harness.items import function_call, message, reasoning
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 
 EVENT = "ResponseStreamEvent"
 HEADERS = {"authorization": "Bearer sk-answers"}
@@ -25,7 +25,7 @@ HEADERS = {"authorization": "Bearer sk-answers"}
 
 def asked(**body: Any) -> Answer:
     """The mock's answer to a plain request, with an item of each of the common kinds."""
-    mock = Mock()
+    mock = MockApi()
     mock.open("sk-answers").script(
         [reasoning("**Thought**"), message("Hi."), function_call("f", '{"a":1}', call_id="call_1")]
     )

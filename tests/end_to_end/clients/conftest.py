@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.world.world import World
+from harness.world.mock import Mock
 from tests.support.strict import faults
 
 
 @pytest.fixture(autouse=True)
-def _every_answer_is_whole(mock: World) -> Iterator[None]:
+def _every_answer_is_whole(mock: Mock) -> Iterator[None]:
     yield
     assert [fault for exchange in mock.exchanges for fault in faults(exchange)] == []

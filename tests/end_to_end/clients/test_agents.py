@@ -25,7 +25,7 @@ from pydantic import BaseModel
 
 from harness.core.exchange import Json
 from harness.items import function_call, message, reasoning, refusal
-from harness.world.world import World
+from harness.world.mock import Mock
 from tests.support import broken
 from tests.support.broken import BrokenAsyncOpenAI
 from tests.support.programs import MODEL, TEMPERATURES
@@ -54,12 +54,12 @@ async def get_weather(city: str) -> int:
     return TEMPERATURES[city]
 
 
-def sent(mock: World, number: int) -> list[str]:
+def sent(mock: Mock, number: int) -> list[str]:
     """The types of the items of the request with that number, messages by their role."""
     return [item.get("type", item.get("role")) for item in mock.exchanges[number - 1].request.body["input"]]
 
 
-def bodies(mock: World) -> list[Json]:
+def bodies(mock: Mock) -> list[Json]:
     return [exchange.request.body for exchange in mock.exchanges]
 
 
@@ -184,7 +184,7 @@ async def test_a_conversation_of_the_api_is_the_memory(mock, model, async_client
     result = await Runner.run(clerk, "Weather in Oslo?", conversation_id=conversation.id, run_config=QUIET)
     assert result.final_output == "4 degrees."
     assert [sent(mock, number) for number in (2, 3)] == [["user"], ["function_call_output"]]
-    items = [item["type"] for item in mock.conversations[conversation.id].items]
+    items = [item["type"] for item in mock.world.store.conversations[conversation.id].items]
     assert items == ["message", "function_call", "function_call_output", "message"]
 
 

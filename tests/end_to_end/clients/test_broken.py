@@ -10,7 +10,7 @@ import pytest
 from harness.contract import check
 from harness.contract.rule import RULES
 from harness.core.exchange import Json
-from harness.world.world import World
+from harness.world.mock import Mock
 from tests.support import broken
 from tests.support.broken import BrokenOpenAI, Bug
 from tests.support.programs import (
@@ -99,7 +99,7 @@ def without() -> Iterator[Callable[[str], None]]:
     check._plan_rules.cache_clear()
 
 
-def is_refused(mock: World, case: Case) -> None:
+def is_refused(mock: Mock, case: Case) -> None:
     """The assertion of the scenario: a program on the broken client ends in this refusal and no other."""
     bug, program, rule, words = case
     mock.script(*SCRIPTS[program])
@@ -111,7 +111,7 @@ def is_refused(mock: World, case: Case) -> None:
     assert mock.exchanges[-1].answer.rule == rule
 
 
-def first_answer(mock: World) -> Json:
+def first_answer(mock: Mock) -> Json:
     return mock.exchanges[0].answer.body
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import openai
 import pytest
 
-from harness.world.world import World
+from harness.world.mock import Mock
 from tests.clients.stage import ASK, Stage
 from tests.support.sdk_surface import CALLS
 
@@ -60,7 +60,7 @@ def test_the_table_has_every_method_of_the_sdk(kind: type[Any]) -> None:
 
 
 @pytest.fixture
-def stage(mock: World, client: openai.OpenAI) -> Stage:
+def stage(mock: Mock, client: openai.OpenAI) -> Stage:
     return Stage(mock, client)
 
 

@@ -22,9 +22,9 @@ from harness.cli import app
 from harness.core.errors import ConfigError
 from harness.faults import pause
 from harness.items import message
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from harness.verify.read_files import read_recording
-from harness.world.world import World
+from harness.world.mock import Mock
 from tests.clients.cells import found
 from tests.clients.environments import prepared
 from tests.servers.__main__ import started
@@ -100,15 +100,15 @@ Command = Callable[[Path], list[str]]
 
 
 @pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Mock]]:
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, MockApi]]:
     """The live API: the mock of another seed, over TLS with a certificate of its own."""
-    played = Mock()
+    played = MockApi()
     with over_tls(played, tmp_path_factory) as origin:
         yield f"{origin}/v1", played
 
 
 @pytest.fixture
-def world(live: tuple[str, Mock], mock: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+def world(live: tuple[str, MockApi], mock: Mock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mock]:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     made = live[1].open(KEY, "another seed")
     made.script(message("A story?"), pause(message(TOLD), after=4, seconds=0.1))

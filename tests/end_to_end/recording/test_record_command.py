@@ -24,9 +24,9 @@ from harness.cassettes.recording.writer import lock_cassette, read_cassette
 from harness.cli import app
 from harness.faults import Gate, pause, rate_limit
 from harness.items import message
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from harness.verify.read_files import read_recording
-from harness.world.world import World
+from harness.world.mock import Mock
 from tests.support.live_api import error
 from tests.support.live_api import live as live_api
 from tests.support.live_server import serving
@@ -50,18 +50,18 @@ ASKING = (sys.executable, "-c", ASK)
 
 
 @pytest.fixture(scope="module")
-def mock() -> Mock:
-    return Mock(fallback=lambda _: [message("Hello.")])
+def mock() -> MockApi:
+    return MockApi(fallback=lambda _: [message("Hello.")])
 
 
 @pytest.fixture(scope="module")
-def live(mock: Mock) -> Iterator[str]:
+def live(mock: MockApi) -> Iterator[str]:
     with serving(mock) as origin:
         yield f"{origin}/v1"
 
 
 @pytest.fixture
-def world(mock: Mock, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+def world(mock: MockApi, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mock]:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     yield mock.open(KEY)
     mock.close(KEY)

@@ -18,7 +18,7 @@ import pytest
 
 from harness.cassettes.recording.writer import read_cassette
 from harness.items import message
-from harness.server.mock_api import Mock
+from harness.server.mock_api import MockApi
 from tests.support.live_server import over_tls
 from tests.support.processes import free_port, is_listening, spawn, wait_until
 
@@ -50,7 +50,7 @@ Child = subprocess.Popen[str]
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The live API, over TLS."""
-    with over_tls(Mock(fallback=lambda _: [message("Hello.")]), tmp_path_factory) as origin:
+    with over_tls(MockApi(fallback=lambda _: [message("Hello.")]), tmp_path_factory) as origin:
         yield f"{origin}/v1"
 
 

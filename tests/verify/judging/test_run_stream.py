@@ -56,8 +56,8 @@ def desk() -> Taped:
 def converse(desk: Taped) -> None:
     """Every endpoint once, and some refusals."""
     cited = message(["See", " it."], annotations=[file_citation("file-1", "a.txt")])
-    desk.world.script([code_interpreter_call("5", outputs=["5"]), cited], function_call("f", {}, call_id="call_a"))
-    desk.world.script(message("done"), message("last"))
+    desk.mock.script([code_interpreter_call("5", outputs=["5"]), cited], function_call("f", {}, call_id="call_a"))
+    desk.mock.script(message("done"), message("last"))
     thread = desk.thread("hi")
     run = desk.run(thread, stream=True).body
     desk.read(run)
@@ -146,7 +146,7 @@ class TestFoundry:
     def taped(self) -> list[dict[str, Any]]:
         """A run with a call of an MCP server that needs leave, as recorded below a project."""
         desk = Taped()
-        desk.world.script(mcp_approval_request("s", "f"), [mcp_call("s", "f", output="ok"), message("done")])
+        desk.mock.script(mcp_approval_request("s", "f"), [mcp_call("s", "f", output="ok"), message("done")])
         run = desk.run(desk.thread("hi"), stream=True).body
         (call,) = run["required_action"]["submit_tool_approval"]["tool_calls"]
         given = {"tool_approvals": [{"tool_call_id": call["id"], "approve": True}], "stream": True}
@@ -177,7 +177,7 @@ class TestFoundry:
 
 
 def stream_of(desk: Taped) -> list[dict[str, Any]]:
-    desk.world.script([code_interpreter_call(["1", "+1"]), message(["Two", "."])])
+    desk.mock.script([code_interpreter_call(["1", "+1"]), message(["Two", "."])])
     desk.run(desk.thread("hi"), stream=True)
     return list(desk.tape[-1]["events"])
 

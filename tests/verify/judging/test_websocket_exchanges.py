@@ -177,10 +177,10 @@ def test_what_the_connection_refuses_is_not_held_against_the_request(tmp_path: P
 def played(case: Case) -> list[Frame]:
     """What goes over the connection of an example of a rule."""
     socket, frames, before = Socket(), list[Frame](), list[Any]()
-    socket.world.script(*case.turns, *([message("ok")] * 40))
+    socket.mock.script(*case.turns, *([message("ok")] * 40))
     for step in (*case.before, case):
         socket.world.account = step.given or socket.world.account
-        socket.world.skip(step.skip or 0)
+        socket.mock.skip(step.skip or 0)
         body = build_request(step, before).body
         frames += frames_of(CLIENT, body.decode("utf-8", "replace"))
         frames += frames_of(SERVER, *socket.send(body))

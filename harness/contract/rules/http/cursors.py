@@ -24,32 +24,33 @@ ListedIds = Callable[[Request, WorldView], Container[str | None]]
 
 def _ids_in_thread(table: str) -> ListedIds:
     def known(request: Request, world: WorldView) -> Container[str | None]:
-        ids: Container[str | None] = getattr(world.threads[request.params["thread_id"]], table)
+        ids: Container[str | None] = getattr(world.store.threads[request.params["thread_id"]], table)
         return ids
 
     return known
 
 
 def _ids_in_store(request: Request, world: WorldView) -> Container[str | None]:
-    return world.uploads.stores[request.params["vector_store_id"]].files
+    files: Container[str | None] = world.store.vector_stores[request.params["vector_store_id"]].files
+    return files
 
 
 LISTS: Mapping[str, tuple[str, ListedIds]] = {
-    "GET /assistants": ("assistant", lambda request, world: world.assistants),
+    "GET /assistants": ("assistant", lambda request, world: world.store.assistants),
     "GET /threads/{thread_id}/messages": ("message", _ids_in_thread("messages")),
     "GET /threads/{thread_id}/runs": ("run", _ids_in_thread("runs")),
     "GET /threads/{thread_id}/runs/{run_id}/steps": ("run step", _ids_in_thread("steps")),
-    "GET /vector_stores": ("vector store", lambda request, world: world.uploads.stores),
+    "GET /vector_stores": ("vector store", lambda request, world: world.store.vector_stores),
     f"GET {STORE_PATH}/files": ("file", _ids_in_store),
     f"GET {STORE_PATH}/file_batches/{{batch_id}}/files": ("file", _ids_in_store),
 }
 """By list: what its things are called in an error, and which there are."""
 ITEM_LISTS: Mapping[str, ListedIds] = {
     "GET /conversations/{conversation_id}/items": lambda request, world: [
-        item.get("id") for item in world.conversations[request.params["conversation_id"]].items
+        item.get("id") for item in world.store.conversations[request.params["conversation_id"]].items
     ],
     "GET /responses/{response_id}/input_items": lambda request, world: [
-        item.get("id") for item in world.responses[request.params["response_id"]].input
+        item.get("id") for item in world.store.responses[request.params["response_id"]].input
     ],
 }
 
@@ -153,4 +154,4 @@ def item_cursor_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 )
 def file_cursor_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """`after` must name an uploaded file."""
-    yield from _unknown_cursors(request, world, lambda request, world: world.uploads.files)
+    yield from _unknown_cursors(request, world, lambda request, world: world.store.files)

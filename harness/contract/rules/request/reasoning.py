@@ -88,11 +88,11 @@ def reasoning_without_follower(world: WorldView, transcript: Transcript) -> Iter
     Reasoning without id and ids this key never stored are not looked at. A chain over a response that ended in reasoning
     fails the same way.
     """
-    if not world.follower_of:
+    if not world.store.follower_of:
         return
     for item, next_item in zip(transcript.items, [*transcript.items[1:], {}], strict=False):
-        follower = world.follower_of.get(item.get("id", ""))
-        if follower is not None and not _is_same_item(next_item, world.items.get(follower, {})):
+        follower = world.store.follower_of.get(item.get("id", ""))
+        if follower is not None and not _is_same_item(next_item, world.store.items.get(follower, {})):
             yield {"id": item["id"]}
 
 
@@ -129,9 +129,9 @@ def item_without_reasoning(world: WorldView, transcript: Transcript) -> Iterator
 
     The link is the item's id: without it, or with an id this key never stored, nothing is asked for.
     """
-    if not world.reasoning_of:
+    if not world.store.reasoning_of:
         return
     for before, item in zip([{}, *transcript.items[:-1]], transcript.items, strict=False):
-        needed = world.reasoning_of.get(item.get("id", ""))
+        needed = world.store.reasoning_of.get(item.get("id", ""))
         if needed and before.get("id") != needed:
             yield {"id": item["id"], "type": item["type"], "reasoning": needed}

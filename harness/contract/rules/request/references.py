@@ -105,7 +105,11 @@ def duplicate_item(world: WorldView, transcript: Transcript) -> Iterator[Json]:
     for item in transcript.added:
         if not (id := item.get("id")):
             continue
-        if id in seen and item.get("type") != "function_call_output" and ("role" not in item or id in world.items):
+        if (
+            id in seen
+            and item.get("type") != "function_call_output"
+            and ("role" not in item or id in world.store.items)
+        ):
             yield {"id": id}
         seen.add(id)
 
@@ -146,7 +150,7 @@ def reasoning_not_found(request: Request, world: WorldView, transcript: Transcri
     Messages and calls are not looked up: they say themselves what they are.
     """
     for item in transcript.added_by_type.get("reasoning", ()):
-        if (id := item.get("id")) and not item.get("encrypted_content") and id not in world.items:
+        if (id := item.get("id")) and not item.get("encrypted_content") and id not in world.store.items:
             yield _missing_item(id, request)
 
 
@@ -209,5 +213,9 @@ def encrypted_content_invalid(world: WorldView, transcript: Transcript) -> Itera
         if "encrypted_content" not in item:
             continue
         text, id = item["encrypted_content"], item.get("id")
-        if text and text not in world.ciphertexts and (reason := rejection_reason(text, id, world.account.name)):
+        if (
+            text
+            and text not in world.store.encrypted_contents
+            and (reason := rejection_reason(text, id, world.account.name))
+        ):
             yield {"which": f"for item {id}" if id else f"{text[:4]}...{text[-4:]}", "reason": reason}

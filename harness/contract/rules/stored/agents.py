@@ -201,7 +201,7 @@ def agent_unknown(request: Request, world: WorldView) -> Iterator[Json]:
     The account's own list is open: others are there too, of unknown make.
     """
     reference = agent_of(request)
-    if world.agents and isinstance(reference, dict) and isinstance(reference.get("name"), str):
+    if world.store.agents and isinstance(reference, dict) and isinstance(reference.get("name"), str):
         yield from _check_agent_exists(world, reference["name"], reference.get("version"))
 
 

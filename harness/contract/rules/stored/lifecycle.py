@@ -35,8 +35,8 @@ _ENDED_PHRASES = {"completed": "a completed response", "failed": "a failed respo
 def previous_response_in_progress(request: Request, world: WorldView) -> Iterator[Json]:
     """A background response can be continued when it has ended."""
     id = request.body.get("previous_response_id")
-    if id in world.pending:
-        yield {"id": id, "status": world.responses[id].response["status"]}
+    if id in world.store.pending:
+        yield {"id": id, "status": world.store.responses[id].response["status"]}
 
 
 @rule(
@@ -49,7 +49,7 @@ def previous_response_in_progress(request: Request, world: WorldView) -> Iterato
 )
 def cancel_synchronous(request: Request, world: WorldView) -> Iterator[Json]:
     """Only a background response can be cancelled; its status is looked at after that."""
-    if not world.responses[request.params["response_id"]].response.get("background"):
+    if not world.store.responses[request.params["response_id"]].response.get("background"):
         yield {}
 
 
@@ -68,8 +68,8 @@ def cancel_synchronous(request: Request, world: WorldView) -> Iterator[Json]:
 def cancel_ended(request: Request, world: WorldView) -> Iterator[Json]:
     """A response that has ended by itself cannot be cancelled; one that was cancelled can, to no effect."""
     id = request.params["response_id"]
-    status = world.responses[id].response["status"]
-    if id not in world.pending and status != "cancelled":
+    status = world.store.responses[id].response["status"]
+    if id not in world.store.pending and status != "cancelled":
         yield {"what": _ENDED_PHRASES.get(status, "a response in terminal state")}
 
 
@@ -88,7 +88,7 @@ def cancel_ended(request: Request, world: WorldView) -> Iterator[Json]:
 )
 def delete_in_flight(request: Request, world: WorldView) -> Iterator[Json]:
     """A response cannot be deleted while it is under way."""
-    if request.params["response_id"] in world.pending:
+    if request.params["response_id"] in world.store.pending:
         yield {}
 
 
@@ -108,7 +108,9 @@ def delete_in_flight(request: Request, world: WorldView) -> Iterator[Json]:
 )
 def stream_needs_background(request: Request, world: WorldView) -> Iterator[Json]:
     """Only a background response can be streamed after it was made."""
-    if request.query.get("stream") and not world.responses[request.params["response_id"]].response.get("background"):
+    if request.query.get("stream") and not world.store.responses[request.params["response_id"]].response.get(
+        "background"
+    ):
         yield {}
 
 
@@ -132,6 +134,6 @@ def stream_needs_background(request: Request, world: WorldView) -> Iterator[Json
 )
 def stream_needs_stream(request: Request, world: WorldView) -> Iterator[Json]:
     """A background response can be streamed again only if it was made as a stream."""
-    stored = world.responses[request.params["response_id"]]
+    stored = world.store.responses[request.params["response_id"]]
     if request.query.get("stream") and stored.events is None:
         yield {}

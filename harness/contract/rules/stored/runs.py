@@ -58,7 +58,7 @@ def _submit_outputs(*ids: str) -> Case:
 def message_while_active(request: Request, world: WorldView) -> Iterator[Json]:
     """A thread takes no messages while a run on it is under way or waits for the client."""
     thread = request.params["thread_id"]
-    if run := world.threads[thread].active_run:
+    if run := world.store.threads[thread].active_run:
         yield {"thread": thread, "run": run["id"]}
 
 
@@ -77,7 +77,7 @@ def message_while_active(request: Request, world: WorldView) -> Iterator[Json]:
 def run_while_active(request: Request, world: WorldView) -> Iterator[Json]:
     """A thread has one run at a time."""
     thread = request.params["thread_id"]
-    if run := world.threads[thread].active_run:
+    if run := world.store.threads[thread].active_run:
         yield {"thread": thread, "run": run["id"]}
 
 
@@ -113,15 +113,15 @@ def run_while_active(request: Request, world: WorldView) -> Iterator[Json]:
 def run_without_input(request: Request, world: WorldView) -> Iterator[Json]:
     """A model needs something to read: a message of the thread, or instructions."""
     body = request.body
-    thread = world.threads[request.params["thread_id"]].messages if request.params else None
+    thread = world.store.threads[request.params["thread_id"]].messages if request.params else None
     added = body.get("additional_messages") or (body.get("thread") or {}).get("messages")
     told = body.get("instructions") or body.get("additional_instructions")
-    if not (thread or added or told or world.assistants[body["assistant_id"]]["instructions"]):
+    if not (thread or added or told or world.store.assistants[body["assistant_id"]]["instructions"]):
         yield {}
 
 
 def _find_run(request: Request, world: WorldView) -> Any:
-    return world.threads[request.params["thread_id"]].runs[request.params["run_id"]]
+    return world.store.threads[request.params["thread_id"]].runs[request.params["run_id"]]
 
 
 @rule(

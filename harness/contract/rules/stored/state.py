@@ -55,7 +55,7 @@ def previous_response_and_conversation(request: Request) -> Iterator[Json]:
 def conversation_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """`conversation` must name a conversation of this key."""
     id = conversation_id(request.body)
-    if id is not None and id not in world.conversations:
+    if id is not None and id not in world.store.conversations:
         yield {"id": id}
 
 
@@ -82,7 +82,7 @@ def conversation_not_found(request: Request, world: WorldView) -> Iterator[Json]
 def conversation_path_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The id in the path must name a conversation of this key."""
     id = request.params["conversation_id"]
-    if id not in world.conversations:
+    if id not in world.store.conversations:
         yield {"id": id}
 
 
@@ -116,7 +116,7 @@ def conversation_path_not_found(request: Request, world: WorldView) -> Iterator[
 def conversation_item_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The item must be in the conversation; being stored elsewhere is not enough."""
     id = request.params["item_id"]
-    if all(item.get("id") != id for item in world.conversations[request.params["conversation_id"]].items):
+    if all(item.get("id") != id for item in world.store.conversations[request.params["conversation_id"]].items):
         yield {"id": id}
 
 
@@ -148,7 +148,7 @@ def conversation_item_not_found(request: Request, world: WorldView) -> Iterator[
 def conversation_locked(request: Request, world: WorldView) -> Iterator[Json]:
     """A conversation takes one response at a time; one in the background holds it until it has ended."""
     if (id := conversation_id(request.body)) and (
-        id in world.account.locked or any(run.conversation == id for run in world.pending.values())
+        id in world.account.locked or any(run.conversation == id for run in world.store.pending.values())
     ):
         yield {}
 
@@ -213,7 +213,7 @@ def previous_response_not_found(request: Request, world: WorldView) -> Iterator[
     A response made with `store: false` or deleted since is unknown here. The status is 400, not 404.
     """
     id = request.body.get("previous_response_id")
-    if id is not None and id not in world.responses:
+    if id is not None and id not in world.store.responses:
         yield {"id": id}
 
 
@@ -232,7 +232,7 @@ def previous_response_not_found(request: Request, world: WorldView) -> Iterator[
 def response_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The id in the path must name a response that this key has stored."""
     id = request.params["response_id"]
-    if id not in world.responses:
+    if id not in world.store.responses:
         yield {"id": id}
 
 

@@ -155,7 +155,7 @@ def tools_of_foundry(request: Request) -> Iterator[Json]:
 def assistant_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The assistant must be one of this key."""
     id = request.params.get("assistant_id") or request.body["assistant_id"]
-    if id not in world.assistants:
+    if id not in world.store.assistants:
         yield {"id": id}
 
 
@@ -176,14 +176,14 @@ def assistant_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 def thread_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     """The thread must be one of this key."""
     id = request.params["thread_id"]
-    if id not in world.threads:
+    if id not in world.store.threads:
         yield {"id": id}
 
 
 def _check_in_thread(request: Request, world: WorldView, name: str, table: str) -> Iterator[Json]:
     """The id of this name in the path, when the thread's table has no such thing."""
     id = request.params[name]
-    known: Mapping[str, Any] = getattr(world.threads[request.params["thread_id"]], table)
+    known: Mapping[str, Any] = getattr(world.store.threads[request.params["thread_id"]], table)
     if id not in known:
         yield {"id": id}
 

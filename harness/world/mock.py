@@ -1,0 +1,178 @@
+"""`Mock`: what a test holds of its World, as the fixture `mock` gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import harness.analysis.losses  # noqa: F401  (registers every loss)
+from harness.analysis.approval_ledger import Approval
+from harness.analysis.call_ledger import Call, collect_calls
+from harness.analysis.collect_replies import collect_replies
+from harness.analysis.flow import Flow, build_flow
+from harness.analysis.lanes import assign_lanes, group_by_lane, without_probes
+from harness.analysis.loss import Lost, losses_of
+from harness.answers.run_events import CitationPlacement
+from harness.api.dialects import API_ROOTS, FOUNDRY
+from harness.api.models import Model
+from harness.core.account import Organization
+from harness.core.delivery import Gate
+from harness.core.exchange import Exchange, Json
+from harness.core.replies import ModelReplies
+from harness.world.mcp_server import McpServer, build_server
+from harness.world.script import Matcher, Route, Turn
+from harness.world.world import World
+
+
+class Mock:
+    """The mock as a test sees it: it scripts the model, says what is there, and shows what happened.
+
+    It holds nothing itself; `world` has all of it.
+    """
+
+    __slots__ = ("world",)
+
+    def __init__(self, world: World | None = None) -> None:
+        self.world = world or World()
+
+    def __dir__(self) -> list[str]:
+        return [name for name in (*vars(Mock), "__class__") if not name.startswith("_")]
+
+    @property
+    def base_url(self) -> str:
+        """The root of the API, say `http://127.0.0.1:8000/v1`."""
+        return self.world.base_url
+
+    @property
+    def api_key(self) -> str:
+        """The key that leads a client to this World."""
+        return self.world.api_key
+
+    @property
+    def azure_endpoint(self) -> str:
+        """What a client for Azure OpenAI takes as its endpoint."""
+        return urlsplit(self.base_url)._replace(path="").geturl()
+
+    @property
+    def project_endpoint(self) -> str:
+        """What a client for Azure AI Foundry takes as the endpoint of its project."""
+        return self.azure_endpoint + API_ROOTS[FOUNDRY].removesuffix("/openai/v1")
+
+    def script(self, *turns: Turn) -> Route:
+        """What the model says to the next requests that no `when` route answers, one turn a request."""
+        return self.world.script.add(turns)
+
+    def when(
+        self,
+        *,
+        instructions: Matcher | None = None,
+        tools: Matcher | None = None,
+        model: Matcher | None = None,
+        input: Matcher | None = None,
+        agent: Matcher | None = None,
+    ) -> Route:
+        """A route: `mock.when(instructions="planner").script(message("…"))`; see `script.is_match` for how each matches."""
+        named = {"instructions": instructions, "tools": tools, "model": model, "input": input, "agent": agent}
+        return self.world.script.when({name: wanted for name, wanted in named.items() if wanted is not None})
+
+    def mcp(self, server_label: str, tools: Mapping[str, Any]) -> McpServer:
+        """Script a remote MCP server: `mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live", "status": "up"})`.
+
+        By the name of each tool its result: a text, other JSON, a function of the arguments by name, a `ToolError`; or a
+        dict with the `result` and what the list of tools shows: `description`, `input_schema`, `annotations`. From then on
+        an `mcp_call` of a script without output is made, or its approval requested, as `require_approval` of the request
+        demands.
+        """
+        server = build_server(server_label, tools)
+        self.world.mcp_servers.add(server)
+        return server
+
+    def gate(self, name: str) -> Gate:
+        """The gate of a name: `pause(turn, after=3, until="shown")` waits until `mock.gate("shown").open()`."""
+        return self.world.gate(name)
+
+    def organization(self, **changes: Any) -> Organization:
+        """Change the account behind the key, say `mock.organization(zdr=True, models={"gpt-4.1"})`; returns it."""
+        return self.world.organization(**changes)
+
+    def learn(self, family: Model) -> None:
+        """Add a family of models to those that this World knows, or replace the one of that name."""
+        self.world.models = self.world.models.with_family(family)
+
+    def file(
+        self, name: str, data: bytes | str = b"", *, purpose: str = "user_data", expires_after: int | None = None
+    ) -> str:
+        """Upload a file, say `mock.file("a.txt", "Paris")`, that expires after so many seconds; returns its id."""
+        return self.world.uploads.add_file(name, data, purpose, expires_after)
+
+    def vector_store(self, *files: str, **members: Any) -> str:
+        """Make a vector store of uploaded files, by their ids, with members of `POST /vector_stores`; returns its id."""
+        return self.world.uploads.add_store(files, members)
+
+    @property
+    def automatic(self) -> bool:
+        """Whether each retrieve of a background response or a run moves it on by one step; else only `advance` does."""
+        return self.world.automatic
+
+    @automatic.setter
+    def automatic(self, value: bool) -> None:
+        self.world.automatic = value
+
+    @property
+    def citations(self) -> CitationPlacement:
+        """Where the stream of a run carries annotations: in deltas, in the completed message, or in both."""
+        return self.world.citations
+
+    @citations.setter
+    def citations(self, value: CitationPlacement) -> None:
+        self.world.citations = value
+
+    def advance(self, id: str | None = None) -> list[Json]:
+        """Move a background response or a run on by one step, without `id` all of them: queued, in progress, completed.
+
+        Returns each as it is now; a ConfigError when `id` names none that is under way.
+        """
+        return self.world.advance(id)
+
+    def skip(self, seconds: int) -> int:
+        """Let time pass, say until a connection is too old; returns the World's time, in unix seconds."""
+        return self.world.skip(seconds)
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """Every request and its answer, oldest first."""
+        return self.world.exchanges
+
+    @property
+    def said(self) -> ModelReplies:
+        """What the model said, as the answers so far have shown it: one for each response or run, oldest first."""
+        return collect_replies(self.exchanges)
+
+    @property
+    def calls(self) -> list[Call]:
+        """Every call that a client has to make, in order: who made the request, and how often it was answered."""
+        return collect_calls(self.exchanges)
+
+    @property
+    def approvals(self) -> list[Approval]:
+        """Every call of an MCP server that needed an approval, in order: the answer, and how often the call was made."""
+        return list(self.world.approval_ledger)
+
+    @property
+    def lanes(self) -> dict[str, list[Exchange]]:
+        """The exchanges of each agent, by a name that its requests give: `{"planner": […], "ops": […]}`."""
+        return group_by_lane(self.exchanges, self.world.script.agent_hints)
+
+    @property
+    def flow(self) -> Flow:
+        """What happened so far: `print(mock.flow)`, or `mock.flow.mermaid` for a sequence diagram of it."""
+        return build_flow(assign_lanes(without_probes(self.exchanges), self.world.script.agent_hints))
+
+    @property
+    def losses(self) -> list[Lost]:
+        """What the clients lost of what the model said, although the API accepted it.
+
+        `losses_of(mock.exchanges, strict=True)` finds more.
+        """
+        return losses_of(self.exchanges)

@@ -1,0 +1,175 @@
+"""What one API key has stored: a table a kind, in memory unless another implementation of the tables is given.
+
+A table is a mutable mapping by id: it gets, puts, deletes and iterates in the order of creation. Whoever changes an object
+that a table holds puts it back, so that a table may keep its objects anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, fields
+from typing import NamedTuple, TypeVar
+
+from harness.api.include import FullItem
+from harness.api.resources.files import File, VectorStore
+from harness.api.resources.threads import Thread
+from harness.core.exchange import Json
+from harness.ending import DEFAULT_ENDING, Ending
+from harness.items.transcript import Transcript, conversation_id, resolve_transcript
+
+T = TypeVar("T")
+Table = MutableMapping[str, T]
+"""The stored objects of one kind, by id."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ItemChain:
+    """Items in order, whose earlier ones belong to the chain that this one continues; `own` are those it adds.
+
+    A chain of n responses so costs n times its own items, and outlives the responses that it goes through.
+    """
+
+    own: Sequence[Json] = ()
+    previous: ItemChain | None = None
+
+    def __iter__(self) -> Iterator[Json]:
+        links = []
+        link: ItemChain | None = self
+        while link is not None:
+            links.append(link.own)
+            link = link.previous
+        for own in reversed(links):
+            yield from own
+
+    def extend(self, *items: Json) -> ItemChain:
+        """The chain with these items at its end; this one stays as it is."""
+        return ItemChain(items, self)
+
+
+EMPTY_CHAIN = ItemChain()
+
+
+class StoredResponse(NamedTuple):
+    """A response that can be continued or read back: its object, its own input items, and the chain that ends with it.
+
+    `events` is the stream that can be retrieved again; None when there is none.
+    """
+
+    response: Json
+    input: Sequence[Json]
+    chain: ItemChain
+    events: Sequence[Json] | None = None
+
+
+class PendingResponse(NamedTuple):
+    """A response that the model has answered and that may still be under way.
+
+    `initial_response` is the response as it began; `output`, `usage` and `ending` are how it ends. `previous` is the chain
+    that it continues; `is_stored` says whether it is stored at its end.
+    """
+
+    initial_response: Json
+    output: Sequence[Json]
+    usage: Json
+    own_input: Sequence[Json]
+    previous: ItemChain
+    conversation: str | None = None
+    is_stored: bool = True
+    ending: Ending = DEFAULT_ENDING
+
+
+@dataclass(slots=True)
+class Conversation:
+    """A stored conversation: its object and its items in order."""
+
+    object: Json
+    chain: ItemChain = EMPTY_CHAIN
+
+    @property
+    def items(self) -> list[Json]:
+        """The items, oldest first."""
+        return list(self.chain)
+
+    def add_items(self, items: Iterable[Json]) -> None:
+        """Append items."""
+        self.chain = self.chain.extend(*items)
+
+    def remove_item(self, id: str) -> None:
+        """Take an item out; responses that were made before keep it in what they continue."""
+        self.chain = ItemChain([item for item in self.chain if item.get("id") != id])
+
+
+@dataclass(slots=True, kw_only=True)
+class Store:
+    """The tables of one key.
+
+    `pending` are the background responses that are under way; `items` everything that an `item_reference` can name.
+    `unfiltered_items` hold what the `include` of a request hid; `reasoning_of` and `follower_of` link a reasoning item and
+    the item after it; `encrypted_contents` are those that scripts gave. `agents` are the versions of each agent,
+    `azure_members` what an answer of Azure adds to a response.
+    """
+
+    responses: Table[StoredResponse]
+    pending: Table[PendingResponse]
+    conversations: Table[Conversation]
+    items: Table[Json]
+    unfiltered_items: Table[FullItem]
+    reasoning_of: Table[str]
+    follower_of: Table[str]
+    encrypted_contents: Table[str]
+    files: Table[File]
+    vector_stores: Table[VectorStore]
+    assistants: Table[Json]
+    threads: Table[Thread]
+    agents: Table[Sequence[Json]]
+    azure_members: Table[Json]
+
+    def chain_of(self, body: Mapping[str, object]) -> ItemChain:
+        """The items that a request continues: those of a response or a conversation, none when it names neither."""
+        if (previous := body.get("previous_response_id")) in self.responses:
+            return self.responses[str(previous)].chain
+        conversation = self.conversations.get(conversation_id(body) or "")
+        return conversation.chain if conversation else EMPTY_CHAIN
+
+    def transcript(self, body: Json) -> Transcript:
+        """The resolved transcript of a request."""
+        return resolve_transcript(self.chain_of(body), body, self.items)
+
+    def put_items(self, items: Iterable[Json]) -> None:
+        """Store items that have ids, so that they can be referred to."""
+        for item in items:
+            if id := item.get("id"):
+                self.items[id] = item
+
+    def put_response(self, response: Json, own_input: Sequence[Json], previous: ItemChain) -> None:
+        """Store a response, so that it can be continued, read back, and its items referred to."""
+        output = response["output"]
+        self.responses[response["id"]] = StoredResponse(response, own_input, previous.extend(*own_input, *output))
+        self.put_items([*own_input, *output])
+        self._link_reasoning(output)
+
+    def put_events(self, id: str, events: Sequence[Json]) -> None:
+        """Store the stream of a stored response, so that it can be resumed."""
+        self.responses[id] = self.responses[id]._replace(events=events)
+
+    def add_to_conversation(self, id: str, items: Sequence[Json]) -> None:
+        """Append items, which have ids, to a conversation; from then on they can be referred to."""
+        conversation = self.conversations[id]
+        conversation.add_items(items)
+        self.conversations[id] = conversation
+        self.put_items(items)
+
+    def _link_reasoning(self, output: Sequence[Json]) -> None:
+        for place, item in enumerate(output, 1):
+            if item["type"] == "reasoning" and "id" in item:
+                follower = output[place].get("id", "") if place < len(output) else ""
+                self.follower_of[item["id"]] = follower
+                if follower:
+                    self.reasoning_of[follower] = item["id"]
+
+
+class MemoryStore(Store):
+    """A store whose tables are dictionaries."""
+
+    def __init__(self) -> None:
+        super().__init__(**{table.name: {} for table in fields(Store)})
