@@ -28,6 +28,8 @@ _SECTIONS: dict[str, dict[str, str]] = {
 """The report's sections and their members: a number, a number with its reasons, or a list."""
 _OPTIONAL_SECTIONS: dict[str, dict[str, str]] = {"respelled": {"same": "count", "different": "list"}}
 """Sections that are there only when asked for."""
+JUDGED_MEMBERS = ("accepted", "same", "conform", "refused", "different", "missed", "findings", "unverifiable")
+"""The members of a section under one of which each judged exchange is counted."""
 
 
 def write_json(tally: Tally, out: IO[bytes]) -> None:
@@ -38,9 +40,9 @@ def write_json(tally: Tally, out: IO[bytes]) -> None:
     out.write(b",\n")
     _write_with_reasons(out, tally, "skipped", "skipped")
     for section, members in _sections_of(tally).items():
-        out.write(b',\n"%s": {' % section.encode())
-        for number, (name, kind) in enumerate(members.items()):
-            out.write(b",\n  " if number else b"\n  ")
+        out.write(b',\n"%s": {\n  "judged": %d' % (section.encode(), count_judged(tally, section)))
+        for name, kind in members.items():
+            out.write(b",\n  ")
             _WRITERS[kind](out, tally, f"{section}.{name}", name)
         out.write(b"}")
     out.write(b",\n")
@@ -80,15 +82,19 @@ def count_reasons(tally: Tally, at: str) -> dict[str, int]:
     return {why: times for (named, why), times in tally.reasons.most_common() if named == at}
 
 
+def count_judged(tally: Tally, section: str) -> int:
+    """The exchanges of which a section says something; members that only inform (drift, events, absent) add none."""
+    return sum(tally.counts[f"{section}.{name}"] for name in JUDGED_MEMBERS)
+
+
 def counts_table(tally: Tally) -> Table:
-    """The counts: a row for each of requests, refusals, answers and streams, and for what was respelled if anything was."""
+    """The counts of exchanges: a row for each of requests, refusals, answers, streams and, when asked for, rerenderings."""
     made = Table("", "judged", "good", "findings", "unverifiable", "drift", box=None, pad_edge=False)
     for section, members in _sections_of(tally).items():
         good = tally.counts[f"{section}.{next(iter(members))}"]
         wrong = sum(tally.counts[at] for at in FINDING_VERDICTS if at.startswith(f"{section}."))
-        unknown = tally.counts[f"{section}.unverifiable"]
-        drift = sum(1 for _ in tally.entries(f"{section}.drift"))
-        numbers = (good + wrong + unknown, good, wrong, unknown, drift)
+        unknown, drift = (tally.counts[f"{section}.{name}"] for name in ("unverifiable", "drift"))
+        numbers = (count_judged(tally, section), good, wrong, unknown, drift)
         made.add_row(section, *(str(number or "-") for number in numbers))
     return made
 
@@ -96,12 +102,11 @@ def counts_table(tally: Tally) -> Table:
 def summary_lines(tally: Tally) -> Iterator[str]:
     """The report in words, after the table: the first findings, then what was not judged and why."""
     found = ((at, entry) for at in FINDING_VERDICTS for entry in tally.entries(at))
-    total = sum(tally.counts[at] for at in FINDING_VERDICTS)
     for at, entry in islice(found, MAX_SHOWN):
         yield f"{at}  {entry.get('id') or entry['file']}"
         yield from (f"  {text}" for text in finding_lines(entry))
-    if total > MAX_SHOWN:
-        yield f"… and {total - MAX_SHOWN} more; --json FILE has them all."
+    if more := sum(1 for _ in found):
+        yield f"… and {more} more; --json FILE has them all."
     for at in ("requests.unverifiable", "refusals.unverifiable", "skipped"):
         yield from (f"{at}  {times} × {why}" for why, times in count_reasons(tally, at).items())
     if others := tally.counts["others"]:

@@ -28,6 +28,8 @@ from harness.world.world import World
 
 MAX_OPEN_WORLDS = 32
 """Recordings of one file whose Worlds are kept at a time; only a stream of exchanges mixes more of them."""
+EXCHANGE_VERDICT, EVENT_VERDICT = "exchanges", "streams.events"
+"""What is counted of everything that is read: each exchange, before its other verdicts, and each event of a stream."""
 COUNTED_BY_REASON = ("requests.unverifiable", "refusals.unverifiable", "skipped")
 """Verdicts that are counted by their reason, not listed."""
 GROUPED_VERDICTS = ("answers.drift", "streams.drift")
@@ -41,8 +43,9 @@ _INDEX = re.compile(r"\[\d+\]")
 
 @dataclass(slots=True)
 class Tally:
-    """What came of recordings: how often each verdict was given, why some exchanges were not judged, where the rest is.
+    """What came of recordings: how many exchanges got each verdict, why some were not judged, and where the entries are.
 
+    An exchange counts once under a verdict, however many differences are listed; `streams.events` counts events.
     `spools` are files of JSON lines, `[verdict, entry]` each, in the order of the recordings. `respelled` says whether
     streams were compared with what the mock makes of their answers.
     """
@@ -161,11 +164,18 @@ def _judge_file(
 
 
 def tally_verdicts(verdicts: Iterable[Verdict], spool: Path) -> Tally:
-    """What came of these verdicts; `spool` is the file to write to, which is gone again when it stays empty."""
+    """What came of these verdicts; `spool` is the file to write to, which is gone again when it stays empty.
+
+    The verdicts on an exchange follow its `exchanges`.
+    """
     tally = Tally()
+    counted: set[str] = set()
     with spool.open("wb") as lines:
         for at, entry in verdicts:
-            tally.counts[at] += 1
+            if at == EXCHANGE_VERDICT:
+                counted.clear()
+            tally.counts[at] += at not in counted or at == EVENT_VERDICT
+            counted.add(at)
             if entry is None:
                 continue
             if at in COUNTED_BY_REASON:
@@ -195,7 +205,7 @@ def _judge_recording(recording: Path, asked: bool, respelled: bool, seen: JudgeO
             world = _world_of_file(worlds, recorded.file)
             if seen:
                 seen.begin_exchange(number, recorded, world)
-            yield Verdict("exchanges")
+            yield Verdict(EXCHANGE_VERDICT)
             yield from judge_exchange(recorded, world, respelled)
     except NotARecording as problem:
         yield Verdict("unreadable", _unreadable_entry(recording, problem)) if asked else Verdict("others")

@@ -15,7 +15,7 @@ from harness.api.upstream import Upstream
 from harness.cassettes.format.interaction import Interaction
 from harness.verify.judging.judge import Verdict, predict_violation
 from harness.verify.judging.websocket_exchanges import to_recorded
-from harness.verify.run import Tally, judge_exchange, tally_verdicts
+from harness.verify.run import EXCHANGE_VERDICT, Tally, judge_exchange, tally_verdicts
 from harness.world.world import World
 
 
@@ -75,5 +75,5 @@ class RecordingJudge:
     def _verdicts(self, take: Interaction) -> Iterator[Verdict]:
         for each in to_recorded(take, f"{self._name}#{self._judged_count}", self._upstream):
             if each.status:
-                yield Verdict("exchanges")
+                yield Verdict(EXCHANGE_VERDICT)
                 yield from judge_exchange(each, self._world, respelled=True)

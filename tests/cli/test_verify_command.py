@@ -86,6 +86,7 @@ class TestReport:
         assert said["skipped"] == 0
         assert said["requests"]["accepted"] == 4
         assert said["refusals"] | {"unverifiable_why": {}} == {
+            "judged": 1,
             "same": 1,
             "different": [],
             "missed": [],

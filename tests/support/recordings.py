@@ -63,11 +63,11 @@ def error(text: str, **more: Any) -> dict[str, Any]:
     return {"error": {"message": text, "type": "invalid_request_error", "param": None, "code": None, **more}}
 
 
-def judged(tmp_path: Path, *files: Path, jobs: int = 1) -> tuple[Tally, dict[str, Any]]:
+def judged(tmp_path: Path, *files: Path, jobs: int = 1, respelled: bool = False) -> tuple[Tally, dict[str, Any]]:
     """The tally of some files, and its JSON, which must be as its schema says."""
     spools = tmp_path / "spools"
     spools.mkdir(exist_ok=True)
-    tally = verify_recordings(files, spools, jobs)
+    tally = verify_recordings(files, spools, jobs, respelled=respelled)
     with (tmp_path / "report.json").open("wb") as out:
         output.write_json(tally, out)
     report = json.loads((tmp_path / "report.json").read_text())

@@ -30,7 +30,7 @@ def test_what_the_mock_says_itself_is_clean(tmp_path: Path) -> None:
     assert said["exchanges"] == 4
     assert said["requests"]["accepted"] == 3
     assert said["refusals"]["same"] == 1
-    assert said["answers"] == {"conform": 3, "findings": [], "drift": []}
+    assert said["answers"] == {"judged": 3, "conform": 3, "findings": [], "drift": []}
     assert said["streams"]["conform"] == 1
     assert said["streams"]["findings"] == said["streams"]["drift"] == []
 
@@ -270,3 +270,17 @@ def test_the_report_tells_the_first_findings_and_where_the_rest_is(tmp_path: Pat
     told = list(output.summary_lines(tally))
     assert any("Unknown parameter: 'colour'." in line for line in told)
     assert any("10 more" in line for line in told)
+
+
+def test_each_number_counts_exchanges_each_list_differences(tmp_path: Path) -> None:
+    good, wrong = recorded({**HI, "stream": True}, {**HI, "stream": True})
+    for event in wrong["events"][1:3]:
+        event["data"] |= {"sequence_number": "x", "colour": "blue"}
+        del event["data"]["type"]
+    wrong["events"][-1]["data"]["response"] |= {"temperature": 0.5, "top_p": 0.5}
+    good["events"][-1]["data"]["response"] |= {"temperature": 0.5, "top_p": 0.5, "colour": "blue"}
+    tally, said = judged(tmp_path, tape(tmp_path, [good, wrong]), respelled=True)
+    assert (said["streams"]["judged"], said["streams"]["conform"], len(said["streams"]["findings"])) == (2, 1, 2)
+    assert (said["respelled"]["judged"], len(said["respelled"]["different"])) == (1, 2)
+    rows = list(zip(*(column.cells for column in output.counts_table(tally).columns), strict=True))
+    assert rows[3:] == [("streams", "2", "1", "1", "-", "1"), ("respelled", "1", "-", "1", "-", "-")]
