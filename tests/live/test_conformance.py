@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, NamedTuple
 
 import jsonschema
 import pytest
@@ -23,12 +24,13 @@ from harness.core.errors import ConfigError
 from harness.items.kind import item_types
 from harness.live.client.http import HttpClient
 from harness.live.conformance import run as examining
+from harness.live.conformance import state_scenarios
 from harness.live.conformance import websocket as sockets
 from harness.live.conformance.minimal_requests import STORED_ITEMS, minimal_requests
 from harness.live.conformance.questions import OPTIONAL_ENDPOINTS, build_questions
 from harness.live.conformance.run import examine_server
 from harness.live.conformance.scenario import SCENARIOS, run_scenario
-from harness.live.conformance.score import score_json, summary_lines
+from harness.live.conformance.score import Score, score_json, summary_lines
 from harness.live.conformance.websocket import ConformanceSocket
 from harness.server.asgi import serve_in_thread
 from harness.server.default_model import small_talk
@@ -106,7 +108,12 @@ def mocked(change: Callable[[str, str, Any], Any] = lambda method, path, body: b
     return answer
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
+def _background_responses_are_polled_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state_scenarios, "POLL_SECONDS", 0.01)
+
+
+@pytest.fixture(scope="module")
 def right() -> Iterator[str]:
     with serve_in_thread(MockApi(fallback=small_talk)) as made:
         yield made.base_url
@@ -120,52 +127,67 @@ def kinds(score: Any) -> set[str]:
     return {each.get("claim") or each.get("outcome") or each["message"] for each in score.findings}
 
 
-class TestARightServer:
-    def test_it_scores_100_percent_and_again_when_it_is_asked_twice(self, right: str) -> None:
-        for jobs in (1, 3):
-            score = examine_server(right, jobs=jobs)
-            assert score.findings == []
-            assert (score.percent, score.is_clean) == (100.0, True)
+class Examined(NamedTuple):
+    """A server examined twice: in Python, and then by the command with one question at a time."""
 
-    def test_nothing_that_could_be_asked_is_blocked(self, right: str) -> None:
-        score = examine_server(right, jobs=2)
+    url: str
+    score: Score
+    progress: list[tuple[int, int]]
+    result: Result
+    report: Any
+
+
+@pytest.fixture(scope="module")
+def examined(right: str, tmp_path_factory: pytest.TempPathFactory) -> Examined:
+    progress: list[tuple[int, int]] = []
+    score = examine_server(right, jobs=3, progress=lambda done, total: progress.append((done, total)))
+    file = tmp_path_factory.mktemp("examined") / "report.json"
+    result = run("--server", right, "--json", str(file))
+    return Examined(right, score, progress, result, json.loads(file.read_text()))
+
+
+class TestARightServer:
+    def test_it_scores_100_percent_and_again_when_it_is_examined_twice(self, examined: Examined) -> None:
+        assert examined.score.findings == examined.report["findings"] == []
+        assert (examined.score.percent, examined.score.is_clean) == (100.0, True)
+        assert examined.report["percent"] == 100
+
+    def test_nothing_that_could_be_asked_is_blocked(self, examined: Examined) -> None:
+        score = examined.score
         assert not [reason for reason in score.left_out if reason.startswith(("what comes", "the server"))]
         assert set(score.surfaces) == set(OPTIONAL_ENDPOINTS)
         assert not any(score.surfaces.values())
 
-    def test_the_report_is_as_its_schema_says(self, right: str, tmp_path) -> None:
-        run("--server", right, "--jobs", "2", "--json", str(tmp_path / "said.json"))
-        said = json.loads((tmp_path / "said.json").read_text())
-        jsonschema.validate(said, json.loads((schemas_directory() / "server.json").read_text()))
-        assert said["percent"] == 100
-        assert said["sections"]["refuses"]["of"] > 600
+    def test_the_report_is_as_its_schema_says(self, examined: Examined) -> None:
+        jsonschema.validate(examined.report, json.loads((schemas_directory() / "server.json").read_text()))
+        assert examined.report["sections"]["refuses"]["of"] > 600
 
-    def test_exit_code_0_a_table_and_a_last_line(self, right: str) -> None:
-        result = run("--server", right, "--jobs", "2")
-        assert result.exit_code == 0, result.output
-        assert result.stdout.splitlines()[-1] == f"score of {right}: 100 %"
-        assert "refuses  pairing" in result.stdout
+    def test_exit_code_0_a_table_and_a_last_line(self, examined: Examined) -> None:
+        assert examined.result.exit_code == 0, examined.result.output
+        assert examined.result.stdout.splitlines()[-1] == f"score of {examined.url}: 100 %"
+        assert "refuses  pairing" in examined.result.stdout
 
-    def test_progress_is_told_to_the_end(self, right: str) -> None:
-        told: list[tuple[int, int]] = []
-        examine_server(right, jobs=2, progress=lambda done, total: told.append((done, total)))
-        assert told[-1][0] == told[-1][1] == len(told)
+    def test_progress_is_reported_to_the_end(self, examined: Examined) -> None:
+        progress = examined.progress
+        assert progress[-1][0] == progress[-1][1] == len(progress)
 
-    def test_a_model_of_its_own_takes_the_place_of_the_examples(self) -> None:
-        models = set()
+    def test_a_model_of_its_own_takes_the_place_of_the_examples_and_a_429_is_waited_for(self) -> None:
+        models = []
 
         def note(method: str, path: str, headers: Any, raw: bytes) -> Reply:
             with suppress(ValueError, AttributeError):
-                models.add(json.loads(raw).get("model"))
+                models.append(json.loads(raw).get("model"))
+            if len(models) == 1:
+                return 429, {**JSON, "retry-after": "0"}, b'{"error": {"message": "Slow down."}}'
             return answer(method, path, headers, raw)
 
         answer = mocked()
         with server(note) as url:
             assert examine_server(url, model="my-model", jobs=2).percent == 100
-        assert "my-model" in models
+        assert models[:2] == ["my-model", "my-model"]
         assert "gpt-4.1" not in models
 
-    def test_its_key_is_sent_and_never_told(self) -> None:
+    def test_its_key_is_sent_and_never_shown(self) -> None:
         seen = set()
 
         def note(method: str, path: str, headers: Any, raw: bytes) -> Reply:
@@ -174,10 +196,10 @@ class TestARightServer:
 
         with server(note) as url:
             shown = run("--server", url, "--key-env", "OWN", OWN=KEY)
-            whole = run("--server", url, "--key-env", "OWN", "--json", "-", OWN=KEY)
+            report = run("--server", url, "--key-env", "OWN", "--json", "-", OWN=KEY)
         assert f"Bearer {KEY}" in seen
-        assert KEY not in shown.output + whole.output
-        assert (shown.exit_code, whole.exit_code) == (1, 1)
+        assert KEY not in shown.output + report.output
+        assert (shown.exit_code, report.exit_code) == (1, 1)
 
     @pytest.mark.parametrize("root", ["/openai/v1", "/api/projects/p/openai/v1"])
     def test_a_server_of_azure_or_foundry_is_known_by_its_path(self, right: str, root: str) -> None:
@@ -198,165 +220,158 @@ class TestARightServer:
         assert seen == {(None, KEY)}
 
 
-class TestAWrongServer:
-    @pytest.mark.parametrize(
-        ("member", "value", "grade"),
-        [
-            ("message", "No.", "code"),
-            ("code", "bad", "status"),
-            ("param", "elsewhere", "status"),
-        ],
-    )
-    def test_three_grades_of_a_refusal(self, member: str, value: str, grade: str) -> None:
-        def change(method: str, path: str, body: Any) -> Any:
-            return (
-                {"error": {**body["error"], member: value}}
-                if "error" in body and path == "/v1/responses" and body["error"]
-                else body
-            )
+WRONG_ERRORS: Sequence[tuple[str, Callable[[Any], Any]]] = (
+    ("code", lambda error: {"error": {**error, "message": "No."}}),
+    ("status", lambda error: {"error": {**error, "code": "bad"}}),
+    ("status", lambda error: {"error": {**error, "param": "elsewhere"}}),
+    ("status", lambda error: {"detail": "No."}),
+)
+"""What a server may do to an error, and the grade that is left of it."""
 
-        with server(mocked(change)) as url:
-            score = examine_server(url, jobs=2)
-        assert set(score.refusals["content"]) == {grade}
+
+@pytest.fixture(scope="module")
+def wrong_errors() -> Iterator[tuple[Score, list[int]]]:
+    """The score of a server that changes its errors in each of these ways by turns, and how often it did each."""
+    turns, changed = itertools.count(), [0] * len(WRONG_ERRORS)
+
+    def change(method: str, path: str, body: Any) -> Any:
+        if not body.get("error"):
+            return body
+        turn = next(turns) % len(WRONG_ERRORS)
+        changed[turn] += 1
+        return WRONG_ERRORS[turn][1](body["error"])
+
+    with server(mocked(change)) as url:
+        yield examine_server(url, jobs=2), changed
+
+
+@pytest.fixture(scope="module")
+def forgetful() -> Iterator[Score]:
+    """The score of a server that doubles histories, cancels nothing, calls no custom tool and leaves out a member."""
+    answer = mocked(lambda method, path, body: _without_member(_twice(path, _without_custom_calls(body))))
+
+    def deaf(method: str, path: str, headers: Any, raw: bytes) -> Reply:
+        if path.endswith("/cancel"):
+            return 500, JSON, b"{}"
+        resumed = "starting_after" in path
+        return answer(method, path.partition("?")[0] if resumed else path, headers, raw)
+
+    with server(deaf) as url:
+        yield examine_server(url, jobs=2)
+
+
+def _twice(path: str, body: Any) -> Any:
+    if body.get("previous_response_id") and (usage := body.get("usage")):
+        usage["input_tokens"] *= 2
+    return {**body, "data": body["data"] * 2} if path.endswith("/input_items") and "data" in body else body
+
+
+def _without_custom_calls(body: Any) -> Any:
+    text = json.dumps(body).replace('"custom_tool_call"', '"message"')
+    return json.loads(text.replace("custom_tool_call_input.delta", "output_text.delta"))
+
+
+def _without_member(body: Any) -> Any:
+    return {name: value for name, value in body.items() if name != "parallel_tool_calls"}
+
+
+@pytest.fixture(scope="module")
+def small() -> Iterator[Score]:
+    """The score of a server that accepts everything, cuts its streams, lacks endpoints and answers patches by 429."""
+    answer = mocked()
+
+    def small(method: str, path: str, headers: Any, raw: bytes) -> Reply:
+        if not path.startswith(("/v1/responses", "/v1/models")) or "compact" in path:
+            return 404, JSON, b'{"detail": "Not Found"}'
+        if b"apply_patch_call" in raw:
+            return 429, JSON, b'{"error": {"message": "Slow down."}}'
+        status, named, body = answer(method, path, headers, raw)
+        if status == 400:
+            status, named, body = answer(method, path, headers, b'{"model": "gpt-4.1", "input": "hi"}')
+        if "event-stream" in named.get("content-type", ""):
+            return status, {**named, "content-length": str(len(body))}, body[: len(body) // 2]
+        return status, named, body
+
+    with server(small) as url:
+        yield examine_server(url, jobs=2)
+
+
+class TestAWrongServer:
+    def test_three_grades_of_a_refusal(self, wrong_errors: tuple[Score, list[int]]) -> None:
+        score, changed = wrong_errors
+        graded = [each for each in score.findings if each["kind"] == "refusal"]
+        wrong = [each for each in graded if each["outcome"] != _due_grade(each["expected"], each["got"])]
+        assert wrong == []
+        assert {each["outcome"] for each in graded} == {"code", "status"}
+        assert min(changed) > 50
+        assert set(score.refusals["content"]) == {"code", "status"}
         assert not score.is_clean
         assert score.percent is not None
         assert score.percent < 100
 
-    def test_an_error_in_another_form_has_the_right_status_at_most(self) -> None:
-        with server(mocked(lambda method, path, body: {"detail": "No."} if body.get("error") else body)) as url:
-            score = examine_server(url, jobs=2)
-        assert set(score.refusals["content"]) == {"status"}
-        assert score.forms["errors"]["conform"] == 0
+    def test_an_error_in_another_form_is_a_finding(self, wrong_errors: tuple[Score, list[int]]) -> None:
+        score, changed = wrong_errors
+        found = [each["times"] for each in score.findings if (each["kind"], each.get("at")) == ("errors", "error")]
+        looked_for = len(OPTIONAL_ENDPOINTS)  # these answers are not judged
+        assert changed[3] - looked_for <= sum(found) <= changed[3]
 
-    def test_what_it_takes_although_it_must_not(self) -> None:
-        answer = mocked()
+    def test_what_it_takes_although_it_must_not(self, small: Score) -> None:
+        assert set(small.refusals["content"]) == {"taken"}
+        assert "a chain that leaves it unanswered is refused" in kinds(small)
 
-        def kind(method: str, path: str, headers: Any, raw: bytes) -> Reply:
-            status, named, body = answer(method, path, headers, raw)
-            good = {"model": "gpt-4.1", "input": "hi"}
-            return answer(method, path, headers, json.dumps(good).encode()) if status == 400 else (status, named, body)
+    def test_a_history_that_is_there_twice(self, forgetful: Score) -> None:
+        assert "no part of a chained history is there twice" in kinds(forgetful)
 
-        with server(kind) as url:
-            score = examine_server(url, jobs=2)
-        assert set(score.refusals["content"]) == {"taken"}
-        assert "a chain that leaves it unanswered is refused" in kinds(score)
+    def test_a_history_that_is_listed_twice(self, forgetful: Score) -> None:
+        assert "no part of it is listed twice" in kinds(forgetful)
 
-    def test_a_history_that_is_there_twice(self) -> None:
-        def change(method: str, path: str, body: Any) -> Any:
-            if isinstance(body, dict) and body.get("previous_response_id") and (usage := body.get("usage")):
-                usage["input_tokens"] *= 2
-            return body
-
-        with server(mocked(change)) as url:
-            assert "no part of a chained history is there twice" in kinds(examine_server(url, jobs=2))
-
-    def test_a_history_that_is_listed_twice(self) -> None:
-        def change(method: str, path: str, body: Any) -> Any:
-            return {**body, "data": body["data"] * 2} if path.endswith("/input_items") and "data" in body else body
-
-        with server(mocked(change)) as url:
-            assert "no part of it is listed twice" in kinds(examine_server(url, jobs=2))
-
-    def test_what_runs_in_the_background_is_not_cancelled_nor_resumed(self) -> None:
-        answer = mocked()
-
-        def deaf(method: str, path: str, headers: Any, raw: bytes) -> Reply:
-            if path.endswith("/cancel"):
-                return 500, JSON, b"{}"
-            return answer(method, path.partition("?")[0], headers, raw)
-
-        with server(deaf) as url:
-            found = kinds(examine_server(url, jobs=2))
-        assert found >= {"it is cancelled, or was done before", "it goes on after the number that the client has"}
-
-    def test_a_custom_tool_that_is_not_called(self) -> None:
-        def change(method: str, path: str, body: Any) -> Any:
-            text = json.dumps(body).replace('"custom_tool_call"', '"message"')
-            return json.loads(text.replace("custom_tool_call_input.delta", "output_text.delta"))
-
-        with server(mocked(change)) as url:
-            score = examine_server(url, jobs=2)
-        assert score.claims["custom tool"]["false"] == 1
-        assert "it has deltas" in {
-            each["claim"] for each in score.findings if each.get("area") == "custom tool streamed"
+    def test_what_runs_in_the_background_is_not_cancelled_nor_resumed(self, forgetful: Score) -> None:
+        assert kinds(forgetful) >= {
+            "it is cancelled, or was done before",
+            "it goes on after the number that the client has",
         }
 
-    def test_a_member_that_is_missing_is_told_once(self) -> None:
-        def change(method: str, path: str, body: Any) -> Any:
-            return {name: value for name, value in body.items() if name != "parallel_tool_calls"}
+    def test_a_custom_tool_that_is_not_called(self, forgetful: Score) -> None:
+        assert forgetful.claims["custom tool"]["false"] == 1
+        assert "it has deltas" in {
+            each["claim"] for each in forgetful.findings if each.get("area") == "custom tool streamed"
+        }
 
-        with server(mocked(change)) as url:
-            score = examine_server(url, jobs=2)
-        (found,) = [
-            each for each in score.findings if each.get("on") == "POST /responses" and each["kind"] == "answers"
-        ]
-        assert found["at"] == "parallel_tool_calls"
-        assert found["times"] == score.forms["answers"]["findings"] - sum(
-            each["times"] for each in score.findings if each["kind"] == "answers" and each is not found
-        )
+    def test_a_member_that_is_missing_is_told_once(self, forgetful: Score) -> None:
+        answers = [each for each in forgetful.findings if each["kind"] == "answers"]
+        (found,) = [each for each in answers if each["on"] == "POST /responses" and each["at"] == "parallel_tool_calls"]
+        assert found["times"] > 100
+        assert sum(each["times"] for each in answers) == forgetful.forms["answers"]["findings"]
 
-    def test_a_stream_that_is_cut(self) -> None:
-        answer = mocked()
+    def test_a_stream_that_is_cut(self, small: Score) -> None:
+        assert small.forms["streams"]["conform"] == 0
+        assert any("cut off" in text for text in kinds(small))
 
-        def cut(method: str, path: str, headers: Any, raw: bytes) -> Reply:
-            status, named, body = answer(method, path, headers, raw)
-            streams = "event-stream" in named.get("content-type", "")
-            return (
-                (status, {**named, "content-length": str(len(body))}, body[: len(body) // 2])
-                if streams
-                else (status, named, body)
-            )
+    def test_an_endpoint_that_it_lacks_is_left_out_and_named(self, small: Score) -> None:
+        assert small.left_out["the server has no /conversations"] > 5
+        assert "there is no /conversations: POST /conversations is answered by 404" in list(summary_lines(small, KEY))
+        assert "conversation" not in small.claims
 
-        with server(cut) as url:
-            score = examine_server(url, jobs=2)
-        assert score.forms["streams"]["conform"] == 0
-        assert any("cut off" in text for text in kinds(score))
+    def test_who_always_answers_429_is_not_judged(self, small: Score) -> None:
+        assert small.left_out["the server was asked too often (429)"] > 0
 
-    def test_an_endpoint_that_it_lacks_is_left_out_and_named(self) -> None:
-        answer = mocked()
-
-        def small(method: str, path: str, headers: Any, raw: bytes) -> Reply:
-            known = path.startswith(("/v1/responses", "/v1/models")) and "compact" not in path
-            return answer(method, path, headers, raw) if known else (404, JSON, b'{"detail": "Not Found"}')
-
-        with server(small) as url:
-            score = examine_server(url, jobs=2)
-        assert score.left_out["the server has no /conversations"] > 5
-        assert "there is no /conversations: POST /conversations is answered by 404" in list(summary_lines(score, KEY))
-        assert "conversation" not in score.claims
-
-    @pytest.mark.parametrize("body", [b"[]", b'{"output": 3, "id": null}', b'{"output": [1, null], "usage": 7}'])
-    def test_json_of_any_form_is_told_never_a_crash(self, body: bytes) -> None:
-        with server(lambda method, path, headers, raw: (200, JSON, body)) as url:
+    def test_json_of_any_form_is_a_finding_never_a_crash(self) -> None:
+        bodies = itertools.cycle([b"[]", b'{"output": 3, "id": null}', b'{"output": [1, null], "usage": 7}'])
+        with server(lambda method, path, headers, raw: (200, JSON, next(bodies))) as url:
             score = examine_server(url, jobs=4)
         assert score.percent is not None
         assert score.percent < 40
         assert score.forms["answers"]["conform"] == 0
         jsonschema.validate(score_json(score, KEY), json.loads((schemas_directory() / "server.json").read_text()))
 
-    def test_who_is_asked_too_often_is_waited_for(self) -> None:
-        answer, times = mocked(), []
 
-        def busy(method: str, path: str, headers: Any, raw: bytes) -> Reply:
-            times.append(time.monotonic())
-            if len(times) == 1:
-                return 429, {**JSON, "retry-after": "0"}, b'{"error": {"message": "Slow down."}}'
-            return answer(method, path, headers, raw)
-
-        with server(busy) as url:
-            assert examine_server(url, jobs=2).percent == 100
-
-    def test_who_is_always_asked_too_often_is_not_judged(self) -> None:
-        answer = mocked()
-
-        def busy(method: str, path: str, headers: Any, raw: bytes) -> Reply:
-            if b"input_file" in raw:
-                return 429, JSON, b'{"error": {"message": "Slow down."}}'
-            return answer(method, path, headers, raw)
-
-        with server(busy) as url:
-            score = examine_server(url, jobs=2)
-        assert score.left_out["the server was asked too often (429)"] > 0
+def _due_grade(expected: Any, got: Any) -> str:
+    """The grade of an error that one of WRONG_ERRORS was done to."""
+    return (
+        "code"
+        if "code" in got and all(got[name] == expected[name] for name in ("status", "param", "code"))
+        else "status"
+    )
 
 
 class TestNoSuchServer:
@@ -443,7 +458,7 @@ class TestNoSuchServer:
             do_GET = do_POST = _do  # noqa: N815  (as http.server has it)
 
         with running(Endless) as url:
-            score = examine_server(f"{url}/v1", timeout=0.2)
+            score = examine_server(f"{url}/v1", timeout=0.1)
         assert score.stopped == f"{examining.MAX_FAULTS} requests in a row were not answered"
         assert Endless.asked < 20 + 2 * examining.MAX_FAULTS
 
