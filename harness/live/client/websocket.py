@@ -23,6 +23,10 @@ MAX_MESSAGE_BYTES = 1 << 26
 """Bytes of a message beyond which the connection is given up."""
 
 
+MAX_QUEUED_MESSAGES = 4096
+"""Messages that wait to be read: with a full queue the close handshake does not get through and runs into its timeout."""
+
+
 class WebSocketClient:
     """A connection that is asked for by `open`; `timeout` are the seconds that one answer may take.
 
@@ -53,6 +57,7 @@ class WebSocketClient:
                 additional_headers=dict(headers),
                 compression=None,
                 max_size=MAX_MESSAGE_BYTES,
+                max_queue=MAX_QUEUED_MESSAGES,
                 open_timeout=self._timeout,
                 close_timeout=1,
                 proxy=None,

@@ -65,42 +65,41 @@ def store_runs(place: Path, dialect: str, asked_now: Mapping[Probe, ProbeRun], s
 
 
 def _rewrite_cassette(file: Path, probes: Sequence[Probe], fresh: Sequence[ProbeRun], secrets: Sequence[str]) -> None:
-    """A file without what was recorded of these probes before, and with what is recorded now."""
+    """Replace what the file holds of these probes by the fresh runs."""
     if not (file.is_file() or fresh):
         return
     new = [
-        take
+        interaction
         for run in fresh
-        for take in scrub_interactions([_normalize_reason(one.interaction) for one in run], secrets)
+        for interaction in scrub_interactions([_normalize_reason(one.interaction) for one in run], secrets)
     ]
-    if places := secrets_in(dump_cassette(CassetteHeader(), new), secrets):
+    text = dump_cassette(build_header(file.stem, new), new) if new else ""
+    if places := secrets_in(text, secrets):
         listed = "\n  ".join(places[:5])
         raise SecretFound(f"{file}: not written, because an answer still holds what looks secret:\n  {listed}")
     with lock_cassette(file):
         held = _read_existing(file)
-        old = {at for probe in probes for run in find_runs(probe, held) for at in run}
+        old = {index for probe in probes for run in find_runs(probe, held) for index in run}
         if new or len(old) < len(held):
-            replace_file(file, _render_cassette(file, held, old, new))
+            replace_file(file, _render_cassette(file, held, old, new) if held else text)
         else:
             file.unlink()
 
 
-def _normalize_reason(take: Interaction) -> Interaction:
-    """A take with the usual words of its status: those of a server are another's in every version of HTTP."""
-    return replace(take, reason=next((each.phrase for each in HTTPStatus if each == take.status), ""))
+def _normalize_reason(interaction: Interaction) -> Interaction:
+    """The interaction with the standard phrase of its status: that of a server depends on its version of HTTP."""
+    return replace(interaction, reason=next((each.phrase for each in HTTPStatus if each == interaction.status), ""))
 
 
 def _render_cassette(file: Path, held: ProbeRun, old: Collection[int], new: Sequence[Interaction]) -> str:
-    """The new text of a file: what stays is as it was written, if that can be."""
-    left = [one.interaction for at, one in enumerate(held) if at not in old]
-    whole = dump_cassette(build_header(file.stem, [*left, *new]), [*left, *new])
-    if not held:
-        return whole
-    spliced = splice(file.read_text(encoding="utf-8"), old, whole)
+    """The new text of a file; what stays keeps its layout where that is possible."""
+    left = [one.interaction for index, one in enumerate(held) if index not in old]
+    rendered = dump_cassette(build_header(file.stem, [*left, *new]), [*left, *new])
+    spliced = splice(file.read_text(encoding="utf-8"), old, rendered)
     try:
-        return spliced if parse_cassette(spliced, "") == parse_cassette(whole, "") else whole
+        return spliced if parse_cassette(spliced, "") == parse_cassette(rendered, "") else rendered
     except UnreadableRecording:
-        return whole
+        return rendered
 
 
 def build_header(rule: str, takes: Sequence[Interaction]) -> CassetteHeader:
