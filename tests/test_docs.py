@@ -48,13 +48,22 @@ class Block:
 
     @property
     def name(self) -> str:
-        """The name of the file that the block shows, from a comment in its first line; empty when it has none."""
+        """The file that the block shows, from a comment in its first line; empty when it names none."""
         found = re.match(r"# (\S+\.(?:py|yaml))\n", self.text)
         return found.group(1) if found else ""
 
+    @property
+    def is_excerpt(self) -> bool:
+        """Whether the block shows a part of a file of the project."""
+        return "/" in self.name
+
+
+def all_blocks() -> list[Block]:
+    return [block for file in PAGES for block in fenced(file)]
+
 
 def blocks(language: str) -> list[Block]:
-    return [block for file in PAGES for block in fenced(file) if block.language == language]
+    return [block for block in all_blocks() if block.language == language and not block.is_excerpt]
 
 
 def fenced(file: Path) -> Iterator[Block]:
@@ -118,6 +127,12 @@ def test_python_blocks_pass_and_those_shown_failing_fail(tests_output):
     assert [command for command, _ in commands() if command.startswith("pytest ")] == failing
     passed = sum(block.text.count("def test_") for block in passing)
     assert f" {len(failing)} failed, {passed} passed in " in tests_output, tests_output
+
+
+@pytest.mark.parametrize("block", [block for block in all_blocks() if block.is_excerpt], ids=str)
+def test_an_excerpt_is_in_its_file(block):
+    _, _, excerpt = block.text.partition("\n")
+    in_order([part.strip("\n") for part in excerpt.split("…\n") if part.strip()], text_of(ROOT / block.name))
 
 
 def commands() -> list[tuple[str, list[str]]]:
@@ -245,11 +260,10 @@ def test_every_command_and_option_is_there():
     group = typer.main.get_command(app)
     known = {name: {option for each in made.params for option in each.opts} for name, made in group.commands.items()}
     named = {name.partition(" -- ")[0] for page in DOCUMENTS for name in ticked(text_of(page))}
-    used = [name.split()[1:] for name in named if name.startswith("harness ")]
+    used = [name.split()[1:] for name in named if name.startswith("harness ") and not name.startswith("harness --")]
     assert {command for command, *_ in used} == {*known}
-    assert [
-        (command, each) for command, *rest in used for each in rest if each[:2] == "--" and each not in known[command]
-    ] == []
+    options = [(command, each) for command, *rest in used for each in rest if each.startswith("--")]
+    assert [(command, option) for command, option in options if option not in known[command]] == []
 
 
 def test_every_file_that_is_named_is_there():
