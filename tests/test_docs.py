@@ -15,8 +15,10 @@ from urllib.parse import urlsplit
 import openai
 import pytest
 import yaml
+from typer.testing import CliRunner
 
 import harness.endpoints  # noqa: F401  (registers every operation)
+from harness.cli import app
 from harness.contract.rule import LEVELS
 from harness.core.account import Organization
 from harness.endpoints.operation import OPERATIONS
@@ -30,8 +32,6 @@ README, ARCHITECTURE = (ROOT / "README.md", ROOT / "ARCHITECTURE.md")
 PAGES = (README, ARCHITECTURE, *sorted((ROOT / "docs").glob("*.md")))
 """Every page whose blocks are run; those of `docs/stories/` are shown from the suites of real clients."""
 DOCUMENTS = (*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "cassettes/README.md", "bench/README.md")))
-PROGRAMS = {name: (sys.executable, "-m", name) for name in ("harness", "pytest")}
-HARNESS = PROGRAMS["harness"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,7 +111,7 @@ def tests_output(desk: Path) -> str:
         assert "def test_" in block.text, f"{block}: write it as a test, so that it is one"
         if not block.name:
             (desk / f"test_{block}.py").write_text(block.text, encoding="utf-8")
-    return run([*PROGRAMS["pytest"], *sorted(desk.glob("*.py"))], cwd=desk).stdout
+    return run([sys.executable, "-m", "pytest", *sorted(desk.glob("*.py"))], cwd=desk).stdout
 
 
 def test_every_block_is_a_test():
@@ -148,13 +148,14 @@ def commands() -> list[tuple[str, list[str]]]:
 @pytest.mark.parametrize(
     ("command", "shown"), [s for s in commands() if " serve" not in s[0]], ids=lambda s: str(s)[:40]
 )
-def test_console_commands_print_what_is_shown(command, shown, request):
+def test_console_commands_print_what_is_shown(command, shown, request, monkeypatch):
     program, *arguments = command.split()
     if program == "pytest":
         in_order(shown, request.getfixturevalue("tests_output"))
         return
-    done = run([*PROGRAMS[program], *arguments], cwd=request.getfixturevalue("desk"))
-    assert done.returncode == (1 if "findings" in " ".join(shown) else 0), done.stderr
+    monkeypatch.chdir(request.getfixturevalue("desk"))
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == (1 if "findings" in " ".join(shown) else 0), done.stderr
     in_order(shown, done.stdout)
 
 
@@ -166,7 +167,7 @@ def in_order(shown: list[str], output: str) -> None:
 
 @pytest.mark.parametrize(("command", "shown"), [s for s in commands() if " serve" in s[0]], ids=lambda s: str(s)[:40])
 def test_served_commands_print_what_is_shown_and_answer(command, shown, desk):
-    with spawn([*HARNESS, *command.split()[1:], "--port", "0"], cwd=desk) as server:
+    with spawn([sys.executable, "-m", "harness", *command.split()[1:], "--port", "0"], cwd=desk) as server:
         assert server.stdout
         printed = [next(got for got in server.stdout if anywhere(got) == anywhere(line)) for line in shown]
         base_url = re.search(r"http://\S+", printed[0])
@@ -254,8 +255,6 @@ def test_every_control_path_is_listed():
 
 def test_every_command_and_option_is_there():
     import typer.main
-
-    from harness.cli import app
 
     group = typer.main.get_command(app)
     known = {name: {option for each in made.params for option in each.opts} for name, made in group.commands.items()}

@@ -23,12 +23,16 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from harness.cli import app, main
+from harness.cli.rules import rules
 from harness.contract import schema
 from harness.contract.rule import RULES
 from harness.contract.schemagen import sync
+from harness.server.asgi import AsgiApp
 from harness.server.demo import REFUSAL_RULE, run_demo
 from harness.server.mock_api import MockApi
-from tests.support.processes import free_port
+from tests.support.live_server import serving
+from tests.support.processes import free_port, spawn
+from tests.support.processes import run as run_child
 
 ROOT = Path(__file__).parents[2]
 Serve = Callable[..., str]
@@ -38,11 +42,12 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(app, arguments)
 
 
-def python(*arguments: str, **options: Any) -> subprocess.Popen[str]:
+@contextlib.contextmanager
+def python(*arguments: str) -> Iterator[subprocess.Popen[str]]:
     """`python -m harness …` as a child process."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error::ResourceWarning"}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen([sys.executable, "-m", "harness", *arguments], env=env, **pipes, **options)
+    with spawn([sys.executable, "-m", "harness", *arguments], env=env) as child:
+        yield child
 
 
 def client(base_url: str, api_key: str = "sk-test") -> openai.OpenAI:
@@ -82,13 +87,16 @@ class TestRules:
         assert '{"input": [{"role": "assistant", "content": [{"type": "input_file"}]}, ' in said
 
     @pytest.mark.parametrize("name", list(RULES))
-    def test_every_rule_can_be_explained_to_people_and_programs(self, name: str) -> None:
-        said = run("rules", name)
-        assert said.exit_code == 0
-        told = json.loads(run("rules", name, "--json").stdout)
-        assert (told["id"], told["error"]["message"]) == (name, RULES[name].error.message)
-        assert [case["message"] for case in told["rejects"]] == list(RULES[name].rejects)
-        assert len(told["accepts"]) == len(RULES[name].accepts)
+    def test_every_rule_can_be_explained_to_people_and_programs(
+        self, name: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        rules(name, area="", as_json=False, assumed=False, coverage=False)
+        assert capsys.readouterr().out.startswith(f"{name}  (")
+        rules(name, area="", as_json=True, assumed=False, coverage=False)
+        explained = json.loads(capsys.readouterr().out)
+        assert (explained["id"], explained["error"]["message"]) == (name, RULES[name].error.message)
+        assert [case["message"] for case in explained["rejects"]] == list(RULES[name].rejects)
+        assert len(explained["accepts"]) == len(RULES[name].accepts)
 
     def test_an_example_shows_all_that_makes_it_special(self) -> None:
         def first(name: str) -> Any:
@@ -191,14 +199,12 @@ class TestDemo:
         assert f"       fix    {RULES[REFUSAL_RULE].fix}" in lines
         assert lines[-1] == "  5  200  client  Is it ready? → Yes, the plan is ready."
 
-    def test_it_runs_as_a_command_and_needs_no_environment(self) -> None:
-        child = python("demo")
-        said, problems = child.communicate(timeout=60)
+    def test_it_runs_as_a_command_needs_no_environment_and_prints_the_same_every_time(self) -> None:
+        with python("demo") as child:
+            output, problems = child.communicate(timeout=60)
         assert (child.returncode, problems) == (0, "")
-        self.check(said, "openai-agents")
-
-    def test_it_says_the_same_every_time(self) -> None:
-        assert run("demo").stdout == run("demo").stdout
+        self.check(output, "openai-agents")
+        assert run("demo").stdout == output
 
     def test_without_openai_agents_it_runs_with_openai(self, absent: Callable[[str], None]) -> None:
         absent("agents")
@@ -251,8 +257,7 @@ class TestDemo:
 class TestServe:
     def test_it_prints_how_to_reach_it(self) -> None:
         port = free_port()
-        child = python("serve", "--port", str(port))
-        try:
+        with python("serve", "--port", str(port)) as child:
             assert child.stdout
             url = f"http://127.0.0.1:{port}/v1"
             assert [child.stdout.readline() for _ in range(3)] == [
@@ -261,18 +266,17 @@ class TestServe:
                 "export OPENAI_API_KEY=sk-anything\n",
             ]
             assert says(url, "sk-anything").startswith("Hello.")
-        finally:
             child.terminate()
             _, problems = child.communicate(timeout=20)
         assert (child.returncode, problems) == (0, "")
 
     @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
     def test_a_signal_ends_it_cleanly_however_early(self, end: signal.Signals) -> None:
-        child = python("serve", "--port", "0")
-        assert child.stdout
-        child.stdout.readline()
-        child.send_signal(end)
-        _, problems = child.communicate(timeout=20)
+        with python("serve", "--port", "0") as child:
+            assert child.stdout
+            child.stdout.readline()
+            child.send_signal(end)
+            _, problems = child.communicate(timeout=20)
         assert (child.returncode, problems) == (0, "")
 
     def test_a_key_opens_a_world_of_its_own(self, serve: Serve, tmp_path: Path) -> None:
@@ -334,7 +338,7 @@ class TestServe:
         visitor.start()
         result = run("serve", "--port", str(port), "--keys", "sk-a,sk-b", "--script", str(script))
         ended.set()
-        visitor.join()
+        visitor.join(20)
         assert (result.exit_code, result.stderr, heard) == (0, "", ["Hi.", "Hi."])
         assert result.stdout.endswith("export OPENAI_API_KEY=sk-a\n")
         assert handled() == handlers
@@ -354,24 +358,24 @@ class TestServe:
             "def setup(mock):\n    mock.organization(zdr=mock.api_key == 'sk-refused')\n"
             "    mock.script(message('Paris it is.'), message('Sure.'))\n"
         )
-        child = python("serve", "--port", "0", "--script", str(script))
-        assert child.stdout
-        url = child.stdout.readline().removeprefix("Serving ").strip()
-        says(url, "sk-good")
-        for _ in range(2):
-            says(url, "sk-unanswered")
-        with pytest.raises(openai.APIStatusError, match="No turn is left"):
-            says(url, "sk-unanswered")
-        with client(url, "sk-refused") as each, pytest.raises(openai.BadRequestError):
-            each.responses.create(model="gpt-4.1", input="hi", previous_response_id="resp_1")
-        with client(url, "sk-lost") as each:
-            first = each.responses.create(model="gpt-4.1", input="Where?")
-            told = [{"role": "assistant", "content": "Paris it is.Paris it is."}]
-            history = [{"role": "user", "content": "Where?"}, *told, {"role": "user", "content": "Sure?"}]
-            each.responses.create(model="gpt-4.1", input=history)  # type: ignore[arg-type]
-            assert first.output_text == "Paris it is."
-        child.terminate()
-        _, problems = child.communicate(timeout=20)
+        with python("serve", "--port", "0", "--script", str(script)) as child:
+            assert child.stdout
+            url = child.stdout.readline().removeprefix("Serving ").strip()
+            says(url, "sk-good")
+            for _ in range(2):
+                says(url, "sk-unanswered")
+            with pytest.raises(openai.APIStatusError, match="No turn is left"):
+                says(url, "sk-unanswered")
+            with client(url, "sk-refused") as each, pytest.raises(openai.BadRequestError):
+                each.responses.create(model="gpt-4.1", input="hi", previous_response_id="resp_1")
+            with client(url, "sk-lost") as each:
+                first = each.responses.create(model="gpt-4.1", input="Where?")
+                told = [{"role": "assistant", "content": "Paris it is.Paris it is."}]
+                history = [{"role": "user", "content": "Where?"}, *told, {"role": "user", "content": "Sure?"}]
+                each.responses.create(model="gpt-4.1", input=history)  # type: ignore[arg-type]
+                assert first.output_text == "Paris it is."
+            child.terminate()
+            _, problems = child.communicate(timeout=20)
         assert child.returncode == 0
         assert problems.splitlines() == [
             "sk-unanswered: 3 exchanges, 1 unanswered",
@@ -401,19 +405,21 @@ class TestServe:
         gc.set_threshold(*before)
 
     @pytest.fixture
-    def serve(self) -> Iterator[Serve]:
-        """Starts servers as child processes; returns their base URL."""
-        children: list[subprocess.Popen[str]] = []
+    def serve(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
+        """Serves in this process what the command would serve in the foreground; returns its base URL."""
+        with contextlib.ExitStack() as servers:
 
-        def started(*arguments: str) -> str:
-            children.append(child := python("serve", "--port", "0", *arguments))
-            assert child.stdout
-            return child.stdout.readline().removeprefix("Serving ").strip()
+            def serve_beside(app: AsgiApp, host: str, port: int, root: str, key: str) -> None:
+                urls.append(servers.enter_context(serving(app)) + root)
 
-        yield started
-        for child in children:
-            child.terminate()
-            child.communicate(timeout=20)
+            def start(*arguments: str) -> str:
+                result = run("serve", "--port", "0", *arguments)
+                assert result.exit_code == 0, result.stderr
+                return urls.pop()
+
+            urls: list[str] = []
+            monkeypatch.setattr("harness.cli.serve._serve_foreground", serve_beside)
+            yield start
 
 
 class TestItself:
@@ -421,18 +427,17 @@ class TestItself:
         code = (
             "import sys, harness.cli; print({'fastapi', 'uvicorn', 'openai', 'jsonschema', 'yaml'} & set(sys.modules))"
         )
-        child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
-        assert child.stdout == "set()\n"
+        assert run_child([sys.executable, "-c", code], cwd=ROOT, check=True).stdout == "set()\n"
 
     def test_without_a_command_it_says_what_there_is(self) -> None:
         said = run().output
         assert all(command in said for command in ("serve", "rules", "schemas", "demo"))
 
     def test_python_m_is_the_same_command(self) -> None:
-        child = python("rules", "--json")
-        said, _ = child.communicate(timeout=20)
+        with python("rules", "--json") as child:
+            output, _ = child.communicate(timeout=20)
         assert child.returncode == 0
-        assert said == run("rules", "--json").stdout
+        assert output == run("rules", "--json").stdout
 
     def test_the_console_script_takes_its_arguments_from_the_command_line(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -6,7 +6,6 @@ import gzip
 import io
 import json
 import random
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -21,6 +20,7 @@ from harness.cli import app
 from harness.cli.app import REDRAW_SECONDS, progress
 from harness.contract.schema import schemas_directory
 from harness.verify.run import verify_recordings
+from tests.support.processes import run as run_child
 from tests.support.recordings import HI, KEY, exchange, recorded, tape
 
 ROOT = Path(__file__).parents[2]
@@ -158,6 +158,7 @@ class TestWhatMayLieInAFolder:
         assert "0123456789abcdef" not in shown
 
 
+@pytest.mark.slow
 def test_a_long_recording_takes_no_more_memory_than_a_short_one(tmp_path: Path) -> None:
     (one,) = recorded(HI)
     line = json.dumps({**one, "response": {**one["response"], "metadata": {"pad": "x" * 400}}})
@@ -175,7 +176,7 @@ def peak(file: Path) -> int:
     """The most memory that judging a file takes, in what the system counts by."""
     code = "import resource, sys; from harness.cli import app; app(sys.argv[1:], standalone_mode=False); "
     code += "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", code, "verify", file], capture_output=True, text=True, check=True)
+    done = run_child([sys.executable, "-c", code, "verify", file], check=True)
     return int(done.stderr.split()[-1])
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import os
-import re
 import subprocess
 import sys
 import sysconfig
 import tomllib
-from collections.abc import Callable, Iterable
-from importlib import metadata
+from collections.abc import Iterable
 from pathlib import Path
 from shutil import copyfile
 from zipfile import ZipFile
 
 import pytest
+
+from tests.support import processes
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -37,7 +36,7 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 
 def attempt(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(part) for part in command], cwd=cwd, env=CLEAN, capture_output=True, text=True)
+    return processes.run(command, cwd=cwd, env=CLEAN, timeout=100)
 
 
 @pytest.fixture(scope="module")
@@ -185,47 +184,5 @@ def test_wrong(mock: World) -> None:
 def test_a_checkout_finds_its_own_schemas(tmp_path):
     run_from = {**CLEAN, "PYTHONPATH": str(ROOT)}
     code = "import harness.contract.schema as s; print(s.schemas_directory())"
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=run_from, capture_output=True, text=True)
+    done = processes.run([sys.executable, "-c", code], cwd=tmp_path, env=run_from)
     assert Path(done.stdout.strip()) == ROOT / "schemas"
-
-
-def test_what_a_module_imports_at_once_is_a_dependency():
-    assert distributions(at_once) <= declared("dependencies") | PROMISED
-
-
-def test_what_a_function_imports_late_is_an_extra_at_least():
-    assert distributions(ast.walk) <= declared("dependencies", "openai", "dev") | PROMISED
-
-
-PROMISED = {"pydantic", "starlette"}
-"""What FastAPI says it brings."""
-
-
-def at_once(tree: ast.Module) -> list[ast.stmt]:
-    """The statements of a module that run when it is imported; those below `if TYPE_CHECKING` do not."""
-    return tree.body
-
-
-def distributions(statements: Callable[[ast.Module], Iterable[ast.AST]]) -> set[str]:
-    """The distributions of others whose packages the harness imports in these statements."""
-    provided = metadata.packages_distributions()
-    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in (ROOT / "harness").rglob("*.py")]
-    names = {name.partition(".")[0] for tree in trees for node in statements(tree) for name in imported(node)}
-    return {canonical(provided.get(name, [name])[0]) for name in names - {"harness"} - set(sys.stdlib_module_names)}
-
-
-def imported(node: ast.AST) -> list[str]:
-    if isinstance(node, ast.ImportFrom):
-        return [node.module or ""]
-    return [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-
-
-def declared(*lists: str) -> set[str]:
-    """The distributions that pyproject.toml lists as dependencies or in these extras."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    known = {"dependencies": project["dependencies"], **project["optional-dependencies"]}
-    return {canonical(re.split(r"[^\w.-]", line)[0]) for name in lists for line in known[name]}
-
-
-def canonical(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()

@@ -1,9 +1,11 @@
 """Every way pytest runs: apart, in parallel, with event loops, only collecting."""
 
-import subprocess
 import sys
 
 import pytest
+
+from tests.support.processes import SECONDS
+from tests.support.processes import run as run_child
 
 TWO = """
 @pytest.mark.parametrize("n", range(8))
@@ -92,7 +94,7 @@ def pytest_sessionfinish():
     print("loaded:", sorted({"harness.server.asgi", "harness.server.mock_api", "fastapi", "openai"} & set(sys.modules)))
 """)
     pytester.makepyfile("def test_it(mock): ...")
-    result = pytester.runpytest_subprocess("--collect-only", "-p", "no:cacheprovider")
+    result = pytester.runpytest_subprocess("--collect-only", "-p", "no:cacheprovider", timeout=SECONDS)
     result.stdout.fnmatch_lines(["*<Function test_it>", "*loaded: []"])
 
 
@@ -104,4 +106,4 @@ def test_the_marker_is_declared(run):
 def test_the_plugin_imports_nothing_slow():
     slow = {"fastapi", "openai", "uvicorn", "jsonschema"}
     code = f"import pytest, sys; import harness.pytest_plugin.plugin; print({slow} & set(sys.modules))"
-    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"
+    assert run_child([sys.executable, "-c", code], check=True).stdout.strip() == "set()"

@@ -210,7 +210,10 @@ def test_a_recorder_that_was_killed_holds_no_lock(file):
     ready = start.Event()
     killed = start.Process(target=hold, args=(file, ready))
     killed.start()
-    killed.join(60)
+    try:
+        killed.join(60)
+    finally:
+        killed.kill()
     assert ready.is_set()
     assert others(file) == [".weather.yaml.lock"]
     record(file, take({}, {}))

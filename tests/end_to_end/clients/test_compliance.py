@@ -10,13 +10,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx2 as httpx
 import pytest
 from websockets.sync.client import connect
 
 from tests.support.compliance import ENDS, Json, calls, spoken, told, whole
+from tests.support.processes import spawn
 
 MODELS = ["gpt-4o-mini", "gpt-4.1", "gpt-5", "gpt-5.2", "some-deployment"]
 PNG = (
@@ -98,26 +99,29 @@ CALLS: dict[str, tuple[str, Json]] = {
 }
 
 
+class Server(NamedTuple):
+    """A server, and a client that asks it."""
+
+    url: str
+    http: httpx.Client
+
+
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    """The URL of a server started as a user starts it."""
+def server() -> Iterator[Server]:
+    """A server started as a user starts it."""
     command = [sys.executable, "-m", "harness", "serve", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with spawn(command, stderr=subprocess.DEVNULL) as process, httpx.Client(timeout=30, trust_env=False) as http:
         assert process.stdout
-        try:
-            found = re.search(r"http://\S+", process.stdout.readline())
-            assert found
-            yield found[0]
-        finally:
-            process.terminate()
+        found = re.search(r"http://\S+", process.stdout.readline())
+        assert found
+        yield Server(found[0], http)
 
 
-def post(server: str, path: str, body: Json) -> httpx.Response:
-    headers = {"authorization": f"Bearer {KEY}"}
-    return httpx.post(f"{server}{path}", json=body, headers=headers, timeout=30, trust_env=False)
+def post(server: Server, path: str, body: Json) -> httpx.Response:
+    return server.http.post(f"{server.url}{path}", json=body, headers={"authorization": f"Bearer {KEY}"})
 
 
-def streamed(server: str, body: Json) -> Json:
+def streamed(server: Server, body: Json) -> Json:
     answer = post(server, "/responses", {**body, "stream": True})
     assert answer.headers["content-type"].startswith("text/event-stream")
     blocks = [block.split("\n") for block in answer.text.strip().split("\n\n")]
@@ -129,22 +133,22 @@ def streamed(server: str, body: Json) -> Json:
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("prompt", PROMPTS)
 class TestAPrompt:
-    def test_is_answered(self, server: str, prompt: str, model: str) -> None:
+    def test_is_answered(self, server: Server, prompt: str, model: str) -> None:
         answer = post(server, "/responses", {"model": model, **PROMPTS[prompt]})
         assert answer.status_code == 200, answer.text
         assert spoken(answer.json())
 
-    def test_is_answered_in_a_stream(self, server: str, prompt: str, model: str) -> None:
+    def test_is_answered_in_a_stream(self, server: Server, prompt: str, model: str) -> None:
         assert spoken(streamed(server, {"model": model, **PROMPTS[prompt]}))
 
 
 @pytest.mark.parametrize("asked", CALLS)
 class TestATool:
-    def test_is_called(self, server: str, asked: str) -> None:
+    def test_is_called(self, server: Server, asked: str) -> None:
         name, body = CALLS[asked]
         calls(post(server, "/responses", {"model": "gpt-4.1", **body}).json(), name)
 
-    def test_is_called_in_a_stream_and_its_output_answered(self, server: str, asked: str) -> None:
+    def test_is_called_in_a_stream_and_its_output_answered(self, server: Server, asked: str) -> None:
         name, body = CALLS[asked]
         response = streamed(server, {"model": "gpt-5", **body})
         calls(response, name)
@@ -154,7 +158,7 @@ class TestATool:
 
 
 @pytest.mark.parametrize("strict", [True, False])
-def test_a_schema_is_kept(server: str, strict: bool) -> None:
+def test_a_schema_is_kept(server: Server, strict: bool) -> None:
     wanted = {"type": "json_schema", "name": "sum", "schema": ADD["parameters"], "strict": strict}
     answer = post(server, "/responses", {"model": "gpt-4.1", "input": "2 + 3?", "text": {"format": wanted}})
     assert set(json.loads(spoken(answer.json()))) == {"a", "b"}
@@ -164,7 +168,7 @@ HISTORY = [user("We start on Monday."), says("assistant", [{"type": "output_text
 
 
 class TestCompaction:
-    def test_gives_what_a_new_response_begins_with(self, server: str) -> None:
+    def test_gives_what_a_new_response_begins_with(self, server: Server) -> None:
         answer = post(server, "/responses/compact", {"model": "gpt-4.1", "input": HISTORY, "prompt_cache_key": "k"})
         compacted = answer.json()
         assert (answer.status_code, compacted["object"]) == (200, "response.compaction")
@@ -174,7 +178,7 @@ class TestCompaction:
         body = {"model": "gpt-4.1", "input": [*compacted["output"], user("When?")]}
         assert spoken(post(server, "/responses", body).json())
 
-    def test_needs_a_model(self, server: str) -> None:
+    def test_needs_a_model(self, server: Server) -> None:
         answer = post(server, "/responses/compact", {"input": HISTORY})
         assert (answer.status_code, answer.json()["error"]["param"]) == (400, "model")
 
@@ -182,11 +186,11 @@ class TestCompaction:
 Step = Json | Callable[[str], Json]
 
 
-def talk(server: str, *steps: Step) -> list[Json]:
+def talk(server: Server, *steps: Step) -> list[Json]:
     """The last event of each answer on one connection; a step may be a function of the id of the first response."""
     headers = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
     ends: list[Json] = []
-    with connect(f"{server.replace('http', 'ws', 1)}/responses", additional_headers=headers, proxy=None) as wire:
+    with connect(f"{server.url.replace('http', 'ws', 1)}/responses", additional_headers=headers, proxy=None) as wire:
         for step in steps:
             body = step(ends[0]["response"]["id"]) if callable(step) else step
             wire.send(json.dumps({"type": "response.create", "model": "gpt-4.1", **body}))
@@ -217,37 +221,39 @@ MISSING = "previous_response_not_found"
 
 
 class TestASocket:
-    def test_answers(self, server: str) -> None:
+    def test_answers(self, server: Server) -> None:
         assert codes(talk(server, {"input": [user("Count to three.")]})) == [None]
 
-    def test_answers_one_after_the_other(self, server: str) -> None:
+    def test_answers_one_after_the_other(self, server: Server) -> None:
         first, second = talk(server, unstored("One."), unstored("Two."))
         assert first["response"]["id"] != second["response"]["id"]
 
-    def test_goes_on_with_what_is_not_stored(self, server: str) -> None:
+    def test_goes_on_with_what_is_not_stored(self, server: Server) -> None:
         first, second = talk(server, unstored("The word is teal."), after("Which word?"))
         assert second["response"]["previous_response_id"] == first["response"]["id"]
 
-    def test_does_not_know_what_another_has_not_stored(self, server: str) -> None:
+    def test_does_not_know_what_another_has_not_stored(self, server: Server) -> None:
         ((first),) = talk(server, unstored("The word is teal."))
         lost = unstored("Which word?", previous_response_id=first["response"]["id"])
         assert codes(talk(server, lost, unstored([user("Begin anew.")]))) == [MISSING, None]
 
-    def test_names_a_response_that_never_was(self, server: str) -> None:
+    def test_names_a_response_that_never_was(self, server: Server) -> None:
         (end,) = talk(server, unstored("Go on.", previous_response_id="resp_never_was"))
         assert (end["status"], end["error"]["code"], end["error"]["param"]) == (400, MISSING, "previous_response_id")
 
-    def test_forgets_what_it_failed_to_go_on_with(self, server: str) -> None:
+    def test_forgets_what_it_failed_to_go_on_with(self, server: Server) -> None:
         output = {"type": "function_call_output", "call_id": "call_never_was", "output": "5"}
         assert codes(talk(server, unstored("A."), after([output]), after("B."))) == [None, "error", MISSING]
 
-    def test_begins_with_what_was_compacted(self, server: str) -> None:
+    def test_begins_with_what_was_compacted(self, server: Server) -> None:
         compacted = post(server, "/responses/compact", {"model": "gpt-4.1", "input": HISTORY}).json()
         assert codes(talk(server, unstored([*compacted["output"], user("Go on.")], tools=[]))) == [None]
 
-    def test_is_warmed_up_without_an_answer(self, server: str) -> None:
+    def test_is_warmed_up_without_an_answer(self, server: Server) -> None:
         headers = {"authorization": f"Bearer {KEY}"}
-        with connect(f"{server.replace('http', 'ws', 1)}/responses", additional_headers=headers, proxy=None) as wire:
+        with connect(
+            f"{server.url.replace('http', 'ws', 1)}/responses", additional_headers=headers, proxy=None
+        ) as wire:
             wire.send(json.dumps({"type": "response.create", "model": "gpt-4.1", **unstored("hi", generate=False)}))
             while (event := json.loads(wire.recv(10)))["type"] not in ENDS:
                 whole(event["response"])

@@ -1,0 +1,60 @@
+"""Every distribution that the harness imports is a dependency of it, or an extra."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Callable, Iterable
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_what_a_module_imports_at_once_is_a_dependency():
+    assert distributions(at_once) <= declared("dependencies") | PROMISED
+
+
+def test_what_a_function_imports_late_is_an_extra_at_least():
+    assert distributions(ast.walk) <= declared("dependencies", "openai", "dev") | PROMISED
+
+
+PROMISED = {"pydantic", "starlette"}
+"""What FastAPI says it brings."""
+
+
+def at_once(tree: ast.Module) -> list[ast.stmt]:
+    """The statements of a module that run when it is imported; those below `if TYPE_CHECKING` do not."""
+    return tree.body
+
+
+def distributions(statements: Callable[[ast.Module], Iterable[ast.AST]]) -> set[str]:
+    """The distributions of others whose packages the harness imports in these statements."""
+    provided = metadata.packages_distributions()
+    names = {name.partition(".")[0] for tree in trees() for node in statements(tree) for name in imported(node)}
+    return {canonical(provided.get(name, [name])[0]) for name in names - {"harness"} - set(sys.stdlib_module_names)}
+
+
+@cache
+def trees() -> list[ast.Module]:
+    return [ast.parse(file.read_text(encoding="utf-8")) for file in (ROOT / "harness").rglob("*.py")]
+
+
+def imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or ""]
+    return [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+
+
+def declared(*lists: str) -> set[str]:
+    """The distributions that pyproject.toml lists as dependencies or in these extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    known = {"dependencies": project["dependencies"], **project["optional-dependencies"]}
+    return {canonical(re.split(r"[^\w.-]", line)[0]) for name in lists for line in known[name]}
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
