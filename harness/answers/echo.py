@@ -14,35 +14,35 @@ from harness.api.tools import declared_tools, loaded_tools, plain_functions
 from harness.core.exchange import Json
 
 
-def echo_reasoning(family: Model, asked: Json) -> Json:
+def echo_reasoning(family: Model, reasoning: Json) -> Json:
     """How the model reasons; of one that does not, nothing is said."""
     if family.turns is None:
         return {"context": None, "effort": None, "summary": None}
-    summary = asked.get("summary")
+    summary = reasoning.get("summary")
     return {
-        "context": asked.get("context") or family.turns,
-        "effort": asked.get("effort") or family.effort,
-        "mode": asked.get("mode") or "standard",
+        "context": reasoning.get("context") or family.turns,
+        "effort": reasoning.get("effort") or family.effort,
+        "mode": reasoning.get("mode") or "standard",
         "summary": "detailed" if summary == "auto" else summary,
     }
 
 
-def echo_text(asked: Json) -> Json:
+def echo_text(text: Json) -> Json:
     """How the answer is written: plainly unless asked otherwise."""
-    format = asked.get("format") or {"type": "text"}
+    format = text.get("format") or {"type": "text"}
     return {
         "format": _echo_format(format) if format.get("type") == "json_schema" else format,
-        "verbosity": asked.get("verbosity") or "medium",
+        "verbosity": text.get("verbosity") or "medium",
     }
 
 
-def _echo_format(asked: Json) -> Json:
-    strict = asked.get("strict")
+def _echo_format(format: Json) -> Json:
+    strict = format.get("strict")
     return {
         "type": "json_schema",
-        "description": asked.get("description"),
-        "name": asked.get("name"),
-        "schema": {name: value for name, value in (asked.get("schema") or {}).items() if name != "$schema"},
+        "description": format.get("description"),
+        "name": format.get("name"),
+        "schema": {name: value for name, value in (format.get("schema") or {}).items() if name != "$schema"},
         "strict": True if strict is None else strict,
     }
 
@@ -125,9 +125,9 @@ def _echo_web_search(tool: Json) -> Json:
 
 
 def _echo_image_generation(tool: Json) -> Json:
-    asked = {name: value for name, value in tool.items() if name not in _NOT_ECHOED}
+    members = {name: value for name, value in tool.items() if name not in _NOT_ECHOED}
     automatic = dict.fromkeys(("background", "moderation", "quality", "size"), "auto")
-    return {**automatic, "n": 1, "output_compression": 100, "output_format": "png", **asked}
+    return {**automatic, "n": 1, "output_compression": 100, "output_format": "png", **members}
 
 
 _NOT_ECHOED = ("action", "input_fidelity", "input_image_mask", "partial_images")
@@ -169,18 +169,18 @@ def echo_unchanged(value: Any) -> Any:
     return value
 
 
-def echo_prompt(asked: Json) -> Json:
+def echo_prompt(prompt: Json) -> Json:
     """A prompt template: the newest version is taken for the first, whatever is there."""
-    return {"id": asked["id"], "variables": asked.get("variables") or {}, "version": asked.get("version") or "1"}
+    return {"id": prompt["id"], "variables": prompt.get("variables") or {}, "version": prompt.get("version") or "1"}
 
 
-def echo_cache_options(asked: Json) -> Json:
+def echo_cache_options(options: Json) -> Json:
     """How the prompt is cached, with the defaults."""
-    return {"mode": "implicit", "ttl": "30m", **asked}
+    return {"mode": "implicit", "ttl": "30m", **options}
 
 
-def echo_moderation(asked: Json) -> Json:
+def echo_moderation(moderation: Json) -> Json:
     """What the moderation that was asked for says of the input and the output: nothing against either."""
     verdict: Json = {"categories": {}, "category_applied_input_types": {}, "category_scores": {}, "flagged": False}
-    said = {"type": "moderation_result", **verdict, "model": asked["model"]}
-    return {"input": said, "output": said}
+    result = {"type": "moderation_result", **verdict, "model": moderation["model"]}
+    return {"input": result, "output": result}

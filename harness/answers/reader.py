@@ -39,9 +39,9 @@ class EventReader:
         for index, event in enumerate(events):
             if not isinstance(event, dict) or not isinstance(event.get("type"), str):
                 raise StreamError(index, f"{_shorten_repr(event)} is no event; it needs a 'type'")
-        told = [(index, event) for index, event in enumerate(events) if event["type"] != "keepalive"]
-        self._left: list[tuple[int, Json]] = [(len(events), {}), *reversed(told)]
-        self._taken = 0
+        counted = [(index, event) for index, event in enumerate(events) if event["type"] != "keepalive"]
+        self._left: list[tuple[int, Json]] = [(len(events), {}), *reversed(counted)]
+        self._last_place = 0
         self._stamp: Json = {}
         self._cut = any(event["type"] == "response.incomplete" for event in events)
         self._check_numbers(events)
@@ -82,7 +82,7 @@ class EventReader:
                     f"{name}: {member} is {_shorten_repr(event.get(member))}, expected {_shorten_repr(value)}"
                 )
         self._left.pop()
-        self._taken = index
+        self._last_place = index
         return event
 
     def read_opening(self) -> Json:
@@ -98,13 +98,13 @@ class EventReader:
 
     def read_closing(self, started: Json, output: list[Json]) -> Json:
         """The terminal event; returns its response with the output that was read."""
-        told = self.expect_event("error", {}).get("error") if self.next_type == "error" else None
+        error = self.expect_event("error", {}).get("error") if self.next_type == "error" else None
         status = self.next_type.removeprefix("response.")
         if status not in ENDED_STATUSES:
             raise self.error_at_next(f"expected an item or the terminal event, {self._found_phrase}")
         due: Json = {"id": started["id"], "output": output, "status": status}
-        if isinstance(told, dict):
-            due["error"] = {name: told.get(name) for name in ("code", "message")}
+        if isinstance(error, dict):
+            due["error"] = {name: error.get(name) for name in ("code", "message")}
         index, event = self._left[-1]
         if output and not self._require_object(event, "response").get("output"):
             # Recorded: some backends leave the output to the items' own events.
@@ -213,39 +213,39 @@ class EventReader:
             known = {name: value for name, value in members.items() if name in self._left[-1][1]}
             event = self.expect_event(f"response.{stem}", {**known, **self._stamp, "partial_image_index": number})
             if not isinstance(event.get("partial_image_b64"), str):
-                raise self._error_at_taken(
+                raise self._error_at_last(
                     f"partial_image_b64 is {_shorten_repr(event.get('partial_image_b64'))}, expected a str"
                 )
             number += 1
 
-    def _error_at_taken(self, message: str) -> StreamError:
-        return StreamError(self._taken, message)
+    def _error_at_last(self, message: str) -> StreamError:
+        return StreamError(self._last_place, message)
 
     def _read_deltas(self, stem: str, place: Json, form: type) -> Iterator[Json]:
         name = f"response.{stem}.delta"
         while self.next_type == name:
             event = self.expect_event(name, {**place, **self._stamp})
             if not isinstance(event.get("delta"), form):
-                raise self._error_at_taken(
+                raise self._error_at_last(
                     f"{name}: delta is {_shorten_repr(event.get('delta'))}, expected a {form.__name__}"
                 )
             yield event
 
     def _check_sum(self, stem: str, text: str, deltas: Sequence[str]) -> None:
-        told = "".join(deltas)
-        if told != text and not (self._cut and stem == "reasoning_summary_text"):
+        joined = "".join(deltas)
+        if joined != text and not (self._cut and stem == "reasoning_summary_text"):
             raise self.error_at_next(
-                f"the deltas of response.{stem} add up to {_shorten_repr(told)}, but the item says {_shorten_repr(text)}"
+                f"the deltas of response.{stem} add up to {_shorten_repr(joined)}, but the item says {_shorten_repr(text)}"
             )
 
     def _read_response(self, name: str, due: Json) -> Json:
         event = self.expect_event(name, {})
         response = self._require_object(event, "response")
         if not isinstance(response.get("id"), str):
-            raise self._error_at_taken(f"{name}: response.id is {_shorten_repr(response.get('id'))}, expected a str")
+            raise self._error_at_last(f"{name}: response.id is {_shorten_repr(response.get('id'))}, expected a str")
         for member, value in due.items():
             if not _is_equivalent(found := response.get(member), value):
-                raise self._error_at_taken(
+                raise self._error_at_last(
                     f"{name}: response.{member} is {_shorten_repr(found)}, expected {_shorten_repr(value)}"
                 )
         return response
@@ -253,7 +253,7 @@ class EventReader:
     def _require_object(self, event: Json, name: str) -> Json:
         value = event.get(name)
         if not isinstance(value, dict):
-            at = next((index for index, each in self._left if each is event), self._taken)
+            at = next((index for index, each in self._left if each is event), self._last_place)
             raise StreamError(at, f"{event['type']}: {name} is {_shorten_repr(value)}, expected an object")
         return value
 

@@ -108,8 +108,8 @@ def add_billing(response: Json) -> Json:
 
 def check_item(item: Item) -> Finding | None:
     """Where an item is none the API could give, judged inside an otherwise plain response; None when it could."""
-    said = render_item(item, Ids("departure"), "resp_0", 0)
-    return check_answer("Response", {**_default_members(MODELS[FALLBACK_FAMILY]), "id": "resp_0", "output": [said]})
+    wire = render_item(item, Ids("departure"), "resp_0", 0)
+    return check_answer("Response", {**_default_members(MODELS[FALLBACK_FAMILY]), "id": "resp_0", "output": [wire]})
 
 
 def render_input_items(body: Json) -> list[Json]:
@@ -146,4 +146,4 @@ def _render_parts(parts: Sequence[Json]) -> list[Json]:
 
 
 def _drop_nulls(part: Json) -> Json:
-    return {name: said for name, said in part.items() if said is not None}
+    return {name: value for name, value in part.items() if value is not None}

@@ -108,8 +108,8 @@ class RunWriter:
         self._append_event("thread.run.step.in_progress", step)
         return step
 
-    def _end_step(self, step: Json, details: Json, said: Sequence[Json]) -> None:
-        end = complete_step(step, details, self._now + 1, count_step_usage(self._prompt, said))
+    def _end_step(self, step: Json, details: Json, emitted: Sequence[Json]) -> None:
+        end = complete_step(step, details, self._now + 1, count_step_usage(self._prompt, emitted))
         self._used.append(end["usage"])
         if self._ending.status == "failed":
             end = {**step, "status": "failed", "failed_at": self._now + 1, "last_error": _error_of_ending(self._ending)}
@@ -188,8 +188,8 @@ class RunWriter:
             calls.append({"id": id, **call})
             for number, delta in enumerate(deltas):
                 head = {"index": index, "id": id} if number == 0 else {"index": index}
-                told_now = {"type": "tool_calls", "tool_calls": [{**head, **delta}]}
-                self._append_delta("run.step", step["id"], {"step_details": told_now})
+                streamed = {"type": "tool_calls", "tool_calls": [{**head, **delta}]}
+                self._append_delta("run.step", step["id"], {"step_details": streamed})
         if items[0].type in AWAITED_CALLS and self._ending is DEFAULT_ENDING:
             self._waits += calls
         else:
@@ -231,10 +231,10 @@ def complete_step(step: Json, details: Json, now: int, usage: Json) -> Json:
     return {**step, "status": "completed", "completed_at": now, "step_details": details, "usage": usage}
 
 
-def count_step_usage(prompt: int, said: Sequence[Json]) -> Json:
+def count_step_usage(prompt: int, emitted: Sequence[Json]) -> Json:
     """The usage of a step that read `prompt` tokens and said these items; nothing of both when it said nothing."""
-    completion = estimate_tokens(said)
-    return build_run_usage(prompt if said else 0, completion)
+    completion = estimate_tokens(emitted)
+    return build_run_usage(prompt if emitted else 0, completion)
 
 
 def sum_usages(used: Sequence[Json]) -> Json:

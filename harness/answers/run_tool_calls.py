@@ -19,8 +19,8 @@ def _render_function(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
     grow = item.deltas.get(("function_call_arguments", 0)) or split_into_tokens(arguments)
     start: Json = {"name": name, "arguments": "", "output": None}
     deltas = [start, *({"arguments": piece} for piece in grow)]
-    whole = {"name": name, "arguments": arguments, "output": None}
-    return {"type": "function", "function": whole}, [{"type": "function", "function": delta} for delta in deltas]
+    function = {"name": name, "arguments": arguments, "output": None}
+    return {"type": "function", "function": function}, [{"type": "function", "function": delta} for delta in deltas]
 
 
 def _render_code_interpreter(item: Item, ids: Ids) -> tuple[Json, list[Json]]:

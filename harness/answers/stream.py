@@ -33,15 +33,15 @@ def render_events(
             0,
             f"the response is {response['status']!r}; only one that is {_join_with_or(ENDED_STATUSES)} is streamed",
         )
-    pen = EventWriter(obfuscate and not background)
-    pen.write_opening(response, background)
+    writer = EventWriter(obfuscate and not background)
+    writer.write_opening(response, background)
     output = response["output"]
     # Recorded: the item at which a response fails is never done.
     open_from = len(output) - (response["status"] == "failed")
     for index, (wire, item) in enumerate(zip_longest(output, items[: len(output)])):
-        pen.write_item(index, wire, item.deltas if item else {}, index >= open_from)
-    pen.write_closing(response)
-    return pen.events
+        writer.write_item(index, wire, item.deltas if item else {}, index >= open_from)
+    writer.write_closing(response)
+    return writer.events
 
 
 def encode_events(events: Sequence[Json]) -> bytes:

@@ -45,8 +45,8 @@ def encode_event(event: Json) -> bytes:
     """An event as a server-sent event, in UTF-8; one of the Assistants API has its name beside its data."""
     if "event" in event:
         data = event["data"]
-        said = data.encode() if isinstance(data, str) else orjson.dumps(data)
-        return b"event: %b\ndata: %b\n\n" % (event["event"].encode(), said)
+        encoded = data.encode() if isinstance(data, str) else orjson.dumps(data)
+        return b"event: %b\ndata: %b\n\n" % (event["event"].encode(), encoded)
     return b"event: %b\ndata: %b\n\n" % (event["type"].encode(), orjson.dumps(event))
 
 
@@ -76,9 +76,9 @@ class DeltaSeries:
         between, rest = rest.split("\\u0000padding") if padded else ("", rest)
         inner, after = rest.split('"\\u0000number"')
         paddings = self._make_paddings() if padded else repeat("")
-        told = zip(map(quoted, self.pieces), paddings, count(self.first_number), strict=False)
+        encoded = zip(map(quoted, self.pieces), paddings, count(self.first_number), strict=False)
         return "".join(
-            [f"{before}{piece}{between}{padding}{inner}{number}{after}" for piece, padding, number in told]
+            [f"{before}{piece}{between}{padding}{inner}{number}{after}" for piece, padding, number in encoded]
         ).encode()
 
     def _make_paddings(self) -> list[str]:
@@ -180,9 +180,17 @@ class EventWriter:
     def write_closing(self, response: Json) -> None:
         """The error if there is one, then the response as it ended."""
         if error := response.get("error"):
-            told = to_api_error(error)
+            api_error = to_api_error(error)
             self._append_event(
-                "error", {"error": {"type": told.type, "code": told.code, "message": told.message, "param": told.param}}
+                "error",
+                {
+                    "error": {
+                        "type": api_error.type,
+                        "code": api_error.code,
+                        "message": api_error.message,
+                        "param": api_error.param,
+                    }
+                },
             )
         self._append_event(f"response.{response['status']}", {"response": response})
 
@@ -230,10 +238,10 @@ class EventWriter:
 
     def _split_text(self, stem: str, place: Json, text: str, tokens: Sequence[str] = ()) -> Sequence[str]:
         exact = self._deltas.get((stem, next(iter(place.values()), 0)), tokens)
-        whole = "".join(exact)
-        if whole == text:
+        joined = "".join(exact)
+        if joined == text:
             return exact
-        return _clip_pieces(exact, len(text)) if exact and whole.startswith(text) else split_into_tokens(text)
+        return _clip_pieces(exact, len(text)) if exact and joined.startswith(text) else split_into_tokens(text)
 
     def _delta_template(self, stem: str, members: Json) -> Json:
         padding = {"obfuscation": ""} if self._obfuscate else {}

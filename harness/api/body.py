@@ -109,14 +109,14 @@ def parse_query(query: bytes) -> dict[str, str | list[str]]:
 def coerce_query(query: Mapping[str, Any], schema: Json) -> Json:
     """A query as JSON: its texts become integers, booleans and arrays where `schema` wants one and the text is one."""
     members = schema.get("properties", {})
-    return {name: _coerce_value(said, members.get(name, {}).get("type")) for name, said in query.items()}
+    return {name: _coerce_value(text, members.get(name, {}).get("type")) for name, text in query.items()}
 
 
-def _coerce_value(said: Any, wanted: str | None) -> Any:
-    if wanted == "array":
-        return said if isinstance(said, list) else [said]
-    if not isinstance(said, str):
-        return said
-    if wanted == "boolean":
-        return _BOOLEANS.get(said, said)
-    return int(said) if wanted == "integer" and _INTEGER.fullmatch(said) else said
+def _coerce_value(text: Any, type: str | None) -> Any:
+    if type == "array":
+        return text if isinstance(text, list) else [text]
+    if not isinstance(text, str):
+        return text
+    if type == "boolean":
+        return _BOOLEANS.get(text, text)
+    return int(text) if type == "integer" and _INTEGER.fullmatch(text) else text

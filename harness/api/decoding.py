@@ -48,12 +48,12 @@ NOT_JSON = b"\0"
 UNREADABLE_ANSWER = DecodedAnswer(flags=frozenset({"unread-answer"}))
 
 
-def decode_request(said: Any, headers: Mapping[str, str]) -> tuple[Any, bytes | None]:
+def decode_request(recorded: Any, headers: Mapping[str, str]) -> tuple[Any, bytes | None]:
     """The JSON of a request's body (None without one), else its bytes: those the API could not parse either."""
-    raw = _body_bytes(said)
+    raw = _body_bytes(recorded)
     if raw is None:
-        value = _copy_json(said)
-        return value, None if value is not None or said is None else NOT_JSON
+        value = _copy_json(recorded)
+        return value, None if value is not None or recorded is None else NOT_JSON
     plain = undo_encodings(raw, headers)
     if plain is not None:
         raw = plain
@@ -61,14 +61,14 @@ def decode_request(said: Any, headers: Mapping[str, str]) -> tuple[Any, bytes | 
     return (None, raw) if fault else (value, None)
 
 
-def decode_answer(said: Any, headers: Mapping[str, str]) -> DecodedAnswer:
+def decode_answer(recorded: Any, headers: Mapping[str, str]) -> DecodedAnswer:
     """What an answer said; a body that is neither JSON nor a stream of events is flagged `unread-answer`."""
-    if isinstance(said, list) and said and all(map(_is_event, said)):
-        return decode_event_list(said)
-    raw = _body_bytes(said)
+    if isinstance(recorded, list) and recorded and all(map(_is_event, recorded)):
+        return decode_event_list(recorded)
+    raw = _body_bytes(recorded)
     if raw is None:
-        value = _copy_json(said)
-        return DecodedAnswer(value) if value is not None or said is None else UNREADABLE_ANSWER
+        value = _copy_json(recorded)
+        return DecodedAnswer(value) if value is not None or recorded is None else UNREADABLE_ANSWER
     plain = undo_encodings(raw, headers)
     if plain is None:
         return UNREADABLE_ANSWER
@@ -115,8 +115,8 @@ def decode_event_list(events: Sequence[Json]) -> DecodedAnswer:
 def _decode_events(pairs: Sequence[tuple[str, Any]]) -> DecodedAnswer:
     events: list[Json] = []
     flags = set[str]() if pairs else {"cut"}
-    for index, (name, said) in enumerate(pairs):
-        data = _parse_event_data(said)
+    for index, (name, text) in enumerate(pairs):
+        data = _parse_event_data(text)
         if isinstance(data, dict):
             beside = name.startswith(_NAMED_EVENT_PREFIXES) and name != data.get("type")
             events.append({"event": name, "data": data} if beside else data)
@@ -128,14 +128,14 @@ def _decode_events(pairs: Sequence[tuple[str, Any]]) -> DecodedAnswer:
     return DecodedAnswer(None, events, frozenset(flags))
 
 
-def _parse_event_data(said: Any) -> Any:
+def _parse_event_data(data: Any) -> Any:
     """The JSON of an event's data, None when it is none."""
-    if not isinstance(said, str):
-        return said
-    if said.strip() == _DONE:
+    if not isinstance(data, str):
+        return data
+    if data.strip() == _DONE:
         return _DONE
     try:
-        return orjson.loads(said)
+        return orjson.loads(data)
     except orjson.JSONDecodeError:
         return None
 
@@ -148,22 +148,22 @@ def _has_data_member(event: Json) -> bool:
     return "data" in event and isinstance(event.get("event", 0), str | None)
 
 
-def _body_bytes(said: Any) -> bytes | None:
+def _body_bytes(recorded: Any) -> bytes | None:
     """The bytes of a body; None when there is none, or when it is a JSON value already."""
-    if isinstance(said, str):
-        return said.encode("utf-8", "replace")
-    if isinstance(said, list) and said and all(isinstance(piece, str | bytes) for piece in said):
-        return b"".join(_decode_pieces(said))
-    return said if isinstance(said, bytes) else None
+    if isinstance(recorded, str):
+        return recorded.encode("utf-8", "replace")
+    if isinstance(recorded, list) and recorded and all(isinstance(piece, str | bytes) for piece in recorded):
+        return b"".join(_decode_pieces(recorded))
+    return recorded if isinstance(recorded, bytes) else None
 
 
-def _decode_pieces(said: Iterable[str | bytes]) -> list[bytes]:
+def _decode_pieces(recorded: Iterable[str | bytes]) -> list[bytes]:
     """The bytes of a body kept in pieces: lines, or what came over the network in hexadecimal or base64."""
-    pieces = [piece.encode("utf-8", "replace") if isinstance(piece, str) else piece for piece in said]
-    whole = b"".join(pieces)
-    if _HEX.fullmatch(whole.decode("latin-1")):
-        return [bytes.fromhex(whole.decode())]
-    if whole.startswith(b"H4sI"):
+    pieces = [piece.encode("utf-8", "replace") if isinstance(piece, str) else piece for piece in recorded]
+    joined = b"".join(pieces)
+    if _HEX.fullmatch(joined.decode("latin-1")):
+        return [bytes.fromhex(joined.decode())]
+    if joined.startswith(b"H4sI"):
         return [decode_base64(piece) for piece in pieces]
     return pieces
 
@@ -206,14 +206,14 @@ def undo_encodings(raw: bytes, headers: Mapping[str, str]) -> bytes | None:
 
 def _inflate(raw: bytes, bits: int) -> bytes | None:
     """What zlib makes of it, members one after the other; what a damaged end leaves readable is kept."""
-    whole = b""
+    body = b""
     while raw:
         inflate = zlib.decompressobj(bits)
-        whole += inflate.decompress(raw, MAX_DECODED_SIZE - len(whole))
-        if inflate.unconsumed_tail or not (whole or inflate.eof):
+        body += inflate.decompress(raw, MAX_DECODED_SIZE - len(body))
+        if inflate.unconsumed_tail or not (body or inflate.eof):
             return None
         raw = inflate.unused_data if inflate.unused_data.startswith(_GZIP) else b""
-    return whole
+    return body
 
 
 def _decode_deflate(raw: bytes) -> bytes | None:

@@ -115,8 +115,8 @@ def _omit_foundry_members(item: Any) -> Any:
 
 def omit_dialect_members(request: Request) -> Any:
     """What the schema judges, the body or else the query, without the members that only the request's dialect knows."""
-    said = request.query if request.body is None else request.body
-    if request.dialect == OPENAI or not isinstance(said, dict):
-        return said
-    own = (VERSION_PARAMETER,) if said is request.query else AGENT_MEMBERS if request.dialect == FOUNDRY else ()
-    return {name: value for name, value in said.items() if name not in own}
+    members = request.query if request.body is None else request.body
+    if request.dialect == OPENAI or not isinstance(members, dict):
+        return members
+    own = (VERSION_PARAMETER,) if members is request.query else AGENT_MEMBERS if request.dialect == FOUNDRY else ()
+    return {name: value for name, value in members.items() if name not in own}

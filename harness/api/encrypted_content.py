@@ -34,10 +34,10 @@ class ContentOwner(NamedTuple):
     item: str
 
 
-def make_encrypted_content(bond: ContentOwner, now: int) -> str:
+def make_encrypted_content(owner: ContentOwner, now: int) -> str:
     """A ciphertext for an item of an organization, made at `now` unix seconds."""
-    head, said = _VERSION + now.to_bytes(8, "big"), _MARK + "\0".join(bond).encode("utf-8", "surrogatepass")
-    return urlsafe_b64encode(head + _digest(head + said) + said).decode()
+    head, payload = _VERSION + now.to_bytes(8, "big"), _MARK + "\0".join(owner).encode("utf-8", "surrogatepass")
+    return urlsafe_b64encode(head + _digest(head + payload) + payload).decode()
 
 
 def owner_of_content(text: str) -> ContentOwner | None:
@@ -48,10 +48,14 @@ def owner_of_content(text: str) -> ContentOwner | None:
         raw = urlsafe_b64decode(text)
     except ValueError:
         return None
-    head, digest, said = raw[: _HEAD_SIZE - _DIGEST_SIZE], raw[_HEAD_SIZE - _DIGEST_SIZE : _HEAD_SIZE], raw[_HEAD_SIZE:]
-    if digest != _digest(head + said):
+    head, digest, payload = (
+        raw[: _HEAD_SIZE - _DIGEST_SIZE],
+        raw[_HEAD_SIZE - _DIGEST_SIZE : _HEAD_SIZE],
+        raw[_HEAD_SIZE:],
+    )
+    if digest != _digest(head + payload):
         return None
-    return ContentOwner(*said.removeprefix(_MARK).decode("utf-8", "surrogatepass").split("\0", 1))
+    return ContentOwner(*payload.removeprefix(_MARK).decode("utf-8", "surrogatepass").split("\0", 1))
 
 
 def rejection_reason(text: str, item: str | None, organization: str) -> str | None:
@@ -72,5 +76,5 @@ def _is_ours(text: str) -> bool:
     return text.startswith(_ENCODED_MARK, _MARK_OFFSET)
 
 
-def _digest(said: bytes) -> bytes:
-    return blake2b(said, digest_size=_DIGEST_SIZE, person=b"harness seal").digest()
+def _digest(content: bytes) -> bytes:
+    return blake2b(content, digest_size=_DIGEST_SIZE, person=b"harness seal").digest()

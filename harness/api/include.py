@@ -41,25 +41,27 @@ class FullItem(NamedTuple):
 
 def filter_item(item: Json, include: Collection[str]) -> Json:
     """The item as a request shows it that includes these; itself where nothing of it is hidden."""
-    veil = _FILTERS.get(item["type"])
-    return veil(item, include) if veil else item
+    item_filter = _FILTERS.get(item["type"])
+    return item_filter(item, include) if item_filter else item
 
 
-def filter_stored_items(items: Sequence[Json], include: Collection[str], wholes: Mapping[str, FullItem]) -> list[Json]:
+def filter_stored_items(
+    items: Sequence[Json], include: Collection[str], full_items: Mapping[str, FullItem]
+) -> list[Json]:
     """Stored items as they are listed: what was included when they were made, and what is now."""
-    return [_filter_stored_item(item, include, wholes.get(item.get("id", ""))) for item in items]
+    return [_filter_stored_item(item, include, full_items.get(item.get("id", ""))) for item in items]
 
 
-def filter_page(page: Json, include: Collection[str], wholes: Mapping[str, FullItem]) -> Json:
+def filter_page(page: Json, include: Collection[str], full_items: Mapping[str, FullItem]) -> Json:
     """A list of items as it is shown. Recorded: of a file that was sent, the name stays and the data goes."""
-    return {**page, "data": [_omit_file_data(item) for item in filter_stored_items(page["data"], include, wholes)]}
+    return {**page, "data": [_omit_file_data(item) for item in filter_stored_items(page["data"], include, full_items)]}
 
 
 def _omit_file_data(item: Json) -> Json:
     if not _has_part_member(item, "file_data"):
         return item
-    kept = [{name: value for name, value in part.items() if name != "file_data"} for part in item["content"]]
-    return {**item, "content": kept}
+    content = [{name: value for name, value in part.items() if name != "file_data"} for part in item["content"]]
+    return {**item, "content": content}
 
 
 def infer_include(items: Sequence[Json]) -> list[str]:
@@ -71,18 +73,18 @@ def _is_revealed_by(name: str, item: Json) -> bool:
     return filter_item(item, [name]) != filter_item(filter_item(item, ()), [name])
 
 
-def _filter_stored_item(item: Json, include: Collection[str], whole: FullItem | None) -> Json:
-    return filter_item(whole.item, {*include, *whole.include}) if whole else filter_item(item, include)
+def _filter_stored_item(item: Json, include: Collection[str], full: FullItem | None) -> Json:
+    return filter_item(full.item, {*include, *full.include}) if full else filter_item(item, include)
 
 
 def _list_filter(member: str, name: str) -> ItemFilter:
     """A list that is null unless it is included."""
 
-    def veil(item: Json, include: Collection[str]) -> Json:
-        known, asked = item.get(member), name in include
-        return item if asked == (known is not None) else {**item, member: [] if asked else None}
+    def filter_list(item: Json, include: Collection[str]) -> Json:
+        shown, included = item.get(member), name in include
+        return item if included == (shown is not None) else {**item, member: [] if included else None}
 
-    return veil
+    return filter_list
 
 
 def _filter_web_search(item: Json, include: Collection[str]) -> Json:

@@ -96,10 +96,10 @@ def _openness_problems(schema: Json, where: str) -> Iterator[str]:
 
 def _object_at(schema: Json, name: str) -> Json:
     """The member of a schema that a client may have filled with anything; nothing where it is no object."""
-    said = schema.get(name)
-    return said if isinstance(said, dict) else {}
+    member = schema.get(name)
+    return member if isinstance(member, dict) else {}
 
 
 def _array_at(schema: Json, name: str) -> list[Any]:
-    said = schema.get(name)
-    return said if isinstance(said, list) else []
+    member = schema.get(name)
+    return member if isinstance(member, list) else []

@@ -32,12 +32,12 @@ def count_words(items: Iterable[Json]) -> int:
 
 
 def _count_item_words(thing: Any) -> int:
-    said = [value for name, value in thing.items() if name in _COUNTED_MEMBERS]
-    own = sum([len(value.split()) for value in said if isinstance(value, str)])
+    values = [value for name, value in thing.items() if name in _COUNTED_MEMBERS]
+    own = sum([len(value.split()) for value in values if isinstance(value, str)])
     return own + sum(
         [
             _count_item_words(part)
-            for value in said
+            for value in values
             if isinstance(value, list)
             for part in value
             if isinstance(part, dict)
@@ -59,17 +59,17 @@ def _count_characters(thing: Any) -> int:
 
 def make_usage(input_tokens: int, output: Sequence[Json], spent: int | None = None) -> Json:
     """The `usage` object of a response; `spent` is what its output has cost, where that is known."""
-    said = reasoned = 0
+    output_tokens = reasoned = 0
     for item in output:
         count = _estimate_item_tokens(item)
-        said += count
+        output_tokens += count
         reasoned += count if item["type"] == "reasoning" else 0
     if spent is not None:
-        said, reasoned = spent, min(reasoned, spent)
+        output_tokens, reasoned = spent, min(reasoned, spent)
     return {
         "input_tokens": input_tokens,
         "input_tokens_details": _UNCACHED,
-        "output_tokens": said,
+        "output_tokens": output_tokens,
         "output_tokens_details": {"reasoning_tokens": reasoned},
-        "total_tokens": input_tokens + said,
+        "total_tokens": input_tokens + output_tokens,
     }

@@ -19,7 +19,7 @@ def declared_tools(body: Json, items: Iterable[Json] | None = None) -> list[Json
     """
     tools = list(body.get("tools") or ())
     if items is None:
-        items = said if isinstance(said := body.get("input"), list) else ()
+        items = listed if isinstance(listed := body.get("input"), list) else ()
     for item in items:
         if item.get("type") == "additional_tools":
             tools += item.get("tools") or ()

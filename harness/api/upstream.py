@@ -65,21 +65,23 @@ def _split_checked(url: str) -> SplitResult:
     return parts
 
 
-def unreachable_advice(asked: str, why: str) -> str:
-    """What to do when the API could not be reached for this reason; `asked` is where its address was given."""
+def unreachable_advice(setting: str, why: str) -> str:
+    """What to do when the API could not be reached for this reason; `setting` is where its address was given."""
     if "CERTIFICATE_VERIFY_FAILED" in why:
         return "Name the file of its certificates in SSL_CERT_FILE."
-    return f"Is {asked} right, and is the API up?"
+    return f"Is {setting} right, and is the API up?"
 
 
-def redirected_environment(behind: Upstream, here: str, given: Mapping[str, str]) -> dict[str, str]:
-    """What leads a command to `here` (`http://127.0.0.1:8765`) instead: changes to its environment `given`.
+def redirected_environment(behind: Upstream, here: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """What leads a command to `here` (`http://127.0.0.1:8765`) instead: changes to its environment `environment`.
 
     Every variable that leads to the API's origin, and those that its SDKs read. `OPENAI_BASE_URL` is not set beside an
     Azure endpoint that nobody asked for as a base URL: the SDK for Node refuses both.
     """
     moved = {
-        name: here + value[len(behind.origin) :] for name, value in given.items() if _leads_to(value, behind.origin)
+        name: here + value[len(behind.origin) :]
+        for name, value in environment.items()
+        if _leads_to(value, behind.origin)
     }
     own: dict[str, str] = {}
     if behind.dialect != AZURE or (behind.has_explicit_root and behind.root.endswith("/v1")):
@@ -89,7 +91,7 @@ def redirected_environment(behind: Upstream, here: str, given: Mapping[str, str]
     if behind.dialect == FOUNDRY:
         own |= dict.fromkeys(PROJECT_VARIABLES, here + behind.root.removesuffix(API_ROOTS[AZURE]))
     host = urlsplit(here).hostname or ""
-    direct = {name: ",".join(filter(None, [host, given.get(name)])) for name in ("NO_PROXY", "no_proxy")}
+    direct = {name: ",".join(filter(None, [host, environment.get(name)])) for name in ("NO_PROXY", "no_proxy")}
     return {**moved, **own, **direct}
 
 

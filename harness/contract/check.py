@@ -52,17 +52,17 @@ def check(request: Request, world: Any) -> Violation | None:
     `world` is None when the key names no World. The body is not changed; null members at the top level count as absent.
     """
     plan = _plan_rules(request.operation, _collect_when_names(request, world), request.dialect)
-    refusal = _find_first_violation(plan.before, request, world, None)
+    violation = _find_first_violation(plan.before, request, world, None)
     if request.dialect == FOUNDRY and world is not None:
         request = apply_agent(request, world.account.agents)
-    refusal = refusal or _check_schema(request)
-    if refusal or not plan.after:
-        return refusal
+    violation = violation or _check_schema(request)
+    if violation or not plan.after:
+        return violation
     if holder := ITEMS_MEMBER.get(request.operation):
         request = request._replace(body={"input": request.body.get(holder) or []})
     transcript = world.store.transcript(request.body or {}) if plan.reads_transcript else None
-    refusal = _find_first_violation(plan.after, _with_raw_bytes(request), world, transcript)
-    return _relocate_violation(refusal, holder) if refusal and holder else refusal
+    violation = _find_first_violation(plan.after, _with_raw_bytes(request), world, transcript)
+    return _relocate_violation(violation, holder) if violation and holder else violation
 
 
 def applicable_rules(request: Request, world: Any) -> list[Rule]:
@@ -81,20 +81,20 @@ def _with_raw_bytes(request: Request) -> Request:
         return request
 
 
-def _relocate_violation(refusal: Violation, holder: str) -> Violation:
+def _relocate_violation(violation: Violation, holder: str) -> Violation:
     """A refusal about `input` as one about the member that holds the items of this operation."""
-    place = str(refusal.facts.get("path", ""))
+    place = str(violation.facts.get("path", ""))
     path = f"{holder}{place[len('input') :]}" if place.startswith("input") else place
-    facts = {**refusal.facts, "path": path}
-    error = refusal.rule.error_for(facts)
-    return Violation(refusal.rule, replace(error, param=holder) if error.param == "input" else error, facts)
+    facts = {**violation.facts, "path": path}
+    error = violation.rule.error_for(facts)
+    return Violation(violation.rule, replace(error, param=holder) if error.param == "input" else error, facts)
 
 
 def _find_first_violation(
-    judges: tuple[BoundRule, ...], request: Request, world: Any, transcript: Transcript | None
+    checks: tuple[BoundRule, ...], request: Request, world: Any, transcript: Transcript | None
 ) -> Violation | None:
-    for rule, judge in judges:
-        for facts in judge(request, world, transcript):
+    for rule, rule_check in checks:
+        for facts in rule_check(request, world, transcript):
             return Violation(rule, rule.error_for(facts), facts)
     return None
 
@@ -112,8 +112,8 @@ def check_answer(root: str, body: Any) -> Finding | None:
     """Where an answer departs from the schema `root`; None when it conforms. Members no schema knows are no fault."""
     if (found := first_violation.find_violation(root, body)) is None:
         return None
-    refusal = _to_violation(found)
-    return Finding(found.path, refusal.error.message, refusal.rule.id)
+    violation = _to_violation(found)
+    return Finding(found.path, violation.error.message, violation.rule.id)
 
 
 def drop_nulls(body: Any) -> Any:
@@ -167,7 +167,7 @@ class RulePlan:
 
 @lru_cache(maxsize=4096)
 def _plan_rules(operation: str, members: frozenset[str], dialect: str = OPENAI) -> RulePlan:
-    asked = [
+    applicable = [
         rule
         for rule in RULES.values()
         if rule.check
@@ -175,9 +175,9 @@ def _plan_rules(operation: str, members: frozenset[str], dialect: str = OPENAI) 
         and _applies_to(rule, operation)
         and (not rule.when or not members.isdisjoint(rule.when))
     ]
-    asked.sort(key=lambda rule: AREAS.index(rule.area) if rule.area in AREAS else len(AREAS))
-    before = tuple((rule, _bind_subjects(rule)) for rule in asked if rule.area in AREAS_BEFORE_SCHEMA)
-    after = tuple((rule, _bind_subjects(rule)) for rule in asked if rule.area not in AREAS_BEFORE_SCHEMA)
+    applicable.sort(key=lambda rule: AREAS.index(rule.area) if rule.area in AREAS else len(AREAS))
+    before = tuple((rule, _bind_subjects(rule)) for rule in applicable if rule.area in AREAS_BEFORE_SCHEMA)
+    after = tuple((rule, _bind_subjects(rule)) for rule in applicable if rule.area not in AREAS_BEFORE_SCHEMA)
     return RulePlan(before, after, any("transcript" in rule.needs for rule, _ in after))
 
 

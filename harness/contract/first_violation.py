@@ -285,26 +285,26 @@ def _check_keyed_union(
     if any(validator.evolve(schema=branch).is_valid(value) for branch in likely):
         return
     table = {name: branch for branch in reversed(branches) for name in discriminator_values(root, branch, key)}
-    said = value.get(key, schema.get("x-default"))
+    value_of_key = value.get(key, schema.get("x-default"))
     if len(branches) == 1 or not table:
         yield from validator.descend(value, branches[0])
-    elif isinstance(said, str) and said in table:
-        yield from validator.descend(value, table[said])
+    elif isinstance(value_of_key, str) and value_of_key in table:
+        yield from validator.descend(value, table[value_of_key])
     elif key not in value and "x-at" not in schema:
         if without := next((branch for branch in branches if not _requires_member(root, branch, key)), None):
             yield from validator.descend(value, without)
         else:
             yield ValidationError("", validator="required", validator_value=key, path=[key], schema={})
     else:
-        yield _unknown_key_error(schema, key, said, list(table))
+        yield _unknown_key_error(schema, key, value_of_key, list(table))
 
 
-def _may_match_key(root: Json, schema: Json, key: str, said: Any) -> bool:
+def _may_match_key(root: Json, schema: Json, key: str, value_of_key: Any) -> bool:
     schema = deref(root, schema)
     if "anyOf" in schema:
-        return any(_may_match_key(root, branch, key, said) for branch in schema["anyOf"])
+        return any(_may_match_key(root, branch, key, value_of_key) for branch in schema["anyOf"])
     values = discriminator_values(root, schema, key)
-    return not values or not isinstance(said, str) or said in values
+    return not values or not isinstance(value_of_key, str) or value_of_key in values
 
 
 def _requires_member(root: Json, schema: Json, name: str) -> bool:
@@ -314,9 +314,9 @@ def _requires_member(root: Json, schema: Json, name: str) -> bool:
     return name in schema.get("required", ())
 
 
-def _unknown_key_error(schema: Json, key: str, said: Any, names: list[str]) -> ValidationError:
+def _unknown_key_error(schema: Json, key: str, value_of_key: Any, names: list[str]) -> ValidationError:
     known = schema.get("x-known")
-    outside = known is not None and said not in known
+    outside = known is not None and value_of_key not in known
     place = [] if schema.get("x-at") == "parent" or (known and not outside) else [key]
     values = known if outside else schema.get("x-values", names)
     rule = schema.get("x-known-rule") if outside else schema.get("x-rule")
@@ -324,7 +324,7 @@ def _unknown_key_error(schema: Json, key: str, said: Any, names: list[str]) -> V
         "",
         validator="enum",
         validator_value=values,
-        instance=said,
+        instance=value_of_key,
         path=place,
         schema={"x-values": values, "x-rule": rule},
     )

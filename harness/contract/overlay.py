@@ -220,9 +220,9 @@ def _define(root: Json, schemas: Json) -> None:
 
 
 def _replace(node: Json, schema: Json) -> None:
-    kept = {name: node[name] for name in _PRESERVED_KEYWORDS if name in node}
+    before = {name: node[name] for name in _PRESERVED_KEYWORDS if name in node}
     node.clear()
-    node.update(kept | schema)
+    node.update(before | schema)
 
 
 def _merge(node: Json, patch: Json) -> None:

@@ -184,7 +184,7 @@ class RuleDeclaration(TypedDict, total=False):
     dialects: str | Sequence[str]
 
 
-def rule(**words: Unpack[RuleDeclaration]) -> Callable[[RuleCheck], RuleCheck]:
+def rule(**declaration: Unpack[RuleDeclaration]) -> Callable[[RuleCheck], RuleCheck]:
     """Register a generator `(request, world, transcript)`, any of them in this order, that yields facts of breaches."""
 
     def register(check: RuleCheck) -> RuleCheck:
@@ -193,64 +193,64 @@ def rule(**words: Unpack[RuleDeclaration]) -> Callable[[RuleCheck], RuleCheck]:
             raise RegistrationError(
                 f"rule {check.__name__}: write a generator taking some of {', '.join(CHECK_PARAMETERS)}, in this order"
             )
-        _register(check.__name__, check.__module__, inspect.getdoc(check) or "", words, check=check, needs=needs)
+        _register(check.__name__, check.__module__, inspect.getdoc(check) or "", declaration, check=check, needs=needs)
         return check
 
     return register
 
 
-def shape(id: str, doc: str, *, keyword: str = "x-rule", **words: Unpack[RuleDeclaration]) -> None:
+def shape(id: str, doc: str, *, keyword: str = "x-rule", **declaration: Unpack[RuleDeclaration]) -> None:
     """Register the words for a breach of the schema.
 
     `keyword` makes it the rule for that JSON Schema keyword everywhere; without it, the schema names the rule (`x-rule`).
     """
-    _register(id, sys._getframe(1).f_globals["__name__"], inspect.cleandoc(doc), words, keyword=keyword)
+    _register(id, sys._getframe(1).f_globals["__name__"], inspect.cleandoc(doc), declaration, keyword=keyword)
 
 
-def retired(id: str, doc: str, **words: Unpack[RuleDeclaration]) -> None:
+def retired(id: str, doc: str, **declaration: Unpack[RuleDeclaration]) -> None:
     """Register words that the API used `until` a day: nothing is refused so, but a recording of then is understood."""
-    _register(id, sys._getframe(1).f_globals["__name__"], inspect.cleandoc(doc), words)
+    _register(id, sys._getframe(1).f_globals["__name__"], inspect.cleandoc(doc), declaration)
 
 
 def _register(
     id: str,
     module: str,
     doc: str,
-    words: RuleDeclaration,
+    declaration: RuleDeclaration,
     check: RuleCheck | None = None,
     needs: tuple[str, ...] = (),
     keyword: str | None = None,
 ) -> None:
-    source = words["source"]
-    made = Rule(
+    source = declaration["source"]
+    declared = Rule(
         id=id,
         area=module.rpartition(".")[2],
         doc=doc,
-        error=words["error"],
+        error=declaration["error"],
         sources=(source,) if isinstance(source, Source) else tuple(source),
-        rejects={said: _as_case(case) for said, case in words["rejects"].items()},
-        accepts=tuple(map(_as_case, words.get("accepts", ()))),
-        on=_as_tuple(words.get("on", CREATE_RESPONSE)),
-        when=_as_tuple(words.get("when", ())),
+        rejects={message: _as_case(case) for message, case in declaration["rejects"].items()},
+        accepts=tuple(map(_as_case, declaration.get("accepts", ()))),
+        on=_as_tuple(declaration.get("on", CREATE_RESPONSE)),
+        when=_as_tuple(declaration.get("when", ())),
         check=check,
         needs=needs,
         keyword=keyword,
-        fix=words.get("fix", ""),
-        since=words.get("since", ""),
-        until=words.get("until", ""),
-        dialects=_as_tuple(words.get("dialects", ())),
+        fix=declaration.get("fix", ""),
+        since=declaration.get("since", ""),
+        until=declaration.get("until", ""),
+        dialects=_as_tuple(declaration.get("dialects", ())),
     )
-    if problem := _declaration_problem(made):
+    if problem := _declaration_problem(declared):
         raise RegistrationError(f"rule {id} in {module} {problem}")
-    RULES.add(id, made, module)
+    RULES.add(id, declared, module)
 
 
-def _declaration_problem(made: Rule) -> str | None:
-    if not made.doc:
+def _declaration_problem(declared: Rule) -> str | None:
+    if not declared.doc:
         return "has no docstring"
-    if not made.sources:
+    if not declared.sources:
         return "has no source: add source=reported('https://…', '2026-01-31'), or assumed('why')"
-    if not (made.rejects or made.until) and made.level != "assumed":
+    if not (declared.rejects or declared.until) and declared.level != "assumed":
         return "has no example: add rejects={'the exact words': {…}}"
     return None
 

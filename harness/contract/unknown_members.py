@@ -30,8 +30,8 @@ def find_unknown_members(root: str, body: Any) -> Iterator[Finding]:
 
 @cache
 def _closed_validators(root: str) -> tuple[jsonschema_rs.Validator, Any]:
-    whole = forbid_unknown_members(schema.load(root))
-    return jsonschema_rs.validator_for(whole), make_ordered_validator(whole)
+    closed = forbid_unknown_members(schema.load(root))
+    return jsonschema_rs.validator_for(closed), make_ordered_validator(closed)
 
 
 def forbid_unknown_members(node: Any) -> Any:

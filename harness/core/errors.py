@@ -38,12 +38,13 @@ class ApiError:
         headers = self.headers and {
             name.format_map(facts): value.format_map(facts) for name, value in self.headers.items()
         }
-        said, kind = self.message.format_map(facts), self.type.format_map(facts)
-        made = ApiError(self.status, said, param, code, kind, headers)
+        message, kind = self.message.format_map(facts), self.type.format_map(facts)
+        filled = ApiError(self.status, message, param, code, kind, headers)
         if self.body_template is None:
-            return made
+            return filled
         return replace(
-            made, body_template=_fill_template(self.body_template, {**facts, **made.members(), "status": self.status})
+            filled,
+            body_template=_fill_template(self.body_template, {**facts, **filled.members(), "status": self.status}),
         )
 
     def members(self) -> dict[str, Any]:

@@ -95,8 +95,10 @@ def text_parts(item: Mapping[str, Any]) -> list[tuple[str, bool]]:
     A refusal beside a text may be, and reasoning beside its summary.
     """
     if "summary" in item:
-        told = [part["text"] for part in item["summary"]]
-        return [(text, False) for text in told] + [(part["text"], bool(told)) for part in item.get("content") or ()]
+        summary = [part["text"] for part in item["summary"]]
+        return [(text, False) for text in summary] + [
+            (part["text"], bool(summary)) for part in item.get("content") or ()
+        ]
     content = item["content"]
     spoken = any(part.get("text") for part in content)
     return [(part["text"], False) if "text" in part else (part.get("refusal") or "", spoken) for part in content]

@@ -30,8 +30,8 @@ def summarize_item(item: Any, width: int = 40) -> str:
         return shorten_json(item, 1)
     named = [item.get("role") or item.get("type") or "item", next(filter(None, map(item.get, _NAME_MEMBERS)), None)]
     text = item_text(item)
-    said = shorten(text, width) if text.startswith(("{", "[")) else quote(text, width) if text else ""
-    return " ".join([*(shorten(str(word), 40) for word in named if word), *([said] if said else [])])
+    shown = shorten(text, width) if text.startswith(("{", "[")) else quote(text, width) if text else ""
+    return " ".join([*(shorten(str(word), 40) for word in named if word), *([shown] if shown else [])])
 
 
 def item_text(item: Json) -> str:
@@ -53,8 +53,8 @@ def _part_text(part: Json) -> str:
 def answer_error(exchange: Exchange) -> Json:
     """What an answer says of an error: its `error`, or itself where Azure has no such object."""
     body = exchange.answer.body if isinstance(exchange.answer.body, dict) else {}
-    said = body.get("error", body)
-    return said if isinstance(said, dict) else {}
+    error = body.get("error", body)
+    return error if isinstance(error, dict) else {}
 
 
 def quote(text: str, width: int = 40) -> str:

@@ -126,12 +126,12 @@ def _add_fault(turn: Any, fault: Fault) -> Any:
 
 def _add_fault_to_each(turn: Callable[[Request], Generator[Any, Request, None]], fault: Fault) -> Any:
     def each(request: Request) -> Generator[Any, Request, None]:
-        said = turn(request)
+        turns = turn(request)
         try:
-            line = next(said)
+            line = next(turns)
             while True:
                 request = yield _add_fault(line, fault)
-                line = said.send(request)
+                line = turns.send(request)
         except StopIteration:
             return
 

@@ -25,26 +25,26 @@ def apply_faults(answer: Answer, turn: Sequence[TurnLine], gate: Callable[[str],
         body = orjson.dumps(answer.body)
         return answer._replace(body=body[: len(body) // 2 if after else 0], delivery=Delivery(pauses, disconnects=True))
     events = list(answer.events)
-    whole = min(int(after), len(events) - 1)
-    share = after - whole if whole == int(after) else 0
-    sent = Delivery(pauses, True, events[whole] if share else None, share)
-    return answer._replace(body=fold_partial(events[:whole]), events=events[:whole], delivery=sent)
+    complete = min(int(after), len(events) - 1)
+    share = after - complete if complete == int(after) else 0
+    sent = Delivery(pauses, True, events[complete] if share else None, share)
+    return answer._replace(body=fold_partial(events[:complete]), events=events[:complete], delivery=sent)
 
 
 def fold_partial(events: Sequence[Json]) -> Json | None:
     """The response, or the run, as far as the first events of its stream tell it; None when they do not."""
-    whole: Json | None = None
+    partial: Json | None = None
     items: dict[int, Json] = {}
     for event in events:
         if "event" in event:
-            whole = event["data"] if event["data"].get("object") == "thread.run" else whole
+            partial = event["data"] if event["data"].get("object") == "thread.run" else partial
         elif "response" in event:
-            whole = event["response"]
+            partial = event["response"]
         elif "item" in event:
             items[event["output_index"]] = event["item"]
         elif event.get("output_index") in items:
             items[event["output_index"]] = _apply_event(items[event["output_index"]], event)
-    return {**whole, "output": [items[index] for index in sorted(items)]} if whole and items else whole
+    return {**partial, "output": [items[index] for index in sorted(items)]} if partial and items else partial
 
 
 def _apply_event(item: Json, event: Json) -> Json:
@@ -60,10 +60,10 @@ def _apply_event(item: Json, event: Json) -> Json:
     return {**item, PARTS_BY_INDEX[place]: parts}
 
 
-def _append_delta(whole: Json, event: Json) -> Json:
+def _append_delta(item: Json, event: Json) -> Json:
     """An item or a part with a delta or an annotation; `response.output_text.delta` makes its `text` longer."""
     _, stem, kind = event["type"].rsplit(".", 2)
     if "annotation" in event:
-        return {**whole, "annotations": [*whole["annotations"], event["annotation"]]}
-    known: Any = whole.get(name := stem.rpartition("_")[2])
-    return {**whole, name: known + event["delta"]} if kind == "delta" and isinstance(known, str) else whole
+        return {**item, "annotations": [*item["annotations"], event["annotation"]]}
+    known: Any = item.get(name := stem.rpartition("_")[2])
+    return {**item, name: known + event["delta"]} if kind == "delta" and isinstance(known, str) else item

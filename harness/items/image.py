@@ -31,10 +31,10 @@ class StreamedImage(FinalMember):
         thing[self.member] = shown[-1]
         return {(PARTIAL_IMAGE, 0): tuple(shown)}
 
-    def emit_events(self, thing: Json, pen: EventVisitor, place: Json) -> None:
+    def emit_events(self, thing: Json, visitor: EventVisitor, place: Json) -> None:
         """Each image, with what it is like."""
         like = ("background", "output_format", "quality", "size")
-        pen.visit_images(
+        visitor.visit_images(
             PARTIAL_IMAGE, {**place, **{name: thing[name] for name in like if name in thing}}, thing.get(self.member)
         )
 

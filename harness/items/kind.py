@@ -28,7 +28,7 @@ from harness.items.stream_grammar import Deltas, StreamElement, replace_members
 
 P = ParamSpec("P")
 
-RESPONSE_GIVEN_STATUSES = ("completed", "incomplete")
+STATUSES_FROM_RESPONSE = ("completed", "incomplete")
 """How an item stands when its response ends; any other status is the item's own."""
 
 
@@ -194,7 +194,7 @@ def item_from_wire(wire: Json) -> Item:
     if str(wire.get("type")) not in ITEMS:
         raise ScriptError(f"type is {wire.get('type')!r}. An item's type is one of: {', '.join(sorted(ITEMS))}.")
     with _prefix_errors(wire["type"]):
-        dropped = ("type", "id", "status") if wire.get("status") in RESPONSE_GIVEN_STATUSES else ("type", "id")
+        dropped = ("type", "id", "status") if wire.get("status") in STATUSES_FROM_RESPONSE else ("type", "id")
         return _build_item(ITEMS.find(wire["type"]), {name: wire[name] for name in wire if name not in dropped})
 
 

@@ -27,13 +27,13 @@ class McpArguments(StreamedText):
         exact = StreamedText.extract_deltas(self, thing)
         return exact or ({(self.stem, 0): (thing[self.member],)} if thing[self.member] else {})
 
-    def emit_events(self, thing: Json, pen: EventVisitor, place: Json) -> None:
+    def emit_events(self, thing: Json, visitor: EventVisitor, place: Json) -> None:
         """The delta, then the whole."""
-        pen.visit_text(self.stem, place, thing[self.member])
+        visitor.visit_text(self.stem, place, thing[self.member])
         # Recorded: a call that was approved starts again when its arguments are known.
         if thing.get("approval_request_id"):
-            STARTED.emit_events(thing, pen, place)
-        pen.visit_event(f"{self.stem}.done", {**place, self.member: thing[self.member]})
+            STARTED.emit_events(thing, visitor, place)
+        visitor.visit_event(f"{self.stem}.done", {**place, self.member: thing[self.member]})
 
 
 @item(

@@ -94,8 +94,8 @@ def message(
 
 def output_text(text: TextOrDeltas, *, annotations: Sequence[Json] = (), logprobs: Sequence[Json] = ()) -> Json:
     """A content part: text, with annotations that fit it and one logprobs entry a token."""
-    whole = text if isinstance(text, str) else _join_deltas(text)
-    fitted = [_place_annotation(f"annotations[{index}]", note, whole) for index, note in enumerate(annotations)]
+    joined = text if isinstance(text, str) else _join_deltas(text)
+    fitted = [_place_annotation(f"annotations[{index}]", note, joined) for index, note in enumerate(annotations)]
     return {"type": "output_text", "annotations": fitted, "logprobs": list(logprobs), "text": text}
 
 

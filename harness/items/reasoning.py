@@ -38,5 +38,5 @@ def reasoning(
     return members
 
 
-def _list_texts(given: str | Sequence[TextOrDeltas]) -> Sequence[TextOrDeltas]:
-    return [given] if isinstance(given, str) else given
+def _list_texts(texts: str | Sequence[TextOrDeltas]) -> Sequence[TextOrDeltas]:
+    return [texts] if isinstance(texts, str) else texts

@@ -76,9 +76,9 @@ def file_search_call(queries: str | Sequence[str], *, results: Sequence[Json] | 
     `results` are objects with `attributes`, `file_id`, `filename`, `score` and `text`; on the wire they are null unless
     the request includes `file_search_call.results`.
     """
-    asked = [queries] if isinstance(queries, str) else list(queries)
+    listed = [queries] if isinstance(queries, str) else list(queries)
     return {
-        "queries": [require_text(f"queries[{number}]", query) for number, query in enumerate(asked)],
+        "queries": [require_text(f"queries[{number}]", query) for number, query in enumerate(listed)],
         "results": None if results is None else list(results),
     }
 

@@ -37,21 +37,21 @@ class StreamedCommands:
     def extract_deltas(self, thing: Json) -> Deltas:
         """The deltas of all commands."""
         deltas: dict[tuple[str, int], Sequence[str]] = {}
-        given = thing.get(self.member)
-        if not isinstance(given, list):
-            raise ScriptError(f"{self.member} is {given!r}. Give a list of commands.")
-        for number, command in enumerate(given):
+        commands = thing.get(self.member)
+        if not isinstance(commands, list):
+            raise ScriptError(f"{self.member} is {commands!r}. Give a list of commands.")
+        for number, command in enumerate(commands):
             own = {COMMAND.member: command}
             deltas |= {(stem, number): pieces for (stem, _), pieces in COMMAND.extract_deltas(own).items()}
-            given[number] = own[COMMAND.member]
+            commands[number] = own[COMMAND.member]
         return deltas
 
-    def emit_events(self, thing: Json, pen: EventVisitor, place: Json) -> None:
+    def emit_events(self, thing: Json, visitor: EventVisitor, place: Json) -> None:
         """Each command, one after the other."""
         for number, command in enumerate(thing[self.member]):
             at = {**place, "command_index": number}
-            pen.visit_event(f"{COMMAND.stem}.added", {**at, COMMAND.member: ""})
-            COMMAND.emit_events({COMMAND.member: command}, pen, at)
+            visitor.visit_event(f"{COMMAND.stem}.added", {**at, COMMAND.member: ""})
+            COMMAND.emit_events({COMMAND.member: command}, visitor, at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +66,19 @@ class StreamedOutputs:
 
     def extract_deltas(self, thing: Json) -> Deltas:
         """What a command prints has no deltas of its own; other than a list of objects is a ScriptError."""
-        given = thing.get(self.member)
-        if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
-            raise ScriptError(f"{self.member} is {given!r}. Give a list of what shell_output('…') returns.")
+        outputs = thing.get(self.member)
+        if not isinstance(outputs, list) or not all(isinstance(each, dict) for each in outputs):
+            raise ScriptError(f"{self.member} is {outputs!r}. Give a list of what shell_output('…') returns.")
         return {}
 
-    def emit_events(self, thing: Json, pen: EventVisitor, place: Json) -> None:
+    def emit_events(self, thing: Json, visitor: EventVisitor, place: Json) -> None:
         """Each output, one after the other."""
         for number, output in enumerate(thing[self.member]):
             at = {**place, "command_index": number}
-            pen.visit_object_deltas(
+            visitor.visit_object_deltas(
                 OUTPUT_CONTENT, at, {name: output[name] for name in OUTPUT_STREAMS if output.get(name)}
             )
-            pen.visit_event(f"{OUTPUT_CONTENT}.done", {**at, self.member: [output]})
+            visitor.visit_event(f"{OUTPUT_CONTENT}.done", {**at, self.member: [output]})
 
 
 @item(
@@ -148,8 +148,8 @@ def shell_call(
 
     A command that is a list of str is the exact deltas of it.
     """
-    given = [commands] if isinstance(commands, str) else list(commands)
-    action = {"commands": given, "max_output_length": max_output_length, "timeout_ms": timeout_ms}
+    listed = [commands] if isinstance(commands, str) else list(commands)
+    action = {"commands": listed, "max_output_length": max_output_length, "timeout_ms": timeout_ms}
     members: Json = {"action": action, "call_id": call_id}
     if container_id is None:
         return members

@@ -65,7 +65,7 @@ class StreamElement(Protocol):
         """Join texts that were given as deltas, in place, and return the deltas; other than text is a ScriptError."""
         ...
 
-    def emit_events(self, thing: Json, pen: EventVisitor, place: Json) -> None:
+    def emit_events(self, thing: Json, visitor: EventVisitor, place: Json) -> None:
         """The events."""
         ...
 
@@ -95,12 +95,12 @@ class StreamedText:
         thing[self.member] = "".join(text)
         return {(self.stem, 0): tuple(text)}
 
-    def emit_events(self, thing: Json, pen: EventVisitor, place: Json) -> None:
+    def emit_events(self, thing: Json, visitor: EventVisitor, place: Json) -> None:
         """The deltas, then the whole."""
         if not self.required and thing.get(self.member) is None:
             return
-        pen.visit_text(self.stem, place, thing[self.member])
-        pen.visit_event(f"{self.stem}.done", {**place, self.member: thing[self.member]})
+        visitor.visit_text(self.stem, place, thing[self.member])
+        visitor.visit_event(f"{self.stem}.done", {**place, self.member: thing[self.member]})
 
 
 class AnnotatedText(StreamedText):
@@ -117,10 +117,10 @@ class AnnotatedText(StreamedText):
         thing.update({"type": own.pop("type"), **dict(sorted(own.items()))})
         return StreamedText.extract_deltas(self, thing)
 
-    def emit_events(self, thing: Json, pen: EventVisitor, place: Json) -> None:
+    def emit_events(self, thing: Json, visitor: EventVisitor, place: Json) -> None:
         """The deltas and annotations, then the whole."""
-        pen.visit_annotated_text(self.stem, place, thing)
-        pen.visit_event(
+        visitor.visit_annotated_text(self.stem, place, thing)
+        visitor.visit_event(
             f"{self.stem}.done", {**place, "logprobs": thing.get("logprobs", []), self.member: thing[self.member]}
         )
 
@@ -153,14 +153,14 @@ class Parts:
             deltas |= {(stem, number): pieces for (stem, _), pieces in own.items()}
         return deltas
 
-    def emit_events(self, thing: Json, pen: EventVisitor, place: Json) -> None:
+    def emit_events(self, thing: Json, visitor: EventVisitor, place: Json) -> None:
         """Each part, one after the other."""
         for number, part in enumerate(thing.get(self.member, ())):
             word, at = self.elements[part["type"]], {**place, self.index: number}
-            pen.visit_event(f"{self.stem}.added", {**at, "part": word.render_added(part)})
-            word.emit_events(part, pen, at)
+            visitor.visit_event(f"{self.stem}.added", {**at, "part": word.render_added(part)})
+            word.emit_events(part, visitor, at)
             # Recorded: the finished part leaves its logprobs to output_text.done and output_item.done.
-            pen.visit_event(f"{self.stem}.done", {**at, "part": replace_members(part, {"logprobs": []})})
+            visitor.visit_event(f"{self.stem}.done", {**at, "part": replace_members(part, {"logprobs": []})})
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +181,12 @@ class Phase:
         """It has no text."""
         return {}
 
-    def emit_events(self, thing: Json, pen: EventVisitor, place: Json) -> None:
+    def emit_events(self, thing: Json, visitor: EventVisitor, place: Json) -> None:
         """The event, unless the item ended otherwise."""
         ended = "failed" if thing.get("error") else thing.get("status", "completed")
         if self.name in FINAL_PHASES and ended != self.name:
             return
-        write = pen.visit_event if self.is_written else pen.visit_optional_event
+        write = visitor.visit_event if self.is_written else visitor.visit_optional_event
         write(f"{thing['type']}.{self.name}", place)
 
 
@@ -207,7 +207,7 @@ class FinalMember:
         """It has no text."""
         return {}
 
-    def emit_events(self, thing: Json, pen: EventVisitor, place: Json) -> None:
+    def emit_events(self, thing: Json, visitor: EventVisitor, place: Json) -> None:
         """It has no event."""
 
 
@@ -235,10 +235,10 @@ class NestedObject:
             deltas |= word.extract_deltas(inner)
         return deltas
 
-    def emit_events(self, thing: Json, pen: EventVisitor, place: Json) -> None:
+    def emit_events(self, thing: Json, visitor: EventVisitor, place: Json) -> None:
         """The events of its words."""
         for word in self.elements:
-            word.emit_events(thing[self.member], pen, place)
+            word.emit_events(thing[self.member], visitor, place)
 
 
 def replace_members(thing: Json, blank: Json) -> Json:

@@ -70,10 +70,10 @@ def answered_call_id(output: Json) -> str | None:
 
 def input_items(body: Json) -> list[Json]:
     """`input` as items: a string is one user message."""
-    said = body.get("input")
-    if isinstance(said, str):
-        return [{"type": "message", "role": "user", "content": said}]
-    return said if isinstance(said, list) else []
+    input = body.get("input")
+    if isinstance(input, str):
+        return [{"type": "message", "role": "user", "content": input}]
+    return input if isinstance(input, list) else []
 
 
 def resolve_transcript(stored: Iterable[Json], body: Json, items: Mapping[str, Json]) -> Transcript:

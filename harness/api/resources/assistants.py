@@ -22,10 +22,10 @@ StoreMaker = Callable[[Sequence[str], Json], str]
 """Makes a vector store of files by their ids, with members of `POST /vector_stores`; returns its id."""
 
 
-def update_from_body(body: Json, known: Json) -> Json:
-    """`known` with the members of it that a body sets; a null sets what may be null, and nothing else."""
-    said = {name: _echo_value(name, value) for name, value in body.items() if name in known}
-    return known | {name: value for name, value in said.items() if value is not None or known[name] is None}
+def update_from_body(body: Json, current: Json) -> Json:
+    """`current` with the members of it that a body sets; a null sets what may be null, and nothing else."""
+    members = {name: _echo_value(name, value) for name, value in body.items() if name in current}
+    return current | {name: value for name, value in members.items() if value is not None or current[name] is None}
 
 
 def _echo_value(name: str, value: Any) -> Any:
@@ -66,17 +66,17 @@ def new_assistant(body: Json, ids: Ids, now: int, shelve: StoreMaker) -> Json:
     return {**made, "tool_resources": code | make_tool_resources(body, shelve)}
 
 
-def make_tool_resources(body: Json, shelve: StoreMaker, **lasts: Json) -> Json:
+def make_tool_resources(body: Json, make_store: StoreMaker, **expiry: Json) -> Json:
     """The `tool_resources` of a new object: the vector stores it asks for are made, and named by their ids.
 
-    `lasts` is how long they last, unless for ever.
+    `expiry` is how long they last, unless for ever.
     """
-    asked: Json = body.get("tool_resources") or {}
+    resources: Json = body.get("tool_resources") or {}
     if not (new := requested_stores(body)):
-        return asked
-    made = [shelve(store.get("file_ids", ()), {**_omit_member("file_ids", store), **lasts}) for store in new]
-    known = _omit_member("vector_stores", asked["file_search"])
-    return {**asked, "file_search": {**known, "vector_store_ids": [*known.get("vector_store_ids", ()), *made]}}
+        return resources
+    made = [make_store(store.get("file_ids", ()), {**_omit_member("file_ids", store), **expiry}) for store in new]
+    known = _omit_member("vector_stores", resources["file_search"])
+    return {**resources, "file_search": {**known, "vector_store_ids": [*known.get("vector_store_ids", ()), *made]}}
 
 
 def _omit_member(name: str, thing: Json) -> Json:
@@ -102,8 +102,8 @@ def new_thread(body: Json, ids: Ids, now: int, shelve: StoreMaker) -> Json:
 
 def new_message(body: Json, thread_id: str, ids: Ids, now: int) -> Json:
     """A message that the client adds."""
-    said = body["content"]
-    parts = [{"type": "text", "text": said}] if isinstance(said, str) else said
+    content = body["content"]
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
     return {
         "id": ids.message(),
         "object": "thread.message",
@@ -176,10 +176,10 @@ def _convert_tool_choice(choice: Any) -> Any:
     return {"type": "function", **choice["function"]} if isinstance(choice, dict) and "function" in choice else choice
 
 
-def _convert_format(asked: Any) -> Json:
-    if not isinstance(asked, dict):
+def _convert_format(format: Any) -> Json:
+    if not isinstance(format, dict):
         return {"type": "text"}
-    return {"type": "json_schema", **asked["json_schema"]} if asked["type"] == "json_schema" else asked
+    return {"type": "json_schema", **format["json_schema"]} if format["type"] == "json_schema" else format
 
 
 _PART_CONVERTERS: dict[str, Callable[[Json], Json]] = {

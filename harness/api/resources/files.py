@@ -145,8 +145,8 @@ def count_by_status(files: Iterable[Mapping[str, str]]) -> Json:
     return {**{state: counted[state] for state in FILE_STATES}, "total": counted.total()}
 
 
-def _chunking_strategy(asked: Json) -> Json:
-    sizes = asked.get("static") or DEFAULT_CHUNKING
+def _chunking_strategy(strategy: Json) -> Json:
+    sizes = strategy.get("static") or DEFAULT_CHUNKING
     return {"type": "static", "static": {name: int(tokens) for name, tokens in sizes.items()}}  # 800.0 is one, too
 
 

@@ -79,9 +79,9 @@ def resolve_definition(project: FoundryProject, reference: Any) -> Json:
     """
     if not isinstance(reference, dict) or not isinstance(reference.get("name"), str):
         return {}
-    known, asked = versions_of(project, reference["name"]), reference.get("version")
+    known, version = versions_of(project, reference["name"]), reference.get("version")
     if reference["name"] in project.store.agents:
-        known = [each for each in known if asked in (None, each["version"])]
+        known = [each for each in known if version in (None, each["version"])]
     own = known[-1]["definition"] if known else {}
     return {member: own[member] for member in _REQUEST_MEMBERS if member in own}
 

@@ -61,8 +61,8 @@ def search_files(body: Json, files: Sequence[tuple[Json, File]]) -> list[Json]:
 
 def queries_of(body: Json) -> list[str]:
     """What a search asks for, as the list that its answer repeats."""
-    asked = body["query"]
-    return [asked] if isinstance(asked, str) else list(asked)
+    query = body["query"]
+    return [query] if isinstance(query, str) else list(query)
 
 
 def _score_chunks(wanted: set[str], attached: Json, file: File) -> Iterator[Json]:
@@ -81,14 +81,14 @@ def _word_set(text: str) -> set[str]:
     return set(_WORD.findall(text.casefold()))
 
 
-def matches_filter(attributes: Mapping[str, Any], asked: Json) -> bool:
+def matches_filter(attributes: Mapping[str, Any], condition: Json) -> bool:
     """Whether the attributes of a file pass a filter; one that it does not have differs from every value."""
-    if "filters" in asked:
-        every = all if asked["type"] == "and" else any
-        return every(matches_filter(attributes, one) for one in asked["filters"])
-    if asked["key"] not in attributes:
-        return asked["type"] in _NEGATIVE_OPERATORS
+    if "filters" in condition:
+        every = all if condition["type"] == "and" else any
+        return every(matches_filter(attributes, one) for one in condition["filters"])
+    if condition["key"] not in attributes:
+        return condition["type"] in _NEGATIVE_OPERATORS
     try:
-        return _OPERATORS[asked["type"]](attributes[asked["key"]], asked["value"])
+        return _OPERATORS[condition["type"]](attributes[condition["key"]], condition["value"])
     except TypeError:  # a text is neither less nor more than a number
         return False

@@ -24,28 +24,28 @@ def make_event(name: str, data: Json) -> Json:
     return {"event": name, "data": data}
 
 
-def merge_delta(whole: Any, delta: Any) -> Any:
+def merge_delta(value: Any, delta: Any) -> Any:
     """An object or list with a delta added: texts are joined, the elements of lists are found by their `index`."""
     if isinstance(delta, dict):
-        known = whole if isinstance(whole, dict) else {}
+        known = value if isinstance(value, dict) else {}
         return known | {
             name: part if name == "type" else merge_delta(known.get(name), part)
             for name, part in delta.items()
             if name != "index"
         }
     if isinstance(delta, list):
-        made = list(whole or ())
+        merged = list(value or ())
         for part in delta:
-            at = part.get("index", len(made))
-            made[at : at + 1] = [merge_delta(made[at] if at < len(made) else None, part)]
-        return made
-    return whole + delta if isinstance(whole, str) and isinstance(delta, str) else delta
+            at = part.get("index", len(merged))
+            merged[at : at + 1] = [merge_delta(merged[at] if at < len(merged) else None, part)]
+        return merged
+    return value + delta if isinstance(value, str) and isinstance(delta, str) else delta
 
 
 def apply_delta(thing: Json, delta: Json) -> Json:
     """A message or a step after a delta of it."""
-    whole: Json = merge_delta(thing, delta["delta"])
-    return whole
+    merged: Json = merge_delta(thing, delta["delta"])
+    return merged
 
 
 @dataclass(slots=True)

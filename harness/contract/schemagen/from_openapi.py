@@ -161,15 +161,15 @@ def list_changes(schemas: Mapping[str, Json], document: OpenApiDocument) -> list
 
     `added` is only in the document, `removed` only in the schemas; a difference that roots share is told once.
     """
-    homes, told = _roots_by_target(schemas), dict[tuple[str, str, str], list[str]]()
+    homes, listed = _roots_by_target(schemas), dict[tuple[str, str, str], list[str]]()
     for root, schema in schemas.items():
         if root not in ROOT_POINTERS or resolve_pointer(document.tree, ROOT_POINTERS[root]) is None:
-            told[ROOT_POINTERS.get(root, ""), "removed", "the document does not have this root"] = [root]
+            listed[ROOT_POINTERS.get(root, ""), "removed", "the document does not have this root"] = [root]
         for place in _align_root(root, schema, document):
             for at, kind, text in _place_changes(place):
-                roots = told.setdefault(("".join(_overlay_target(root, schema, at, homes)), kind, text), [])
+                roots = listed.setdefault(("".join(_overlay_target(root, schema, at, homes)), kind, text), [])
                 roots += [root] * (root not in roots)
-    return [Change(", ".join(roots), at, kind, text) for (at, kind, text), roots in sorted(told.items())]
+    return [Change(", ".join(roots), at, kind, text) for (at, kind, text), roots in sorted(listed.items())]
 
 
 def _place_changes(place: AlignedPlace) -> Iterator[tuple[str, str, str]]:

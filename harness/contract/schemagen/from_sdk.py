@@ -113,16 +113,16 @@ def generate() -> Mapping[str, Json]:
     One name in `$defs` means one type in all roots: an answer's type that is named like a request's is `answer__Name`.
     """
     requests = _generate_roots(REQUEST_TYPES, closed=True)
-    taken = {name for body in requests.values() for name in body.get("$defs", {})}
-    return {**requests, **_generate_roots(ANSWER_TYPES, closed=False, taken=taken)}
+    reserved = {name for body in requests.values() for name in body.get("$defs", {})}
+    return {**requests, **_generate_roots(ANSWER_TYPES, closed=False, reserved=reserved)}
 
 
-def _generate_roots(types: Mapping[str, str], *, closed: bool, taken: Set[str] = frozenset()) -> dict[str, Json]:
+def _generate_roots(types: Mapping[str, str], *, closed: bool, reserved: Set[str] = frozenset()) -> dict[str, Json]:
     adapter = _import_name("pydantic", "TypeAdapter")
     adapters = [(root, "validation", adapter(_import_sdk_type(root, types[root]))) for root in types]
     by_root, shared = adapter.json_schemas(adapters)
     raw = {name: strip_prose(body, closed=closed) for name, body in shared.get("$defs", {}).items()}
-    names = {name: f"answer__{short}" if short in taken else short for name, short in short_names(raw).items()}
+    names = {name: f"answer__{short}" if short in reserved else short for name, short in short_names(raw).items()}
     definitions = {names[name]: rename_references(raw[name], names) for name in sorted(raw, key=names.__getitem__)}
     bodies = {root: rename_references(strip_prose(body, closed=closed), names) for (root, _), body in by_root.items()}
     return {
@@ -165,17 +165,17 @@ def strip_prose(node: Any, *, closed: bool) -> Any:
         return [strip_prose(part, closed=closed) for part in node]
     if not isinstance(node, dict):
         return node
-    kept: Json = {}
+    bare: Json = {}
     for name, value in node.items():
         if name in ("properties", "$defs"):
-            kept[name] = {key: strip_prose(part, closed=closed) for key, part in value.items()}
+            bare[name] = {key: strip_prose(part, closed=closed) for key, part in value.items()}
         elif name in ("enum", "const", "required"):
-            kept[name] = value
+            bare[name] = value
         elif name not in _DROPPED_KEYWORDS and (name, value) != ("additionalProperties", True):
-            kept["anyOf" if name == "oneOf" else name] = strip_prose(value, closed=closed)
-    if closed and "properties" in kept:
-        kept.setdefault("additionalProperties", False)
-    return kept
+            bare["anyOf" if name == "oneOf" else name] = strip_prose(value, closed=closed)
+    if closed and "properties" in bare:
+        bare.setdefault("additionalProperties", False)
+    return bare
 
 
 def short_names(definitions: Json) -> dict[str, str]:

@@ -99,8 +99,8 @@ def assistants_gone(request: Request, world: WorldView) -> Iterator[Json]:
 )
 def beta_version_1(request: Request) -> Iterator[Json]:
     """Version 1 of the Assistants API is gone since the end of 2024."""
-    said = request.headers.get("openai-beta", "")
-    if "assistants=v1" in said and ASSISTANTS_V2 not in said:
+    version = request.headers.get("openai-beta", "")
+    if "assistants=v1" in version and ASSISTANTS_V2 not in version:
         yield {}
 
 

@@ -56,9 +56,9 @@ ITEM_LISTS: Mapping[str, ListedIds] = {
 
 
 def _unknown_cursors(request: Request, world: WorldView, known: ListedIds) -> Iterator[Json]:
-    asked = {name: id for name in ("after", "before") if (id := request.query.get(name))}
-    ids = known(request, world) if asked else ()
-    yield from ({"name": name, "id": id} for name, id in asked.items() if id not in ids and None not in ids)
+    cursors = {name: id for name in ("after", "before") if (id := request.query.get(name))}
+    ids = known(request, world) if cursors else ()
+    yield from ({"name": name, "id": id} for name, id in cursors.items() if id not in ids and None not in ids)
 
 
 @rule(

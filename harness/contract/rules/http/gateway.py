@@ -29,8 +29,8 @@ _UNDATED_VERSIONS = ("v1", "preview", "latest")
 
 def _api_version(request: Request) -> str:
     """What the query says of the version; the first where it says it twice."""
-    said = request.query.get(VERSION_PARAMETER) or ""
-    return said if isinstance(said, str) else str(said[0])
+    version = request.query.get(VERSION_PARAMETER) or ""
+    return version if isinstance(version, str) else str(version[0])
 
 
 @rule(
@@ -211,8 +211,12 @@ def version_not_allowed(request: Request) -> Iterator[Json]:
 )
 def version_unsupported(request: Request) -> Iterator[Json]:
     """The path with `/v1` takes no dated version, the one without it takes a date."""
-    said = _api_version(request)
-    if said and said not in _UNDATED_VERSIONS and (is_versioned(request) or not _DATED_VERSION.fullmatch(said)):
+    version = _api_version(request)
+    if (
+        version
+        and version not in _UNDATED_VERSIONS
+        and (is_versioned(request) or not _DATED_VERSION.fullmatch(version))
+    ):
         yield {}
 
 
@@ -236,8 +240,8 @@ def version_unsupported(request: Request) -> Iterator[Json]:
 )
 def version_too_old(request: Request) -> Iterator[Json]:
     """Versions before the first with Responses do not have it."""
-    said = _api_version(request)
-    if not is_versioned(request) and _DATED_VERSION.fullmatch(said) and said[:10] < FIRST_VERSION[:10]:
+    version = _api_version(request)
+    if not is_versioned(request) and _DATED_VERSION.fullmatch(version) and version[:10] < FIRST_VERSION[:10]:
         yield {}
 
 

@@ -254,9 +254,9 @@ def background_over_socket(request: Request) -> Iterator[Json]:
 )
 def generate_kind(request: Request) -> Iterator[Json]:
     """`generate` is a boolean; null counts as absent."""
-    said = request.body["generate"]
-    if request.body["type"] == CREATE_EVENT and said is not None and not isinstance(said, bool):
-        yield {"kind": describe_actual(said)}
+    value = request.body["generate"]
+    if request.body["type"] == CREATE_EVENT and value is not None and not isinstance(value, bool):
+        yield {"kind": describe_actual(value)}
 
 
 @rule(
@@ -274,9 +274,9 @@ def generate_kind(request: Request) -> Iterator[Json]:
 )
 def steer_invalid_input(request: Request) -> Iterator[Json]:
     """A steer has a target and an input, a text or at least one message of the user, and nothing else."""
-    said = request.body
-    whole = set(said) == {"type", "previous_response_id", "input"} and isinstance(said["previous_response_id"], str)
-    if not whole or not _is_steering_input(said["input"]):
+    input = request.body
+    body = set(input) == {"type", "previous_response_id", "input"} and isinstance(input["previous_response_id"], str)
+    if not body or not _is_steering_input(input["input"]):
         yield {}
 
 

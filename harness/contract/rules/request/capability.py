@@ -121,9 +121,9 @@ def logprobs_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
 )
 def effort_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     """`reasoning.effort` must be one that the model's family takes."""
-    asked, family = _reasoning_options(request).get("effort"), family_of(request, world)
-    if asked and family and family.efforts and asked not in family.efforts:
-        yield {"value": asked, "model": request.body["model"], "values": quote_and_join(family.efforts, "and")}
+    effort, family = _reasoning_options(request).get("effort"), family_of(request, world)
+    if effort and family and family.efforts and effort not in family.efforts:
+        yield {"value": effort, "model": request.body["model"], "values": quote_and_join(family.efforts, "and")}
 
 
 @rule(
@@ -215,9 +215,9 @@ def encrypted_content_unsupported(request: Request, world: WorldView) -> Iterato
 )
 def verbosity_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     """`text.verbosity` must be one that the model's family takes."""
-    asked, family = (request.body.get("text") or {}).get("verbosity"), family_of(request, world)
-    if asked and family and asked not in family.verbosities:
-        yield {"value": asked, "model": request.body["model"], "values": quote_and_join(family.verbosities, "and")}
+    verbosity, family = (request.body.get("text") or {}).get("verbosity"), family_of(request, world)
+    if verbosity and family and verbosity not in family.verbosities:
+        yield {"value": verbosity, "model": request.body["model"], "values": quote_and_join(family.verbosities, "and")}
 
 
 @rule(

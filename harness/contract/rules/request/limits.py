@@ -81,6 +81,6 @@ def context_length_exceeded(request: Request, world: WorldView) -> Iterator[Json
         return
     if 0 < len(request.raw) <= 2 * family.window:  # so few bytes cannot hold so many words
         return
-    said = [{"text": request.body.get("instructions")}, *input_items(request.body)]
-    if count_words(said) > family.window:
+    texts = [{"text": request.body.get("instructions")}, *input_items(request.body)]
+    if count_words(texts) > family.window:
         yield {}

@@ -149,9 +149,11 @@ def output_needs_call(transcript: Transcript) -> Iterator[Json]:
 )
 def approval_request_unanswered(transcript: Transcript) -> Iterator[Json]:
     """Every MCP approval request needs its response, or the call it led to, before the next turn."""
-    asked = [item["id"] for item in transcript.items if item.get("type") == "mcp_approval_request" and item.get("id")]
-    settled = {item.get("approval_request_id") for item in transcript.items} if asked else set()
-    if open_requests := [id for id in asked if id not in settled]:
+    requests = [
+        item["id"] for item in transcript.items if item.get("type") == "mcp_approval_request" and item.get("id")
+    ]
+    settled = {item.get("approval_request_id") for item in transcript.items} if requests else set()
+    if open_requests := [id for id in requests if id not in settled]:
         yield {"ids": ", ".join(open_requests)}
 
 
@@ -192,6 +194,6 @@ def approval_without_request(transcript: Transcript) -> Iterator[Json]:
     That a later answer to the same request is taken is assumed: no report says what the API does.
     """
     answers = transcript.added_by_type.get("mcp_approval_response", ())
-    asked = {item.get("id") for item in transcript.items} if answers else set()
-    if unknown := [id for item in answers if (id := item["approval_request_id"]) not in asked]:
+    requests = {item.get("id") for item in transcript.items} if answers else set()
+    if unknown := [id for item in answers if (id := item["approval_request_id"]) not in requests]:
         yield {"ids": ", ".join(unknown)}

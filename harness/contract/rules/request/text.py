@@ -13,8 +13,8 @@ from harness.items.transcript import Transcript
 
 
 def _text_format(request: Request) -> Json:
-    asked: Json = (request.body.get("text") or {}).get("format") or {}
-    return asked
+    text: Json = (request.body.get("text") or {}).get("format") or {}
+    return text
 
 
 _CLOSED_SCHEMA: Json = {"type": "object", "properties": {}, "additionalProperties": False}

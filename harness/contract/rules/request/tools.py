@@ -104,8 +104,8 @@ def _chosen_tool_names(choice: object) -> list[str]:
         return [choice] if choice == "required" else []
     if not isinstance(choice, dict):
         return []
-    asked = choice["tools"] if choice.get("type") == "allowed_tools" else [choice]
-    return [str(one.get("server_label") or one.get("name") or one.get("type")) for one in asked]
+    choices = choice["tools"] if choice.get("type") == "allowed_tools" else [choice]
+    return [str(one.get("server_label") or one.get("name") or one.get("type")) for one in choices]
 
 
 @rule(

@@ -115,8 +115,8 @@ def run_without_input(request: Request, world: WorldView) -> Iterator[Json]:
     body = request.body
     thread = world.store.threads[request.params["thread_id"]].messages if request.params else None
     added = body.get("additional_messages") or (body.get("thread") or {}).get("messages")
-    told = body.get("instructions") or body.get("additional_instructions")
-    if not (thread or added or told or world.store.assistants[body["assistant_id"]]["instructions"]):
+    instructions = body.get("instructions") or body.get("additional_instructions")
+    if not (thread or added or instructions or world.store.assistants[body["assistant_id"]]["instructions"]):
         yield {}
 
 

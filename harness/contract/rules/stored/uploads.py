@@ -22,13 +22,13 @@ _AUTH_HEADERS = {"authorization": "Bearer sk-harness-example"}
 _FORM_HEADERS = {**_AUTH_HEADERS, "content-type": f"{CONTENT_TYPE}; boundary=x"}
 
 
-def upload(*fields: str, data: str | None = "Paris", name: str = "a.txt", **given: Any) -> Case:
+def upload(*fields: str, data: str | None = "Paris", name: str = "a.txt", **members: Any) -> Case:
     """An upload as an example: `fields` are `name=value`, without `data` it has no file."""
     parts = [f'name="{field.partition("=")[0]}"\r\n\r\n{field.partition("=")[2]}' for field in fields]
     if data is not None:
         parts.insert(0, f'name="file"; filename="{name}"\r\ncontent-type: text/plain\r\n\r\n{data}')
     raw = "".join(f"--x\r\ncontent-disposition: form-data; {part}\r\n" for part in parts) + "--x--\r\n"
-    return Case(raw=raw.encode(), headers=_FORM_HEADERS, on=UPLOAD, **given)
+    return Case(raw=raw.encode(), headers=_FORM_HEADERS, on=UPLOAD, **members)
 
 
 ANY_UPLOAD = upload("purpose=user_data")
@@ -161,10 +161,10 @@ def upload_expiry(request: Request) -> Iterator[Json]:
             yield {"name": "seconds", "said": fault}
 
 
-def _seconds_problem(said: str) -> str:
-    if not said.isdecimal():
-        return f"'{said}' is not of type 'integer'"
-    number, (least, most) = int(said), EXPIRY_SECONDS
+def _seconds_problem(value: str) -> str:
+    if not value.isdecimal():
+        return f"'{value}' is not of type 'integer'"
+    number, (least, most) = int(value), EXPIRY_SECONDS
     if number < least:
         return f"{number} is less than the minimum of {least}"
     return f"{number} is greater than the maximum of {most}" if number > most else ""
