@@ -11,11 +11,8 @@ from traceback import extract_tb
 from typing import Any
 
 import harness.endpoints  # noqa: F401  (registers every operation)
-from harness.api import multipart
-from harness.api.body import coerce_query, parse_body
 from harness.api.dialects import OPENAI, ApiPath, check_dialect, parse_api_path
 from harness.api.models import MODELS
-from harness.contract import schema
 from harness.contract.check import Violation, check
 from harness.contract.rules.http.websocket import UPGRADE, UPGRADE_RULES
 from harness.core.account import Organization
@@ -25,6 +22,7 @@ from harness.core.exchange import Answer, Request
 from harness.ending import TurnLine
 from harness.endpoints import azure
 from harness.endpoints.operation import OPERATIONS, Handler, find_operation
+from harness.endpoints.request import request_from
 from harness.faults import ScriptedRefusal
 from harness.server.socket_session import SocketSession
 from harness.world.mock import Mock
@@ -166,12 +164,7 @@ def _parse_request(
     if operation is None:
         reason = "wrong method" if known else "unknown URL" if root else "outside the API"
         return Request(method, below, headers, query, raw=raw, operation=reason, dialect=dialect, root=root)
-    body, fault = parse_body(raw) if operation.body_schema or (operation.is_project and raw) else (None, None)
-    if operation.is_form:
-        body = multipart.parse_form(raw, headers.get("content-type", ""))
-    asked = coerce_query(query, schema.load(operation.query_schema)) if operation.query_schema else query
-    judged_by = None if fault else operation.body_schema or operation.query_schema
-    return Request(method, below, headers, asked, body, raw, params, operation.id, judged_by, fault, dialect, root)
+    return request_from(operation, params, place, headers, query, raw)
 
 
 def _check_and_answer(request: Request, world: Any, handler: Handler) -> Answer:

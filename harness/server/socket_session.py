@@ -83,17 +83,9 @@ class SocketSession:
         if steers := self._connection.pending_steers(lane, body.get("previous_response_id")):
             body = {**body, "input": [*steers, *input_items(body)]}
         create = OPERATIONS[CREATE_RESPONSE]
-        judged_as = CREATE_RESPONSE if self._connection.generate else WARM_UP
-        asked = Request(
-            "POST",
-            "/responses",
-            self._headers,
-            body=body,
-            raw=request.raw,
-            operation=judged_as,
-            schema=create.body_schema,
-        )
-        answer = self._judge(asked, self._connection, create.handler)
+        operation = CREATE_RESPONSE if self._connection.generate else WARM_UP
+        carried = request._replace(method="POST", body=body, operation=operation, schema=create.body_schema)
+        answer = self._judge(carried, self._connection, create.handler)
         if answer.events is None:
             return answer
         self._connection.set_last_response(lane, body, len(answer.events))

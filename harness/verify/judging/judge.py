@@ -11,18 +11,16 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import harness.endpoints  # noqa: F401  (registers every operation)
-from harness.api import multipart
-from harness.api.body import coerce_query, parse_body
-from harness.api.dialects import API_ROOTS, OPENAI, parse_api_path
+from harness.api.dialects import API_ROOTS, OPENAI, ApiPath, parse_api_path
 from harness.api.providers import path_below_root, root_of
 from harness.cassettes.format.recorded import Recorded
-from harness.contract import schema
 from harness.contract.check import Violation, check, check_answer
 from harness.contract.rules.http.beta import ASSISTANTS_OPERATIONS, ASSISTANTS_V2
 from harness.contract.unknown_members import find_unknown_members
 from harness.core.exchange import EMPTY_MAPPING, Finding, Json, Request
 from harness.core.redact import redact, secrets_in_headers
 from harness.endpoints.operation import Operation, find_operation
+from harness.endpoints.request import request_from
 from harness.verify.judging.presume_files import presume_files
 from harness.verify.judging.response_stream import judge_response_stream
 from harness.verify.judging.run_stream import judge_run_stream
@@ -128,34 +126,14 @@ def rebuild_request(recorded: Recorded) -> tuple[Operation | None, Request]:
     operation, params, _ = find_operation(recorded.method, below) if below else (None, EMPTY_MAPPING, False)
     if operation is None or below is None:
         return None, Request(recorded.method, recorded.path)
-    body, fault = recorded.request, None
-    if operation.body_schema and recorded.raw is not None:
-        body, fault = parse_body(recorded.raw)
-    elif operation.body_schema and body is None:
-        body = {}
-    elif operation.is_form:
-        body = multipart.parse_form(recorded.raw or b"", recorded.headers.get("content-type", ""))
-    asked = (
-        coerce_query(recorded.query, schema.load(operation.query_schema)) if operation.query_schema else recorded.query
-    )
     told = {"content-type": _MEDIA_TYPE, "openai-beta": _BETA_HEADER}
     shown = {name: recorded.headers.get(name, "") for name in told}
     headers = DEFAULT_HEADERS | {name: value for name, value in shown.items() if told[name].match(value)}
-    judged_by = None if fault else operation.body_schema or operation.query_schema
-    raw = recorded.raw or (json.dumps(body).encode() if operation.body_schema and not isinstance(body, dict) else b"")
-    return operation, Request(
-        recorded.method,
-        below,
-        headers,
-        asked,
-        body,
-        raw,
-        params,
-        operation.id,
-        judged_by,
-        fault,
-        *_detect_dialect(recorded),
-    )
+    place = ApiPath(*_detect_dialect(recorded), below)
+    request = request_from(operation, params, place, headers, recorded.query, recorded.raw, recorded.request)
+    if operation.body_schema and not request.raw and not isinstance(request.body, dict):
+        request = request._replace(raw=json.dumps(request.body).encode())
+    return operation, request
 
 
 def _detect_dialect(recorded: Recorded) -> tuple[str, str]:

@@ -27,7 +27,7 @@ from harness.verify import evidence
 from harness.verify.evidence import RuleCassette, SourcedInteraction
 from harness.verify.examples import OK_TURN
 from harness.verify.learn import remember
-from harness.world.mock import Mock
+from harness.world.world import World
 
 CASSETTES = evidence.load_rule_cassettes()
 FILES = [
@@ -52,7 +52,7 @@ def account(interaction: SourcedInteraction) -> Organization:
     return Organization(**{name: frozenset(one) if isinstance(one, list) else one for name, one in said.items()})
 
 
-def ask(mock: MockApi, world: Mock, interaction: SourcedInteraction) -> Answer:
+def ask(mock: MockApi, world: World, interaction: SourcedInteraction) -> Answer:
     """What the mock says to a request, in the account and with the key that its origin names."""
     key = KEY if interaction.origin.key is None else interaction.origin.key
     headers = {**interaction.interaction.headers, **({"authorization": f"Bearer {key}"} if key else {})}
@@ -64,7 +64,7 @@ def ask(mock: MockApi, world: Mock, interaction: SourcedInteraction) -> Answer:
     )
 
 
-def told(mock: MockApi, world: Mock, interaction: SourcedInteraction, headers: dict[str, str]) -> Answer:
+def told(mock: MockApi, world: World, interaction: SourcedInteraction, headers: dict[str, str]) -> Answer:
     """What the mock says to the last event of a WebSocket; the time between its frames passes in the World."""
     session = mock.open_session(path(interaction), headers, query(interaction))
     assert isinstance(session, SocketSession)
@@ -77,7 +77,7 @@ def told(mock: MockApi, world: Mock, interaction: SourcedInteraction, headers: d
     return world.exchanges[-1].answer
 
 
-def stored(world: Mock, interaction: SourcedInteraction) -> None:
+def stored(world: World, interaction: SourcedInteraction) -> None:
     """Let a Mock remember what was stored before."""
     below = path(interaction).removeprefix(API_ROOT)
     operation, params, _ = find_operation(interaction.interaction.method, below)
@@ -96,7 +96,7 @@ def stored(world: Mock, interaction: SourcedInteraction) -> None:
 def replay(cassette: RuleCassette) -> Iterator[tuple[SourcedInteraction, Answer]]:
     """Each refusal of a cassette and what a fresh Mock says to it, in order."""
     mock = MockApi(keys=[KEY], fallback=lambda _: OK_TURN)
-    world = mock.open(KEY)
+    world = mock.open(KEY).world
     for interaction in cassette.interactions:
         if interaction.is_refusal:
             yield interaction, ask(mock, world, interaction)

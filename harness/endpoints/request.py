@@ -1,0 +1,51 @@
+"""A request as the contract checks it, from its parts: the same for a served request and a recorded one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from harness.api import multipart
+from harness.api.body import coerce_query, parse_body
+from harness.api.dialects import ApiPath
+from harness.contract import schema
+from harness.core.exchange import Request
+from harness.endpoints.operation import Operation
+
+
+def request_from(
+    operation: Operation,
+    params: Mapping[str, str],
+    place: ApiPath,
+    headers: Mapping[str, str],
+    query: Mapping[str, Any],
+    raw: bytes | None,
+    body: Any = None,
+) -> Request:
+    """A request of an operation: its body parsed, its query typed as the operation's schema says.
+
+    `params` is what the operation's template took from the path, `query` holds texts. `raw` is None when the bytes of the
+    body are not known; then `body` is what is known of it. Header names are lower case.
+    """
+    fault = None
+    if operation.is_form:
+        body = multipart.parse_form(raw or b"", headers.get("content-type", ""))
+    elif raw is not None and (operation.body_schema or (operation.is_project and raw)):
+        body, fault = parse_body(raw)
+    elif operation.body_schema and body is None:
+        body = {}
+    typed_query = coerce_query(query, schema.load(operation.query_schema)) if operation.query_schema else query
+    return Request(
+        operation.method,
+        place.endpoint_path,
+        headers,
+        typed_query,
+        body,
+        raw or b"",
+        params,
+        operation.id,
+        None if fault else operation.body_schema or operation.query_schema,
+        fault,
+        place.dialect,
+        place.root,
+    )
