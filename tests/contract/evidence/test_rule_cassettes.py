@@ -78,7 +78,7 @@ def told(mock: MockApi, world: World, interaction: SourcedInteraction, headers: 
 
 
 def stored(world: World, interaction: SourcedInteraction) -> None:
-    """Let a Mock remember what was stored before."""
+    """Let a MockApi remember what was stored before."""
     below = path(interaction).removeprefix(API_ROOT)
     operation, params, _ = find_operation(interaction.interaction.method, below)
     assert operation, below
@@ -94,7 +94,7 @@ def stored(world: World, interaction: SourcedInteraction) -> None:
 
 
 def replay(cassette: RuleCassette) -> Iterator[tuple[SourcedInteraction, Answer]]:
-    """Each refusal of a cassette and what a fresh Mock says to it, in order."""
+    """Each refusal of a cassette and what a fresh MockApi says to it, in order."""
     mock = MockApi(keys=[KEY], fallback=lambda _: OK_TURN)
     world = mock.open(KEY).world
     for interaction in cassette.interactions:
