@@ -83,10 +83,10 @@ class CassetteHeader:
     format: int = CASSETTE_FORMAT
 
 
-def find_client(takes: Sequence[Interaction]) -> tuple[str, str]:
+def find_client(interactions: Sequence[Interaction]) -> tuple[str, str]:
     """Name and version of the client that sent the first request that says so: `("OpenAI/Python", "3.54.0")`.
 
     Only before scrubbing: the headers that tell are not kept.
     """
-    found = (_USER_AGENT.match(take.headers.get("user-agent", "")) for take in takes)
-    return next(((agent["name"], agent["version"]) for agent in found if agent), ("", ""))
+    agents = (_USER_AGENT.match(interaction.headers.get("user-agent", "")) for interaction in interactions)
+    return next(((agent["name"], agent["version"]) for agent in agents if agent), ("", ""))

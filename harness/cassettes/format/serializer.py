@@ -51,55 +51,61 @@ class CassetteContent(NamedTuple):
     interactions: tuple[Interaction, ...]
 
 
-def dump_cassette(header: CassetteHeader, takes: Sequence[Interaction]) -> str:
+def dump_cassette(header: CassetteHeader, interactions: Sequence[Interaction]) -> str:
     """The text of a cassette; the same takes give the same text."""
     content: Json = {
         "version": 1,
         "harness": BlockMapping({name: value for name, value in asdict(header).items() if value != ""}),
-        "interactions": [_dump_interaction(take) for take in takes if not take.frames],
+        "interactions": [_dump_interaction(interaction) for interaction in interactions if not interaction.frames],
     }
-    if sockets := [_dump_websocket(take) for take in takes if take.frames]:
+    if sockets := [_dump_websocket(interaction) for interaction in interactions if interaction.frames]:
         content["sockets"] = sockets
     return dump_yaml(content)
 
 
-def _dump_interaction(take: Interaction) -> Json:
-    asked, asked_as = _dump_body(take.body)
-    said, said_as = _dump_body(take.answer)
-    timeless = len(take.chunks) == 1 and not take.chunks[0][0]
+def _dump_interaction(interaction: Interaction) -> Json:
+    asked, asked_as = _dump_body(interaction.body)
+    said, said_as = _dump_body(interaction.answer)
+    timeless = len(interaction.chunks) == 1 and not interaction.chunks[0][0]
     wire = {
         "request": asked_as,
         "answer": said_as,
-        "arrivals": [] if timeless else [OneLineList((round(at, 6), len(data))) for at, data in take.chunks],
-        "cut": take.cut,
+        "arrivals": [] if timeless else [OneLineList((round(at, 6), len(data))) for at, data in interaction.chunks],
+        "cut": interaction.cut,
     }
     told = {name: value for name, value in wire.items() if value}
-    status = {"code": take.status, "message": take.reason}
+    status = {"code": interaction.status, "message": interaction.reason}
     return {
-        **_dump_origin(take),
+        **_dump_origin(interaction),
         "request": {
-            "method": take.method,
-            "uri": take.uri,
-            "headers": _dump_headers(take.headers),
+            "method": interaction.method,
+            "uri": interaction.uri,
+            "headers": _dump_headers(interaction.headers),
             "body": asked or None,
         },
-        "response": {"status": status, "headers": _dump_headers(take.answer_headers), "body": {"string": said}},
+        "response": {"status": status, "headers": _dump_headers(interaction.answer_headers), "body": {"string": said}},
         **({"wire": told} if told else {}),
     }
 
 
-def _dump_origin(take: Interaction) -> Json:
-    return {"origin": BlockMapping(take.origin)} if take.origin else {}
+def _dump_origin(interaction: Interaction) -> Json:
+    return {"origin": BlockMapping(interaction.origin)} if interaction.origin else {}
 
 
 def _dump_headers(headers: Mapping[str, str]) -> dict[str, OneLineList]:
     return {name: OneLineList([headers[name]]) for name in sorted(headers)}
 
 
-def _dump_websocket(take: Interaction) -> Json:
-    frames = [{"at": round(at, 6), "from": by, **_dump_frame_text(text)} for at, by, text in take.frames]
-    cut = {"cut": True} if take.cut else {}
-    return {**_dump_origin(take), "uri": take.uri, "headers": _dump_headers(take.headers), "frames": frames, **cut}
+def _dump_websocket(interaction: Interaction) -> Json:
+    frames = [{"at": round(at, 6), "from": by, **_dump_frame_text(text)} for at, by, text in interaction.frames]
+    cut = {"cut": True} if interaction.cut else {}
+    return {
+        **_dump_origin(interaction),
+        "uri": interaction.uri,
+        "headers": _dump_headers(interaction.headers),
+        "frames": frames,
+        **cut,
+    }
 
 
 def _dump_frame_text(text: str) -> Json:
@@ -142,8 +148,10 @@ def parse_cassette(text: str, name: str) -> CassetteContent:
         header = _parse_header(document)
         listed = document["interactions"] if header and isinstance(document, dict) else ()
         wires = chain((one.get("wire") for one in listed), _repeat_none())
-        takes = [_build_interaction(_raise_if_malformed(one), wire) for one, wire in zip(found, wires, strict=False)]
-        return CassetteContent(header, (*takes, *parse_websockets(document)))
+        interactions = [
+            _build_interaction(_raise_if_malformed(one), wire) for one, wire in zip(found, wires, strict=False)
+        ]
+        return CassetteContent(header, (*interactions, *parse_websockets(document)))
     except Malformed as problem:
         raise UnreadableRecording(f"{name}: {problem}. Record it again, or mend that place.") from problem
 

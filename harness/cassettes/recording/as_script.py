@@ -1,4 +1,4 @@
-"""A recording as a script: what the model said in it, turn by turn, for a mock that judges every request anew."""
+"""Converts a recording into a script: its responses as turns of a mock, which checks every request itself."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from harness.ending import TurnLine, failed, incomplete, line_from_wire
 from harness.world.script import Turn
 
 
-def turns_from_recording(takes: Sequence[Interaction], name: str) -> list[Turn]:
-    """The turns of a recording, one for each response that was made; ScriptError when it has none, or one cannot be said.
+def turns_from_recording(interactions: Sequence[Interaction], name: str) -> list[Turn]:
+    """The turns of a recording, one per response; ScriptError if there is none, or one that no turn can express.
 
-    What was refused is left out: the contract refuses it again. `name` is what errors call the recording.
+    Refused requests are left out: the contract refuses them again. `name` is the recording's name in errors.
     """
     turns: list[Turn] = []
-    for number, response in enumerate(filter(None, map(_recorded_response, takes)), 1):
+    for number, response in enumerate(filter(None, map(_recorded_response, interactions)), 1):
         try:
             turns.append(_turn_from_response(response))
         except HarnessError as problem:
@@ -32,19 +32,23 @@ def turns_from_recording(takes: Sequence[Interaction], name: str) -> list[Turn]:
     return turns
 
 
-def _recorded_response(take: Interaction) -> Json | None:
-    """The response that a take made; None for anything else."""
-    if take.method != "POST" or take.status != 200 or not urlsplit(take.uri).path.rstrip("/").endswith("/responses"):
+def _recorded_response(interaction: Interaction) -> Json | None:
+    """The response that an interaction created; None if it created none."""
+    if (
+        interaction.method != "POST"
+        or interaction.status != 200
+        or not urlsplit(interaction.uri).path.rstrip("/").endswith("/responses")
+    ):
         return None
-    said = decoding.decode_answer(take.answer, take.answer_headers)
-    if said.events is None:
-        return said.body if isinstance(said.body, dict) else None
-    last = next((event for event in reversed(said.events) if event.get("type") in END_EVENTS), None)
-    return None if last is None else {**last["response"], "output": _streamed_output(said.events, last["response"])}
+    answer = decoding.decode_answer(interaction.answer, interaction.answer_headers)
+    if answer.events is None:
+        return answer.body if isinstance(answer.body, dict) else None
+    last = next((event for event in reversed(answer.events) if event.get("type") in END_EVENTS), None)
+    return None if last is None else {**last["response"], "output": _streamed_output(answer.events, last["response"])}
 
 
 def _streamed_output(events: Sequence[Json], response: Json) -> list[Any]:
-    """The output of a stream; some servers tell it in the items' own events only."""
+    """The output of a streamed response; some servers send it in the events of the items only."""
     done = [event["item"] for event in events if event.get("type") == "response.output_item.done"]
     return response.get("output") or done
 
@@ -60,5 +64,5 @@ def _turn_from_response(response: Json) -> list[TurnLine]:
 
 
 def _drop_nulls(item: Json) -> Json:
-    """An item without what every response gives anew."""
+    """An item without its null members, but for `call_id`."""
     return {name: value for name, value in item.items() if value is not None or name in ("call_id",)}

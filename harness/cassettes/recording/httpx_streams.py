@@ -1,7 +1,7 @@
-"""What httpx and httpx2 receive, passed on as it arrives and written down on the way; or told again as it arrived.
+"""Records streams of httpx and httpx2 while the client reads them, and replays them chunk by chunk.
 
-vcrpy reads an answer to its end before the client gets any of it. These two methods of each library take the place of those
-that vcrpy patches: `vcr.VCR(custom_patches=tuple(patches(tape)))`.
+vcrpy reads an answer to its end before the client gets any of it. These two methods of each library replace those that
+vcrpy patches: `vcr.VCR(custom_patches=tuple(transport_patches(backend)))`.
 """
 
 from __future__ import annotations
@@ -26,72 +26,70 @@ _DISCONNECT_MESSAGE = "peer closed connection without sending complete message b
 
 
 class CassetteBackend(Protocol):
-    """Who answers from a cassette, and writes down what the API answers; with `pace` as slowly as it came."""
+    """Answers requests from a cassette, with `pace` as slowly as recorded, and records the API's answers."""
 
     pace: bool
 
     def find_answer(self, sent: Interaction) -> Interaction | None:
-        """The take that answers a request; None when the API is to be asked."""
+        """The interaction that answers a request; None if the API is to answer."""
 
-    def record(self, take: Interaction) -> None:
-        """Write a take down."""
+    def record(self, interaction: Interaction) -> None:
+        """Record an interaction."""
 
     def note_unanswered(self, sent: Interaction, why: str) -> None:
-        """Nobody has answered a request."""
+        """Note that a request was not answered."""
 
 
-def transport_patches(tape: CassetteBackend) -> Iterator[tuple[Any, str, Any]]:
-    """What takes the place of vcrpy's own patches of the libraries that stream: class, name of the method, the method."""
+def transport_patches(backend: CassetteBackend) -> Iterator[tuple[Any, str, Any]]:
+    """The patches that replace vcrpy's own: class, name of the method, the method."""
     for name in LIBRARIES:
         if find_spec(name) is not None:
             library = import_module(name)
-            yield library.HTTPTransport, "handle_request", _sync_handler(library, tape)
-            yield library.AsyncHTTPTransport, "handle_async_request", _async_handler(library, tape)
+            yield library.HTTPTransport, "handle_request", _sync_handler(library, backend)
+            yield library.AsyncHTTPTransport, "handle_async_request", _async_handler(library, backend)
 
 
-def _sync_handler(library: Any, tape: CassetteBackend) -> Callable[[Any, Any], Any]:
+def _sync_handler(library: Any, backend: CassetteBackend) -> Callable[[Any, Any], Any]:
     real = library.HTTPTransport.handle_request
 
     def handle_request(transport: Any, request: Any) -> Any:
         sent = _request_from(request, request.read())
-        if (take := tape.find_answer(sent)) is not None:
-            return _replay_response(library, take, tape.pace)
+        if (interaction := backend.find_answer(sent)) is not None:
+            return _replay_response(library, interaction, backend.pace)
         began = time.perf_counter()
-        with _explain_failure(library, tape, sent):
+        with _explain_failure(library, backend, sent):
             response = real(transport, request)
-        return _record_response(library, response, began, tape, sent)
+        return _record_response(library, response, began, backend, sent)
 
     return handle_request
 
 
-def _async_handler(library: Any, tape: CassetteBackend) -> Callable[[Any, Any], Any]:
+def _async_handler(library: Any, backend: CassetteBackend) -> Callable[[Any, Any], Any]:
     real = library.AsyncHTTPTransport.handle_async_request
 
     async def handle_async_request(transport: Any, request: Any) -> Any:
         sent = _request_from(request, await request.aread())
-        if (take := tape.find_answer(sent)) is not None:
-            return _replay_response(library, take, tape.pace)
+        if (interaction := backend.find_answer(sent)) is not None:
+            return _replay_response(library, interaction, backend.pace)
         began = time.perf_counter()
-        with _explain_failure(library, tape, sent):
+        with _explain_failure(library, backend, sent):
             response = await real(transport, request)
-        return _record_response(library, response, began, tape, sent)
+        return _record_response(library, response, began, backend, sent)
 
     return handle_async_request
 
 
 @contextmanager
-def _explain_failure(library: Any, tape: CassetteBackend, sent: Interaction) -> Iterator[None]:
-    """Who is not answered learns which address that was, and what to do."""
+def _explain_failure(library: Any, backend: CassetteBackend, sent: Interaction) -> Iterator[None]:
+    """Add to the error of a request without an answer its address, and what to do."""
     try:
         yield
     except library.TransportError as problem:
-        where, why = urlsplit(sent.uri), str(problem) or type(problem).__name__
-        way = unreachable_advice("its address", why)
-        what = (
-            f"{sent.method} {where.scheme}://{where.netloc}{where.path} was not answered and not recorded: {why}. {way}"
-        )
-        problem.add_note(what)
-        tape.note_unanswered(sent, what)
+        url, why = urlsplit(sent.uri), str(problem) or type(problem).__name__
+        advice = unreachable_advice("its address", why)
+        text = f"{sent.method} {url.scheme}://{url.netloc}{url.path} was not answered and not recorded: {why}. {advice}"
+        problem.add_note(text)
+        backend.note_unanswered(sent, text)
         raise
 
 
@@ -99,39 +97,43 @@ def _request_from(request: Any, body: bytes) -> Interaction:
     return Interaction(request.method, str(request.url), normalize_headers(request.headers), body)
 
 
-def _replay_response(library: Any, take: Interaction, pace: bool) -> Any:
-    """A recorded response, told in the chunks in which it came."""
+def _replay_response(library: Any, interaction: Interaction, pace: bool) -> Any:
+    """A recorded response, in the chunks in which it arrived."""
     return library.Response(
-        take.status,
-        headers=dict(take.answer_headers),
-        stream=_replay_stream_class(library)(take, pace),
-        extensions={"reason_phrase": take.reason.encode("ascii", "replace")} if take.reason else None,
+        interaction.status,
+        headers=dict(interaction.answer_headers),
+        stream=_replay_stream_class(library)(interaction, pace),
+        extensions={"reason_phrase": interaction.reason.encode("ascii", "replace")} if interaction.reason else None,
     )
 
 
-def _record_response(library: Any, response: Any, began: float, tape: CassetteBackend, sent: Interaction) -> Any:
-    """A response of the API whose body is written down while the client reads it."""
+def _record_response(library: Any, response: Any, began: float, backend: CassetteBackend, sent: Interaction) -> Any:
+    """A response of the API whose body is recorded while the client reads it."""
+    answered = replace(
+        sent,
+        status=response.status_code,
+        answer_headers=normalize_headers(response.headers),
+        reason=response.reason_phrase,
+    )
 
-    def keep(chunks: Sequence[Chunk], cut: bool) -> None:
-        status, headers = response.status_code, normalize_headers(response.headers)
-        said = {"status": status, "answer_headers": headers, "reason": response.reason_phrase}
-        tape.record(replace(sent, chunks=tuple(chunks), cut=cut, **said))
+    def record(chunks: Sequence[Chunk], cut: bool) -> None:
+        backend.record(replace(answered, chunks=tuple(chunks), cut=cut))
 
-    response.stream = _recording_stream_class(library)(response.stream, began, keep)
+    response.stream = _recording_stream_class(library)(response.stream, began, record)
     return response
 
 
 def _replay_stream_class(library: Any) -> Any:
-    class Told(library.SyncByteStream, library.AsyncByteStream):  # type: ignore[misc]
-        """The chunks of a take, as slowly as they came when asked to; where the answer was cut it breaks off."""
+    class ReplayStream(library.SyncByteStream, library.AsyncByteStream):  # type: ignore[misc]
+        """The chunks of an interaction, with `pace` as slowly as recorded; it breaks off where the answer was cut."""
 
-        def __init__(self, take: Interaction, pace: bool) -> None:
-            self._take = take
+        def __init__(self, interaction: Interaction, pace: bool) -> None:
+            self._interaction = interaction
             self._pace = pace
 
         def __iter__(self) -> Iterator[bytes]:
             began = time.perf_counter()
-            for at, data in self._take.chunks:
+            for at, data in self._interaction.chunks:
                 if self._pace:
                     time.sleep(max(0.0, began + at - time.perf_counter()))
                 yield data
@@ -141,29 +143,29 @@ def _replay_stream_class(library: Any) -> Any:
             import anyio
 
             began = time.perf_counter()
-            for at, data in self._take.chunks:
+            for at, data in self._interaction.chunks:
                 if self._pace:
                     await anyio.sleep(max(0.0, began + at - time.perf_counter()))
                 yield data
             self._end()
 
         def _end(self) -> None:
-            if self._take.cut:
+            if self._interaction.cut:
                 raise library.RemoteProtocolError(_DISCONNECT_MESSAGE)
 
-    return Told
+    return ReplayStream
 
 
 def _recording_stream_class(library: Any) -> Any:
-    class Heard(library.SyncByteStream, library.AsyncByteStream):  # type: ignore[misc]
-        """A body that passes through; what has come, and when, is kept once, at its end or where it breaks off."""
+    class RecordingStream(library.SyncByteStream, library.AsyncByteStream):  # type: ignore[misc]
+        """A body whose chunks and times are recorded once: at its end, or where it breaks off."""
 
-        def __init__(self, stream: Any, began: float, keep: Callable[[Sequence[Chunk], bool], None]) -> None:
+        def __init__(self, stream: Any, began: float, record: Callable[[Sequence[Chunk], bool], None]) -> None:
             self._stream = stream
             self._began = began
-            self._keep = keep
+            self._record = record
             self._chunks: list[Chunk] = []
-            self._kept = False
+            self._recorded = False
 
         def __iter__(self) -> Iterator[bytes]:
             try:
@@ -184,26 +186,26 @@ def _recording_stream_class(library: Any) -> Any:
             self._end(False)
 
         def close(self) -> None:
-            """The client wants no more, or there is no more."""
+            """Record the body as it is: the client closes it at its end, or earlier."""
             self._stream.close()
-            self._end(not self._is_whole())
+            self._end(not self._is_complete())
 
         async def aclose(self) -> None:
             """The same."""
             await self._stream.aclose()
-            self._end(not self._is_whole())
+            self._end(not self._is_complete())
 
         def _note(self, data: bytes) -> bytes:
             self._chunks.append((time.perf_counter() - self._began, data))
             return data
 
-        def _is_whole(self) -> bool:
-            """Whether a client that stopped reading had the last event: what follows it is only the end."""
+        def _is_complete(self) -> bool:
+            """Whether a client that stopped reading has read a whole event: only the end may be missing."""
             return b"".join(data for _, data in self._chunks[-2:]).endswith((b"\n\n", b"\r\n\r\n"))
 
         def _end(self, cut: bool) -> None:
-            if not self._kept:
-                self._kept = True
-                self._keep(self._chunks, cut)
+            if not self._recorded:
+                self._recorded = True
+                self._record(self._chunks, cut)
 
-    return Heard
+    return RecordingStream

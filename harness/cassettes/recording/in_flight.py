@@ -1,10 +1,9 @@
-"""What passes between a client and the live API: one exchange while it is under way, and all that were recorded."""
+"""What a recording proxy records: an exchange while it is under way, and all that have ended."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -16,72 +15,61 @@ from harness.server.mock_api import teapot_answer
 
 
 def non_retryable_answer(problem: str) -> Answer:
-    """What a client is told that only its user can mend, in a form that no SDK tries again."""
+    """The answer for a problem that only the user can solve: no SDK retries it."""
     answer = teapot_answer(HarnessError(problem))
     return answer._replace(headers={"content-type": "application/json", **answer.headers})
 
 
 @dataclass(slots=True)
 class InFlightInteraction:
-    """An exchange under way: its `number`, what was `sent`, what has come so far. It is `cut` until its end has come."""
+    """Builds an interaction while it is under way; it is `cut` until its end has come."""
 
     number: int
     request: Interaction
     began: float = 0.0
-    status: int = 0
-    headers: Mapping[str, str] = field(default_factory=dict)
-    reason: str = ""
     chunks: list[Chunk] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
     cut: bool = True
 
     def start_answer(self, status: int, headers: HeaderPairs, reason: str = "") -> None:
-        """The head of an answer has come."""
-        self.status, self.headers, self.reason = status, normalize_headers(headers), reason
+        """Add the head of the answer."""
+        self.request = replace(self.request, status=status, answer_headers=normalize_headers(headers), reason=reason)
 
     def add_chunk(self, data: bytes) -> None:
-        """A piece of the answer has come."""
+        """Add a chunk of the answer."""
         self.chunks.append((time.perf_counter() - self.began, data))
 
     def add_frame(self, side: str, text: str) -> None:
-        """A message has come over a WebSocket, from `client` or `server`."""
+        """Add a message of a WebSocket, from `client` or `server`."""
         self.frames.append((time.perf_counter() - self.began, side, text))
 
     @property
     def interaction(self) -> Interaction | None:
-        """What was recorded; None when nothing was answered."""
-        if not self.status:
+        """The interaction so far; None while nothing was answered."""
+        if not self.request.status:
             return None
-        return replace(
-            self.request,
-            status=self.status,
-            answer_headers=self.headers,
-            chunks=tuple(self.chunks),
-            frames=tuple(self.frames),
-            cut=self.cut,
-            reason=self.reason,
-        )
+        return replace(self.request, chunks=tuple(self.chunks), frames=tuple(self.frames), cut=self.cut)
 
 
 class InteractionObserver(Protocol):
-    """Who looks on."""
+    """Is told of each exchange while it is recorded."""
 
-    async def before_send(self, number: int, sent: Interaction) -> None:
-        """A request is about to be sent; the take has no answer yet."""
+    async def before_send(self, number: int, request: Interaction) -> None:
+        """A request, or a message of a WebSocket, is about to be sent."""
 
-    def after_interaction(self, number: int, take: Interaction | None) -> None:
-        """An exchange has ended; None when nothing was answered."""
+    def after_interaction(self, number: int, interaction: Interaction | None) -> None:
+        """An exchange has ended; None if nothing was answered."""
 
 
 class Recording:
-    """What has passed: `takes` in the order in which they began, `problems` of reaching the API and how often each.
+    """The `interactions` in the order of their requests, and the `problems` of reaching the API with their number.
 
-    Once it is interrupted only what still comes to its end counts.
+    After an interruption only exchanges that are not cut are added.
     """
 
-    def __init__(self, watch: InteractionObserver | None = None) -> None:
+    def __init__(self, observer: InteractionObserver | None = None) -> None:
         self.problems: Counter[str] = Counter()
-        self._observer = watch
+        self._observer = observer
         self._begun = 0
         self._interrupted = False
         self._interactions: dict[int, Interaction] = {}
@@ -94,42 +82,43 @@ class Recording:
 
     @property
     def interactions_so_far(self) -> list[Interaction]:
-        """The same, and as cut what is still under way."""
-        begun = {number: take for number, under in [*self._open.items()] if (take := under.interaction)}
-        known = {**begun, **self._interactions}
+        """The exchanges that have ended, and those under way as cut."""
+        open_ones = {number: each.interaction for number, each in [*self._open.items()]}
+        known = {**{number: each for number, each in open_ones.items() if each}, **self._interactions}
         return [known[number] for number in sorted(known)]
 
-    async def begin_interaction(self, sent: Interaction) -> InFlightInteraction:
-        """A request is about to be sent."""
+    async def begin_interaction(self, request: Interaction) -> InFlightInteraction:
+        """Start an exchange whose request is about to be sent."""
         self._begun += 1
-        under = self._open[self._begun] = InFlightInteraction(self._begun, sent)
+        exchange = self._open[self._begun] = InFlightInteraction(self._begun, request)
         if self._observer:
-            await self._observer.before_send(under.number, sent)
-        under.began = time.perf_counter()
-        return under
+            await self._observer.before_send(exchange.number, request)
+        exchange.began = time.perf_counter()
+        return exchange
 
-    async def add_client_message(self, under: InFlightInteraction, text: str) -> None:
-        """A message is about to be sent over a WebSocket."""
-        under.add_frame(CLIENT, text)
+    async def add_client_message(self, exchange: InFlightInteraction, text: str) -> None:
+        """Add a message that is about to be sent over a WebSocket."""
+        exchange.add_frame(CLIENT, text)
         if self._observer:
-            await self._observer.before_send(under.number, replace(under.request, frames=(under.frames[-1],)))
+            message = replace(exchange.request, frames=(exchange.frames[-1],))
+            await self._observer.before_send(exchange.number, message)
 
-    def end_interaction(self, under: InFlightInteraction) -> None:
-        """An exchange has ended."""
-        del self._open[under.number]
-        take = under.interaction
-        if self._interrupted and under.cut:
+    def end_interaction(self, exchange: InFlightInteraction) -> None:
+        """End an exchange."""
+        del self._open[exchange.number]
+        interaction = exchange.interaction
+        if self._interrupted and exchange.cut:
             return
-        if take:
-            self._interactions[under.number] = take
+        if interaction:
+            self._interactions[exchange.number] = interaction
         if self._observer:
-            self._observer.after_interaction(under.number, take)
+            self._observer.after_interaction(exchange.number, interaction)
 
     def note_problem(self, problem: str) -> None:
-        """Something stood between a client and the API; an interruption of the recording is none of these."""
+        """Count a problem between a client and the API, unless the recording was interrupted."""
         if not self._interrupted:
             self.problems[problem] += 1
 
     def interrupt(self) -> None:
-        """Take nothing more that is cut: it is not the API that cuts it."""
+        """Drop every exchange that is cut from now on: it is not the API that cuts it."""
         self._interrupted = True

@@ -1,6 +1,6 @@
-"""When a cassette was last replayed on this machine, so that one that nobody uses can be told.
+"""Remembers when a cassette was last replayed on this machine, so that unused ones can be found.
 
-It is kept beside other caches, never in the project: an empty file for each cassette, whose time is that of the replay.
+Each cassette has an empty file among the user's caches, never in the project, whose time is that of the replay.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 def note_replay(cassette: Path) -> None:
-    """A cassette is replayed now; that it cannot be noted is no reason to fail."""
+    """Note that a cassette is replayed now; errors are ignored."""
     with suppress(OSError):
         mark = _marker_path(cassette)
         mark.parent.mkdir(parents=True, exist_ok=True)
@@ -21,7 +21,7 @@ def note_replay(cassette: Path) -> None:
 
 
 def last_replay_date(cassette: Path) -> str:
-    """The day of the last replay (YYYY-MM-DD), empty when none is known."""
+    """The day of the last replay (YYYY-MM-DD), empty if none is known."""
     try:
         return datetime.fromtimestamp(_marker_path(cassette).stat().st_mtime, UTC).date().isoformat()
     except OSError:

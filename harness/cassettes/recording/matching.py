@@ -1,7 +1,7 @@
-"""Recorded answers for the requests that they were given to: what fits is played, what does not is told with a diff.
+"""Finds the recorded answer to a request, or explains with a diff why there is none.
 
-Requests are compared as what they say: method, path, query and JSON, both sides scrubbed. Ids that a recorded answer gave
-must be those; ids that the client made itself are told apart by their order only, since they are others in every run.
+Requests are compared by method, path, query and JSON, both sides scrubbed. Ids that a recorded answer created must be the
+same; ids that the client made up are compared by their order only, since they differ in every run.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
 
 MAX_DIFF_LINES = 40
-"""Lines of a diff that are shown."""
+"""The number of lines of a diff that are shown."""
 
 _ID = re.compile(
     r"(?<![A-Za-z0-9])(?:[a-z]{2,16}[_-](?=[A-Za-z]*[0-9])[A-Za-z0-9]{12,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
     r"(?![A-Za-z0-9])"
 )
 _GATEWAY_ROOT = re.compile(r".*?/v1(?=/)|.*?(?=/responses(?:/|\Z))")
-"""What a gateway may put before the paths of the API."""
+"""The prefix that a gateway may put before the paths of the API."""
 _BOUNDARY = re.compile(r'boundary="?([^";,\s]+)')
 
 
 class NoMatch(NamedTuple):
-    """A request that was not recorded: the recorded one that is closest (None: nothing is), and how they differ."""
+    """A request that was not recorded: the closest recorded one (None if there is none), and the difference."""
 
     closest: Interaction | None
     diff: str
@@ -46,7 +46,7 @@ class NoMatch(NamedTuple):
 
 
 class ComparableRequest(NamedTuple):
-    """What a request says, however it was written."""
+    """The parts of a request that are compared, independent of how it was written."""
 
     method: str
     path: str
@@ -55,92 +55,94 @@ class ComparableRequest(NamedTuple):
 
 
 class Replay:
-    """The takes of a cassette, each played once and in order; with `again` the last that fits as often as it is asked."""
+    """The interactions of a cassette, each replayed once, in order; with `repeat_last` the last match again."""
 
-    def __init__(self, takes: Sequence[Interaction], *, again: bool = False) -> None:
-        self.interactions = tuple(take for take in takes if take.status and not take.frames)
-        self.sockets = tuple(take for take in takes if take.frames)
-        self._repeat_last = again
+    def __init__(self, interactions: Sequence[Interaction], *, repeat_last: bool = False) -> None:
+        self.interactions = tuple(
+            interaction for interaction in interactions if interaction.status and not interaction.frames
+        )
+        self.sockets = tuple(interaction for interaction in interactions if interaction.frames)
+        self._repeat_last = repeat_last
         self._played: set[int] = set()
         self._answer_ids = ids_from_answers(self.interactions)
-        self._requests = [comparable_request(take, self._answer_ids) for take in self.interactions]
+        self._requests = [comparable_request(interaction, self._answer_ids) for interaction in self.interactions]
 
     def play(self, request: Interaction) -> Interaction | NoMatch:
-        """The recorded take whose request this is; a take without an answer will do as a request."""
+        """The recorded interaction with this request; the answer of `request` is ignored."""
         wanted = self.comparable(request)
-        fitting = [number for number, recorded in enumerate(self._requests) if recorded == wanted]
-        fresh = next((number for number in fitting if number not in self._played), None)
-        if fresh is None and fitting and self._repeat_last:
-            fresh = fitting[-1]
+        matches = [number for number, recorded in enumerate(self._requests) if recorded == wanted]
+        fresh = next((number for number in matches if number not in self._played), None)
+        if fresh is None and matches and self._repeat_last:
+            fresh = matches[-1]
         if fresh is not None:
             self._played.add(fresh)
             return self.interactions[fresh]
-        return self.explain_no_match(wanted, len(fitting))
+        return self.explain_no_match(wanted, len(matches))
 
     def comparable(self, request: Interaction) -> ComparableRequest:
-        """What a request says, scrubbed as the recordings are."""
+        """A request for comparison, scrubbed as the recordings are."""
         return comparable_request(scrub_interactions([request])[0], self._answer_ids)
 
     def recorded_id_in(self, request: Interaction) -> str:
-        """An id in a request that an answer of the cassette gave; empty when there is none."""
+        """An id in a request that an answer of the cassette created; empty if there is none."""
         sent = f"{request.uri}\n{request.body.decode('utf-8', 'replace')}"
         return next((id for id in _ID.findall(sent) if id in self._answer_ids), "")
 
     def explain_no_match(self, wanted: ComparableRequest, played: int = 0) -> NoMatch:
-        """Why a request finds no take: the closest one and the difference, or that all `played` ones have been given."""
-        what = f"{wanted.method} {wanted.path}"
+        """Why a request has no match: the difference from the closest one, or that all `played` matches were replayed."""
+        name = f"{wanted.method} {wanted.path}"
         if played:
             times = "once" if played == 1 else f"{played} times"
-            return NoMatch(None, f"{what} was recorded {times}, and has been played as often")
+            return NoMatch(None, f"{name} was recorded {times}, and has been played as often")
         if not self.interactions:
-            return NoMatch(None, f"{what} was not recorded: the cassette is empty")
+            return NoMatch(None, f"{name} was not recorded: the cassette is empty")
         closeness = [_similarity(wanted, recorded) for recorded in self._requests]
         best = max(range(len(closeness)), key=lambda number: (closeness[number], number not in self._played))
         return NoMatch(self.interactions[best], diff_requests(self._requests[best], wanted))
 
 
-def api_root(takes: Sequence[Interaction]) -> str:
+def api_root(interactions: Sequence[Interaction]) -> str:
     """Where the API begins in the addresses of recordings: `/v1`, behind a gateway perhaps `/llm/v1`."""
-    paths = [urlsplit(take.uri).path for take in takes]
+    paths = [urlsplit(interaction.uri).path for interaction in interactions]
     gateways = (found[0] for found in map(_GATEWAY_ROOT.match, paths) if found)
     return next(chain(filter(None, map(root_of, paths)), gateways), API_ROOTS[OPENAI])
 
 
-def describe_request(take: Interaction) -> str:
-    """A take in a few words: `POST /v1/responses`."""
-    return f"{take.method} {urlsplit(take.uri).path}"
+def describe_request(interaction: Interaction) -> str:
+    """Method and path of a request: `POST /v1/responses`."""
+    return f"{interaction.method} {urlsplit(interaction.uri).path}"
 
 
-def comparable_request(take: Interaction, given: frozenset[str] = frozenset()) -> ComparableRequest:
-    """What the request of a take says; `given` are the ids that stay as they are, others become numbers."""
-    parts = urlsplit(take.uri)
-    told = _IdNumbering(given)
+def comparable_request(interaction: Interaction, known_ids: frozenset[str] = frozenset()) -> ComparableRequest:
+    """The request of an interaction for comparison; ids are replaced by numbers, except for `known_ids`."""
+    parts = urlsplit(interaction.uri)
+    ids = _IdNumbering(known_ids)
     query = tuple(
-        sorted((name, told.replace_in_text(value)) for name, value in parse_qsl(parts.query, keep_blank_values=True))
+        sorted((name, ids.replace_in_text(value)) for name, value in parse_qsl(parts.query, keep_blank_values=True))
     )
     return ComparableRequest(
-        take.method.upper(),
-        told.replace_in_text(parts.path.rstrip("/")),
+        interaction.method.upper(),
+        ids.replace_in_text(parts.path.rstrip("/")),
         query,
-        told.replace_in_value(_comparable_body(take)),
+        ids.replace_in_value(_comparable_body(interaction)),
     )
 
 
-def _comparable_body(take: Interaction) -> Any:
-    if not take.body:
+def _comparable_body(interaction: Interaction) -> Any:
+    if not interaction.body:
         return None
-    kind = take.headers.get("content-type", "")
+    kind = interaction.headers.get("content-type", "")
     if "multipart/" in kind and (found := _BOUNDARY.search(kind)):
-        return take.body.replace(found[1].encode(), b"boundary").decode("latin-1")
-    value, fault = parse_body(take.body)
-    return take.body.decode("utf-8", "replace") if fault else value
+        return interaction.body.replace(found[1].encode(), b"boundary").decode("latin-1")
+    value, fault = parse_body(interaction.body)
+    return interaction.body.decode("utf-8", "replace") if fault else value
 
 
 class _IdNumbering:
-    """Gives the ids of one request numbers, in the order in which they stand in it."""
+    """Replaces the ids of one request by numbers, in the order in which they occur."""
 
-    def __init__(self, kept: frozenset[str]) -> None:
-        self._unchanged = kept
+    def __init__(self, known_ids: frozenset[str]) -> None:
+        self._unchanged = known_ids
         self._numbers: dict[str, str] = {}
 
     def replace_in_text(self, text: str) -> str:
@@ -162,14 +164,14 @@ class _IdNumbering:
         return value
 
 
-def ids_from_answers(takes: Sequence[Interaction]) -> frozenset[str]:
-    """The ids that the answers gave: those that no request had before."""
-    made, given = set[str](), set[str]()
-    for take in takes:
-        sent = f"{take.uri}\n{take.body.decode('utf-8', 'replace')}"
-        made.update(id for id in _ID.findall(sent) if id not in given)
-        given.update(id for id in _ID.findall(take.answer.decode("utf-8", "replace")) if id not in made)
-    return frozenset(given)
+def ids_from_answers(interactions: Sequence[Interaction]) -> frozenset[str]:
+    """The ids that the answers created: those that no request had before."""
+    sent_before, created = set[str](), set[str]()
+    for interaction in interactions:
+        sent = f"{interaction.uri}\n{interaction.body.decode('utf-8', 'replace')}"
+        sent_before.update(id for id in _ID.findall(sent) if id not in created)
+        created.update(id for id in _ID.findall(interaction.answer.decode("utf-8", "replace")) if id not in sent_before)
+    return frozenset(created)
 
 
 def _similarity(wanted: ComparableRequest, recorded: ComparableRequest) -> tuple[bool, bool, float]:
@@ -179,13 +181,17 @@ def _similarity(wanted: ComparableRequest, recorded: ComparableRequest) -> tuple
 
 
 def diff_requests(recorded: ComparableRequest, wanted: ComparableRequest) -> str:
-    """How a request differs from a recorded one, as a diff of the two; long ones are cut."""
+    """The difference between a recorded request and another one, as a diff of at most `MAX_DIFF_LINES` lines."""
     lines = list(unified_diff(_request_lines(recorded), _request_lines(wanted), "recorded", "asked", lineterm="", n=2))
     more = [f"… {len(lines) - MAX_DIFF_LINES} more lines"] if len(lines) > MAX_DIFF_LINES else []
     return "\n".join([*lines[:MAX_DIFF_LINES], *more])
 
 
-def _request_lines(said: ComparableRequest) -> list[str]:
-    query = "".join(f"\n  {name}={value}" for name, value in said.query)
-    body = said.body if isinstance(said.body, str) else orjson.dumps(said.body, option=orjson.OPT_INDENT_2).decode()
-    return f"{said.method} {said.path}{query}\n{body}".splitlines()
+def _request_lines(request: ComparableRequest) -> list[str]:
+    query = "".join(f"\n  {name}={value}" for name, value in request.query)
+    body = (
+        request.body
+        if isinstance(request.body, str)
+        else orjson.dumps(request.body, option=orjson.OPT_INDENT_2).decode()
+    )
+    return f"{request.method} {request.path}{query}\n{body}".splitlines()

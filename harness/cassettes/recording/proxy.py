@@ -1,7 +1,7 @@
-"""A recorder in front of the live API: every client's bytes pass through as they come, and what passed is kept.
+"""A proxy in front of the live API that records what passes; `websocket_proxy` does the same for WebSockets.
 
-An answer goes to the client piece by piece, as it arrives; it is asked for without a content encoding, so that a recording
-can be read. What breaks upstream breaks here at the same place. `tunnel` does the same for WebSockets.
+An answer is forwarded chunk by chunk, as it arrives. Requests ask for no content encoding, so that the recording can be
+read. A connection that breaks upstream breaks here at the same place.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ REQUEST_HOP_HEADERS = frozenset(
         *("transfer-encoding", "upgrade", "host", "content-length", "accept-encoding", "expect"),
     }
 )
-"""Headers of a request that belong to one connection, not to what is asked."""
+"""Headers of a request that belong to one connection, and are not forwarded."""
 ANSWER_HOP_HEADERS = frozenset(
     {b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"trailer", b"upgrade"}
 )
-"""The same of an answer."""
+"""The same for an answer."""
 CLIENT_GONE_TIMEOUT = 0.25
-"""Seconds for an answer to end after its client has left."""
+"""Seconds that an answer may still take after its client has left."""
 SHUTDOWN_TIMEOUT = 3.0
-"""Seconds for what is under way when the recording ends."""
+"""Seconds that exchanges under way may still take when the recording ends."""
 UNREACHABLE_ERRORS = (
     httpx2.ConnectError,
     httpx2.ConnectTimeout,
@@ -50,26 +50,26 @@ UNREACHABLE_ERRORS = (
 
 
 class Proxy:
-    """The ASGI app: whatever is asked for is asked for at the API, at the same path."""
+    """The ASGI app: forwards every request to the API, to the same path."""
 
-    def __init__(self, behind: Upstream, recording: Recording, client: httpx2.AsyncClient) -> None:
-        self._upstream = behind
+    def __init__(self, upstream: Upstream, recording: Recording, client: httpx2.AsyncClient) -> None:
+        self._upstream = upstream
         self._recording = recording
         self._client = client
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass one request or one connection on."""
+        """Forward one request or one WebSocket."""
         if scope["type"] == "websocket":
-            under = await self._begin(scope, "GET", b"")
+            exchange = await self._begin(scope, "GET", b"")
             await tunnel_websocket(
-                under, self._recording, scope["subprotocols"], receive, send, self._unreachable_answer
+                exchange, self._recording, scope["subprotocols"], receive, send, self._unreachable_answer
             )
         elif (body := await read_body(receive)) is not None:
-            under = await self._begin(scope, scope["method"], body)
-            await _run_until_client_leaves(self._forward(under, send), receive)
+            exchange = await self._begin(scope, scope["method"], body)
+            await _run_until_client_leaves(self._forward(exchange, send), receive)
         else:
             return
-        self._recording.end_interaction(under)
+        self._recording.end_interaction(exchange)
 
     async def _begin(self, scope: Scope, method: str, body: bytes) -> InFlightInteraction:
         query = scope["query_string"].decode("latin-1")
@@ -79,12 +79,12 @@ class Proxy:
         )
         return await self._recording.begin_interaction(Interaction(method, uri, headers, body))
 
-    async def _forward(self, under: InFlightInteraction, send: Send) -> None:
-        """Ask, and pass the answer on."""
-        sent = under.request
+    async def _forward(self, exchange: InFlightInteraction, send: Send) -> None:
+        """Send the request, and forward the answer."""
+        recorded = exchange.request
         try:
-            headers = {**sent.headers, "accept-encoding": "identity"}
-            request = httpx2.Request(sent.method, sent.uri, headers=headers, content=sent.body or None)
+            headers = {**recorded.headers, "accept-encoding": "identity"}
+            request = httpx2.Request(recorded.method, recorded.uri, headers=headers, content=recorded.body or None)
             response = await self._client.send(request, stream=True)
         except UNREACHABLE_ERRORS as problem:
             await send_answer(send, self._unreachable_answer(problem))
@@ -99,25 +99,25 @@ class Proxy:
             )
             raise
         else:
-            await _forward_answer(under, response, send)
+            await _forward_answer(exchange, response, send)
 
     def _unreachable_answer(self, problem: Exception) -> Answer:
         why = _error_text(problem)
-        what = f"{self._upstream.origin} cannot be reached: {why}. {_suggest_fix(why)}"
-        self._recording.note_problem(what)
-        return non_retryable_answer(what)
+        text = f"{self._upstream.origin} cannot be reached: {why}. {_suggest_fix(why)}"
+        self._recording.note_problem(text)
+        return non_retryable_answer(text)
 
 
-async def _forward_answer(under: InFlightInteraction, response: httpx2.Response, send: Send) -> None:
-    """Pass an answer on as it arrives; a connection that breaks upstream breaks here."""
+async def _forward_answer(exchange: InFlightInteraction, response: httpx2.Response, send: Send) -> None:
+    """Forward an answer as it arrives; a connection that breaks upstream breaks here."""
     headers = [(name.lower(), value) for name, value in response.headers.raw if name.lower() not in ANSWER_HOP_HEADERS]
-    under.start_answer(response.status_code, header_pairs(headers), response.reason_phrase)
+    exchange.start_answer(response.status_code, header_pairs(headers), response.reason_phrase)
     try:
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
         async for chunk in response.aiter_raw():
-            under.add_chunk(chunk)
+            exchange.add_chunk(chunk)
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
-        under.cut = False
+        exchange.cut = False
         await send({"type": "http.response.body", "body": b""})
     except httpx2.TransportError:
         disconnect(send)
@@ -125,15 +125,15 @@ async def _forward_answer(under: InFlightInteraction, response: httpx2.Response,
         await response.aclose()
 
 
-async def _run_until_client_leaves(passing: Coroutine[Any, Any, None], receive: Receive) -> None:
-    """Do this until it is done or the client has left; who leaves after the last event has seen all, but not the end."""
-    passed, left = asyncio.ensure_future(passing), asyncio.ensure_future(receive())
-    await asyncio.wait((passed, left), return_when=asyncio.FIRST_COMPLETED)
-    left.cancel()
-    await asyncio.wait((passed,), timeout=CLIENT_GONE_TIMEOUT)
-    passed.cancel()
+async def _run_until_client_leaves(forward: Coroutine[Any, Any, None], receive: Receive) -> None:
+    """Run `forward` until it ends, or shortly after the client has left: many leave between the last event and the end."""
+    forwarding, leaving = asyncio.ensure_future(forward), asyncio.ensure_future(receive())
+    await asyncio.wait((forwarding, leaving), return_when=asyncio.FIRST_COMPLETED)
+    leaving.cancel()
+    await asyncio.wait((forwarding,), timeout=CLIENT_GONE_TIMEOUT)
+    forwarding.cancel()
     with suppress(asyncio.CancelledError):
-        await passed
+        await forwarding
 
 
 def _suggest_fix(why: str = "") -> str:
@@ -145,11 +145,11 @@ def _error_text(problem: Exception) -> str:
 
 
 @contextmanager
-def run_proxy(behind: Upstream, recording: Recording, listening: socket.socket) -> Iterator[None]:
-    """Record what comes in at a listening socket for the time of a `with` block; the socket is closed at its end."""
+def run_proxy(upstream: Upstream, recording: Recording, listening: socket.socket) -> Iterator[None]:
+    """Record the requests to a listening socket during a `with` block, at whose end the socket is closed."""
     client = httpx2.AsyncClient(timeout=httpx2.Timeout(None, connect=OPEN_TIMEOUT), limits=httpx2.Limits())
-    settings = uvicorn_config(Proxy(behind, recording, client))
-    settings.date_header = False  # the API's own is passed on
+    settings = uvicorn_config(Proxy(upstream, recording, client))
+    settings.date_header = False  # the API's own is forwarded
     server = uvicorn.Server(settings)
 
     async def serve() -> None:

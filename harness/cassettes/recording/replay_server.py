@@ -1,7 +1,7 @@
-"""Recorded answers served to any client: at once or at their own pace; what was not recorded is told with a diff.
+"""Serves recorded answers to any client, at once or at their own pace; a request that was not recorded gets a diff.
 
-Each API key has all recordings for itself, as with the mock it has a World of its own. Of several answers to the same
-request each is given once, in order, and the last one from then on.
+Each API key has all recordings for itself, as it has a World of its own in the mock. Several answers to the same request
+are replayed in order, the last one any number of times.
 """
 
 from __future__ import annotations
@@ -28,46 +28,46 @@ from harness.server.faulty_delivery import disconnect
 from harness.server.websocket import CLOSE_NORMAL, refuse_upgrade
 
 API_KEY_HEADERS = ("authorization", "api-key")
-"""Headers that hold the key of a client."""
+"""Headers with the key of a client."""
 CONNECTION_HEADERS = frozenset(
     {"connection", "keep-alive", "transfer-encoding", "content-length", "content-encoding", "date"}
 )
-"""Headers of a recorded answer that are those of its connection."""
+"""Headers of a recorded answer that belong to its connection, and are not replayed."""
 HOW_TO_RECORD = "Record it with `harness record`, or change the request."
 
 
 def load_recordings(path: Path) -> tuple[Interaction, ...]:
-    """The recordings of a cassette, or of all those in a folder by their names; ConfigError when there are none."""
-    takes: list[Interaction] = []
+    """The interactions of a cassette, or of all cassettes in a folder, sorted by name; ConfigError if there are none."""
+    interactions: list[Interaction] = []
     for file in files([path]):
         try:
-            takes += read_cassette(file).interactions
+            interactions += read_cassette(file).interactions
         except NotARecording:
             if file == path:
                 raise
             continue
         last_used.note_replay(file)
-    if not takes:
+    if not interactions:
         raise ConfigError(f"--replay {path}: it holds no recordings. Make some with `harness record`.")
-    return tuple(takes)
+    return tuple(interactions)
 
 
 class ReplayApp:
-    """The ASGI app that plays recordings; with `paced` as slowly as they came. `misses` tell what was not recorded."""
+    """The ASGI app that replays recordings, with `paced` as slowly as recorded; `misses` are requests without a match."""
 
-    def __init__(self, takes: Sequence[Interaction], paced: bool = False) -> None:
+    def __init__(self, interactions: Sequence[Interaction], paced: bool = False) -> None:
         self.misses: list[str] = []
-        self._interactions = takes
+        self._interactions = interactions
         self._paced = paced
         self._replays: dict[str, Replay] = {}
         self._played_websockets: dict[str, set[int]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or one connection, as it was answered."""
+        """Answer one request or one WebSocket."""
         headers = normalize_headers(scope["headers"])
         key = next((headers[name] for name in API_KEY_HEADERS if name in headers), "")
         if key not in self._replays:
-            self._replays[key] = Replay(self._interactions, again=True)
+            self._replays[key] = Replay(self._interactions, repeat_last=True)
         query = scope["query_string"].decode("latin-1")
         uri = f"http://replay{scope['raw_path'].decode('latin-1')}{f'?{query}' if query else ''}"
         if scope["type"] == "websocket":
@@ -82,28 +82,30 @@ class ReplayApp:
             )
 
     def _not_recorded_answer(self, miss: object) -> Answer:
-        """What a client is told of a request that was not recorded."""
+        """The answer to a request that was not recorded; notes the miss."""
         self.misses.append(str(miss))
         return non_retryable_answer(f"not recorded: {miss}\n{HOW_TO_RECORD}")
 
-    async def _send_answer(self, take: Interaction, send: Send) -> None:
-        headers = _replayed_headers(take)
-        if not take.is_stream:
-            # One byte is missing at least, so that what was cut is not taken for whole.
-            headers["content-length"] = str(len(take.answer) + take.cut)
-        await send({"type": "http.response.start", "status": take.status, "headers": encode_headers(headers.items())})
+    async def _send_answer(self, interaction: Interaction, send: Send) -> None:
+        headers = _replayed_headers(interaction)
+        if not interaction.is_stream:
+            # One byte more than is sent, so that a client notices that the answer was cut.
+            headers["content-length"] = str(len(interaction.answer) + interaction.cut)
+        await send(
+            {"type": "http.response.start", "status": interaction.status, "headers": encode_headers(headers.items())}
+        )
         before = 0.0
-        for at, data in take.chunks if self._paced else [(0.0, take.answer)]:
+        for at, data in interaction.chunks if self._paced else [(0.0, interaction.answer)]:
             await asyncio.sleep(at - before)
             await send({"type": "http.response.body", "body": data, "more_body": True})
             before = at
-        if take.cut:
+        if interaction.cut:
             disconnect(send)
         else:
             await send({"type": "http.response.body", "body": b""})
 
     async def _play_websocket(self, key: str, opening: Interaction, receive: Receive, send: Send) -> None:
-        """Play the connection that begins with what the client says; one that was refused is refused again."""
+        """Replay the connection that begins with the client's first message; a refused upgrade is refused again."""
         replay = self._replays[key]
         if describe_request(opening) not in map(describe_request, replay.sockets):
             found = replay.play(opening)
@@ -122,26 +124,28 @@ class ReplayApp:
             )
             await self._play_frames(replay, replay.sockets[number], _message_text(message), receive, send)
 
-    async def _play_frames(self, replay: Replay, take: Interaction, first: str, receive: Receive, send: Send) -> None:
-        said: str | None = first
+    async def _play_frames(
+        self, replay: Replay, interaction: Interaction, first: str, receive: Receive, send: Send
+    ) -> None:
+        message: str | None = first
         before = 0.0
-        for at, by, text in take.frames:
+        for at, by, text in interaction.frames:
             if by == SERVER:
                 await asyncio.sleep(at - before if self._paced else 0)
                 await send({"type": "websocket.send", "text": text})
-            elif (said := said or await _next_message(receive)) is None:
+            elif (message := message or await _next_message(receive)) is None:
                 return
-            elif (recorded := _comparable_message(replay, take, text)) != (
-                wanted := _comparable_message(replay, take, said)
+            elif (recorded := _comparable_message(replay, interaction, text)) != (
+                wanted := _comparable_message(replay, interaction, message)
             ):
                 await self._close_with_error(
                     f"the message differs from the one recorded:\n{diff_requests(recorded, wanted)}", send
                 )
                 return
             else:
-                said = None
+                message = None
             before = at
-        if not take.cut and await _next_message(receive) is not None:
+        if not interaction.cut and await _next_message(receive) is not None:
             await self._close_with_error("the client says more than was recorded", send)
 
     async def _close_with_error(self, miss: str, send: Send) -> None:
@@ -151,35 +155,39 @@ class ReplayApp:
         await send({"type": "websocket.close", "code": CLOSE_NORMAL})
 
 
-def _replayed_headers(take: Interaction) -> dict[str, str]:
-    return {name: value for name, value in take.answer_headers.items() if name not in CONNECTION_HEADERS}
+def _replayed_headers(interaction: Interaction) -> dict[str, str]:
+    return {name: value for name, value in interaction.answer_headers.items() if name not in CONNECTION_HEADERS}
 
 
 def _pick_websocket(replay: Replay, opening: Interaction, first: str, played: set[int]) -> int:
-    """The connection at this address that begins with this message, the first that was not played; else the last."""
-    here = [number for number, take in enumerate(replay.sockets) if describe_request(take) == describe_request(opening)]
-    fitting = [number for number in here if _begins_with(replay, replay.sockets[number], first)] or here
-    number = next((number for number in fitting if number not in played), fitting[-1])
+    """The first connection that was not replayed of those that begin with this message; else the last one."""
+    here = [
+        number
+        for number, interaction in enumerate(replay.sockets)
+        if describe_request(interaction) == describe_request(opening)
+    ]
+    matches = [number for number in here if _begins_with(replay, replay.sockets[number], first)] or here
+    number = next((number for number in matches if number not in played), matches[-1])
     played.add(number)
     return number
 
 
-def _begins_with(replay: Replay, take: Interaction, first: str) -> bool:
-    text = next((text for _, by, text in take.frames if by == CLIENT), "")
-    return _comparable_message(replay, take, text) == _comparable_message(replay, take, first)
+def _begins_with(replay: Replay, interaction: Interaction, first: str) -> bool:
+    text = next((text for _, by, text in interaction.frames if by == CLIENT), "")
+    return _comparable_message(replay, interaction, text) == _comparable_message(replay, interaction, first)
 
 
-def _comparable_message(replay: Replay, take: Interaction, text: str) -> ComparableRequest:
-    """What a message says, as the recordings are compared."""
-    return replay.comparable(Interaction("WS", take.uri, body=text.encode()))
+def _comparable_message(replay: Replay, interaction: Interaction, text: str) -> ComparableRequest:
+    """A message in the form in which recordings are compared."""
+    return replay.comparable(Interaction("WS", interaction.uri, body=text.encode()))
 
 
 async def _next_message(receive: Receive) -> str | None:
-    """The client's next message; None when it has left."""
+    """The client's next message; None if it has disconnected."""
     message = await receive()
     return _message_text(message) if message["type"] == "websocket.receive" else None
 
 
 def _message_text(message: MutableMapping[str, Any]) -> str:
-    said = message.get("text")
-    return str(message["bytes"], "utf-8", "replace") if said is None else str(said)
+    text = message.get("text")
+    return str(message["bytes"], "utf-8", "replace") if text is None else str(text)

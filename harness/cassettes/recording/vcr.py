@@ -1,7 +1,7 @@
-"""vcrpy with our cassettes: our serializer, persister and matcher, and streams that arrive while they are recorded.
+"""vcrpy with cassettes of this harness: serializer, persister and matcher, and streams that arrive while recorded.
 
-Streams come through `arrivals`, everything else vcrpy does as ever. A request that a cassette does not hold is
-answered with a 418 that no SDK retries, and noted among the `problems`.
+Streams are handled by `httpx_streams`, everything else by vcrpy. A request that a cassette does not hold is answered with
+a 418 that no SDK retries, and noted among the `problems`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from harness.core.errors import HarnessError
 from harness.core.headers import normalize_headers
 
 CassetteMode = Literal["replay", "new", "all"]
-"""`replay` asks nobody, `new` records what the cassette does not hold, `all` records everything again."""
+"""`replay` sends no request, `new` records what the cassette does not hold, `all` records everything again."""
 _VCR_MODES: Mapping[CassetteMode, Any] = {
     "replay": vcr.record_mode.RecordMode.NONE,
     "new": vcr.record_mode.RecordMode.NEW_EPISODES,
@@ -39,7 +39,7 @@ _VCR_MODES: Mapping[CassetteMode, Any] = {
 
 
 class VcrAdapter:
-    """What vcrpy calls a serializer and a persister: `vcr.VCR().register_serializer("harness", Cassettes(Header()))`."""
+    """A serializer and a persister of vcrpy: `vcr.VCR().register_serializer("harness", VcrAdapter(CassetteHeader()))`."""
 
     def __init__(self, header: CassetteHeader, secrets: Iterable[str] = (), mode: CassetteMode = "new") -> None:
         self._header = header
@@ -47,10 +47,13 @@ class VcrAdapter:
         self._mode = mode
 
     def deserialize(self, text: str) -> dict[str, Any]:
-        """The content of a cassette as vcrpy has it."""
-        takes = parse_cassette(text, "the cassette").interactions
+        """The content of a cassette in the form of vcrpy."""
+        interactions = parse_cassette(text, "the cassette").interactions
         return {
-            "interactions": [{"request": to_vcr_request(take), "response": to_vcr_response(take)} for take in takes]
+            "interactions": [
+                {"request": to_vcr_request(interaction), "response": to_vcr_response(interaction)}
+                for interaction in interactions
+            ]
         }
 
     def serialize(self, content: Mapping[str, Any]) -> str:
@@ -61,17 +64,17 @@ class VcrAdapter:
         )
 
     def load_cassette(self, path: str, serializer: Any = None) -> tuple[list[Any], list[dict[str, Any]]]:  # noqa: ARG002
-        """Requests and responses of a file; when everything is recorded anew, it counts as missing."""
+        """Requests and responses of a file; it counts as missing if everything is recorded again."""
         file = Path(path)
         if self._mode == "all" or (self._mode == "new" and not file.exists()):
             raise vcr.persisters.filesystem.CassetteNotFoundError
-        takes = [take for take in read_cassette(file).interactions if not take.frames]
-        return [vcr.request.Request(**to_vcr_request(take)) for take in takes], [
-            to_vcr_response(take) for take in takes
+        interactions = [interaction for interaction in read_cassette(file).interactions if not interaction.frames]
+        return [vcr.request.Request(**to_vcr_request(interaction)) for interaction in interactions], [
+            to_vcr_response(interaction) for interaction in interactions
         ]
 
     def save_cassette(self, path: str, content: Mapping[str, Any], serializer: Any = None) -> None:  # noqa: ARG002
-        """Write a file behind the gate for secrets, in one step."""
+        """Write a file as a whole, unless it would hold a secret."""
         recorder = Recorder(Path(path), self._header, secrets=self._secrets)
         for pair in zip(content["requests"], content["responses"], strict=True):
             recorder.add(interaction_from_vcr(*pair))
@@ -79,43 +82,43 @@ class VcrAdapter:
 
 
 class _DeferredPersister:
-    """A persister that writes when vcrpy is done: its patches would stay in place if writing failed before."""
+    """A persister that writes after vcrpy has removed its patches, which would stay if writing failed before."""
 
-    def __init__(self, kept: VcrAdapter) -> None:
-        self.load_cassette = kept.load_cassette
-        self._write = kept.save_cassette
+    def __init__(self, adapter: VcrAdapter) -> None:
+        self.load_cassette = adapter.load_cassette
+        self._write = adapter.save_cassette
         self._pending: tuple[str, Mapping[str, Any]] | None = None
 
     def save_cassette(self, path: str, content: Mapping[str, Any], serializer: Any = None) -> None:  # noqa: ARG002
-        """Keep what is to be written."""
+        """Remember what to write."""
         self._pending = (path, content)
 
     def save_pending(self) -> None:
-        """Write it, when there is something."""
+        """Write it, if there is anything."""
         if self._pending:
             self._write(*self._pending)
 
 
-def to_vcr_request(take: Interaction) -> dict[str, Any]:
-    """The request of a take as vcrpy writes it."""
-    headers = {name: [value] for name, value in take.headers.items()}
-    return {"method": take.method, "uri": take.uri, "body": take.body or None, "headers": headers}
+def to_vcr_request(interaction: Interaction) -> dict[str, Any]:
+    """The request of an interaction in the form of vcrpy."""
+    headers = {name: [value] for name, value in interaction.headers.items()}
+    return {"method": interaction.method, "uri": interaction.uri, "body": interaction.body or None, "headers": headers}
 
 
-def to_vcr_response(take: Interaction) -> dict[str, Any]:
-    """The response of a take as vcrpy has it; `wire` is ours."""
+def to_vcr_response(interaction: Interaction) -> dict[str, Any]:
+    """The response of an interaction in the form of vcrpy, with `wire` added."""
     return {
-        "status": {"code": take.status, "message": take.reason},
-        "headers": {name: [value] for name, value in take.answer_headers.items()},
-        "body": {"string": take.answer},
-        "wire": {"chunks": take.chunks, "cut": take.cut},
+        "status": {"code": interaction.status, "message": interaction.reason},
+        "headers": {name: [value] for name, value in interaction.answer_headers.items()},
+        "body": {"string": interaction.answer},
+        "wire": {"chunks": interaction.chunks, "cut": interaction.cut},
     }
 
 
 def interaction_from_vcr(request: Any, response: Mapping[str, Any]) -> Interaction:
-    """The take of vcrpy's request and response."""
+    """The interaction of vcrpy's request and response."""
     body = (response.get("body") or {}).get("string") or b""
-    whole = body.encode() if isinstance(body, str) else body
+    raw = body.encode() if isinstance(body, str) else body
     wire = response.get("wire") or {}
     return Interaction(
         request.method,
@@ -124,14 +127,14 @@ def interaction_from_vcr(request: Any, response: Mapping[str, Any]) -> Interacti
         body_bytes(request.body),
         response["status"]["code"],
         normalize_headers(response["headers"]),
-        tuple(wire.get("chunks") or (((0.0, whole),) if whole else ())),
+        tuple(wire.get("chunks") or (((0.0, raw),) if raw else ())),
         bool(wire.get("cut")),
         reason=response["status"].get("message") or "",
     )
 
 
 def body_bytes(body: Any) -> bytes:
-    """A request's body as vcrpy keeps it: bytes, a text, a file, pieces, fields that its client turns into JSON, or none."""
+    """The bytes of vcrpy's request body: bytes, a text, a file, pieces, fields that its client turns into JSON, or None."""
     if body is None or isinstance(body, bytes):
         return body or b""
     if isinstance(body, str):
@@ -144,11 +147,11 @@ def body_bytes(body: Any) -> bytes:
 
 
 class CassetteSession:
-    """A cassette in the machine: what it may answer, what it writes down, and the `problems` on the way."""
+    """A cassette in use by vcrpy: what it answers, what it records, and the `problems` it met."""
 
     def __init__(self, path: Path, mode: CassetteMode, *, secrets: Iterable[str] = (), pace: bool = False) -> None:
-        held = mode == "replay" or (mode == "new" and path.exists())
-        self.replay = Replay(read_cassette(path).interactions if held else ())
+        readable = mode == "replay" or (mode == "new" and path.exists())
+        self.replay = Replay(read_cassette(path).interactions if readable else ())
         self.mode = mode
         self.path = path
         self.pace = pace
@@ -161,7 +164,7 @@ class CassetteSession:
         self._comparables: dict[tuple[str, str, bytes], ComparableRequest] = {}
 
     def match_request(self, live: Any, recorded: Any) -> None:
-        """The matcher for vcrpy: an AssertionError with the difference when a request is not the recorded one."""
+        """The matcher for vcrpy: an AssertionError with the difference if a request is not the recorded one."""
         wanted, known = self._comparable(live), self._comparable(recorded)
         assert wanted == known, diff_requests(known, wanted)
 
@@ -174,7 +177,7 @@ class CassetteSession:
         return self._comparables[key]
 
     def find_answer(self, sent: Interaction) -> Interaction | None:
-        """The take that answers a request; None when the API is to be asked."""
+        """The interaction that answers a request; None if the API is to answer."""
         request = vcr.request.Request(**to_vcr_request(sent))
         if sent.headers.get("upgrade", "").lower() == "websocket":
             why = f"{sent.uri}: a WebSocket is not recorded in process; `harness record -- COMMAND` can"
@@ -184,12 +187,12 @@ class CassetteSession:
         if self.mode == "replay":
             played = sum(self._comparable(request) == self._comparable(each) for each in self.vcr_cassette.requests)
             return self.refuse(sent, f"not recorded: {self.replay.explain_no_match(self._comparable(request), played)}")
-        if given := self.replay.recorded_id_in(sent):
-            return self.refuse(sent, f"the request names {given}, which the cassette gave and the API does not know")
+        if id := self.replay.recorded_id_in(sent):
+            return self.refuse(sent, f"the request names {id}, which the cassette gave and the API does not know")
         return None
 
-    def refuse(self, sent: Interaction, why: str) -> Interaction:
-        """The answer to what cannot be answered: 418, with the reason; it is noted."""
+    def refuse(self, request: Interaction, why: str) -> Interaction:
+        """The answer to a request that cannot be answered: 418 with the reason, which is noted."""
         from harness.server.mock_api import teapot_answer
 
         problem = HarnessError(f"{self.path.as_posix()}: {why}")
@@ -197,38 +200,40 @@ class CassetteSession:
         answer = teapot_answer(problem)
         headers = {"content-type": "application/json", **answer.headers}
         chunks = ((0.0, orjson.dumps(answer.body)),)
-        self._refused.append(replace(sent, status=answer.status, answer_headers=headers, chunks=chunks))
+        self._refused.append(replace(request, status=answer.status, answer_headers=headers, chunks=chunks))
         return self._refused[-1]
 
     @property
     def failures(self) -> Sequence[str]:
-        """The problems, and the requests that were never answered."""
+        """The problems, then the requests that were never answered."""
         return [*dict.fromkeys([*self.problems, *self._unanswered.values()])]
 
     @property
     def interactions(self) -> Sequence[Interaction]:
-        """What was played and recorded, in the order of the cassette, then what it lacks; none that may not be written."""
-        told = enumerate(zip(self.vcr_cassette.requests, self.vcr_cassette.responses, strict=True))
-        pairs = (pair for number, pair in told if number >= self._loaded_count or self.vcr_cassette.play_counts[number])
-        takes = [*(interaction_from_vcr(*pair) for pair in pairs), *self._refused]
+        """What was replayed and recorded, in this order, then what the cassette lacks; empty if it cannot be scrubbed."""
+        numbered = enumerate(zip(self.vcr_cassette.requests, self.vcr_cassette.responses, strict=True))
+        pairs = (
+            pair for number, pair in numbered if number >= self._loaded_count or self.vcr_cassette.play_counts[number]
+        )
+        interactions = [*(interaction_from_vcr(*pair) for pair in pairs), *self._refused]
         if self.mode == "replay":
-            return takes
+            return interactions
         with suppress(Unsearchable):
-            return scrub_interactions(takes, self._secrets)
+            return scrub_interactions(interactions, self._secrets)
         return ()
 
     def attach(self, cassette: Any) -> None:
-        """The cassette of vcrpy is loaded."""
+        """Use the cassette that vcrpy has loaded."""
         self.vcr_cassette, self._loaded_count = cassette, len(cassette)
 
-    def note_unanswered(self, sent: Interaction, why: str) -> None:
-        """Nobody has answered a request; it may be sent again."""
-        self._unanswered[sent.method, sent.uri, sent.body] = why
+    def note_unanswered(self, request: Interaction, why: str) -> None:
+        """Note that a request was not answered; it may be sent again."""
+        self._unanswered[request.method, request.uri, request.body] = why
 
-    def record(self, take: Interaction) -> None:
-        """Write an exchange down."""
-        self._unanswered.pop((take.method, take.uri, take.body), None)
-        self.vcr_cassette.append(vcr.request.Request(**to_vcr_request(take)), to_vcr_response(take))
+    def record(self, interaction: Interaction) -> None:
+        """Record an interaction."""
+        self._unanswered.pop((interaction.method, interaction.uri, interaction.body), None)
+        self.vcr_cassette.append(vcr.request.Request(**to_vcr_request(interaction)), to_vcr_response(interaction))
 
 
 @contextmanager
@@ -240,28 +245,28 @@ def use_cassette(
     secrets: Iterable[str] = (),
     pace: bool = False,
 ) -> Iterator[CassetteSession]:
-    """Requests of the `with` block answered from a cassette, or recorded into it; with `pace` as slowly as they were.
+    """Answer requests of the `with` block from a cassette, with `pace` as slowly as recorded, or record them into it.
 
-    What is recorded is written when the block ends without an exception. TapeError for a cassette that cannot be read,
-    RecordError for one that cannot be written.
+    What is recorded is written if the block ends without an exception. UnreadableRecording for a cassette that cannot be
+    read, RecordError for one that cannot be written.
     """
-    with ExitStack() as held:
+    with ExitStack() as stack:
         if mode != "replay":
-            held.enter_context(lock_cassette(path))
+            stack.enter_context(lock_cassette(path))
         known = tuple(secrets)
-        taped = CassetteSession(path, mode, secrets=known, pace=pace)
-        kept = VcrAdapter(header or CassetteHeader(), known, mode)
+        session = CassetteSession(path, mode, secrets=known, pace=pace)
+        adapter = VcrAdapter(header or CassetteHeader(), known, mode)
         machine = vcr.VCR(
             record_mode=_VCR_MODES[mode],
             match_on=("method", "harness"),
             serializer="harness",
-            custom_patches=tuple(transport_patches(taped)),
+            custom_patches=tuple(transport_patches(session)),
             record_on_exception=False,
         )
-        machine.register_serializer("harness", kept)
-        machine.register_matcher("harness", taped.match_request)
-        machine.register_persister(later := _DeferredPersister(kept))
+        machine.register_serializer("harness", adapter)
+        machine.register_matcher("harness", session.match_request)
+        machine.register_persister(later := _DeferredPersister(adapter))
         with machine.use_cassette(str(path)) as cassette:
-            taped.attach(cassette)
-            yield taped
+            session.attach(cassette)
+            yield session
         later.save_pending()

@@ -1,4 +1,4 @@
-"""A WebSocket passed through to the live API: messages both ways, and the end of one side as the end of the other."""
+"""Forwards a WebSocket to the live API: messages both ways, and the close of one side to the other."""
 
 from __future__ import annotations
 
@@ -21,47 +21,47 @@ from harness.server.websocket import CLOSE_NORMAL, refuse_upgrade
 
 SWITCHING_PROTOCOLS = 101
 CONNECTION_LOST = 1006
-"""The code that stands for a connection that was lost."""
+"""The close code of a connection that was lost."""
 UNSENDABLE_CODES = frozenset({1004, 1005, CONNECTION_LOST, 1015})
-"""Codes that say what happened and are never sent."""
+"""Close codes that are never sent."""
 OPEN_TIMEOUT = 30.0
-"""Seconds for a connection to the API to open; an answer may take as long as the client waits."""
+"""Seconds in which a connection to the API must open; an answer may take as long as the client waits."""
 UPGRADE_HOP_HEADERS = ("connection", "upgrade", "transfer-encoding")
 WEBSOCKET_HEADER_PREFIX = "sec-websocket-"
-"""How headers begin that belong to one connection."""
+"""The prefix of headers that belong to one connection."""
 
 
 async def tunnel_websocket(
-    under: InFlightInteraction,
+    exchange: InFlightInteraction,
     recording: Recording,
     subprotocols: Sequence[str],
     receive: Receive,
     send: Send,
-    unreached: Callable[[Exception], Answer],
+    unreachable_answer: Callable[[Exception], Answer],
 ) -> None:
-    """Open the connection upstream, then pass messages on; who refuses the upgrade is passed on as HTTP."""
+    """Open the connection upstream, then forward messages; a refused upgrade is forwarded as HTTP."""
     await receive()
     try:
-        upstream = await _open_upstream(under, subprotocols)
+        upstream = await _open_upstream(exchange, subprotocols)
     except InvalidStatus as refused:
-        await _forward_refusal(under, refused.response, send)
+        await _forward_refusal(exchange, refused.response, send)
     except (OSError, InvalidHandshake, InvalidURI) as problem:
-        await refuse_upgrade(unreached(problem), send)
+        await refuse_upgrade(unreachable_answer(problem), send)
     else:
         headers = _upgrade_answer_headers(cast("Response", upstream.response))
-        under.start_answer(SWITCHING_PROTOCOLS, headers)
+        exchange.start_answer(SWITCHING_PROTOCOLS, headers)
         await send(
             {"type": "websocket.accept", "subprotocol": upstream.subprotocol, "headers": encode_headers(headers)}
         )
-        await _relay_messages(under, recording, upstream, receive, send)
+        await _relay_messages(exchange, recording, upstream, receive, send)
 
 
-async def _open_upstream(under: InFlightInteraction, subprotocols: Sequence[str]) -> ClientConnection:
-    uri = f"ws{under.request.uri.removeprefix('http')}"
+async def _open_upstream(exchange: InFlightInteraction, subprotocols: Sequence[str]) -> ClientConnection:
+    uri = f"ws{exchange.request.uri.removeprefix('http')}"
     return await connect(
         uri,
         additional_headers=[
-            pair for pair in under.request.headers.items() if not pair[0].startswith(WEBSOCKET_HEADER_PREFIX)
+            pair for pair in exchange.request.headers.items() if not pair[0].startswith(WEBSOCKET_HEADER_PREFIX)
         ],
         subprotocols=cast("Any", subprotocols) or None,
         ssl=httpx2.create_ssl_context() if uri.startswith("wss:") else None,
@@ -81,30 +81,30 @@ def _upgrade_answer_headers(response: Response) -> HeaderPairs:
     ]
 
 
-async def _forward_refusal(under: InFlightInteraction, response: Response, send: Send) -> None:
+async def _forward_refusal(exchange: InFlightInteraction, response: Response, send: Send) -> None:
     headers, body = _upgrade_answer_headers(response), bytes(response.body or b"")
-    under.start_answer(response.status_code, headers, response.reason_phrase)
-    under.add_chunk(body)
-    under.cut = False
+    exchange.start_answer(response.status_code, headers, response.reason_phrase)
+    exchange.add_chunk(body)
+    exchange.cut = False
     await refuse_upgrade(Answer(response.status_code, body, normalize_headers(headers)), send)
 
 
 async def _relay_messages(
-    under: InFlightInteraction, recording: Recording, upstream: ClientConnection, receive: Receive, send: Send
+    exchange: InFlightInteraction, recording: Recording, upstream: ClientConnection, receive: Receive, send: Send
 ) -> None:
-    up = asyncio.ensure_future(_relay_from_client(under, recording, upstream, receive))
-    down = asyncio.ensure_future(_relay_from_upstream(under, upstream, send))
+    up = asyncio.ensure_future(_relay_from_client(exchange, recording, upstream, receive))
+    down = asyncio.ensure_future(_relay_from_upstream(exchange, upstream, send))
     await asyncio.wait((up, down), return_when=asyncio.FIRST_COMPLETED)
-    left = up.done()
+    client_left = up.done()
     for each in (up, down):
         each.cancel()
         with suppress(asyncio.CancelledError):
             await each
     code = upstream.close_code
-    under.cut = not left and code in (None, CONNECTION_LOST)
-    if left:
-        await upstream.close(CLOSE_NORMAL if (said := up.result()) in UNSENDABLE_CODES else said)
-    elif not under.cut:
+    exchange.cut = not client_left and code in (None, CONNECTION_LOST)
+    if client_left:
+        await upstream.close(CLOSE_NORMAL if (client_code := up.result()) in UNSENDABLE_CODES else client_code)
+    elif not exchange.cut:
         reason = upstream.close_reason or ""
         await send(
             {"type": "websocket.close", "code": CLOSE_NORMAL if code in UNSENDABLE_CODES else code, "reason": reason}
@@ -112,23 +112,23 @@ async def _relay_messages(
 
 
 async def _relay_from_client(
-    under: InFlightInteraction, recording: Recording, upstream: ClientConnection, receive: Receive
+    exchange: InFlightInteraction, recording: Recording, upstream: ClientConnection, receive: Receive
 ) -> int:
-    """Pass on what the client says; returns the code with which it has left."""
+    """Forward the messages of the client; returns its close code."""
     while (message := await receive())["type"] == "websocket.receive":
         text = message.get("text")
         data = message["bytes"] if text is None else text
-        await recording.add_client_message(under, data if isinstance(data, str) else data.decode("utf-8", "replace"))
+        await recording.add_client_message(exchange, data if isinstance(data, str) else data.decode("utf-8", "replace"))
         with suppress(ConnectionClosed):  # then the other direction ends, too
             await upstream.send(data)
     return int(message.get("code") or CLOSE_NORMAL)
 
 
-async def _relay_from_upstream(under: InFlightInteraction, upstream: ClientConnection, send: Send) -> None:
-    """Pass on what the API says, until it hangs up."""
+async def _relay_from_upstream(exchange: InFlightInteraction, upstream: ClientConnection, send: Send) -> None:
+    """Forward the messages of the API until it closes the connection."""
     with suppress(ConnectionClosed):
         while True:
-            said = await upstream.recv()
-            text = said if isinstance(said, str) else said.decode("utf-8", "replace")
-            under.add_frame(SERVER, text)
+            message = await upstream.recv()
+            text = message if isinstance(message, str) else message.decode("utf-8", "replace")
+            exchange.add_frame(SERVER, text)
             await send({"type": "websocket.send", "text": text})

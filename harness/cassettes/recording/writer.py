@@ -1,7 +1,6 @@
-"""A cassette while it is recorded: one recorder at a time, nothing written that holds a secret, never half a file.
+"""Writes cassettes, one recorder at a time: no file with a secret, no partial file. Reads and locks them, too.
 
-Takes are kept as they came and scrubbed when the file is written, all of it anew beside the old one, which the new one
-then replaces.
+A recorder keeps interactions as they came and scrubs them when it writes the whole file, which replaces the old one.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ MAX_PLACES_LISTED = 5
 LOCK_TIMEOUT = 0.1
 """Seconds in which a recorder that is just ending may release its lock."""
 SAVE_INTERVAL = 5.0
-"""Seconds between two writings of a cassette that grows."""
+"""Seconds between two writes of a growing cassette."""
 SAVING_SWITCH_INTERVAL = 0.0005
-"""Seconds after which a thread that passes bytes on goes first, while a cassette that grows is written."""
+"""Seconds after which threads that forward bytes run while a growing cassette is written."""
 SAVE_PAUSE_FACTOR = 20
-"""How much longer than the writing itself took the next one is off, when that is more."""
+"""The next write is this many times later than the last one took, if that is more than `SAVE_INTERVAL`."""
 WRITE_ERROR_FIXES = {
     errno.ENOSPC: "Free some space",
     errno.EDQUOT: "Free some space",
@@ -50,35 +49,35 @@ class RecordError(HarnessError):
 
 
 class SecretFound(RecordError):
-    """A recording that holds a secret, and so is not written; the text names the places."""
+    """A recording that holds a secret and so is not written; the text names the places."""
 
 
 class Recorder:
-    """A cassette that is being recorded; `add` takes, then `save` or leave the `with` block of `recording`.
+    """Records a cassette: `add` interactions, then `save`, or leave the `with` block of `open_recorder`.
 
-    `kept` are takes of the file that stay before the new ones, `secrets` values that must not be written. What the
-    header does not say of date, dialect and client is found out.
+    `existing` are interactions of the file that stay before the new ones, `secrets` values that must not be written. The
+    header's date, dialect and client are filled in if they are empty.
     """
 
     def __init__(
-        self, path: Path, header: CassetteHeader, *, kept: Sequence[Interaction] = (), secrets: Iterable[str] = ()
+        self, path: Path, header: CassetteHeader, *, existing: Sequence[Interaction] = (), secrets: Iterable[str] = ()
     ) -> None:
         self.path = path
         self.interactions: list[Interaction] = []
         self._header = header
-        self._kept = tuple(kept)
+        self._existing = tuple(existing)
         self._secrets = tuple(secrets)
         self._written = 0
         self._due = time.monotonic() + SAVE_INTERVAL
 
-    def add(self, take: Interaction) -> None:
-        """Keep a take; it is scrubbed when the file is written."""
-        self.interactions.append(take)
+    def add(self, interaction: Interaction) -> None:
+        """Add an interaction; it is scrubbed when the file is written."""
+        self.interactions.append(interaction)
 
     def save_if_due(self, so_far: Callable[[], Sequence[Interaction]]) -> None:
-        """Write all takes so far when that is due: called often, so that a recorder that is killed has lost little.
+        """Write all interactions so far if a write is due. Called often, so that a recorder that is killed loses little.
 
-        What cannot be written now is tried again, and told by `save`.
+        A write that fails is tried again; the last one, by `save`, raises.
         """
         began = time.monotonic()
         if began < self._due:
@@ -93,15 +92,14 @@ class Recorder:
         self._due = ended + max(SAVE_INTERVAL, SAVE_PAUSE_FACTOR * (ended - began))
 
     def save(self) -> None:
-        """Write the cassette; without a single new take nothing is written.
+        """Write the cassette, unless there is no new interaction.
 
-        SecretFound when something secret would be in it, RecordError when the file cannot be written: then what was
-        there before is still there.
+        SecretFound if it would hold a secret, RecordError if the file cannot be written; the old file is then unchanged.
         """
         if not self.interactions:
             return
         clean = scrub_interactions(self.interactions, self._secrets)
-        text = dump_cassette(self._complete_header(), (*self._kept, *clean))
+        text = dump_cassette(self._complete_header(), (*self._existing, *clean))
         if places := secrets_in(text, known_secrets(self.interactions, self._secrets)):
             raise SecretFound(_secret_found_text(self.path, places, self._written))
         replace_file(self.path, text)
@@ -120,11 +118,11 @@ class Recorder:
 
 @contextmanager
 def open_recorder(
-    path: Path, header: CassetteHeader, *, kept: Sequence[Interaction] = (), secrets: Iterable[str] = ()
+    path: Path, header: CassetteHeader, *, existing: Sequence[Interaction] = (), secrets: Iterable[str] = ()
 ) -> Iterator[Recorder]:
-    """A recorder of a cassette that nobody else records; what it has is written at the end, however that comes."""
+    """A recorder with the lock of its cassette, which is written at the end of the block, with or without an error."""
     with lock_cassette(path):
-        recorder = Recorder(path, header, kept=kept, secrets=secrets)
+        recorder = Recorder(path, header, existing=existing, secrets=secrets)
         try:
             yield recorder
         finally:
@@ -132,7 +130,7 @@ def open_recorder(
 
 
 def read_cassette(path: Path) -> CassetteContent:
-    """The cassette of a file; TapeError when it is not there, or cannot be read."""
+    """The cassette of a file; UnreadableRecording if it is missing or invalid."""
     name = path.as_posix()
     try:
         return _check_addresses(parse_cassette(decode_text(path.read_bytes()), name), name)
@@ -146,15 +144,15 @@ def read_cassette(path: Path) -> CassetteContent:
         raise UnreadableRecording(f"{name}: {problem}. Give the path of a cassette.") from problem
 
 
-def _check_addresses(tape: CassetteContent, name: str) -> CassetteContent:
-    """A tape whose addresses are some."""
-    for number, take in enumerate(tape.interactions, 1):
+def _check_addresses(content: CassetteContent, name: str) -> CassetteContent:
+    """The content, if all its addresses are valid."""
+    for number, interaction in enumerate(content.interactions, 1):
         try:
-            urlsplit(take.uri)
+            urlsplit(interaction.uri)
         except ValueError as problem:
             where = f"{name}: exchange {number}: its address is none ({problem})"
             raise UnreadableRecording(f"{where}. Record it again, or mend that place.") from problem
-    return tape
+    return content
 
 
 @contextmanager
@@ -181,7 +179,7 @@ def lock_cassette(path: Path) -> Iterator[None]:
 
 
 def is_free(path: Path) -> bool:
-    """Whether a cassette is neither there nor being recorded."""
+    """Whether a cassette neither exists nor is being recorded."""
     return not (path.exists() or _lock_path(path).exists())
 
 
@@ -190,7 +188,7 @@ def _lock_path(path: Path) -> Path:
 
 
 def replace_file(path: Path, text: str) -> None:
-    """Write a file in one step; RecordError when that fails, and the file is as it was."""
+    """Replace a file as a whole; RecordError if that fails, and the file is unchanged."""
     with _explain_write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         number, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -208,7 +206,7 @@ def replace_file(path: Path, text: str) -> None:
 
 
 def _file_mode(path: Path) -> int:
-    """The rights of the file that is replaced, or those of a new one."""
+    """The permissions of the file that is replaced, or those of a new one."""
     try:
         return path.stat().st_mode & 0o777
     except FileNotFoundError:

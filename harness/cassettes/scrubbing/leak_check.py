@@ -44,44 +44,46 @@ def _encodings_of(value: str) -> Iterator[str]:
     raw = value.encode()
     yield from (*json_escapes(value), quote(value, safe=""), quote_plus(value), raw.hex(), raw.hex().upper())
     for lead in range(3):
-        whole = base64.b64encode(b"\0" * lead + raw).decode().rstrip("=")
-        core = whole[(0, 2, 3)[lead] : len(whole) - (len(whole) % 4 != 0)]
+        encoded = base64.b64encode(b"\0" * lead + raw).decode().rstrip("=")
+        core = encoded[(0, 2, 3)[lead] : len(encoded) - (len(encoded) % 4 != 0)]
         yield from (core, core.replace("+", "-").replace("/", "_"))
 
 
 def _find_key_forms(text: str) -> Iterator[str]:
-    masks = Masker()
+    masker = Masker()
     for number, line in enumerate(text.splitlines(), 1):
-        if any(masks.mask_text(found[0]) != found[0] for found in SECRET_PATTERN.finditer(line) if "gAAAA" not in line):
+        if any(
+            masker.mask_text(found[0]) != found[0] for found in SECRET_PATTERN.finditer(line) if "gAAAA" not in line
+        ):
             yield f"line {number}: what has the form of a key or a token"
 
 
 def _find_unmasked_places(text: str, known: Sequence[str]) -> Iterator[str]:
-    masks = Masker(tuple(known))
+    masker = Masker(tuple(known))
     try:
         for document in parse_yaml_documents(text):
-            yield from _find_leaks(document, "", masks)
+            yield from _find_leaks(document, "", masker)
     except (Malformed, Unsearchable) as problem:
         yield f"the file: it cannot be looked through ({problem})"
 
 
-def _find_leaks(value: Any, place: str, masks: Masker) -> Iterator[str]:
+def _find_leaks(value: Any, place: str, masker: Masker) -> Iterator[str]:
     if isinstance(value, dict):
         for name, inside in value.items():
-            yield from _find_leaks(name, f"{place}.(a name)", masks)
+            yield from _find_leaks(name, f"{place}.(a name)", masker)
             yield from _find_leaks(
-                inside, f"{place}.{name}" if masks.mask_text(name) == name else f"{place}.(…)", masks
+                inside, f"{place}.{name}" if masker.mask_text(name) == name else f"{place}.(…)", masker
             )
     elif isinstance(value, list):
         texts = _frame_texts(value) if place.endswith(".frames") else []
-        for index, (text, clean) in enumerate(zip(texts, masks.mask_events(texts), strict=True)):
+        for index, (text, clean) in enumerate(zip(texts, masker.mask_events(texts), strict=True)):
             if text != clean:
                 yield f"{place.lstrip('.')}[{index}].text: {SEEMS_SECRET}"
         for index, inside in enumerate(value):
             own = {**inside, "text": ""} if texts else inside
-            yield from _find_leaks(own, f"{place}[{index}]", masks)
-    elif (isinstance(value, str) and masks.mask_text(value, inner=False) != value) or (
-        isinstance(value, bytes) and masks.mask_bytes(value, inner=False) != value
+            yield from _find_leaks(own, f"{place}[{index}]", masker)
+    elif (isinstance(value, str) and masker.mask_text(value, inner=False) != value) or (
+        isinstance(value, bytes) and masker.mask_bytes(value, inner=False) != value
     ):
         yield f"{place.lstrip('.')}: {SEEMS_SECRET}"
 

@@ -38,23 +38,23 @@ _ID_MEMBER = re.compile(r"(?:.*_)?ids?|(?:x|apim)-request-id")
 _ID = re.compile(r"(?:[a-z]{2,16}[_-])?(?=[A-Za-z]*[0-9])[A-Za-z0-9]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def scrub_interactions(takes: Iterable[Interaction], secrets: Iterable[str] = ()) -> tuple[Interaction, ...]:
+def scrub_interactions(interactions: Iterable[Interaction], secrets: Iterable[str] = ()) -> tuple[Interaction, ...]:
     """Takes as they may be written, bodies decoded; `secrets` are values that must not be in them, say keys.
 
     Scrubbing twice changes nothing more. Unreadable for a body whose encoding cannot be undone.
     """
-    plain = tuple(_decode_bodies(take, number) for number, take in enumerate(takes, 1))
-    masks = Masker(tuple(known_secrets(plain, secrets)), frozenset(_find_ids(plain)))
-    return tuple(_scrub_interaction(take, masks) for take in plain)
+    plain = tuple(_decode_bodies(interaction, number) for number, interaction in enumerate(interactions, 1))
+    masker = Masker(tuple(known_secrets(plain, secrets)), frozenset(_find_ids(plain)))
+    return tuple(_scrub_interaction(interaction, masker) for interaction in plain)
 
 
-def known_secrets(takes: Iterable[Interaction], secrets: Iterable[str] = ()) -> list[str]:
+def known_secrets(interactions: Iterable[Interaction], secrets: Iterable[str] = ()) -> list[str]:
     """The values that are secrets wherever they stand: of headers and queries that tell, and those given; longest first."""
     found = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
-    for take in takes:
-        for headers in (take.headers, take.answer_headers):
+    for interaction in interactions:
+        for headers in (interaction.headers, interaction.answer_headers):
             found.update(*(_header_secrets(name, headers[name]) for name in headers))
-        found.update(_query_secrets(take.uri))
+        found.update(_query_secrets(interaction.uri))
     return sorted(found, key=lambda secret: (-len(secret), secret))
 
 
@@ -91,28 +91,30 @@ def _is_kept_header(name: str) -> bool:
     return name in KEPT_HEADERS or name.startswith(KEPT_HEADER_PREFIX)
 
 
-def _decode_bodies(take: Interaction, number: int) -> Interaction:
+def _decode_bodies(interaction: Interaction, number: int) -> Interaction:
     """A take whose bodies are without content encodings; the times of the chunks stay."""
-    body = _decode_content(take.body, take.headers)
-    chunks = _decode_chunks(take)
+    body = _decode_content(interaction.body, interaction.headers)
+    chunks = _decode_chunks(interaction)
     if body is None or chunks is None:
-        coding = (take.headers if body is None else take.answer_headers).get("content-encoding", "unknown")
+        coding = (interaction.headers if body is None else interaction.answer_headers).get(
+            "content-encoding", "unknown"
+        )
         what = "request" if body is None else "answer"
         raise Unsearchable(
             f"exchange {number}: the {what} is in an encoding that cannot be undone here ({coding!r}), so it cannot be "
             "searched for secrets. Record with `Accept-Encoding: identity` or gzip, or install the library for it."
         )
-    return replace(take, body=body, chunks=chunks)
+    return replace(interaction, body=body, chunks=chunks)
 
 
-def _decode_chunks(take: Interaction) -> tuple[Chunk, ...] | None:
-    whole, coding = take.answer, take.answer_headers.get("content-encoding", "")
-    if coding in ("", "identity") and whole[:2] != b"\x1f\x8b":
-        return take.chunks
-    if coding in ("gzip", "x-gzip") and take.is_stream:
-        return _inflate_chunks(take.chunks)
-    plain = _decode_content(whole, take.answer_headers)
-    return None if plain is None else (((take.chunks[-1][0], plain),) if take.chunks else ())
+def _decode_chunks(interaction: Interaction) -> tuple[Chunk, ...] | None:
+    body, coding = interaction.answer, interaction.answer_headers.get("content-encoding", "")
+    if coding in ("", "identity") and body[:2] != b"\x1f\x8b":
+        return interaction.chunks
+    if coding in ("gzip", "x-gzip") and interaction.is_stream:
+        return _inflate_chunks(interaction.chunks)
+    plain = _decode_content(body, interaction.answer_headers)
+    return None if plain is None else (((interaction.chunks[-1][0], plain),) if interaction.chunks else ())
 
 
 def _decode_content(raw: bytes, headers: Mapping[str, str]) -> bytes | None:
@@ -132,30 +134,30 @@ def _inflate_chunks(chunks: Sequence[Chunk]) -> tuple[Chunk, ...] | None:
     """The chunks of a compressed stream, each as far as it can be read."""
     inflate = zlib.decompressobj(31)
     try:
-        told = [(at, inflate.decompress(data)) for at, data in chunks]
+        inflated = [(at, inflate.decompress(data)) for at, data in chunks]
     except zlib.error:
         return None
-    return tuple((at, data) for at, data in told if data)
+    return tuple((at, data) for at, data in inflated if data)
 
 
-def _find_ids(takes: Iterable[Interaction]) -> Iterator[str]:
+def _find_ids(interactions: Iterable[Interaction]) -> Iterator[str]:
     """Everything that is used as an id: in bodies, frames, headers and the paths of addresses."""
-    for take in takes:
-        yield from (part for part in urlsplit(take.uri).path.split("/") if _ID.fullmatch(part))
-        for headers in (take.headers, take.answer_headers):
+    for interaction in interactions:
+        yield from (part for part in urlsplit(interaction.uri).path.split("/") if _ID.fullmatch(part))
+        for headers in (interaction.headers, interaction.answer_headers):
             yield from (
                 headers[name] for name in headers if _ID_MEMBER.fullmatch(name) and _ID.fullmatch(headers[name])
             )
-        for text in _all_texts(take):
+        for text in _all_texts(interaction):
             yield from _find_ids_in_json(text)
 
 
-def _all_texts(take: Interaction) -> Iterator[str]:
-    for body in (take.body, take.answer):
+def _all_texts(interaction: Interaction) -> Iterator[str]:
+    for body in (interaction.body, interaction.answer):
         text = body.decode("utf-8", "replace")
         yield text
         yield from (line[5:].strip() for line in text.splitlines() if line.startswith("data:"))
-    yield from (text for _, _, text in take.frames)
+    yield from (text for _, _, text in interaction.frames)
 
 
 def _find_ids_in_json(text: str) -> Iterator[str]:
@@ -169,28 +171,28 @@ def _find_ids_in_json(text: str) -> Iterator[str]:
                 yield id
 
 
-def _scrub_interaction(take: Interaction, masks: Masker) -> Interaction:
+def _scrub_interaction(interaction: Interaction, masker: Masker) -> Interaction:
     return replace(
-        take,
-        uri=_scrub_url(take.uri, masks),
-        headers=_scrub_headers(take.headers, masks),
-        body=masks.mask_bytes(take.body, inner=False),
-        answer_headers=_scrub_headers(take.answer_headers, masks),
-        chunks=_scrub_chunks(take.chunks, masks),
-        frames=_scrub_frames(take, masks),
-        reason=masks.mask_text(take.reason),
+        interaction,
+        uri=_scrub_url(interaction.uri, masker),
+        headers=_scrub_headers(interaction.headers, masker),
+        body=masker.mask_bytes(interaction.body, inner=False),
+        answer_headers=_scrub_headers(interaction.answer_headers, masker),
+        chunks=_scrub_chunks(interaction.chunks, masker),
+        frames=_scrub_frames(interaction, masker),
+        reason=masker.mask_text(interaction.reason),
     )
 
 
-def _scrub_headers(headers: Mapping[str, str], masks: Masker) -> dict[str, str]:
-    return {name: masks.mask_text(headers[name]) for name in headers if _is_kept_header(name)}
+def _scrub_headers(headers: Mapping[str, str], masker: Masker) -> dict[str, str]:
+    return {name: masker.mask_text(headers[name]) for name in headers if _is_kept_header(name)}
 
 
-def _scrub_url(uri: str, masks: Masker) -> str:
+def _scrub_url(uri: str, masker: Masker) -> str:
     parts = urlsplit(uri)
     query = "&".join(_mask_parameter(each) for each in parts.query.split("&")) if parts.query else ""
     host = parts.netloc.rpartition("@")[2]
-    return masks.mask_text(urlunsplit((parts.scheme, host, parts.path, query, "")))
+    return masker.mask_text(urlunsplit((parts.scheme, host, parts.path, query, "")))
 
 
 def _mask_parameter(text: str) -> str:
@@ -198,15 +200,15 @@ def _mask_parameter(text: str) -> str:
     return f"{name}{equals}{mask(value)}" if _is_secret_query(name) else text
 
 
-def _scrub_frames(take: Interaction, masks: Masker) -> tuple[Frame, ...]:
-    clean = masks.mask_events([text for _, _, text in take.frames])
-    return tuple((at, by, text) for (at, by, _), text in zip(take.frames, clean, strict=True))
+def _scrub_frames(interaction: Interaction, masker: Masker) -> tuple[Frame, ...]:
+    clean = masker.mask_events([text for _, _, text in interaction.frames])
+    return tuple((at, by, text) for (at, by, _), text in zip(interaction.frames, clean, strict=True))
 
 
-def _scrub_chunks(chunks: Sequence[Chunk], masks: Masker) -> tuple[Chunk, ...]:
+def _scrub_chunks(chunks: Sequence[Chunk], masker: Masker) -> tuple[Chunk, ...]:
     """The chunks of an answer, cut where they were: a secret may lie across two of them."""
-    whole = b"".join(data for _, data in chunks)
-    old, new = _mask_pieces(whole, masks)
+    body = b"".join(data for _, data in chunks)
+    old, new = _mask_pieces(body, masker)
     if old == new:
         return tuple(chunks)
     ends = _move_chunk_ends(list(accumulate(len(data) for _, data in chunks)), old, new)
@@ -215,15 +217,15 @@ def _scrub_chunks(chunks: Sequence[Chunk], masks: Masker) -> tuple[Chunk, ...]:
     return tuple((at, data) for at, data in cut if data)
 
 
-def _mask_pieces(whole: bytes, masks: Masker) -> tuple[list[bytes], list[bytes]]:
+def _mask_pieces(body: bytes, masker: Masker) -> tuple[list[bytes], list[bytes]]:
     """An answer in pieces, lines of a stream or all of it, and the same pieces without secrets."""
     try:
-        lines = whole.decode().splitlines(keepends=True)
+        lines = body.decode().splitlines(keepends=True)
     except UnicodeDecodeError:
-        return [whole], [masks.mask_bytes(whole, inner=False)]
+        return [body], [masker.mask_bytes(body, inner=False)]
     if not any(line.startswith("data:") for line in lines):
-        return [whole], [masks.mask_bytes(whole, inner=False)]
-    return [line.encode() for line in lines], [line.encode() for line in masks.mask_stream_lines(lines)]
+        return [body], [masker.mask_bytes(body, inner=False)]
+    return [line.encode() for line in lines], [line.encode() for line in masker.mask_stream_lines(lines)]
 
 
 def _move_chunk_ends(ends: Sequence[int], old: Sequence[bytes], new: Sequence[bytes]) -> list[int]:

@@ -54,7 +54,7 @@ def test_the_same_request_is_answered_in_order_and_once():
 
 
 def test_again_repeats_the_last():
-    replay = Replay([take({"a": 1}, 1), take({"a": 1}, 2)], again=True)
+    replay = Replay([take({"a": 1}, 1), take({"a": 1}, 2)], repeat_last=True)
     assert [played(replay, {"a": 1}) for _ in range(4)] == [1, 2, 2, 2]
 
 
@@ -70,7 +70,7 @@ def test_ids_that_the_client_makes_are_told_apart_by_their_order():
 
     first, second = "call_A1b2C3d4E5f6G7h8I9j0K1l2", "7f9c24e8-3b12-4fef-91e0-55a1c0ffee00"
     other = "call_Z1b2C3d4E5f6G7h8I9j0K1l2"
-    replay = Replay([take({"input": sent(first, second)}, "yes")], again=True)
+    replay = Replay([take({"input": sent(first, second)}, "yes")], repeat_last=True)
     assert played(replay, {"input": sent(other, second.replace("7", "8"))}) == "yes"
     assert isinstance(played(replay, {"input": sent(other, other)}), NoMatch)
 

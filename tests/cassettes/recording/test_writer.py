@@ -71,7 +71,7 @@ def test_what_the_header_says_already_stays(file):
 
 
 def test_kept_takes_come_first(file):
-    record(file, take({"n": 2}, {}), kept=[take({"n": 1}, {})])
+    record(file, take({"n": 2}, {}), existing=[take({"n": 1}, {})])
     assert [one.body for one in read_cassette(file).interactions] == [b'{"n":1}', b'{"n":2}']
 
 
@@ -91,7 +91,7 @@ def test_what_the_scrubber_misses_the_gate_refuses_and_the_old_file_stays(file, 
     before = file.read_bytes()
     kept = [take({f"input {number}": f"my {KEY}"}, {}) for number in range(4)]
     with pytest.raises(SecretFound, match=r"not written.*\n  line \d+: .*form of a key.*(\n.*)*and 3 more") as caught:
-        record(file, take({}, {}), kept=kept)
+        record(file, take({}, {}), existing=kept)
     assert KEY not in str(caught.value)
     assert "interactions[0].request.body" in str(caught.value)
     assert file.read_bytes() == before
