@@ -7,7 +7,7 @@ from typing import Any
 from harness.core.exchange import Json
 from harness.live.client.http import TOO_MANY_REQUESTS, ServerReply
 from harness.live.rule_questions import Question
-from harness.verify.judging.judge import ERROR_MEMBERS, compare_errors
+from harness.verify.compare import differing_error_members, select_error_members
 
 GRADES = ("words", "code", "status")
 """Of a refusal, best first: word for word; the same status, code and param; the same status. Each is worth a third."""
@@ -44,7 +44,7 @@ def _grade_refusal(expected: Json, reply: ServerReply) -> str:
     got = reply_error(reply)
     if got["status"] != expected["status"]:
         return "other"
-    different = compare_errors(expected, got)
+    different = differing_error_members(expected, got)
     if "code" not in got or not {"code", "param"}.isdisjoint(different):
         return "status"
     return "code" if different and different != ["list"] else "words"
@@ -55,7 +55,7 @@ def reply_error(reply: ServerReply) -> Json:
     body = reply.body if reply.recorded.events is None else _find_error_event(reply)
     error = body.get("error") if isinstance(body, dict) else None
     if isinstance(error, dict):
-        return {"status": reply.status, **{name: error[name] for name in ERROR_MEMBERS if name in error}}
+        return {"status": reply.status, **select_error_members(error)}
     return {"status": reply.status, "message": reply.fault or body}
 
 

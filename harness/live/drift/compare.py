@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from harness.cassettes.format.recorded import Recorded
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
-from harness.verify.judging.compare import ABSENT, describe_kind
-from harness.verify.judging.judge import ERROR_MEMBERS, answer_object
+from harness.verify.compare import ABSENT, ERROR, Profile, compare, describe_kind, map_strings, select_error_members
+from harness.verify.judging.judge import answer_object
 from harness.verify.judging.mock_answer import is_response_request, render_mock_answer, renderable_response
 from harness.verify.judging.rerender import UNORDERED_EVENTS
 from harness.verify.judging.unverifiable import ACCOUNT_STATUSES
@@ -37,7 +37,8 @@ MODEL_GONE_CODES = ("model_not_found", "DeploymentNotFound")
 TRANSIENT_CODES = ("server_error", "rate_limit_exceeded", "vector_store_timeout", "websocket_connection_limit_reached")
 """Codes of errors that say nothing about the request; the last one ends a connection after its hour."""
 
-Profile = Mapping[str, frozenset[str]]
+Summary = Mapping[str, frozenset[str]]
+"""What of an answer is compared: by the place, without indices, the kinds or values that stand there."""
 Verdicts = Mapping[str, Sequence[Json | None]]
 """What the judge says of an exchange: by the name of each verdict what it is about."""
 
@@ -56,11 +57,7 @@ class DriftDifference(NamedTuple):
 
 def translate_ids(value: Any, names: Mapping[str, str]) -> Any:
     """A value with every recorded id replaced by the one that the live API gave in its place, also within texts."""
-    if isinstance(value, str):
-        return names[value] if value in names else _translate_text(value, names)
-    if isinstance(value, list):
-        return [translate_ids(one, names) for one in value]
-    return {name: translate_ids(one, names) for name, one in value.items()} if isinstance(value, dict) else value
+    return map_strings(value, lambda text: names[text] if text in names else _translate_text(text, names))
 
 
 def _translate_text(text: str, names: Mapping[str, str]) -> str:
@@ -121,11 +118,10 @@ def compare_answers(
     if recorded.status and recorded.status != live.status:
         return [DriftDifference("status", _status_line(recorded), _status_line(live), sides)]
     if live.status >= 300:
-        return [
-            DriftDifference(f"error.{name}", one, other, sides)
-            for name, one, other in _compare_error_members(recorded, live)
-        ]
-    return list(_compare_profiles(recorded, live, mock, verdicts)) or list(_new_findings(*verdicts))
+        errors = [select_error_members(_error_object(one.answer)) for one in (recorded, live)]
+        found = compare(errors[0], errors[1], ERROR)
+        return [DriftDifference(f"error.{at}", one, other, sides) for at, one, other in found]
+    return list(_compare_summaries(recorded, live, mock, verdicts)) or list(_new_findings(*verdicts))
 
 
 def _new_findings(then: Verdicts, now: Verdicts) -> Iterator[DriftDifference]:
@@ -147,34 +143,25 @@ def _status_line(recorded: Recorded) -> str:
     return f"{recorded.status} {error}".strip()
 
 
-def _compare_error_members(recorded: Recorded, live: Recorded) -> Iterator[tuple[str, str, str]]:
-    then, now = _error_object(recorded.answer), _error_object(live.answer)
-    for name in ERROR_MEMBERS:
-        if name in then and then[name] != now.get(name):
-            yield name, str(then[name]), str(now.get(name, ABSENT))
-
-
 def _error_object(told: Any) -> Json:
     """The error that an answer or an event is."""
     error = (told.get("error") or told) if isinstance(told, dict) else {}
     return error if isinstance(error, dict) else {}
 
 
-def _compare_profiles(
+def _compare_summaries(
     recorded: Recorded, live: Recorded, mock: Recorded | None, verdicts: tuple[Verdicts, Verdicts]
 ) -> Iterator[DriftDifference]:
-    then, now = build_profile(recorded), build_profile(live)
-    third = build_profile(mock) if mock else {}
+    then, now = summarize_answer(recorded), summarize_answer(live)
+    third = summarize_answer(mock) if mock else {}
     same_items = _output_types(recorded) == _output_types(live)
-    for at in sorted(then.keys() | now.keys()):
-        if then.get(at) == now.get(at) or not _is_compared(at, then, now, same_items):
+    for at, one, other in sorted(compare(then, now, SUMMARY)):
+        if not _is_compared(at, then, now, same_items):
             continue
-        one, other = _render_values(then.get(at)), _render_values(now.get(at))
-        mine = _render_values(third.get(at))
+        mine = _render_values(third[at]) if at in third else ABSENT
         by_itself = "live" if mine == other else "recording" if mine == one else "neither"
-        yield DriftDifference(
-            at, one, other, _side_by_form(at, *verdicts) if mock is None or MODEL_OUTPUT_PLACES.match(at) else by_itself
-        )
+        by_form = mock is None or MODEL_OUTPUT_PLACES.match(at)
+        yield DriftDifference(at, one, other, _side_by_form(at, *verdicts) if by_form else by_itself)
 
 
 def _side_by_form(at: str, then: Verdicts, now: Verdicts) -> str:
@@ -197,7 +184,7 @@ def _output_types(recorded: Recorded) -> set[str]:
     return {str(item.get("type")) for item in output if isinstance(item, dict)} if isinstance(output, list) else set()
 
 
-def _is_compared(at: str, then: Profile, now: Profile, same_items: bool) -> bool:
+def _is_compared(at: str, then: Summary, now: Summary, same_items: bool) -> bool:
     """Whether a place tells something: not when what holds it was not said this time, or then."""
     if at in then and at in now:
         return True
@@ -207,17 +194,20 @@ def _is_compared(at: str, then: Profile, now: Profile, same_items: bool) -> bool
     return parent in then and parent in now
 
 
-def _render_values(values: frozenset[str] | None) -> str:
-    return ABSENT if values is None else ", ".join(sorted(values))
+def _render_values(values: frozenset[str]) -> str:
+    return ", ".join(sorted(values))
 
 
-def build_profile(recorded: Recorded) -> Profile:
-    """What of an answer is compared: by the place, without indices, the kinds or values that stand there."""
+SUMMARY = Profile(render=_render_values)
+
+
+def summarize_answer(recorded: Recorded) -> Summary:
+    """What of an answer is compared: kinds of values, and the values of COMPARED_MEMBERS and of the answer's own members."""
     found: dict[str, set[str]] = defaultdict(set)
     if recorded.events is None:
-        _profile_value(found, ANSWER, recorded.answer, True)
+        _add_value(found, ANSWER, recorded.answer, True)
     else:
-        _profile_value(found, EVENTS, [one for one in recorded.events if _type_of(one) not in UNORDERED_EVENTS], False)
+        _add_value(found, EVENTS, [one for one in recorded.events if _type_of(one) not in UNORDERED_EVENTS], False)
     return {at: frozenset(values) for at, values in found.items()}
 
 
@@ -226,17 +216,17 @@ def _type_of(one: Any) -> str:
     return str(one.get("type", one.get("event", ""))) if isinstance(one, dict) else ""
 
 
-def _profile_value(found: dict[str, set[str]], at: str, value: Any, outer: bool) -> None:
+def _add_value(found: dict[str, set[str]], at: str, value: Any, outer: bool) -> None:
     found[at].add(describe_kind(value))
     if isinstance(value, list):
         for one in value:
-            _profile_value(found, f"{at}[{_type_of(one)}]", one, False)
+            _add_value(found, f"{at}[{_type_of(one)}]", one, False)
     elif isinstance(value, dict):
         for name, own in value.items():
-            _profile_member(found, f"{at}.{name}", name, own, outer)
+            _add_member(found, f"{at}.{name}", name, own, outer)
 
 
-def _profile_member(found: dict[str, set[str]], at: str, name: str, own: Any, outer: bool) -> None:
+def _add_member(found: dict[str, set[str]], at: str, name: str, own: Any, outer: bool) -> None:
     if name == "metadata":
         found[at].add(describe_kind(own))
     elif not isinstance(own, dict | list) and (
@@ -244,7 +234,7 @@ def _profile_member(found: dict[str, set[str]], at: str, name: str, own: Any, ou
     ):
         found[at].add(repr(own))
     else:
-        _profile_value(found, at, own, name == "response" and at.startswith(EVENTS))
+        _add_value(found, at, own, name == "response" and at.startswith(EVENTS))
 
 
 def render_by_mock(live: Recorded, world: World) -> Recorded | None:

@@ -21,6 +21,7 @@ from harness.core.exchange import EMPTY_MAPPING, Finding, Json, Request
 from harness.core.redact import redact, secrets_in_headers
 from harness.endpoints.operation import Operation, find_operation
 from harness.endpoints.request import request_from
+from harness.verify.compare import differing_error_members, select_error_members
 from harness.verify.judging.presume_files import presume_files
 from harness.verify.judging.response_stream import judge_response_stream
 from harness.verify.judging.run_stream import judge_run_stream
@@ -32,10 +33,8 @@ DEFAULT_HEADERS = {"authorization": "Bearer sk-recorded", "openai-beta": ASSISTA
 """Recordings are stripped of their keys; who may ask is never judged."""
 ASSISTANTS_V2_DATE = "2024-04-17"
 """The day before which the Assistants API had another version only."""
-ERROR_MEMBERS = ("message", "type", "param", "code")
 _MEDIA_TYPE = re.compile(r"\w+/\w")
 _BETA_HEADER = re.compile(r".*assistants=v\d")
-_SUPPORTED_VALUES = re.compile(r"(Supported values are: ).*", re.DOTALL)
 
 
 class Verdict(NamedTuple):
@@ -156,9 +155,8 @@ def _judge_accepted(recorded: Recorded, world: World, request: Request, refusal:
 
 
 def recorded_error(recorded: Recorded) -> Json:
-    """What a recording shows of the error that was answered: those of `MEMBERS` that it has."""
-    error = recorded.answer.get("error") if isinstance(recorded.answer, dict) else None
-    return {name: error[name] for name in ERROR_MEMBERS if name in error} if isinstance(error, dict) else {}
+    """The error of a recorded answer: those of `ERROR_MEMBERS` that it has; empty when the answer is no error object."""
+    return select_error_members(recorded.answer.get("error") if isinstance(recorded.answer, dict) else None)
 
 
 def _judge_refused(recorded: Recorded, world: World, request: Request, refusal: Violation | None) -> Iterator[Verdict]:
@@ -168,7 +166,7 @@ def _judge_refused(recorded: Recorded, world: World, request: Request, refusal: 
     entry: Json = {"recorded": {"status": recorded.status, **shown}}
     if refusal:
         entry["mock"] = {"status": refusal.error.status, **refusal.error.members(), "rule": refusal.rule.id}
-    different = compare_errors(entry["recorded"], entry["mock"]) if refusal else ["all"]
+    different = differing_error_members(entry["recorded"], entry["mock"]) if refusal else ["all"]
     if not different:
         yield Verdict("refusals.same")
     elif different == ["list"]:
@@ -178,15 +176,6 @@ def _judge_refused(recorded: Recorded, world: World, request: Request, refusal: 
         yield Verdict("refusals.unverifiable", {"why": why, **entry})
     else:
         yield Verdict("refusals.different" if refusal else "refusals.missed", entry)
-
-
-def compare_errors(recorded: Json, mock: Json) -> list[str]:
-    """The members of an error that differ; `list` when only the values differ that the message lists."""
-    names = [name for name in recorded if recorded[name] != mock.get(name)]
-    if names != ["message"]:
-        return names
-    alike = [_SUPPORTED_VALUES.sub(r"\1", str(each["message"])) for each in (recorded, mock)]
-    return ["list"] if alike[0] == alike[1] else names
 
 
 def _judge_answer(recorded: Recorded, operation: Operation) -> Iterator[Verdict]:

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from harness.answers.reader import StreamError, strip_volatile
 from harness.answers.stream import read_recorded
-from harness.api.dialects import OPENAI
 from harness.api.statuses import END_EVENTS
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import check, check_answer
@@ -20,16 +19,10 @@ from harness.contract.unknown_members import find_unknown_members
 from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Json
 from harness.core.redact import redact, secrets_in_headers
-from harness.verify.judging.compare import (
-    ABSENT,
-    AnswerDifference,
-    find_differences,
-    ignored_members,
-    label_ids,
-    mask_ignored,
-)
+from harness.verify.compare import ABSENT, Difference, Profile, compare, map_strings
 from harness.verify.judging.judge import Verdict, keeps_to_schema, rebuild_request
 from harness.verify.judging.mock_answer import is_response_request, render_mock_answer, renderable_response
+from harness.verify.judging.rerender_profile import make_profile
 from harness.verify.judging.response_stream import RESPONSE_EVENT_SCHEMA, judge_response_stream
 from harness.world.world import World
 
@@ -44,8 +37,8 @@ VARYING_ITEM_MEMBERS: Mapping[str, Collection[str]] = {"message": {"status"}, "t
 """Members of an item that the API announces in one way or another. Recorded: a message of one delta is completed at once."""
 REASONING_SUMMARY = "response.reasoning_summary"
 """Events of a text that the API tells anew, or not to its end, where a response is cut. Recorded in 2025 and 2026."""
-ResponseMask = Callable[[Json], Json]
-"""What of a response is compared."""
+ResponseView = Callable[[Json], Json]
+"""Reduces a response to what is compared of it."""
 
 
 class ComparedEvent(NamedTuple):
@@ -66,14 +59,15 @@ def judge_rerendering(recorded: Recorded, world: World | None = None) -> Iterato
     if found is None:
         return
     secrets = secrets_in_headers(recorded.headers) | secrets_in_headers(recorded.answer_headers)
-    yield from (
-        Verdict("respelled.different", redact({"id": recorded.id, **each._asdict()}, secrets)) for each in found
-    )
+    for at, theirs, ours in found:
+        yield Verdict(
+            "respelled.different", redact({"id": recorded.id, "at": at, "recorded": theirs, "mock": ours}, secrets)
+        )
     if not found:
         yield Verdict("respelled.same")
 
 
-def _find_rendering_differences(recorded: Recorded, world: World) -> list[AnswerDifference] | None:
+def _find_rendering_differences(recorded: Recorded, world: World) -> list[Difference] | None:
     """What differs; None where nothing can be compared."""
     if not is_response_request(recorded) or not 200 <= recorded.status < 300 or "transcribed" in recorded.flags:
         return None
@@ -107,7 +101,7 @@ def _recorded_response(recorded: Recorded) -> Json | None:
     return None if any(found.rule == "unknown_kind" for found in drift) else final
 
 
-def _compare_with_mock(recorded: Recorded, final: Json, world: World) -> list[AnswerDifference] | None:
+def _compare_with_mock(recorded: Recorded, final: Json, world: World) -> list[Difference] | None:
     """What differs; None where the answer itself does not conform, which is told with the answers."""
     try:
         mock = render_mock_answer(recorded, final, world)
@@ -115,70 +109,61 @@ def _compare_with_mock(recorded: Recorded, final: Json, world: World) -> list[An
         if recorded.events is None and check_answer("Response", final):
             return None
         at = "output" if recorded.events is None else f"events[{len(recorded.events) - 1}]"
-        return [AnswerDifference(at, str(final["status"]), str(problem))]
+        return [Difference(at, str(final["status"]), str(problem))]
     _, request = rebuild_request(recorded)
-    is_known = "no_request" not in recorded.flags and isinstance(request.body, dict)
-    names = ignored_members(request, world, recorded.date[:10]) if is_known else None
-    return list(
-        _compare_answers(recorded, mock, _comparison_day(recorded), lambda response: mask_ignored(response, names))
-    )
+    return list(_compare_answers(recorded, mock, make_profile(recorded, request, world)))
 
 
-def _comparison_day(recorded: Recorded) -> str:
-    """The day from which what came to the API is to be seen; when it comes to Azure is not known."""
-    return recorded.date[:10] if recorded.provider == OPENAI else ""
-
-
-def _compare_answers(recorded: Recorded, mock: Answer, day: str, shows: ResponseMask) -> Iterator[AnswerDifference]:
+def _compare_answers(recorded: Recorded, mock: Answer, profile: Profile) -> Iterator[Difference]:
     if recorded.events is None and mock.events is None:
-        found = find_differences(shows(recorded.answer), shows(mock.body), day, "response")
+        found = compare(recorded.answer, mock.body, profile, "response")
         yield from _drop_unknown_members(found, "Response", recorded.answer)
     elif recorded.events is None or mock.events is None:
-        yield AnswerDifference(
+        yield Difference(
             "answer", *("JSON" if events is None else "a stream" for events in (recorded.events, mock.events))
         )
     else:
-        yield from _compare_streams(recorded.events, mock.events, day, shows)
+        yield from _compare_streams(recorded.events, mock.events, profile)
 
 
-def _drop_unknown_members(found: Iterator[AnswerDifference], root: str, body: Any) -> Iterator[AnswerDifference]:
+def _drop_unknown_members(found: Iterator[Difference], root: str, body: Any) -> Iterator[Difference]:
     """The differences but for members that no schema knows."""
     if several := list(found):
         unknown = {each.at for each in find_unknown_members(root, body)}
         yield from (each for each in several if each.at not in unknown)
 
 
-def _compare_streams(
-    recorded: Sequence[Json], mock: Sequence[Json], day: str, shows: ResponseMask
-) -> Iterator[AnswerDifference]:
+def _compare_streams(recorded: Sequence[Json], mock: Sequence[Json], profile: Profile) -> Iterator[Difference]:
     """The first event that differs, of those that carry a response and of the others."""
     told: set[bool] = set()
-    for one, other in zip_longest(_select_events(recorded, shows), _select_events(mock, shows)):
+    selected = (_select_events(events, profile.view) for events in (recorded, mock))
+    viewed = profile._replace(view=Profile().view)  # the events are reduced already
+    for one, other in zip_longest(*selected):
         if one is None or other is None or one.type != other.type:
             at = f"events[{one.place if one else len(recorded)}]"
-            yield AnswerDifference(at, *(step.type if step else "the end" for step in (one, other)))
+            yield Difference(at, *(step.type if step else "the end" for step in (one, other)))
             return
         carries = "response" in one.members
-        if carries not in told and (found := list(_compare_events(one, other, day, recorded[one.place]))):
+        if carries not in told and (found := list(_compare_events(one, other, viewed, recorded[one.place]))):
             told.add(carries)
             yield from found
 
 
-def _compare_events(one: ComparedEvent, other: ComparedEvent, day: str, event: Json) -> Iterator[AnswerDifference]:
+def _compare_events(one: ComparedEvent, other: ComparedEvent, profile: Profile, event: Json) -> Iterator[Difference]:
     for at, left, right in _drop_unknown_members(
-        find_differences(one.members, other.members, day), RESPONSE_EVENT_SCHEMA, event
+        compare(one.members, other.members, profile), RESPONSE_EVENT_SCHEMA, event
     ):
         sides = (f"{one.type}: no {at}" if value == ABSENT else f"{one.type}: {at} {value}" for value in (left, right))
-        yield AnswerDifference(f"events[{one.place}]", *sides)
+        yield Difference(f"events[{one.place}]", *sides)
 
 
-def _select_events(events: Sequence[Json], shows: ResponseMask) -> list[ComparedEvent]:
+def _select_events(events: Sequence[Json], view: ResponseView) -> list[ComparedEvent]:
     """The events of a stream to its end; annotations stand behind the text they are in, however soon they came."""
     steps: list[ComparedEvent] = []
     notes: list[ComparedEvent] = []
     ids, cut = _label_item_ids(events), events[-1]["type"] == "response.incomplete"
     for index, event in enumerate(events):
-        step = ComparedEvent(index, event["type"], _mask_event(event, ids, shows))
+        step = ComparedEvent(index, event["type"], _mask_event(event, ids, view))
         if step.type in UNORDERED_EVENTS or (cut and step.type.startswith(REASONING_SUMMARY)):
             continue
         if step.type == ANNOTATION_ADDED:
@@ -215,14 +200,14 @@ def _label_item_ids(events: Sequence[Json]) -> dict[str, str]:
     return {item["id"]: f"item {index}" for index, item in told if isinstance(item, dict) and "id" in item}
 
 
-def _mask_event(event: Json, ids: Mapping[str, str], shows: ResponseMask) -> Json:
+def _mask_event(event: Json, ids: Mapping[str, str], view: ResponseView) -> Json:
     if isinstance(response := event.get("response"), dict):
-        return {"response": shows(response)}
+        return {"response": view(response)}
     said = {name: value for name, value in event.items() if name not in IGNORED_EVENT_MEMBERS}
     if event["type"].endswith(".delta"):
         said.pop("logprobs", None)
     if event["type"] == ITEM_ADDED:
         open_to = VARYING_ITEM_MEMBERS.get(event["item"]["type"], ())
         said["item"] = {name: value for name, value in event["item"].items() if name not in open_to}
-    made: Json = label_ids(strip_volatile(said), ids)
+    made: Json = map_strings(strip_volatile(said), lambda text: ids.get(text, text))
     return made

@@ -13,8 +13,9 @@ from harness.cassettes.format.recorded import Recorded, parse_recorded
 from harness.contract.check import check
 from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.exchange import Answer, Request
+from harness.verify.compare import differing_error_members
 from harness.verify.judging import websocket_exchanges
-from harness.verify.judging.judge import answer_object, compare_errors, rebuild_request, recorded_error
+from harness.verify.judging.judge import answer_object, rebuild_request, recorded_error
 from harness.verify.judging.unverifiable import match_rules
 from harness.world.world import World
 
@@ -63,6 +64,9 @@ def _find_rule(one: Recorded, request: Request, world: World) -> str | None:
     if not (error := recorded_error(one)):
         return None
     said = {"status": one.status, **error}
-    if refusal and compare_errors(said, {"status": refusal.error.status, **refusal.error.members()}) in ([], ["list"]):
+    if refusal and differing_error_members(said, {"status": refusal.error.status, **refusal.error.members()}) in (
+        [],
+        ["list"],
+    ):
         return refusal.rule.id
     return next((rule.id for rule in match_rules(one.status, error)), None)

@@ -17,11 +17,11 @@ from harness.cassettes.format.interaction import CLIENT, Frame
 from harness.contract.rules.http.websocket import CREATE_EVENT, STEER_EVENT
 from harness.core.exchange import Answer, Json
 from harness.core.headers import normalize_headers
+from harness.verify.compare import select_error_members
 
 DEFAULT_REFUSAL_STATUS = 400
 """The status of a refusal that does not name one: steering never does."""
 _STEERING_FAILED = f"{STEER_EVENT}.failed"
-_ERROR_MEMBERS = ("message", "type", "param", "code")
 
 
 @dataclass(slots=True)
@@ -76,10 +76,9 @@ class SocketExchange:
 def _build_refusal(event: Json) -> Answer:
     error = event.get("error")
     told = error if isinstance(error, dict) else {**event, "type": None}
-    members = {name: told[name] for name in _ERROR_MEMBERS if name in told}
     headers = told.get("headers")
     named = normalize_headers(headers) if isinstance(headers, dict) else {}
-    return Answer(refusal_status(event), {"error": members}, named)
+    return Answer(refusal_status(event), {"error": select_error_members(told)}, named)
 
 
 def refusal_status(event: Json) -> int:

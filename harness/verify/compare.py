@@ -1,0 +1,103 @@
+"""The one comparison of an expected and an actual answer, whichever of recording, mock and live API gave them.
+
+A profile says what of them is compared. That of errors stands here, the others beside their users:
+`verify.judging.rerender_profile`, `live.drift.compare`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from harness.core.exchange import Json
+from harness.core.shorten import shorten_repr
+
+ABSENT = "absent"
+"""What a side has at a place where the other one alone has a member."""
+MAX_LENGTH = 301
+"""Characters of a value in a difference."""
+ERROR_MEMBERS = ("message", "type", "param", "code")
+_SUPPORTED_VALUES = re.compile(r"(Supported values are: ).*", re.DOTALL)
+
+
+class Difference(NamedTuple):
+    """A place where two answers differ (`output[0].content`), and what each has there."""
+
+    at: str
+    expected: str
+    actual: str
+
+
+class Profile(NamedTuple):
+    """What of two answers is compared.
+
+    `view` reduces an answer to what is compared. `is_optional` says whether the expected answer may lack a member of the
+    actual one, by the `type` of the object, else the name under which it stands, and the member's name. `render` writes a
+    value into a difference.
+    """
+
+    view: Callable[[Any], Any] = lambda answer: answer
+    is_optional: Callable[[str, str], bool] = lambda holder, name: False
+    render: Callable[[Any], str] = lambda value: shorten_repr(value, MAX_LENGTH)
+
+
+ERROR = Profile(is_optional=lambda holder, name: True, render=str)
+"""Of errors only the members are compared that the expected one has."""
+
+
+def compare(expected: Any, actual: Any, profile: Profile, holder: str = "") -> Iterator[Difference]:
+    """Every place where two answers differ, in the order of the expected one; `holder` names what they are."""
+    return _compare_values(profile.view(expected), profile.view(actual), profile, holder, "")
+
+
+def _compare_values(expected: Any, actual: Any, profile: Profile, holder: str, at: str) -> Iterator[Difference]:
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        yield from _compare_members(expected, actual, profile, holder, at)
+    elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        for index, (one, other) in enumerate(zip(expected, actual, strict=True)):
+            yield from _compare_values(one, other, profile, holder, f"{at}[{index}]")
+    elif expected != actual or isinstance(expected, bool) != isinstance(actual, bool):
+        yield Difference(at, profile.render(expected), profile.render(actual))
+
+
+def _compare_members(expected: Json, actual: Json, profile: Profile, holder: str, at: str) -> Iterator[Difference]:
+    holder = actual["type"] if isinstance(actual.get("type"), str) else holder
+    for name in (*expected, *(name for name in actual if name not in expected)):
+        place = f"{at}.{name}" if at else name
+        if name not in actual:
+            yield Difference(place, profile.render(expected[name]), ABSENT)
+        elif name in expected:
+            yield from _compare_values(expected[name], actual[name], profile, name, place)
+        elif not profile.is_optional(holder, name):
+            yield Difference(place, ABSENT, profile.render(actual[name]))
+
+
+def differing_error_members(expected: Json, actual: Json) -> list[str]:
+    """The members of an error that differ; `list` when only the values differ that the message lists."""
+    given = {name: actual.get(name) for name in expected}
+    names = [difference.at for difference in compare(expected, given, ERROR)]
+    if names != ["message"]:
+        return names
+    alike = [_SUPPORTED_VALUES.sub(r"\1", str(error["message"])) for error in (expected, given)]
+    return ["list"] if alike[0] == alike[1] else names
+
+
+def select_error_members(error: Any) -> Json:
+    """The members of an error object that the API's clients read; empty for anything else."""
+    return {name: error[name] for name in ERROR_MEMBERS if name in error} if isinstance(error, dict) else {}
+
+
+def map_strings(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value with every string changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [map_strings(one, change) for one in value]
+    return {name: map_strings(one, change) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+def describe_kind(value: Any) -> str:
+    """What kind of value this is, in words."""
+    kinds = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "a text", list: "a list"}
+    return kinds.get(type(value), "an object")

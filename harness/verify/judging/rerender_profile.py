@@ -1,0 +1,96 @@
+"""What of a recorded response and the mock's own is compared: what the request and the model's output determine.
+
+What the API chooses anew each time is compared by its kind; what the account, an unknown model or a template decides, by
+its presence. A recording may lack members that the API got later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from harness.answers.parameters import PARAMETERS, parameters_decided_by
+from harness.answers.reader import strip_volatile
+from harness.api.dialects import AZURE_DIALECTS, OPENAI, agent_of
+from harness.cassettes.format.recorded import Recorded
+from harness.core.exchange import Json, Request
+from harness.items.transcript import conversation_id
+from harness.verify.compare import Profile, describe_kind, map_strings
+from harness.verify.judging.unverifiable import has_unrecorded_history
+from harness.world.world import World
+
+_MEMBERS_BY_DAY = {
+    "2025-06-24": ("output_text.logprobs", "response.output_text.done.logprobs"),
+    "2025-09-12": ("response.content_filters",),
+    "2025-09-18": ("response.billing",),
+    "2025-10-01": ("mcp_call.status",),
+    "2026-02-14": ("response.completed_at",),
+    "2026-05-06": ("web_search.return_token_budget",),
+    "2026-05-28": ("reasoning.context",),
+    "2026-06-24": ("web_search.search_content_types", "web_search_preview.search_content_types"),
+    "2026-06-25": ("response.tool_usage",),
+    "2026-07-03": ("reasoning.mode",),
+    "2026-07-13": ("function.output_schema", "object.$schema"),
+}
+MEMBER_SINCE: Mapping[str, str] = {
+    **{name: day for day, names in _MEMBERS_BY_DAY.items() for name in names},
+    **{f"response.{known.name}": known.since for known in PARAMETERS.values()},
+}
+"""The first day from which every recording has a member: of what has that `type`, or stands under that name.
+
+Before, it may be missing; so it may at any time where Azure answers, who follows region by region.
+"""
+COMPARABLE_SINCE: Mapping[str, str] = {OPENAI: "2026-04-01", **dict.fromkeys(AZURE_DIALECTS, "2026-08-01")}
+"""The day from which a dialect repeats requests as the mock does; of older recordings only the names are compared."""
+VOLATILE_MEMBERS = frozenset({"id", "created_at", "completed_at", "usage", "model", "tool_usage", "moderation"})
+"""Members of a response that are others each time: their kinds are compared."""
+BILLING_MEMBERS = frozenset({"billing", "content_filters"})
+"""Members that no request has and that depend on the account."""
+IGNORED_VALUE = "…"
+"""Stands for a value that is not compared."""
+
+
+def make_profile(recorded: Recorded, request: Request, world: World) -> Profile:
+    """The profile of a recorded response to this request; `world` is what the exchanges before it have left behind."""
+    day = recorded.date[:10]
+    known = "no_request" not in recorded.flags and isinstance(request.body, dict)
+    ignored = ignored_members(request, world, day) if known else None
+    seen = day if recorded.provider == OPENAI else ""  # when a member comes to Azure is not known
+    return Profile(
+        view=lambda response: mask_ignored(response, ignored),
+        is_optional=lambda holder, name: seen < MEMBER_SINCE.get(f"{holder}.{name}", ""),
+    )
+
+
+def ignored_members(request: Request, world: World, day: str) -> Collection[str] | None:
+    """The members of a response whose values are not compared; None for all of them, where a recording is too old."""
+    if day < COMPARABLE_SINCE[request.dialect]:
+        return None
+    body = request.body
+    asked = {name for name, value in body.items() if isinstance(value, bool | int | float | str)} - {"service_tier"}
+    names = BILLING_MEMBERS | parameters_decided_by("account")
+    if body.get("prompt") or agent_of(request):
+        names |= parameters_decided_by("template")
+    elif world.models.find(str(body.get("model"))) is None:
+        names |= parameters_decided_by("model")
+    conversation = conversation_id(body)
+    if has_unrecorded_history(body, world) or (conversation and conversation not in world.store.conversations):
+        names |= {"tools"}
+    return names - asked
+
+
+def mask_ignored(response: Json, ignored: Collection[str] | None) -> Json:
+    """A response with what is compared of it, ids by what they name, and stand-ins for the rest."""
+    if ignored is None:
+        return dict.fromkeys(response, IGNORED_VALUE)
+    ids = {item["id"]: f"item {index}" for index, item in enumerate(response.get("output") or ()) if item.get("id")}
+    ids[str(response.get("id"))] = "this response"
+    compared = {name: _mask_member(name, value, ignored) for name, value in response.items()}
+    masked: Json = map_strings(compared, lambda text: ids.get(text, text))
+    return masked
+
+
+def _mask_member(name: str, value: Any, ignored: Collection[str]) -> Any:
+    if name in ignored:
+        return IGNORED_VALUE
+    return describe_kind(value) if name in VOLATILE_MEMBERS else strip_volatile(value)
