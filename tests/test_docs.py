@@ -23,6 +23,8 @@ from harness.contract.rule import LEVELS
 from harness.core.account import Organization
 from harness.endpoints.operation import OPERATIONS
 from harness.items.kind import ITEMS
+from harness.report.formats import FORMATS
+from harness.world.mock import Mock
 from harness.world.script import CONDITIONS
 from harness.world.scripting.document import DOCUMENT_KEYS, parse_document, parse_route
 from tests.support.processes import run, spawn
@@ -237,6 +239,21 @@ def test_every_member_of_the_account_is_listed():
 
 def test_every_key_of_a_script_file_is_listed():
     assert first_cells(section("server.md", "Script files")) == set(DOCUMENT_KEYS)
+
+
+def test_every_member_of_mock_is_listed():
+    listed = {re.sub(r"\(.*", "", name) for name in first_cells(section("pytest.md", "The members of `mock`"))}
+    assert listed == set(dir(Mock()))
+
+
+def test_every_suffix_of_a_report_is_listed():
+    assert set(re.findall(r"^\| `(\.\w+)` \|", text_of(ROOT / "docs/reports.md"), re.M)) == set(FORMATS)
+
+
+def test_every_option_of_the_marker_is_listed():
+    from harness.pytest_plugin.plugin import MARKER_VALUES
+
+    assert set(re.findall(r"(\w+)=…", section("pytest.md", "Markers and options"))) == set(MARKER_VALUES)
 
 
 def test_every_level_is_explained():
