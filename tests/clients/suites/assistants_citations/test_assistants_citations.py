@@ -1,4 +1,4 @@
-"""What a run of the Assistants API cites, and what the client makes of it: told in deltas, in the message, in both."""
+"""Citations of a run of the Assistants API in the client's result: in deltas, in the completed message, in both."""
 
 import pytest
 from agent_framework import Agent
@@ -11,11 +11,11 @@ from azure.core.pipeline.policies import AzureKeyCredentialPolicy
 from harness import surfaced
 from harness.items import file_citation, message, url_citation
 
-NOTED = {"annotations"}
+ANNOTATIONS = {"annotations"}
 
 
 @pytest.fixture(params=["delta", "completed", "both"])
-def told(mock, request):
+def placement(mock, request):
     mock.citations = request.param
     return request.param
 
@@ -23,7 +23,7 @@ def told(mock, request):
 async def openai_answer(mock):
     mock.script(message("Store it cold.", annotations=[file_citation("file-guide", "guide.txt")]))
     client = OpenAIAssistantsClient(model_id="gpt-4.1", base_url=mock.base_url, api_key=mock.api_key)
-    return await asked(client)
+    return await ask(client)
 
 
 async def azure_answer(mock):
@@ -32,21 +32,21 @@ async def azure_answer(mock):
     policy = AzureKeyCredentialPolicy(key, "api-key")
     agents = AgentsClient(mock.project_endpoint, key, authentication_policy=policy)
     async with agents:
-        return await asked(AzureAIAgentClient(agents_client=agents, model_deployment_name="gpt-4.1"))
+        return await ask(AzureAIAgentClient(agents_client=agents, model_deployment_name="gpt-4.1"))
 
 
-async def asked(client):
+async def ask(client):
     async with Agent(client=client, name="researcher", instructions="You research.") as agent:
         return await agent.run("How is it stored?")
 
 
-async def test_openai_surfaces_the_citation(mock, told):
-    surfaced(await openai_answer(mock), mock.said, only=NOTED)
+async def test_openai_surfaces_the_citation(mock, placement):
+    surfaced(await openai_answer(mock), mock.said, only=ANNOTATIONS)
 
 
-async def test_openai_surfaces_the_text(mock, told):
+async def test_openai_surfaces_the_text(mock, placement):
     surfaced(await openai_answer(mock), mock.said, only={"text"})
 
 
-async def test_azure_surfaces_everything(mock, told):
+async def test_azure_surfaces_everything(mock, placement):
     surfaced(await azure_answer(mock), mock.said)
