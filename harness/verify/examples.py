@@ -9,11 +9,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qsl
 
 import orjson
 
+from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import CREATE_RESPONSE, Case
 from harness.contract.rules.http.websocket import CREATE_EVENT, SOCKET
 from harness.core.account import Organization
@@ -66,12 +67,12 @@ class _CasePlayer:
     def send(self, case: Case, before: list[Answer]) -> Answer:
         """The answer to a case whose earlier steps were answered so."""
         self.mock.skip(case.skip or 0)
-        told = build_request(case, before, self._root)
-        if told.method == "WS":
-            self._session.receive(told.body)
+        request = build_request(case, before, self._root)
+        if request.method == "WS":
+            self._session.receive(request.body)
             return self.mock.exchanges[-1].answer
-        path, _, query = told.path.partition("?")
-        return self.api.handle(told.method, path, told.headers, dict(parse_qsl(query)), told.body)
+        path, _, query = request.uri.partition("?")
+        return self.api.handle(request.method, path, request.headers, dict(parse_qsl(query)), request.body)
 
 
 def play_case(case: Case, root: str = API_ROOT) -> PlayedCase:
@@ -90,21 +91,12 @@ def play_case(case: Case, root: str = API_ROOT) -> PlayedCase:
     return PlayedCase(tuple(before), player.send(case, before))
 
 
-class CaseRequest(NamedTuple):
-    """A case as it travels; `path` is the whole of it with its query, the method of an event is `WS`."""
-
-    method: str
-    path: str
-    headers: Mapping[str, str]
-    body: bytes
-
-
-def build_request(case: Case, before: Sequence[Answer], root: str = API_ROOT) -> CaseRequest:
-    """The request that a case is, after the answers to what was sent before it."""
+def build_request(case: Case, before: Sequence[Answer], root: str = API_ROOT) -> Interaction:
+    """The request of a case, after the answers to the steps before it; `uri` has no host, the method of an event is `WS`."""
     method, _, path = fill_placeholders(case.on or CREATE_RESPONSE, before).partition(" ")
     target = path.removeprefix("!") if path.startswith("!") else f"{root}{path}"
     body = build_body(case, before) if method in ("POST", "PUT", "WS") else b""
-    return CaseRequest(method, target, EXAMPLE_HEADERS if case.headers is None else case.headers, body)
+    return Interaction(method, target, EXAMPLE_HEADERS if case.headers is None else case.headers, body)
 
 
 def build_body(case: Case, before: Sequence[Answer]) -> bytes:

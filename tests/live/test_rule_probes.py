@@ -92,9 +92,7 @@ def test_steering_that_fails_is_expected_without_a_param() -> None:
 
 def test_azure_is_asked_what_azure_says() -> None:
     assert not of("token_invalid")
-    assert [build_request(probe.case, ()).path for probe in of("token_invalid", "azure")] == [
-        "/openai/v1/responses"
-    ] * 2
+    assert [build_request(probe.case, ()).uri for probe in of("token_invalid", "azure")] == ["/openai/v1/responses"] * 2
     assert not of("rate_limit", "azure")
 
 

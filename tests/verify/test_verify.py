@@ -250,7 +250,7 @@ def test_the_memory_of_a_long_recording_is_bounded(tmp_path: Path, monkeypatch: 
     from harness.verify import learn
     from harness.world.world import World
 
-    monkeypatch.setattr(learn, "KEPT", 10)
+    monkeypatch.setattr(learn, "MIN_REMEMBERED", 10)
     (one,) = recorded(HI)
     world = World("long")
     from harness.verify.judging.judge import judge as verdicts

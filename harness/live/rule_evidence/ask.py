@@ -14,7 +14,7 @@ from harness.live.client.websocket import WebSocketClient
 from harness.live.rule_evidence.outcome import answers_of, build_interaction
 from harness.live.rule_evidence.probes import Probe, wrong_key
 from harness.verify.evidence import Origin, SourcedInteraction, attach_origin
-from harness.verify.examples import CaseRequest, build_request
+from harness.verify.examples import build_request
 from harness.verify.judging.websocket_pairs import SocketExchange
 
 PUBLIC_HOSTS: Mapping[str, str] = {
@@ -39,10 +39,10 @@ def send_probe(probe: Probe, sender: Sender) -> list[SourcedInteraction]:
     return [*told, _run_socket_steps(probe, before, sender)] if probe.socket_step_count else told
 
 
-def _send_request(request: CaseRequest, sender: Sender) -> SourcedInteraction:
+def _send_request(request: Interaction, sender: Sender) -> SourcedInteraction:
     key = wrong_key(request)
     body = request.body if request.method in ("POST", "PUT") else None
-    reply = sender.send(request.method, request.path, request.headers, body, good=key is None).interaction
+    reply = sender.send(request.method, request.uri, request.headers, body, good=key is None).interaction
     content_type = {name: value for name, value in reply.answer_headers.items() if name == "content-type"}
     interaction = replace(
         build_interaction(request, PUBLIC_HOSTS[sender.live.upstream.dialect]),
@@ -58,7 +58,7 @@ def _send_request(request: CaseRequest, sender: Sender) -> SourcedInteraction:
 def _run_socket_steps(probe: Probe, before: list[Answer], sender: Sender) -> SourcedInteraction:
     """Send the events of a probe over one connection, as long as each is accepted."""
     first = build_request(probe.steps[-probe.socket_step_count], before)
-    client, opened = sender.open_socket(first.path)
+    client, opened = sender.open_socket(first.uri)
     try:
         if client.is_open:
             _send_events(probe, before, sender, client)
@@ -68,7 +68,7 @@ def _run_socket_steps(probe: Probe, before: list[Answer], sender: Sender) -> Sou
     fault = client.fault or opened.reason
     interaction = Interaction(
         "GET",
-        f"{host}{first.path}",
+        f"{host}{first.uri}",
         status=opened.status,
         chunks=() if client.frames else opened.chunks,
         cut=bool(fault),

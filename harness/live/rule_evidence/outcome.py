@@ -16,7 +16,7 @@ from harness.core.redact import redact
 from harness.core.shorten import shorten
 from harness.live.rule_evidence.probes import Probe, select_headers, wrong_key
 from harness.verify.evidence import SourcedInteraction
-from harness.verify.examples import CaseRequest, build_request
+from harness.verify.examples import build_request
 from harness.verify.judging.judge import Verdict, answer_object, judge
 from harness.verify.judging.unverifiable import ACCOUNT_STATUSES, match_rules
 from harness.verify.judging.websocket_exchanges import to_http_interactions
@@ -186,7 +186,7 @@ def _is_recording_of(probe: Probe, told: Sequence[SourcedInteraction]) -> bool:
     return True
 
 
-def _is_same_request(asked: CaseRequest, told: SourcedInteraction) -> bool:
+def _is_same_request(asked: Interaction, told: SourcedInteraction) -> bool:
     """Whether this is what was sent, as it is when it is written down: the same target, body, headers and wrong key."""
     take, parts = told.interaction, urlsplit(told.interaction.uri)
     if (asked.method, select_headers(asked.headers), wrong_key(asked)) != (
@@ -199,11 +199,11 @@ def _is_same_request(asked: CaseRequest, told: SourcedInteraction) -> bool:
     return (written.uri, written.body) == (take.uri, take.body)
 
 
-def _is_same_event(asked: CaseRequest, told: SocketExchange) -> bool:
+def _is_same_event(asked: Interaction, told: SocketExchange) -> bool:
     (written,) = scrub_interactions([Interaction("GET", "", frames=((0.0, CLIENT, asked.body.decode()),))])
     return written.frames[0][2] == told.text
 
 
-def build_interaction(asked: CaseRequest, host: str) -> Interaction:
+def build_interaction(asked: Interaction, host: str) -> Interaction:
     """What was sent as a recorder takes it down, to the path as the API has it and without keys."""
-    return Interaction(asked.method, f"{host}{asked.path}", select_headers(asked.headers), asked.body)
+    return replace(asked, uri=f"{host}{asked.uri}", headers=select_headers(asked.headers))

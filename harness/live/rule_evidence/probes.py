@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.api.dialects import OPENAI
+from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import CREATE_RESPONSE, Case, Rule
 from harness.contract.rules.http.websocket import CREATE_EVENT
 from harness.core.exchange import Json
 from harness.live.client import budget
 from harness.live.rule_questions import Question, examples_of, explain_left_out, is_socket_event
 from harness.server.mock_api import MockApi, bearer_key
-from harness.verify.examples import MINIMAL_REQUEST, CaseRequest, build_request, play_case
+from harness.verify.examples import MINIMAL_REQUEST, build_request, play_case
 from harness.verify.judging.unverifiable import MODEL_AREAS
 
 CHEAPEST_MODELS = {"gpt-4.1": "gpt-4.1-nano", "gpt-4o": "gpt-4o-mini", "gpt-5": "gpt-5-nano", "gpt-5.4": "gpt-5.4-nano"}
@@ -48,7 +49,7 @@ class Probe(Question):
         accepted = [*(status < 400 for status in self.setup_statuses), self.expected_message is None]
         return budget.sum_budgets(
             budget.estimate_request(
-                request.method.replace("WS", "POST"), request.path.partition("?")[0], request.body, is_accepted
+                request.method.replace("WS", "POST"), request.uri.partition("?")[0], request.body, is_accepted
             )
             for request, is_accepted in zip(requests, accepted, strict=True)
         )
@@ -119,7 +120,7 @@ def select_headers(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: headers[name] for name in RECORDED_HEADERS if name in headers}
 
 
-def wrong_key(asked: CaseRequest, dialect: str = OPENAI) -> str | None:
+def wrong_key(asked: Interaction, dialect: str = OPENAI) -> str | None:
     """The key of an example that is about keys, empty where it sends none; None where any good key will do."""
     if MockApi().world_of(asked.headers, dialect) is not None:
         return None

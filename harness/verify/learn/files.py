@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from harness.core.exchange import Json, Request
-from harness.verify.learn.registry import Lesson
+from harness.verify.learn.registry import learns_from
 from harness.world.world import World
 
 
+@learns_from(
+    "POST /files", "GET /files/{file_id}", "POST /vector_stores", "POST /vector_stores/{vector_store_id}/files"
+)
 def _learn_created(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     if isinstance(id := answer.get("id"), str):
         world.uploads.presume(id, request.params.get("vector_store_id", ""), str(answer.get("purpose") or ""))
 
 
+@learns_from("DELETE /files/{file_id}", "DELETE /vector_stores/{vector_store_id}")
 def _learn_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     world.uploads.delete(request.params.get("file_id") or request.params["vector_store_id"])
 
 
+@learns_from("DELETE /vector_stores/{vector_store_id}/files/{file_id}")
 def _learn_removed(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     if store := world.uploads.store(request.params["vector_store_id"]):
         store.files.pop(request.params["file_id"], None)
-
-
-LESSONS: Mapping[str, Lesson] = {
-    "POST /files": _learn_created,
-    "GET /files/{file_id}": _learn_created,
-    "DELETE /files/{file_id}": _learn_deleted,
-    "POST /vector_stores": _learn_created,
-    "DELETE /vector_stores/{vector_store_id}": _learn_deleted,
-    "POST /vector_stores/{vector_store_id}/files": _learn_created,
-    "DELETE /vector_stores/{vector_store_id}/files/{file_id}": _learn_removed,
-}
-"""By operation."""

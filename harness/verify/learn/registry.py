@@ -1,4 +1,4 @@
-"""What a lesson is: what an answered request teaches a World, one function for each operation that stores something."""
+"""Learners: a function for each operation that stores something, which notes in a World what an exchange changed."""
 
 from __future__ import annotations
 
@@ -6,16 +6,30 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from harness.core.exchange import Json, Request
+from harness.core.registry import Registry
 from harness.world.world import World
 
-Lesson = Callable[[World, Request, Json, Sequence[Json]], None]
+Learner = Callable[[World, Request, Json, Sequence[Json]], None]
 """Takes the object of the answer (`{}` where there is none) and the events of its stream."""
+LEARNERS: Registry[Learner] = Registry("learner of")
+"""The learner of each operation, by its id."""
 PRESUMED: Json = {}
-"""The object of a conversation that the tape goes on with but never made."""
+"""The object of a conversation that the recording continues but never created."""
+
+
+def learns_from(*operations: str) -> Callable[[Learner], Learner]:
+    """Register a function as the learner of these operations."""
+
+    def register(learner: Learner) -> Learner:
+        for operation in operations:
+            LEARNERS.add(operation, learner, learner.__module__)
+        return learner
+
+    return register
 
 
 def typed_items(items: Sequence[Any]) -> list[Json]:
-    """Those of recorded items that can be remembered: with a type, and an id that is one."""
+    """The recorded items that can be stored: those with a type, whose id, if any, is a string."""
     return [item for item in items if _is_typed(item)]
 
 

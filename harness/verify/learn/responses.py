@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from harness.answers.response import render_input_items
 from harness.api.statuses import PENDING_STATUSES
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Json, Request
 from harness.items.transcript import conversation_id
-from harness.verify.learn.registry import PRESUMED, Lesson, typed_items
+from harness.verify.learn.registry import PRESUMED, learns_from, typed_items
 from harness.world.store import EMPTY_CHAIN, Conversation, ItemChain, PendingResponse
 from harness.world.world import World
 
 
+@learns_from("POST /responses")
 def _learn_created(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     body, output = drop_nulls(request.body), answer.get("output")
     if not isinstance(answer.get("id"), str) or not isinstance(output, list):
@@ -53,6 +54,7 @@ def _presume_named_objects(world: World, body: Json) -> None:
         world.store.conversations.setdefault(id, Conversation(PRESUMED))
 
 
+@learns_from("GET /responses/{response_id}", "POST /responses/{response_id}/cancel")
 def _learn_retrieved(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     """A background response as it stands now; one that the tape never made is left alone, its input is not known."""
     known, output = world.store.responses.get(request.params["response_id"]), answer.get("output")
@@ -64,15 +66,7 @@ def _learn_retrieved(world: World, request: Request, answer: Json, events: Seque
         world.store.put_events(known.response["id"], known.events)
 
 
+@learns_from("DELETE /responses/{response_id}")
 def _learn_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     world.store.responses.pop(request.params["response_id"], None)
     world.store.pending.pop(request.params["response_id"], None)
-
-
-LESSONS: Mapping[str, Lesson] = {
-    "POST /responses": _learn_created,
-    "GET /responses/{response_id}": _learn_retrieved,
-    "POST /responses/{response_id}/cancel": _learn_retrieved,
-    "DELETE /responses/{response_id}": _learn_deleted,
-}
-"""By operation."""

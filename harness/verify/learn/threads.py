@@ -5,15 +5,16 @@ What the tape goes on with but never made is presumed to be there from then on, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from harness.api.resources.threads import Thread
 from harness.contract.check import check_answer
 from harness.core.exchange import Json, Request
-from harness.verify.learn.registry import Lesson
+from harness.verify.learn.registry import learns_from
 from harness.world.world import World
 
+THREAD_PATH, RUN_PATH = "/threads/{thread_id}", "/threads/{thread_id}/runs/{run_id}"
 UNSEEN_ASSISTANT: Json = {"instructions": "unseen"}
 """An assistant that the tape never made."""
 
@@ -33,14 +34,17 @@ def _listed_objects(answer: Json) -> list[Json]:
     return [each for each in objects if isinstance(each, dict) and isinstance(each.get("id"), str)]
 
 
+@learns_from("GET /assistants", "POST /assistants", "GET /assistants/{assistant_id}", "POST /assistants/{assistant_id}")
 def _learn_assistants(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     world.store.assistants.update((each["id"], each) for each in _listed_objects(answer))
 
 
+@learns_from("DELETE /assistants/{assistant_id}")
 def _learn_assistant_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     world.store.assistants.pop(request.params["assistant_id"], None)
 
 
+@learns_from("POST /threads")
 def _learn_thread_created(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     if isinstance(id := answer.get("id"), str):
         world.store.threads[id] = Thread(answer, _messages_without_ids((request.body or {}).get("messages")))
@@ -51,22 +55,40 @@ def _messages_without_ids(messages: Any) -> dict[str, Json]:
     return {str(number): {"id": str(number)} for number, _ in enumerate(messages or ())}
 
 
+@learns_from(f"GET {THREAD_PATH}", f"POST {THREAD_PATH}")
 def _learn_thread(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     _thread_of_request(world, request).object = answer
 
 
+@learns_from(f"DELETE {THREAD_PATH}")
 def _learn_thread_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     world.store.threads.pop(request.params["thread_id"], None)
 
 
+@learns_from(
+    f"GET {THREAD_PATH}/messages",
+    f"POST {THREAD_PATH}/messages",
+    f"GET {THREAD_PATH}/messages/{{message_id}}",
+    f"POST {THREAD_PATH}/messages/{{message_id}}",
+)
 def _learn_messages(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     _thread_of_request(world, request).messages.update((each["id"], each) for each in _listed_objects(answer))
 
 
+@learns_from(f"DELETE {THREAD_PATH}/messages/{{message_id}}")
 def _learn_message_deleted(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     _thread_of_request(world, request).messages.pop(request.params["message_id"], None)
 
 
+@learns_from(
+    "POST /threads/runs",
+    f"GET {THREAD_PATH}/runs",
+    f"POST {THREAD_PATH}/runs",
+    f"GET {RUN_PATH}",
+    f"POST {RUN_PATH}",
+    f"POST {RUN_PATH}/cancel",
+    f"POST {RUN_PATH}/submit_tool_outputs",
+)
 def _learn_runs(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     """A run as it is now, and what its stream told; one that does not conform stays unknown."""
     body = request.body or {}
@@ -88,29 +110,7 @@ def _has_thread_object(event: Json) -> bool:
     return data.get("object") in ("thread.message", "thread.run.step") and isinstance(data.get("id"), str)
 
 
+@learns_from(f"GET {RUN_PATH}/steps", f"GET {RUN_PATH}/steps/{{step_id}}")
 def _learn_steps(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
     known = _listed_objects(answer)
     _thread_of_request(world, request).steps.update((each["id"], each) for each in known if "run_id" in each)
-
-
-_THREAD, _RUN = "/threads/{thread_id}", "/threads/{thread_id}/runs/{run_id}"
-LESSONS: Mapping[str, Lesson] = {
-    **dict.fromkeys(("GET /assistants", "POST /assistants"), _learn_assistants),
-    **dict.fromkeys((f"{method} /assistants/{{assistant_id}}" for method in ("GET", "POST")), _learn_assistants),
-    "DELETE /assistants/{assistant_id}": _learn_assistant_deleted,
-    "POST /threads": _learn_thread_created,
-    f"GET {_THREAD}": _learn_thread,
-    f"POST {_THREAD}": _learn_thread,
-    f"DELETE {_THREAD}": _learn_thread_deleted,
-    **dict.fromkeys((f"{method} {_THREAD}/messages" for method in ("GET", "POST")), _learn_messages),
-    **dict.fromkeys((f"{method} {_THREAD}/messages/{{message_id}}" for method in ("GET", "POST")), _learn_messages),
-    f"DELETE {_THREAD}/messages/{{message_id}}": _learn_message_deleted,
-    "POST /threads/runs": _learn_runs,
-    **dict.fromkeys((f"{method} {_THREAD}/runs" for method in ("GET", "POST")), _learn_runs),
-    **dict.fromkeys(
-        (f"GET {_RUN}", f"POST {_RUN}", f"POST {_RUN}/cancel", f"POST {_RUN}/submit_tool_outputs"), _learn_runs
-    ),
-    f"GET {_RUN}/steps": _learn_steps,
-    f"GET {_RUN}/steps/{{step_id}}": _learn_steps,
-}
-"""By operation."""
