@@ -9,13 +9,13 @@ import pytest
 
 from harness.analysis.loss import losses_of
 from harness.analysis.losses.examples import (
-    ASK,
     DEPLOY,
+    NEXT,
     NOTIFY,
-    SAY,
+    PROMPT,
+    REPLY,
     TEXT,
-    THEN,
-    THINK,
+    THOUGHT,
     TOOLS,
     assistant,
     call,
@@ -41,60 +41,60 @@ def ids(world: Mock, *, strict: bool = False) -> list[str]:
 
 class TestAConversationIsFollowed:
     def test_through_a_chain(self, client: Client) -> None:
-        client.mock.script(DEPLOY, SAY)
-        first = client.ask([ASK]).body["id"]
+        client.mock.script(DEPLOY, REPLY)
+        first = client.ask([PROMPT]).body["id"]
         second = client.ask([output()], previous_response_id=first).body["id"]
-        client.ask([ASK, call(), output(), assistant(TEXT), THEN], previous_response_id=second)
+        client.ask([PROMPT, call(), output(), assistant(TEXT), NEXT], previous_response_id=second)
         (lost,) = client.mock.losses
         assert (lost.loss, lost.exchange, lost.at, lost.said) == ("history-replayed", 3, "input[1]", 1)
         assert lost.message.startswith("2 items that this transcript holds already stand in it again")
 
     def test_through_a_stream(self, client: Client) -> None:
-        client.mock.script(SAY)
-        client.ask([ASK], stream=True)
-        client.ask([ASK, assistant(TEXT * 2), THEN], stream=True)
+        client.mock.script(REPLY)
+        client.ask([PROMPT], stream=True)
+        client.ask([PROMPT, assistant(TEXT * 2), NEXT], stream=True)
         assert ids(client.world) == ["text-altered"]
 
     def test_through_a_background_response_which_a_retrieve_tells(self, client: Client) -> None:
-        client.mock.script(SAY)
-        id = client.ask([ASK], background=True).body["id"]
-        client.ask([ASK, assistant(TEXT), ASK, assistant(TEXT)])
+        client.mock.script(REPLY)
+        id = client.ask([PROMPT], background=True).body["id"]
+        client.ask([PROMPT, assistant(TEXT), PROMPT, assistant(TEXT)])
         assert ids(client.world) == []
         for _ in range(3):
             client.send(f"GET /responses/{id}")
         client.ask([assistant(TEXT[:9])], previous_response_id=id)
-        client.ask([ASK, assistant(TEXT[:9]), THEN])
+        client.ask([PROMPT, assistant(TEXT[:9]), NEXT])
         (lost,) = client.mock.losses
         assert (lost.loss, lost.said, lost.exchange) == ("text-altered", 4, 7)
 
     def test_through_a_web_socket(self) -> None:
         socket = Socket()
-        socket.mock.script(SAY)
-        first = socket.made([ASK], store=False)
-        socket.create([assistant(TEXT), THEN], previous_response_id=first["id"], store=False)
+        socket.mock.script(REPLY)
+        first = socket.made([PROMPT], store=False)
+        socket.create([assistant(TEXT), NEXT], previous_response_id=first["id"], store=False)
         assert ids(socket.world) == ["history-replayed"]
 
     def test_through_a_steer(self) -> None:
         socket = Socket()
-        socket.mock.script(SAY, message("Yes."), message("Yes."))
-        first = socket.made([ASK], model="gpt-6-astra")
-        steered = socket.steer(first["id"], [{"type": "message", **THEN}])[-1]["response"]
+        socket.mock.script(REPLY, message("Yes."), message("Yes."))
+        first = socket.made([PROMPT], model="gpt-6-astra")
+        steered = socket.steer(first["id"], [{"type": "message", **NEXT}])[-1]["response"]
         socket.create([assistant(TEXT)], previous_response_id=steered["id"])
         assert [(lost.loss, lost.exchange, lost.said) for lost in socket.mock.losses] == [("history-replayed", 3, 1)]
 
     @pytest.mark.parametrize("path", ["/openai/v1", "/api/projects/p/openai/v1"])
     def test_through_azure(self, path: str) -> None:
         client = Client()
-        client.mock.script(SAY)
-        for asked in ([ASK], [ASK, assistant(TEXT), ASK, assistant(TEXT)]):
+        client.mock.script(REPLY)
+        for asked in ([PROMPT], [PROMPT, assistant(TEXT), PROMPT, assistant(TEXT)]):
             body = orjson.dumps({"model": "gpt-4.1", "input": asked})
             client.api.handle("POST", f"{path}/responses", {"authorization": "Bearer sk-unit"}, {}, body)
         assert ids(client.world) == ["history-replayed"]
 
     def test_through_a_conversation_and_what_is_put_into_it(self, client: Client) -> None:
-        client.mock.script(SAY, DEPLOY)
-        id = client.send("POST /conversations", {"items": [ASK]}).body["id"]
-        said = client.ask([THEN], conversation=id).body["output"][0]
+        client.mock.script(REPLY, DEPLOY)
+        id = client.send("POST /conversations", {"items": [PROMPT]}).body["id"]
+        said = client.ask([NEXT], conversation=id).body["output"][0]
         client.send(f"POST /conversations/{id}/items", {"items": [user("Hm.")]})
         client.ask([assistant(TEXT)], conversation={"id": id})
         assert ids(client.world) == ["history-replayed"]
@@ -103,46 +103,46 @@ class TestAConversationIsFollowed:
         assert ids(client.world) == ["history-replayed"]
 
     def test_not_through_a_conversation_of_which_some_unknown_item_was_deleted(self, client: Client) -> None:
-        client.mock.script(SAY)
-        id = client.send("POST /conversations", {"items": [ASK]}).body["id"]
-        client.ask([THEN], conversation=id)
+        client.mock.script(REPLY)
+        id = client.send("POST /conversations", {"items": [PROMPT]}).body["id"]
+        client.ask([NEXT], conversation=id)
         told = client.send(f"GET /conversations/{id}/items").body["data"]
-        (unknown,) = [item["id"] for item in told if item.get("content", [{}])[0].get("text") == ASK["content"]]
+        (unknown,) = [item["id"] for item in told if item.get("content", [{}])[0].get("text") == PROMPT["content"]]
         client.send(f"DELETE /conversations/{id}/items/{unknown}")
         client.ask([assistant(TEXT)], conversation=id)
         assert ids(client.world) == []
 
     def test_through_references(self, client: Client) -> None:
-        client.mock.script([SAY, DEPLOY], SAY)
-        said = client.ask([ASK]).body["output"]
+        client.mock.script([REPLY, DEPLOY], REPLY)
+        said = client.ask([PROMPT]).body["output"]
         named = [{"type": "item_reference", "id": item["id"]} for item in said]
-        client.ask([ASK, *named, output()])
+        client.ask([PROMPT, *named, output()])
         assert ids(client.world, strict=True) == []
-        client.ask([ASK, named[1], output(), {"id": said[0]["id"]}, THEN])
+        client.ask([PROMPT, named[1], output(), {"id": said[0]["id"]}, NEXT])
         assert ids(client.world) == ["order-changed"]
 
     def test_of_a_failed_response_nothing_is_stored_in_its_conversation(self, client: Client) -> None:
-        client.mock.script([SAY, failed()])
+        client.mock.script([REPLY, failed()])
         id = client.send("POST /conversations", {}).body["id"]
-        client.ask([ASK], conversation=id, stream=True)
-        client.ask([ASK], conversation=id)
+        client.ask([PROMPT], conversation=id, stream=True)
+        client.ask([PROMPT], conversation=id)
         assert ids(client.world) == []
 
 
 class TestARefusedRequestIsLookedAt:
     def test_and_explained(self, client: Client) -> None:
         client.mock.script(DEPLOY)
-        client.ask([ASK])
-        assert client.ask([ASK, output()]).status == 400
+        client.ask([PROMPT])
+        assert client.ask([PROMPT, output()]).status == 400
         (lost,) = client.mock.losses
         assert (lost.loss, lost.exchange, lost.said) == ("call-dropped", 2, 1)
         assert "function_call deploy (call_1), said in exchange 1" in lost.message
 
     def test_but_it_stores_nothing(self, client: Client) -> None:
         client.mock.script(DEPLOY)
-        client.ask([ASK])
-        client.ask([ASK, call(), output(), output("call_9")])
-        client.ask([ASK, call(), output(said="")])
+        client.ask([PROMPT])
+        client.ask([PROMPT, call(), output(), output("call_9")])
+        client.ask([PROMPT, call(), output(value="")])
         assert ids(client.world, strict=True) == []
 
     @pytest.mark.parametrize(
@@ -160,15 +160,15 @@ class TestARefusedRequestIsLookedAt:
             {"input": [{"type": "function_call", "call_id": "call_1", "arguments": 5, "name": None}]},
             {"input": [{"type": "item_reference"}, {"id": 7}, {"type": "reasoning", "id": []}]},
             {"input": [user("{'type': "), user("[" * 5000 + "type"), user('{"type": {}}'), user("{'type': '\\d'}")]},
-            {"input": [output(said=[{"text": "\ud800"}]), output(said="\ud800"), output(said={"a": [1]})]},
+            {"input": [output(value=[{"text": "\ud800"}]), output(value="\ud800"), output(value={"a": [1]})]},
             {"previous_response_id": 3, "conversation": {"id": []}, "input": "x"},
-            {"input": [ASK], "tools": [None, {"name": []}], "instructions": {}, "include": "x", "model": []},
+            {"input": [PROMPT], "tools": [None, {"name": []}], "instructions": {}, "include": "x", "model": []},
         ],
     )
     def test_whatever_it_is(self, client: Client, body: Any) -> None:
-        client.mock.script([THINK, SAY, DEPLOY], SAY)
-        client.ask([ASK], model="gpt-5")
-        client.ask([ASK, call(), output()])
+        client.mock.script([THOUGHT, REPLY, DEPLOY], REPLY)
+        client.ask([PROMPT], model="gpt-5")
+        client.ask([PROMPT, call(), output()])
         (first, second) = client.world.exchanges
         odd = Exchange(3, first.request._replace(body=body), Answer(400, {"error": {}}))
         again = first._replace(number=4)
@@ -204,9 +204,9 @@ class TestAServerThatStoresEachTurnTwice:
 
 class TestWhatIsLostStaysLost:
     def test_and_is_told_once(self, client: Client) -> None:
-        client.mock.script(SAY)
-        transcript = [ASK, assistant(TEXT[:20])]
-        client.ask([ASK])
+        client.mock.script(REPLY)
+        transcript = [PROMPT, assistant(TEXT[:20])]
+        client.ask([PROMPT])
         for question in ("And now?", "And then?"):
             transcript = [*transcript, user(question)]
             client.ask(transcript)
@@ -221,66 +221,68 @@ OPS: Json = {"instructions": "You run operations. It is 2026-09-21.", "tools": T
 
 class TestARightHabitIsNoLoss:
     def test_a_sliding_window(self, client: Client) -> None:
-        client.mock.script([SAY, DEPLOY], message("Done."), message("Bye."))
-        client.ask([ASK], **OPS)
-        client.ask([ASK, assistant(TEXT), call(), output()], **OPS)
-        client.ask([assistant(TEXT), THEN], **OPS)
+        client.mock.script([REPLY, DEPLOY], message("Done."), message("Bye."))
+        client.ask([PROMPT], **OPS)
+        client.ask([PROMPT, assistant(TEXT), call(), output()], **OPS)
+        client.ask([assistant(TEXT), NEXT], **OPS)
         assert ids(client.world, strict=True) == []
 
     def test_a_hand_off_that_leaves_the_calls_out(self, client: Client) -> None:
-        client.mock.script([SAY, function_call("transfer_to_ops", "{}")], message("Done."))
+        client.mock.script([REPLY, function_call("transfer_to_ops", "{}")], message("Done."))
         planner = {"type": "function", "name": "transfer_to_ops", "parameters": {"type": "object"}, "strict": False}
-        client.ask([ASK], instructions="You plan.", tools=[planner])
-        client.ask([ASK, assistant(TEXT)], **OPS)
-        client.ask([ASK, assistant(TEXT), assistant("Done."), THEN], **OPS)
+        client.ask([PROMPT], instructions="You plan.", tools=[planner])
+        client.ask([PROMPT, assistant(TEXT)], **OPS)
+        client.ask([PROMPT, assistant(TEXT), assistant("Done."), NEXT], **OPS)
         assert ids(client.world, strict=True) == []
 
     def test_a_transcript_told_in_one_message(self, client: Client) -> None:
-        client.mock.script([SAY, DEPLOY], message("Done."))
-        client.ask([ASK])
+        client.mock.script([REPLY, DEPLOY], message("Done."))
+        client.ask([PROMPT])
         told = f"The conversation so far:\n1. user: Ship v2.\n2. assistant: {TEXT}\n3. function_call: {call()}"
-        client.ask([{"role": "assistant", "content": told}, THEN])
+        client.ask([{"role": "assistant", "content": told}, NEXT])
         assert ids(client.world, strict=True) == []
 
     def test_another_answer_to_the_same_question(self, client: Client) -> None:
-        client.mock.script([SAY, DEPLOY], [message("Which one?"), NOTIFY], message("Right."))
-        client.ask([ASK], **OPS)
-        client.ask([ASK], **OPS)
-        client.ask([ASK, assistant("Which one?"), call("call_2", "notify", '{"who":"ops"}'), output("call_2")], **OPS)
+        client.mock.script([REPLY, DEPLOY], [message("Which one?"), NOTIFY], message("Right."))
+        client.ask([PROMPT], **OPS)
+        client.ask([PROMPT], **OPS)
+        client.ask(
+            [PROMPT, assistant("Which one?"), call("call_2", "notify", '{"who":"ops"}'), output("call_2")], **OPS
+        )
         assert ids(client.world, strict=True) == []
 
     def test_agents_side_by_side_that_say_the_same(self, client: Client) -> None:
-        client.mock.script(*[DEPLOY] * 3, *[SAY] * 3)
+        client.mock.script(*[DEPLOY] * 3, *[REPLY] * 3)
         for _ in range(3):
-            client.ask([ASK])
+            client.ask([PROMPT])
         for _ in range(3):
-            client.ask([ASK, call(), output()])
-        client.ask([ASK, *[assistant(TEXT)] * 3, THEN])
+            client.ask([PROMPT, call(), output()])
+        client.ask([PROMPT, *[assistant(TEXT)] * 3, NEXT])
         assert ids(client.world) == []
 
     def test_an_approval_that_comes_late(self, client: Client) -> None:
         client.mock.script([DEPLOY, NOTIFY], message("Done."), message("Told."))
         other = call("call_2", "notify", '{"who":"ops"}')
-        client.ask([ASK], **OPS)
-        client.ask([ASK, call(), output()], **OPS)
-        client.ask([ASK, call(), output(), other, output("call_2")], **OPS)
+        client.ask([PROMPT], **OPS)
+        client.ask([PROMPT, call(), output()], **OPS)
+        client.ask([PROMPT, call(), output(), other, output("call_2")], **OPS)
         assert ids(client.world, strict=True) == []
 
     def test_reasoning_of_a_stream_in_the_form_it_was_announced_in(self, client: Client) -> None:
         asked: Json = {"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}
         client.mock.script([reasoning("**Plan**"), DEPLOY])
-        client.ask([ASK], **asked)
+        client.ask([PROMPT], **asked)
         early = {"type": "reasoning", "summary": [], "encrypted_content": "gAAAA-early"}
-        client.ask([ASK, early, call(), output()], **asked)
+        client.ask([PROMPT, early, call(), output()], **asked)
         assert ids(client.world) == []
 
     def test_a_call_that_may_stay_open(self, client: Client) -> None:
-        client.mock.script([SAY, DEPLOY])
-        client.ask([ASK])
+        client.mock.script([REPLY, DEPLOY])
+        client.ask([PROMPT])
         (first,) = client.world.exchanges
         made = [*first.answer.body["output"][:1], {**first.answer.body["output"][1], "async": True}]
         first = first._replace(answer=Answer(200, {**first.answer.body, "output": made}))
-        client.ask([ASK, assistant(TEXT), THEN])
+        client.ask([PROMPT, assistant(TEXT), NEXT])
         assert losses_of([first, client.world.exchanges[1]]) == []
 
 
@@ -294,24 +296,24 @@ class TestACallIsTheSame:
     )
     def test_with_all_that_it_does(self, client: Client, said: Any, sent: Json, members: str) -> None:
         client.mock.script(said)
-        original = client.ask([ASK]).body["output"][0]
+        original = client.ask([PROMPT]).body["output"][0]
         same = {**sent, "call_id": "call_1", members: original[members]}
-        client.ask([ASK, same])
+        client.ask([PROMPT, same])
         assert "call-altered" not in ids(client.world)
-        client.ask([ASK, {**same, members: "rm" if members == "input" else {"commands": ["rm"]}}])
+        client.ask([PROMPT, {**same, members: "rm" if members == "input" else {"commands": ["rm"]}}])
         (lost,) = client.mock.losses
         assert (lost.loss, lost.at) == ("call-altered", f"input[1].{members}")
 
     def test_in_another_kind_it_is_not(self, client: Client) -> None:
         client.mock.script(DEPLOY)
-        client.ask([ASK])
-        client.ask([ASK, {"type": "custom_tool_call", "call_id": "call_1", "name": "deploy", "input": "v2"}])
+        client.ask([PROMPT])
+        client.ask([PROMPT, {"type": "custom_tool_call", "call_id": "call_1", "name": "deploy", "input": "v2"}])
         assert ids(client.world) == ["call-altered"]
 
     def test_an_approval_that_is_left_out_is_dropped_though_its_answer_is_there(self, client: Client) -> None:
         client.mock.script(mcp_approval_request("prod", "deploy", {"ref": "v2"}))
-        id = client.ask([ASK]).body["output"][0]["id"]
-        client.ask([ASK, {"type": "mcp_approval_response", "approval_request_id": id, "approve": True}])
+        id = client.ask([PROMPT]).body["output"][0]["id"]
+        client.ask([PROMPT, {"type": "mcp_approval_response", "approval_request_id": id, "approve": True}])
         assert ids(client.world) == ["call-dropped"]
 
 
@@ -325,16 +327,16 @@ class TestATypedItemAsText:
         ],
     )
     def test_is_known_as_programs_print_it(self, client: Client, printed: str) -> None:
-        client.mock.script([THINK, DEPLOY], SAY)
-        id = client.ask([ASK], model="gpt-5").body["output"][0]["id"]
-        client.ask([ASK, {"role": "assistant", "content": printed.replace("{rs}", id)}, THEN], model="gpt-5")
+        client.mock.script([THOUGHT, DEPLOY], REPLY)
+        id = client.ask([PROMPT], model="gpt-5").body["output"][0]["id"]
+        client.ask([PROMPT, {"role": "assistant", "content": printed.replace("{rs}", id)}, NEXT], model="gpt-5")
         assert "item-coerced" in ids(client.world)
 
     @pytest.mark.parametrize(
         "text", ["Item(call_id='call_9')", "Note(id='msg_1')", '{"type": "function_call", "call_id": "call_9"}']
     )
     def test_is_none_when_nobody_said_it(self, client: Client, text: str) -> None:
-        client.mock.script(DEPLOY, SAY)
-        client.ask([ASK])
-        client.ask([ASK, call(), output(), user(text)])
+        client.mock.script(DEPLOY, REPLY)
+        client.ask([PROMPT])
+        client.ask([PROMPT, call(), output(), user(text)])
         assert ids(client.world) == []

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from harness.analysis.losses.examples import ASK
+from harness.analysis.losses.examples import PROMPT
 from harness.core.delivery import Pause
 from harness.core.errors import ScriptError
 from harness.core.exchange import Answer, Json
@@ -449,16 +449,16 @@ class TestARun:
 
 class TestALoss:
     def test_is_a_cut_stream_taken_for_whole(self, client):
-        streamed(client, cut(ONCE, after=5), input=[ASK])
+        streamed(client, cut(ONCE, after=5), input=[PROMPT])
         told = {"role": "assistant", "content": "Once "}
-        asked(client, ONCE, input=[ASK, told, {"role": "user", "content": "Go on."}])
+        asked(client, ONCE, input=[PROMPT, told, {"role": "user", "content": "Go on."}])
         (lost,) = client.mock.losses
         assert (lost.loss, lost.said, lost.at) == ("partial-taken", 1, "input[1]")
         assert "said in exchange 1 by a response that is cut off" in lost.message
 
     def test_is_none_when_a_background_response_goes_on(self, client):
-        first = streamed(client, cut(ONCE, after=5), input=[ASK], background=True).body
+        first = streamed(client, cut(ONCE, after=5), input=[PROMPT], background=True).body
         client.send(f"GET /responses/{first['id']}", stream="true", starting_after="4")
         told = {"role": "assistant", "content": "Once upon a time."}
-        asked(client, ONCE, input=[ASK, told, {"role": "user", "content": "Go on."}])
+        asked(client, ONCE, input=[PROMPT, told, {"role": "user", "content": "Go on."}])
         assert client.mock.losses == []

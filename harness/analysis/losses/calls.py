@@ -23,7 +23,7 @@ from harness.analysis.history import (
 )
 from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import ASK, DEPLOY, NOTIFY, SAY, TEXT, THEN, TOOLS, assistant, call, output
+from harness.analysis.losses.examples import DEPLOY, NEXT, NOTIFY, PROMPT, REPLY, TEXT, TOOLS, assistant, call, output
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string, objects_in
@@ -46,72 +46,74 @@ _APPROVAL_REQUEST = mcp_approval_request("prod", "deploy", {"ref": "v2"})
     fix="Send the call back with its output; of a call that was refused or given up, say so in an output.",
     loses=[
         after(
-            {"input": [ASK], **_OPS_AGENT},
+            {"input": [PROMPT], **_OPS_AGENT},
             {
-                "input": [ASK, assistant(TEXT), call("call_2", "notify", '{"who":"ops"}'), output("call_2")],
+                "input": [PROMPT, assistant(TEXT), call("call_2", "notify", '{"who":"ops"}'), output("call_2")],
                 **_OPS_AGENT,
             },
-            turns=[[SAY, NOTIFY, DEPLOY]],
+            turns=[[REPLY, NOTIFY, DEPLOY]],
         ),
         after(
-            {"input": [ASK], **_OPS_AGENT}, {"input": [ASK, assistant(TEXT), THEN], **_OPS_AGENT}, turns=[[SAY, DEPLOY]]
+            {"input": [PROMPT], **_OPS_AGENT},
+            {"input": [PROMPT, assistant(TEXT), NEXT], **_OPS_AGENT},
+            turns=[[REPLY, DEPLOY]],
         ),
-        after({"input": [ASK], **_OPS_AGENT}, {"input": [ASK, THEN], **_OPS_AGENT}, turns=[DEPLOY]),
-        after({"input": [ASK]}, {"input": [ASK, output(), THEN]}, turns=[DEPLOY]),
-        after({"input": [ASK]}, {"input": [ASK, assistant(TEXT), THEN]}, turns=[[SAY, _APPROVAL_REQUEST]]),
+        after({"input": [PROMPT], **_OPS_AGENT}, {"input": [PROMPT, NEXT], **_OPS_AGENT}, turns=[DEPLOY]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, output(), NEXT]}, turns=[DEPLOY]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), NEXT]}, turns=[[REPLY, _APPROVAL_REQUEST]]),
         after(
-            {"input": [ASK]},
-            {"input": [ASK, call(), output(said=_SKIPPED_OUTPUT), assistant(TEXT)]},
-            turns=[[SAY, DEPLOY]],
+            {"input": [PROMPT]},
+            {"input": [PROMPT, call(), output(value=_SKIPPED_OUTPUT), assistant(TEXT)]},
+            turns=[[REPLY, DEPLOY]],
         ),
     ],
     keeps=[
         after(
-            {"input": [ASK]},
-            {"input": [ASK, assistant(TEXT), call(), output(said=_SKIPPED_OUTPUT)]},
-            turns=[[SAY, DEPLOY]],
+            {"input": [PROMPT]},
+            {"input": [PROMPT, assistant(TEXT), call(), output(value=_SKIPPED_OUTPUT)]},
+            turns=[[REPLY, DEPLOY]],
         ),
         after(
-            {"input": [ASK]},
-            {"input": [ASK, call(), output(said=_SKIPPED_OUTPUT), assistant(TEXT)]},
-            turns=[[DEPLOY, SAY]],
+            {"input": [PROMPT]},
+            {"input": [PROMPT, call(), output(value=_SKIPPED_OUTPUT), assistant(TEXT)]},
+            turns=[[DEPLOY, REPLY]],
         ),
-        after({"input": [ASK]}, {"input": [ASK, call(), output(said=_SKIPPED_OUTPUT), THEN]}, turns=[DEPLOY]),
-        after({"input": [ASK]}, {"input": [ASK, call(), output(), THEN]}, turns=[DEPLOY]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, call(), output(value=_SKIPPED_OUTPUT), NEXT]}, turns=[DEPLOY]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, call(), output(), NEXT]}, turns=[DEPLOY]),
         after(
-            {"input": [ASK]},
-            {"input": [ASK, call(), output()]},
-            {"input": [ASK, assistant(TEXT), THEN]},
-            turns=[DEPLOY, SAY],
+            {"input": [PROMPT]},
+            {"input": [PROMPT, call(), output()]},
+            {"input": [PROMPT, assistant(TEXT), NEXT]},
+            turns=[DEPLOY, REPLY],
         ),
-        after({"input": [ASK]}, {"previous_response_id": "{0.id}", "input": [output()]}, turns=[DEPLOY]),
+        after({"input": [PROMPT]}, {"previous_response_id": "{0.id}", "input": [output()]}, turns=[DEPLOY]),
         after(
-            {"input": [ASK], **_OPS_AGENT},
-            {"input": [ASK], **_OPS_AGENT},
-            {"input": [ASK, assistant(TEXT), THEN], **_OPS_AGENT},
-            turns=[DEPLOY, SAY],
+            {"input": [PROMPT], **_OPS_AGENT},
+            {"input": [PROMPT], **_OPS_AGENT},
+            {"input": [PROMPT, assistant(TEXT), NEXT], **_OPS_AGENT},
+            turns=[DEPLOY, REPLY],
         ),
         after(
-            {"input": [ASK], **_OPS_AGENT},
-            {"input": [ASK, assistant(TEXT)], "instructions": "You are the accountant."},
-            turns=[[SAY, DEPLOY]],
+            {"input": [PROMPT], **_OPS_AGENT},
+            {"input": [PROMPT, assistant(TEXT)], "instructions": "You are the accountant."},
+            turns=[[REPLY, DEPLOY]],
         ),
-        after({"input": [ASK], "tools": TOOLS}, {"input": [ASK, THEN], "tools": TOOLS[1:]}, turns=[DEPLOY]),
-        after({"input": [ASK]}, {"input": [ASK, call()]}, {"input": [THEN]}, turns=[DEPLOY]),
-        after({"input": [ASK]}, {"input": [ASK, *_ANSWERED_CALL, THEN]}, turns=[DEPLOY]),
-        after({"input": [ASK]}, {"input": [ASK, call("call_own"), output("call_own"), THEN]}, turns=[DEPLOY]),
+        after({"input": [PROMPT], "tools": TOOLS}, {"input": [PROMPT, NEXT], "tools": TOOLS[1:]}, turns=[DEPLOY]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, call()]}, {"input": [NEXT]}, turns=[DEPLOY]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, *_ANSWERED_CALL, NEXT]}, turns=[DEPLOY]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, call("call_own"), output("call_own"), NEXT]}, turns=[DEPLOY]),
         after(
-            {"input": [ASK], **_OPS_AGENT},
-            Case({"model": "gpt-4.1", "input": [ASK]}, on="POST /responses/compact"),
+            {"input": [PROMPT], **_OPS_AGENT},
+            Case({"model": "gpt-4.1", "input": [PROMPT]}, on="POST /responses/compact"),
             {
-                "input": [ASK, {"type": "compaction", "encrypted_content": "{1.output.1.encrypted_content}"}, THEN],
+                "input": [PROMPT, {"type": "compaction", "encrypted_content": "{1.output.1.encrypted_content}"}, NEXT],
                 **_OPS_AGENT,
             },
             turns=[DEPLOY],
         ),
     ],
 )
-def call_dropped(asked: HistoryRequest, past: History) -> Iterator[LossFacts]:
+def call_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """A call that was never answered is missing from a request that carries on from it.
 
     It carries on when it holds what was said beside the call, or when it goes on after the words of the user that led
@@ -120,49 +122,53 @@ def call_dropped(asked: HistoryRequest, past: History) -> Iterator[LossFacts]:
     says the call was not executed is no answer when it stands ahead of what was said before the call: the client took
     the words beside a call for their continuation.
     """
-    if not asked.is_history_known or any(item_type(item) == "compaction" for item in asked.items):
+    if not request.is_history_known or any(item_type(item) == "compaction" for item in request.items):
         return
-    calls = [item for item in asked.items if client_call_id(item)]
+    calls = [item for item in request.items if client_call_id(item)]
     here = set(map(client_call_id, calls))
-    for at, item in asked.placed_items:
-        if (id := answered_id(item)) and id not in here and id in past.by_call:
-            yield _missing_call_facts(at, past.by_call[id][-1], "is not in this request, though its output is")
-    yield from _find_given_up_calls(asked, past)
-    strangers = [item for item in calls if client_call_id(item) not in past.by_call]
-    for said in _unanswered_calls(past):
-        renamed = any(not _changed_member(said.item, item) for item in strangers)
-        if here.isdisjoint(_answerable_ids(said)) and not renamed and (at := _find_continuation(asked, said, past)):
-            yield _missing_call_facts(at, said, "is neither in this request nor answered in any")
+    for at, item in request.placed_items:
+        if (id := answered_id(item)) and id not in here and id in history.by_call:
+            yield _missing_call_facts(at, history.by_call[id][-1], "is not in this request, though its output is")
+    yield from _find_given_up_calls(request, history)
+    strangers = [item for item in calls if client_call_id(item) not in history.by_call]
+    for original in _unanswered_calls(history):
+        renamed = any(not _changed_member(original.item, item) for item in strangers)
+        if (
+            here.isdisjoint(_answerable_ids(original))
+            and not renamed
+            and (at := _find_continuation(request, original, history))
+        ):
+            yield _missing_call_facts(at, original, "is neither in this request nor answered in any")
 
 
-def _missing_call_facts(at: str, said: OutputItem, where: str) -> LossFacts:
-    return {"at": at, "said": said.number, "what": describe_item(said.item), "where": where}
+def _missing_call_facts(at: str, original: OutputItem, where: str) -> LossFacts:
+    return {"at": at, "said": original.number, "what": describe_item(original.item), "where": where}
 
 
-def _find_given_up_calls(asked: HistoryRequest, past: History) -> Iterator[LossFacts]:
+def _find_given_up_calls(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     outputs: dict[str, list[tuple[str, Json]]] = {}
-    for at, item in asked.placed_items:
+    for at, item in request.placed_items:
         if id := answered_id(item):
             outputs.setdefault(id, []).append((at, item))
-        elif is_assistant(item) and (words := past.find_original(item)):
-            for said in _answered_calls_after(words, past, outputs):
-                tries = outputs.pop(client_call_id(said.item))
+        elif is_assistant(item) and (words := history.find_original(item)):
+            for original in _answered_calls_after(words, history, outputs):
+                tries = outputs.pop(client_call_id(original.item))
                 if not any(
-                    answered_id(one) == client_call_id(said.item) and not is_not_executed(one)
-                    for _, one in asked.placed_items
+                    answered_id(one) == client_call_id(original.item) and not is_not_executed(one)
+                    for _, one in request.placed_items
                 ):
                     how = (
                         f"is answered by {quote(as_string(tries[0][1].get('output')))} ahead of what was said before it"
                     )
-                    yield _missing_call_facts(tries[0][0], said, how)
+                    yield _missing_call_facts(tries[0][0], original, how)
 
 
-def _answered_calls_after(words: OutputItem, past: History, outputs: Json) -> Iterator[OutputItem]:
+def _answered_calls_after(words: OutputItem, history: History, outputs: Json) -> Iterator[OutputItem]:
     """The calls of a response that were said after some of its words and are answered already."""
     for id in list(outputs):
-        for said in past.by_call.get(id, ()):
-            if said.reply is words.reply and words.index < said.index and id == client_call_id(said.item):
-                yield said
+        for original in history.by_call.get(id, ()):
+            if original.reply is words.reply and words.index < original.index and id == client_call_id(original.item):
+                yield original
 
 
 def is_not_executed(item: Json) -> bool:
@@ -170,46 +176,50 @@ def is_not_executed(item: Json) -> bool:
     return bool(_NOT_EXECUTED.search(as_string(item.get("output"))))
 
 
-def _unanswered_calls(past: History) -> Iterator[OutputItem]:
+def _unanswered_calls(history: History) -> Iterator[OutputItem]:
     """The calls of whole responses that no request answers."""
-    for id, (*_, said) in past.by_call.items():
-        due = said.reply.is_completed and not said.item.get("async")
-        if due and id == client_call_id(said.item) and past.answered_ids.isdisjoint(_answerable_ids(said)):
-            yield said
+    for id, (*_, original) in history.by_call.items():
+        due = original.reply.is_completed and not original.item.get("async")
+        if due and id == client_call_id(original.item) and history.answered_ids.isdisjoint(_answerable_ids(original)):
+            yield original
 
 
-def _answerable_ids(said: OutputItem) -> set[str]:
+def _answerable_ids(original: OutputItem) -> set[str]:
     """What a call may be answered by: its `call_id`, or its `id`, which some clients take for it."""
-    return {client_call_id(said.item), as_string(said.item.get("id"))}
+    return {client_call_id(original.item), as_string(original.item.get("id"))}
 
 
-def _find_continuation(asked: HistoryRequest, said: OutputItem, past: History) -> str:
+def _find_continuation(request: HistoryRequest, original: OutputItem, history: History) -> str:
     """Where a request goes on from the response that said a call; empty when it does not."""
-    if not _is_same_agent(asked.body, said):
+    if not _is_same_agent(request.body, original):
         return ""
-    for at, item in asked.placed_items:
-        one = past.find_original(item)
-        if one and one.reply is said.reply and one.item is not said.item:
+    for at, item in request.placed_items:
+        one = history.find_original(item)
+        if one and one.reply is original.reply and one.item is not original.item:
             return at
-    return _find_place_after(asked, said.reply, past)
+    return _find_place_after(request, original.reply, history)
 
 
-def _find_place_after(asked: HistoryRequest, reply: HistoryReply, past: History) -> str:
+def _find_place_after(request: HistoryRequest, reply: HistoryReply, history: History) -> str:
     """Where a request goes on after all that led to a reply; empty when it does not, or goes on from another."""
-    replies, length = past.find_continued(asked)
-    new = asked.items_after(length)
+    replies, length = history.find_continued(request)
+    new = request.items_after(length)
     others = [id(one) for one in replies if one is not reply]
     if len(others) == len(replies) or not new:
         return ""
-    retried = any(id(said.reply) in others for _, item in new for said in past.find_originals(item))
+    retried = any(id(original.reply) in others for _, item in new for original in history.find_originals(item))
     return "" if retried else new[0][0]
 
 
-def _is_same_agent(body: Json, said: OutputItem) -> bool:
-    name, before, now = as_string(said.item.get("name")), _tool_names(said.reply.request.body), _tool_names(body)
+def _is_same_agent(body: Json, original: OutputItem) -> bool:
+    name, before, now = (
+        as_string(original.item.get("name")),
+        _tool_names(original.reply.request.body),
+        _tool_names(body),
+    )
     if name in before:
         return name in now
-    return before == now and _masked_instructions(said.reply.request.body) == _masked_instructions(body)
+    return before == now and _masked_instructions(original.reply.request.body) == _masked_instructions(body)
 
 
 def _tool_names(body: Json) -> set[str]:
@@ -228,57 +238,57 @@ def _masked_instructions(body: Json) -> str:
     message="{what}, said in exchange {said}, comes back changed: {member} was {was}, is {now}",
     fix="Send a call back as it was said; what was changed by leave of the user goes into the output.",
     loses=[
-        after({"input": [ASK]}, {"input": [ASK, call(arguments='{"ref":"v3"}'), output()]}, turns=[DEPLOY]),
-        after({"input": [ASK]}, {"input": [ASK, call(name="destroy"), output()]}, turns=[DEPLOY]),
-        after({"input": [ASK]}, {"input": [ASK, call(arguments="{}"), output()]}, turns=[DEPLOY]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, call(arguments='{"ref":"v3"}'), output()]}, turns=[DEPLOY]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, call(name="destroy"), output()]}, turns=[DEPLOY]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, call(arguments="{}"), output()]}, turns=[DEPLOY]),
     ],
     keeps=[
-        after({"input": [ASK]}, {"input": [ASK, call(arguments='{ "ref" : "v2" }'), output()]}, turns=[DEPLOY]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, call(arguments='{ "ref" : "v2" }'), output()]}, turns=[DEPLOY]),
         after(
-            {"input": [ASK]},
-            {"input": [ASK, call(arguments='{"a": 1, "b": 2}'), output()]},
+            {"input": [PROMPT]},
+            {"input": [PROMPT, call(arguments='{"a": 1, "b": 2}'), output()]},
             turns=[function_call("deploy", '{"b":2,"a":1}', call_id="call_1")],
         ),
         after(
-            {"input": [ASK]},
-            {"input": [ASK, call(arguments="{}"), output()]},
+            {"input": [PROMPT]},
+            {"input": [PROMPT, call(arguments="{}"), output()]},
             turns=[function_call("deploy", "", call_id="call_1")],
         ),
         after(
-            {"input": [ASK]},
-            {"input": [THEN]},
-            {"input": [ASK, call(arguments="{}"), output()]},
+            {"input": [PROMPT]},
+            {"input": [NEXT]},
+            {"input": [PROMPT, call(arguments="{}"), output()]},
             turns=[DEPLOY, function_call("deploy", "{}", call_id="call_1")],
         ),
-        after({"input": [ASK]}, {"input": [ASK, call("call_9"), output("call_9")]}, turns=[message("ok")]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, call("call_9"), output("call_9")]}, turns=[message("ok")]),
     ],
 )
-def call_altered(asked: HistoryRequest, past: History) -> Iterator[LossFacts]:
+def call_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """A call comes back with its `call_id`, but with another name or other arguments.
 
     Arguments are compared as JSON: spaces and the order of members are no difference.
     """
-    for at, item in asked.placed_items:
-        if (id := client_call_id(item)) and (said := past.by_call.get(id)):
-            differences = [_changed_member(one.item, item) for one in said]
+    for at, item in request.placed_items:
+        if (id := client_call_id(item)) and (originals := history.by_call.get(id)):
+            differences = [_changed_member(one.item, item) for one in originals]
             if all(differences):
-                member, original = differences[-1], said[-1].item
+                member, last = differences[-1], originals[-1].item
                 changed = {
                     "member": member,
-                    "was": shorten_json(original.get(member)),
+                    "was": shorten_json(last.get(member)),
                     "now": shorten_json(item.get(member)),
                 }
-                yield {"at": f"{at}.{member}", "said": said[-1].number, "what": describe_item(original), **changed}
+                yield {"at": f"{at}.{member}", "said": originals[-1].number, "what": describe_item(last), **changed}
 
 
-def _changed_member(said: Json, sent: Json) -> str:
+def _changed_member(original: Json, sent: Json) -> str:
     """The member in which two calls differ; empty for none."""
     members = ("type", *CONTENT_MEMBERS)
     return next(
         (
             name
             for name in members
-            if said.get(name) is not None and _normalize(said[name]) != _normalize(sent.get(name))
+            if original.get(name) is not None and _normalize(original[name]) != _normalize(sent.get(name))
         ),
         "",
     )

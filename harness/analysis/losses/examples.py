@@ -28,17 +28,17 @@ def call(call_id: str = "call_1", name: str = "deploy", arguments: str = '{"ref"
     return {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
 
 
-def output(call_id: str = "call_1", said: Any = "v2 is live") -> Json:
+def output(call_id: str = "call_1", value: Any = "v2 is live") -> Json:
     """What came of a call."""
-    return {"type": "function_call_output", "call_id": call_id, "output": said}
+    return {"type": "function_call_output", "call_id": call_id, "output": value}
 
 
-ASK, THEN = user("Ship v2, please."), user("And now?")
+PROMPT, NEXT = user("Ship v2, please."), user("And now?")
 DEPLOY = function_call("deploy", {"ref": "v2"}, call_id="call_1")
 NOTIFY = function_call("notify", {"who": "ops"}, call_id="call_2")
 TEXT = "I will deploy v2 and tell the operators about it."
-SAY = message(TEXT)
-THINK = reasoning("**Planning**")
+REPLY = message(TEXT)
+THOUGHT = reasoning("**Planning**")
 TOOLS: list[Json] = [
     {"type": "function", "name": name, "parameters": {"type": "object", "properties": {}}, "strict": False}
     for name in ("deploy", "notify")

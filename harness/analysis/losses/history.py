@@ -27,7 +27,7 @@ from harness.analysis.history import (
     message_text,
 )
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import ASK, DEPLOY, SAY, TEXT, THEN, THINK, assistant, call, output, user
+from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, THOUGHT, assistant, call, output, user
 from harness.analysis.losses.text import is_doubled
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
@@ -41,7 +41,7 @@ SHORTEST_USER_TEXT, RECENT_REQUESTS = 8, 8
 """Characters of a user's text that nobody says twice in one breath, and the earlier requests it is looked for in."""
 LONGEST_PARSED_TEXT = 100_000
 """Characters of a text beyond which it is not read as an item."""
-_OK = message("Done.")
+_DONE_ANSWER = message("Done.")
 _DONE = assistant("Done.")
 
 
@@ -49,72 +49,94 @@ _DONE = assistant("Done.")
     message="{count} that this transcript holds already {stand} in it again; the first is {what}, said in exchange {said}",
     fix="Send the whole transcript, or name what it continues and send only what is new; store each turn once.",
     loses=[
-        after({"input": [ASK]}, {"previous_response_id": "{0.id}", "input": [ASK, assistant(TEXT), THEN]}, turns=[SAY]),
-        after({"input": [ASK]}, {"previous_response_id": "{0.id}", "input": [ASK, _DONE, THEN]}, turns=[_OK]),
-        after({"input": [ASK]}, {"previous_response_id": "{0.id}", "input": [call(), output()]}, turns=[DEPLOY]),
+        after(
+            {"input": [PROMPT]},
+            {"previous_response_id": "{0.id}", "input": [PROMPT, assistant(TEXT), NEXT]},
+            turns=[REPLY],
+        ),
+        after(
+            {"input": [PROMPT]},
+            {"previous_response_id": "{0.id}", "input": [PROMPT, _DONE, NEXT]},
+            turns=[_DONE_ANSWER],
+        ),
+        after({"input": [PROMPT]}, {"previous_response_id": "{0.id}", "input": [call(), output()]}, turns=[DEPLOY]),
         after(
             Case({}, on="POST /conversations"),
-            {"conversation": "{0.id}", "input": [ASK]},
-            {"conversation": "{0.id}", "input": [ASK, assistant(TEXT), THEN]},
-            turns=[SAY],
+            {"conversation": "{0.id}", "input": [PROMPT]},
+            {"conversation": "{0.id}", "input": [PROMPT, assistant(TEXT), NEXT]},
+            turns=[REPLY],
         ),
-        after({"input": [ASK]}, {"input": [ASK, assistant(TEXT), ASK, assistant(TEXT), THEN]}, turns=[SAY]),
-        after({"input": [ASK]}, {"input": [ASK, _DONE, ASK, _DONE, THEN]}, turns=[_OK]),
-        after({"input": [ASK]}, {"input": [ASK, *[call(), output()] * 2, THEN]}, turns=[DEPLOY]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), PROMPT, assistant(TEXT), NEXT]}, turns=[REPLY]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, _DONE, PROMPT, _DONE, NEXT]}, turns=[_DONE_ANSWER]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, *[call(), output()] * 2, NEXT]}, turns=[DEPLOY]),
         after(
-            {"input": [ASK]},
-            {"input": [ASK, call(), output()]},
-            {"input": [ASK, call(), output(), _DONE, ASK, _DONE, THEN]},
-            turns=[DEPLOY, _OK],
+            {"input": [PROMPT]},
+            {"input": [PROMPT, call(), output()]},
+            {"input": [PROMPT, call(), output(), _DONE, PROMPT, _DONE, NEXT]},
+            turns=[DEPLOY, _DONE_ANSWER],
         ),
-        after({"input": [ASK]}, {"input": [user(f"{ASK['content']}\n\n{ASK['content']}"), _DONE, THEN]}, turns=[_OK]),
+        after(
+            {"input": [PROMPT]},
+            {"input": [user(f"{PROMPT['content']}\n\n{PROMPT['content']}"), _DONE, NEXT]},
+            turns=[_DONE_ANSWER],
+        ),
     ],
     keeps=[
-        after({"input": [ASK]}, {"input": [user("Again: Ship v2, please."), _DONE, THEN]}, turns=[_OK]),
-        after({"input": [user("no")]}, {"input": [user("no no")]}, turns=[_OK]),
-        after({"input": [ASK]}, {"previous_response_id": "{0.id}", "input": [ASK]}, turns=[SAY]),
-        after({"input": [ASK]}, {"input": [ASK, assistant(TEXT), THEN]}, turns=[SAY]),
+        after({"input": [PROMPT]}, {"input": [user("Again: Ship v2, please."), _DONE, NEXT]}, turns=[_DONE_ANSWER]),
+        after({"input": [user("no")]}, {"input": [user("no no")]}, turns=[_DONE_ANSWER]),
+        after({"input": [PROMPT]}, {"previous_response_id": "{0.id}", "input": [PROMPT]}, turns=[REPLY]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), NEXT]}, turns=[REPLY]),
         after(
-            {"input": [ASK]},
-            {"input": [ASK]},
-            {"input": [ASK, assistant(TEXT), ASK, assistant(TEXT)]},
-            turns=[SAY, SAY],
+            {"input": [PROMPT]},
+            {"input": [PROMPT]},
+            {"input": [PROMPT, assistant(TEXT), PROMPT, assistant(TEXT)]},
+            turns=[REPLY, REPLY],
         ),
-        after({"input": [ASK]}, {"input": [ASK, _DONE, THEN, _DONE, user("Thanks.")]}, turns=[_OK]),
-        after({"input": [ASK, assistant(TEXT), ASK]}, {"input": [*[ASK, assistant(TEXT)] * 2, THEN]}, turns=[SAY]),
-        after({"input": [ASK]}, {"input": [THEN, user(TEXT), assistant(TEXT)]}, turns=[SAY]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, _DONE, NEXT, _DONE, user("Thanks.")]}, turns=[_DONE_ANSWER]),
         after(
-            {"input": [ASK]},
-            {"input": [ASK, call(), output()]},
-            {"input": [ASK, *[call(), output()] * 2, THEN]},
+            {"input": [PROMPT, assistant(TEXT), PROMPT]},
+            {"input": [*[PROMPT, assistant(TEXT)] * 2, NEXT]},
+            turns=[REPLY],
+        ),
+        after({"input": [PROMPT]}, {"input": [NEXT, user(TEXT), assistant(TEXT)]}, turns=[REPLY]),
+        after(
+            {"input": [PROMPT]},
+            {"input": [PROMPT, call(), output()]},
+            {"input": [PROMPT, *[call(), output()] * 2, NEXT]},
             turns=[DEPLOY, DEPLOY],
         ),
     ],
 )
-def history_replayed(asked: HistoryRequest, past: History) -> Iterator[LossFacts]:
+def history_replayed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """A request repeats what its transcript holds already: what the model said once stands there twice.
 
     With `previous_response_id` or `conversation` the transcript is what these hold, then the input. Calls and items with
     ids are known by these; words are, when they are long, or follow the same words again. What the model said as often, or
     what stood there before it was said, is no repetition; nor is a user who says the same again.
     """
-    seen = Counter(key for item in asked.previous_items if (key := past.original_key(item)))
-    pairs = count_pairs(asked.item_keys) | count_pairs(
-        [key for key in asked.item_keys if key[0] not in ("call", "output")]
+    seen = Counter(key for item in request.previous_items if (key := history.original_key(item)))
+    pairs = count_pairs(request.item_keys) | count_pairs(
+        [key for key in request.item_keys if key[0] not in ("call", "output")]
     )
-    again = [
-        (at, past.find_originals(item)[0]) for at, item in asked.placed_items if _is_repetition(item, seen, pairs, past)
+    repeated = [
+        (at, history.find_originals(item)[0])
+        for at, item in request.placed_items
+        if _is_repetition(item, seen, pairs, history)
     ]
-    found = [(at, said.number, said.item) for at, said in again] or list(_find_doubled_texts(asked, past))
+    found = [(at, original.number, original.item) for at, original in repeated] or list(
+        _find_doubled_texts(request, history)
+    )
     for at, number, item in found[:1]:
         count, stand = (f"{len(found)} items", "stand") if len(found) > 1 else ("1 item", "stands")
         yield {"at": at, "said": number, "what": describe_item(item), "count": count, "stand": stand}
 
 
-def _find_doubled_texts(asked: HistoryRequest, past: History) -> Iterator[tuple[str, int, Json]]:
+def _find_doubled_texts(request: HistoryRequest, history: History) -> Iterator[tuple[str, int, Json]]:
     """The user's words that stand several times in one message, where an earlier request had them once in its place."""
-    for place, (at, item) in enumerate(asked.placed_items):
-        for reply in past.replies[-RECENT_REQUESTS:] if item.get("role") == "user" and not asked.previous_items else ():
+    for place, (at, item) in enumerate(request.placed_items):
+        for reply in (
+            history.replies[-RECENT_REQUESTS:] if item.get("role") == "user" and not request.previous_items else ()
+        ):
             was = next((one for _, one in reply.request.placed_items[place : place + 1]), {})
             if (
                 item_type(was) == MESSAGE
@@ -125,15 +147,17 @@ def _find_doubled_texts(asked: HistoryRequest, past: History) -> Iterator[tuple[
                 break
 
 
-def _is_repetition(item: Json, seen: Counter[ItemKey], pairs: Counter[tuple[ItemKey, ItemKey]], past: History) -> bool:
+def _is_repetition(
+    item: Json, seen: Counter[ItemKey], pairs: Counter[tuple[ItemKey, ItemKey]], history: History
+) -> bool:
     """Whether an item stands in its transcript more often than it can by right; counts it."""
-    if (key := past.original_key(item)) is None:
+    if (key := history.original_key(item)) is None:
         return False
     seen[key] += 1
-    right = past.allowed_counts[key]
+    right = history.allowed_counts[key]
     if not right or not key[1] or seen[key] <= right:
         return False
-    evident = not is_assistant(item) or len(key[1]) >= UNMISTAKABLE_LENGTH or as_string(item.get("id")) in past.by_id
+    evident = not is_assistant(item) or len(key[1]) >= UNMISTAKABLE_LENGTH or as_string(item.get("id")) in history.by_id
     return evident or any(count > right for (_, second), count in pairs.items() if second == key)
 
 
@@ -147,65 +171,69 @@ _TYPED_ITEMS = ("reasoning", *CLIENT_CALL_NAMES, *CALL_OF_OUTPUT)
     fix="Keep the items of a transcript as they are, each with its `type` and its members.",
     loses=[
         after(
-            {"input": [ASK]},
-            {"input": [ASK, call(), output()]},
-            {"input": [ASK, user(""), user(""), assistant(TEXT), THEN]},
-            turns=[DEPLOY, SAY],
+            {"input": [PROMPT]},
+            {"input": [PROMPT, call(), output()]},
+            {"input": [PROMPT, user(""), user(""), assistant(TEXT), NEXT]},
+            turns=[DEPLOY, REPLY],
         ),
-        after({"input": [ASK]}, {"input": [ASK, user(""), assistant(TEXT), THEN]}, turns=[[THINK, SAY]]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, user(""), assistant(TEXT), NEXT]}, turns=[[THOUGHT, REPLY]]),
         after(
-            {"input": [ASK]},
-            {"input": [ASK, call(), output()]},
-            {"input": [ASK, user(str(call())), assistant(TEXT), THEN]},
-            turns=[DEPLOY, SAY],
-        ),
-        after(
-            {"input": [ASK]},
-            {"input": [ASK, call(), output()]},
-            {"input": [ASK, user(orjson.dumps(output()).decode()), assistant(TEXT), THEN]},
-            turns=[DEPLOY, SAY],
+            {"input": [PROMPT]},
+            {"input": [PROMPT, call(), output()]},
+            {"input": [PROMPT, user(str(call())), assistant(TEXT), NEXT]},
+            turns=[DEPLOY, REPLY],
         ),
         after(
-            {"input": [ASK]},
-            {"input": [ASK, assistant(str([{"type": "output_text", "text": TEXT}])), THEN]},
-            turns=[SAY],
+            {"input": [PROMPT]},
+            {"input": [PROMPT, call(), output()]},
+            {"input": [PROMPT, user(orjson.dumps(output()).decode()), assistant(TEXT), NEXT]},
+            turns=[DEPLOY, REPLY],
+        ),
+        after(
+            {"input": [PROMPT]},
+            {"input": [PROMPT, assistant(str([{"type": "output_text", "text": TEXT}])), NEXT]},
+            turns=[REPLY],
         ),
     ],
     keeps=[
         after(
-            {"input": [ASK]}, {"input": [ASK, user(f"[{{'type': 'output_text', 'text': {TEXT!r}}}, 7]")]}, turns=[SAY]
+            {"input": [PROMPT]},
+            {"input": [PROMPT, user(f"[{{'type': 'output_text', 'text': {TEXT!r}}}, 7]")]},
+            turns=[REPLY],
         ),
-        after({"input": [ASK]}, {"input": [ASK, assistant(TEXT), user("")]}, turns=[SAY]),
-        after({"input": [ASK]}, {"input": [ASK, call(), user(""), output()]}, turns=[[THINK, DEPLOY]]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), user("")]}, turns=[REPLY]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, call(), user(""), output()]}, turns=[[THOUGHT, DEPLOY]]),
         after(
-            {"input": [ASK]},
-            {"input": [ASK, call(), output()]},
-            {"input": [ASK, user(f"The conversation so far:\n1. user: Ship v2.\n2. {call()}\n3. {output()}")]},
-            turns=[DEPLOY, SAY],
+            {"input": [PROMPT]},
+            {"input": [PROMPT, call(), output()]},
+            {"input": [PROMPT, user(f"The conversation so far:\n1. user: Ship v2.\n2. {call()}\n3. {output()}")]},
+            turns=[DEPLOY, REPLY],
         ),
         after(
-            {"input": [ASK]},
-            {"input": [ASK, call(), output()]},
-            {"input": [user(orjson.dumps([ASK, call(), output()]).decode())]},
-            turns=[DEPLOY, SAY],
+            {"input": [PROMPT]},
+            {"input": [PROMPT, call(), output()]},
+            {"input": [user(orjson.dumps([PROMPT, call(), output()]).decode())]},
+            turns=[DEPLOY, REPLY],
         ),
-        after({"input": [ASK]}, {"input": [user('{"type": "report", "ref": "v2"}')]}, turns=[function_call("f", "{}")]),
+        after(
+            {"input": [PROMPT]}, {"input": [user('{"type": "report", "ref": "v2"}')]}, turns=[function_call("f", "{}")]
+        ),
     ],
 )
-def item_coerced(asked: HistoryRequest, past: History) -> Iterator[LossFacts]:
+def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """A typed item became a message: an empty one, or one that is the JSON or the print of the item, or of its parts.
 
     A transcript that is told within a text is none of this, nor is an assistant message that is empty beside a call.
     """
-    here = {id for item in asked.items if item_type(item) != MESSAGE for id in _item_ids(item)}
-    for index, (at, item) in enumerate(asked.placed_items):
+    here = {id for item in request.items if item_type(item) != MESSAGE for id in _item_ids(item)}
+    for index, (at, item) in enumerate(request.placed_items):
         if item_type(item) != MESSAGE:
             continue
         words = message_text(item).strip()
         if _is_empty_message(item):
-            for number, lost in _find_missing_item(asked, index, here, past):
+            for number, lost in _find_missing_item(request, index, here, history):
                 yield _coercion_facts(at, number, lost, "is gone, and an empty message stands in this request")
-        elif (found := _find_printed_item(words, past)) and not here & set(_item_ids(found[1])):
+        elif (found := _find_printed_item(words, history)) and not here & set(_item_ids(found[1])):
             yield _coercion_facts(at, *found, "became a message with its JSON as text")
 
 
@@ -224,15 +252,17 @@ def _is_blank_part(part: Any) -> bool:
     return isinstance(part, dict) and part.get("text") == ""
 
 
-def _find_missing_item(asked: HistoryRequest, index: int, here: set[str], past: History) -> Iterator[tuple[int, Json]]:
+def _find_missing_item(
+    request: HistoryRequest, index: int, here: set[str], history: History
+) -> Iterator[tuple[int, Json]]:
     """The newest typed item of the same conversation that is not in its transcript any more.
 
     Reasoning may be left out by right: it counts where an empty message stands in its place.
     """
-    behind = next((item for _, item in asked.placed_items[index:] if not _is_empty_message(item)), {})
-    follower = past.find_original(behind)
-    for reply in reversed(past.replies):
-        if reply.request.item_keys[:1] == asked.item_keys[:1]:
+    behind = next((item for _, item in request.placed_items[index:] if not _is_empty_message(item)), {})
+    follower = history.find_original(behind)
+    for reply in reversed(history.replies):
+        if reply.request.item_keys[:1] == request.item_keys[:1]:
             for item in reversed(reply.output):
                 counts = client_call_id(item) or (
                     item_type(item) == "reasoning" and follower and follower.reply is reply
@@ -251,26 +281,26 @@ def _item_ids(item: Json) -> list[str]:
     )
 
 
-def _find_printed_item(words: str, past: History) -> tuple[int, Json] | None:
+def _find_printed_item(words: str, history: History) -> tuple[int, Json] | None:
     """The item that a text is the JSON or the print of, with the exchange that told it."""
     if printed := _PRINTED_OBJECT.fullmatch(words):
-        said = past.by_id.get(printed["id"]) or next(iter(past.by_call.get(printed["id"], ())), None)
-        return (said.number, said.item) if said and item_type(said.item) in _TYPED_ITEMS else None
-    if said := _find_printed_message(words, past):
-        return said.number, said.item
+        original = history.by_id.get(printed["id"]) or next(iter(history.by_call.get(printed["id"], ())), None)
+        return (original.number, original.item) if original and item_type(original.item) in _TYPED_ITEMS else None
+    if original := _find_printed_message(words, history):
+        return original.number, original.item
     item = _parse_object(words)
     if item_type(item) in CALL_OF_OUTPUT:
-        return next(iter(past.call_outputs.get(answered_id(item), ())), None)
-    said = past.find_original(item) if item_type(item) in _TYPED_ITEMS else None
-    return (said.number, said.item) if said else None
+        return next(iter(history.call_outputs.get(answered_id(item), ())), None)
+    original = history.find_original(item) if item_type(item) in _TYPED_ITEMS else None
+    return (original.number, original.item) if original else None
 
 
-def _find_printed_message(words: str, past: History) -> OutputItem | None:
+def _find_printed_message(words: str, history: History) -> OutputItem | None:
     """The message whose parts a text is the JSON or the print of."""
     parts = _parse_objects(words)
     if not parts or any(not isinstance(part, dict) or item_type(part) not in ("output_text", "text") for part in parts):
         return None
-    return next(iter(past.by_text.get(message_text({"content": parts}).strip(), ())), None)
+    return next(iter(history.by_text.get(message_text({"content": parts}).strip(), ())), None)
 
 
 def _parse_object(words: str) -> Json:

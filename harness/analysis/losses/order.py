@@ -16,7 +16,7 @@ from harness.analysis.history import (
 )
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.calls import is_not_executed
-from harness.analysis.losses.examples import ASK, DEPLOY, NOTIFY, SAY, TEXT, THEN, THINK, assistant, call, output
+from harness.analysis.losses.examples import DEPLOY, NEXT, NOTIFY, PROMPT, REPLY, TEXT, THOUGHT, assistant, call, output
 from harness.contract.rule import after
 from harness.core.exchange import Json
 
@@ -25,13 +25,15 @@ FIX = "Send the items of a response back in the order of its `output`; only outp
 _NOTIFY_CALL = call("call_2", "notify", '{"who":"ops"}')
 _REASONING_MODEL: Json = {"model": "gpt-5"}
 _CALLS_SWAPPED = after(
-    {"input": [ASK]}, {"input": [ASK, _NOTIFY_CALL, output("call_2"), call(), output()]}, turns=[[DEPLOY, NOTIFY]]
+    {"input": [PROMPT]}, {"input": [PROMPT, _NOTIFY_CALL, output("call_2"), call(), output()]}, turns=[[DEPLOY, NOTIFY]]
 )
-_CALL_BEFORE_TEXT = after({"input": [ASK]}, {"input": [ASK, call(), assistant(TEXT), output()]}, turns=[[SAY, DEPLOY]])
+_CALL_BEFORE_TEXT = after(
+    {"input": [PROMPT]}, {"input": [PROMPT, call(), assistant(TEXT), output()]}, turns=[[REPLY, DEPLOY]]
+)
 _ORDER_KEPT = after(
-    {"input": [ASK]},
-    {"input": [ASK, call(), output(), _NOTIFY_CALL, output("call_2"), assistant(TEXT), THEN]},
-    turns=[[DEPLOY, NOTIFY, SAY]],
+    {"input": [PROMPT]},
+    {"input": [PROMPT, call(), output(), _NOTIFY_CALL, output("call_2"), assistant(TEXT), NEXT]},
+    turns=[[DEPLOY, NOTIFY, REPLY]],
 )
 
 
@@ -39,50 +41,52 @@ _ORDER_KEPT = after(
     message=MESSAGE,
     fix=FIX,
     loses=[
-        after({"input": [ASK]}, {"input": [ASK, call(), output(), assistant(TEXT)]}, turns=[[SAY, DEPLOY]]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, call(), output(), assistant(TEXT)]}, turns=[[REPLY, DEPLOY]]),
         after(
-            {"input": [ASK], **_REASONING_MODEL},
+            {"input": [PROMPT], **_REASONING_MODEL},
             {
-                "input": [ASK, call(), {"type": "reasoning", "id": "{0.output.0.id}", "summary": []}, output()],
+                "input": [PROMPT, call(), {"type": "reasoning", "id": "{0.output.0.id}", "summary": []}, output()],
                 **_REASONING_MODEL,
             },
-            turns=[[THINK, DEPLOY]],
+            turns=[[THOUGHT, DEPLOY]],
         ),
     ],
     keeps=[
         _ORDER_KEPT,
         _CALLS_SWAPPED,
         _CALL_BEFORE_TEXT,
-        after({"input": [ASK]}, {"input": [ASK, call(), output(), assistant(TEXT), THEN]}, turns=[[DEPLOY, SAY]]),
-        after({"input": [ASK]}, {"input": [THEN]}, {"input": [assistant("Later."), assistant(TEXT)]}, turns=[SAY]),
+        after(
+            {"input": [PROMPT]}, {"input": [PROMPT, call(), output(), assistant(TEXT), NEXT]}, turns=[[DEPLOY, REPLY]]
+        ),
+        after({"input": [PROMPT]}, {"input": [NEXT]}, {"input": [assistant("Later."), assistant(TEXT)]}, turns=[REPLY]),
     ],
 )
-def order_changed(asked: HistoryRequest, past: History) -> Iterator[LossFacts]:
+def order_changed(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """What was said in one response comes back in another order: reasoning after what followed it, or words after an output.
 
     Words beside calls, before any output, and parallel calls among themselves have no order that matters: many clients
     keep words and calls apart.
     """
-    yield from (facts for matters, facts in _find_swaps(asked, past) if matters)
+    yield from (facts for matters, facts in _find_swaps(request, history) if matters)
 
 
 @loss(message=MESSAGE, fix=FIX, strict=True, loses=[_CALLS_SWAPPED, _CALL_BEFORE_TEXT], keeps=[_ORDER_KEPT])
-def items_reordered(asked: HistoryRequest, past: History) -> Iterator[LossFacts]:
+def items_reordered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """Words and calls of one response, or its parallel calls, come back in another order."""
-    yield from (facts for matters, facts in _find_swaps(asked, past) if not matters)
+    yield from (facts for matters, facts in _find_swaps(request, history) if not matters)
 
 
-def _find_swaps(asked: HistoryRequest, past: History) -> Iterator[tuple[bool, LossFacts]]:
+def _find_swaps(request: HistoryRequest, history: History) -> Iterator[tuple[bool, LossFacts]]:
     """Neighbours that have changed places, and whether that matters; each item counts where it stands first."""
-    found: dict[int, dict[int, tuple[int, OutputItem]]] = {}
-    for index, (_, item) in enumerate(asked.placed_items):
-        if said := past.find_original(item):
-            found.setdefault(id(said.reply), {}).setdefault(said.index, (index, said))
-    for places in found.values():
+    places_by_reply: dict[int, dict[int, tuple[int, OutputItem]]] = {}
+    for index, (_, item) in enumerate(request.placed_items):
+        if original := history.find_original(item):
+            places_by_reply.setdefault(id(original.reply), {}).setdefault(original.index, (index, original))
+    for places in places_by_reply.values():
         for (start, first), (end, then) in pairwise(places.values()):
             if then.index < first.index:
-                between = [item for _, item in asked.placed_items[start:end]]
-                facts = {"at": asked.placed_items[end][0], "said": then.number}
+                between = [item for _, item in request.placed_items[start:end]]
+                facts = {"at": request.placed_items[end][0], "said": then.number}
                 yield (
                     _is_significant(first.item, then.item, between),
                     {**facts, "what": describe_item(then.item), "other": describe_item(first.item)},

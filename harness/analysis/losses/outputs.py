@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.analysis.history import History, HistoryRequest, answered_id, client_call_id, describe_item
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import ASK, DEPLOY, SAY, TEXT, THEN, assistant, call, output
+from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, assistant, call, output
 from harness.analysis.losses.text import is_doubled
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
@@ -24,13 +24,13 @@ _OUTPUT_PARTS = [{"type": "input_text", "text": "v2 is live"}]
 _APPROVAL_RESPONSE: Json = {"type": "mcp_approval_response", "approval_request_id": "{0.output.0.id}", "approve": True}
 
 
-def _changed_output_case(said: Any, first: Any = "v2 is live") -> Case:
+def _changed_output_case(output_value: Any, first: Any = "v2 is live") -> Case:
     """A second request that says something else of a call than the first did."""
     return after(
-        {"input": [ASK]},
-        {"input": [ASK, call(), output(said=first)]},
-        {"input": [ASK, call(), output(said=said), assistant(TEXT), THEN]},
-        turns=[DEPLOY, SAY],
+        {"input": [PROMPT]},
+        {"input": [PROMPT, call(), output(value=first)]},
+        {"input": [PROMPT, call(), output(value=output_value), assistant(TEXT), NEXT]},
+        turns=[DEPLOY, REPLY],
     )
 
 
@@ -51,23 +51,23 @@ def _changed_output_case(said: Any, first: Any = "v2 is live") -> Case:
         _changed_output_case("v2 is live since noon"),
         _changed_output_case("v2 is live", ""),
         after(
-            {"input": [ASK]},
-            {"input": [ASK, call(), output(), output("call_9")]},
-            {"input": [ASK, call(), output(said="")]},
+            {"input": [PROMPT]},
+            {"input": [PROMPT, call(), output(), output("call_9")]},
+            {"input": [PROMPT, call(), output(value="")]},
             turns=[DEPLOY],
         ),
         after(
-            *({"input": [ASK, *before]} for before in ([], [call(), output()], [], [call(), output(said="")])),
-            turns=[DEPLOY, SAY, DEPLOY],
+            *({"input": [PROMPT, *before]} for before in ([], [call(), output()], [], [call(), output(value="")])),
+            turns=[DEPLOY, REPLY, DEPLOY],
         ),
     ],
 )
-def output_altered(asked: HistoryRequest, past: History) -> Iterator[LossFacts]:
+def output_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """The output of a call is empty, doubled, or a printed value, where the same call's output was a text before.
 
     Another text may stand for it: old outputs are shortened by right, and late ones replaced.
     """
-    yield from (facts for facts in _find_changed_outputs(asked, past) if facts["how"])
+    yield from (facts for facts in _find_changed_outputs(request, history) if facts["how"])
 
 
 @loss(
@@ -77,15 +77,15 @@ def output_altered(asked: HistoryRequest, past: History) -> Iterator[LossFacts]:
     loses=[_changed_output_case("[output left out]"), _changed_output_case("v2 is live since noon")],
     keeps=[_changed_output_case("v2 is live"), _changed_output_case(_OUTPUT_PARTS)],
 )
-def output_replaced(asked: HistoryRequest, past: History) -> Iterator[LossFacts]:
+def output_replaced(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """The output of a call is another text than before; a placeholder is a habit of long conversations."""
-    yield from (facts for facts in _find_changed_outputs(asked, past) if not facts["how"])
+    yield from (facts for facts in _find_changed_outputs(request, history) if not facts["how"])
 
 
-def _find_changed_outputs(asked: HistoryRequest, past: History) -> Iterator[Json]:
-    for at, item in asked.placed_items:
-        if (id := answered_id(item)) and len(past.by_call.get(id, ())) == 1 and "output" in item:
-            sent = past.call_outputs.get(id, ())
+def _find_changed_outputs(request: HistoryRequest, history: History) -> Iterator[Json]:
+    for at, item in request.placed_items:
+        if (id := answered_id(item)) and len(history.by_call.get(id, ())) == 1 and "output" in item:
+            sent = history.call_outputs.get(id, ())
             now, before = _output_text(item), [_output_text(one) for _, one in sent]
             if sent and now not in before:
                 shown = {"was": quote(before[-1]), "now": quote(now), "how": _describe_damage(before[-1], now)}
@@ -94,11 +94,11 @@ def _find_changed_outputs(asked: HistoryRequest, past: History) -> Iterator[Json
 
 def _output_text(item: Json) -> str:
     """An output as text: what its parts say, else its JSON."""
-    said = item.get("output")
-    parts = list(objects_in(said))
+    output = item.get("output")
+    parts = list(objects_in(output))
     if parts and all(part.get("type") in ("input_text", "output_text") for part in parts):
         return "".join(as_string(part.get("text")) for part in parts)
-    return said if isinstance(said, str) else json.dumps(said, sort_keys=True)
+    return output if isinstance(output, str) else json.dumps(output, sort_keys=True)
 
 
 def _describe_damage(was: str, now: str) -> str:
@@ -117,37 +117,37 @@ def _describe_damage(was: str, now: str) -> str:
     fix="Answer each call once: in the request after it, and never again.",
     loses=[
         after(
-            {"input": [ASK]},
+            {"input": [PROMPT]},
             {"previous_response_id": "{0.id}", "input": [output()]},
             {"previous_response_id": "{1.id}", "input": [output()]},
             turns=[DEPLOY],
         ),
-        after({"input": [ASK]}, {"input": [ASK, call(), output(), output(said="v2 is up")]}, turns=[DEPLOY]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, call(), output(), output(value="v2 is up")]}, turns=[DEPLOY]),
         after(
-            {"input": [ASK]},
+            {"input": [PROMPT]},
             {"previous_response_id": "{0.id}", "input": [_APPROVAL_RESPONSE]},
             {"previous_response_id": "{1.id}", "input": [_APPROVAL_RESPONSE]},
             turns=[mcp_approval_request("prod", "deploy", {"ref": "v2"})],
         ),
     ],
     keeps=[
-        after({"input": [ASK]}, *[{"previous_response_id": "{0.id}", "input": [output()]}] * 2, turns=[DEPLOY]),
-        after({"input": [ASK]}, *[{"input": [ASK, call(), output()]}] * 2, turns=[DEPLOY]),
+        after({"input": [PROMPT]}, *[{"previous_response_id": "{0.id}", "input": [output()]}] * 2, turns=[DEPLOY]),
+        after({"input": [PROMPT]}, *[{"input": [PROMPT, call(), output()]}] * 2, turns=[DEPLOY]),
         after(
-            {"input": [ASK]},
-            {"input": [ASK, call(), output()]},
-            {"input": [ASK, call(), output(), call(), output()]},
+            {"input": [PROMPT]},
+            {"input": [PROMPT, call(), output()]},
+            {"input": [PROMPT, call(), output(), call(), output()]},
             turns=[DEPLOY, DEPLOY],
         ),
     ],
 )
-def output_twice(asked: HistoryRequest, past: History) -> Iterator[LossFacts]:
+def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """One call is answered twice in one transcript; so is one request for approval."""
-    calls = Counter(filter(None, map(client_call_id, asked.items)))
-    answers = Counter(filter(None, map(answered_id, asked.previous_items)))
-    for at, item in asked.placed_items:
-        if (id := answered_id(item)) in past.by_call:
+    calls = Counter(filter(None, map(client_call_id, request.items)))
+    answers = Counter(filter(None, map(answered_id, request.previous_items)))
+    for at, item in request.placed_items:
+        if (id := answered_id(item)) in history.by_call:
             answers[id] += 1
-            said = past.by_call[id][-1]
-            if answers[id] > max(1, calls[id]) and not said.item.get("async"):
-                yield {"at": at, "said": said.number, "what": describe_item(item)}
+            original = history.by_call[id][-1]
+            if answers[id] > max(1, calls[id]) and not original.item.get("async"):
+                yield {"at": at, "said": original.number, "what": describe_item(item)}

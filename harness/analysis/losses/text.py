@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from harness.analysis.history import History, HistoryRequest, OutputItem, describe_item, is_assistant, message_text
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.examples import ASK, SAY, TEXT, THEN, assistant, user
+from harness.analysis.losses.examples import NEXT, PROMPT, REPLY, TEXT, assistant, user
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string
@@ -22,7 +22,7 @@ _CITATION_MARKERS = re.compile(r"\s*(【[^】]*】|\(?\[[^\]]*\]\([^)]*\)\)?|\[\
 
 
 def _sent_back_case(sent: str, **members: str) -> Case:
-    return after({"input": [ASK]}, {"input": [ASK, assistant(sent, **members), THEN]}, turns=[SAY])
+    return after({"input": [PROMPT]}, {"input": [PROMPT, assistant(sent, **members), NEXT]}, turns=[REPLY])
 
 
 _MESSAGE_WITH_PHASE = message(TEXT, phase="commentary")
@@ -45,29 +45,31 @@ _MESSAGE_ID = {"id": "{0.output.0.id}"}
         _sent_back_case(f"{TEXT}\n", **_MESSAGE_ID),
         _sent_back_case(f"{TEXT[:20]}…"),
         _sent_back_case("Never mind.", **_MESSAGE_ID),
-        after({"input": [ASK]}, {"input": [ASK, assistant("I will."), ASK]}, turns=[message("I will.【1†v2】")]),
         after(
-            {"input": [ASK]},
-            {"input": [ASK, assistant("Yes."), THEN]},
+            {"input": [PROMPT]}, {"input": [PROMPT, assistant("I will."), PROMPT]}, turns=[message("I will.【1†v2】")]
+        ),
+        after(
+            {"input": [PROMPT]},
+            {"input": [PROMPT, assistant("Yes."), NEXT]},
             turns=[message("<thought>Or no?</thought>Yes.")],
         ),
         after(
-            {"input": [ASK]},
-            {"input": [ASK, assistant("Once."), assistant("Twice.")]},
+            {"input": [PROMPT]},
+            {"input": [PROMPT, assistant("Once."), assistant("Twice.")]},
             turns=[message("Once.", "Twice.")],
         ),
-        after({"input": [ASK]}, {"input": [ASK, user(TEXT + TEXT)]}, turns=[SAY]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, user(TEXT + TEXT)]}, turns=[REPLY]),
     ],
 )
-def text_altered(asked: HistoryRequest, past: History) -> Iterator[LossFacts]:
+def text_altered(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """The assistant's words come back doubled or cut off.
 
     A message is known by its id, or by its place after all that led to it. Citations and thoughts may be taken out of a
     text, and it may be shortened with an ellipsis.
     """
-    for at, item, said in _find_edited_messages(asked, past):
-        if how := _describe_damage(message_text(said.item), message_text(item)):
-            yield _change_facts(at, item, said, how)
+    for at, item, original in _find_edited_messages(request, history):
+        if how := _describe_damage(message_text(original.item), message_text(item)):
+            yield _change_facts(at, item, original, how)
 
 
 @loss(
@@ -77,41 +79,41 @@ def text_altered(asked: HistoryRequest, past: History) -> Iterator[LossFacts]:
     loses=[_sent_back_case("Never mind.", **_MESSAGE_ID), _sent_back_case("I would rather not.")],
     keeps=[_sent_back_case(TEXT), _sent_back_case(f"{TEXT}\n", **_MESSAGE_ID)],
 )
-def text_edited(asked: HistoryRequest, past: History) -> Iterator[LossFacts]:
+def text_edited(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """The assistant's words come back in other words; a user may have edited them."""
-    for at, item, said in _find_edited_messages(asked, past):
-        if not _describe_damage(message_text(said.item), message_text(item)):
-            yield _change_facts(at, item, said, "in other words")
+    for at, item, original in _find_edited_messages(request, history):
+        if not _describe_damage(message_text(original.item), message_text(item)):
+            yield _change_facts(at, item, original, "in other words")
 
 
-def _change_facts(at: str, item: Json, said: OutputItem, how: str) -> LossFacts:
+def _change_facts(at: str, item: Json, original: OutputItem, how: str) -> LossFacts:
     return {
         "at": at,
-        "said": said.number,
-        "what": describe_item(said.item),
+        "said": original.number,
+        "what": describe_item(original.item),
         "how": how,
         "now": quote(message_text(item), 80),
     }
 
 
-def _find_edited_messages(asked: HistoryRequest, past: History) -> Iterator[tuple[str, Json, OutputItem]]:
+def _find_edited_messages(request: HistoryRequest, history: History) -> Iterator[tuple[str, Json, OutputItem]]:
     """The messages that came back in other words, with what was said in their place."""
-    placed = dict(_find_message_in_place(asked, past))
-    for at, item in asked.assistant_messages:
-        said = next(iter(past.find_originals(item)), placed.get(at))
+    placed = dict(_find_message_in_place(request, history))
+    for at, item in request.assistant_messages:
+        original = next(iter(history.find_originals(item)), placed.get(at))
         words = message_text(item).strip()
-        if said and words != message_text(said.item).strip() and words not in past.by_text:
-            yield at, item, said
+        if original and words != message_text(original.item).strip() and words not in history.by_text:
+            yield at, item, original
 
 
-def _find_message_in_place(asked: HistoryRequest, past: History) -> Iterator[tuple[str, OutputItem]]:
+def _find_message_in_place(request: HistoryRequest, history: History) -> Iterator[tuple[str, OutputItem]]:
     """The place of the one message that stands where the model said one, after all that led to it."""
-    replies, length = past.find_continued(asked)
-    turn = takewhile(lambda one: one[1].get("role") != "user", asked.items_after(length))
+    replies, length = history.find_continued(request)
+    turn = takewhile(lambda one: one[1].get("role") != "user", request.items_after(length))
     sent = [at for at, item in turn if is_assistant(item) and message_text(item).strip()]
-    said = [(index, item) for reply in replies for index, item in enumerate(reply.output) if is_assistant(item)]
-    if len(sent) == len(said) == len(replies) == 1:
-        yield sent[0], OutputItem(said[0][1], replies[0], said[0][0])
+    originals = [(index, item) for reply in replies for index, item in enumerate(reply.output) if is_assistant(item)]
+    if len(sent) == len(originals) == len(replies) == 1:
+        yield sent[0], OutputItem(originals[0][1], replies[0], originals[0][0])
 
 
 def _describe_damage(was: str, now: str) -> str:
@@ -135,32 +137,43 @@ def is_doubled(was: str, now: str) -> bool:
     message="phase {was} of the {what}, said in exchange {said}, {became}",
     fix="Send `phase` of each assistant message back as it was said.",
     loses=[
-        after({"input": [ASK]}, {"input": [ASK, assistant(TEXT), THEN]}, turns=[_MESSAGE_WITH_PHASE]),
-        after({"input": [ASK]}, {"input": [ASK, assistant(TEXT, **_MESSAGE_ID), THEN]}, turns=[_MESSAGE_WITH_PHASE]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), NEXT]}, turns=[_MESSAGE_WITH_PHASE]),
         after(
-            {"input": [ASK]}, {"input": [ASK, assistant(TEXT, phase="final_answer"), THEN]}, turns=[_MESSAGE_WITH_PHASE]
+            {"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT, **_MESSAGE_ID), NEXT]}, turns=[_MESSAGE_WITH_PHASE]
+        ),
+        after(
+            {"input": [PROMPT]},
+            {"input": [PROMPT, assistant(TEXT, phase="final_answer"), NEXT]},
+            turns=[_MESSAGE_WITH_PHASE],
         ),
     ],
     keeps=[
         after(
-            {"input": [ASK]}, {"input": [ASK, assistant(TEXT, phase="commentary"), THEN]}, turns=[_MESSAGE_WITH_PHASE]
+            {"input": [PROMPT]},
+            {"input": [PROMPT, assistant(TEXT, phase="commentary"), NEXT]},
+            turns=[_MESSAGE_WITH_PHASE],
         ),
-        after({"input": [ASK]}, {"previous_response_id": "{0.id}", "input": [THEN]}, turns=[_MESSAGE_WITH_PHASE]),
-        after({"input": [ASK]}, {"input": [ASK]}, {"input": [ASK, assistant(TEXT)]}, turns=[_MESSAGE_WITH_PHASE, SAY]),
+        after({"input": [PROMPT]}, {"previous_response_id": "{0.id}", "input": [NEXT]}, turns=[_MESSAGE_WITH_PHASE]),
+        after(
+            {"input": [PROMPT]},
+            {"input": [PROMPT]},
+            {"input": [PROMPT, assistant(TEXT)]},
+            turns=[_MESSAGE_WITH_PHASE, REPLY],
+        ),
         _sent_back_case(TEXT),
     ],
 )
-def phase_dropped(asked: HistoryRequest, past: History) -> Iterator[LossFacts]:
+def phase_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """An assistant message that was said with a `phase` comes back without it, or with another."""
-    for at, item in asked.assistant_messages:
-        said = past.find_originals(item)
-        phases = [as_string(one.item.get("phase")) for one in said]
-        if said and all(phases) and as_string(item.get("phase")) not in phases:
+    for at, item in request.assistant_messages:
+        originals = history.find_originals(item)
+        phases = [as_string(one.item.get("phase")) for one in originals]
+        if originals and all(phases) and as_string(item.get("phase")) not in phases:
             became = f"is {item['phase']} now" if item.get("phase") else "is gone"
             yield {
                 "at": at,
-                "said": said[-1].number,
+                "said": originals[-1].number,
                 "was": phases[-1],
-                "what": describe_item(said[-1].item),
+                "what": describe_item(originals[-1].item),
                 "became": became,
             }
