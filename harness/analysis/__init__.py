@@ -1,1 +1,4 @@
-"""What a journal of exchanges tells: agents, calls, approvals, losses. It reads and never changes a World."""
+"""Reads a journal of exchanges: the agents behind it, their calls and approvals, replies, flow and losses.
+
+Nothing here changes a World or sends a request.
+"""

@@ -1,4 +1,4 @@
-"""What an agent may be called, by its own instructions, and which of their words change from one request to the next."""
+"""Finds the name of an agent in its instructions, and masks those of their words that change between requests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 _READ_LIMIT = 2000
 """Characters of instructions that are read for a name."""
 _MAX_WORDS = 4
-"""Words of a name, at most; the last ones of a longer one say what it is."""
+"""The most words of a name; of a longer one the last are used, which say what it is."""
 
 _NAME_PATTERN = re.compile(r"\byour name is\s+(?P<article>)(?P<name>(?:[^\n.,;:!?()]|\.(?=\w))+)", re.I)
 _ROLE_PATTERN = re.compile(
@@ -19,12 +19,12 @@ _ROLE_PATTERN = re.compile(
 _CONDITION_BEFORE = re.compile(
     r"\b(?:if|when|whenever|once|unless|until|while|what|who|where|that|as|since|after|before)\s+$", re.I
 )
-"""Before `you are`: then it says no name."""
+"""What stands before a `you are` that introduces no name."""
 _NOT_A_NAME = re.compile(
     r"(?:\w+(?:ing|ed)|part|able|given|going|not|about|only|here|to|in|on|at|free|also|built|responsible|an?|the)\b",
     re.I,
 )
-"""How what is no name begins where no article stands before it: `part of a system`, `allowed to search`."""
+"""How a text begins that is no name when no article stands before it: `part of a system`, `allowed to search`."""
 _CALLED_PATTERN = re.compile(r"\b(?:named|called)\s+(.+)", re.I)
 _AFTER_NAME = re.compile(
     r"\s+(?:who|whose|that|which|and|for|in|on|with|at|from|to|as|by|within|inside|here|responsible|working|"
@@ -43,7 +43,7 @@ _GENERIC_HEADINGS = {
     "identity",
     "goal",
 }
-"""Headings that say nothing of the agent."""
+"""Headings that do not describe the agent."""
 _PUNCTUATION = " \t\"'*`_#>“”«»-"
 
 _MONTH = (
@@ -59,18 +59,18 @@ _DATE_TIME_OR_ID = re.compile(
     r"|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]{16,}\b|\b\d{5,}(?:\.\d+)?\b",
     re.I,
 )
-"""Dates, times, unix times, and ids that are made anew each time."""
+"""Dates, times, unix times and generated ids."""
 _WEEKDAY = re.compile(r"\b(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?,?\s+(?=~)", re.I)
 
 
 def find_agent_name(instructions: str) -> str:
-    """The name that instructions give: `You are the planner.` says `planner`; empty when they give none."""
+    """The name in instructions: `planner` for `You are the planner.`; empty when there is none."""
     text = instructions[:_READ_LIMIT]
     return next(filter(None, _find_names(text)), "")
 
 
 def heading_as_name(instructions: str) -> str:
-    """The first words of instructions when they are few enough for a name: `# Triage`, `Write haiku.`; else empty."""
+    """The first clause of instructions if it is short enough for a name: `# Triage`, `Write haiku.`; else empty."""
     clause = re.split(r"[\n.,;:!?]", instructions[:_READ_LIMIT].strip(_PUNCTUATION + "\n"), maxsplit=1)[0].strip(
         _PUNCTUATION
     )
@@ -79,12 +79,12 @@ def heading_as_name(instructions: str) -> str:
 
 
 def mask_dates_and_ids(instructions: str) -> str:
-    """Instructions with every date, time and made-up id masked: equal for one agent from day to day."""
+    """Instructions with every date, time and generated id masked, so that they are equal from day to day."""
     return _WEEKDAY.sub("", _DATE_TIME_OR_ID.sub("~", instructions))
 
 
 def is_nearly_equal(one: str, other: str) -> bool:
-    """Whether two instructions differ in one place only, and little: a tenth of their words at most."""
+    """Whether two instructions differ in one place only, by at most a tenth of their words."""
     a, b = one.split(), other.split()
     head = _common_prefix_length(a, b)
     tail = _common_prefix_length(a[head:][::-1], b[head:][::-1])
@@ -108,5 +108,5 @@ def _find_names(text: str) -> Iterator[str]:
 def _trim_name(name: str) -> str:
     if own := _CALLED_PATTERN.search(name):
         name = own[1]
-    said = _AFTER_NAME.sub("", name).strip(_PUNCTUATION).split()
-    return " ".join(said if len(said) <= _MAX_WORDS else said[-_MAX_WORDS + 1 :])[:40]
+    words = _AFTER_NAME.sub("", name).strip(_PUNCTUATION).split()
+    return " ".join(words if len(words) <= _MAX_WORDS else words[-_MAX_WORDS + 1 :])[:40]

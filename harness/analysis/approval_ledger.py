@@ -1,4 +1,4 @@
-"""The ledger of approvals: each call of a remote MCP server that needed leave, who gave it, and how often it ran."""
+"""The ledger of approvals: each call of a remote MCP server that needed one, the client's answers, and its executions."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ MCP_CALL = "mcp_call"
 _APPROVAL_TYPES = frozenset({APPROVAL_REQUEST, APPROVAL_RESPONSE, MCP_CALL})
 
 
-def concerns_approvals(given: Sequence[Json], output: Sequence[Json]) -> bool:
-    """Whether an exchange says anything about approvals."""
-    return not _APPROVAL_TYPES.isdisjoint([item.get("type") for item in (*given, *output)])
+def concerns_approvals(added: Sequence[Json], output: Sequence[Json]) -> bool:
+    """Whether the items sent or returned in an exchange concern approvals."""
+    return not _APPROVAL_TYPES.isdisjoint([item.get("type") for item in (*added, *output)])
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """One request for leave to call a tool, and what came of it.
+    """One `mcp_approval_request`, its answers and the executions of its call.
 
-    `arguments` is the JSON text of the wire. `asked` is the number of the exchange that asked, None when the client brought
-    the request itself; `answers` are those in which the client answered, `runs` those in which the call was made: one of
-    each is right. `approve` and `reason` are the last answer's, None before it.
+    `arguments` is the JSON text of the wire. `asked` is the number of the exchange with the request, None when only the
+    client sent it; `answers` are the exchanges in which the client answered, `runs` those in which the call was executed:
+    one of each is correct. `approve` and `reason` are those of the last answer, None before it.
     """
 
     id: str
@@ -40,12 +40,12 @@ class Approval:
 
     @property
     def executed(self) -> int:
-        """How often the call was made."""
+        """How often the call was executed."""
         return len(self.runs)
 
 
 class ApprovalLedger:
-    """Every approval one key has to do with, in the order they were asked for."""
+    """Every approval of one key, in the order of the requests for them."""
 
     def __init__(self) -> None:
         self._approvals: dict[str, Approval] = {}
@@ -53,20 +53,22 @@ class ApprovalLedger:
     def __iter__(self) -> Iterator[Approval]:
         return iter(self._approvals.values())
 
-    def add_exchange(self, number: int, before: Iterable[Json], given: Sequence[Json], output: Sequence[Json]) -> None:
-        """Write down an exchange: the items that the request continues, those it brought, and what the model said."""
-        for place, item in enumerate(given):
+    def add_exchange(
+        self, number: int, previous: Iterable[Json], added: Sequence[Json], output: Sequence[Json]
+    ) -> None:
+        """Record an exchange: the items of the `previous` transcript, those the request `added`, the model's output."""
+        for index, item in enumerate(added):
             if item.get("type") == APPROVAL_RESPONSE:
-                self._add_answer(item, number, [*before, *given], given[place + 1 :])
+                self._add_answer(item, number, [*previous, *added], added[index + 1 :])
         for item in output:
             if item["type"] == APPROVAL_REQUEST:
                 self._approvals[item["id"]] = _approval_from(item, number)
             elif item["type"] == MCP_CALL and (known := self._approvals.get(item.get("approval_request_id") or "")):
                 self._approvals[known.id] = replace(known, runs=(*known.runs, number))
 
-    def _add_answer(self, item: Json, number: int, read: Sequence[Json], later: Sequence[Json]) -> None:
+    def _add_answer(self, item: Json, number: int, transcript: Sequence[Json], later: Sequence[Json]) -> None:
         id = item["approval_request_id"]
-        if id not in self._approvals and (request := next((one for one in read if one.get("id") == id), None)):
+        if id not in self._approvals and (request := next((one for one in transcript if one.get("id") == id), None)):
             self._approvals[id] = _approval_from(request, None)
         if (known := self._approvals.get(id)) is None:
             return  # a recording may begin after the request for the approval
@@ -76,7 +78,7 @@ class ApprovalLedger:
         self._approvals[id] = replace(known, answers=answers, approve=item["approve"], reason=item.get("reason"))
 
     def _is_later_output(self, answered: Approval, item: Json) -> bool:
-        """Whether an item is what the model said after an answer; requests of one response are answered in any order."""
+        """Whether an item is output of the model after an answer; requests of one response may be answered in any order."""
         kind = item.get("type", "message")
         if kind == "message" or kind in CALL_OF_OUTPUT:
             return item.get("role") == "assistant"

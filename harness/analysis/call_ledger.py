@@ -1,6 +1,6 @@
-"""The ledger of calls that a client makes for the model: who asked for each, and how often it was answered.
+"""The ledger of calls that a client executes for the model: where each was requested, and how often it was answered.
 
-It is read from the journal, so it shows what reached the wire; `harness.counted` shows what was really run.
+It is read from the journal, so it shows what reached the wire; `harness.counted` records real executions.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 from harness.items.transcript import answered_call_id, conversation_id, input_items
 
 CallOutput = tuple[str, bytes]
-"""The `call_id` that an output answers, and what it says."""
+"""The `call_id` that an output answers, and its value as canonical JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that a client has to make: its wire `type`, `name` (empty where its kind has none) and `call_id`.
+    """A call that the client executes: its wire `type`, `name` (empty where its type has none) and `call_id`.
 
-    `arguments` is the JSON text or the input of the wire. `said` is the number of the exchange that asked for it, None when
-    the client brought the call itself; `outputs` are its answers, each with the number of its exchange. A history that is
-    sent again holds the same answer, not another one; what a refused request brings does not count.
+    `arguments` is the JSON text or the input of the wire. `said` is the number of the exchange in which the model made it,
+    None when only the client sent it; `outputs` are its outputs, each with the number of its exchange. An output in a
+    history that is sent again counts once; those of refused requests do not count.
     """
 
     type: str
@@ -39,27 +39,27 @@ class Call:
 
     @property
     def answered(self) -> int:
-        """How often it was answered: once is right."""
+        """How often it was answered; once is correct."""
         return len(self.outputs)
 
     def as_json(self) -> Json:
-        """It as JSON."""
+        """The call as JSON."""
         outputs = [{"exchange": number, "output": output} for number, output in self.outputs]
         own = {name: getattr(self, name) for name in ("type", "name", "call_id", "arguments", "said")}
         return {**own, "outputs": outputs, "answered": self.answered}
 
 
 def collect_calls(exchanges: Iterable[Exchange]) -> list[Call]:
-    """Every call of these exchanges, in the order they were asked for."""
-    book = _CallLedger()
+    """Every call of these exchanges, in the order in which the model made them."""
+    ledger = _CallLedger()
     for exchange in exchanges:
         if exchange.status < 400:
-            book.add_exchange(exchange)
-    return list(book.calls.values())
+            ledger.add_exchange(exchange)
+    return list(ledger.calls.values())
 
 
 class _CallLedger:
-    """The calls so far, and the outputs that each response and conversation has behind it."""
+    """The calls so far, and the outputs in the transcript of each response and conversation."""
 
     def __init__(self) -> None:
         self.calls: dict[str, Call] = {}
@@ -67,33 +67,33 @@ class _CallLedger:
         self._outputs_by_chain: dict[str, Counter[CallOutput]] = {}
 
     def add_exchange(self, exchange: Exchange) -> None:
-        """One exchange more: first what the request brought, then what the model said."""
+        """Record an exchange: first the items of the request, then the calls of the answer."""
         request, answer = exchange.request, exchange.answer.body
         body = request.body if isinstance(request.body, dict) else {}
         conversation = request.params.get("conversation_id") or conversation_id(body)
         self._add_tool_outputs(exchange.number, body)
-        whole = self._add_outputs(exchange.number, body, body.get("previous_response_id") or conversation)
+        outputs = self._add_outputs(exchange.number, body, body.get("previous_response_id") or conversation)
         if not isinstance(answer, dict):
             return
         if answer.get("object") in ("response", "conversation"):
-            self._outputs_by_chain.setdefault(answer["id"], whole)
+            self._outputs_by_chain.setdefault(answer["id"], outputs)
         if conversation:
-            self._outputs_by_chain[conversation] = whole
+            self._outputs_by_chain[conversation] = outputs
         for item in _calls_of_answer(answer):
             self._add_call(item, exchange.number)
 
-    def _add_call(self, item: Json, said: int | None) -> None:
+    def _add_call(self, item: Json, exchange: int | None) -> None:
         if (id := item.get("call_id")) and item["type"] in ITEM_TYPES["calls"]:
-            self.calls.setdefault(id, Call(item["type"], item.get("name") or "", id, call_arguments(item), said))
+            self.calls.setdefault(id, Call(item["type"], item.get("name") or "", id, call_arguments(item), exchange))
             self._call_ids.update((name, id) for name in ids_of_call(item))
 
     def _add_tool_outputs(self, number: int, body: Json) -> None:
-        """What a run is answered with."""
+        """Record the outputs that are submitted to a run."""
         for each in body.get("tool_outputs") or ():
             self._record_output(number, each.get("tool_call_id"), each.get("output"))
 
-    def _add_outputs(self, number: int, body: Json, behind: str | None) -> Counter[CallOutput]:
-        """Write down the outputs of a request; returns all that its transcript holds, with what it continues."""
+    def _add_outputs(self, number: int, body: Json, previous: str | None) -> Counter[CallOutput]:
+        """Record the outputs of a request; returns those of its whole transcript, the previous ones included."""
         added = input_items(body) or body.get("items") or ()
         items = [item for item in added if isinstance(item, dict)]
         for item in items:
@@ -105,16 +105,16 @@ class _CallLedger:
             if item.get("type") not in CALL_OF_OUTPUT
             for id in ids_of_call(item)
         }
-        before = self._outputs_by_chain.get(behind or "", Counter())
-        given = Counter(output for item in items if (output := self._parse_output(item)))
-        whole = before | given
-        whole.update({output: count for output, count in (before & given).items() if output[0] not in replayed})
-        for output, count in whole.items():
+        before = self._outputs_by_chain.get(previous or "", Counter())
+        sent = Counter(output for item in items if (output := self._parse_output(item)))
+        outputs = before | sent
+        outputs.update({output: count for output, count in (before & sent).items() if output[0] not in replayed})
+        for output, count in outputs.items():
             known = self.calls.get(output[0])
             seen = sum(_canonical_json(each) == output[1] for _, each in known.outputs) if known else count
             for _ in range(count - seen):
                 self._record_output(number, output[0], orjson.loads(output[1]))
-        return whole
+        return outputs
 
     def _parse_output(self, item: Json) -> CallOutput | None:
         if item.get("type") not in CALL_OF_OUTPUT or not (id := answered_call_id(item)):
@@ -127,7 +127,7 @@ class _CallLedger:
 
 
 def _calls_of_answer(answer: Json) -> list[Json]:
-    """The calls that an answer asks for."""
+    """The calls in an answer that the client has to execute."""
     if answer.get("object") == "response":
         return [
             item for item in answer["output"] if item["type"] in CLIENT_CALL_NAMES and item.get("execution") != "server"
@@ -140,7 +140,7 @@ def _canonical_json(output: Any) -> bytes:
 
 
 def call_arguments(item: Mapping[str, Any]) -> str:
-    """What a call is made with: the text of the wire, or the JSON of what stands in its place."""
+    """The arguments of a call: the text of the wire, or the JSON of the member that a call of its type has instead."""
     for name in ("arguments", "input"):
         if isinstance(item.get(name), str):
             return str(item[name])

@@ -1,7 +1,7 @@
-"""What the model said to one key, read back from its journal: responses and runs, in the order they began.
+"""Collects the replies of the model from a journal: responses and runs, in the order in which they began.
 
-Whatever carried it (JSON, a stream, a background response that was polled, a WebSocket, a run of a thread), it is told in
-the same words: messages, calls and reasoning as items, the usage. What no answer has shown was not said.
+Every transport (JSON, a stream, a polled background response, a WebSocket, a run of a thread) yields the same form:
+messages, calls and reasoning as items, and the usage. Output that no answer has shown is left out.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 from harness.items.transcript import answered_call_id, input_items
 
 ITEM_TYPES = {"messages": ("message",), "calls": (*CLIENT_CALL_NAMES, APPROVAL_REQUEST), "reasoning": ("reasoning",)}
-"""The items of a response that are told, by where; the calls are those a client has to answer."""
+"""The types of output items by the member of `ModelReply` that holds them; calls are those a client has to answer."""
 
 
 def collect_replies(exchanges: Iterable[Exchange]) -> ModelReplies:
-    """All that was said in these exchanges."""
-    journal = _ReplyCollector()
+    """The replies in these exchanges; refused requests have none."""
+    collector = _ReplyCollector()
     for exchange in exchanges:
         if exchange.status < 400:
-            journal.add_exchange(exchange)
-    return ModelReplies(said for said in journal.replies() if said.messages or said.calls or said.usage)
+            collector.add_exchange(exchange)
+    return ModelReplies(reply for reply in collector.replies() if reply.messages or reply.calls or reply.usage)
 
 
 class _ReplyCollector:
-    """What was said so far by id, the messages of each run as its thread has them, and who said which open call."""
+    """The replies so far by id, the messages of each run as its thread has them, and the reply of each open call."""
 
     def __init__(self) -> None:
         self._replies: dict[str, ModelReply] = {}
@@ -40,13 +40,13 @@ class _ReplyCollector:
         self._reply_ids_by_call: dict[str, str] = {}
 
     def replies(self) -> Iterator[ModelReply]:
-        """All of it."""
-        for id, said in self._replies.items():
+        """Every reply, with the messages of its run."""
+        for id, reply in self._replies.items():
             own = self._run_messages.get(id)
-            yield replace(said, messages=tuple(map(_item_from_message, own.values()))) if own else said
+            yield replace(reply, messages=tuple(map(_item_from_message, own.values()))) if own else reply
 
     def add_exchange(self, exchange: Exchange) -> None:
-        """One exchange more."""
+        """Record an exchange."""
         body = exchange.answer.body
         if not isinstance(body, dict):
             return
@@ -59,30 +59,30 @@ class _ReplyCollector:
         follows = self._find_followed(exchange.request)
         known = self._replies.setdefault(body["id"], ModelReply(body["id"], exchange.number, follows=follows))
         if body["status"] in ENDED_STATUSES and not _has_content(known) and not _is_warm_up(exchange.request):
-            told: Json = {name: _select_items(body["output"], kinds) for name, kinds in ITEM_TYPES.items()}
-            self._store_reply(replace(known, exchange=exchange.number, usage=body.get("usage") or {}, **told))
+            items: Json = {name: _select_items(body["output"], kinds) for name, kinds in ITEM_TYPES.items()}
+            self._store_reply(replace(known, exchange=exchange.number, usage=body.get("usage") or {}, **items))
 
-    def _store_reply(self, said: ModelReply) -> None:
-        self._replies[said.id] = said
-        self._reply_ids_by_call.update((id, said.id) for call in said.calls for id in ids_of_call(call))
+    def _store_reply(self, reply: ModelReply) -> None:
+        self._replies[reply.id] = reply
+        self._reply_ids_by_call.update((id, reply.id) for call in reply.calls for id in ids_of_call(call))
 
     def _find_followed(self, request: Request) -> str | None:
-        """Who said the calls that a request is the first to answer, the last of them."""
+        """The id of the reply whose calls a request is the first to answer, the last of several; else None."""
         found = [self._reply_ids_by_call.pop(id) for id in answered_call_ids(request) if id in self._reply_ids_by_call]
         return found[-1] if found else None
 
     def _add_thread_object(self, number: int, thing: Json) -> None:
-        """An object of a thread: a run, a message of the assistant, or a delta of one."""
+        """Record an object of a thread: a run, a message of the assistant, or a delta of one."""
         kind = thing.get("object")
         if kind == "thread.run":
             self._add_run(number, thing)
         elif kind == "thread.message" and thing["run_id"]:
             self._replies.setdefault(thing["run_id"], ModelReply(thing["run_id"], number))
-            told = self._run_messages.setdefault(thing["run_id"], {})
-            told[thing["id"]] = _merge_message(told.get(thing["id"], thing), thing)
+            messages = self._run_messages.setdefault(thing["run_id"], {})
+            messages[thing["id"]] = _merge_message(messages.get(thing["id"], thing), thing)
         elif kind == "thread.message.delta":
-            told = next(own for own in self._run_messages.values() if thing["id"] in own)
-            told[thing["id"]] = apply_delta(told[thing["id"]], thing)
+            messages = next(own for own in self._run_messages.values() if thing["id"] in own)
+            messages[thing["id"]] = apply_delta(messages[thing["id"]], thing)
 
     def _add_run(self, number: int, run: Json) -> None:
         known = self._replies.get(run["id"]) or ModelReply(run["id"], number)
@@ -90,12 +90,12 @@ class _ReplyCollector:
         self._store_reply(replace(known, calls=tuple(calls.values()), usage=run["usage"] or known.usage))
 
 
-def _has_content(said: ModelReply) -> bool:
-    return bool(said.messages or said.calls or said.reasoning or said.usage)
+def _has_content(reply: ModelReply) -> bool:
+    return bool(reply.messages or reply.calls or reply.reasoning or reply.usage)
 
 
 def _is_warm_up(request: Request) -> bool:
-    """Whether the model was not asked: a warm-up of a WebSocket."""
+    """Whether a request only warms up a WebSocket, so that no model is run."""
     return isinstance(request.body, dict) and request.body.get("generate") is False
 
 
@@ -104,7 +104,7 @@ def _select_items(output: Iterable[Json], kinds: tuple[str, ...]) -> tuple[Json,
 
 
 def answered_call_ids(request: Request) -> Iterator[str]:
-    """The ids of the calls, and of the requests for leave, that a request brings an answer for."""
+    """The ids of the calls and approval requests that a request answers."""
     for item in input_items(request.body if isinstance(request.body, dict) else {}):
         if item.get("type") in CALL_OF_OUTPUT and (id := answered_call_id(item)):
             yield id
@@ -118,7 +118,7 @@ def ids_of_call(call: Json) -> list[str]:
 
 
 def required_calls(run: Json) -> list[Json]:
-    """The calls that a run waits for, as items."""
+    """The calls of a run's `required_action`, as items."""
     action = run.get("required_action")
     return [_item_from_call(call) for call in action[action["type"]]["tool_calls"]] if action else []
 
@@ -130,7 +130,7 @@ def _item_from_call(call: Json) -> Json:
 
 
 def _thread_objects(exchange: Exchange, body: Json) -> Iterator[Json]:
-    """The objects of threads that an answer shows, oldest first."""
+    """The objects of threads in an answer, oldest first."""
     shown: Iterable[Any] = [body]
     if body.get("object") == "list":
         newest_first = exchange.request.query.get("order", "desc") == "desc"
@@ -142,20 +142,20 @@ def _thread_objects(exchange: Exchange, body: Json) -> Iterator[Json]:
             yield thing
 
 
-def _merge_message(told: Json, ended: Json) -> Json:
-    """A message as it is shown now; what only its deltas had of its texts stays."""
-    if len(told["content"]) > len(ended["content"]):
-        return told
-    pairs = zip(told["content"], ended["content"], strict=False)
-    rest = ended["content"][len(told["content"]) :]
-    return {**ended, "content": [*(_merge_part(before, part) for before, part in pairs), *rest]}
+def _merge_message(known: Json, shown: Json) -> Json:
+    """The newer form of a message; parts and annotations that only its deltas had are kept."""
+    if len(known["content"]) > len(shown["content"]):
+        return known
+    pairs = zip(known["content"], shown["content"], strict=False)
+    rest = shown["content"][len(known["content"]) :]
+    return {**shown, "content": [*(_merge_part(before, part) for before, part in pairs), *rest]}
 
 
-def _merge_part(before: Json, part: Json) -> Json:
-    noted = before.get("text", {}).get("annotations") or ()
-    if part["type"] != "text" or len(noted) <= len(part["text"]["annotations"]):
+def _merge_part(known: Json, part: Json) -> Json:
+    annotations = known.get("text", {}).get("annotations") or ()
+    if part["type"] != "text" or len(annotations) <= len(part["text"]["annotations"]):
         return part
-    return {**part, "text": {**part["text"], "annotations": noted}}
+    return {**part, "text": {**part["text"], "annotations": annotations}}
 
 
 def _item_from_message(message: Json) -> Json:

@@ -1,4 +1,4 @@
-"""A whole flow, from the journal: as a text, and as a Mermaid `sequenceDiagram` that any viewer of Markdown draws."""
+"""Renders the flow of a journal as text, and as a Mermaid `sequenceDiagram`."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from harness.core.loose_json import as_string
 from harness.core.shorten import item_text, pluralize, shorten, summarize_item
 
 LINE_WIDTH = 140
-"""Characters of a line of a transcript, without number and lane."""
+"""The longest line of the text, in characters, without number and lane."""
 MAX_ITEMS = 12
-"""New items of a request that are told, the last ones."""
+"""How many of the new items of a request are shown, the last ones."""
 _MERMAID_SPECIAL = re.compile(r"[#;%<>&$\\\ud800-\udfff\x00-\x1f]")
-"""What would end, hide or change a text of a diagram: it is written as its number."""
+"""Characters that would end, hide or change a text of a diagram; they are written as character numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """The steps of a flow, without `earlier` ones; `str` of it is its text."""
+    """The steps of a flow; `earlier` counts the omitted steps before them. `str()` renders the text."""
 
     steps: Sequence[FlowStep]
     earlier: int = 0
 
     @property
     def text(self) -> str:
-        """A transcript: number and lane of each exchange, what was new in it, after → what the model said."""
+        """Lines per exchange: number and lane, the new input items, and the output after `→`."""
         width = max((len(step.lane) for step in self.steps), default=0)
         lines = [f"… {pluralize(self.earlier, 'earlier request')}"] if self.earlier else []
         for step in self.steps:
             head = f"{step.number:>3}  {step.lane:<{width}}  "
-            told = [shorten(one, LINE_WIDTH) for one in _step_lines(step)] or ["nothing new"]
-            lines += [head + told[0], *(" " * len(head) + one for one in told[1:])]
+            step_lines = [shorten(one, LINE_WIDTH) for one in _step_lines(step)] or ["nothing new"]
+            lines += [head + step_lines[0], *(" " * len(head) + one for one in step_lines[1:])]
         return "\n".join(lines)
 
     @property
     def mermaid(self) -> str:
-        """A Mermaid diagram: the user, the lanes, the API, the client's tools and the MCP servers."""
+        """A Mermaid diagram of the user, the lanes, the API, the client's tools and the MCP servers."""
         drawn = list(_draw_arrows(self.steps))
         seen = dict.fromkeys(name for arrow in drawn for name in (arrow.source, arrow.target))
         ids = {name: f"P{number}" for number, name in enumerate(seen)}
@@ -51,11 +51,11 @@ class Flow:
 
     @property
     def hand_offs(self) -> list[HandOff]:
-        """The outputs of calls that led from one lane to another, in order."""
+        """The call outputs that handed the flow from one lane to another, in order."""
         return [step.hand_off for step in self.steps if step.hand_off]
 
     def last_steps(self, number: int) -> Flow:
-        """The last so many steps of it."""
+        """A flow of the last `number` steps."""
         hidden = max(0, len(self.steps) - number)
         return Flow(self.steps[hidden:], self.earlier + hidden)
 
@@ -64,7 +64,7 @@ class Flow:
 
 
 def build_flow(sent: Sequence[LaneExchange]) -> Flow:
-    """The flow of exchanges whose lanes are known."""
+    """The flow of exchanges that have been assigned to lanes."""
     return Flow(tuple(build_steps(sent)))
 
 
@@ -86,7 +86,7 @@ _PARTICIPANT_KINDS = {USER_NAME: "actor"}
 
 @dataclass(frozen=True, slots=True)
 class _Arrow:
-    """A message of a diagram, from one participant to another."""
+    """An arrow of a diagram, from one participant to another."""
 
     source: str
     target: str
@@ -97,15 +97,15 @@ class _Arrow:
         return f"{ids[self.source]}{self.head}{ids[self.target]}: {_escape_mermaid(self.text)}"
 
 
-def _draw_arrows(told: Sequence[FlowStep]) -> Iterator[_Arrow]:
+def _draw_arrows(steps: Sequence[FlowStep]) -> Iterator[_Arrow]:
     names: dict[str, str] = {}
-    for step in told:
-        lane, led = _participant_name(step.lane), step.hand_off
+    for step in steps:
+        lane, hand_off = _participant_name(step.lane), step.hand_off
         for item in step.new_items[-MAX_ITEMS:]:
-            if not (led and item.get("call_id") == led.call_id):
+            if not (hand_off and item.get("call_id") == hand_off.call_id):
                 yield from _input_arrows(lane, item, names)
-        if led:
-            yield _Arrow(_participant_name(led.by), lane, f"{led.name} ({led.call_id})")
+        if hand_off:
+            yield _Arrow(_participant_name(hand_off.by), lane, f"{hand_off.name} ({hand_off.call_id})")
         yield _Arrow(lane, API_NAME, f"{step.number}. {step.endpoint or 'POST /responses'}")
         for item in step.output_items:
             names[as_string(item.get("call_id"))] = item_line(item)
@@ -121,7 +121,7 @@ def _participant_name(lane: str) -> str:
 
 
 def _input_arrows(lane: str, item: Json, names: dict[str, str]) -> Iterator[_Arrow]:
-    """What came into a lane: from its tools, else from the user."""
+    """The arrows of an input item of a lane: to and from its tools, or from the user."""
     if as_string(item.get("type")).endswith("_output"):
         call = as_string(item.get("call_id"))
         yield _Arrow(lane, TOOLS_NAME, names.get(call, call))
@@ -131,7 +131,7 @@ def _input_arrows(lane: str, item: Json, names: dict[str, str]) -> Iterator[_Arr
 
 
 def _output_arrows(lane: str, item: Json) -> Iterator[_Arrow]:
-    """What the model said, and what it had an MCP server do."""
+    """The arrows of an output item: to the lane, or to an MCP server and back."""
     if item.get("type") in ("mcp_call", "mcp_list_tools"):
         server = f"MCP server {item.get('server_label')}"
         yield _Arrow(API_NAME, server, f"{item.get('name') or 'list tools'} {as_string(item.get('arguments'))}")
@@ -142,7 +142,7 @@ def _output_arrows(lane: str, item: Json) -> Iterator[_Arrow]:
         yield _Arrow(API_NAME, lane, item_line(item), "-->>")
 
 
-def _escape_mermaid(told: str) -> str:
-    """A text as Mermaid takes it: one line, not too long, special characters by their numbers."""
-    flat = " ".join(shorten(told).split())
+def _escape_mermaid(text: str) -> str:
+    """A text for Mermaid: one shortened line, special characters replaced by their numbers."""
+    flat = " ".join(shorten(text).split())
     return _MERMAID_SPECIAL.sub(lambda match: f"#{ord(match[0])};", flat) or "…"

@@ -1,8 +1,8 @@
-"""Which agent sent each request: lanes, recognised from the journal alone, whatever the framework.
+"""Assigns each exchange to a lane, the agent that sent it, from the journal alone and for any framework.
 
-A request says who sends it by the name of an agent (`agent_reference`, `metadata.agent`, the assistant of a run), else by
-its instructions, tools and model. One that repeats no instructions continues the lane of what it continues. What is sent
-to other endpoints is the lane `client`, unless it asks for what an agent's request has made.
+An agent is recognised by its name (`agent_reference`, `metadata.agent`, the assistant of a run), else by its instructions,
+tools and model. A request without instructions belongs to the lane of the response that it continues. Requests to other
+endpoints belong to the lane `client`, unless they concern an object that an agent's request has created.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from harness.items.transcript import conversation_id, input_items
 
 CLIENT_LANE = "client"
 PROBE_RULES = ("outside_the_api", "unknown_url")
-"""The rules that refuse paths which the API does not have: a client that looks around asks for many."""
+"""The rules that refuse unknown paths: some clients probe for many."""
 INSTRUCTION_ROLES = ("system", "developer")
-"""The roles of messages that are instructions when they come first."""
+"""The roles of messages that are instructions when they stand first."""
 _HAND_OFF_PREFIXES = ("transfer_to_", "handoff_to_", "hand_off_to_")
-"""How the tools of a hand-off begin; an agent's name follows."""
+"""Prefixes of hand-off tools; the name of an agent follows."""
 
 ReferenceKey = tuple[str, str]
-"""What a request may name of what was said before: an id, the id of a call, the words of the assistant."""
+"""What a request may refer to in earlier answers: `id` with an object's or call's id, `text` with the assistant's text."""
 
 
 class HandOff(NamedTuple):
-    """The output of a call that led to another lane: in exchange `number` the lane `to` answers a call of the lane `by`."""
+    """A call output that led to another lane: in exchange `number` the lane `to` answers a call of the lane `by`."""
 
     number: int
     by: str
@@ -42,7 +42,7 @@ class HandOff(NamedTuple):
 
 
 class LaneExchange(NamedTuple):
-    """An exchange and the lane that sent it, with the hand-off that led there if one did."""
+    """An exchange and the lane that sent it, with the hand-off that led there, if any."""
 
     exchange: Exchange
     lane: str
@@ -50,7 +50,7 @@ class LaneExchange(NamedTuple):
 
 
 class _AgentProfile(NamedTuple):
-    """How an agent looks: its model, its instructions without what changes by the day, the names of its tools."""
+    """What identifies an agent: its model, its instructions without dates and ids, the names of its tools."""
 
     model: str
     instructions: str
@@ -59,7 +59,7 @@ class _AgentProfile(NamedTuple):
 
 @dataclass(slots=True)
 class _Lane:
-    """One agent: the name it gave itself, how it looks, its instructions, the call that first led to it, its name here."""
+    """One agent: its declared name, its profile and instructions, the tool that first led to it, the name of its lane."""
 
     declared_name: str
     profile: _AgentProfile
@@ -69,7 +69,7 @@ class _Lane:
 
 
 class _Predecessor(NamedTuple):
-    """What a request continues: the lane that said it, and the call when the request answers one."""
+    """What a request continues: the lane of the earlier answer, and the call when the request answers one."""
 
     lane: _Lane
     call: Json | None = None
@@ -77,14 +77,14 @@ class _Predecessor(NamedTuple):
 
 @dataclass(slots=True)
 class _LaneTracker:
-    """What is known of the lanes after some exchanges."""
+    """The lanes so far, and what later requests can refer to."""
 
     lanes: list[_Lane] = field(default_factory=list)
     predecessors: dict[ReferenceKey, _Predecessor] = field(default_factory=dict)
     assistant_names: dict[str, str] = field(default_factory=dict)
 
     def assign_lane(self, exchange: Exchange) -> tuple[_Lane | None, _Predecessor | None]:
-        """The lane of the next exchange (None: the client), and what it continues."""
+        """The lane of the next exchange (None for the client), and what it continues."""
         body, origin = as_object(exchange.request.body), self._find_predecessor(exchange.request)
         lane = self._find_lane(exchange, body, origin)
         if lane:
@@ -104,7 +104,7 @@ class _LaneTracker:
         return origin and origin.lane
 
     def _find_predecessor(self, request: Request) -> _Predecessor | None:
-        """What a request continues: the newest of its items that was said here, else its chain."""
+        """What a request continues: the newest of its items that is from an earlier answer, else its chain."""
         body, params = as_object(request.body), request.params
         for item in reversed(_input_items(body)):
             if origin := next(
@@ -122,19 +122,19 @@ class _LaneTracker:
             None,
         )
 
-    def _find_or_add_lane(self, own: str, body: Json, origin: _Predecessor | None) -> _Lane:
-        text, face = _read_profile(body)
+    def _find_or_add_lane(self, declared_name: str, body: Json, origin: _Predecessor | None) -> _Lane:
+        text, profile = _read_profile(body)
         lane = (
-            self._lane_by_name(own)
-            if own
-            else self._continued_lane(body, text, face, origin) or self._similar_lane(face, origin)
+            self._lane_by_name(declared_name)
+            if declared_name
+            else self._continued_lane(body, text, profile, origin) or self._similar_lane(profile, origin)
         )
         if lane is None:
-            led = as_string(origin.call.get("name")) if origin and origin.call else ""
-            self.lanes.append(lane := _Lane(own, face, text, led))
+            hand_off_tool = as_string(origin.call.get("name")) if origin and origin.call else ""
+            self.lanes.append(lane := _Lane(declared_name, profile, text, hand_off_tool))
         known = lane.profile
         lane.profile = _AgentProfile(
-            face.model or known.model, face.instructions or known.instructions, known.tools | face.tools
+            profile.model or known.model, profile.instructions or known.instructions, known.tools | profile.tools
         )
         return lane
 
@@ -142,18 +142,18 @@ class _LaneTracker:
         return next((lane for lane in self.lanes if lane.declared_name == name), None)
 
     @staticmethod
-    def _continued_lane(body: Json, text: str, face: _AgentProfile, origin: _Predecessor | None) -> _Lane | None:
-        """The lane of a chain whose request repeats no instructions; other tools are another agent's."""
+    def _continued_lane(body: Json, text: str, profile: _AgentProfile, origin: _Predecessor | None) -> _Lane | None:
+        """The lane of a chain whose request has no instructions; with other tools it is another agent."""
         chained = bool(body.get("previous_response_id") or conversation_id(body))
-        if origin and chained and not text and _is_nested(face.tools, origin.lane.profile.tools):
+        if origin and chained and not text and _is_nested(profile.tools, origin.lane.profile.tools):
             return origin.lane
         return None
 
-    def _similar_lane(self, face: _AgentProfile, origin: _Predecessor | None) -> _Lane | None:
+    def _similar_lane(self, profile: _AgentProfile, origin: _Predecessor | None) -> _Lane | None:
         """The lane that looks like this: best with the same tools, then the one that is continued, then the oldest."""
         before = origin and origin.lane
-        found = [lane for lane in self.lanes if _is_same_agent(lane, face, continued=lane is before)]
-        return min(found, key=lambda lane: (lane.profile.tools != face.tools, lane is not before), default=None)
+        found = [lane for lane in self.lanes if _is_same_agent(lane, profile, continued=lane is before)]
+        return min(found, key=lambda lane: (lane.profile.tools != profile.tools, lane is not before), default=None)
 
     def _index_answer(self, exchange: Exchange, lane: _Lane) -> None:
         body = as_object(exchange.answer.body)
@@ -165,18 +165,18 @@ class _LaneTracker:
 
 
 def assign_lanes(exchanges: Sequence[Exchange], hints: Sequence[str] = ()) -> list[LaneExchange]:
-    """Every exchange with its lane; `hints` are texts that name an agent whose instructions hold one, routes' say."""
-    journal = _LaneTracker()
-    read = [(exchange, *journal.assign_lane(exchange)) for exchange in exchanges]
-    _name_lanes(journal.lanes, hints)
+    """Every exchange with its lane; `hints` are names, of routes for example, for agents whose instructions contain them."""
+    tracker = _LaneTracker()
+    assigned = [(exchange, *tracker.assign_lane(exchange)) for exchange in exchanges]
+    _name_lanes(tracker.lanes, hints)
     return [
         LaneExchange(exchange, lane.name if lane else CLIENT_LANE, _detect_hand_off(exchange, lane, origin))
-        for exchange, lane, origin in read
+        for exchange, lane, origin in assigned
     ]
 
 
 def group_by_lane(exchanges: Sequence[Exchange], hints: Sequence[str] = ()) -> dict[str, list[Exchange]]:
-    """The exchanges of each lane, by its name, in the order of their first requests."""
+    """The exchanges of each lane by its name, in the order of the lanes' first requests."""
     found: dict[str, list[Exchange]] = {}
     for one in assign_lanes(exchanges, hints):
         found.setdefault(one.lane, []).append(one.exchange)
@@ -184,17 +184,17 @@ def group_by_lane(exchanges: Sequence[Exchange], hints: Sequence[str] = ()) -> d
 
 
 def without_probes(exchanges: Sequence[Exchange]) -> Sequence[Exchange]:
-    """The exchanges about paths that the API has; all of them where there is no such."""
+    """The exchanges with paths that the API has; all of them if there are none."""
     return [exchange for exchange in exchanges if not is_probe(exchange)] or exchanges
 
 
 def is_probe(exchange: Exchange) -> bool:
-    """Whether a client looked for a path that the API does not have."""
+    """Whether an exchange requested a path that the API does not have."""
     return exchange.answer.rule in PROBE_RULES
 
 
 def asks_model(request: Request) -> bool:
-    """Whether a request is one for a response, over HTTP or a WebSocket."""
+    """Whether a request creates a response, over HTTP or a WebSocket."""
     return request.path == "/responses" and request.method in ("POST", "WS")
 
 
@@ -205,17 +205,17 @@ def _detect_hand_off(exchange: Exchange, lane: _Lane | None, origin: _Predecesso
     return HandOff(exchange.number, origin.lane.name, lane.name, as_string(call.get("name")), call["call_id"])
 
 
-def _name_lanes(found: Sequence[_Lane], hints: Sequence[str]) -> None:
-    """Name each lane; a name that is taken gets a number."""
-    taken, unnamed = Counter([CLIENT_LANE]), count(1)
-    for lane in found:
+def _name_lanes(lanes: Sequence[_Lane], hints: Sequence[str]) -> None:
+    """Name each lane; a repeated name gets a number."""
+    used, unnamed = Counter([CLIENT_LANE]), count(1)
+    for lane in lanes:
         name = _choose_name(lane, hints) or f"agent {next(unnamed)}"
-        taken[name] += 1
-        lane.name = name if taken[name] == 1 else f"{name} {taken[name]}"
+        used[name] += 1
+        lane.name = name if used[name] == 1 else f"{name} {used[name]}"
 
 
 def _choose_name(lane: _Lane, hints: Sequence[str]) -> str:
-    led = next(
+    hand_off_target = next(
         (
             lane.hand_off_tool.removeprefix(start)
             for start in _HAND_OFF_PREFIXES
@@ -224,17 +224,25 @@ def _choose_name(lane: _Lane, hints: Sequence[str]) -> str:
         "",
     )
     hinted = next((hint for hint in hints if hint.casefold() in lane.instructions.casefold()), "")
-    own = "" if lane.declared_name.startswith("asst_") else lane.declared_name
-    return own or find_agent_name(lane.instructions) or hinted or led or heading_as_name(lane.instructions)
+    declared = "" if lane.declared_name.startswith("asst_") else lane.declared_name
+    return (
+        declared
+        or find_agent_name(lane.instructions)
+        or hinted
+        or hand_off_target
+        or heading_as_name(lane.instructions)
+    )
 
 
-def _is_same_agent(lane: _Lane, face: _AgentProfile, *, continued: bool) -> bool:
+def _is_same_agent(lane: _Lane, profile: _AgentProfile, *, continued: bool) -> bool:
     known = lane.profile
-    if (lane.declared_name and not face.instructions) or (known.model and face.model and known.model != face.model):
+    if (lane.declared_name and not profile.instructions) or (
+        known.model and profile.model and known.model != profile.model
+    ):
         return False
-    if known.instructions == face.instructions:
-        return _is_nested(known.tools, face.tools)
-    return continued and known.tools == face.tools and is_nearly_equal(known.instructions, face.instructions)
+    if known.instructions == profile.instructions:
+        return _is_nested(known.tools, profile.tools)
+    return continued and known.tools == profile.tools and is_nearly_equal(known.instructions, profile.instructions)
 
 
 def _is_nested(one: frozenset[str], other: frozenset[str]) -> bool:
@@ -256,7 +264,7 @@ def _declared_agent(body: Json) -> str:
 
 
 def _reference_keys(item: Json) -> Iterator[ReferenceKey]:
-    """What an item may be found by among what was said."""
+    """The keys by which an item can be found among earlier answers."""
     for kind, member in (("id", "call_id"), ("id", "approval_request_id"), ("id", "id")):
         if isinstance(item.get(member), str):
             yield kind, item[member]

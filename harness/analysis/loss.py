@@ -1,7 +1,7 @@
-"""What a loss is: what the API accepts although the client lost something on the way.
+"""What a loss is: something that a client dropped or changed in its history, in a request that the API accepts.
 
-A loss is a generator function that looks at a request and at what was said before, and yields facts; `@loss` adds the
-words, the fix and the examples. The function's name, with hyphens, is the loss's id, its docstring the documentation.
+A loss is a generator function of a request and the history before it that yields facts; `@loss` adds the message, the fix
+and the examples. The function's name with hyphens is the id of the loss, its docstring the documentation.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from harness.core.exchange import Exchange
 from harness.core.registry import Registry
 
 LossFacts = Mapping[str, Any]
-"""`at`: the place in the request, `said`: the exchange that said the original, and the fields of the message."""
+"""`at`: the place in the request, `said`: the exchange with the original, and the fields of the message."""
 LossCheck = Callable[[HistoryRequest, History], Iterable[LossFacts]]
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Something that a client lost: which `loss`, in the request of which `exchange`, where `at` in its body.
+    """Something that a client lost: the id of the `loss`, the number of the `exchange`, the place `at` in its request.
 
-    `message` names cause and original in one line, `said` is the number of the exchange that said the original.
+    `message` names cause and original in one line, `said` is the number of the exchange with the original.
     """
 
     loss: str
@@ -39,9 +39,9 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One kind of loss: its words with `{fact}` fields, its fix, its examples of both kinds, its check.
+    """One kind of loss: its message with `{fact}` fields, its fix, examples that show it and that do not, its check.
 
-    A `strict` one may be a right habit too, and is looked for only on demand.
+    A `strict` one may be intended by the client, and is searched for only on demand.
     """
 
     id: str
@@ -59,11 +59,11 @@ class Loss:
         """The first line of the documentation."""
         return self.doc.splitlines()[0]
 
-    def find(self, asked: HistoryRequest, past: History) -> Iterator[Lost]:
-        """What a request lost of what was said before."""
-        for facts in self.check(asked, past):
+    def find(self, request: HistoryRequest, history: History) -> Iterator[Lost]:
+        """What a request lost of its history."""
+        for facts in self.check(request, history):
             message = self.message.format_map(facts)
-            yield Lost(self.id, asked.number, facts["at"], message, facts["said"], self.fix)
+            yield Lost(self.id, request.number, facts["at"], message, facts["said"], self.fix)
 
 
 LOSSES: Registry[Loss] = Registry("loss")
@@ -71,7 +71,7 @@ LOSSES: Registry[Loss] = Registry("loss")
 
 
 class LossDeclaration(TypedDict, total=False):
-    """What every loss declares beside its function: `loses` are conversations that show it, `keeps` some that do not."""
+    """What a loss declares beside its function: `loses` are conversations that show it, `keeps` some that do not."""
 
     message: Required[str]
     fix: Required[str]
@@ -81,7 +81,7 @@ class LossDeclaration(TypedDict, total=False):
 
 
 def loss(**words: Unpack[LossDeclaration]) -> Callable[[LossCheck], LossCheck]:
-    """Register a generator `(asked, past)` that yields the facts of what was lost."""
+    """Register a generator `(request, history)` that yields the facts of each loss."""
 
     def register(check: LossCheck) -> LossCheck:
         made = Loss(
@@ -105,7 +105,7 @@ def loss(**words: Unpack[LossDeclaration]) -> Callable[[LossCheck], LossCheck]:
 
 def _declaration_problem(made: Loss) -> str | None:
     if not inspect.isgeneratorfunction(made.check):
-        return "is no generator: write a function of (asked, past) that yields facts"
+        return "is no generator: write a function of (request, history) that yields facts"
     if not made.doc:
         return "has no docstring"
     if not (made.loses and made.keeps):
@@ -114,21 +114,21 @@ def _declaration_problem(made: Loss) -> str | None:
 
 
 def losses_of(exchanges: Sequence[Exchange], strict: bool = False) -> list[Lost]:
-    """What the clients of a journal lost, oldest first, each once; with `strict` also what may be a right habit."""
-    past = History(answered_ids_in(exchanges))
+    """What the clients of a journal lost, oldest first, each once; with `strict` also what may be intended."""
+    history = History(answered_ids_in(exchanges))
     found: dict[tuple[str, int | None, str], Lost] = {}
     for exchange in exchanges:
-        asked = past.read_request(exchange)
-        if asked:
-            for one in _select_losses(strict):
-                for lost in one.find(asked, past):
+        request = history.read_request(exchange)
+        if request:
+            for loss_kind in _select_losses(strict):
+                for lost in loss_kind.find(request, history):
                     found.setdefault((lost.loss, lost.said, lost.message), lost)
-        past.add_exchange(exchange, asked)
+        history.add_exchange(exchange, request)
     return list(found.values())
 
 
 def losses_in_accepted(exchanges: Sequence[Exchange], strict: bool = False) -> list[Lost]:
-    """The losses that fail a test: what shows in a refused request alone, the API itself has told the client."""
+    """The losses that fail a test: those of accepted requests; of a refused one the API has informed the client."""
     return losses_of([exchange for exchange in exchanges if exchange.status < 400], strict)
 
 

@@ -1,4 +1,4 @@
-"""The steps of a flow: of each exchange what was new in the request, and what the answer said that was not said before."""
+"""The steps of a flow: the new input items of each exchange, and the new output items of its answer."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from harness.core.shorten import answer_error, item_text, summarize_item
 from harness.items.transcript import conversation_id, input_items
 
 _UNREMARKABLE_STATUSES = ("completed", "requires_action")
-"""The statuses of what its items tell alone."""
+"""Statuses that are not shown: the items of such an answer suffice."""
 
 
 class FlowStep(NamedTuple):
-    """An exchange of a flow, without what its lane had sent or heard before.
+    """An exchange of a flow, without the items that its lane had sent or received before.
 
-    `given` and `said` are items, `ended` says how a response stands that is not whole, `refused` is the error that
-    it ended with, `asked` the method and path of a request that is not `POST /responses`.
+    `status` is that of an unfinished response, `failure` the error of a refused request, `endpoint` the method and path
+    of a request that is not `POST /responses`; each is empty otherwise.
     """
 
     number: int
@@ -35,41 +35,49 @@ class FlowStep(NamedTuple):
 
 
 def build_steps(sent: Sequence[LaneExchange]) -> Iterator[FlowStep]:
-    """The steps of exchanges whose lanes are known."""
-    heard: Counter[tuple[str, ...]] = Counter()
-    before: dict[str, Counter[tuple[str, ...]]] = {}
-    told: set[str] = set()
+    """The steps of exchanges that have been assigned to lanes."""
+    all_outputs: Counter[tuple[str, ...]] = Counter()
+    sent_by_lane: dict[str, Counter[tuple[str, ...]]] = {}
+    known_ids: set[str] = set()
     for exchange, lane, hand_off in sent:
         request, answer = exchange.request, exchange.answer
-        given = _request_items(request)
-        new = given if _is_chained(request) else _new_items(given, before.get(lane, Counter()) | heard, told)
-        said = [item for item in _answer_items(answer) if _item_id(item) not in told]
-        asked = "" if asks_model(request) else f"{request.method} {request.path}"
-        yield FlowStep(exchange.number, lane, new, said, _status_line(answer), _failure_line(exchange), asked, hand_off)
-        before[lane] = Counter(map(_item_key, given)) if asks_model(request) else before.get(lane, Counter())
-        heard.update(map(_item_key, said))
-        told.update(filter(None, map(_item_id, said)))
+        sent_items = _request_items(request)
+        new_items = (
+            sent_items
+            if _is_chained(request)
+            else _new_items(sent_items, sent_by_lane.get(lane, Counter()) | all_outputs, known_ids)
+        )
+        output = [item for item in _answer_items(answer) if _item_id(item) not in known_ids]
+        endpoint = "" if asks_model(request) else f"{request.method} {request.path}"
+        yield FlowStep(
+            exchange.number, lane, new_items, output, _status_line(answer), _failure_line(exchange), endpoint, hand_off
+        )
+        sent_by_lane[lane] = (
+            Counter(map(_item_key, sent_items)) if asks_model(request) else sent_by_lane.get(lane, Counter())
+        )
+        all_outputs.update(map(_item_key, output))
+        known_ids.update(filter(None, map(_item_id, output)))
 
 
 def is_unanswered(exchange: Exchange) -> bool:
-    """Whether it was the harness that had no answer, so that its user must mend the script."""
+    """Whether the harness had no turn for a request, so that its user must correct the script."""
     return answer_error(exchange).get("type") == "harness_error"
 
 
 def item_line(item: Json) -> str:
-    """An item in one line: its kind and name, the beginning of its text, for a call its `call_id`."""
+    """An item in one line: its type and name, the beginning of its text, the `call_id` of a call."""
     name = ".".join(str(item[part]) for part in ("server_label", "name") if item.get(part))
-    told = summarize_item({**item, "name": name} if item.get("server_label") else item, 60)
+    line = summarize_item({**item, "name": name} if item.get("server_label") else item, 60)
     match item.get("type"):
         case "mcp_approval_response":
-            return f"{told} {'approved' if item.get('approve') else 'denied'}"
+            return f"{line} {'approved' if item.get('approve') else 'denied'}"
         case "mcp_approval_request" | "item_reference" | "local_shell_call_output":
-            return f"{told} ({item.get('id')})"
-    return f"{told} ({item['call_id']})" if item.get("name") and item.get("call_id") else told
+            return f"{line} ({item.get('id')})"
+    return f"{line} ({item['call_id']})" if item.get("name") and item.get("call_id") else line
 
 
 def _request_items(request: Request) -> list[Json]:
-    """The items of a request without leading instructions, which its lane is known by."""
+    """The items of a request without leading instructions, which identify its lane."""
     body = as_object(request.body)
     if request.path.endswith("/messages"):
         return [body] if body else []
@@ -85,19 +93,19 @@ def _is_chained(request: Request) -> bool:
     return bool(body.get("previous_response_id") or conversation_id(body))
 
 
-def _new_items(given: Sequence[Json], known: Counter[tuple[str, ...]], told: set[str]) -> list[Json]:
-    """The items that are not among the known, each of these as often as it is there."""
+def _new_items(items: Sequence[Json], known: Counter[tuple[str, ...]], known_ids: set[str]) -> list[Json]:
+    """The items that are not among the known ones, which count as often as they occur."""
     found = []
-    for item in given:
+    for item in items:
         mark = _item_key(item)
         known[mark] -= 1
-        if known[mark] < 0 and not (item.get("type") == "item_reference" and item.get("id") in told):
+        if known[mark] < 0 and not (item.get("type") == "item_reference" and item.get("id") in known_ids):
             found.append(item)
     return found
 
 
 def _item_key(item: Json) -> tuple[str, ...]:
-    """What an item is known again by, however a client has rewritten it: spaces, ids and kinds of parts do not count."""
+    """What identifies an item that a client has rewritten; spaces, ids and types of parts do not count."""
     kind = as_string(item.get("role")) or as_string(item.get("type"))
     if kind in ("reasoning", "item_reference") and item.get("id"):
         return kind, str(item["id"])
@@ -105,7 +113,7 @@ def _item_key(item: Json) -> tuple[str, ...]:
 
 
 def _answer_items(answer: Answer) -> Iterator[Json]:
-    """What the model says in an answer: items of a response, messages and calls of a run, messages of a list."""
+    """The output in an answer: items of a response, messages and calls of a run, messages of a list."""
     body = as_object(answer.body)
     yield from objects_in(body.get("output"))
     messages = [*map(_completed_message, objects_in(list(answer.events or ()))), *objects_in(body.get("data"))]

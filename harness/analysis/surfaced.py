@@ -1,9 +1,9 @@
-"""`surfaced`: whether a client shows what the model said, no more and no less.
+"""`surfaced`: asserts that a client shows exactly what the model returned.
 
-A result is a final answer: its text must be made of whole messages that were said, the last one of a response that no call
-of the client continued among them (of the response it names, where it names one). Then its annotations must be those of
-these messages; its calls and reasoning those of that last response, and of all since the first it shows any of; its usage
-that response's or the sum of several. White space between messages is the client's own.
+A result is a final answer. Its text must consist of complete messages, among them the last message of a response whose
+calls the client did not answer (or of the response that the result names). Its annotations must be those of these
+messages; its calls and reasoning those of that response, and of all since the first that it shows any of; its usage that
+of the response or the sum of several. White space between messages is ignored.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ def surfaced(result: Any, said: Any, *, only: Iterable[str] = ()) -> None:
 
     `result` is a text, a result of a framework, the API's own JSON, a list of the pieces of a stream, a mapping
     `{"text": …, "annotations": …, "calls": …, "reasoning": …, "usage": …}` or an object with a `__surfaced__()` that
-    returns one; what it cannot express is not compared. `said` is `mock.said`, or some of it. `only` names the parts to
-    compare, which the result must then be able to express.
+    returns one; parts that it cannot express are not compared. `said` is `mock.said` or some of its replies. `only` names
+    the parts to compare, which the result must then be able to express.
     """
     if problem := describe_difference(result, said, only):
         raise AssertionError(problem)
 
 
 def describe_difference(result: Any, said: Any, only: Iterable[str] = ()) -> str | None:
-    """What `surfaced` would say, a line for each fault; None when there is none."""
-    wanted = _parts_to_compare(only)
-    sayings = ModelReplies([said] if isinstance(said, ModelReply) else said)
-    if not sayings or not all(isinstance(each, ModelReply) for each in sayings):
+    """The message of `surfaced`, a line for each difference; None when there is none."""
+    parts = _parts_to_compare(only)
+    replies = ModelReplies([said] if isinstance(said, ModelReply) else said)
+    if not replies or not all(isinstance(each, ModelReply) for each in replies):
         raise ConfigError("surfaced(): nothing was said. Give `mock.said` or some of it, after the client has run.")
     shown = read(result)
-    compared = _SurfaceComparison(shown, sayings)
-    missing = [name for name in wanted if getattr(shown, name) is None]
-    faults = [f"{name} not in the result: a {type(result).__qualname__} cannot express it" for name in missing]
-    faults += [line for name in wanted or PARTS if name not in missing for line in getattr(compared, name)()]
-    return "\n".join(faults) or None
+    compared = _SurfaceComparison(shown, replies)
+    missing = [name for name in parts if getattr(shown, name) is None]
+    lines = [f"{name} not in the result: a {type(result).__qualname__} cannot express it" for name in missing]
+    lines += [problem for name in parts or PARTS if name not in missing for problem in getattr(compared, name)()]
+    return "\n".join(lines) or None
 
 
 def _parts_to_compare(only: Iterable[str]) -> list[str]:
@@ -66,29 +66,29 @@ def _parts_to_compare(only: Iterable[str]) -> list[str]:
 
 
 class _SurfaceComparison:
-    """A result beside what was said; each part is a list of what is wrong with it."""
+    """A result beside the replies; the method named after a part returns the differences in it, a line each."""
 
-    def __init__(self, shown: Surface, said: ModelReplies) -> None:
+    def __init__(self, shown: Surface, replies: ModelReplies) -> None:
         self._shown = shown
-        self._replies = said
+        self._replies = replies
         self._messages = [
-            ReplyMessage(each, message, message is each.messages[-1]) for each in said for message in each.messages
+            ReplyMessage(each, message, message is each.messages[-1]) for each in replies for message in each.messages
         ]
         self._named_messages = [each for each in self._messages if {each.reply.id, each.message.get("id")} & shown.ids]
-        continued = {each.follows for each in said}
-        self._final_replies = [each for each in said if each.id not in continued]
+        continued = {each.follows for each in replies}
+        self._final_replies = [each for each in replies if each.id not in continued]
         self._last_reply = self._find_last_reply()
         self._used_messages = self._find_used_messages()
 
     def _find_last_reply(self) -> ModelReply:
-        """The response that a result is taken for unless its text says otherwise."""
+        """The response that a result shows, unless its text belongs to another one."""
         named = [each for each in self._replies if each.id in self._shown.ids] or [
             each.reply for each in self._named_messages
         ]
         return (named or self._final_replies)[-1]
 
     def _find_used_messages(self) -> list[ReplyMessage] | None:
-        """The messages that the text is made of; None when it is not."""
+        """The messages that the text consists of; None when there are none."""
         if self._shown.text is None:
             return [each for each in self._messages if each.reply is self._last_reply]
         newest = [
@@ -101,7 +101,7 @@ class _SurfaceComparison:
         return used
 
     def _is_complete(self, used: Sequence[ReplyMessage]) -> bool:
-        """Whether these messages are all that a result has to show."""
+        """Whether these messages include all that a result has to show."""
         if self._named_messages:
             return all(each in used for each in self._named_messages)
         if not self._last_reply.messages or self._last_reply.id in self._shown.ids:
@@ -109,7 +109,7 @@ class _SurfaceComparison:
         return any(each.is_last and each.reply in self._final_replies for each in used)
 
     def text(self) -> list[str]:
-        """What is wrong with the text."""
+        """Differences in the text."""
         if self._shown.text is None or self._used_messages is not None:
             return []
         named = [each.message for each in self._named_messages] or [self._nearest_message().message]
@@ -120,7 +120,7 @@ class _SurfaceComparison:
         ]
 
     def _nearest_message(self) -> ReplyMessage:
-        """The message that a text was to be: a final one that begins or ends so, else the last."""
+        """The message that a text probably shows: a final one that begins or ends alike, else the last."""
         shown = (self._shown.text or "").strip()
         finals = [each for each in reversed(self._messages) if each.is_last and each.reply in self._final_replies]
         return next(
@@ -129,7 +129,7 @@ class _SurfaceComparison:
         )
 
     def annotations(self) -> list[str]:
-        """What is wrong with the annotations."""
+        """Differences in the annotations."""
         if self._shown.annotations is None:
             return []
         left, lines = list(self._shown.annotations), list[str]()
@@ -139,56 +139,58 @@ class _SurfaceComparison:
             or [each for each in self._messages if each.reply is self._last_reply]
         )
         for each in used:
-            due = [
+            expected = [
                 note for note in annotations_of(each.message) if note["type"] in (self._shown.kinds or {note["type"]})
             ]
-            lost = _remove_matching(due, left, self._shown.text, reply_message_text(each))
-            lines += _describe_lost_annotations(lost, due, reply_message_text(each))
+            lost = _remove_matching(expected, left, self._shown.text, reply_message_text(each))
+            lines += _describe_lost_annotations(lost, expected, reply_message_text(each))
         _remove_matching(
             [note for each in self._messages if each not in used for note in annotations_of(each.message)],
             left,
             None,
             "",
         )
-        said = [note for each in self._messages for note in annotations_of(each.message)]
+        every_annotation = [note for each in self._messages for note in annotations_of(each.message)]
         doubled = [
-            found for note in left if (found := next((one for one in said if _has_same_source(note, one)), None))
+            found
+            for note in left
+            if (found := next((one for one in every_annotation if _has_same_source(note, one)), None))
         ]
         return lines + [
             f"annotations doubled: {_describe_annotation(note)} is in the result once too often" for note in doubled
         ]
 
     def calls(self) -> list[str]:
-        """What is wrong with the calls."""
+        """Differences in the calls."""
         if self._shown.calls is None:
             return []
         shown = Counter(_call_key(call) for call in self._shown.calls)
-        due = Counter(
+        expected = Counter(
             _call_key(call) for each in self._replies_to_show(shown) for call in each.calls if call.get("name")
         )
-        said = Counter(_call_key(call) for call in self._replies.calls)
-        lost, left = due - shown, shown - due
+        all_calls = Counter(_call_key(call) for call in self._replies.calls)
+        lost, unmatched = expected - shown, shown - expected
         lines = [
-            f"call {_describe_call(call)} not in the result{_describe_similar_call(call, left)}"
+            f"call {_describe_call(call)} not in the result{_describe_similar_call(call, unmatched)}"
             for call in lost.elements()
         ]
-        doubled = [call for call in shown - said if call in said]
+        doubled = [call for call in shown - all_calls if call in all_calls]
         return lines + [f"call {_describe_call(call)} doubled: in the result {shown[call]} times" for call in doubled]
 
     def _replies_to_show(self, shown: Mapping[Any, int]) -> list[ModelReply]:
-        """The responses of a run whose calls a result has to show: the last, and all since the first it shows any of."""
+        """The responses whose calls a result has to show: the last, and all since the first it shows any of."""
         run = list(self._reply_chain(self._last_reply))
         carried = [place for place, each in enumerate(run) if any(_call_key(call) in shown for call in each.calls)]
         return run[: max(carried, default=0) + 1]
 
     def _reply_chain(self, last: ModelReply | None) -> Iterator[ModelReply]:
-        """A response and those before it whose calls the client answered, newest first."""
+        """A response and those before it whose calls led to it, newest first."""
         while last is not None:
             yield last
             last = next((each for each in self._replies if each.id == last.follows), None) if last.follows else None
 
     def reasoning(self) -> list[str]:
-        """What is wrong with the reasoning."""
+        """Differences in the reasoning."""
         own = "".join(text for item in self._last_reply.reasoning for text, _ in text_parts(item))
         if self._shown.reasoning is None or not own:
             return []
@@ -201,7 +203,7 @@ class _SurfaceComparison:
         return [describe_text_change("reasoning", self._shown.reasoning, own)]
 
     def usage(self) -> list[str]:
-        """What is wrong with the usage."""
+        """Differences in the usage."""
         shown, own = token_counts(self._shown.usage or {}), token_counts(self._last_reply.usage)
         if self._shown.usage is None or not own:
             return []
@@ -211,7 +213,7 @@ class _SurfaceComparison:
         return [f"usage {what}: the result has {shown or 'none'}, the response {own}"]
 
     def _possible_usages(self) -> Iterator[dict[str, int]]:
-        """What a result may have used: its last response, it and some before, those it names, all of them."""
+        """The usages that a result may show: of its last response, of this and some before, of those it names, of all."""
         newest = self._replies[self._replies.index(self._last_reply) :: -1]
         for some in (list(self._reply_chain(self._last_reply)), newest):
             yield from (sum_token_counts(each.usage for each in some[:number]) for number in range(1, len(some) + 1))
@@ -220,22 +222,29 @@ class _SurfaceComparison:
         yield sum_token_counts(each.usage for each in self._replies)
 
 
-def _remove_matching(due: Sequence[Json], left: list[Json], text: str | None, said: str) -> list[Json]:
-    """The annotations that are not among those `left`; each that is found is taken out of it."""
+def _remove_matching(
+    expected: Sequence[Json], unmatched: list[Json], text: str | None, original_text: str
+) -> list[Json]:
+    """The expected annotations that are not among the `unmatched` ones; those that are found are removed from it."""
     lost = []
-    for note in due:
+    for note in expected:
         found = next(
-            (one for one in left if _has_same_source(one, note) and _has_same_position(one, note, text, said)), None
+            (
+                one
+                for one in unmatched
+                if _has_same_source(one, note) and _has_same_position(one, note, text, original_text)
+            ),
+            None,
         )
         lost += [note] if found is None else []
         if found is not None:
-            left.remove(found)
+            unmatched.remove(found)
     return lost
 
 
-def _has_same_source(shown: Json, said: Json) -> bool:
-    """Whether an annotation of a result cites what one that was said cites, whatever its members are called."""
-    strings, own = set(_string_values(shown)), dict(_leaf_members(said))
+def _has_same_source(shown: Json, original: Json) -> bool:
+    """Whether an annotation of a result cites the same source as an original, whatever its members are called."""
+    strings, own = set(_string_values(shown)), dict(_leaf_members(original))
     if "url" in own:
         return own["url"] in strings
     return own.get("file_id") in strings or (
@@ -243,17 +252,17 @@ def _has_same_source(shown: Json, said: Json) -> bool:
     )
 
 
-def _has_same_position(shown: Json, note: Json, text: str | None, said: str) -> bool:
-    """Whether two annotations mark the same words, as far as both say where."""
+def _has_same_position(shown: Json, note: Json, text: str | None, original_text: str) -> bool:
+    """Whether two annotations mark the same text; True unless both have a position."""
     place, own = dict(_leaf_members(shown)), dict(_leaf_members(note))
     if text is None or not all(isinstance(each.get(name), int) for each in (place, own) for name in POSITIONS):
         return True
     (start, end), (first, last) = ([each[name] for name in POSITIONS] for each in (place, own))
-    return (start, end) == (first, last) or text[start:end] == said[first:last]
+    return (start, end) == (first, last) or text[start:end] == original_text[first:last]
 
 
 def _leaf_members(thing: Any) -> Iterator[tuple[str, Any]]:
-    """All members of an object that are no objects themselves, at any depth."""
+    """The members at any depth whose values are neither objects nor lists."""
     inside = thing if isinstance(thing, list) else thing.values() if isinstance(thing, dict) else ()
     if isinstance(thing, dict):
         yield from ((name, value) for name, value in thing.items() if not isinstance(value, dict | list))
@@ -284,18 +293,18 @@ def _source_name(note: Json) -> str:
 
 
 def _call_key(call: Mapping[str, Any]) -> tuple[str, bytes | str]:
-    """What identifies a call, whatever id a client gave it: its name and what it is made with."""
-    told = call_arguments(call)
+    """The identity of a call without its id: its name and its arguments, as canonical JSON where they are JSON."""
+    arguments = call_arguments(call)
     try:
-        made: bytes | str = orjson.dumps(orjson.loads(told), option=orjson.OPT_SORT_KEYS)
+        canonical: bytes | str = orjson.dumps(orjson.loads(arguments), option=orjson.OPT_SORT_KEYS)
     except orjson.JSONDecodeError:
-        made = told
-    return str(call.get("name") or call.get("type") or ""), made
+        canonical = arguments
+    return str(call.get("name") or call.get("type") or ""), canonical
 
 
 def _describe_call(call: tuple[str, bytes | str]) -> str:
-    name, made = call
-    return f"{name}({shorten(made.decode() if isinstance(made, bytes) else made)})"
+    name, arguments = call
+    return f"{name}({shorten(arguments.decode() if isinstance(arguments, bytes) else arguments)})"
 
 
 def _describe_similar_call(call: tuple[str, Any], left: Iterable[tuple[str, Any]]) -> str:

@@ -31,7 +31,7 @@ from harness.core.shorten import quote, shorten_json
 from harness.items import function_call, mcp_approval_request, message
 
 CONTENT_MEMBERS = ("name", "arguments", "input", "action", "actions", "operation")
-"""The members of a call that say what it does."""
+"""The members of a call that define what is executed."""
 _OPS_AGENT: Json = {"instructions": "You run operations.", "tools": TOOLS}
 _ANSWERED_CALL = (call("{0.output.0.id}"), output("{0.output.0.id}"))
 _NOT_EXECUTED = re.compile(
@@ -164,7 +164,7 @@ def _find_given_up_calls(request: HistoryRequest, history: History) -> Iterator[
 
 
 def _answered_calls_after(words: OutputItem, history: History, outputs: Json) -> Iterator[OutputItem]:
-    """The calls of a response that were said after some of its words and are answered already."""
+    """The calls that follow a message in the output of its response and are answered already."""
     for id in list(outputs):
         for original in history.by_call.get(id, ()):
             if original.reply is words.reply and words.index < original.index and id == client_call_id(original.item):
@@ -172,12 +172,12 @@ def _answered_calls_after(words: OutputItem, history: History, outputs: Json) ->
 
 
 def is_not_executed(item: Json) -> bool:
-    """Whether an output says that its call was not executed."""
+    """Whether an output states that its call was not executed."""
     return bool(_NOT_EXECUTED.search(as_string(item.get("output"))))
 
 
 def _unanswered_calls(history: History) -> Iterator[OutputItem]:
-    """The calls of whole responses that no request answers."""
+    """The calls of completed responses that no request answers."""
     for id, (*_, original) in history.by_call.items():
         due = original.reply.is_completed and not original.item.get("async")
         if due and id == client_call_id(original.item) and history.answered_ids.isdisjoint(_answerable_ids(original)):
@@ -185,12 +185,12 @@ def _unanswered_calls(history: History) -> Iterator[OutputItem]:
 
 
 def _answerable_ids(original: OutputItem) -> set[str]:
-    """What a call may be answered by: its `call_id`, or its `id`, which some clients take for it."""
+    """The ids by which a call may be answered: its `call_id`, or its `id`, which some clients send instead."""
     return {client_call_id(original.item), as_string(original.item.get("id"))}
 
 
 def _find_continuation(request: HistoryRequest, original: OutputItem, history: History) -> str:
-    """Where a request goes on from the response that said a call; empty when it does not."""
+    """The place at which a request continues the response with a call; empty when it does not."""
     if not _is_same_agent(request.body, original):
         return ""
     for at, item in request.placed_items:
@@ -201,7 +201,7 @@ def _find_continuation(request: HistoryRequest, original: OutputItem, history: H
 
 
 def _find_place_after(request: HistoryRequest, reply: HistoryReply, history: History) -> str:
-    """Where a request goes on after all that led to a reply; empty when it does not, or goes on from another."""
+    """The place at which a request continues the input of a reply; empty when it does not, or continues another reply."""
     replies, length = history.find_continued(request)
     new = request.items_after(length)
     others = [id(one) for one in replies if one is not reply]
@@ -282,7 +282,7 @@ def call_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
 
 
 def _changed_member(original: Json, sent: Json) -> str:
-    """The member in which two calls differ; empty for none."""
+    """The first member in which two calls differ; empty for none."""
     members = ("type", *CONTENT_MEMBERS)
     return next(
         (
@@ -295,7 +295,7 @@ def _changed_member(original: Json, sent: Json) -> str:
 
 
 def _normalize(value: Any) -> Any:
-    """A value as it is compared: JSON texts read, members without value left out, no arguments as empty ones."""
+    """A value for comparison: JSON texts parsed, empty members left out, no arguments equal to empty ones."""
     if isinstance(value, str):
         try:
             read = orjson.loads(value or "{}")

@@ -1,4 +1,4 @@
-"""Annotations of what the assistant said."""
+"""Annotations of the assistant's messages: none may be dropped."""
 
 from __future__ import annotations
 

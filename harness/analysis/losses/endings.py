@@ -1,4 +1,4 @@
-"""What did not come to its end is not to be taken for whole."""
+"""Responses that did not complete: their output must not be sent back as completed."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def partial_taken(request: HistoryRequest, history: History) -> Iterator[LossFac
 
 
 def _is_partial(original: OutputItem) -> bool:
-    """Whether an item may be less than the model meant: a message of a response that broke, else the item left open."""
+    """Whether an item may be incomplete: it has no final status, or is a message of a failed or cut response."""
     if not (is_assistant(original.item) or client_call_id(original.item)) or original.reply.is_completed:
         return False
     left_open = original.item.get("status") not in (None, "completed")

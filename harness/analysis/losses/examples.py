@@ -1,4 +1,4 @@
-"""What the examples of several losses are made of: items as clients send them, turns as models take them."""
+"""Building blocks of the losses' examples: items that a client sends, and turns of the model."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from harness.items import function_call, message, reasoning
 
 
 def user(text: str) -> Json:
-    """The user speaks."""
+    """A message of the user."""
     return {"role": "user", "content": text}
 
 
 def assistant(text: str, **members: Any) -> Json:
-    """A message of the assistant, as its parts."""
+    """A message of the assistant with one part."""
     return {
         "type": "message",
         "role": "assistant",
@@ -24,12 +24,12 @@ def assistant(text: str, **members: Any) -> Json:
 
 
 def call(call_id: str = "call_1", name: str = "deploy", arguments: str = '{"ref":"v2"}') -> Json:
-    """A call as it is sent back."""
+    """A function call as a client sends it back."""
     return {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
 
 
 def output(call_id: str = "call_1", value: Any = "v2 is live") -> Json:
-    """What came of a call."""
+    """The output of a function call."""
     return {"type": "function_call_output", "call_id": call_id, "output": value}
 
 

@@ -1,4 +1,4 @@
-"""The transcript as a whole: nothing stands in it twice, and every item in it is still what it was."""
+"""The transcript as a whole: no item may be repeated, none may change its type."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from harness.items import function_call, message
 from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
 
 UNMISTAKABLE_LENGTH = 24
-"""Characters of a text that nobody says twice by chance."""
+"""Characters of a text that is not repeated by chance."""
 SHORTEST_USER_TEXT, RECENT_REQUESTS = 8, 8
-"""Characters of a user's text that nobody says twice in one breath, and the earlier requests it is looked for in."""
+"""Characters of a user's text that is not doubled by chance, and how many earlier requests are searched for it."""
 LONGEST_PARSED_TEXT = 100_000
-"""Characters of a text beyond which it is not read as an item."""
+"""Characters beyond which a text is not parsed as an item."""
 _DONE_ANSWER = message("Done.")
 _DONE = assistant("Done.")
 
@@ -132,7 +132,7 @@ def history_replayed(request: HistoryRequest, history: History) -> Iterator[Loss
 
 
 def _find_doubled_texts(request: HistoryRequest, history: History) -> Iterator[tuple[str, int, Json]]:
-    """The user's words that stand several times in one message, where an earlier request had them once in its place."""
+    """User messages that repeat their text, where an earlier request had it once at the same place."""
     for place, (at, item) in enumerate(request.placed_items):
         for reply in (
             history.replies[-RECENT_REQUESTS:] if item.get("role") == "user" and not request.previous_items else ()
@@ -150,7 +150,7 @@ def _find_doubled_texts(request: HistoryRequest, history: History) -> Iterator[t
 def _is_repetition(
     item: Json, seen: Counter[ItemKey], pairs: Counter[tuple[ItemKey, ItemKey]], history: History
 ) -> bool:
-    """Whether an item stands in its transcript more often than it can by right; counts it."""
+    """Whether an item occurs more often in its transcript than the model returned it; counts it in `seen`."""
     if (key := history.original_key(item)) is None:
         return False
     seen[key] += 1
@@ -162,7 +162,7 @@ def _is_repetition(
 
 
 _PRINTED_OBJECT = re.compile(r"[A-Z]\w*\(.*?\b(?:call_id|id)='(?P<id>[^']+)'.*\)", re.S)
-"""An object of a program, as it is printed."""
+"""The printed form of a Python object."""
 _TYPED_ITEMS = ("reasoning", *CLIENT_CALL_NAMES, *CALL_OF_OUTPUT)
 
 
@@ -255,9 +255,9 @@ def _is_blank_part(part: Any) -> bool:
 def _find_missing_item(
     request: HistoryRequest, index: int, here: set[str], history: History
 ) -> Iterator[tuple[int, Json]]:
-    """The newest typed item of the same conversation that is not in its transcript any more.
+    """The newest typed item of the same conversation that is missing from the transcript.
 
-    Reasoning may be left out by right: it counts where an empty message stands in its place.
+    Reasoning may be left out; it counts only where an empty message stands in its place.
     """
     behind = next((item for _, item in request.placed_items[index:] if not _is_empty_message(item)), {})
     follower = history.find_original(behind)
@@ -282,7 +282,7 @@ def _item_ids(item: Json) -> list[str]:
 
 
 def _find_printed_item(words: str, history: History) -> tuple[int, Json] | None:
-    """The item that a text is the JSON or the print of, with the exchange that told it."""
+    """The item whose JSON or printed form a text is, with the number of its exchange."""
     if printed := _PRINTED_OBJECT.fullmatch(words):
         original = history.by_id.get(printed["id"]) or next(iter(history.by_call.get(printed["id"], ())), None)
         return (original.number, original.item) if original and item_type(original.item) in _TYPED_ITEMS else None
@@ -296,7 +296,7 @@ def _find_printed_item(words: str, history: History) -> tuple[int, Json] | None:
 
 
 def _find_printed_message(words: str, history: History) -> OutputItem | None:
-    """The message whose parts a text is the JSON or the print of."""
+    """The message whose parts a text holds as JSON or in printed form."""
     parts = _parse_objects(words)
     if not parts or any(not isinstance(part, dict) or item_type(part) not in ("output_text", "text") for part in parts):
         return None
@@ -304,13 +304,13 @@ def _find_printed_message(words: str, history: History) -> OutputItem | None:
 
 
 def _parse_object(words: str) -> Json:
-    """The one object that a text is; empty for other texts."""
+    """The single object in a text; empty for other texts."""
     found = list(objects_in(_parse_objects(words)))
     return found[0] if len(found) == 1 else {}
 
 
 def _parse_objects(words: str) -> list[Any]:
-    """The list that a text is, or the one object in a list, as JSON or as Python prints it; empty for other texts."""
+    """The list in a text, or a list of its single object, as JSON or as Python prints it; empty for other texts."""
     if words[:1] not in ("{", "[") or "type" not in words or len(words) > LONGEST_PARSED_TEXT:
         return []
     value = _parse_literal(words)
@@ -320,6 +320,6 @@ def _parse_objects(words: str) -> list[Any]:
 def _parse_literal(words: str) -> Any:
     for read in (orjson.loads, literal_eval):
         with suppress(ValueError, SyntaxError, MemoryError, RecursionError, TypeError), catch_warnings():
-            simplefilter("ignore")  # a text is no program: its escapes may be wrong
+            simplefilter("ignore")  # its escapes may be invalid
             return read(words)
     return None

@@ -1,4 +1,4 @@
-"""The order of what the model said in one response."""
+"""The order of the output items of one response."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def items_reordered(request: HistoryRequest, history: History) -> Iterator[LossF
 
 
 def _find_swaps(request: HistoryRequest, history: History) -> Iterator[tuple[bool, LossFacts]]:
-    """Neighbours that have changed places, and whether that matters; each item counts where it stands first."""
+    """Neighbours in an output that changed places, and whether that matters; of repeated items the first counts."""
     places_by_reply: dict[int, dict[int, tuple[int, OutputItem]]] = {}
     for index, (_, item) in enumerate(request.placed_items):
         if original := history.find_original(item):

@@ -1,4 +1,4 @@
-"""What came of calls: one output each, always the same."""
+"""Outputs of calls: one for each call, always the same."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _APPROVAL_RESPONSE: Json = {"type": "mcp_approval_response", "approval_request_i
 
 
 def _changed_output_case(output_value: Any, first: Any = "v2 is live") -> Case:
-    """A second request that says something else of a call than the first did."""
+    """An example in which a later request sends another output for a call."""
     return after(
         {"input": [PROMPT]},
         {"input": [PROMPT, call(), output(value=first)]},
@@ -93,7 +93,7 @@ def _find_changed_outputs(request: HistoryRequest, history: History) -> Iterator
 
 
 def _output_text(item: Json) -> str:
-    """An output as text: what its parts say, else its JSON."""
+    """An output as text: the text of its parts, else its JSON."""
     output = item.get("output")
     parts = list(objects_in(output))
     if parts and all(part.get("type") in ("input_text", "output_text") for part in parts):

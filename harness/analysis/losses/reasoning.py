@@ -1,4 +1,4 @@
-"""What the model thought before a call, and needs to go on from it."""
+"""Reasoning before a call, which the model needs to go on."""
 
 from __future__ import annotations
 
@@ -78,15 +78,17 @@ def reasoning_dropped(request: HistoryRequest, history: History) -> Iterator[Los
 
 
 def _has_unknown_reasoning(request: HistoryRequest, history: History) -> bool:
-    """Whether a request has reasoning that the model never said so: a stream may tell a ciphertext that changes later."""
+    """Whether a request has reasoning that no answer showed: in a stream the encrypted content may change later."""
     known = {mark for reply in history.replies for item in reply.output for mark in _identifiers(item)}
     return any(item_type(item) == "reasoning" and known.isdisjoint(_identifiers(item)) for item in request.items)
 
 
 def _calls_since_user(request: HistoryRequest) -> list[tuple[str, Json]]:
-    """The calls since the user spoke last."""
-    spoken = [index for index, (_, item) in enumerate(request.placed_items) if item.get("role") == "user"]
-    return [(at, item) for at, item in request.placed_items[spoken[-1] if spoken else 0 :] if client_call_id(item)]
+    """The calls since the last message of the user."""
+    user_turns = [index for index, (_, item) in enumerate(request.placed_items) if item.get("role") == "user"]
+    return [
+        (at, item) for at, item in request.placed_items[user_turns[-1] if user_turns else 0 :] if client_call_id(item)
+    ]
 
 
 def _is_usable(original: OutputItem, sent: Json) -> bool:

@@ -1,4 +1,4 @@
-"""The words of the assistant: neither doubled nor cut off, and with the phase they were said in."""
+"""Texts of the assistant: neither doubled nor cut off, and with their phase."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from harness.core.shorten import quote
 from harness.items import message
 
 _ELLIPSIS = re.compile(r"(…|\.\.\.|\[[^\]]*\]|\([^)]*(?:truncated|omitted)[^)]*\))\s*$", re.I)
-"""How a text ends that was shortened on purpose."""
+"""The end of a text that was shortened on purpose."""
 _CITATION_MARKERS = re.compile(r"\s*(【[^】]*】|\(?\[[^\]]*\]\([^)]*\)\)?|\[\d+\]|\ue200[^\ue201]*\ue201|\s)+")
-"""Citations in a text, which may be taken out of it."""
+"""Citations in a text, which a client may remove."""
 
 
 def _sent_back_case(sent: str, **members: str) -> Case:
@@ -97,7 +97,7 @@ def _change_facts(at: str, item: Json, original: OutputItem, how: str) -> LossFa
 
 
 def _find_edited_messages(request: HistoryRequest, history: History) -> Iterator[tuple[str, Json, OutputItem]]:
-    """The messages that came back in other words, with what was said in their place."""
+    """The messages that came back with another text, each with its original."""
     placed = dict(_find_message_in_place(request, history))
     for at, item in request.assistant_messages:
         original = next(iter(history.find_originals(item)), placed.get(at))
@@ -107,7 +107,7 @@ def _find_edited_messages(request: HistoryRequest, history: History) -> Iterator
 
 
 def _find_message_in_place(request: HistoryRequest, history: History) -> Iterator[tuple[str, OutputItem]]:
-    """The place of the one message that stands where the model said one, after all that led to it."""
+    """The place of the only message that stands where the model's message stood, after the same transcript."""
     replies, length = history.find_continued(request)
     turn = takewhile(lambda one: one[1].get("role") != "user", request.items_after(length))
     sent = [at for at, item in turn if is_assistant(item) and message_text(item).strip()]
@@ -129,7 +129,7 @@ def _describe_damage(was: str, now: str) -> str:
 
 
 def is_doubled(was: str, now: str) -> bool:
-    """Whether a text is another one several times, with at most spaces between."""
+    """Whether a text consists of several copies of another, with at most white space between them."""
     return bool(was) and now.count(was) > 1 and not now.replace(was, "").strip()
 
 

@@ -1,4 +1,4 @@
-"""Results of agent-framework: responses of chat clients and agents, their updates, messages, outputs of workflows."""
+"""Reads results of agent-framework: responses of chat clients and agents, updates, messages, workflow outputs."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ RESPONSES_BY_UPDATE = {
     "AgentResponseUpdate": ("AgentResponse",),
     "AgentRunResponseUpdate": ("AgentRunResponse",),
 }
-"""The class that a list of updates makes."""
+"""The classes of responses that updates add up to."""
 
 
 @register_reader(*(f"agent_framework.{name}" for names in RESPONSES_BY_UPDATE.values() for name in names))
 def read_response(result: Any) -> Surface:
-    """A response: its messages, with the usage of all of them."""
+    """The surface of a response: its messages and their total usage."""
     shown = merge_surfaces(read_message(one) for one in result.messages)
     return merge_surfaces(
         [
@@ -38,19 +38,19 @@ def read_response(result: Any) -> Surface:
 
 
 @register_joiner(*(f"agent_framework.{name}" for name in RESPONSES_BY_UPDATE))
-def join_updates(told: Sequence[Any]) -> Any:
-    """What the framework itself makes of the updates of a stream."""
-    kind = type(told[0])
-    whole = getattr(sys.modules[kind.__module__], RESPONSES_BY_UPDATE[kind.__name__][0])
+def join_updates(updates: Sequence[Any]) -> Any:
+    """The response that the framework itself builds from the updates of a stream."""
+    kind = type(updates[0])
+    response_class = getattr(sys.modules[kind.__module__], RESPONSES_BY_UPDATE[kind.__name__][0])
     for name in ("from_updates", "from_agent_run_response_updates", "from_chat_response_updates"):
-        if hasattr(whole, name):
-            return getattr(whole, name)(list(told))
-    raise ConfigError(f"surfaced(): {whole.__qualname__} cannot be made of updates. Give the final response.")
+        if hasattr(response_class, name):
+            return getattr(response_class, name)(list(updates))
+    raise ConfigError(f"surfaced(): {response_class.__qualname__} cannot be made of updates. Give the final response.")
 
 
 @register_reader("agent_framework.Message", "agent_framework.ChatMessage")
 def read_message(one: Any) -> Surface:
-    """A message; only those of the assistant show what was said."""
+    """The surface of a message; empty unless it is the assistant's."""
     role = get_member(one, "role", "")
     if get_member(role, "value", role) != "assistant":
         return Surface(text="")
@@ -65,7 +65,7 @@ def read_message(one: Any) -> Surface:
 
 @register_reader(*(f"agent_framework.{name}" for name in RESPONSES_BY_UPDATE))
 def read_update(one: Any) -> Any:
-    """One update of a stream, as all of it."""
+    """A single update, as a whole stream."""
     return join_updates([one])
 
 
@@ -76,9 +76,9 @@ def read_workflow(result: Any) -> list[Any]:
 
 
 @register_joiner("agent_framework.WorkflowEvent")
-def join_workflow_events(told: Sequence[Any]) -> list[Any]:
+def join_workflow_events(events: Sequence[Any]) -> list[Any]:
     """The outputs among the events of a workflow."""
-    return _flatten_outputs(event.data for event in told if event.type == "output")
+    return _flatten_outputs(event.data for event in events if event.type == "output")
 
 
 def _flatten_outputs(outputs: Iterable[Any]) -> list[Any]:
@@ -90,14 +90,16 @@ def _texts(contents: Iterable[Any], kind: str) -> list[str]:
 
 
 def _calls(contents: Iterable[Any]) -> list[Json]:
-    """The calls of a message; a request for leave names its call once more, and shows it where it stands alone."""
-    made = [content for content in contents if get_member(content, "type") == "function_call"]
-    asked = [content for content in contents if get_member(content, "type") == "function_approval_request"]
-    known = [get_member(call, "call_id") for call in made]
+    """The calls of a message; an approval request repeats its call, and counts only when that is not there."""
+    calls = [content for content in contents if get_member(content, "type") == "function_call"]
+    approval_requests = [content for content in contents if get_member(content, "type") == "function_approval_request"]
+    known = [get_member(call, "call_id") for call in calls]
     waiting = [
-        call for content in asked if get_member(call := get_member(content, "function_call"), "call_id") not in known
+        call
+        for content in approval_requests
+        if get_member(call := get_member(content, "function_call"), "call_id") not in known
     ]
     return [
         {"name": get_member(call, "name", ""), "arguments": get_member(call, "arguments", "{}")}
-        for call in [*made, *waiting]
+        for call in [*calls, *waiting]
     ]

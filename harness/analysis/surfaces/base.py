@@ -1,7 +1,7 @@
-"""What a client surfaced: the one form in which results of all frameworks are compared with what was said.
+"""`Surface`: the form in which results of all frameworks are compared with the replies of the model.
 
-A reader is a function of a result that returns a `Surface`, registered for classes by the package and the name of each, so
-no framework is imported. Any other object says what it surfaces by itself:
+A reader is a function of a result that returns a `Surface`. It is registered for classes by their package and name, so
+that no framework is imported. Any other object can describe itself:
 
     def __surfaced__(self): return {"text": self.answer, "annotations": self.sources}
 """
@@ -28,16 +28,16 @@ PART_TYPES: Mapping[str, tuple[type, ...]] = {
 }
 EXPECTED_FORM = "A text and reasoning are texts, annotations and calls lists of objects, usage is an object."
 HIDDEN_MEMBERS = ("raw_representation",)
-"""Members in which a framework keeps what it was sent, and so no part of what it surfaces."""
+"""Members in which a framework stores the raw response; they are not part of the surface."""
 
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """What a result shows; None stands for what it cannot express.
+    """The parts of a result; None for a part that it cannot express.
 
-    `annotations` are objects in any form, `calls` have a `name` and `arguments` (a JSON text or an object), `usage` has
-    numbers of tokens under the names of any API. `ids` are those of responses, runs and messages that it names, `kinds`
-    the kinds of annotation that it can express, None for all.
+    `annotations` are objects of any form, `calls` have a `name` and `arguments` (a JSON text or an object), `usage` has
+    token counts under the names of any API. `ids` are those of the responses, runs and messages that it names, `kinds`
+    the types of annotation that it can express, None for all.
     """
 
     text: str | None = None
@@ -50,7 +50,7 @@ class Surface:
 
 
 Reader = Callable[[Any], Any]
-"""Returns the surface of a result, or other results that are read in its place."""
+"""Returns the surface of a result, or another result that is read in its place."""
 Joiner = Callable[[Sequence[Any]], Any]
 """Makes one result of the pieces of a stream."""
 READERS: Registry[Reader] = Registry("reader of")
@@ -88,21 +88,21 @@ def find_registered(registry: Registry[F], result: Any) -> F | None:
     return None
 
 
-def surface_from_mapping(said: Mapping[str, Any]) -> Surface:
-    """A mapping of the members of `Surface`; another member is a ConfigError."""
+def surface_from_mapping(members: Mapping[str, Any]) -> Surface:
+    """The surface that a mapping describes; ConfigError for an unknown member or a wrong type."""
     known = [each.name for each in fields(Surface)]
-    if unknown := [name for name in said if name not in known]:
+    if unknown := [name for name in members if name not in known]:
         raise ConfigError(f"surfaced(): {unknown[0]!r} is no part of a result. It has {', '.join(PARTS)}.")
-    given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
-    for name, value in given.items():
+    values: dict[str, Any] = {name: value for name, value in members.items() if value is not None}
+    for name, value in values.items():
         inside: Sequence[Any] = value if name in LIST_PARTS and isinstance(value, list | tuple) else ()
         if not isinstance(value, PART_TYPES[name]) or not all(isinstance(one, Mapping) for one in inside):
             raise ConfigError(f"surfaced(): {name} is {value!r}. {EXPECTED_FORM}")
-    return Surface(**given | {name: frozenset(given[name]) for name in ("ids", "kinds") if name in given})
+    return Surface(**values | {name: frozenset(values[name]) for name in ("ids", "kinds") if name in values})
 
 
 def merge_surfaces(surfaces: Iterable[Surface]) -> Surface:
-    """Several results as one: texts and lists one after the other, usage added up."""
+    """Several surfaces as one: texts and lists concatenated, usages added."""
     every = list(surfaces)
 
     def each(name: str) -> list[Any] | None:
@@ -124,7 +124,7 @@ def merge_surfaces(surfaces: Iterable[Surface]) -> Surface:
 
 
 def to_plain_json(thing: Any) -> Any:
-    """An object of a framework as JSON, without what it keeps of the wire; other values as they are."""
+    """An object of a framework as JSON, without raw responses in it; other values unchanged."""
     if isinstance(thing, Mapping):
         return {
             name: to_plain_json(value)
@@ -143,6 +143,6 @@ def to_plain_json(thing: Any) -> Any:
 
 
 def get_member(thing: Any, name: str, default: Any = None) -> Any:
-    """A member of a mapping or an attribute of an object; what is None or not there is the default."""
+    """A member of a mapping or an attribute of an object; the default if it is None or missing."""
     value = thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
     return default if value is None else value

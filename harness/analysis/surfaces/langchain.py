@@ -1,4 +1,4 @@
-"""Results of LangChain: messages of a model, whole or in chunks; the state of a graph is a mapping of such messages."""
+"""Reads results of LangChain: messages of a model, also in chunks; the state of a graph is a mapping of messages."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from harness.core.exchange import Json
 
 
 @register_joiner("langchain_core.AIMessageChunk")
-def join_chunks(told: Sequence[Any]) -> Any:
+def join_chunks(chunks: Sequence[Any]) -> Any:
     """The message that chunks add up to."""
-    return reduce(add, told)
+    return reduce(add, chunks)
 
 
 @register_reader("langchain_core.AIMessage")
 def read_message(one: Any) -> Surface:
-    """A message of the model, in any of its output versions."""
+    """The surface of a message of the model, in any output version."""
     content = [one.content] if isinstance(one.content, str) else one.content
-    texts: list[Json] = [{"text": block} if isinstance(block, str) else _unwrap_block(block) for block in content]
+    blocks: list[Json] = [{"text": block} if isinstance(block, str) else _unwrap_block(block) for block in content]
     if refused := get_member(one.additional_kwargs, "refusal"):
-        texts.append({"type": "refusal", "refusal": refused})
-    spoken = [block for block in texts if "text" in block or block.get("type") == "refusal"]
+        blocks.append({"type": "refusal", "refusal": refused})
+    text_blocks = [block for block in blocks if "text" in block or block.get("type") == "refusal"]
     return Surface(
-        text="".join(block.get("text") or block.get("refusal") or "" for block in spoken),
-        annotations=[note for block in spoken for note in block.get("annotations") or ()],
+        text="".join(block.get("text") or block.get("refusal") or "" for block in text_blocks),
+        annotations=[note for block in text_blocks for note in block.get("annotations") or ()],
         calls=[
             *({"name": call["name"], "arguments": call["args"]} for call in one.tool_calls),
-            *_approval_requests(texts),
+            *_approval_requests(blocks),
         ],
-        reasoning="".join(_reasoning_texts([*texts, get_member(one.additional_kwargs, "reasoning", {})])),
+        reasoning="".join(_reasoning_texts([*blocks, get_member(one.additional_kwargs, "reasoning", {})])),
         usage=one.usage_metadata,
         ids=frozenset(filter(None, [one.id, one.response_metadata.get("id")])),
     )
@@ -41,17 +41,17 @@ def read_message(one: Any) -> Surface:
 
 @register_reader("langchain_core.BaseMessage")
 def read_other_message(one: Any) -> Surface:
-    """A message of anybody else shows nothing."""
+    """The empty surface of a message of another author."""
     return Surface(text="")
 
 
 def _unwrap_block(block: Json) -> Json:
-    """A block of the API's own that the standard has no name for, else the block as it is."""
+    """The API's own block inside a `non_standard` one; other blocks unchanged."""
     return block["value"] if block.get("type") == "non_standard" else block
 
 
 def _approval_requests(blocks: Iterable[Json]) -> list[Json]:
-    """The requests for leave, which stand in no list of tool calls."""
+    """The approval requests, which are not among the tool calls."""
     return [block for block in blocks if block.get("type") == APPROVAL_REQUEST]
 
 

@@ -1,4 +1,4 @@
-"""Results of pydantic-ai: a run as it ended, streamed or not, and its messages."""
+"""Reads results of pydantic-ai: finished runs, streamed or not, and messages."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from harness.analysis.surfaces.base import Surface, get_member, merge_surfaces, 
 from harness.core.exchange import Json
 
 CITATION_TYPES = frozenset({"file_citation", "url_citation"})
-"""The kinds of annotation that its own citations can express."""
+"""The types of annotation that its citations can express."""
 
 
 @register_reader("pydantic_ai.AgentRunResult", "pydantic_ai.StreamedRunResult", "pydantic_ai.StreamedRunResultSync")
 def read_run(result: Any) -> Surface:
-    """The messages of a run, with the usage of all of them."""
+    """The surface of a run: its messages and their total usage."""
     usage = result.usage() if isroutine(result.usage) else result.usage
     shown = merge_surfaces(read for one in result.new_messages() if (read := _read_response(one)))
     return Surface(**{**_members(shown), "usage": to_plain_json(usage) | {"total_tokens": usage.total_tokens}})
@@ -22,7 +22,7 @@ def read_run(result: Any) -> Surface:
 
 @register_reader("pydantic_ai.ModelResponse", "pydantic_ai.ModelRequest")
 def read_message(one: Any) -> Surface:
-    """A message; a request shows nothing."""
+    """The surface of a message; empty for a request."""
     return _read_response(one) or Surface(text="")
 
 
@@ -44,7 +44,7 @@ def _read_response(one: Any) -> Surface | None:
 
 
 def _annotations(part: Any) -> list[Json] | None:
-    """The annotations of a text as they came where they were asked for, else its citations; None before it had any."""
+    """The raw annotations of a text if they were requested, else its citations; None in versions without citations."""
     raw = get_member(part, "provider_details", {}).get("annotations")
     if raw is not None:
         return [to_plain_json(note) for note in raw]

@@ -1,6 +1,6 @@
-"""Results that are the API's own JSON, or objects that dump to it: responses, messages of threads, events, completions.
+"""Reads results that are JSON of the API, or objects that dump to it: responses, thread messages, events, completions.
 
-So read: the objects of the `openai` SDK, LiteLLM's, and what a server under test sends.
+These are the objects of the `openai` SDK and of LiteLLM, and the answers of a server under test.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ USAGE_HINT = (
     "'usage': …}, or an object with a `__surfaced__()` that returns one."
 )
 COMPLETION_ANNOTATIONS = frozenset({"url_citation"})
-"""The kinds of annotation that a chat completion has."""
+"""The types of annotation in a chat completion."""
 
 
 def read(result: Any) -> Surface:
-    """What a result surfaces; a ConfigError when nobody knows how to read it."""
+    """The surface of a result; ConfigError when no reader knows it."""
     try:
         return _read_result(result)
     except (AttributeError, IndexError, KeyError, TypeError) as problem:
@@ -63,12 +63,12 @@ def _read_result(result: Any) -> Surface:
 
 
 def _read_if_needed(result: Any) -> Surface:
-    """What a reader returns: a surface, or other results that are read in its place."""
+    """The surface that a reader returned, or that of the result which it returned instead."""
     return result if isinstance(result, Surface) else read(result)
 
 
 def _read_list(results: Sequence[Any]) -> Surface:
-    """The pieces of a stream put together, else several results one after the other."""
+    """The surface of a joined stream if the list holds its pieces, else the merged surfaces of its results."""
     if not results:
         return Surface(text="")
     if all(isinstance(one, str) for one in results):
@@ -107,20 +107,22 @@ def _read_response(response: Json) -> Surface:
 
 
 def read_items(output: Iterable[Any]) -> Surface:
-    """What the items of a response show."""
-    told = [to_plain_json(item) for item in output]
-    messages = [item for item in told if item.get("type") == "message" and item.get("role", "assistant") == "assistant"]
-    thoughts = [item for item in told if item.get("type") == "reasoning"]
+    """The surface of the output items of a response."""
+    items = [to_plain_json(item) for item in output]
+    messages = [
+        item for item in items if item.get("type") == "message" and item.get("role", "assistant") == "assistant"
+    ]
+    thoughts = [item for item in items if item.get("type") == "reasoning"]
     return Surface(
         text="".join(text for item in messages for text, _ in text_parts(item)),
         annotations=[note for item in messages for note in annotations_of(item)],
-        calls=[item for item in told if item.get("type") in ITEM_TYPES["calls"]],
+        calls=[item for item in items if item.get("type") in ITEM_TYPES["calls"]],
         reasoning="".join(text for item in thoughts for text, _ in text_parts(item)),
     )
 
 
 def _read_thread_message(message: Json) -> Surface:
-    """A message of a thread; those of users show nothing."""
+    """The surface of a thread message; empty for a user's."""
     if message.get("role") == "user":
         return Surface(text="")
     content = message.get("content") or ()
@@ -165,10 +167,12 @@ def _read_events(events: Sequence[Json]) -> Surface:
 
 def _read_thread_events(events: Sequence[Json]) -> Surface:
     deltas = [event["data"]["delta"] for event in events if event["event"] == "thread.message.delta"]
-    told = _read_thread_message({"content": [part for delta in deltas for part in delta.get("content") or ()]})
-    whole = [_read_thread_message(event["data"]) for event in events if event["event"] == "thread.message.completed"]
-    ended = merge_surfaces(whole)
-    return Surface(text=told.text or ended.text or "", annotations=told.annotations or ended.annotations, ids=ended.ids)
+    collected = _read_thread_message({"content": [part for delta in deltas for part in delta.get("content") or ()]})
+    messages = [_read_thread_message(event["data"]) for event in events if event["event"] == "thread.message.completed"]
+    ended = merge_surfaces(messages)
+    return Surface(
+        text=collected.text or ended.text or "", annotations=collected.annotations or ended.annotations, ids=ended.ids
+    )
 
 
 def _read_chunks(chunks: Sequence[Json]) -> Surface:
