@@ -78,7 +78,7 @@ class TestAText:
 
     @pytest.mark.parametrize("shown", [TEXT, f" {TEXT}\n"])
     def test_is_what_was_said(self, shown: str) -> None:
-        surfaced(shown, self.CLIENT.world.said)
+        surfaced(shown, self.CLIENT.mock.said)
 
     @pytest.mark.parametrize(
         ("shown", "why"),
@@ -125,7 +125,7 @@ class TestAText:
         assert fault("", said(message(refusal("No.")))).startswith('text lost: "No."')
 
     def test_with_the_pieces_of_a_stream_is_their_sum(self) -> None:
-        surfaced(["See the", " report, all", " of it."], self.CLIENT.world.said)
+        surfaced(["See the", " report, all", " of it."], self.CLIENT.mock.said)
         assert fault(["See ", "See ", TEXT[4:]], self.CLIENT).startswith("text changed")
         assert fault([], self.CLIENT).startswith("text lost")
 
@@ -142,7 +142,7 @@ class TestAnnotations:
     CLIENT = said(message(TEXT, annotations=NOTES))
 
     def test_are_found_whatever_their_members_are_called(self) -> None:
-        surfaced({"text": TEXT, "annotations": CITED}, self.CLIENT.world.said)
+        surfaced({"text": TEXT, "annotations": CITED}, self.CLIENT.mock.said)
 
     def test_that_are_missing_are_named(self) -> None:
         client = said(message(TEXT, annotations=NOTES[:1]))
@@ -156,8 +156,8 @@ class TestAnnotations:
         )
 
     def test_are_not_expected_of_what_cannot_express_them(self) -> None:
-        surfaced(TEXT, self.CLIENT.world.said)
-        surfaced({"annotations": CITED[:2], "kinds": ["file_citation", "url_citation"]}, self.CLIENT.world.said)
+        surfaced(TEXT, self.CLIENT.mock.said)
+        surfaced({"annotations": CITED[:2], "kinds": ["file_citation", "url_citation"]}, self.CLIENT.mock.said)
 
     def test_are_found_by_the_name_of_the_file_where_no_id_is_shown(self) -> None:
         client = said(message(TEXT, annotations=NOTES[:1]))
@@ -195,7 +195,7 @@ class TestCalls:
 
     def test_of_a_run_are_all_there_or_none(self) -> None:
         for calls in ([], [CALL, {"name": "f", "arguments": "{}"}]):
-            surfaced({"text": "Done.", "calls": calls}, self.CLIENT.world.said)
+            surfaced({"text": "Done.", "calls": calls}, self.CLIENT.mock.said)
 
     def test_that_are_missing_are_named(self) -> None:
         assert fault({"text": "Done.", "calls": [CALL]}, self.CLIENT) == "call f({}) not in the result"
@@ -213,7 +213,7 @@ class TestCalls:
         surfaced({"calls": [{"name": "f", "arguments": "{oops"}]}, client.mock.said)
 
     def test_without_a_name_are_not_expected(self) -> None:
-        surfaced({"calls": []}, said(shell_call(["ls"])).world.said)
+        surfaced({"calls": []}, said(shell_call(["ls"])).mock.said)
 
     def test_that_ask_for_leave_are_calls(self) -> None:
         client = said(mcp_approval_request("prod", "deploy", {"ref": "v2"}))
@@ -226,7 +226,7 @@ class TestReasoning:
 
     @pytest.mark.parametrize("shown", ["**Two**", "**One****Two**", "**One**\n**Two**", None])
     def test_is_that_of_the_last_response_or_of_more(self, shown: str | None) -> None:
-        surfaced({"text": "Done.", "reasoning": shown}, self.CLIENT.world.said)
+        surfaced({"text": "Done.", "reasoning": shown}, self.CLIENT.mock.said)
 
     def test_is_told_by_how_it_differs(self) -> None:
         assert (
@@ -235,7 +235,7 @@ class TestReasoning:
         assert "reasoning doubled" in fault({"text": "Done.", "reasoning": "**Two**" * 2}, self.CLIENT)
 
     def test_is_not_expected_where_none_was_said(self) -> None:
-        surfaced({"text": "Done.", "reasoning": ""}, said(message("Done.")).world.said)
+        surfaced({"text": "Done.", "reasoning": ""}, said(message("Done.")).mock.said)
 
 
 class TestUsage:
@@ -243,7 +243,7 @@ class TestUsage:
 
     @pytest.mark.parametrize("form", [("input_tokens", "output_tokens"), ("prompt_tokens", "completion_tokens")])
     def test_is_that_of_the_last_response_or_the_sum(self, form: tuple[str, str]) -> None:
-        said = self.CLIENT.world.said
+        said = self.CLIENT.mock.said
         for usage in (said[-1].usage, said.usage):
             shown = {form[0]: usage["input_tokens"], form[1]: usage["output_tokens"]}
             surfaced({"usage": shown}, said)
@@ -260,8 +260,8 @@ class TestOnly:
     CLIENT = said(message(TEXT, annotations=NOTES))
 
     def test_compares_no_other_part(self) -> None:
-        surfaced({"text": TEXT, "annotations": []}, self.CLIENT.world.said, only={"text"})
-        surfaced({"text": "Sorry.", "annotations": CITED}, self.CLIENT.world.said, only="annotations")
+        surfaced({"text": TEXT, "annotations": []}, self.CLIENT.mock.said, only={"text"})
+        surfaced({"text": "Sorry.", "annotations": CITED}, self.CLIENT.mock.said, only="annotations")
 
     def test_demands_the_part(self) -> None:
         assert fault(TEXT, self.CLIENT, only=["text", "annotations"]) == (
@@ -271,7 +271,7 @@ class TestOnly:
     @pytest.mark.parametrize("only", [["words"], "words", 7])
     def test_names_parts(self, only: Any) -> None:
         with pytest.raises(ConfigError, match=r"give some of text, annotations, calls, reasoning, usage\."):
-            surfaced(TEXT, self.CLIENT.world.said, only=only)
+            surfaced(TEXT, self.CLIENT.mock.said, only=only)
 
 
 class TestWhatWasSaid:
@@ -386,7 +386,7 @@ class TestTheProtocol:
             def __surfaced__(self) -> Json:
                 return {"text": self.text, "annotations": None}
 
-        surfaced(Answer(TEXT), said(message(TEXT)).world.said)
+        surfaced(Answer(TEXT), said(message(TEXT)).mock.said)
         assert "text truncated" in fault(Answer("See the"), said(message(TEXT)))
         assert "text doubled" in fault([Answer(TEXT), Answer(TEXT)], said(message(TEXT)))
 
@@ -405,7 +405,7 @@ class TestTheProtocol:
     )
     def test_says_what_it_cannot_read(self, result: Any, words: str) -> None:
         with pytest.raises(ConfigError, match=words):
-            surfaced(result, said(message(TEXT)).world.said)
+            surfaced(result, said(message(TEXT)).mock.said)
 
     def test_reads_a_class_by_its_nearest_base(self) -> None:
         assert find_registered({"builtins.dict": 1, "builtins.object": 2}, {}) == 1
