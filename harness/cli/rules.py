@@ -60,15 +60,15 @@ def _print_coverage(as_json: bool) -> None:
     from dataclasses import asdict
 
     from harness.contract.rule import RULES
-    from harness.verify import evidence
+    from harness.verify import evidence, evidence_coverage
 
     cassettes = evidence.load_rule_cassettes()
-    rows, gaps = evidence.coverage_rows(RULES, cassettes), evidence.find_gaps(RULES, cassettes)
+    rows, gaps = evidence_coverage.coverage_rows(RULES, cassettes), evidence_coverage.find_gaps(RULES, cassettes)
     if as_json:
         print_json({"areas": rows, "gaps": [asdict(gap) for gap in gaps]})
         return
     console = make_console()
-    console.print(evidence.coverage_table(rows))
+    console.print(evidence_coverage.coverage_table(rows))
     for gap in gaps:
         console.print(f"no cassette  {gap.rule}  ({gap.level}): {gap.reason}")
 

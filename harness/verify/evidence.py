@@ -1,38 +1,31 @@
-"""The evidence that rules name: exchanges somebody published, one cassette a rule, in its name.
+"""Published exchanges as evidence of rules: a cassette for each rule, named after it, with the origin of every exchange.
 
-`cassettes/README.md` says what a cassette holds. A cassette whose name is no rule's, or whose origin says too little, is
-an EvidenceError. Coverage is what `harness rules --coverage` shows: how well each area is known.
+`cassettes/README.md` describes such a cassette. An origin that lacks what evidence needs is an EvidenceError.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.api.decoding import decode_answer
 from harness.cassettes.format import serializer
 from harness.cassettes.format.interaction import Interaction
-from harness.contract.rule import LEVELS, Level, Rule
-from harness.contract.rules import AREAS
+from harness.contract.rule import Level
 from harness.core.account import Organization
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.verify.judging.websocket_pairs import SocketExchange, SocketLog
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
 EVIDENCE_LEVELS: tuple[Level, ...] = ("recorded", "reported")
-"""The levels that an exchange stands behind."""
+"""The levels of a refusal in a cassette."""
 SETUP_LEVELS: tuple[Level, ...] = ("recorded", "assumed")
-"""The levels of what was stored before a refusal: nobody publishes it, but a recording holds it."""
+"""The levels of the exchanges before a refusal: nobody publishes them, but a recording holds them."""
 PUBLISHED_MEMBERS = ("status", "message", "type", "param", "code")
-"""What a report can publish of an error."""
+"""What a report may publish of an error."""
 _HERE = Path(__file__).parent.parent
-_URL = re.compile(r"https?://\S+")
 
 
 class EvidenceError(HarnessError):
@@ -41,12 +34,12 @@ class EvidenceError(HarnessError):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where an exchange is known from.
+    """The source of an exchange.
 
-    `request` says whether the request itself was published or rebuilt from the report; `published` lists what was
-    published of the error, `begins` how the message begins when the rest was cut; `organization` is what the account
-    behind the key was, `key` what was sent as key when that is the point (`""`: none). An exchange of level `assumed`
-    was not published: it stands for what was stored before.
+    `request` says whether the request itself was published or was rebuilt from the report; `published` lists the published
+    members of the error, `begins` is the beginning of a message that was published in part; `organization` describes the
+    account behind the key, `key` is the key that was sent where the rule is about keys (`""`: none). An exchange of level
+    `assumed` was not published: it stands for what the account had stored before.
     """
 
     level: Level
@@ -61,14 +54,14 @@ class Origin:
 
     @property
     def as_json(self) -> Json:
-        """What of it goes without saying left out, as a cassette holds it."""
-        told = ((each.name, getattr(self, each.name), each.default) for each in fields(Origin))
-        return {name: value for name, value, usual in told if value not in (usual, {})}
+        """The origin as a cassette holds it, without members that have their default."""
+        members = ((each.name, getattr(self, each.name), each.default) for each in fields(Origin))
+        return {name: value for name, value, default in members if value not in (default, {})}
 
 
 @dataclass(frozen=True, slots=True)
 class SourcedInteraction:
-    """A take and where it is known from: a request and its answer, or a WebSocket, whose last event is then the request."""
+    """An interaction with its parsed origin: over HTTP, or a WebSocket, whose last client event then is the request."""
 
     origin: Origin
     interaction: Interaction
@@ -80,20 +73,20 @@ class SourcedInteraction:
 
     @property
     def answer(self) -> Any:
-        """What was answered: JSON, the events of a stream, over a WebSocket an error or a response as HTTP has it."""
+        """The answer: JSON, the events of a stream, over a WebSocket an error or a response as in HTTP."""
         if self._last_socket_exchange:
             return self._last_socket_exchange.answer.body
-        told = decode_answer(self.interaction.answer, self.interaction.answer_headers)
-        return told.body if told.events is None else told.events
+        decoded = decode_answer(self.interaction.answer, self.interaction.answer_headers)
+        return decoded.body if decoded.events is None else decoded.events
 
     @property
     def socket_exchanges(self) -> list[SocketExchange]:
-        """Of a WebSocket, the events of the client with what was said to each."""
+        """The client events of a WebSocket with the server events that answer each; empty over HTTP."""
         return SocketLog(self.interaction.frames).parts
 
     @property
     def is_refusal(self) -> bool:
-        """Is this a refusal, and not what was stored before?"""
+        """Whether the API refused the request; otherwise it is an exchange before the refusal."""
         return self.status >= 400
 
     @property
@@ -102,31 +95,22 @@ class SourcedInteraction:
         return parts[-1] if parts else None
 
 
-def attach_origin(take: Interaction, origin: Origin) -> SourcedInteraction:
-    """A take as evidence of this origin."""
-    return SourcedInteraction(origin, replace(take, origin=origin.as_json))
+def attach_origin(interaction: Interaction, origin: Origin) -> SourcedInteraction:
+    """An interaction as evidence of this origin."""
+    return SourcedInteraction(origin, replace(interaction, origin=origin.as_json))
 
 
 @dataclass(frozen=True, slots=True)
 class RuleCassette:
-    """The exchanges of one rule, in order, as one key saw them."""
+    """The exchanges of one rule, in order, all with one key."""
 
     rule: str
     file: Path
     interactions: tuple[SourcedInteraction, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceGap:
-    """A rule that claims to be recorded or reported and has no cassette, and why."""
-
-    rule: str
-    level: Level
-    reason: str
-
-
 def evidence_directory() -> Path:
-    """Where the cassettes are: inside an installed package, or beside it in a checkout; EvidenceError when nowhere."""
+    """The folder of the cassettes: in an installed package, or beside it in a checkout; EvidenceError when there is none."""
     places = (_HERE / "evidence", _HERE.parent / "cassettes")
     for place in places:
         if (place / "openai").is_dir():
@@ -135,13 +119,13 @@ def evidence_directory() -> Path:
 
 
 def load_rule_cassettes(place: Path | None = None) -> dict[str, RuleCassette]:
-    """All cassettes of rules by the rule's id; EvidenceError names the file and the entry that cannot be used."""
+    """The cassettes of all rules, by the rule's id; an EvidenceError names the file and the unusable entry."""
     files = sorted(((place or evidence_directory()) / "openai" / "rules").glob("*.yaml"))
     return {file.stem: read_rule_cassette(file) for file in files}
 
 
 def read_rule_cassette(file: Path) -> RuleCassette:
-    """One cassette; EvidenceError when it is none, or an origin is missing or says too little."""
+    """The cassette in a file; EvidenceError when it is invalid, or an origin is missing or incomplete."""
     found = read_interactions(file)
     if not found[-1].is_refusal:
         raise EvidenceError(f"{file}: its last interaction must be a refusal")
@@ -149,124 +133,54 @@ def read_rule_cassette(file: Path) -> RuleCassette:
 
 
 def read_interactions(file: Path) -> tuple[SourcedInteraction, ...]:
-    """What a file holds with its origins, WebSockets last, one at least; EvidenceError as for `read`."""
+    """The interactions of a file with their origins, WebSockets last; EvidenceError also when there is none."""
     try:
-        tape = serializer.parse_cassette(file.read_text(encoding="utf-8"), str(file))
+        cassette = serializer.parse_cassette(file.read_text(encoding="utf-8"), str(file))
     except (HarnessError, UnicodeDecodeError) as problem:
         raise EvidenceError(str(problem) if isinstance(problem, HarnessError) else f"{file}: not UTF-8") from None
-    if tape.header is None or not tape.interactions:
-        what = "no interactions" if tape.header else "no header"
+    if cassette.header is None or not cassette.interactions:
+        what = "no interactions" if cassette.header else "no header"
         raise EvidenceError(f"{file}: {what}; cassettes/README.md shows the form")
-    return tuple(
-        _parse_interaction(take, f"{file}: interaction {number}") for number, take in enumerate(tape.interactions, 1)
-    )
+    numbered = enumerate(cassette.interactions, 1)
+    return tuple(_parse_interaction(each, f"{file}: interaction {number}") for number, each in numbered)
 
 
-def _parse_interaction(take: Interaction, place: str) -> SourcedInteraction:
-    made = SourcedInteraction(_parse_origin(take.origin, f"{place}: origin"), take)
-    if problem := _find_problem(made):
+def _parse_interaction(interaction: Interaction, place: str) -> SourcedInteraction:
+    sourced = SourcedInteraction(_parse_origin(interaction.origin, f"{place}: origin"), interaction)
+    if problem := _find_problem(sourced):
         raise EvidenceError(f"{place}: {problem}")
-    return made
+    return sourced
 
 
-def _parse_origin(said: Mapping[str, Any], place: str) -> Origin:
-    """What an origin says, which has the form that the schema of cassettes gives it."""
-    if not said:
+def _parse_origin(members: Mapping[str, Any], place: str) -> Origin:
+    """The origin in a cassette, which conforms to `schemas/cassette.json`."""
+    if not members:
         raise EvidenceError(f"{place} must have level and where")
-    if unknown := set(said.get("organization", ())) - set(Organization.__dataclass_fields__):
+    if unknown := set(members.get("organization", ())) - set(Organization.__dataclass_fields__):
         raise EvidenceError(f"{place}.organization: there is no {', '.join(sorted(unknown))}")
-    texts = {name: str(said.get(name, "")).strip() for name in ("where", "date")}
-    return Origin(**{**said, **texts, "published": tuple(said.get("published", PUBLISHED_MEMBERS))})
+    texts = {name: str(members.get(name, "")).strip() for name in ("where", "date")}
+    return Origin(**{**members, **texts, "published": tuple(members.get("published", PUBLISHED_MEMBERS))})
 
 
-def _find_problem(made: SourcedInteraction) -> str:
-    """What keeps an interaction from being evidence; empty when nothing does."""
-    if made.origin.level not in (EVIDENCE_LEVELS if made.is_refusal else SETUP_LEVELS):
+def _find_problem(sourced: SourcedInteraction) -> str:
+    """Why an interaction cannot be evidence; empty when it can."""
+    if sourced.origin.level not in (EVIDENCE_LEVELS if sourced.is_refusal else SETUP_LEVELS):
         refusals, setup = " or ".join(EVIDENCE_LEVELS), " or ".join(SETUP_LEVELS)
         return f"origin.level must be {refusals} for a refusal, {setup} for what was stored before"
-    if made.is_refusal and not made.origin.date:
+    if sourced.is_refusal and not sourced.origin.date:
         return "origin.date must say when it was reported"
-    return _find_error_problem(made) if made.is_refusal else ""
+    return _find_error_problem(sourced) if sourced.is_refusal else ""
 
 
-def _find_error_problem(made: SourcedInteraction) -> str:
-    error = made.answer.get("error") if isinstance(made.answer, dict) else None
+def _find_error_problem(sourced: SourcedInteraction) -> str:
+    error = sourced.answer.get("error") if isinstance(sourced.answer, dict) else None
     if not isinstance(error, dict) or not error:
         return "its answer must hold what was published of the error"
-    if made.origin.level == "recorded":
+    if sourced.origin.level == "recorded":
         return ""
-    published = set(made.origin.published)
+    published = set(sourced.origin.published)
     if published - {"status"} != set(error):
         return f"origin.published must list what the error holds: {', '.join(error)}"
-    if "message" not in published and not made.origin.begins:
+    if "message" not in published and not sourced.origin.begins:
         return "origin.begins must say how the message begins, where it was not published whole"
     return ""
-
-
-def find_orphans(rules: Mapping[str, Rule], cassettes: Iterable[str]) -> list[str]:
-    """The names of cassettes that belong to no rule."""
-    return [name for name in cassettes if name not in rules]
-
-
-def find_gaps(rules: Mapping[str, Rule], cassettes: Mapping[str, RuleCassette]) -> list[EvidenceGap]:
-    """Every rule that claims to be recorded or reported and has no cassette, in order of precedence."""
-    return [
-        EvidenceGap(rule.id, rule.level, _explain_gap(rule))
-        for rule in rules.values()
-        if rule.level in EVIDENCE_LEVELS and rule.id not in cassettes
-    ]
-
-
-def _explain_gap(rule: Rule) -> str:
-    if rule.error.body_template is not None and "error" not in rule.error.body_template:
-        return "its answer is no error object, which a cassette holds"
-    assumptions = [source.where for source in rule.sources if source.level == "assumed"]
-    proving = [source for source in rule.sources if source.level in EVIDENCE_LEVELS]
-    if assumptions:
-        return f"assumed {assumptions[0]}"
-    if not any(source.date for source in proving):
-        return "no source has a date"
-    if not any(source.date and _URL.search(source.where) for source in proving):
-        return "no dated source has an address"
-    return NOT_TRANSCRIBED
-
-
-NOT_TRANSCRIBED = "not transcribed yet"
-"""The one reason for a gap that is work left to do."""
-
-
-def coverage_rows(rules: Mapping[str, Rule], cassettes: Mapping[str, RuleCassette]) -> list[dict[str, Any]]:
-    """How well each area is known: its rules by level, in all, with a cassette, and the refusals those hold.
-
-    One row an area, in order of precedence, and a last one, `all`. EvidenceError when a cassette belongs to no rule.
-    """
-    if strays := find_orphans(rules, cassettes):
-        raise EvidenceError(f"no rule is named like these cassettes: {', '.join(strays)}; rename or delete them")
-    areas = dict.fromkeys((*AREAS, *(rule.area for rule in rules.values())))
-    parts = {area: [rule for rule in rules.values() if rule.area == area] for area in areas}
-    listed = [_coverage_row(area, part, cassettes) for area, part in parts.items() if part]
-    return [*listed, _coverage_row("all", list(rules.values()), cassettes)]
-
-
-def _coverage_row(area: str, rules: list[Rule], cassettes: Mapping[str, RuleCassette]) -> dict[str, Any]:
-    proved = [cassettes[rule.id] for rule in rules if rule.id in cassettes]
-    levels = [rule.level for rule in rules]
-    return {
-        "area": area,
-        "rules": len(rules),
-        **{level: levels.count(level) for level in LEVELS},
-        "cassettes": len(proved),
-        "refusals": sum(one.is_refusal for cassette in proved for one in cassette.interactions),
-    }
-
-
-def coverage_table(listed: Sequence[Mapping[str, Any]]) -> Table:
-    """The rows as a table for a terminal; zeros are left blank."""
-    from rich.table import Table
-
-    made = Table(box=None, pad_edge=False)
-    for name in listed[0]:
-        made.add_column(name, justify="left" if name == "area" else "right")
-    for row in listed:
-        made.add_row(*(str(value or "") for value in row.values()))
-    return made

@@ -11,8 +11,9 @@ import yaml
 
 from harness.contract.rule import Case, Rule, Source, assumed, documented, recorded, reported
 from harness.core.errors import ApiError, HarnessError
-from harness.verify import evidence
-from harness.verify.evidence import EvidenceError, EvidenceGap
+from harness.verify import evidence, evidence_coverage
+from harness.verify.evidence import EvidenceError
+from harness.verify.evidence_coverage import EvidenceGap
 
 ERROR = {"message": "No.", "type": "invalid_request_error", "param": None, "code": None}
 
@@ -222,18 +223,22 @@ def cassettes(place: Path, *names: str) -> dict[str, evidence.RuleCassette]:
 
 
 def test_every_claim_without_a_cassette_is_a_gap_with_its_reason(tmp_path: Path) -> None:
-    assert evidence.find_gaps(RULES, cassettes(tmp_path)) == [
+    assert evidence_coverage.find_gaps(RULES, cassettes(tmp_path)) == [
         EvidenceGap("first", "reported", "not transcribed yet"),
         EvidenceGap("second", "recorded", "no source has a date"),
         EvidenceGap("third", "reported", "no dated source has an address"),
         EvidenceGap("half", "reported", "assumed its param"),
     ]
-    assert [gap.rule for gap in evidence.find_gaps(RULES, cassettes(tmp_path, "first"))] == ["second", "third", "half"]
+    assert [gap.rule for gap in evidence_coverage.find_gaps(RULES, cassettes(tmp_path, "first"))] == [
+        "second",
+        "third",
+        "half",
+    ]
 
 
 def test_coverage_counts_rules_by_area_and_level_in_order_of_precedence(tmp_path: Path) -> None:
     zero = dict.fromkeys(("recorded", "reported", "documented", "typed", "assumed"), 0)
-    assert evidence.coverage_rows(RULES, cassettes(tmp_path, "first", "third")) == [
+    assert evidence_coverage.coverage_rows(RULES, cassettes(tmp_path, "first", "third")) == [
         {"area": "access", "rules": 1, **zero, "documented": 1, "cassettes": 0, "refusals": 0},
         {"area": "state", "rules": 1, **zero, "reported": 1, "cassettes": 1, "refusals": 2},
         {"area": "pairing", "rules": 3, **zero, "recorded": 1, "reported": 2, "cassettes": 1, "refusals": 2},
@@ -245,13 +250,13 @@ def test_coverage_counts_rules_by_area_and_level_in_order_of_precedence(tmp_path
 
 def test_a_cassette_of_no_rule_is_an_orphan_and_stops_the_count(tmp_path: Path) -> None:
     found = cassettes(tmp_path, "first", "frist")
-    assert evidence.find_orphans(RULES, found) == ["frist"]
+    assert evidence_coverage.find_orphans(RULES, found) == ["frist"]
     with pytest.raises(EvidenceError, match="no rule is named like these cassettes: frist"):
-        evidence.coverage_rows(RULES, found)
+        evidence_coverage.coverage_rows(RULES, found)
 
 
 def test_the_table_has_a_title_for_each_column_and_leaves_zeros_blank(tmp_path: Path) -> None:
-    table = evidence.coverage_table(evidence.coverage_rows(RULES, cassettes(tmp_path, "first")))
+    table = evidence_coverage.coverage_table(evidence_coverage.coverage_rows(RULES, cassettes(tmp_path, "first")))
     cells = [list(column.cells) for column in table.columns]
     assert [column.header for column in table.columns][:3] == ["area", "rules", "recorded"]
     assert cells[0] == ["access", "state", "pairing", "of_a_plugin", "all"]

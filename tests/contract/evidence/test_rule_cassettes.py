@@ -23,7 +23,7 @@ from harness.endpoints.operation import find_operation
 from harness.live.rule_evidence.store import build_header
 from harness.server.mock_api import API_ROOT, MockApi
 from harness.server.socket_session import SocketSession
-from harness.verify import evidence
+from harness.verify import evidence, evidence_coverage
 from harness.verify.evidence import RuleCassette, SourcedInteraction
 from harness.verify.examples import OK_TURN
 from harness.verify.learn import remember
@@ -139,11 +139,15 @@ def test_a_published_refusal_is_repeated_word_for_word_by_its_own_rule(cassette:
 
 def test_every_cassette_is_named_after_a_rule() -> None:
     assert CASSETTES
-    assert evidence.find_orphans(RULES, CASSETTES) == []
+    assert evidence_coverage.find_orphans(RULES, CASSETTES) == []
 
 
 def test_every_rule_with_a_dated_public_source_has_a_cassette() -> None:
-    left = [gap.rule for gap in evidence.find_gaps(RULES, CASSETTES) if gap.reason == evidence.NOT_TRANSCRIBED]
+    left = [
+        gap.rule
+        for gap in evidence_coverage.find_gaps(RULES, CASSETTES)
+        if gap.reason == evidence_coverage.NOT_TRANSCRIBED
+    ]
     assert left == []
 
 
