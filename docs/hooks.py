@@ -29,7 +29,9 @@ _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)\s#]+)")
 _LOADED = re.compile(
     r"""<(?:script|img|iframe|source|link(?=[^>]*rel="?(?:stylesheet|preload|icon)))\b[^>]*?"""
     r"""(?:src|href)=["']?((?:https?:)?//[^"'\s>]+)"""
+    r"""|(?:url\(|@import )["']?((?:https?:)?//[^"'\s)]+)"""
 )
+"""What a page or a style sheet loads from another host."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -53,8 +55,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Fail when a built page loads anything from another host."""
-    for page in Path(config.site_dir).rglob("*.html"):
-        hosts = {urlsplit(address).netloc for address in _LOADED.findall(page.read_text(encoding="utf-8"))}
-        if hosts:
+    """Fail when a built page or style sheet loads anything from another host."""
+    for page in (each for each in Path(config.site_dir).rglob("*") if each.suffix in (".html", ".css")):
+        found = _LOADED.finditer(page.read_text(encoding="utf-8"))
+        if hosts := {urlsplit(each[1] or each[2]).netloc for each in found}:
             raise PluginError(f"{page.name} loads from {', '.join(sorted(hosts))}; the site must not need a network")

@@ -280,6 +280,10 @@ def test_every_command_and_option_is_there():
     assert {command for command, *_ in used} == {*known}
     options = [(command, each) for command, *rest in used for each in rest if each.startswith("--")]
     assert [(command, option) for command, option in options if option not in known[command]] == []
+    alone = {
+        name.split()[0].partition("=")[0] for page in DOCUMENTS for name in ticked(text_of(page)) if name[:2] == "--"
+    }
+    assert alone <= {"--record", "--harness-report", "--harness-fail-under"}.union(*known.values())
 
 
 def test_every_file_that_is_named_is_there():
