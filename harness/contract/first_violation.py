@@ -146,6 +146,7 @@ def make_ordered_validator(schema: Json) -> Validator:
         "additionalProperties": _check_additional,
         "propertyNames": _check_property_names,
         "pattern": _check_pattern,
+        "maxLength": _check_max_length,
         "items": partial(_check_items, schema),
     }
     kind = validators.create(
@@ -248,6 +249,12 @@ def _check_property_names(validator: Validator, names: Json, value: Any, schema:
 def _check_pattern(validator: Validator, pattern: str, value: Any, schema: Json) -> ValidationErrors:
     if isinstance(value, str) and not _compile_pattern(pattern).search(value):
         yield ValidationError("", validator="pattern", validator_value=pattern, instance=value, schema=schema)
+
+
+def _check_max_length(validator: Validator, limit: int, value: Any, schema: Json) -> ValidationErrors:
+    """As the library does, without a message: it would quote the text, which may have megabytes."""
+    if isinstance(value, str) and len(value) > limit:
+        yield ValidationError("", validator="maxLength", validator_value=limit, instance=value, schema=schema)
 
 
 @cache

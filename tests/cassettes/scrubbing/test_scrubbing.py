@@ -177,7 +177,12 @@ POSITIONS: dict[str, Callable[[str], Interaction]] = {
     "frames with deltas": lambda planted: socket(*(("server", event) for event in deltas(planted))),
 }
 
-PLANTED = [(position, encoding) for position in POSITIONS for encoding in ENCODINGS]
+PLANTED = [
+    pytest.param(position, encoding, marks=() if encoding == "plain" or (row + column) % 5 == 0 else pytest.mark.slow)
+    for row, position in enumerate(POSITIONS)
+    for column, encoding in enumerate(ENCODINGS)
+]
+"""Every position in every encoding; quick are those in plain text, and of the others each with a fifth of the rest."""
 
 
 CARRIER = Interaction("GET", "https://api.openai.com/v1/models", HEADERS, status=200)
