@@ -194,9 +194,9 @@ def _outcome_lines(one: ProbeOutcome) -> Iterator[str]:
         yield f"  {one.why}"
     if words is None or one.finding == "contradicted":
         yield f"  sent  {shorten_json(one.probe.case.body)}"
-    for name in dict.fromkeys((*(one.expected or {}), *(one.said or {}))):
-        rule, live = (one.expected or {}).get(name), (one.said or {}).get(name)
-        if one.said is not None and rule != live:
+    for name in dict.fromkeys((*(one.expected or {}), *(one.received or {}))):
+        rule, live = (one.expected or {}).get(name), (one.received or {}).get(name)
+        if one.received is not None and rule != live:
             yield f"  {name}  " + redact(f"{rule!r} → {live!r}" if one.expected else repr(live))
 
 

@@ -129,7 +129,7 @@ def test_other_words_are_new_words(tmp_path: Path) -> None:
     (one,) = evidence.read_interactions(kept(probe, tmp_path, other(message="Not so.")))
     outcome = judge_probe(probe, [one])
     assert outcome.finding == "new words"
-    assert outcome.said == {**(outcome.expected or {}), "message": "Not so."}
+    assert outcome.received == {**(outcome.expected or {}), "message": "Not so."}
 
 
 def test_what_is_taken_contradicts() -> None:

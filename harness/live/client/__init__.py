@@ -1,1 +1,1 @@
-"""Requests to a server at a URL: HTTP, WebSockets, pacing, budget. What to ask is decided by its callers."""
+"""Clients of a server at a URL: HTTP, WebSockets, pacing, budget. They decide how a request is sent, never which."""

@@ -1,5 +1,4 @@
-"""A server at a URL held to the contract: what it must refuse, what it must take, how it answers, what it remembers.
+"""Examination of any server that claims to speak the API: what it refuses, accepts, answers and stores.
 
-`endpoint` sends, `socket` does over a WebSocket, `questions` are the rules’ examples and `probes` of each kind of item,
-`scenarios` and `remembered` are stories, `grade` compares, `score` counts and tells, `examine` does all of it in order.
+`questions` and `scenario` say what is asked, `run` asks it, `grade` and `score` rate the answers; no rule is defined here.
 """

@@ -1,1 +1,1 @@
-"""Recordings sent to the live API again, and what has changed since."""
+"""Drift: recorded requests sent to the live API again and the answers compared. Recordings are never changed."""

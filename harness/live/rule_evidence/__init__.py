@@ -1,1 +1,1 @@
-"""The examples of the rules sent to the live API, and what it answered kept as evidence."""
+"""Recording evidence for the rules: their examples sent to the live API, judged and stored. No other server is asked."""

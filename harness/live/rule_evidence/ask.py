@@ -1,4 +1,4 @@
-"""The steps of a probe asked of the live API, and what it said to each as evidence."""
+"""Sends the steps of a probe to the live API and returns the exchanges as evidence."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ PUBLIC_HOSTS: Mapping[str, str] = {
     "azure": "https://xxxxxxx.openai.azure.com",
     "foundry": "https://xxxxxxx.services.ai.azure.com",
 }
-"""Where a request is said to have gone; the name of a resource in Azure would tell the account."""
+"""The hosts in the evidence; the name of a resource in Azure would reveal the account."""
 
 
 def send_probe(probe: Probe, sender: Sender) -> list[SourcedInteraction]:
-    """Send the steps of a probe, as far as each is taken, its events over one WebSocket that comes last.
+    """Send the steps of a probe until one is refused; its events go over one WebSocket, which is the last exchange.
 
-    The exchanges are as the API has them, without any key.
+    The exchanges have the public paths of the API and no key.
     """
-    told, before = list[SourcedInteraction](), list[Answer]()
+    run, before = list[SourcedInteraction](), list[Answer]()
     for step in probe.steps[: len(probe.steps) - probe.socket_step_count]:
-        told.append(_send_request(build_request(step, before), sender))
-        if not 0 < told[-1].status < 400:
-            return told
-        before += answers_of(told[-1])
-    return [*told, _run_socket_steps(probe, before, sender)] if probe.socket_step_count else told
+        run.append(_send_request(build_request(step, before), sender))
+        if not 0 < run[-1].status < 400:
+            return run
+        before += answers_of(run[-1])
+    return [*run, _run_socket_steps(probe, before, sender)] if probe.socket_step_count else run
 
 
 def _send_request(request: Interaction, sender: Sender) -> SourcedInteraction:
@@ -78,31 +78,31 @@ def _run_socket_steps(probe: Probe, before: list[Answer], sender: Sender) -> Sou
     return attach_origin(interaction, Origin("recorded", sender.live.public_name, sender.day))
 
 
-def _send_events(probe: Probe, before: list[Answer], sender: Sender, line: WebSocketClient) -> None:
+def _send_events(probe: Probe, before: list[Answer], sender: Sender, client: WebSocketClient) -> None:
     for number, step in enumerate(probe.steps[len(before) :], len(before)):
         is_enough = _is_begun if is_steered_later(probe.steps, number) else _is_settled
-        part = sender.send_event(line, build_request(step, before).body.decode(), is_enough)
-        if line.fault or part.answer.status >= 400:
+        exchange = sender.send_event(client, build_request(step, before).body.decode(), is_enough)
+        if client.fault or exchange.answer.status >= 400:
             return
-        before.append(part.answer)
+        before.append(exchange.answer)
 
 
-def _is_begun(part: SocketExchange) -> bool:
-    return part.is_begun
+def _is_begun(exchange: SocketExchange) -> bool:
+    return exchange.is_begun
 
 
-def _is_settled(part: SocketExchange) -> bool:
-    return part.is_settled
+def _is_settled(exchange: SocketExchange) -> bool:
+    return exchange.is_settled
 
 
 def is_steered_later(steps: Sequence[Case], number: int) -> bool:
-    """Whether a step begins a response that is steered while it runs: nothing follows it in its lane before."""
+    """Whether a later step steers the response of this one, before another event of the same `stream_id`."""
     bodies = [step.body or {} for step in steps]
-    lane = bodies[number].get("stream_id")
+    stream = bodies[number].get("stream_id")
     for body in bodies[number + 1 :]:
         if body.get("type") == STEER_EVENT:
             if body.get("previous_response_id") == f"{{{number}.id}}":
                 return True
-        elif body.get("stream_id") == lane:
+        elif body.get("stream_id") == stream:
             return False
     return False

@@ -1,4 +1,4 @@
-"""What the live API's answers to a probe say of its rule: confirmed, contradicted, new words, or nothing for certain."""
+"""What the answers of the live API to a probe show of its rule: confirmed, contradicted, new words, or unclear."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from harness.world.world import World
 ProbeFinding = Literal["confirmed", "contradicted", "new words", "unclear"]
 PROBE_FINDINGS: tuple[ProbeFinding, ...] = ("confirmed", "contradicted", "new words", "unclear")
 ALREADY_COMPLETED = "response_already_completed"
-"""The code with which steering is refused that came too late."""
+"""The code of the error about steering that came too late."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeOutcome:
-    """What the live API has said to a probe.
+    """What the answers to a probe show of its rule.
 
-    `date` is the day, `fresh` whether it was asked in this run, `expected` and `said` the two errors where they differ,
-    `why` what makes it unclear, or in what it contradicts.
+    `date` is the day of the answers, `fresh` whether the probe was sent in this run. `expected` and `received` are the
+    two errors where they differ, `why` explains what is unclear or what contradicts the rule.
     """
 
     probe: Probe
@@ -43,167 +43,162 @@ class ProbeOutcome:
     fresh: bool = True
     why: str = ""
     expected: Json | None = None
-    said: Json | None = None
+    received: Json | None = None
 
 
 OutcomeFactory = Callable[..., ProbeOutcome]
 
 
-def judge_probe(probe: Probe, told: Sequence[SourcedInteraction], fresh: bool = True) -> ProbeOutcome:
-    """What these exchanges, the steps of the probe as far as they went, say of its rule."""
-    last, answers = told[-1], [answer for one in told for answer in answers_of(one)]
-    about = partial(ProbeOutcome, probe, date=last.origin.date, fresh=fresh)
+def judge_probe(probe: Probe, run: Sequence[SourcedInteraction], fresh: bool = True) -> ProbeOutcome:
+    """What a run of the probe shows: the exchanges of its steps, up to the first that was refused."""
+    last, answers = run[-1], [answer for interaction in run for answer in answers_of(interaction)]
+    outcome = partial(ProbeOutcome, probe, date=last.origin.date, fresh=fresh)
     if why := _explain_unfinished(probe, last, answers):
-        return about("unclear", why=why)
-    verdicts = {each.at: each for each in _judge_last(told)}
+        return outcome("unclear", why=why)
+    verdicts = {verdict.at: verdict for verdict in _judge_last(run)}
     if probe.expected_message is None:
-        return about("confirmed") if last.status < 400 else _judge_unexpected_refusal(about, verdicts, last)
-    expected, error = probe.expected_error(answers[:-1]), _error_with_status(last)
+        return outcome("confirmed") if last.status < 400 else _judge_unexpected_refusal(outcome, verdicts, last)
+    expected, received = probe.expected_error(answers[:-1]), _error_with_status(last)
     if last.status < 400:
-        return _judge_missing_refusal(about, verdicts, last, expected)
-    differing = about if expected == error else partial(about, expected=expected, said=error)
-    return about("confirmed") if expected == error else _judge_other_refusal(differing, verdicts, probe, last)
+        return _judge_missing_refusal(outcome, verdicts, last, expected)
+    if expected == received:
+        return outcome("confirmed")
+    return _judge_other_refusal(partial(outcome, expected=expected, received=received), verdicts, probe, last)
 
 
 def _explain_unfinished(probe: Probe, last: SourcedInteraction, answers: Sequence[Answer]) -> str:
-    """Why nothing was said to the example itself; empty when something was."""
+    """Why the example itself has no answer; empty when it has one."""
     if probe.socket_step_count and not last.interaction.frames:
         return f"no WebSocket could be opened: {_summarize_error(last)}"
     if len(answers) < len(probe.steps):
         return f"what it needs could not be made: {_summarize_error(last)}"
     if last.interaction.cut or last.status >= 500 or not last.status:
         return _summarize_error(last)
-    late = (
-        last.is_refusal
-        and _error_with_status(last).get("code") == ALREADY_COMPLETED
-        and probe.rule.error.code != ALREADY_COMPLETED
-    )
-    return "the response had ended before it could be steered" if late else ""
+    is_late = last.is_refusal and _error_with_status(last).get("code") == ALREADY_COMPLETED
+    if is_late and probe.rule.error.code != ALREADY_COMPLETED:
+        return "the response had ended before it could be steered"
+    return ""
 
 
 def _judge_unexpected_refusal(
-    about: OutcomeFactory, verdicts: Mapping[str, Verdict], last: SourcedInteraction
+    outcome: OutcomeFactory, verdicts: Mapping[str, Verdict], last: SourcedInteraction
 ) -> ProbeOutcome:
-    why = _unverifiable_reason(verdicts) or (
-        "" if "refusals.same" not in verdicts else f"the mock refuses it too: {_summarize_error(last)}"
-    )
-    said = _error_with_status(last)
-    return about("unclear", why=why, said=said) if why else about("contradicted", why="it is refused", said=said)
+    why, received = _unverifiable_reason(verdicts), _error_with_status(last)
+    if not why and "refusals.same" in verdicts:
+        why = f"the mock refuses it too: {_summarize_error(last)}"
+    if why:
+        return outcome("unclear", why=why, received=received)
+    return outcome("contradicted", why="it is refused", received=received)
 
 
 def _judge_missing_refusal(
-    about: OutcomeFactory, verdicts: Mapping[str, Verdict], last: SourcedInteraction, expected: Json
+    outcome: OutcomeFactory, verdicts: Mapping[str, Verdict], last: SourcedInteraction, expected: Json
 ) -> ProbeOutcome:
-    if "requests.refused" in verdicts or (last.interaction.frames and not _unverifiable_reason(verdicts)):
-        return about("contradicted", why="it is taken", expected=expected)
-    return about(
-        "unclear", why=_unverifiable_reason(verdicts) or "what was stored before is not what it was", expected=expected
-    )
+    why = _unverifiable_reason(verdicts)
+    if "requests.refused" in verdicts or (last.interaction.frames and not why):
+        return outcome("contradicted", why="it is taken", expected=expected)
+    return outcome("unclear", why=why or "what was stored before is not what it was", expected=expected)
 
 
 def _judge_other_refusal(
-    about: OutcomeFactory, verdicts: Mapping[str, Verdict], probe: Probe, last: SourcedInteraction
+    outcome: OutcomeFactory, verdicts: Mapping[str, Verdict], probe: Probe, last: SourcedInteraction
 ) -> ProbeOutcome:
-    known = [rule.id for rule in match_rules(last.status, _error_with_status(last))]
-    if known and probe.rule.id not in known:
-        why = _unverifiable_reason(verdicts)
-        return about("unclear", why=why) if why else about("contradicted", why=f"it is refused by {known[0]}")
-    in_account = last.status in ACCOUNT_STATUSES and last.status != probe.rule.error.status
-    return (
-        about("unclear", why=_unverifiable_reason(verdicts) or _summarize_error(last))
-        if in_account
-        else about("new words")
-    )
+    why = _unverifiable_reason(verdicts)
+    matching = [rule.id for rule in match_rules(last.status, _error_with_status(last))]
+    if matching and probe.rule.id not in matching:
+        return outcome("unclear", why=why) if why else outcome("contradicted", why=f"it is refused by {matching[0]}")
+    if last.status in ACCOUNT_STATUSES and last.status != probe.rule.error.status:
+        return outcome("unclear", why=why or _summarize_error(last))
+    return outcome("new words")
 
 
 def _unverifiable_reason(verdicts: Mapping[str, Verdict]) -> str:
-    """What the mock, which knows the answers before, cannot tell of the last one."""
+    """Why the mock, which has seen the earlier answers, cannot judge the last one; empty when it can."""
     entries = [verdicts[at].entry for at in verdicts if at.endswith(".unverifiable")]
     return next((str(entry["why"]) for entry in entries if entry), "")
 
 
-def _judge_last(told: Sequence[SourcedInteraction]) -> list[Verdict]:
-    """What the mock says to the last of these exchanges, having seen those before; nothing of what no request says."""
-    if (parts := told[-1].socket_exchanges) and not parts[-1].is_request:
+def _judge_last(run: Sequence[SourcedInteraction]) -> list[Verdict]:
+    """The verdicts on the last exchange of a run, after those before it; none on an event that is no request."""
+    if (events := run[-1].socket_exchanges) and not events[-1].is_request:
         return []
     world, verdicts = World("probe"), list[Verdict]()
-    for one in (each for interaction in told for each in as_recorded(interaction)):
-        verdicts = list(judge(one, world))
+    for recorded in (each for interaction in run for each in as_recorded(interaction)):
+        verdicts = list(judge(recorded, world))
     return verdicts
 
 
-def _error_with_status(told: SourcedInteraction) -> Json:
-    """The members of an error that was answered, and its status."""
-    body = told.answer if isinstance(told.answer, dict) else {}
-    error = body.get("error", body) or {"message": told.interaction.reason}
-    return {"status": told.status, **(error if isinstance(error, dict) else {"message": error})}
+def _error_with_status(sourced: SourcedInteraction) -> Json:
+    """The members of the error in an answer, and its status."""
+    body = sourced.answer if isinstance(sourced.answer, dict) else {}
+    error = body.get("error", body) or {"message": sourced.interaction.reason}
+    return {"status": sourced.status, **(error if isinstance(error, dict) else {"message": error})}
 
 
-def _summarize_error(told: SourcedInteraction) -> str:
-    return str(redact(shorten(f"{told.status} {_error_with_status(told).get('message', '')}".strip())))
+def _summarize_error(sourced: SourcedInteraction) -> str:
+    return str(redact(shorten(f"{sourced.status} {_error_with_status(sourced).get('message', '')}".strip())))
 
 
-def as_recorded(told: SourcedInteraction) -> list[Recorded]:
+def as_recorded(sourced: SourcedInteraction) -> list[Recorded]:
     """An exchange as the judge reads recordings; of a WebSocket each of its responses."""
-    found = enumerate(to_http_interactions(told.interaction), 1)
-    return [parse_recorded(replace(entry, date=told.origin.date), "probe", number) for number, entry in found]
+    interactions = enumerate(to_http_interactions(sourced.interaction), 1)
+    return [parse_recorded(replace(each, date=sourced.origin.date), "probe", number) for number, each in interactions]
 
 
-def answers_of(told: SourcedInteraction) -> list[Answer]:
-    """The answer of an exchange, of a stream the object it told; of a WebSocket one for each event of the client."""
-    if told.interaction.frames:
-        return [part.answer for part in told.socket_exchanges]
-    return [Answer(told.status, answer_object(one)) for one in as_recorded(told)]
+def answers_of(sourced: SourcedInteraction) -> list[Answer]:
+    """The answer of an exchange, for a stream the object that it carries; of a WebSocket one for each client event."""
+    if sourced.interaction.frames:
+        return [exchange.answer for exchange in sourced.socket_exchanges]
+    return [Answer(sourced.status, answer_object(recorded)) for recorded in as_recorded(sourced)]
 
 
-def find_runs(probe: Probe, told: Sequence[SourcedInteraction]) -> list[tuple[int, ...]]:
-    """The places of each recording of this probe among these exchanges, the oldest first: its requests, its WebSocket."""
-    requests = [place for place, one in enumerate(told) if not one.interaction.frames]
-    sockets = (
-        [(place,) for place, one in enumerate(told) if one.interaction.frames] if probe.socket_step_count else [()]
-    )
+def find_runs(probe: Probe, interactions: Sequence[SourcedInteraction]) -> list[tuple[int, ...]]:
+    """The runs of this probe among these exchanges, the oldest first, each as the indices of its exchanges."""
+    requests = [index for index, each in enumerate(interactions) if not each.interaction.frames]
+    sockets: list[tuple[int, ...]] = [()]
+    if probe.socket_step_count:
+        sockets = [(index,) for index, each in enumerate(interactions) if each.interaction.frames]
     count = len(probe.steps) - probe.socket_step_count
     starts = range(len(requests) - count + 1) if count else range(1)
-    places = [(*requests[start : start + count], *socket) for start in starts for socket in sockets]
-    return [each for each in places if _is_recording_of(probe, [told[place] for place in each])]
+    candidates = [(*requests[start : start + count], *socket) for start in starts for socket in sockets]
+    return [each for each in candidates if _is_run_of(probe, [interactions[index] for index in each])]
 
 
-def _is_recording_of(probe: Probe, told: Sequence[SourcedInteraction]) -> bool:
+def _is_run_of(probe: Probe, run: Sequence[SourcedInteraction]) -> bool:
     """Whether these are the recorded steps of a probe, those over HTTP first."""
-    before, said = list[Answer](), [(one, answer) for one in told for answer in answers_of(one)]
-    parts = iter(told[-1].socket_exchanges)
-    if len(said) != len(probe.steps):
+    before, exchanges = list[Answer](), [(sourced, answer) for sourced in run for answer in answers_of(sourced)]
+    events = iter(run[-1].socket_exchanges)
+    if len(exchanges) != len(probe.steps):
         return False
-    for step, (one, answer) in zip(probe.steps, said, strict=True):
+    for step, (sourced, answer) in zip(probe.steps, exchanges, strict=True):
         try:
-            asked = build_request(step, before)
+            request = build_request(step, before)
         except (KeyError, IndexError, TypeError, AttributeError, ValueError):
-            return False  # the answers before are those of something else
-        same = _is_same_event(asked, next(parts)) if one.interaction.frames else _is_same_request(asked, one)
-        if one.origin.level != "recorded" or not same:
+            return False  # the answers before are not those that the step refers to
+        if sourced.origin.level != "recorded":
+            return False
+        is_event = bool(sourced.interaction.frames)
+        if not (_is_same_event(request, next(events)) if is_event else _is_same_request(request, sourced)):
             return False
         before.append(answer)
     return True
 
 
-def _is_same_request(asked: Interaction, told: SourcedInteraction) -> bool:
-    """Whether this is what was sent, as it is when it is written down: the same target, body, headers and wrong key."""
-    take, parts = told.interaction, urlsplit(told.interaction.uri)
-    if (asked.method, select_headers(asked.headers), wrong_key(asked)) != (
-        take.method,
-        select_headers(take.headers),
-        told.origin.key,
-    ):
+def _is_same_request(request: Interaction, sourced: SourcedInteraction) -> bool:
+    """Whether a request, scrubbed for a cassette, is the recorded one: target, body, headers and wrong key."""
+    interaction, url = sourced.interaction, urlsplit(sourced.interaction.uri)
+    recorded = (interaction.method, select_headers(interaction.headers), sourced.origin.key)
+    if (request.method, select_headers(request.headers), wrong_key(request)) != recorded:
         return False
-    (written,) = scrub_interactions([build_interaction(asked, f"{parts.scheme}://{parts.netloc}")])
-    return (written.uri, written.body) == (take.uri, take.body)
+    (scrubbed,) = scrub_interactions([build_interaction(request, f"{url.scheme}://{url.netloc}")])
+    return (scrubbed.uri, scrubbed.body) == (interaction.uri, interaction.body)
 
 
-def _is_same_event(asked: Interaction, told: SocketExchange) -> bool:
-    (written,) = scrub_interactions([Interaction("GET", "", frames=((0.0, CLIENT, asked.body.decode()),))])
-    return written.frames[0][2] == told.text
+def _is_same_event(request: Interaction, exchange: SocketExchange) -> bool:
+    (scrubbed,) = scrub_interactions([Interaction("GET", "", frames=((0.0, CLIENT, request.body.decode()),))])
+    return scrubbed.frames[0][2] == exchange.text
 
 
-def build_interaction(asked: Interaction, host: str) -> Interaction:
-    """What was sent as a recorder takes it down, to the path as the API has it and without keys."""
-    return replace(asked, uri=f"{host}{asked.uri}", headers=select_headers(asked.headers))
+def build_interaction(request: Interaction, host: str) -> Interaction:
+    """A request as a cassette holds it: to the public path of the API, without keys."""
+    return replace(request, uri=f"{host}{request.uri}", headers=select_headers(request.headers))

@@ -22,11 +22,11 @@ from harness.verify.examples import MINIMAL_REQUEST, build_request, play_case
 from harness.verify.judging.unverifiable import MODEL_AREAS
 
 CHEAPEST_MODELS = {"gpt-4.1": "gpt-4.1-nano", "gpt-4o": "gpt-4o-mini", "gpt-5": "gpt-5-nano", "gpt-5.4": "gpt-5.4-nano"}
-"""The cheapest model of a family, where an example is not about the model."""
+"""The cheapest model of a family, for examples that are not about the model."""
 SHORTEST_ANSWER = {"max_output_tokens": 16}
-"""The fewest tokens that the API lets a request ask for."""
+"""The lowest limit of tokens that the API accepts."""
 RECORDED_HEADERS = ("content-type", "openai-beta")
-"""Headers of a request that the API reads, besides its key."""
+"""The headers of a request that the API reads, besides the key."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -68,39 +68,39 @@ def probes_for_rules(rules: Iterable[Rule], dialect: str = OPENAI) -> tuple[list
     return probes, left_out
 
 
-def _make_cheaper(rule: Rule, words: str | None, case: Case) -> Case:
-    """The example with cheaper steps, each where the mock says the same to it."""
-    wanted = _mock_outcome(case, words)
-    made = case
-    for cheaper in (_choose_cheaper_model(rule, (*case.before, case)), _limit_output):
-        candidate = replace(cheaper(made), before=tuple(map(cheaper, made.before)))
-        if _mock_outcome(candidate, words) == wanted:
-            made = candidate
-    return made
+def _make_cheaper(rule: Rule, message: str | None, case: Case) -> Case:
+    """The example with cheaper steps, as far as the mock answers it the same way."""
+    expected, cheapest = _mock_outcome(case, message), case
+    for make_cheaper in (_choose_cheaper_model(rule, (*case.before, case)), _limit_output):
+        candidate = replace(make_cheaper(cheapest), before=tuple(map(make_cheaper, cheapest.before)))
+        if _mock_outcome(candidate, message) == expected:
+            cheapest = candidate
+    return cheapest
 
 
-def _mock_outcome(case: Case, words: str | None) -> tuple[Any, ...]:
+def _mock_outcome(case: Case, message: str | None) -> tuple[Any, ...]:
+    """What a cheaper form of the example must not change in the answers of the mock."""
     played = play_case(case)
-    answers = (*played.before, played.answer)
-    error = played.answer.body if words is not None else {}
-    told = error.get("error", error)
-    as_written = words is None or told.get("message") == played.fill(words)
-    return (*((one.status, one.rule) for one in answers), told.get("param"), told.get("code"), as_written)
+    statuses = [(answer.status, answer.rule) for answer in (*played.before, played.answer)]
+    if message is None:
+        return (*statuses, None, None, True)
+    error = played.answer.body.get("error", played.answer.body)
+    return (*statuses, error.get("param"), error.get("code"), error.get("message") == played.fill(message))
 
 
 def _choose_cheaper_model(rule: Rule, steps: Sequence[Case]) -> Callable[[Case], Case]:
-    """What makes a step cheaper by its model: unless the example is about one."""
-    named = any(isinstance(each.body, Mapping) and "model" in each.body for each in steps)
-    about_models = named and rule.area in (*MODEL_AREAS, "model", "limits")
+    """What replaces the model of a step, unless the example is about models."""
+    names_model = any(isinstance(step.body, Mapping) and "model" in step.body for step in steps)
+    is_about_model = names_model and rule.area in (*MODEL_AREAS, "model", "limits")
 
-    def cheaper(case: Case) -> Case:
-        own = MINIMAL_REQUEST["model"] if _is_create(case) and "model" not in case.absent else None
-        model = body.get("model", own) if isinstance(body := case.body or {}, Mapping) else None
-        if about_models or case.raw is not None or not isinstance(model, str) or model not in CHEAPEST_MODELS:
+    def replace_model(case: Case) -> Case:
+        default = MINIMAL_REQUEST["model"] if _is_create(case) and "model" not in case.absent else None
+        model = body.get("model", default) if isinstance(body := case.body or {}, Mapping) else None
+        if is_about_model or case.raw is not None or not isinstance(model, str) or model not in CHEAPEST_MODELS:
             return case
         return replace(case, body={**body, "model": CHEAPEST_MODELS[model]})
 
-    return cheaper
+    return replace_model
 
 
 def _limit_output(case: Case) -> Case:
@@ -120,8 +120,8 @@ def select_headers(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: headers[name] for name in RECORDED_HEADERS if name in headers}
 
 
-def wrong_key(asked: Interaction, dialect: str = OPENAI) -> str | None:
-    """The key of an example that is about keys, empty where it sends none; None where any good key will do."""
-    if MockApi().world_of(asked.headers, dialect) is not None:
+def wrong_key(request: Interaction, dialect: str = OPENAI) -> str | None:
+    """The key of an example about keys, empty if it sends none; None if any valid key will do."""
+    if MockApi().world_of(request.headers, dialect) is not None:
         return None
-    return asked.headers.get("api-key") or bearer_key(asked.headers) or ""
+    return request.headers.get("api-key") or bearer_key(request.headers) or ""

@@ -1,7 +1,6 @@
-"""The evidence that a recording of the rules leaves behind: `<dialect>/rules/<rule>.yaml`, as `evidence` reads it.
+"""The evidence in a folder: `<dialect>/rules/<rule>.yaml` for refusals, `<dialect>/accepts/<rule>.yaml` for the rest.
 
-A request that the API has taken stands in `<dialect>/accepts/<rule>.yaml`. What people have transcribed into a file stays
-as they wrote it; what was recorded there before makes room for what is recorded now.
+New recordings of a probe replace its old ones; entries that people have transcribed keep their text.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ from harness.verify.evidence import SourcedInteraction, read_interactions
 
 RULES_FOLDER, ACCEPTS_FOLDER = "rules", "accepts"
 ProbeRun = Sequence[SourcedInteraction]
+"""The exchanges of the steps of one probe."""
 
 
-def find_recorded_run(place: Path, dialect: str, probe: Probe, where: str, since: str) -> ProbeRun | None:
-    """The newest recording of this probe by the API at `where`, of the day `since` or later; None when there is none."""
-    held = [
-        _read_existing(_cassette_file(place, dialect, kind, probe.rule.id)) for kind in (RULES_FOLDER, ACCEPTS_FOLDER)
-    ]
-    found = [[each[at] for at in run] for each in held for run in find_runs(probe, each)]
-    fresh = [run for run in found if run[-1].origin.where == where and run[-1].origin.date >= since]
+def find_recorded_run(folder: Path, dialect: str, probe: Probe, where: str, since: str) -> ProbeRun | None:
+    """The newest run of this probe by the API at `where`, of the day `since` or later; None if there is none."""
+    kinds = (RULES_FOLDER, ACCEPTS_FOLDER)
+    cassettes = [_read_existing(_cassette_file(folder, dialect, kind, probe.rule.id)) for kind in kinds]
+    runs = [[cassette[index] for index in run] for cassette in cassettes for run in find_runs(probe, cassette)]
+    fresh = [run for run in runs if run[-1].origin.where == where and run[-1].origin.date >= since]
     return max(fresh, key=lambda run: run[-1].origin.date, default=None)
 
 
-def _cassette_file(place: Path, dialect: str, kind: str, rule: str) -> Path:
-    return place / dialect / kind / f"{rule}.yaml"
+def _cassette_file(folder: Path, dialect: str, kind: str, rule: str) -> Path:
+    return folder / dialect / kind / f"{rule}.yaml"
 
 
 def _read_existing(file: Path) -> ProbeRun:
@@ -48,20 +47,20 @@ def _read_existing(file: Path) -> ProbeRun:
 
 
 def is_storable(run: ProbeRun) -> bool:
-    """Whether a run can stand in a cassette: a whole answer, a refusal with an error that is an object."""
+    """Whether a run may stand in a cassette: its answers are complete, a refusal has an error object."""
     last = run[-1]
     error = last.answer.get("error") if isinstance(last.answer, dict) else None
-    whole = 0 < last.status < 500 and not any(one.interaction.cut for one in run)
-    return bool(whole and (last.status < 400 or (isinstance(error, dict) and error)))
+    is_complete = 0 < last.status < 500 and not any(each.interaction.cut for each in run)
+    return bool(is_complete and (last.status < 400 or (isinstance(error, dict) and error)))
 
 
-def store_runs(place: Path, dialect: str, asked_now: Mapping[Probe, ProbeRun], secrets: Sequence[str] = ()) -> None:
-    """Write down what was asked about one rule; `secrets` are values that must not be written, say the key."""
-    probes = [probe for probe, run in asked_now.items() if is_storable(run)]
+def store_runs(folder: Path, dialect: str, runs: Mapping[Probe, ProbeRun], secrets: Sequence[str] = ()) -> None:
+    """Store the runs of one rule's probes; SecretFound if one holds one of these `secrets`, such as the key."""
+    probes = [probe for probe, run in runs.items() if is_storable(run)]
     for kind in (RULES_FOLDER, ACCEPTS_FOLDER):
-        fitting = [asked_now[probe] for probe in probes if asked_now[probe][-1].is_refusal is (kind == RULES_FOLDER)]
+        fresh = [runs[probe] for probe in probes if runs[probe][-1].is_refusal is (kind == RULES_FOLDER)]
         if probes:
-            _rewrite_cassette(_cassette_file(place, dialect, kind, probes[0].rule.id), probes, fitting, secrets)
+            _rewrite_cassette(_cassette_file(folder, dialect, kind, probes[0].rule.id), probes, fresh, secrets)
 
 
 def _rewrite_cassette(file: Path, probes: Sequence[Probe], fresh: Sequence[ProbeRun], secrets: Sequence[str]) -> None:
@@ -71,17 +70,17 @@ def _rewrite_cassette(file: Path, probes: Sequence[Probe], fresh: Sequence[Probe
     new = [
         interaction
         for run in fresh
-        for interaction in scrub_interactions([_normalize_reason(one.interaction) for one in run], secrets)
+        for interaction in scrub_interactions([_normalize_reason(each.interaction) for each in run], secrets)
     ]
     text = dump_cassette(build_header(file.stem, new), new) if new else ""
     if places := secrets_in(text, secrets):
         listed = "\n  ".join(places[:5])
         raise SecretFound(f"{file}: not written, because an answer still holds what looks secret:\n  {listed}")
     with lock_cassette(file):
-        held = _read_existing(file)
-        old = {index for probe in probes for run in find_runs(probe, held) for index in run}
-        if new or len(old) < len(held):
-            replace_file(file, _render_cassette(file, held, old, new) if held else text)
+        existing = _read_existing(file)
+        old = {index for probe in probes for run in find_runs(probe, existing) for index in run}
+        if new or len(old) < len(existing):
+            replace_file(file, _render_cassette(file, existing, old, new) if existing else text)
         else:
             file.unlink()
 
@@ -91,10 +90,10 @@ def _normalize_reason(interaction: Interaction) -> Interaction:
     return replace(interaction, reason=next((each.phrase for each in HTTPStatus if each == interaction.status), ""))
 
 
-def _render_cassette(file: Path, held: ProbeRun, old: Collection[int], new: Sequence[Interaction]) -> str:
+def _render_cassette(file: Path, existing: ProbeRun, old: Collection[int], new: Sequence[Interaction]) -> str:
     """The new text of a file; what stays keeps its layout where that is possible."""
-    left = [one.interaction for index, one in enumerate(held) if index not in old]
-    rendered = dump_cassette(build_header(file.stem, [*left, *new]), [*left, *new])
+    kept = [each.interaction for index, each in enumerate(existing) if index not in old]
+    rendered = dump_cassette(build_header(file.stem, [*kept, *new]), [*kept, *new])
     spliced = splice(file.read_text(encoding="utf-8"), old, rendered)
     try:
         return spliced if parse_cassette(spliced, "") == parse_cassette(rendered, "") else rendered
@@ -102,11 +101,11 @@ def _render_cassette(file: Path, held: ProbeRun, old: Collection[int], new: Sequ
         return rendered
 
 
-def build_header(rule: str, takes: Sequence[Interaction]) -> CassetteHeader:
-    """What the cassette of a rule says of itself: a date and a dialect where one holds for all, the best evidence."""
-    dialects = {parse_api_path(urlsplit(take.uri).path).dialect for take in takes}
-    dates = {str(take.origin["date"]) for take in takes if take.origin.get("date")}
-    levels = sorted({take.origin["level"] for take in takes}, key=LEVELS.index)
+def build_header(rule: str, interactions: Sequence[Interaction]) -> CassetteHeader:
+    """The header of a rule's cassette: the date and the dialect if they are the same in all, the best evidence level."""
+    dialects = {parse_api_path(urlsplit(each.uri).path).dialect for each in interactions}
+    dates = {str(each.origin["date"]) for each in interactions if each.origin.get("date")}
+    levels = sorted({each.origin["level"] for each in interactions}, key=LEVELS.index)
     return CassetteHeader(
         recorded=dates.pop() if len(dates) == 1 else "",
         dialect=dialects.pop() if len(dialects) == 1 else "",
