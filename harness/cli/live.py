@@ -213,7 +213,8 @@ def drift(
 
     Ids, times, texts and usage are not compared.
     """
-    from harness.live.drift.resend import plan_resending, resend
+    from harness.live.drift.plan import plan_resending
+    from harness.live.drift.resend import resend
 
     sender = _make_sender(upstream, key_env)
     planned = plan_resending(paths or [Path("cassettes")], sender.live.upstream.dialect)

@@ -17,7 +17,7 @@ from harness.cassettes.format.recorded import Recorded
 from harness.cassettes.format.serializer import CassetteContent
 from harness.contract.rule import RULES
 from harness.live.client.budget import Budget, sum_budgets
-from harness.live.drift.resend import estimate_resending
+from harness.live.drift.plan import estimate_resending
 from harness.live.project_sources import ProjectSources
 from harness.live.rule_evidence.probes import Probe, probes_for_rules
 
