@@ -1,1 +1,1 @@
-"""Recordings: their format, scrubbing, recording and replay. Judging them is `verify`."""
+"""Recordings: their format, scrubbing, recording and replay. They are judged in `verify`, not here."""

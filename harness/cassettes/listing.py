@@ -1,4 +1,4 @@
-"""Which files below a path are recordings, by their names."""
+"""Lists the recordings below a path by their names."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 from harness.cassettes.format.untrusted_text import UnreadableRecording
 
 SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".ndjson", ".har")
-"""What the names of recordings end in, each also with `.gz` after it."""
+"""The suffixes of recordings, each also with `.gz` after it."""
 
 
 def files(paths: Sequence[Path]) -> Iterator[Path]:
-    """The recordings at these paths: each file as it is named, of each folder those with a recording's name, sorted.
+    """The recordings at these paths: each file, and the files in each folder that have a recording's suffix, sorted.
 
-    TapeError for a path that does not exist, or a folder that cannot be listed. No folder is entered twice.
+    UnreadableRecording for a path that does not exist, or a folder that cannot be listed. No folder is entered twice.
     """
     for path in paths:
         if path.is_dir():
@@ -44,11 +44,11 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def recording_suffix(name: str) -> str:
-    """The suffix of a recording's name without `.gz`, empty when it is no recording's."""
+    """The suffix of a recording's name without `.gz`; empty for other files."""
     plain = name.lower().removesuffix(".gz")
     return next((suffix for suffix in SUFFIXES if plain.endswith(suffix)), "")
 
 
 def printable_path(path: Path) -> str:
-    """A path as text, whatever bytes its name has."""
+    """A path as text; bytes that are no text are replaced."""
     return path.as_posix().encode("utf-8", "replace").decode()

@@ -18,7 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.cassettes.format.interaction import CASSETTE_FORMAT, CassetteHeader, Interaction
-from harness.cassettes.format.serializer import _SPELLINGS, dump_cassette, parse_cassette
+from harness.cassettes.format.json_style import JSON_STYLES
+from harness.cassettes.format.serializer import dump_cassette, parse_cassette
 from harness.cassettes.format.untrusted_text import NotARecording, UnreadableRecording
 from harness.cassettes.format.untrusted_yaml import parse_yaml_documents
 from harness.cassettes.format.validate import validate_cassette
@@ -322,7 +323,7 @@ class TestTheSchema:
         jsonschema.Draft202012Validator.check_schema(schema)
         defined = schema["$defs"]
         assert set(defined["header"]["properties"]) == {each.name for each in fields(CassetteHeader)}
-        assert defined["spelling"]["enum"] == [*_SPELLINGS]
+        assert defined["spelling"]["enum"] == [*JSON_STYLES]
         assert defined["header"]["properties"]["evidence"]["enum"] == [*LEVELS]
         assert set(defined["origin"]["properties"]) == {each.name for each in fields(Origin)}
         assert defined["origin"]["properties"]["published"]["items"]["enum"] == [*PUBLISHED_MEMBERS]

@@ -1,1 +1,1 @@
-"""Cassettes: what a take is, the one form that is written, and the forms of others that are read."""
+"""The shape of a recorded exchange, the format that is written, and those of other recorders; no recording, no replay."""

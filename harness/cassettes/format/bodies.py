@@ -1,4 +1,4 @@
-"""Bodies in other recorders' files: their wrappers removed, and their bytes, whatever they are kept as."""
+"""Unwraps the bodies in other recorders' files, and encodes them as bytes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HEX = re.compile(r"(?:[0-9a-f]{2})+")
 
 
 def unwrap_body(message: Json, own_member: str) -> Any:
-    """The body of a request or an answer as its recorder keeps it: bytes, a text, a JSON value, or None."""
+    """The body of a request or an answer as its recorder wrote it: bytes, a text, a JSON value, or None."""
     for name in _JSON_MEMBERS:
         if message.get(name) is not None:
             return message[name]
@@ -44,7 +44,7 @@ def unwrap_body(message: Json, own_member: str) -> Any:
 
 
 def _har_body(content: Json) -> Any:
-    """The body in HAR's `content` or `postData`: a text, in base64 if it says so, or the fields of a form."""
+    """The body in HAR's `content` or `postData`: a text, bytes in base64, or the fields of a form."""
     text = content.get("text")
     if text is None and content.get("params"):
         return urlencode([(name, member_text(value)) for name, value in name_value_pairs(content["params"])])
@@ -54,7 +54,7 @@ def _har_body(content: Json) -> Any:
 
 
 def _polly_pieces(text: str) -> list[str]:
-    """The pieces of a compressed body, which Polly.JS keeps as a list in the text."""
+    """The pieces of a compressed body, which Polly.JS writes as a list in the text."""
     try:
         pieces = parse_json(text.encode()) if text.startswith("[") else [text]
     except Malformed:
@@ -76,7 +76,7 @@ def _unwrap_vcr_body(body: Any) -> Any:
 
 
 def encode_body(body: Any, headers: Mapping[str, str]) -> bytes:
-    """The bytes of a body that is kept as bytes, a text, pieces of either, a list of events, or another JSON value."""
+    """The bytes of a body that is bytes, a text, a list of either or of events, or another JSON value."""
     if body is None or isinstance(body, bytes):
         return body or b""
     if isinstance(body, str):
@@ -97,7 +97,7 @@ def _encode_json(value: Any) -> bytes:
 
 
 def _encode_unusual_json(value: Any) -> bytes:
-    """JSON with half a pair of surrogates as its escape; a value that JSON does not have makes it invalid."""
+    """JSON with half a pair of surrogates as its escape; INVALID_BODY for a value that JSON does not have."""
     try:
         return json.dumps(value).encode()
     except (TypeError, ValueError, RecursionError):
@@ -105,7 +105,7 @@ def _encode_unusual_json(value: Any) -> bytes:
 
 
 def _decode_pieces(pieces: Sequence[str | bytes]) -> list[bytes]:
-    """The bytes of a body kept in pieces: lines, or what came over the network in hexadecimal or base64."""
+    """The bytes of a body in pieces: lines, or network packets in hexadecimal or base64."""
     data = [piece.encode("utf-8", "replace") if isinstance(piece, str) else piece for piece in pieces]
     joined = b"".join(data)
     if _HEX.fullmatch(joined.decode("latin-1")):
@@ -122,7 +122,7 @@ def _has_data(event: Json) -> bool:
 
 
 def _encode_event(event: Any) -> bytes:
-    """One event of a stream that is kept as a list: its data, or `{"event", "data"}`."""
+    """One event of a stream that was written as a list: its data, or `{"event", "data"}`."""
     name, data = event.get("type") if isinstance(event, dict) else None, event
     if isinstance(event, dict) and _has_data(event):
         name, data = event["event"], event["data"]

@@ -1,7 +1,6 @@
-"""What a recorder took down: one exchange as it travelled, and the header of the cassette it stands in.
+"""One recorded exchange as bytes and times, and the header of its cassette.
 
-A take is bytes and times, whatever the client: HTTP, a stream in the chunks in which it arrived, or a WebSocket. Header
-names are lower case; bodies are without content and transfer encodings once they have been scrubbed.
+Header names are lower case; bodies have no content and transfer encodings once they have been scrubbed.
 """
 
 from __future__ import annotations
@@ -14,29 +13,29 @@ from typing import Any
 from harness.core.exchange import EMPTY_MAPPING
 
 CASSETTE_FORMAT = 1
-"""The format of cassettes that this harness writes, and the newest that it reads."""
+"""The format of cassettes that this harness writes, and the newest one that it reads."""
 SCRUBBER_VERSION = 1
-"""What of a recording is left out, and how ids are renamed; raised when either changes."""
+"""The version of the rules by which secrets and ids are masked."""
 
 CLIENT, SERVER = "client", "server"
-"""Who sent a frame."""
+"""The sides that send frames."""
 
 Chunk = tuple[float, bytes]
-"""Seconds since the request was sent, and what arrived then."""
+"""Seconds since the request was sent, and the data that arrived then."""
 Frame = tuple[float, str, str]
-"""Seconds since the connection was asked for, who sent it (client, server), and its text."""
+"""Seconds since the connection was requested, the sender (client, server), and the text."""
 
 _USER_AGENT = re.compile(r"(?P<name>.+?)[ /]v?(?P<version>\d[\w.+-]*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """One exchange as it travelled; without a status, chunks and frames it is a request alone.
+    """One exchange over HTTP, or a WebSocket if it has `frames`; without a status it is a request alone.
 
-    `uri` is the whole address with its query, `cut` says that the answer broke off. With `frames` it is a WebSocket: `uri`
-    is where it connected to, `status` 101. `origin` says in evidence where it is known from (`harness.verify.evidence`),
-    `date` when it was recorded, if its recorder says so. `notes` are what another recorder says of it besides: its `id`,
-    its `provider`, and flags (`harness.cassettes.format.other_recorders.FLAG_MEMBERS`).
+    `uri` is the address with its query; a WebSocket has the status 101. `cut` is true if the answer broke off. `origin` is
+    the source of evidence (`harness.verify.evidence.Origin`), `date` the time of the recording as its recorder wrote it.
+    `notes` are other members that its recorder wrote: its `id`, its `provider`, and flags
+    (`harness.cassettes.format.other_recorders.FLAG_MEMBERS`).
     """
 
     method: str
@@ -55,7 +54,7 @@ class Interaction:
 
     @property
     def answer(self) -> bytes:
-        """The whole body of the answer."""
+        """The body of the answer."""
         return b"".join(data for _, data in self.chunks)
 
     @property
@@ -66,11 +65,11 @@ class Interaction:
 
 @dataclass(frozen=True, slots=True)
 class CassetteHeader:
-    """What a cassette says of itself.
+    """The header of a cassette.
 
     `recorded` is a date (YYYY-MM-DD), `dialect` openai, azure or foundry, `sdk` and `sdk_version` the client that sent
-    the requests, `evidence` how an exchange is known (a level of `harness.contract.rule.LEVELS`), `probe` what was
-    asked for, say a rule's id.
+    the requests, `evidence` a level of `harness.contract.rule.LEVELS`, `probe` the purpose of the recording, such as a
+    rule's id.
     """
 
     recorded: str = ""
@@ -84,9 +83,9 @@ class CassetteHeader:
 
 
 def find_client(interactions: Sequence[Interaction]) -> tuple[str, str]:
-    """Name and version of the client that sent the first request that says so: `("OpenAI/Python", "3.54.0")`.
+    """Name and version of the client by the first `user-agent`: `("OpenAI/Python", "3.54.0")`; empty if there is none.
 
-    Only before scrubbing: the headers that tell are not kept.
+    Scrubbed interactions have none.
     """
     agents = (_USER_AGENT.match(interaction.headers.get("user-agent", "")) for interaction in interactions)
     return next(((agent["name"], agent["version"]) for agent in agents if agent), ("", ""))

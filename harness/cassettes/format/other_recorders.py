@@ -28,7 +28,7 @@ from harness.cassettes.format.untrusted_text import Malformed
 from harness.core.exchange import EMPTY_MAPPING, Json
 
 FLAG_MEMBERS = ("no_request", "cut", "sanitized", "sequence_gaps", "transcribed", "socket", "inferred")
-"""Members of a flat object that, when true, say what is unusual about the exchange."""
+"""Members of a flat object that, if true, become flags of the exchange."""
 _NOTED_MEMBERS = ("id", "provider", *FLAG_MEMBERS)
 
 RequestAnswerPair = tuple[Any, Any]
@@ -93,7 +93,7 @@ def _try_parse(place: str, entry: Any, notes: Mapping[str, Any]) -> Interaction 
 
 
 def parse_interaction(entry: Any) -> Interaction:
-    """One exchange, its bodies in the encodings in which they were recorded; Malformed says what it lacks."""
+    """One exchange, its bodies in the encodings in which they were recorded; Malformed names what it lacks."""
     if not isinstance(entry, dict):
         raise Malformed(f"it is {_describe_type(entry)}, not an exchange")
     members = normalize_names(entry)
@@ -124,7 +124,7 @@ def parse_interaction(entry: Any) -> Interaction:
 
 
 def _is_cut(wire: Any) -> bool:
-    """Whether a cassette of this harness says that the answer broke off."""
+    """Whether `wire`, in a cassette of this harness, marks the answer as cut."""
     return isinstance(wire, dict) and wire.get("cut") is True
 
 
@@ -133,7 +133,7 @@ def _parse_origin(origin: Any) -> Mapping[str, Any]:
 
 
 def _reason_phrase(status: Any) -> str:
-    """The text beside the number of a status, where a recorder keeps it."""
+    """The text beside the number of a status, if there is one."""
     text = status.get("message") if isinstance(status, dict) else None
     return text if isinstance(text, str) else ""
 
@@ -164,8 +164,8 @@ def _nested_pair(members: Json) -> RequestAnswerPair | None:
     for request, response in (("request", "response"), ("req", "res"), ("when", "then")):
         if isinstance(members.get(request), dict):
             sides = (normalize_names(members.get(name)) for name in (request, response))
-            asked, answered = map(_strip_name_prefixes, sides)
-            return asked, answered
+            first, second = map(_strip_name_prefixes, sides)
+            return first, second
     return None
 
 

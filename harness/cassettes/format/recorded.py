@@ -1,6 +1,6 @@
-"""One exchange as somebody recorded it, whatever with: what was sent, what was answered, by whom, when, and what is odd.
+"""Parses an interaction of any recorder: request and answer as JSON, provider, date, and flags for what is unusual.
 
-What a recording hides or leaves out is looked for in the answer; what was found so is flagged.
+What a recording hides or leaves out is inferred from the answer, and flagged.
 """
 
 from __future__ import annotations
@@ -29,33 +29,33 @@ from harness.cassettes.format.other_recorders import FLAG_MEMBERS
 from harness.core.exchange import Json
 
 UNREAD_MEMBER = "_raw"
-"""The one member of an answer that was no JSON, as flat exchanges keep it."""
+"""The only member of an answer that was no JSON, in flat exchanges."""
 _NON_JSON_TYPES = ("multipart/", "application/x-www-form-urlencoded", "application/octet-stream")
 _PATHS_WITH_BODY = re.compile(
     r"/responses(/compact|/input_tokens)?|/assistants|/threads/runs|/threads/[^/]+/(messages|runs(/[^/]+/submit_tool_outputs)?)"
 )
 _REDACTED_ID = re.compile(rb"[\"/][a-z]{2,12}_\w{0,40}(?:REDACTED|redacted|SANITIZED|[Ss]anitized)")
-"""An id that is none any more."""
+"""An id that was masked."""
 _PATH_PLACEHOLDER = re.compile(r"/[{<][^/]*[}>]")
-"""A part of a path that names what stood there: `/conversations/{conversation_id}`."""
+"""A part of a path that was replaced by its name: `/conversations/{conversation_id}`."""
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _EARLIEST_TIMESTAMP = 1_577_836_800
-"""2020: before it there was no API, whatever a rewritten recording says."""
+"""2020: the API is younger, so that an earlier time is not that of a recording."""
 
 
 class Recorded(NamedTuple):
-    """One exchange somebody recorded.
+    """One recorded exchange, parsed.
 
     `id` is unique in its file and the same in every reading: `<path>#<n>`, n from 1, or the record's own. `file` names
-    the conversation with the API that it is part of. `path` is the whole path, as recorded, `host` empty where the
+    the conversation with the API that it is part of. `path` is the complete path, as recorded, `host` empty if the
     recording has none; `headers` and `answer_headers` have names in lower case. `request` is the JSON sent, `raw` the
-    bytes in its place when they are no JSON. `answer` is the JSON received, `events` the data of a stream, in order.
+    bytes sent if they are no JSON. `answer` is the JSON received, `events` the data of a stream, in order.
     `provider` is openai, azure, foundry or empty, `date` ISO 8601 or empty, `status` 0 where none was recorded.
 
     Flags: `no_request` (the request is not known), `cut` (the stream or long values are cut), `inferred` (some of
     method, path, status and provider were), `sanitized`, `sequence_gaps`, `transcribed`, `done-marker` (`[DONE]` was
     sent), `event-names` (they differ from the types), `unread-answer` (neither JSON nor events), `no-status`, `socket`
-    (what was said over a WebSocket; `harness.verify.judging.websocket_exchanges`).
+    (over a WebSocket; `harness.verify.judging.websocket_exchanges`).
     """
 
     id: str
@@ -76,96 +76,96 @@ class Recorded(NamedTuple):
     flags: frozenset[str]
 
 
-def parse_recorded(found: Interaction, name: str, number: int) -> Recorded:
-    """The exchange that a recorder wrote as `found`, the one of this number (from 1) in the file of this name."""
-    host, path, query = split_url(found.uri)
-    request, raw = decoding.decode_request(found.body, found.headers)
-    said = decoding.decode_answer(found.answer, found.answer_headers)
-    flags = said.flags | _find_flags(found)
-    if is_host_hidden(host) and path in ("", "/") and _is_response_object(found.method, said):
+def parse_recorded(interaction: Interaction, name: str, number: int) -> Recorded:
+    """Parse an interaction, the one with this number (from 1) in the file of this name."""
+    host, path, query = split_url(interaction.uri)
+    request, raw = decoding.decode_request(interaction.body, interaction.headers)
+    answer = decoding.decode_answer(interaction.answer, interaction.answer_headers)
+    flags = answer.flags | _find_flags(interaction)
+    if is_host_hidden(host) and path in ("", "/") and _is_response_object(interaction.method, answer):
         path, flags = "/v1/responses", flags | {"inferred"}
-    who, guessed = _find_provider(found, host, path, request, said)
-    if _PATH_PLACEHOLDER.search(path) or _REDACTED_ID.search(orjson.dumps([path, request, *said[:2]])):
+    provider, guessed = _find_provider(interaction, host, path, request, answer)
+    if _PATH_PLACEHOLDER.search(path) or _REDACTED_ID.search(orjson.dumps([path, request, *answer[:2]])):
         flags |= {"sanitized"}
-    if isinstance(said.body, dict) and set(said.body) == {UNREAD_MEMBER}:
+    if isinstance(answer.body, dict) and set(answer.body) == {UNREAD_MEMBER}:
         flags |= {"unread-answer"}
-    if _is_request_unknown(found, path, request, raw):
+    if _is_request_unknown(interaction, path, request, raw):
         flags |= {"no_request"}
-    own = found.notes.get("id")
+    own = interaction.notes.get("id")
     id = own if isinstance(own, str) and own else f"{name}#{number}"
     return Recorded(
         id=id,
         file=id.rpartition("#")[0] if id == own and "#" in id else name,
-        method=found.method,
+        method=interaction.method,
         host=host,
         path=path,
         query=parse_query(query.encode()),
-        headers=found.headers,
+        headers=interaction.headers,
         request=request,
         raw=raw,
-        status=found.status,
-        answer_headers=found.answer_headers,
-        answer=said.body,
-        events=said.events,
-        provider=who,
-        date=_find_date(found, said),
+        status=interaction.status,
+        answer_headers=interaction.answer_headers,
+        answer=answer.body,
+        events=answer.events,
+        provider=provider,
+        date=_find_date(interaction, answer),
         flags=frozenset(flags | ({"inferred"} if guessed else set())),
     )
 
 
-def _find_flags(found: Interaction) -> set[str]:
-    """What an exchange says of itself; one whose `origin` is a publication holds what was published."""
-    flags = {flag for flag in FLAG_MEMBERS if found.notes.get(flag)}
-    if found.cut:
+def _find_flags(interaction: Interaction) -> set[str]:
+    """The flags that the recorder wrote; an exchange whose `origin` is a publication is `transcribed`."""
+    flags = {flag for flag in FLAG_MEMBERS if interaction.notes.get(flag)}
+    if interaction.cut:
         flags.add("cut")
-    if found.origin and found.origin.get("level") != "recorded":
+    if interaction.origin and interaction.origin.get("level") != "recorded":
         flags.add("transcribed")
-    return flags if found.status else flags | {"no-status"}
+    return flags if interaction.status else flags | {"no-status"}
 
 
-def _is_response_object(method: str, said: decoding.DecodedAnswer) -> bool:
-    """Whether an answer is one to `POST /responses`, for recordings that hide the address."""
-    return method == "POST" and (_answered_object(said) or {}).get("object") == "response"
+def _is_response_object(method: str, answer: decoding.DecodedAnswer) -> bool:
+    """Whether an answer is that of `POST /responses`, for recordings without an address."""
+    return method == "POST" and (_answered_object(answer) or {}).get("object") == "response"
 
 
-def _answered_object(said: decoding.DecodedAnswer) -> Json | None:
-    """The object that was answered; the first one of a stream."""
-    within = (event["response"] for event in said.events or () if isinstance(event.get("response"), dict))
-    return said.body if isinstance(said.body, dict) else next(within, None)
+def _answered_object(answer: decoding.DecodedAnswer) -> Json | None:
+    """The object in the answer; of a stream the first response."""
+    within = (event["response"] for event in answer.events or () if isinstance(event.get("response"), dict))
+    return answer.body if isinstance(answer.body, dict) else next(within, None)
 
 
 def _find_provider(
-    found: Interaction, host: str, path: str, request: Any, said: decoding.DecodedAnswer
+    interaction: Interaction, host: str, path: str, request: Any, answer: decoding.DecodedAnswer
 ) -> tuple[str, bool]:
     """The provider, and whether it was guessed."""
-    told = found.notes.get("provider")
-    known = told if told in PROVIDERS else provider_of_host(host, path)
+    noted = interaction.notes.get("provider")
+    known = noted if noted in PROVIDERS else provider_of_host(host, path)
     if not known and is_host_hidden(host):
-        known = provider_by_headers(path, found.answer_headers)
+        known = provider_by_headers(path, interaction.answer_headers)
     if known or host:
         return known, False
-    guess = guess_provider(path, request, _answered_object(said))
+    guess = guess_provider(path, request, _answered_object(answer))
     return guess, bool(guess)
 
 
-def _is_request_unknown(found: Interaction, path: str, request: Any, raw: bytes | None) -> bool:
-    """Whether the recorder left out a request's body, or wrote something else in its place: the API took it."""
-    if not 200 <= found.status < 300 or found.method != "POST":
+def _is_request_unknown(interaction: Interaction, path: str, request: Any, raw: bytes | None) -> bool:
+    """Whether the recorder left out or replaced the body of a request that the API accepted."""
+    if not 200 <= interaction.status < 300 or interaction.method != "POST":
         return False
     if raw is not None:
-        return not found.headers.get("content-type", "").startswith(_NON_JSON_TYPES)
+        return not interaction.headers.get("content-type", "").startswith(_NON_JSON_TYPES)
     return request is None and _PATHS_WITH_BODY.fullmatch(path_below_root(path) or "") is not None
 
 
-def _find_date(found: Interaction, said: decoding.DecodedAnswer) -> str:
-    """When it was recorded: said by the recorder, by the answer's headers, or by what the request made."""
-    for text in (found.date, found.answer_headers.get("date", "")):
+def _find_date(interaction: Interaction, answer: decoding.DecodedAnswer) -> str:
+    """The time of the recording by the recorder, by the answer's headers, or by the created object; else empty."""
+    for text in (interaction.date, interaction.answer_headers.get("date", "")):
         if date := _parse_date(text):
             return date
-    made = (_answered_object(said) or {}).get("created_at") if found.method == "POST" else None
-    if not isinstance(made, int) or not _EARLIEST_TIMESTAMP < made < 2 * _EARLIEST_TIMESTAMP:
+    created = (_answered_object(answer) or {}).get("created_at") if interaction.method == "POST" else None
+    if not isinstance(created, int) or not _EARLIEST_TIMESTAMP < created < 2 * _EARLIEST_TIMESTAMP:
         return ""
-    return datetime.fromtimestamp(made, UTC).isoformat()
+    return datetime.fromtimestamp(created, UTC).isoformat()
 
 
 def _parse_date(text: str) -> str:

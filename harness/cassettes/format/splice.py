@@ -1,4 +1,4 @@
-"""The text of a cassette changed entry by entry, so that what people have written in it stays as they wrote it."""
+"""Changes the text of a cassette entry by entry, so that comments and other edits stay."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ _HEADER = re.compile(r"(?m)^harness:.*\n(?:[ \t]+.*\n)*")
 
 
 class _CassetteText(NamedTuple):
-    """A cassette in pieces: what stands before its lists, and the text of each of their entries."""
+    """The text of a cassette in pieces: the head before its lists, and each of their entries."""
 
     head: str
     interactions: list[str]
     sockets: list[str]
 
 
-def splice(text: str, old: Collection[int], whole: str) -> str:
-    """A cassette without its entries `old` (counted over both lists), and with what `whole` has more: its header, too.
+def splice(text: str, removed: Collection[int], target: str) -> str:
+    """The text of a cassette without its entries `removed` (numbered over both lists), plus what only `target` has.
 
-    `whole` was written by `serializer` and holds what stays before what is new. Where the layout is too strange
-    the result is not what `whole` says: compare them.
+    `target` is the wanted cassette as `serializer` writes it: its header, the entries that stay, then the new ones. With an
+    unusual layout the result may differ from it: compare them.
     """
-    mine, theirs = _split_sections(text), _split_sections(whole)
-    count = len(mine.interactions)
-    stays = [one for at, one in enumerate(mine.interactions) if at not in old]
-    sockets = [one for at, one in enumerate(mine.sockets, count) if at not in old]
-    more, over = theirs.interactions[len(stays) :], theirs.sockets[len(sockets) :]
-    own = _HEADER.search(theirs.head)
-    head = _HEADER.sub(lambda _: own[0] if own else "", mine.head, count=1)
+    old, new = _split_sections(text), _split_sections(target)
+    count = len(old.interactions)
+    stays = [entry for number, entry in enumerate(old.interactions) if number not in removed]
+    sockets = [entry for number, entry in enumerate(old.sockets, count) if number not in removed]
+    added, added_sockets = new.interactions[len(stays) :], new.sockets[len(sockets) :]
+    header = _HEADER.search(new.head)
+    head = _HEADER.sub(lambda _: header[0] if header else "", old.head, count=1)
     return (
         head
-        + _join_list("interactions", stays, more)
-        + (_join_list("sockets", sockets, over) if sockets or over else "")
+        + _join_list("interactions", stays, added)
+        + (_join_list("sockets", sockets, added_sockets) if sockets or added_sockets else "")
     )
 
 
@@ -45,14 +45,14 @@ def _split_sections(text: str) -> _CassetteText:
 
 
 def _split_entries(text: str) -> list[str]:
-    """The entries of a list, each from its dash to the next one."""
+    """The entries of a list, each with its dash."""
     indent = re.match(r" *", text)
     return re.split(rf"(?m)^(?={indent[0] if indent else ''}- )", text)[1:]
 
 
-def _join_list(name: str, stays: Sequence[str], more: Sequence[str]) -> str:
+def _join_list(name: str, stays: Sequence[str], added: Sequence[str]) -> str:
     indent = re.match(r" *", stays[0])[0] if stays else ""  # type: ignore[index]
-    moved = ("".join(_indent_line(line, indent) for line in one.splitlines(keepends=True)) for one in more)
+    moved = ("".join(_indent_line(line, indent) for line in entry.splitlines(keepends=True)) for entry in added)
     entries = "".join((*stays, *moved))
     return f"{name}:\n{entries}" if entries else f"{name}: []\n"
 

@@ -1,4 +1,4 @@
-"""Decodes the bytes of a file that nobody vouches for to text and JSON, and defines the errors of recordings."""
+"""Decodes untrusted bytes to text and JSON; the errors of recordings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codec
 
 
 class UnreadableRecording(HarnessError):
-    """A recording that cannot be read, or breaks off; the text names the file, the place and the way out."""
+    """A recording that is invalid or incomplete; the text names the file, the place and what to do."""
 
 
 class NotARecording(UnreadableRecording):
@@ -22,11 +22,11 @@ class NotARecording(UnreadableRecording):
 
 
 class Malformed(Exception):
-    """Where (`line 3`, `interactions[2]`) and how content breaks off or is not what it should be; never quotes it."""
+    """Invalid content: the text names the place (`line 3`, `interactions[2]`) and the problem, and quotes nothing."""
 
 
 def decode_text(raw: bytes) -> str:
-    """The text of a file in UTF-8, or in UTF-16 with a mark; anything else is Malformed."""
+    """The text of bytes in UTF-8, or in UTF-16 with a byte order mark; Malformed for anything else."""
     encoding = next((name for mark, name in _BOMS if raw.startswith(mark)), "utf-8")
     try:
         return raw.decode(encoding)
@@ -35,9 +35,9 @@ def decode_text(raw: bytes) -> str:
 
 
 def parse_json(raw: bytes) -> Any:
-    """The JSON value of some bytes; Malformed for anything else, NaN included.
+    """The JSON value of bytes; Malformed for anything else, NaN included.
 
-    A lone surrogate, which programs write when they cut a text, is read as a question mark.
+    Half a pair of surrogates, which programs write when they cut a text, becomes a question mark.
     """
     try:
         return orjson.loads(raw)

@@ -1,6 +1,6 @@
-"""Parses YAML that nobody vouches for to what JSON has; keys and dates are texts, unknown tags are ignored.
+"""Parses untrusted YAML to JSON values and bytes: keys and dates are texts, unknown tags are ignored.
 
-PyYAML composes the nodes, but constructs nothing: nesting and what aliases expand to are limited.
+PyYAML composes the nodes but constructs no objects. Nesting and the size of expanded aliases are limited.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import yaml
 from harness.cassettes.format.untrusted_text import Malformed
 
 MAX_NESTING = 400
-"""Nesting beyond which a YAML file is refused."""
+"""The depth of nesting beyond which a YAML file is refused."""
 
 _CONSTANTS = {"": None, "~": None, "null": None, "true": True, "false": False}
 _CONSTANT_CASE = re.compile(r"[a-z]+|[A-Z][a-z]+|[A-Z]+|~?")
@@ -30,7 +30,7 @@ _INVALID_ALIAS = "an alias of nothing, or of what it stands in"
 
 
 class _InvalidYaml(Exception):
-    """What is wrong with a YAML text, and in which line, counted from 0."""
+    """An invalid YAML text; `line` is counted from 0."""
 
     def __init__(self, line: int, problem: str, *, show_line: bool = True) -> None:
         super().__init__(f"line {line + 1}: {problem}" if show_line else problem)
@@ -38,9 +38,9 @@ class _InvalidYaml(Exception):
 
 
 def parse_yaml_documents(text: str) -> Iterator[Any]:
-    """Every document of a YAML text as plain data: JSON values, and bytes for binary ones.
+    """Every document of a YAML text as plain data.
 
-    Of an invalid document come the entries of its list before the invalid one, then Malformed.
+    An invalid document is cut before the invalid entry of its list; then Malformed is raised.
     """
     valid = 0
     try:
@@ -54,7 +54,7 @@ def parse_yaml_documents(text: str) -> Iterator[Any]:
 
 
 def _complete_part(text: str, line: int) -> str:
-    """The text before the entry of a list that has this line."""
+    """The text before the list entry that contains this line."""
     lines, first = text.splitlines(keepends=True)[: line + 1], _LIST_ENTRY.search(text)
     while first and lines and not lines.pop().startswith(first[0]):
         pass

@@ -1,4 +1,4 @@
-"""A cassette of ours that somebody may have edited: where it is not as `schemas/cassette.json` has it."""
+"""Validates a cassette of this harness, which may have been edited, by `schemas/cassette.json`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.core.exchange import Json
 
 
 def validate_cassette(document: Any) -> None:
-    """Malformed says where the data of a cassette is not as it must be, and what is expected there; it quotes no value."""
+    """Malformed names the invalid place of a cassette and what is expected there; it quotes no value."""
     schema, validator = _schema_and_validator()
     faults = list(validator.iter_errors(_replace_bytes(document)))
     for first in faults[:1]:
@@ -27,7 +27,7 @@ def validate_cassette(document: Any) -> None:
 
 @cache
 def _schema_and_validator() -> tuple[Json, Any]:
-    """The schema and its validator; loaded late, because many recordings are of others."""
+    """The schema and its validator; loaded late, because many recordings are by other recorders."""
     import jsonschema_rs
 
     from harness.contract.schema import schemas_directory
@@ -37,23 +37,23 @@ def _schema_and_validator() -> tuple[Json, Any]:
 
 
 def _describe_expected(schema: Any, path: Sequence[str | int]) -> str:
-    """What the schema says of the place, in its innermost description."""
-    said: str = schema["description"]
+    """The innermost description that the schema has for a place."""
+    description: str = schema["description"]
     for step in path:
         schema = schema[step]
-        said = schema.get("description", said) if isinstance(schema, dict) else said
-    return said
+        description = schema.get("description", description) if isinstance(schema, dict) else description
+    return description
 
 
 def _describe_wrong_members(kind: Any) -> str:
-    """Which member is missing or too much."""
+    """The member that is missing or unexpected."""
     if kind.name == "required":
         return f"without `{kind.property}`; "
     return f"with `{'`, `'.join(kind.unexpected)}`; " if kind.name == "additionalProperties" else ""
 
 
 def _replace_bytes(value: Any) -> Any:
-    """The data as JSON has it: bytes are texts."""
+    """The data as JSON: empty texts in the place of bytes."""
     if isinstance(value, dict):
         return {name: _replace_bytes(inner) for name, inner in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Plain data as YAML that people read and git shows the changes of: long texts as blocks, no anchors, no lines broken."""
+"""Writes plain data as readable YAML with small diffs: long texts as blocks, no anchors, no broken lines."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any
 import yaml
 
 _NEEDS_QUOTES = re.compile(r"[\r\t\x85\u2028\u2029\ufeff]|\A[ \n]|[^\n]\n\Z")
-"""What a block of YAML would not keep as it is."""
+"""What a block of YAML does not preserve."""
 _NUMBERLIKE = re.compile(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?")
 
 
 class OneLineList(list[Any]):
-    """A list that is written in one line."""
+    """A list that is written on one line."""
 
 
 class BlockMapping(dict[str, Any]):
-    """A mapping that is written a member a line, however short it is."""
+    """A mapping that is written with one member per line, however short it is."""
 
 
 class _Dumper(yaml.SafeDumper):
-    """What is said twice is written twice: every exchange stands for itself."""
+    """Writes a value again where it occurs again, so that every exchange is complete."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
-        """Whether a value is written again where it stands again."""
+        """Never write an alias."""
         return True
 
 

@@ -1,1 +1,1 @@
-"""Recording and replay, in pytest and in front of any program."""
+"""Records exchanges, through a proxy or vcrpy, and replays them; what a cassette looks like is `format`."""

@@ -1,1 +1,1 @@
-"""What must not be in a recording, found and hidden: of takes, texts, and the finished file."""
+"""Masks secrets in recordings and checks the finished file; reading and writing cassettes is `format` and `recording`."""

@@ -1,4 +1,4 @@
-"""How a text can be wrapped, undone and done again in the same way: JSON and its escapes, base64 of either alphabet."""
+"""Decodes texts, and encodes them in the same way again: JSON and its escapes, base64 of either alphabet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 JsonPath = tuple[str | int, ...]
-"""Where a string stands in a JSON text: names and indices."""
+"""The place of a string in a JSON text: names and indices."""
 
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],]', re.S)
 _COLON = re.compile(r"\s*:")
@@ -19,26 +19,26 @@ _LENIENT = json.JSONDecoder(strict=False)
 
 
 def find_strings(text: str) -> Iterator[tuple[int, int, JsonPath, bool]]:
-    """Every string of a JSON text: where it begins and ends, its path, and whether it is the name of a member."""
-    around: list[list[Any]] = []  # [is an object, the name or the index in it]
+    """Every string of a JSON text: its start, its end, its path, and whether it is the name of a member."""
+    open_containers: list[list[Any]] = []  # [is it an object, the current name or index]
     for token in _TOKEN.finditer(text):
-        first, top = token[0][0], around[-1] if around else None
+        first, top = token[0][0], open_containers[-1] if open_containers else None
         if first in "{[":
-            around.append([first == "{", None if first == "{" else 0])
+            open_containers.append([first == "{", None if first == "{" else 0])
         elif first in "}]":
-            del around[-1:]
+            del open_containers[-1:]
         elif first == ",":
             if top:
                 top[1] = None if top[0] else top[1] + 1
         elif top and top[0] and _COLON.match(text, token.end()):
             top[1] = decode_string(token[0])
-            yield token.start(), token.end(), tuple(name for _, name in around), True
+            yield token.start(), token.end(), tuple(name for _, name in open_containers), True
         else:
-            yield token.start(), token.end(), tuple(name for _, name in around), False
+            yield token.start(), token.end(), tuple(name for _, name in open_containers), False
 
 
 def decode_string(string: str) -> str:
-    """What a string of a JSON text says, its quotes around it."""
+    """The value of a string of a JSON text, given with its quotes."""
     return string[1:-1] if "\\" not in string else str(_LENIENT.decode(string))
 
 
@@ -55,13 +55,13 @@ def is_json(text: str) -> bool:
 
 @cache
 def json_escapes(value: str) -> tuple[str, ...]:
-    """A value as it is, and as JSON writes it, in a string and in a string in a string."""
+    """A value as it is, and as JSON escapes it in a string, and in a string in a string."""
     once = [json.dumps(value, ensure_ascii=narrow)[1:-1] for narrow in (False, True)]
     return tuple(dict.fromkeys([value, *once, *(json.dumps(each)[1:-1] for each in once)]))
 
 
 def decode_any_base64(text: str) -> bytes | None:
-    """The bytes of a base64 text of either alphabet, padded or not; None when it is none."""
+    """The bytes of a base64 text of either alphabet, padded or not; None if it is invalid."""
     try:
         return base64.b64decode(
             text.rstrip("=").translate(_TO_STANDARD) + "=" * (-len(text.rstrip("=")) % 4), validate=True
@@ -71,10 +71,10 @@ def decode_any_base64(text: str) -> bytes | None:
 
 
 def encode_base64_like(data: bytes, like: str) -> str:
-    """Bytes in base64, in the alphabet and with the padding of another text."""
-    made = base64.b64encode(data).decode()
-    made = made if like.endswith("=") or len(like) % 4 == 0 else made.rstrip("=")
-    return made.translate(_TO_URL_SAFE) if {"-", "_"} & set(like) else made
+    """Bytes in base64, in the alphabet and with the padding of the text `like`."""
+    encoded = base64.b64encode(data).decode()
+    encoded = encoded if like.endswith("=") or len(like) % 4 == 0 else encoded.rstrip("=")
+    return encoded.translate(_TO_URL_SAFE) if {"-", "_"} & set(like) else encoded
 
 
 _TO_STANDARD = str.maketrans("-_", "+/")
@@ -82,7 +82,7 @@ _TO_URL_SAFE = str.maketrans("+/", "-_")
 
 
 def rewrap_lines(text: str, like: str) -> str:
-    """A text with line breaks where another has them."""
+    """A text with line breaks where the text `like` has them."""
     rest = iter(text)
-    kept = "".join(each if each in "\r\n" else next(rest, "") for each in like)
-    return kept + "".join(rest)
+    wrapped = "".join(each if each in "\r\n" else next(rest, "") for each in like)
+    return wrapped + "".join(rest)

@@ -1,6 +1,6 @@
-"""The gate that every cassette passes before it is written: it looks at the text of the finished file, in ways of its own.
+"""Searches the text of a cassette for secrets before it is written, in other ways than scrubbing does.
 
-A place that it names is a recording that is not written.
+A cassette with a finding is not written.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ SEEMS_SECRET = "a secret, an address or the id of an account"
 
 
 def secrets_in(text: str, known: Iterable[str] = ()) -> tuple[str, ...]:
-    """Where the text of a cassette holds what must not be in it: the places, each with what it seems to be, never what.
+    """The places in the text of a cassette that seem to hold a secret, each with its kind, never with its value.
 
-    `known` are values that are secrets, looked for in every encoding. A text that cannot be looked through is a place too.
+    `known` are secret values, searched for in every encoding. A text that cannot be searched is a finding, too.
     """
     values = tuple(sorted({value for value in known if len(value) >= SHORTEST_SECRET}, key=len, reverse=True))
     places = dict.fromkeys(
@@ -33,8 +33,8 @@ def secrets_in(text: str, known: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def _find_known_values(text: str, known: Sequence[str]) -> Iterator[str]:
-    """Lines that hold a known value, as it is or encoded in some way, wherever in the encoded text it begins."""
-    wanted = {spelling for value in known for spelling in _encodings_of(value)}
+    """The lines with a known value, plain or encoded, at any offset of the encoded text."""
+    wanted = {encoding for value in known for encoding in _encodings_of(value)}
     for number, line in enumerate(text.splitlines(), 1):
         if any(each in line for each in wanted):
             yield f"line {number}: the value of a key, a token or an account"
@@ -69,19 +69,19 @@ def _find_unmasked_places(text: str, known: Sequence[str]) -> Iterator[str]:
 
 def _find_leaks(value: Any, place: str, masker: Masker) -> Iterator[str]:
     if isinstance(value, dict):
-        for name, inside in value.items():
+        for name, member in value.items():
             yield from _find_leaks(name, f"{place}.(a name)", masker)
             yield from _find_leaks(
-                inside, f"{place}.{name}" if masker.mask_text(name) == name else f"{place}.(…)", masker
+                member, f"{place}.{name}" if masker.mask_text(name) == name else f"{place}.(…)", masker
             )
     elif isinstance(value, list):
         texts = _frame_texts(value) if place.endswith(".frames") else []
         for index, (text, clean) in enumerate(zip(texts, masker.mask_events(texts), strict=True)):
             if text != clean:
                 yield f"{place.lstrip('.')}[{index}].text: {SEEMS_SECRET}"
-        for index, inside in enumerate(value):
-            own = {**inside, "text": ""} if texts else inside
-            yield from _find_leaks(own, f"{place}[{index}]", masker)
+        for index, entry in enumerate(value):
+            rest = {**entry, "text": ""} if texts else entry
+            yield from _find_leaks(rest, f"{place}[{index}]", masker)
     elif (isinstance(value, str) and masker.mask_text(value, inner=False) != value) or (
         isinstance(value, bytes) and masker.mask_bytes(value, inner=False) != value
     ):
@@ -89,6 +89,6 @@ def _find_leaks(value: Any, place: str, masker: Masker) -> Iterator[str]:
 
 
 def _frame_texts(frames: list[Any]) -> list[str]:
-    """The texts of the frames of a WebSocket, in which one text may be told piece by piece; none for anything else."""
+    """The texts of the frames of a WebSocket, over which a text may be spread; empty for anything else."""
     texts = [frame.get("text") if isinstance(frame, dict) else None for frame in frames]
     return [text for text in texts if isinstance(text, str)] if all(isinstance(text, str) for text in texts) else []

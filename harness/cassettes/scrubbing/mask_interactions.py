@@ -1,4 +1,4 @@
-"""Takes without secrets: headers are kept by name, everything else is looked through (`masking`)."""
+"""Scrubs interactions: only headers on a list stay, secrets in everything else are masked (`mask_text`)."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ KEPT_HEADERS = frozenset(
         *("retry-after", "retry-after-ms", "x-should-retry", "apim-request-id", "x-ms-region"),
     }
 )
-"""Headers of requests and answers that a cassette holds, in lower case."""
+"""Headers that stay in a cassette, in lower case."""
 KEPT_HEADER_PREFIX = "x-ratelimit-"
-"""How the other headers that it holds begin."""
+"""The prefix of other headers that stay."""
 SHORTEST_SECRET = 8
-"""A shorter value may stand anywhere by chance, and is hidden only where it is known to be a secret."""
+"""A shorter value may occur anywhere by chance, and is masked only where it is known to be a secret."""
 CONTENT_ENCODINGS = frozenset({"identity", "gzip", "x-gzip", "deflate", "br", "zstd"})
-"""Content encodings that can be undone, each alone."""
+"""Content encodings that can be decoded, one at a time."""
 
 _SECRET_HEADER = re.compile(
     r"key|token|secret|auth|cookie|session|account|organi[sz]ation|project|password|credential|signature"
@@ -39,9 +39,9 @@ _ID = re.compile(r"(?:[a-z]{2,16}[_-])?(?=[A-Za-z]*[0-9])[A-Za-z0-9]{16,}|[0-9a-
 
 
 def scrub_interactions(interactions: Iterable[Interaction], secrets: Iterable[str] = ()) -> tuple[Interaction, ...]:
-    """Takes as they may be written, bodies decoded; `secrets` are values that must not be in them, say keys.
+    """Interactions without secrets, their bodies decoded; `secrets` are known values, such as keys.
 
-    Scrubbing twice changes nothing more. Unreadable for a body whose encoding cannot be undone.
+    Scrubbing a second time changes nothing. Unsearchable for a body whose encoding cannot be decoded.
     """
     plain = tuple(_decode_bodies(interaction, number) for number, interaction in enumerate(interactions, 1))
     masker = Masker(tuple(known_secrets(plain, secrets)), frozenset(_find_ids(plain)))
@@ -49,7 +49,7 @@ def scrub_interactions(interactions: Iterable[Interaction], secrets: Iterable[st
 
 
 def known_secrets(interactions: Iterable[Interaction], secrets: Iterable[str] = ()) -> list[str]:
-    """The values that are secrets wherever they stand: of headers and queries that tell, and those given; longest first."""
+    """The values that are secrets wherever they occur, longest first: `secrets`, and those of headers and queries."""
     found = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
     for interaction in interactions:
         for headers in (interaction.headers, interaction.answer_headers):
@@ -59,7 +59,7 @@ def known_secrets(interactions: Iterable[Interaction], secrets: Iterable[str] = 
 
 
 def _header_secrets(name: str, value: str) -> Iterator[str]:
-    """The values of a header that are secrets: of cookies each, without their attributes."""
+    """The values of a header that are secrets; of cookies each value without its attributes."""
     if name == "sec-websocket-protocol":  # how browsers send a key: `openai-insecure-api-key.sk-…`
         protocols = (each.strip().partition(".") for each in value.split(","))
         yield from (each for what, _, each in protocols if _SECRET_HEADER.search(what) and len(each) >= SHORTEST_SECRET)
@@ -92,7 +92,7 @@ def _is_kept_header(name: str) -> bool:
 
 
 def _decode_bodies(interaction: Interaction, number: int) -> Interaction:
-    """A take whose bodies are without content encodings; the times of the chunks stay."""
+    """An interaction whose bodies have no content encoding; the times of the chunks stay."""
     body = _decode_content(interaction.body, interaction.headers)
     chunks = _decode_chunks(interaction)
     if body is None or chunks is None:
@@ -118,7 +118,7 @@ def _decode_chunks(interaction: Interaction) -> tuple[Chunk, ...] | None:
 
 
 def _decode_content(raw: bytes, headers: Mapping[str, str]) -> bytes | None:
-    """A body without its content encodings; None when one cannot be undone, or is not known and the result is no text."""
+    """A body without its content encodings; None if one cannot be decoded, or is unknown and the result is no text."""
     plain = undo_encodings(raw, headers)
     codings = [each.strip().lower() for each in headers.get("content-encoding", "identity").split(",")]
     if plain is None or (len(codings) == 1 and codings[0] in CONTENT_ENCODINGS):
@@ -131,7 +131,7 @@ def _decode_content(raw: bytes, headers: Mapping[str, str]) -> bytes | None:
 
 
 def _inflate_chunks(chunks: Sequence[Chunk]) -> tuple[Chunk, ...] | None:
-    """The chunks of a compressed stream, each as far as it can be read."""
+    """The chunks of a compressed stream, each decompressed as far as possible."""
     inflate = zlib.decompressobj(31)
     try:
         inflated = [(at, inflate.decompress(data)) for at, data in chunks]
@@ -141,7 +141,7 @@ def _inflate_chunks(chunks: Sequence[Chunk]) -> tuple[Chunk, ...] | None:
 
 
 def _find_ids(interactions: Iterable[Interaction]) -> Iterator[str]:
-    """Everything that is used as an id: in bodies, frames, headers and the paths of addresses."""
+    """The ids in bodies, frames, headers and paths."""
     for interaction in interactions:
         yield from (part for part in urlsplit(interaction.uri).path.split("/") if _ID.fullmatch(part))
         for headers in (interaction.headers, interaction.answer_headers):
@@ -206,7 +206,7 @@ def _scrub_frames(interaction: Interaction, masker: Masker) -> tuple[Frame, ...]
 
 
 def _scrub_chunks(chunks: Sequence[Chunk], masker: Masker) -> tuple[Chunk, ...]:
-    """The chunks of an answer, cut where they were: a secret may lie across two of them."""
+    """The chunks of an answer, masked as a whole, since a secret may span two of them, and split where they were."""
     body = b"".join(data for _, data in chunks)
     old, new = _mask_pieces(body, masker)
     if old == new:
@@ -218,7 +218,7 @@ def _scrub_chunks(chunks: Sequence[Chunk], masker: Masker) -> tuple[Chunk, ...]:
 
 
 def _mask_pieces(body: bytes, masker: Masker) -> tuple[list[bytes], list[bytes]]:
-    """An answer in pieces, lines of a stream or all of it, and the same pieces without secrets."""
+    """The lines of a stream, or all of another answer, as they are and masked."""
     try:
         lines = body.decode().splitlines(keepends=True)
     except UnicodeDecodeError:
@@ -229,7 +229,7 @@ def _mask_pieces(body: bytes, masker: Masker) -> tuple[list[bytes], list[bytes]]
 
 
 def _move_chunk_ends(ends: Sequence[int], old: Sequence[bytes], new: Sequence[bytes]) -> list[int]:
-    """Where the chunks end when the pieces have other lengths: in the same piece, as far from its beginning."""
+    """The ends of the chunks in the masked pieces: in the same piece, at the same distance from its start."""
     starts = list(zip(accumulate(map(len, old), initial=0), accumulate(map(len, new), initial=0), strict=True))
     moved, piece = list[int](), 0
     for end in ends:

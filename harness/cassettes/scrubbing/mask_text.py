@@ -1,8 +1,7 @@
-"""Secrets and ids in one text, found in whatever they are wrapped and replaced by what is as long.
+"""Masks secrets and ids in a text, in whatever encodings they are nested, by replacements of the same length.
 
 A text may be JSON, JSON in a string, percent-encoded, base64, hexadecimal, gzip, or the lines of a stream, each inside
-the other. Secrets become rows of `x` behind their prefix; ids become other ids: the same for the same id, everywhere, and
-the pseudonym of a pseudonym is itself.
+the other. Secrets become rows of `x` after their prefix; ids become pseudonyms.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from harness.core.exchange import EMPTY_MAPPING
 from harness.core.redact import SECRET_PATTERN
 
 MAX_ENCODINGS = 16
-"""Encodings inside each other beyond which a text is refused."""
+"""The number of nested encodings beyond which a text is refused."""
 CREDENTIAL_MEMBERS = frozenset(
     {
         *("authorization", "proxy_authorization", "api_key", "apikey", "x_api_key", "ocp_apim_subscription_key"),
@@ -49,19 +48,19 @@ ACCOUNT_ID_MEMBERS = frozenset(
         *("user_id", "safety_identifier", "email"),
     }
 )
-"""Members of the API's own objects that name an account; in what the model and the tools say they may be anything."""
+"""Members of the API's own objects that name an account; in output of models and tools they may mean anything."""
 _PUBLIC_HEADERS = frozenset({"content-type", "accept", "user-agent", "content-length"})
-"""Headers given to a remote tool that are no secret."""
+"""Headers for a remote tool that are no secrets."""
 
 _VISIBLE_PREFIX = re.compile(
     r"Bearer\s+|-----BEGIN [A-Z ]*PRIVATE KEY-----|github_pat_|[A-Za-z]{2,5}[-_]|AKIA|ASIA|AIza|eyJ"
 )
-"""What stays of a key, so that one can see what stood there."""
+"""The prefix of a key that stays, to show its kind."""
 _STARRED_KEY = re.compile(r"(?<![A-Za-z0-9_])(sk-[A-Za-z0-9_\-]*\*[A-Za-z0-9_\-*]*)")
 _SHORTEST_MASKED = 6
-"""Characters of the shortest address of mail; no other secret is shorter."""
+"""Characters of the shortest e-mail address; no other secret is shorter."""
 _LONGEST_CACHED = 80
-"""Characters of the longest text that may stand in a recording over and over."""
+"""Characters of the longest text whose result is cached."""
 _EMAIL = re.compile(r"(?<![\w.+-])[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,24}(?![A-Za-z0-9-])")
 _EXAMPLE_EMAIL = re.compile(r"@(?:[\w-]+\.)*(?:example\.(?:com|org|net)|[\w-]+\.(?:test|invalid|example))$", re.I)
 _ACCOUNT_ID = re.compile(
@@ -95,14 +94,14 @@ _COMPRESSIONS: tuple[tuple[bytes, Mapping[str, str], Callable[[bytes], bytes]], 
     (b"\x1f\x8b", EMPTY_MAPPING, lambda plain: gzip.compress(plain, mtime=0)),
     *((mark, {"content-encoding": "deflate"}, zlib.compress) for mark in (b"x\x01", b"x\x9c", b"x\xda")),
 )
-"""How compressed bytes begin, how they are undone, and done again."""
+"""The first bytes of a compression, the headers to decompress it, and the function to compress again."""
 _UTF8_TEXT = re.compile(
     rb"(?:[\t\n\r -~]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}){%d,}"
     % _SHORTEST_MASKED
 )
-"""What in bytes of any kind is text in UTF-8."""
+"""Text in UTF-8 within other bytes."""
 _CIPHERTEXT = re.compile(r"gAAAA[A-Za-z0-9_\-=]{60,}")
-"""Ciphertexts of the API: what looks like a key in one is chance."""
+"""Encrypted content of the API, in which a key's form is a coincidence."""
 _PERCENT = re.compile(r"(?<![^\s\"'<>&=/?#;,])[^\s\"'<>&=/?#;,%]*(?:%[0-9A-Fa-f]{2}[^\s\"'<>&=/?#;,%]*)+")
 _ESCAPED = re.compile(r"(?<![^\s\"\\])[^\s\"\\]*(?:\\u[0-9A-Fa-f]{4}[^\s\"\\]*)+")
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/_-]{60,}\r?\n)*[A-Za-z0-9+/_-]{12,}={0,2}")
@@ -112,24 +111,24 @@ _HEX = re.compile(
 
 
 class Unsearchable(HarnessError):
-    """A recording that cannot be looked through for secrets."""
+    """A recording that cannot be searched for secrets."""
 
 
-def mask(text: str, kept: int = 0) -> str:
-    """A secret as a row of `x` of its length, its first `kept` characters left."""
-    return text[:kept] + re.sub(r"[^\s*]", "x", text[kept:])
+def mask(text: str, visible: int = 0) -> str:
+    """A secret as a row of `x` of its length, except for its first `visible` characters."""
+    return text[:visible] + re.sub(r"[^\s*]", "x", text[visible:])
 
 
 @dataclass(frozen=True, slots=True)
 class Masker:
-    """What is hidden: `known` secrets by their value, `ids` that get a pseudonym, and everything of a secret's form."""
+    """Masks `secrets` by their value, `ids` by pseudonyms, and everything that has the form of a secret."""
 
     secrets: tuple[str, ...] = ()
     ids: frozenset[str] = field(default_factory=frozenset)
     _cache: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def mask_text(self, text: str, depth: int = 0, *, inner: bool = True) -> str:
-        """A text without secrets; `inner` when it is said by somebody, and no object of the API."""
+        """A text without secrets; `inner` for content of a model, a tool or a user, which is no object of the API."""
         if depth > MAX_ENCODINGS:
             raise Unsearchable(f"a text is wrapped in more than {MAX_ENCODINGS} encodings; record without it.")
         if is_json(text):
@@ -143,7 +142,7 @@ class Masker:
         return text
 
     def mask_bytes(self, data: bytes, depth: int = 0, *, inner: bool = True) -> bytes:
-        """The same of bytes: text in UTF-8, what is compressed, a form in parts, and of anything else what in it is text."""
+        """Bytes without secrets: text, compressed data, a multipart form, and the texts in any other bytes."""
         for mark, coding, pack in _COMPRESSIONS:
             if data.startswith(mark) and (plain := undo_encodings(data, coding)) not in (None, data):
                 clean = self.mask_bytes(plain or b"", depth + 1, inner=inner)
@@ -156,53 +155,53 @@ class Masker:
             return _UTF8_TEXT.sub(lambda found: self._mask_embedded_text(found[0], depth + 1), data)
 
     def _mask_embedded_text(self, text: bytes, depth: int) -> bytes:
-        """What seems to be text among other bytes."""
+        """A text among other bytes without secrets."""
         return self.mask_text(text.decode("utf-8", "surrogateescape"), depth).encode("utf-8", "surrogateescape")
 
     def mask_json(
-        self, text: str, swaps: Mapping[JsonPath, str] | None = None, depth: int = 0, *, inner: bool = False
+        self, text: str, replacements: Mapping[JsonPath, str] | None = None, depth: int = 0, *, inner: bool = False
     ) -> str:
-        """A JSON text without secrets, otherwise as it was written; `swaps` are strings that are known to be replaced."""
+        """A JSON text without secrets, otherwise unchanged; `replacements` are strings that are already masked."""
         parts, at = list[str](), 0
         for start, end, path, named in find_strings(text):
-            told = decode_string(text[start:end])
+            value = decode_string(text[start:end])
             if named:
-                clean = self._mask_plain_text(told, depth)
+                clean = self._mask_plain_text(value, depth)
             else:
-                swap = swaps.get(path) if swaps else None
-                clean = self._mask_member(told, path, depth, inner) if swap is None else swap
-            if clean != told:
+                known = replacements.get(path) if replacements else None
+                clean = self._mask_member(value, path, depth, inner) if known is None else known
+            if clean != value:
                 parts += [text[at:start], json.dumps(clean, ensure_ascii=text[start:end].isascii())]
                 at = end
         return "".join([*parts, text[at:]])
 
     def mask_stream_lines(self, lines: Sequence[str], depth: int = 0, *, inner: bool = False) -> list[str]:
-        """The lines of a stream of events, their ends with them; what is told in deltas is read as one text."""
-        told = [line[5:].strip() if line.startswith("data:") else "" for line in lines]
-        clean = self.mask_events(told, depth, inner=inner)
+        """The lines of a stream of events, with their ends; a text that is spread over deltas is masked as one."""
+        events = [line[5:].strip() if line.startswith("data:") else "" for line in lines]
+        clean = self.mask_events(events, depth, inner=inner)
         return [
-            f"data:{line[5:].replace(said, new, 1)}" if said else self._mask_line(line, depth)
-            for line, said, new in zip(lines, told, clean, strict=True)
+            f"data:{line[5:].replace(event, new, 1)}" if event else self._mask_line(line, depth)
+            for line, event, new in zip(lines, events, clean, strict=True)
         ]
 
     def _mask_line(self, line: str, depth: int) -> str:
         return self.mask_text(line, depth) if is_json(line) else self._mask_plain_text(line, depth)
 
     def mask_events(self, events: Sequence[str], depth: int = 0, *, inner: bool = False) -> list[str]:
-        """The JSON texts of events, in order, without secrets; those split over deltas are found."""
+        """The JSON texts of events, in order, without secrets; a text that is spread over deltas is masked as one."""
         deltas: dict[Any, list[tuple[int, JsonPath, str]]] = {}
         for number, event in enumerate(events):
-            for told_by, path, delta in _find_deltas(event):
-                deltas.setdefault(told_by, []).append((number, path, delta))
-        swaps: list[dict[JsonPath, str]] = [{} for _ in events]
+            for owner, path, delta in _find_deltas(event):
+                deltas.setdefault(owner, []).append((number, path, delta))
+        replacements: list[dict[JsonPath, str]] = [{} for _ in events]
         for pieces in deltas.values():
             clean = self.mask_text("".join(piece for _, _, piece in pieces), depth + 1)
             for (number, path, _), piece in zip(
                 pieces, _split_by_lengths(clean, [len(piece) for *_, piece in pieces]), strict=True
             ):
-                swaps[number][path] = piece
+                replacements[number][path] = piece
         return [
-            self.mask_json(event, swaps[number], depth, inner=inner)
+            self.mask_json(event, replacements[number], depth, inner=inner)
             if is_json(event)
             else self._mask_plain_text(event, depth)
             for number, event in enumerate(events)
@@ -215,12 +214,12 @@ class Masker:
         return self.mask_text(text, depth + 1)
 
     def _mask_plain_text(self, text: str, depth: int) -> str:
-        """A text that is no JSON."""
-        kept, at = list[str](), 0
+        """A text that is no JSON, without secrets; encrypted content is left alone but for known ones."""
+        parts, at = list[str](), 0
         for opaque in _CIPHERTEXT.finditer(text):
-            kept += [self._mask_cached(text[at : opaque.start()], depth), self._mask_known_secrets(opaque[0])]
+            parts += [self._mask_cached(text[at : opaque.start()], depth), self._mask_known_secrets(opaque[0])]
             at = opaque.end()
-        return "".join([*kept, self._mask_cached(text[at:], depth)])
+        return "".join([*parts, self._mask_cached(text[at:], depth)])
 
     def _mask_cached(self, text: str, depth: int) -> str:
         if len(text) < _SHORTEST_MASKED:
@@ -246,9 +245,9 @@ class Masker:
 
     def _mask_known_secrets(self, text: str) -> str:
         for value in self.secrets:
-            for spelled in json_escapes(value):
-                if spelled in text:
-                    text = text.replace(spelled, mask(spelled))
+            for escaped in json_escapes(value):
+                if escaped in text:
+                    text = text.replace(escaped, mask(escaped))
         return text
 
     def _replace_id(self, found: re.Match[str]) -> str:
@@ -260,7 +259,7 @@ class Masker:
         return text if clean == plain else quote(clean, safe="")
 
     def _mask_escaped(self, text: str, depth: int) -> str:
-        """A piece of JSON that stands in a sentence."""
+        """A piece of escaped JSON within other text."""
         try:
             plain = str(json.loads(f'"{text}"', strict=False))
         except ValueError:
@@ -289,7 +288,7 @@ class Masker:
 
 
 def _form_parts(data: bytes) -> list[bytes]:
-    """A form (`multipart/form-data`) in pieces: what is sent in it apart from all else; empty when it is none."""
+    """The pieces of a form (`multipart/form-data`), its values apart from the rest; empty for other bytes."""
     boundary = data[: data.find(b"\r\n") + 1].rstrip()
     if not boundary.startswith(b"--") or not data.rstrip().endswith(boundary + b"--"):
         return []
@@ -316,11 +315,11 @@ _SECRET_FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]]
     ("/", _ACCOUNT_PATH, lambda found: mask(found[0])),
     ("", _ACCOUNT_ID, lambda found: pseudonym(found[0])),
 )
-"""What is hidden by its form: a mark that every text with it has, which is sought first, the form, and what it becomes."""
+"""The forms of secrets: a text that each contains, which is searched for first, the pattern, and its replacement."""
 
 
 def _is_secret_member(name: str, above: str, inner: bool) -> bool:
-    """Whether the string of this name, in the object of that one, is a secret whatever it is."""
+    """Whether a member is a secret by its own name and that of its object."""
     plain = name.lower().replace("-", "_")
     if plain in CREDENTIAL_MEMBERS or (plain in ACCOUNT_ID_MEMBERS and not inner):
         return True
@@ -331,21 +330,21 @@ _DELTA_KEYS = ("type", "event", "item_id", "output_index", "content_index", "sum
 
 
 def _find_deltas(event: str) -> Iterator[tuple[Any, JsonPath, str]]:
-    """The pieces of text that an event adds: what they belong to, where they stand, and the text."""
+    """The deltas of an event: what they belong to, their path, and their text."""
     if '"delta"' not in event or not is_json(event):
         return
     value = json.loads(event, strict=False)
-    within = [value, value.get("data")] if isinstance(value, dict) else []
-    told_by = tuple(str(each.get(name)) for each in within if isinstance(each, dict) for name in _DELTA_KEYS)
+    objects = [value, value.get("data")] if isinstance(value, dict) else []
+    owner = tuple(str(each.get(name)) for each in objects if isinstance(each, dict) for name in _DELTA_KEYS)
     for start, end, path, named in find_strings(event):
         if not named and "delta" in path and path[-1] not in ("type", "id"):
-            yield (told_by, path), path, decode_string(event[start:end])
+            yield (owner, path), path, decode_string(event[start:end])
 
 
 def _split_by_lengths(text: str, lengths: Sequence[int]) -> Iterator[str]:
-    """A text in pieces of these lengths; when it is no longer the same length, the first has all of it."""
-    whole = len(text) == sum(lengths)
+    """A text in pieces of these lengths; if its length has changed, all of it in the first."""
+    fits = len(text) == sum(lengths)
     at = 0
     for number, length in enumerate(lengths):
-        yield text[at : at + length] if whole else text if number == 0 else ""
+        yield text[at : at + length] if fits else text if number == 0 else ""
         at += length

@@ -1,4 +1,4 @@
-"""Other ids in the place of real ones: always the same for the same id, and of its length, prefix and alphabet."""
+"""Replaces ids by pseudonyms: the same for the same id, with its length, prefix and alphabet."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ALPHABETS = (
 
 
 def pseudonym(id: str) -> str:
-    """Another id in the place of this one, of its prefix, length and alphabet; that of a pseudonym is itself."""
+    """The pseudonym of an id, with its prefix, length and alphabet; a pseudonym is its own."""
     if id.count("-") == 4:
         hexes = pseudonym(id.replace("-", ""))
         return re.sub(r"(.{8})(.{4})(.{4})(.{4})(.{12})", r"\1-\2-\3-\4-\5", hexes)
@@ -28,7 +28,7 @@ def pseudonym(id: str) -> str:
 
 
 def is_pseudonym(id: str) -> bool:
-    """Whether an id was made by `pseudonym`: its last characters follow from the others."""
+    """Whether an id was made by `pseudonym`: its last characters are a checksum of the others."""
     bare = id.replace("-", "") if id.count("-") == 4 else id
     start = max(bare.rfind("_"), bare.rfind("-")) + 1
     prefix, body = bare[:start], bare[start:]
