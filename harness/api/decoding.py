@@ -1,7 +1,4 @@
-"""Bodies as they travelled: encodings undone, JSON parsed, server-sent events taken apart.
-
-What a recording says of a body is bytes, a text, a JSON value that its recorder has parsed, or None.
-"""
+"""Decodes recorded bodies: content and transfer encodings, JSON, server-sent events."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import base64
 import binascii
 import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -26,7 +23,6 @@ _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _CHUNK_HEADER = re.compile(rb"([0-9a-fA-F]{1,8})[^\r\n]{0,200}\r\n")
 _EVENT_FIELD = re.compile(r"\s*(?:event|data|id|retry)?:")
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
-_HEX = re.compile(r"(?:[0-9a-f]{2})+")
 _DONE = "[DONE]"
 _NAMED_EVENT_PREFIXES = ("thread.", "error")
 """How the names of events begin that the Assistants API tells beside their data, not in it."""
@@ -43,38 +39,26 @@ class DecodedAnswer(NamedTuple):
     flags: frozenset[str] = frozenset()
 
 
-NOT_JSON = b"\0"
-"""Stands for the body of a request that its recorder has parsed into something JSON cannot say."""
 UNREADABLE_ANSWER = DecodedAnswer(flags=frozenset({"unread-answer"}))
 
 
-def decode_request(recorded: Any, headers: Mapping[str, str]) -> tuple[Any, bytes | None]:
-    """The JSON of a request's body (None without one), else its bytes: those the API could not parse either."""
-    raw = _body_bytes(recorded)
-    if raw is None:
-        value = _copy_json(recorded)
-        return value, None if value is not None or recorded is None else NOT_JSON
+def decode_request(raw: bytes, headers: Mapping[str, str]) -> tuple[Any, bytes | None]:
+    """The JSON of a request's body (None if it is empty), or else its decoded bytes, which the API could not parse."""
     plain = undo_encodings(raw, headers)
-    if plain is not None:
-        raw = plain
-    value, fault = parse_body(raw) if raw else (None, None)
-    return (None, raw) if fault else (value, None)
+    body = raw if plain is None else plain
+    value, fault = parse_body(body) if body else (None, None)
+    return (None, body) if fault else (value, None)
 
 
-def decode_answer(recorded: Any, headers: Mapping[str, str]) -> DecodedAnswer:
-    """What an answer said; a body that is neither JSON nor a stream of events is flagged `unread-answer`."""
-    if isinstance(recorded, list) and recorded and all(map(_is_event, recorded)):
-        return decode_event_list(recorded)
-    raw = _body_bytes(recorded)
+def decode_answer(raw: bytes | None, headers: Mapping[str, str]) -> DecodedAnswer:
+    """The content of an answer; a body that is neither JSON nor a stream of events is flagged `unread-answer`."""
     if raw is None:
-        value = _copy_json(recorded)
-        return DecodedAnswer(value) if value is not None or recorded is None else UNREADABLE_ANSWER
+        return DecodedAnswer()
     plain = undo_encodings(raw, headers)
     if plain is None:
         return UNREADABLE_ANSWER
-    return _decode_text(
-        plain.decode("utf-8-sig", "replace").strip("\0"), "event-stream" in headers.get("content-type", "")
-    )
+    text = plain.decode("utf-8-sig", "replace").strip("\0")
+    return _decode_text(text, "event-stream" in headers.get("content-type", ""))
 
 
 def _decode_text(text: str, streamed: bool) -> DecodedAnswer:
@@ -106,13 +90,7 @@ def parse_sse(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def decode_event_list(events: Sequence[Json]) -> DecodedAnswer:
-    """A stream that is kept as a list of its events: their data, or `{"event", "data"}` of each."""
-    pairs = [(one["event"] or "", one["data"]) if _has_data_member(one) else ("", one) for one in events]
-    return _decode_events(pairs)
-
-
-def _decode_events(pairs: Sequence[tuple[str, Any]]) -> DecodedAnswer:
+def _decode_events(pairs: Sequence[tuple[str, str]]) -> DecodedAnswer:
     events: list[Json] = []
     flags = set[str]() if pairs else {"cut"}
     for index, (name, text) in enumerate(pairs):
@@ -128,10 +106,8 @@ def _decode_events(pairs: Sequence[tuple[str, Any]]) -> DecodedAnswer:
     return DecodedAnswer(None, events, frozenset(flags))
 
 
-def _parse_event_data(data: Any) -> Any:
-    """The JSON of an event's data, None when it is none."""
-    if not isinstance(data, str):
-        return data
+def _parse_event_data(data: str) -> Any:
+    """The JSON of an event's data, or `[DONE]`; None for anything else."""
     if data.strip() == _DONE:
         return _DONE
     try:
@@ -140,48 +116,12 @@ def _parse_event_data(data: Any) -> Any:
         return None
 
 
-def _is_event(value: Any) -> bool:
-    return isinstance(value, dict) and (_has_data_member(value) or isinstance(value.get("type"), str))
-
-
-def _has_data_member(event: Json) -> bool:
-    return "data" in event and isinstance(event.get("event", 0), str | None)
-
-
-def _body_bytes(recorded: Any) -> bytes | None:
-    """The bytes of a body; None when there is none, or when it is a JSON value already."""
-    if isinstance(recorded, str):
-        return recorded.encode("utf-8", "replace")
-    if isinstance(recorded, list) and recorded and all(isinstance(piece, str | bytes) for piece in recorded):
-        return b"".join(_decode_pieces(recorded))
-    return recorded if isinstance(recorded, bytes) else None
-
-
-def _decode_pieces(recorded: Iterable[str | bytes]) -> list[bytes]:
-    """The bytes of a body kept in pieces: lines, or what came over the network in hexadecimal or base64."""
-    pieces = [piece.encode("utf-8", "replace") if isinstance(piece, str) else piece for piece in recorded]
-    joined = b"".join(pieces)
-    if _HEX.fullmatch(joined.decode("latin-1")):
-        return [bytes.fromhex(joined.decode())]
-    if joined.startswith(b"H4sI"):
-        return [decode_base64(piece) for piece in pieces]
-    return pieces
-
-
 def decode_base64(text: str | bytes) -> bytes:
-    """The bytes behind a base64 text; a text that is none stands for itself."""
+    """The bytes of a base64 text; those of the text itself if it is invalid."""
     try:
         return base64.b64decode(text, validate=False)
     except (binascii.Error, ValueError):
         return text if isinstance(text, bytes) else text.encode("utf-8", "replace")
-
-
-def _copy_json(value: Any) -> Any:
-    """A JSON value of its own: YAML's shared parts are copied; None when it holds what JSON cannot say."""
-    try:
-        return orjson.loads(orjson.dumps(value))
-    except TypeError:
-        return None
 
 
 def undo_encodings(raw: bytes, headers: Mapping[str, str]) -> bytes | None:

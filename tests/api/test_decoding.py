@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.api import decoding
-from harness.api.decoding import decode_answer, decode_event_list, decode_request, parse_sse
+from harness.api.decoding import decode_answer, decode_request, parse_sse
 
 EVENTS = {"content-type": "text/event-stream; charset=utf-8"}
 
@@ -39,22 +39,19 @@ def test_frames_follow_the_rules_of_server_sent_events(text: str, events: list[t
         ("data: 7\n\n", [], {"unread-answer"}),
         (": only a comment\n\n", [], {"cut"}),
         ("", [], {"cut"}),
-        ([{"event": "a", "data": {"type": "a"}}, {"event": None, "data": "[DONE]"}], [{"type": "a"}], {"done-marker"}),
-        ([{"type": "a"}, {"type": "b"}], [{"type": "a"}, {"type": "b"}], set()),
     ],
 )
-def test_a_stream_is_the_data_of_its_events(said: Any, events: list[Any], flags: set[str]) -> None:
-    assert decode_answer(said, EVENTS) == (None, events, flags)
+def test_a_stream_is_the_data_of_its_events(said: str, events: list[Any], flags: set[str]) -> None:
+    assert decode_answer(said.encode(), EVENTS) == (None, events, flags)
 
 
 def test_a_stream_needs_no_header() -> None:
     assert decode_answer(b'\xef\xbb\xbfdata: {"type": "a"}\n\n', {}).events == [{"type": "a"}]
-    assert decode_event_list([]).events == []
 
 
 @pytest.mark.parametrize(
     ("said", "body"),
-    [(None, None), ("", None), (b" ", None), ("[1]", [1]), ({"a": 1}, {"a": 1}), ([{"a": 1}], [{"a": 1}])],
+    [(None, None), (b"", None), (b" ", None), (b"[1]", [1]), (b'{"a": 1}', {"a": 1})],
 )
 def test_an_answer_is_json(said: Any, body: Any) -> None:
     assert decode_answer(said, {}) == (body, None, set())
@@ -63,11 +60,10 @@ def test_an_answer_is_json(said: Any, body: Any) -> None:
 @pytest.mark.parametrize(
     ("said", "headers"),
     [
-        ("<html>", {}),
+        (b"<html>", {}),
         (b"\x1f\x8bnothing", {}),
         (b"\x28\xb5\x2f\xfdnothing", {}),
         (b"\xff\xfe", {"content-encoding": "br"}),
-        ({"a": b"\xff"}, {}),
     ],
 )
 def test_what_cannot_be_read_is_flagged(said: Any, headers: dict[str, str]) -> None:
@@ -75,23 +71,20 @@ def test_what_cannot_be_read_is_flagged(said: Any, headers: dict[str, str]) -> N
 
 
 def test_a_json_error_in_place_of_a_stream_is_json() -> None:
-    assert decode_answer('{"error": {}}', EVENTS).body == {"error": {}}
+    assert decode_answer(b'{"error": {}}', EVENTS).body == {"error": {}}
 
 
 @pytest.mark.parametrize(
     ("said", "request_", "raw"),
     [
-        (None, None, None),
-        ("", None, None),
-        ('{"a": 1}', {"a": 1}, None),
+        (b"", None, None),
+        (b'{"a": 1}', {"a": 1}, None),
         (gzip.compress(b'{"a": 1}', mtime=0), {"a": 1}, None),
-        ({"a": 1}, {"a": 1}, None),
-        ({}, {}, None),
-        ('{"a": 1, "a": 2}', None, b'{"a": 1, "a": 2}'),
-        ("{", None, b"{"),
+        (b"{}", {}, None),
+        (b'{"a": 1, "a": 2}', None, b'{"a": 1, "a": 2}'),
+        (b"{", None, b"{"),
         (b"\xff", None, b"\xff"),
         (b"\x1f\x8bx", None, b"\x1f\x8bx"),
-        ({"a": b"\xff"}, None, b"\0"),
     ],
 )
 def test_a_request_is_json_or_else_its_bytes(said: Any, request_: Any, raw: bytes | None) -> None:

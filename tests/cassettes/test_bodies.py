@@ -1,0 +1,59 @@
+"""The bytes of bodies that other recorders have parsed or split."""
+
+from __future__ import annotations
+
+import gzip
+from base64 import b64encode
+from typing import Any
+
+import pytest
+
+from harness.api.decoding import DecodedAnswer, decode_answer, decode_request
+from harness.cassettes.format.bodies import INVALID_BODY, encode_body
+
+JSON = {"content-type": "application/json"}
+PACKED = gzip.compress(b'{"a": 1}', mtime=0)
+
+
+def decoded(body: Any) -> DecodedAnswer:
+    return decode_answer(encode_body(body, {}), {})
+
+
+@pytest.mark.parametrize(
+    ("body", "raw"),
+    [
+        (None, b""),
+        ("é", "é".encode()),
+        (b"\xff", b"\xff"),
+        ({"a": 1}, b'{"a":1}'),
+        ([], b"[]"),
+        ([{"a": 1}], b'[{"a":1}]'),
+        (False, b"false"),
+        ({"half": "\ud83d"}, b'{"half": "\\ud83d"}'),
+        ({"a": b"\xff"}, INVALID_BODY),
+        (["x", b"y"], b"xy"),
+        ([PACKED.hex()], PACKED),
+        ([b64encode(PACKED).decode()], PACKED),
+    ],
+)
+def test_every_form_has_bytes(body: Any, raw: bytes) -> None:
+    assert encode_body(body, {}) == raw
+
+
+def test_what_json_cannot_represent_is_neither_json_nor_a_stream() -> None:
+    assert decode_request(INVALID_BODY, {}) == (None, INVALID_BODY)
+    assert decode_answer(INVALID_BODY, JSON) == (None, None, {"unread-answer"})
+
+
+@pytest.mark.parametrize(
+    ("body", "events", "flags"),
+    [
+        ([{"event": "a", "data": {"type": "a"}}, {"event": None, "data": "[DONE]"}], [{"type": "a"}], {"done-marker"}),
+        ([{"type": "a"}, {"type": "b"}], [{"type": "a"}, {"type": "b"}], set()),
+        ([{"event": "thread.run", "data": {"id": 1}}], [{"event": "thread.run", "data": {"id": 1}}], set()),
+        ([{"event": "a", "data": '{"type":\n"a"}'}], [{"type": "a"}], set()),
+        ([{"type": "a"}, {"event": None, "data": None}], [{"type": "a"}], {"cut"}),
+    ],
+)
+def test_a_list_of_events_is_a_stream(body: Any, events: Any, flags: set[str]) -> None:
+    assert decoded(body) == (None, events, flags)
