@@ -157,6 +157,7 @@ def test_good(mock, client):
 """
 
 
+@pytest.mark.slow
 def test_workers_tell_the_same(run, pytester):
     here = run(SUITE, "--harness-report=a.json")
     apart = run(SUITE, "-n2", "--harness-report=b.json", apart=True)

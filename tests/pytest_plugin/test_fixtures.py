@@ -121,6 +121,7 @@ def test_second(mock):
 """).assert_outcomes(passed=2)
 
 
+@pytest.mark.slow
 def test_the_same_test_gives_the_same_bytes_wherever_it_runs(run):
     alone = printed(run(ONE, "-s"))
     among = printed(run("def test_before(mock): pass\n" + ONE + "def test_after(mock): pass", "-s"))

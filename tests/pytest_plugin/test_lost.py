@@ -154,6 +154,7 @@ def test_it(mock, client):
     )
 
 
+@pytest.mark.slow
 def test_losses_in_parallel_processes(run):
     several = "".join(f"def test_{n}(mock, client): lossy(mock, client)\n" for n in range(4))
     result = run(LOSSY + several, "-n", "2", apart=True)

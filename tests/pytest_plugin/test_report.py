@@ -101,6 +101,7 @@ def test_a_report_tells_each_test_that_used_the_mock(run, pytester):
     assert "too late" in told["test_late"].why
 
 
+@pytest.mark.slow
 def test_workers_tell_the_same(run, pytester):
     here = run(SUITE, "--harness-report=a.json")
     apart = run(SUITE, "-n2", "--harness-report=b.json", apart=True)

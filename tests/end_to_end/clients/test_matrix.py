@@ -93,6 +93,7 @@ class TestACell:
         assert [name for name in told if told[name].fault] == []
         assert "input_file" in told["test_is_refused"].reason
 
+    @pytest.mark.slow
     def test_that_came_out_otherwise_is_told_with_its_reason(self, suite: Write, tmp_path: Path) -> None:
         said = table(test_passes="never said", test_is_refused="green", test_parameters="another cause")
         told = rows(suite(said), tmp_path / "cache")
@@ -105,6 +106,7 @@ class TestACell:
         (row,) = rows(root, tmp_path / "cache").values()
         assert (row.verdict, "No module named 'not_there'" in row.fault) == ("none", True)
 
+    @pytest.mark.slow
     def test_that_does_not_end_is_stopped_with_its_children(self, suite: Write, tmp_path: Path) -> None:
         tests = """
     import os, subprocess, time
@@ -290,6 +292,7 @@ class TestTheCommand:
         assert "no suite other" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_program_in_node_reaches_the_mock(suite: Write, tmp_path: Path) -> None:
     if not shutil.which("node"):
         pytest.skip("no node")
