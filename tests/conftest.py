@@ -12,7 +12,7 @@ import hypothesis
 import pytest
 
 pytest_plugins = ["pytester"]
-pytest.register_assert_rewrite("tests.support")
+pytest.register_assert_rewrite("tests.support", "tests.contract.evidence", "tests.end_to_end.clients", "tests.verify")
 collect_ignore = ["clients"]
 
 # Workers and about a hundred children import the same modules: each compiles them once, not every time.

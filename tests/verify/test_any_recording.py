@@ -14,7 +14,7 @@ from harness.items import function_call, mcp_approval_request, message, reasonin
 from harness.verify.read_files import Recorded, read_recording
 from harness.verify.run import judge_exchange
 from harness.world.world import World
-from tests.support.mutate import mutations
+from tests.contract.evidence.mutate import mutations
 from tests.support.recordings import HI, exchange, recorded, tape
 
 REFERENCE: dict[str, Any] = {**HI, "input": [{"type": "item_reference"}, {"role": "user", "content": "hi"}]}

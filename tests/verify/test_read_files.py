@@ -14,7 +14,8 @@ import yaml
 
 from harness.cassettes.listing import files
 from harness.verify.read_files import Recorded, UnreadableRecording, read_recording
-from tests.support.recording_files import (
+from tests.support.shared import PRESENT, SHARED
+from tests.verify.recording_files import (
     ASKED,
     EXPECTED,
     GOT,
@@ -27,7 +28,6 @@ from tests.support.recording_files import (
     interactions,
     vcr,
 )
-from tests.support.shared import PRESENT, SHARED
 
 
 def as_yaml(document: Any) -> bytes:

@@ -25,10 +25,10 @@ from harness.contract.check import check_answer
 from harness.contract.rule import CREATE_RESPONSE, RULES, Rule
 from harness.core.exchange import Answer, Json
 from harness.endpoints.operation import OPERATIONS
-from tests.support.mutate import Mutation, instance, mutations, places, replaced
-from tests.support.samples import NAMED, REQUESTS
-from tests.support.stored import continuing, fresh, post, remembering, send
-from tests.support.truths import ALSO, is_place_of, is_true
+from tests.contract.evidence.mutate import Mutation, instance, mutations, places, replaced
+from tests.contract.evidence.samples import NAMED, REQUESTS
+from tests.contract.evidence.stored import continuing, fresh, post, remembering, send
+from tests.contract.evidence.truths import ALSO, is_place_of, is_true
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 

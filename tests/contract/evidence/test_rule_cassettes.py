@@ -153,17 +153,18 @@ def test_every_rule_with_a_dated_public_source_has_a_cassette() -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_plain_vcrpy_plays_it(file: Path) -> None:
-    takes = [take for take in read_cassette(file).interactions if not take.frames]
-    with vcr.VCR().use_cassette(str(file), record_mode=RecordMode.NONE) as played, httpx.Client() as client:
-        for take in takes:
-            answer = client.request(take.method, take.uri, content=take.body, headers=take.headers)
-            assert answer.status_code == take.status
-            assert said(answer.content) == said(take.answer)
-    assert played.play_count == len(takes)
+    recorded = [each for each in read_cassette(file).interactions if not each.frames]
+    use = vcr.VCR().use_cassette(str(file), record_mode=RecordMode.NONE)
+    with use as played, httpx.Client(verify=False) as client:  # nothing is sent, and certificates take long to read
+        for each in recorded:
+            answer = client.request(each.method, each.uri, content=each.body, headers=each.headers)
+            assert answer.status_code == each.status
+            assert parsed(answer.content) == parsed(each.answer)
+    assert played.play_count == len(recorded)
 
 
-def said(body: bytes) -> Any:
-    """What a body says, however its JSON is spelled."""
+def parsed(body: bytes) -> Any:
+    """The JSON of a body, else its bytes."""
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:

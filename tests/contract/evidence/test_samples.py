@@ -9,9 +9,9 @@ import pytest
 
 from harness.contract import first_violation, schema
 from harness.core.exchange import Json
-from tests.support.mutate import places
-from tests.support.samples import NAMED, REQUESTS
-from tests.support.stored import continuing, fresh, post, remembering
+from tests.contract.evidence.mutate import places
+from tests.contract.evidence.samples import NAMED, REQUESTS
+from tests.contract.evidence.stored import continuing, fresh, post, remembering
 
 CONTINUING = list(continuing())
 

@@ -12,9 +12,9 @@ from harness.contract.check import rule_for
 from harness.contract.first_violation import format_path
 from harness.endpoints.operation import OPERATIONS
 from harness.verify.examples import MINIMAL_REQUEST
-from tests.support.keywords import Breaker, Broken, occurrences, written
-from tests.support.mutate import places, replaced
-from tests.support.truths import contradicts
+from tests.contract.evidence.keywords import Breaker, Broken, occurrences, written
+from tests.contract.evidence.mutate import places, replaced
+from tests.contract.evidence.truths import contradicts
 
 FIRST = "CreateResponse"
 OTHERS = sorted({operation.body_schema for operation in OPERATIONS.values() if operation.body_schema} - {FIRST})

@@ -16,7 +16,7 @@ import httpx2 as httpx
 import pytest
 from websockets.sync.client import connect
 
-from tests.support.compliance import ENDS, Json, calls, spoken, told, whole
+from tests.end_to_end.clients.compliance import ENDS, Json, calls, spoken, told, whole
 from tests.support.processes import spawn
 
 MODELS = ["gpt-4o-mini", "gpt-4.1", "gpt-5", "gpt-5.2", "some-deployment"]
