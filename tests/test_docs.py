@@ -103,6 +103,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     recordings.mkdir(parents=True)
     for file in (ROOT / "tests/cassettes").glob("*.yaml"):
         shutil.copy(file, recordings)
+    (made / "cassettes").mkdir()
+    shutil.copy(recordings / "test_weather.yaml", made / "cassettes/weather.yaml")
     return made
 
 
