@@ -1,1 +1,1 @@
-"""Response objects and their event streams, written and read. What a response says is decided elsewhere."""
+"""Response objects, runs and their event streams, written and read. What the model says is decided by the script."""

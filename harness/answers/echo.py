@@ -1,6 +1,6 @@
-"""How a response repeats what its request asked for: tools with their defaults, formats closed, reasoning settled.
+"""How a response echoes the parameters of its request: tools and formats with their defaults, resolved reasoning.
 
-Read from recorded answers of 2026-06 to 2026-10; where they changed, as the newest are.
+Read from recorded answers of 2026-06 to 2026-10; where they differ, the newest count.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from harness.core.exchange import Json
 
 
 def echo_reasoning(family: Model, reasoning: Json) -> Json:
-    """How the model reasons; of one that does not, nothing is said."""
+    """The reasoning options with defaults; all null for a model that does not reason."""
     if family.turns is None:
         return {"context": None, "effort": None, "summary": None}
     summary = reasoning.get("summary")
@@ -28,7 +28,7 @@ def echo_reasoning(family: Model, reasoning: Json) -> Json:
 
 
 def echo_text(text: Json) -> Json:
-    """How the answer is written: plainly unless asked otherwise."""
+    """The text options with defaults: plain text."""
     format = text.get("format") or {"type": "text"}
     return {
         "format": _echo_format(format) if format.get("type") == "json_schema" else format,
@@ -48,7 +48,7 @@ def _echo_format(format: Json) -> Json:
 
 
 _TOOL_ORDER = {"tool_search": 1, "namespace": 2}
-"""What stands behind the other tools, which keep their order."""
+"""The types of tools that follow the others, which keep their order."""
 
 
 def echo_tools(body: Json, items: Sequence[Json]) -> list[Json]:
@@ -62,7 +62,7 @@ def echo_tools(body: Json, items: Sequence[Json]) -> list[Json]:
 
 
 def _loaded_namespaces(tools: Sequence[Json], items: Sequence[Json]) -> dict[str, Json]:
-    """What searches have loaded that is not declared anyway, as namespaces by name."""
+    """The tools that searches have loaded and that are not declared, as namespaces by name."""
     searches = [item for item in items if item.get("type") == "tool_search_output"]
     if not searches:
         return {}
@@ -131,7 +131,7 @@ def _echo_image_generation(tool: Json) -> Json:
 
 
 _NOT_ECHOED = ("action", "input_fidelity", "input_image_mask", "partial_images")
-"""What an image generation tool is asked for and its echo leaves out."""
+"""Members of an image generation tool that its echo omits."""
 
 
 def _echo_mcp(tool: Json) -> Json:
@@ -170,17 +170,17 @@ def echo_unchanged(value: Any) -> Any:
 
 
 def echo_prompt(prompt: Json) -> Json:
-    """A prompt template: the newest version is taken for the first, whatever is there."""
+    """A prompt template; the default version is 1."""
     return {"id": prompt["id"], "variables": prompt.get("variables") or {}, "version": prompt.get("version") or "1"}
 
 
 def echo_cache_options(options: Json) -> Json:
-    """How the prompt is cached, with the defaults."""
+    """The cache options with defaults."""
     return {"mode": "implicit", "ttl": "30m", **options}
 
 
 def echo_moderation(moderation: Json) -> Json:
-    """What the moderation that was asked for says of the input and the output: nothing against either."""
+    """The results of the requested moderation: neither input nor output is flagged."""
     verdict: Json = {"categories": {}, "category_applied_input_types": {}, "category_scores": {}, "flagged": False}
     result = {"type": "moderation_result", **verdict, "model": moderation["model"]}
     return {"input": result, "output": result}

@@ -1,6 +1,6 @@
-"""The parameters of a request, one entry each: how the response repeats it, its default, an example.
+"""The parameters of a request, one entry each: how the response echoes it, its default, an example.
 
-The schema of a parameter stands in `schemas/`, what the API refuses about it in `harness.contract.rules`.
+The schema of a parameter is in `schemas/`, the rules about it are in `harness.contract.rules`.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ NO_DEFAULT: Any = object()
 class Parameter:
     """A member of a request's body.
 
-    `echo` makes of its value what the response shows, None where the response shows nothing of it or `echo_request` has
-    to know more than the value. `default` is what the response shows without it; a function of the model's family where
-    models differ. `decided_by` names what else may decide the default: the account, the model, a prompt template or an
-    agent. `since` is the day (YYYY-MM-DD) from which every recorded response has it. `examples` are bodies by name.
+    `echo` converts its value to that of the response; it is None if the response does not show it, or if `echo_request`
+    needs more than the value. `default` is the value in the response without it, or a function of the model's family.
+    `decided_by` says what else may decide the default: the account, the model, a prompt template or an agent. `since` is
+    the day (YYYY-MM-DD) from which every recorded response has it. `examples` are bodies by name.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Parameter:
     examples: Mapping[str, Json] = field(default_factory=dict)
 
     def default_for(self, family: Model) -> Any:
-        """What a response of this family shows if the request leaves the parameter out."""
+        """The value in a response of this family if the request does not have the parameter."""
         return self.default(family) if callable(self.default) else self.default
 
 
@@ -135,7 +135,7 @@ parameter("tools", echo=None, default=[], decided_by=[TEMPLATE])
 
 
 def echo_request(body: Json, family: Model, items: Sequence[Json]) -> Json:
-    """What a response repeats of its request, as far as it has anything; `items` are all that the model reads."""
+    """The members of a response that echo its request; `items` are the resolved transcript."""
     echoed = {
         name: known.echo(value)
         for name, value in body.items()
@@ -150,10 +150,10 @@ def echo_request(body: Json, family: Model, items: Sequence[Json]) -> Json:
 
 @lru_cache(maxsize=64)
 def default_parameters(family: Model) -> Json:
-    """What a response of a family shows of a request that has no parameters; shared, so never changed."""
+    """The defaults of all parameters for a family; the object is shared and must not be changed."""
     return {known.name: known.default_for(family) for known in PARAMETERS.values() if known.default is not NO_DEFAULT}
 
 
 def parameters_decided_by(decider: str) -> frozenset[str]:
-    """The parameters whose default the account, the model, or a template or an agent may decide."""
+    """The parameters whose default may be decided by the account, the model, or a template or an agent."""
     return frozenset(known.name for known in PARAMETERS.values() if decider in known.decided_by)

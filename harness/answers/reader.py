@@ -1,7 +1,7 @@
-"""How a recorded stream is read: each event is compared with the one that the item's kind says next.
+"""Reads a recorded stream: each event is compared with the one that the grammar expects next.
 
-The sentence that writes a kind's events (`harness.items.stream_grammar`) also reads them: here its pen takes
-events instead of making them, so there is one grammar for both.
+The grammar that writes a kind's events (`harness.items.stream_grammar`) also reads them: its visitor here consumes events
+instead of writing them.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from harness.core.shorten import shorten_repr
 from harness.items.kind import ITEMS, ItemKind
 
 ENCRYPTED_MEMBERS = ("encrypted_content", "fingerprint")
-"""Members that are encrypted anew in every event."""
+"""Members whose encryption differs in every event."""
 
 
 class StreamError(HarnessError):
-    """A list of events that is no stream of the API; `index` is the position of the first event that is wrong."""
+    """An invalid event stream; `index` is the position of the first wrong event."""
 
     def __init__(self, index: int, message: str) -> None:
         super().__init__(f"event {index}: {message}")
@@ -29,9 +29,10 @@ class StreamError(HarnessError):
 
 
 class EventReader:
-    """The pen that reads recorded events and compares each with the one that is due.
+    """The visitor that reads recorded events and compares each with the expected one.
 
-    `drift` is what it took although it is no part of the API as it is known: position, rule, message; see `stream.read`.
+    `drift` lists accepted events and members that the known API does not have: position, rule, message; see
+    `stream.read_recorded`.
     """
 
     def __init__(self, events: Sequence[Json]) -> None:
@@ -60,7 +61,7 @@ class EventReader:
 
     @property
     def next_type(self) -> str:
-        """The type of the event at hand, empty at the end."""
+        """The type of the next event, empty at the end."""
         return str(self._left[-1][1].get("type", ""))
 
     @property
@@ -68,11 +69,11 @@ class EventReader:
         return f"found {self.next_type}" if self.next_type else "but the stream ends"
 
     def error_at_next(self, message: str) -> StreamError:
-        """That the event at hand is wrong."""
+        """An error about the next event."""
         return StreamError(self._left[-1][0], message)
 
     def expect_event(self, name: str, expected: Json) -> Json:
-        """The event at hand, which must be of this type and have these members; then the next is at hand."""
+        """Consume the next event, which must have this type and these members."""
         index, event = self._left[-1]
         if self.next_type != name:
             raise self.error_at_next(f"expected {name}, {self._found_phrase}")
@@ -86,7 +87,7 @@ class EventReader:
         return event
 
     def read_opening(self) -> Json:
-        """The events before the first item; returns the response as it was created."""
+        """Read the events before the first item; returns the response of `response.created`."""
         queued = [event.get("type") for _, event in self._left[-2:]] == ["response.queued", "response.created"]
         started = self._read_response(
             "response.created", {"output": [], "status": "queued" if queued else "in_progress"}
@@ -97,7 +98,7 @@ class EventReader:
         return started
 
     def read_closing(self, started: Json, output: list[Json]) -> Json:
-        """The terminal event; returns its response with the output that was read."""
+        """Read the final event; returns its response with the output that was read."""
         error = self.expect_event("error", {}).get("error") if self.next_type == "error" else None
         status = self.next_type.removeprefix("response.")
         if status not in ENDED_STATUSES:
@@ -107,17 +108,16 @@ class EventReader:
             due["error"] = {name: error.get(name) for name in ("code", "message")}
         index, event = self._left[-1]
         if output and not self._require_object(event, "response").get("output"):
-            # Recorded: some backends leave the output to the items' own events.
+            # Recorded: some backends send the output in the items' own events only.
             self._add_drift(index, "output_left_out", f"{self.next_type}: response.output is left out")
             del due["output"]
         final = self._read_response(self.next_type, due)
         return {**final, "output": output}
 
     def read_item(self, index: int) -> Json:
-        """The events of one item, which must tell what its `done` says.
+        """Read the events of one item, which must add up to the item in its `done`.
 
-        Recorded: when a response fails, its last item is left as it is, without `done`; it is taken as the terminal
-        event shows it.
+        Recorded: if a response fails, its last item has no `done`; the item in the final event counts instead.
         """
         done = self._find_done(index)
         if done is None:
@@ -128,13 +128,13 @@ class EventReader:
         self._stamp = declared.stamp(done, index)
         try:
             self._read_added(declared, done, index)
-            for word in declared.grammar:
-                word.emit_events(done, self, {})
+            for element in declared.grammar:
+                element.emit_events(done, self, {})
         except (AttributeError, KeyError, TypeError) as error:
             raise self.error_at_next(
                 f"the done {declared.type} is malformed ({error!r}): {_shorten_repr(done)}"
             ) from error
-        # Recorded: a summary that max_output_tokens cut is not finished, and is not in the item.
+        # Recorded: a summary that max_output_tokens cut has no end and is not in the item.
         while self._cut and self.next_type.startswith("response.reasoning_summary_"):
             self._left.pop()
         self.expect_event("response.output_item.done", {"item": done, "output_index": index})
@@ -144,13 +144,13 @@ class EventReader:
         item = declared.render_added(done)
         added = self._left[-1][1].get("item")
         if isinstance(added, dict):
-            # Recorded: a message that comes in one piece is completed from the start.
+            # Recorded: a message in a single delta is completed from the start.
             if "status" in item and added.get("status") == done["status"]:
                 item["status"] = done["status"]
-            # Recorded: some web searches are announced with the type of their action, and nothing else of it.
+            # Recorded: some web searches are added with only the type of their action.
             if "action" not in item and _is_type_only(added.get("action")):
                 item["action"] = added["action"]
-            # Recorded: a search for tools that the client does has another call_id when it is done.
+            # Recorded: a tool search of the client has another call_id in its done event.
             if done.get("type") == "tool_search_call" and isinstance(added.get("call_id"), str):
                 item["call_id"] = added["call_id"]
         self.expect_event("response.output_item.added", {"item": item, "output_index": index})
@@ -168,20 +168,20 @@ class EventReader:
         return done
 
     def visit_event(self, name: str, members: Json) -> None:
-        """The event at hand is this one."""
+        """Expect this event."""
         self.expect_event(f"response.{name}", {**members, **self._stamp})
 
     def visit_optional_event(self, name: str, place: Json) -> None:
-        """If the event at hand is this one, the next is."""
+        """Consume this event if it is the next one."""
         if self.next_type == f"response.{name}":
             self.visit_event(name, place)
 
     def visit_text(self, stem: str, place: Json, text: str) -> None:
-        """The deltas at hand add up to this text."""
+        """Expect deltas that add up to this text."""
         self._check_sum(stem, text, [event["delta"] for event in self._read_deltas(stem, place, str)])
 
     def visit_annotated_text(self, stem: str, place: Json, part: Json) -> None:
-        """The deltas at hand add up to this text and its logprobs; all annotations stand between them, in order."""
+        """Expect deltas that add up to this text and its logprobs, with all annotations between them in order."""
         notes, noted, deltas = (
             part["annotations"],
             f"{stem}.annotation.added",
@@ -200,16 +200,16 @@ class EventReader:
             )
 
     def visit_object_deltas(self, stem: str, place: Json, texts: Mapping[str, str]) -> None:
-        """The deltas at hand, each with parts of some of the texts, add up to them."""
+        """Expect deltas that add up to these texts; each has pieces of some of them."""
         deltas = [event["delta"] for event in self._read_deltas(stem, place, dict)]
         for name in dict.fromkeys([*texts, *(name for delta in deltas for name in delta)]):
             self._check_sum(f"{stem} ({name})", texts.get(name, ""), [str(delta.get(name) or "") for delta in deltas])
 
     def visit_images(self, stem: str, members: Json, _: str | None, /) -> None:
-        """The images at hand are counted from 0."""
+        """Expect images, numbered from 0."""
         number = 0
         while self.next_type == f"response.{stem}":
-            # Recorded: before autumn 2025 an image came without what it is like.
+            # Recorded: before autumn 2025 partial images had no properties.
             known = {name: value for name, value in members.items() if name in self._left[-1][1]}
             event = self.expect_event(f"response.{stem}", {**known, **self._stamp, "partial_image_index": number})
             if not isinstance(event.get("partial_image_b64"), str):
@@ -284,7 +284,7 @@ def _is_equivalent(actual: Any, wanted: Any) -> bool:
 
 
 def strip_volatile(value: Any) -> Any:
-    """A value without what differs from event to event: ciphertexts, and the digits of logprobs."""
+    """A value without the members that differ from event to event: encrypted content, and the digits of logprobs."""
     if isinstance(value, list):
         return [strip_volatile(own) for own in value]
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The response object: the full field set of 2026-10 with its defaults, echoing what the request asked for."""
+"""The response object: all members of 2026-10 with their defaults, and the echo of the request."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ TOOL_USAGE: Json = {
 
 
 _FINAL_TIERS: Mapping[str, str] = {"auto": "default", "fast": "priority"}
-"""The tier that a response has been given, by the one it was asked for; of all others it is the same."""
+"""The final service tier by the requested one; other tiers are unchanged."""
 
 PROMPT_TEMPLATE_MODEL = "gpt-4.1"
-"""The model of a request that leaves it to its prompt template."""
+"""The model of a request that has a prompt template instead."""
 
 
 def build_initial_response(
@@ -43,9 +43,9 @@ def build_initial_response(
     items: Sequence[Json] | None = None,
     models: Models = MODELS,
 ) -> Json:
-    """A response as `response.created` carries it: in progress, nothing said yet; times are unix seconds.
+    """A response as in `response.created`: in progress, without output; times are unix seconds.
 
-    `items` are all that the model reads, the request's own input unless given; `models` is what is known of the models.
+    `items` are the resolved transcript, by default the request's own input; `models` is the table of model families.
     """
     family = models.defaults(body.get("model") or PROMPT_TEMPLATE_MODEL)
     read = input_items(body) if items is None else items
@@ -57,7 +57,7 @@ def build_initial_response(
 
 @lru_cache(maxsize=64)
 def _default_members(family: Model) -> Json:
-    """What a response of a family shows of a request without parameters, in wire order; shared, so never changed."""
+    """The members of a response without parameters, in wire order; the object is shared and must not be changed."""
     first: Json = {"id": "", "object": "response", "created_at": 0, "status": "in_progress"}
     others: Json = {
         "completed_at": None,
@@ -76,9 +76,9 @@ def _default_members(family: Model) -> Json:
 def finish_response(
     started: Json, output: Sequence[Json], usage: Json, now: int, ending: Ending = DEFAULT_ENDING
 ) -> Json:
-    """The response at its end: `started` itself, which nobody else holds, with what was said.
+    """The response at its end: `started` itself, changed in place, with its output.
 
-    Recorded: one that failed has no usage, and its tier is still the one asked for.
+    Recorded: a failed response has no usage, and its tier is still the requested one.
     """
     tier = started["service_tier"]
     started["status"] = ending.status
@@ -93,7 +93,7 @@ def finish_response(
 
 
 def _count_tool_usage(output: Sequence[Json]) -> Json:
-    """What the tools the API runs have used: a search of the web counts once, whatever it looks for."""
+    """The usage of the API's own tools: each search of the web counts once."""
     calls = [item.get("action") or {} for item in output if item["type"] == "web_search_call"]
     if not calls:
         return TOOL_USAGE
@@ -101,19 +101,19 @@ def _count_tool_usage(output: Sequence[Json]) -> Json:
 
 
 def add_billing(response: Json) -> Json:
-    """A response as JSON shows it at its end: with who pays. Recorded: never in a stream, nor while it is under way."""
+    """A response as JSON with `billing`. Recorded: only after its end, and never in a stream."""
     ended = response["status"] in ("completed", "incomplete")
     return {**response, "billing": {"payer": "developer"}} if ended else response
 
 
 def check_item(item: Item) -> Finding | None:
-    """Where an item is none the API could give, judged inside an otherwise plain response; None when it could."""
+    """The first schema violation of an item, checked inside a plain response; None if the item is valid."""
     wire = render_item(item, Ids("departure"), "resp_0", 0)
     return check_answer("Response", {**_default_members(MODELS[FALLBACK_FAMILY]), "id": "resp_0", "output": [wire]})
 
 
 def render_input_items(body: Json) -> list[Json]:
-    """The request's own input as `GET …/input_items` shows it: typed items, strings as parts; ids are given later."""
+    """The request's own input as `GET …/input_items` shows it: typed items, strings as parts; without new ids."""
     return [_render_input_item(item) for item in input_items(body)]
 
 
@@ -138,7 +138,7 @@ def _render_other_item(item: Json) -> Json:
 
 
 def _render_parts(parts: Sequence[Json]) -> list[Json]:
-    """Parts with the members that a list always shows; what the client gave as null is one it left out."""
+    """Parts with the members that a list always shows; null members of the client count as absent."""
     return [
         {**PART_DEFAULTS.get(part.get("type", ""), {}), **(_drop_nulls(part) if None in part.values() else part)}
         for part in parts

@@ -1,4 +1,4 @@
-"""How the texts of a thread cite: a marker in the text itself, `【4:0†guide.txt】`, and an annotation that points at it.
+"""Citations in the messages of a thread: a marker in the text, `【4:0†guide.txt】`, and an annotation with its range.
 
 The same scripted message answers `POST /responses`, where a citation is an index, and a run, where it is a marker.
 """
@@ -17,16 +17,16 @@ _SANDBOX = re.compile(r"sandbox:[^\s()]+$")
 
 
 class TextPiece(NamedTuple):
-    """A part of a text that is told at once, with the annotation that comes with it."""
+    """A piece of a text that is sent in one delta, with its annotation."""
 
     text: str
     annotation: Json | None = None
 
 
 def split_at_citations(part: Json, exact: Sequence[str]) -> list[TextPiece]:
-    """An `output_text` part as a thread tells it; joined, the pieces are its text; `exact` are the deltas without notes.
+    """The pieces of an `output_text` part in a thread; joined they are its text; `exact` are the deltas without markers.
 
-    A citation that no marker precedes gets one: recorded since 2025-09 with the name of the file.
+    A citation without a marker gets one: recorded since 2025-09 with the name of the file.
     """
     made, at = list[TextPiece](), 0
     places = sorted(
@@ -46,7 +46,7 @@ def _start(place: tuple[int, int, str, Json]) -> int:
 
 
 def _locate_annotation(note: Json, text: str, number: int) -> tuple[int, int, str, Json]:
-    """Where an annotation stands in the scripted text, and what stands there in the thread's."""
+    """The range of an annotation in the scripted text, and the text for it in the thread."""
     if "start_index" in note:
         start, end = note["start_index"], note["end_index"]
         return start, end, text[start:end], note
@@ -67,14 +67,14 @@ def _render_annotation(note: Json, text: str, start: int) -> Json:
 
 
 def render_delta_annotation(note: Json, index: int) -> Json:
-    """An annotation as a delta has it: numbered, and a citation of a file with a quote that is always empty."""
+    """An annotation in a delta: with its index; a file citation has an empty quote."""
     if note["type"] != "file_citation":
         return {"index": index, **note}
     return {"index": index, **note, "file_citation": {**note["file_citation"], "quote": ""}}
 
 
 def _slice_deltas(exact: Sequence[str], start: int, end: int) -> Iterator[str]:
-    """The deltas of a text from one place to another."""
+    """The deltas of a text from `start` to `end`."""
     for piece, ends in zip(exact, accumulate(map(len, exact)), strict=True):
         begins = ends - len(piece)
         if shown := piece[max(0, start - begins) : max(0, end - begins)]:

@@ -1,6 +1,6 @@
-"""How a run of the Assistants API tells a turn of the script: its steps, its messages, and what it then waits for.
+"""The events of a run of the Assistants API for a turn of the script: steps, messages, required actions.
 
-A model that asks a run to do what no run can do is a ScriptError: the turn belongs to `POST /responses`.
+A turn that no run can express is a ScriptError: it belongs to `POST /responses`.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from harness.ending import DEFAULT_ENDING, Ending
 from harness.items.kind import Item
 
 CitationPlacement = Literal["both", "delta", "completed"]
-"""Where a message of a run shows its annotations: in its deltas, in the message as it ends, as recorded in both."""
+"""Where a message of a run shows its annotations: in its deltas, in the completed message, or in both, as recorded."""
 
 AWAITED_CALLS = {"function_call": "function", "mcp_approval_request": "approval"}
-"""Calls that the client answers: those beside each other share a step, and after it the run waits."""
+"""Calls that the client answers: adjacent ones share a step, after which the run waits."""
 RUN_ERROR_CODES = ("server_error", "rate_limit_exceeded", "invalid_prompt")
-"""What a run can fail with."""
+"""The error codes of a failed run."""
 
 
 class RunWriter:
-    """The pen that tells a turn of a run: `events` are what was told so far.
+    """Writes the events of a turn of a run to `events`.
 
-    `run` is the run as it is queued, `prompt` the tokens that the model reads, `now` unix seconds.
+    `run` is the queued run, `prompt` the number of input tokens, `now` unix seconds.
     """
 
     def __init__(self, run: Json, ids: Ids, now: int, prompt: int, citations: CitationPlacement = "both") -> None:
@@ -47,9 +47,9 @@ class RunWriter:
         self._ending = DEFAULT_ENDING
 
     def write_turn(self, turn: Sequence[Item], before: Sequence[Json], ending: Ending = DEFAULT_ENDING) -> list[Json]:
-        """The events of a turn from the moment the run starts; `before` are the steps of its earlier turns.
+        """The events of a turn from the start of the run; `before` are the steps of its earlier turns.
 
-        An ending that is not the ordinary one leaves the last step of the turn as it is then.
+        With an ending other than completed, the last step of the turn is not completed.
         """
         _check_run_turn(turn, ending)
         self._used = [step["usage"] for step in before if step["usage"]]
@@ -140,7 +140,7 @@ class RunWriter:
         self._end_step(step, step["step_details"], [item.members])
 
     def _write_part(self, id: str, index: int, part: Json, item: Item) -> Json:
-        """Tell one part of a message; the part as it stands at the end."""
+        """Write the deltas of one part of a message; returns the completed part."""
         if part["type"] == "refusal":
             for piece in item.deltas.get(("refusal", index)) or split_into_tokens(part["refusal"]):
                 self._append_delta("message", id, {"content": [{"index": index, "type": "refusal", "refusal": piece}]})
@@ -152,7 +152,7 @@ class RunWriter:
         return render_text_part(shown)
 
     def _text_deltas(self, found: Sequence[TextPiece]) -> Iterator[Json]:
-        """The deltas of a text: recorded, only the first and those with an annotation have `annotations`."""
+        """The deltas of a text. Recorded: only the first and those with an annotation have `annotations`."""
         number = 0
         for place, piece in enumerate(found):
             notes = (
@@ -197,7 +197,7 @@ class RunWriter:
 
 
 def _interrupted_members(ending: Ending) -> Json:
-    """How a message stands that the end of the run has caught; nothing when it did not."""
+    """The members of a message that the end of the run interrupted; empty without an interruption."""
     reason = {"incomplete": "max_tokens", "failed": "run_failed"}.get(ending.status)
     return {"status": "incomplete", "incomplete_details": {"reason": reason}} if reason else {}
 
@@ -208,7 +208,7 @@ def _error_of_ending(ending: Ending) -> Json:
 
 
 def _check_run_turn(turn: Sequence[Item], ending: Ending) -> None:
-    """A ScriptError for a turn that no run could tell."""
+    """Raise a ScriptError for a turn that no run can express."""
     known = sorted((*CALL_RENDERERS, "message", "reasoning", "mcp_list_tools"))
     kinds = [item.type for item in turn]
     if foreign := [kind for kind in kinds if kind not in known]:
@@ -227,23 +227,23 @@ def _check_run_turn(turn: Sequence[Item], ending: Ending) -> None:
 
 
 def complete_step(step: Json, details: Json, now: int, usage: Json) -> Json:
-    """A step as it ends."""
+    """The completed step."""
     return {**step, "status": "completed", "completed_at": now, "step_details": details, "usage": usage}
 
 
 def count_step_usage(prompt: int, emitted: Sequence[Json]) -> Json:
-    """The usage of a step that read `prompt` tokens and said these items; nothing of both when it said nothing."""
+    """The usage of a step with `prompt` input tokens and these items as output; zero without any item."""
     completion = estimate_tokens(emitted)
     return build_run_usage(prompt if emitted else 0, completion)
 
 
 def sum_usages(used: Sequence[Json]) -> Json:
-    """The usage of a run, from that of its steps."""
+    """The usage of a run: the sum of its steps."""
     return build_run_usage(*(sum(each[name] for each in used) for name in ("prompt_tokens", "completion_tokens")))
 
 
 def build_run_usage(prompt: int, completion: int) -> Json:
-    """A usage object; `prompt_token_details` is what the wire says."""
+    """A usage object; the name `prompt_token_details` is that of the wire."""
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion,

@@ -1,4 +1,4 @@
-"""The tool calls of a run's steps: as they stand at the end, and the deltas that tell them."""
+"""The tool calls of a run's steps: the completed calls, and their deltas."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.core.ids import Ids
 from harness.items.kind import Item
 
 CallRenderer = Callable[[Item, Ids], tuple[Json, list[Json]]]
-"""What tells a call: the call as it stands at the end without its id, and its deltas."""
+"""Renders a call: the completed call without its id, and its deltas."""
 
 
 def _render_function(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
@@ -56,7 +56,7 @@ def _render_file_search(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
 
 
 def _render_mcp_call(item: Item, ids: Ids) -> tuple[Json, list[Json]]:
-    """A call of an MCP server, asked for or made: recorded of Foundry only."""
+    """A call of an MCP server or a request for its approval; recorded of Foundry only."""
     call = {"type": "mcp", **{name: item.members[name] for name in ("arguments", "name", "server_label")}}
     return {**call, "output": item.members.get("output")}, [{**call, "output": None}]
 
@@ -72,7 +72,7 @@ CALL_RENDERERS: Mapping[str, CallRenderer] = {
 
 
 def build_required_action(calls: Sequence[Json]) -> Json:
-    """What a run waits for: outputs of these function calls, or leave to make these calls of MCP servers."""
+    """The required action of a run: outputs of function calls, or approval of calls of MCP servers."""
     if calls[0]["type"] == "mcp":
         shown = [{name: call[name] for name in call if name != "output"} for call in calls]
         return {"type": "submit_tool_approval", "submit_tool_approval": {"tool_calls": shown}}

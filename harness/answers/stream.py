@@ -1,8 +1,8 @@
-"""How a response is streamed: `events` tells it, `fold` reads it back and checks it, `frames` puts it on the wire.
+"""Streams of responses: `render_events` writes them, `fold` reads and checks them, `encode_events` encodes them.
 
-An item's own events are its kind's sentence (`harness.items.stream_grammar`). The pens that write it and read it,
-`harness.answers.writer` and `harness.answers.reader`, alone frame items with `output_item.added` and `.done`, and stamp
-`item_id`, `output_index` and `sequence_number`.
+The events of an item follow from the grammar of its kind (`harness.items.stream_grammar`). Its two visitors,
+`harness.answers.writer` and `harness.answers.reader`, add `output_item.added` and `.done`, and the members `item_id`,
+`output_index` and `sequence_number`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ def render_events(
 ) -> EventSequence:
     """All events of a finished response, from `response.created` on, numbered from 0.
 
-    `items` are what its output was made from, in order, for their exact deltas. `obfuscate` pads every text delta to a
-    multiple of 16 characters; a `background` response is queued first and never padded. A response that is not
-    finished is a StreamError.
+    `items` are the scripted items of its output, in order, for their exact deltas. `obfuscate` pads every text delta to a
+    multiple of 16 characters; a `background` response is queued first and never padded. StreamError for an unfinished
+    response.
     """
     if response["status"] not in ENDED_STATUSES:
         raise StreamError(
@@ -36,7 +36,7 @@ def render_events(
     writer = EventWriter(obfuscate and not background)
     writer.write_opening(response, background)
     output = response["output"]
-    # Recorded: the item at which a response fails is never done.
+    # Recorded: the last item of a failed response has no done event.
     open_from = len(output) - (response["status"] == "failed")
     for index, (wire, item) in enumerate(zip_longest(output, items[: len(output)])):
         writer.write_item(index, wire, item.deltas if item else {}, index >= open_from)
@@ -51,12 +51,11 @@ def encode_events(events: Sequence[Json]) -> bytes:
 
 
 def fold(events: Sequence[Json]) -> Json:
-    """The response that a whole stream adds up to; its output comes from the items' own events.
+    """The response that a complete stream adds up to; its output comes from the items' own events.
 
-    Every event must be the one that its item's kind says next, deltas must add up to what `done` says, numbers rise by
-    one from 0: otherwise a StreamError. Passed over, because recorded streams do so: `keepalive`, what follows the
-    terminal event, ciphertexts that differ from event to event, rounded logprobs or none, a reasoning summary that
-    `max_output_tokens` cut and that is told anew or not at all.
+    StreamError unless every event is the one that the grammar expects, deltas add up to the text of `done`, and numbers
+    count from 0. Ignored, as recorded streams have them: `keepalive`, events after the final one, encrypted content that
+    differs from event to event, rounded or absent logprobs, a reasoning summary that `max_output_tokens` cut.
     """
     response, drift = _read_events(events)
     for index, _, message in drift:
@@ -65,11 +64,10 @@ def fold(events: Sequence[Json]) -> Json:
 
 
 def read_recorded(events: Sequence[Json]) -> tuple[Json, list[Finding]]:
-    """Like `fold`, for recorded streams: the response, and what in its stream is new or left out.
+    """Like `fold`, for recorded streams: the response, and findings about new or missing parts of its stream.
 
-    Found, each with its place (`events[4]`), and no StreamError: an item of a kind that nobody knows (`unknown_kind`),
-    which is taken as its `done` says; a stream without numbers (`unnumbered`); a terminal event without the output
-    (`output_left_out`).
+    A finding with its place (`events[4]`), not a StreamError, are: an item of an unknown kind (`unknown_kind`), of which
+    `done` counts; a stream without numbers (`unnumbered`); a final event without the output (`output_left_out`).
     """
     response, drift = _read_events(events)
     return response, [Finding(f"events[{index}]", message, rule) for index, rule, message in drift]

@@ -1,4 +1,4 @@
-"""How the events of a response are written, one after the other; `harness.answers.reader` is its counterpart.
+"""Writes the events of a response; `harness.answers.reader` is its counterpart.
 
 Members stand in the order of the API's newer serialiser: `type`, then by name.
 """
@@ -24,10 +24,10 @@ from harness.items.kind import ITEMS
 from harness.items.stream_grammar import Deltas, replace_members
 
 TOKEN_PATTERN = re.compile(r" ?[^\W\d_]{1,16}|\d{1,3}| ?(?:[^\w\s]|_){1,16}|\s+")
-"""What a text without exact deltas is cut into; every character belongs to one of the four."""
+"""The pieces of a text without exact deltas; every character belongs to one of the four alternatives."""
 
 WEB_SEARCH = "web_search_call"
-"""Recorded: a model that does not reason announces the type of its action, one that reasons nothing of it."""
+"""Recorded: `output_item.added` has the type of the action for models that do not reason, and no action for others."""
 
 _NOISE_SIZE = 4096
 _NOISE = (
@@ -37,12 +37,12 @@ _NOISE = (
 
 @lru_cache(maxsize=256)
 def split_into_tokens(text: str) -> tuple[str, ...]:
-    """A text in pieces about as long as a model's tokens; joined they are the text."""
+    """A text in pieces about as long as a model's tokens."""
     return tuple(TOKEN_PATTERN.findall(text))
 
 
 def encode_event(event: Json) -> bytes:
-    """An event as a server-sent event, in UTF-8; one of the Assistants API has its name beside its data."""
+    """An event as a server-sent event, in UTF-8; events of the Assistants API have their name beside the data."""
     if "event" in event:
         data = event["data"]
         encoded = data.encode() if isinstance(data, str) else orjson.dumps(data)
@@ -52,9 +52,9 @@ def encode_event(event: Json) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class DeltaSeries:
-    """Deltas that differ in nothing but their text, padding and number: `frame` is the event they share.
+    """A series of deltas that differ only in text, padding and number: `frame` is the event that they share.
 
-    Kept as it is until somebody looks, because a stream is mostly deltas: as bytes it costs a third of its events.
+    It is expanded only on demand, because a stream consists mostly of deltas: encoding it costs a third of its events.
     """
 
     template: Json
@@ -69,7 +69,7 @@ class DeltaSeries:
             yield {**self.template, "delta": piece, "sequence_number": number, **own}
 
     def encode(self) -> bytes:
-        """The run as server-sent events."""
+        """The series as server-sent events."""
         padded = "obfuscation" in self.template
         marks = {"delta": "\0delta", "sequence_number": "\0number"} | ({"obfuscation": "\0padding"} if padded else {})
         before, rest = encode_event({**self.template, **marks}).decode().split('"\\u0000delta"')
@@ -90,19 +90,19 @@ class DeltaSeries:
 
 
 class EventSequence(Sequence[Json]):
-    """The events of a stream, in order; `parts` are single events and runs of deltas."""
+    """The events of a stream, in order; `parts` are single events and series of deltas."""
 
     def __init__(self) -> None:
         self.parts: list[Json | DeltaSeries] = []
         self._count = 0
 
     def add(self, part: Json | DeltaSeries, number: int = 1) -> None:
-        """One more event, or a run of `number`."""
+        """Append an event, or a series of `number` events."""
         self.parts.append(part)
         self._count += number
 
     def drop_tail(self, start: int) -> None:
-        """Drop what follows the last run of deltas, but no part before `start`."""
+        """Drop the events after the last series of deltas, but none before `start`."""
         while len(self.parts) > start and not isinstance(self.parts[-1], DeltaSeries):
             self.parts.pop()
             self._count -= 1
@@ -127,7 +127,7 @@ class EventSequence(Sequence[Json]):
 
 
 class EventWriter:
-    """The pen that writes `events`."""
+    """The visitor that writes `events`."""
 
     def __init__(self, obfuscate: bool) -> None:
         self.events = EventSequence()
@@ -138,9 +138,9 @@ class EventWriter:
         self._reasons = False
 
     def write_opening(self, response: Json, background: bool) -> None:
-        """The response as it was before anything was said."""
+        """Write the events before the first item."""
         self._reasons = (response.get("reasoning") or {}).get("effort") is not None
-        # The final tier of a request that asked for none is "default"; it starts as "auto".
+        # Without a requested tier the final one is "default"; it starts as "auto".
         tier = response.get("service_tier")
         blank: Json = {
             "completed_at": None,
@@ -160,7 +160,7 @@ class EventWriter:
         self._append_event("response.in_progress", {"response": running})
 
     def write_item(self, index: int, wire: Json, deltas: Deltas, left_open: bool = False) -> None:
-        """One item: announced, told by its kind's words, done; one `left_open` ends with its last delta."""
+        """Write the events of an item; with `left_open` they end with its last delta."""
         declared = ITEMS.find(wire["type"])
         announced = declared.render_added(wire)
         if wire["type"] == WEB_SEARCH and not self._reasons and (action := wire.get("action")):
@@ -170,15 +170,15 @@ class EventWriter:
         self._deltas = deltas
         self._seed = crc32(wire["id"].encode())
         start = len(self.events.parts)
-        for word in declared.grammar:
-            word.emit_events(wire, self, {})
+        for element in declared.grammar:
+            element.emit_events(wire, self, {})
         if left_open:
             return self.events.drop_tail(start)
         self._append_event("response.output_item.done", {"item": wire, "output_index": index})
         return None
 
     def write_closing(self, response: Json) -> None:
-        """The error if there is one, then the response as it ended."""
+        """Write the error if there is one, then the final event."""
         if error := response.get("error"):
             api_error = to_api_error(error)
             self._append_event(
@@ -195,18 +195,18 @@ class EventWriter:
         self._append_event(f"response.{response['status']}", {"response": response})
 
     def visit_event(self, name: str, members: Json) -> None:
-        """One event of the item at hand."""
+        """Write an event of the current item."""
         self._append_event(f"response.{name}", {**members, **self._stamp})
 
     def visit_optional_event(self, name: str, place: Json) -> None:
-        """Nothing is written."""
+        """Write nothing."""
 
     def visit_text(self, stem: str, place: Json, text: str) -> None:
-        """The deltas of a text."""
+        """Write the deltas of a text."""
         self._append_deltas(self._delta_template(stem, place), self._split_text(stem, place, text))
 
     def visit_annotated_text(self, stem: str, place: Json, part: Json) -> None:
-        """The deltas of a text, each with its logprobs, and each annotation after the delta that covers its end."""
+        """Write the deltas of a text with their logprobs, and each annotation after the delta that contains its end."""
         entries, notes, text = part.get("logprobs", ()), part["annotations"], part["text"]
         pieces = self._split_text(stem, place, text, [entry["token"] for entry in entries])
         frame = self._delta_template(stem, {**place, "logprobs": []})
@@ -223,12 +223,12 @@ class EventWriter:
         return None
 
     def visit_object_deltas(self, stem: str, place: Json, texts: Mapping[str, str]) -> None:
-        """One delta for each text."""
+        """Write one delta for each text."""
         for name, text in texts.items():
             self.visit_event(f"{stem}.delta", {**place, "delta": {name: text}})
 
     def visit_images(self, stem: str, members: Json, image: str | None) -> None:
-        """The images that the item says, else the finished one alone."""
+        """Write the partial images of the item, or else the finished one."""
         images = self._deltas.get((stem, 0), () if image is None else (image,))
         for number, each in enumerate(images):
             self.visit_event(stem, {**members, "partial_image_b64": each, "partial_image_index": number})
@@ -262,7 +262,7 @@ def _sort_names(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _share_logprobs(entries: Sequence[Json], pieces: Sequence[str]) -> Iterator[list[Json]]:
-    """The logprobs entries of each piece: those whose token ends in it, the last piece takes the rest."""
+    """The logprobs entries of each piece: those whose token ends in it; the last piece has the others."""
     ends = accumulate(len(entry["token"]) for entry in entries)
     left = list(zip(ends, entries, strict=True))
     for number, end in enumerate(accumulate(map(len, pieces)), 1):
@@ -272,7 +272,7 @@ def _share_logprobs(entries: Sequence[Json], pieces: Sequence[str]) -> Iterator[
 
 
 def _annotation_end(note: Json, text: str) -> int:
-    # Recorded: a citation of no text at all (0 to 0) comes last.
+    # Recorded: a citation of an empty range (0 to 0) comes last.
     return note.get("end_index", note.get("index")) or len(text) + 1
 
 

@@ -1,4 +1,4 @@
-"""What the provider's API is made of, stateless: addresses, bodies, transcripts, tools, models.
+"""Stateless parts of the provider's API: paths, dialects, bodies, tools, models, and the objects of its resources.
 
-No rules and no stored state.
+Neither rules (`harness.contract`) nor stored state (`harness.world`).
 """

@@ -1,6 +1,6 @@
-"""From the bytes of a body and the texts of a query to JSON, with the faults of the transport the API names.
+"""Parses bodies and query strings to JSON, with the faults that the API reports.
 
-Duplicate names, invalid UTF-8 and anything that is not JSON (NaN included) are errors of the body as a whole.
+Duplicate names, invalid UTF-8 and invalid JSON (NaN included) are errors of the body as a whole.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import orjson
 from harness.core.exchange import Json, JsonFault
 
 MAX_BODY_DEPTH = 200
-"""Nesting beyond which a body counts as unparseable; the API's own limit is not known."""
+"""The maximum nesting of a body that is parsed; the API's own limit is not known."""
 
 _INTEGER = re.compile(r"-?[0-9]{1,300}")
 _BOOLEANS = {"true": True, "false": False}
 
 
 def parse_body(raw: bytes) -> tuple[Any, JsonFault | None]:
-    """The JSON value of a body, or the fault it has; an empty body and `null` count as `{}`."""
+    """The JSON value of a body, or its fault; an empty body and `null` count as `{}`."""
     if not raw:
         return {}, None
     try:
@@ -57,7 +57,7 @@ def _is_utf8(raw: bytes) -> bool:
 
 
 def count_members(value: Any) -> int:
-    """How many object members a parsed value has, at all depths; iterative, so that depth cannot hurt."""
+    """The number of object members of a parsed value, at all depths; iterative, so that no depth overflows the stack."""
     count, found = 0, [value]
     for one in found:
         if type(one) is dict:
@@ -69,7 +69,7 @@ def count_members(value: Any) -> int:
 
 
 def find_duplicate_name(raw: bytes, value: Any) -> JsonFault | None:
-    """The first duplicate name of a body; a second, slower parse looks for it when a count cannot rule one out."""
+    """The first duplicate name of a body; a second, slower parse finds it if counting cannot rule one out."""
     names = raw.count(b'":') - raw.count(b'\\":')
     if names == count_members(value) and not _needs_full_search(raw):
         return None
@@ -77,12 +77,12 @@ def find_duplicate_name(raw: bytes, value: Any) -> JsonFault | None:
 
 
 def _needs_full_search(raw: bytes) -> bool:
-    """Whether a count of `":` may be no count of names: a name ends in a backslash, or white space precedes a colon."""
+    """Whether the number of `":` may differ from that of names: a name ends in a backslash, a space precedes a colon."""
     return b'\\\\":' in raw or b" :" in raw or b"\n:" in raw or b"\t:" in raw or b"\r:" in raw
 
 
 def _find_duplicate(value: Any, path: tuple[str, ...]) -> JsonFault | None:
-    """Objects come as tuples of pairs, to see the names a dict would merge; array indices are not part of a path."""
+    """The first duplicate name; objects are tuples of pairs, as a dict would merge names; paths omit array indices."""
     if isinstance(value, list):
         return next((found for one in value if (found := _find_duplicate(one, path))), None)
     if not isinstance(value, tuple):
@@ -98,7 +98,7 @@ def _find_duplicate(value: Any, path: tuple[str, ...]) -> JsonFault | None:
 
 
 def parse_query(query: bytes) -> dict[str, str | list[str]]:
-    """The parameters of a query string: of a repeated one the last, all of those whose names end in `[]`."""
+    """The parameters of a query string: the last value of a repeated name, all values if the name ends in `[]`."""
     pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
     lists: dict[str, list[str]] = {name[:-2]: [] for name, _ in pairs if name.endswith("[]")}
     for name, value in pairs:
@@ -107,7 +107,7 @@ def parse_query(query: bytes) -> dict[str, str | list[str]]:
 
 
 def coerce_query(query: Mapping[str, Any], schema: Json) -> Json:
-    """A query as JSON: its texts become integers, booleans and arrays where `schema` wants one and the text is one."""
+    """A query as JSON: strings become integers, booleans and arrays where `schema` has that type and the string fits."""
     members = schema.get("properties", {})
     return {name: _coerce_value(text, members.get(name, {}).get("type")) for name, text in query.items()}
 

@@ -1,4 +1,4 @@
-"""What the content filters of Azure say of a text: nothing found, or what made them stop it."""
+"""The results of Azure's content filters for a text."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from harness.core.exchange import Json
 _PROMPT_CATEGORIES = FILTER_CATEGORIES
 _COMPLETION_CATEGORIES = ("protected_material_code", "protected_material_text", *FILTER_CATEGORIES[:4])
 _WITHOUT_SEVERITY = frozenset({"jailbreak", "protected_material_code", "protected_material_text"})
-"""Categories that are detected or not; the others have a severity."""
+"""Categories with `detected`; the others have a severity."""
 
 
 def filter_result(source: str, found: Sequence[str], length: int) -> Json:
-    """What the filters say of a `prompt` or a `completion` of so many characters; `found` are the categories they stop."""
+    """The filter result of a `prompt` or a `completion` with `length` characters; `found` are the blocked categories."""
     categories = _PROMPT_CATEGORIES if source == "prompt" else _COMPLETION_CATEGORIES
     return {
         "blocked": bool(found),

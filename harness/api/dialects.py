@@ -1,7 +1,7 @@
-"""Which dialect a request speaks: that of OpenAI, of Azure OpenAI or of a project in Azure AI Foundry.
+"""The dialect of a request: OpenAI, Azure OpenAI or a project in Azure AI Foundry.
 
-The form of the path decides, as `origin` knows it. What a dialect refuses in its own words is in `rules.gateway`,
-`rules.agents` and `rules.filtered`, how it answers in `azure`; for all the rest the rules of OpenAI hold.
+The form of the path decides (see `harness.api.providers`). The errors of a dialect are in the rules `gateway`, `agents`
+and `filtered`, its answers in `harness.endpoints.azure`; otherwise the rules of OpenAI apply.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from harness.core.exchange import Json, Request
 OPENAI, AZURE, FOUNDRY = PROVIDERS
 AZURE_DIALECTS = (AZURE, FOUNDRY)
 API_ROOTS: Mapping[str, str] = {OPENAI: "/v1", AZURE: "/openai/v1", FOUNDRY: "/api/projects/harness/openai/v1"}
-"""Where the API begins in each dialect, in its newest form; any name will do for the project."""
+"""The root of the API in each dialect, in its newest form; the project's name is arbitrary."""
 
 VERSION_PARAMETER = "api-version"
-"""Where the query of a request to Azure says the version of the API."""
+"""The query parameter of Azure with the version of the API."""
 AGENT_REFERENCE = "agent_reference"
 AGENT_MEMBERS = (AGENT_REFERENCE, "agent")
-"""Members by which a request to Foundry names an agent, which brings a model, instructions and tools of its own."""
+"""Members by which a request to Foundry names an agent, which has its own model, instructions and tools."""
 _FOUNDRY_MEMBERS = frozenset({AGENT_REFERENCE, "created_by", "response_id"})
-"""What Foundry writes on items and OpenAI does not know."""
+"""Members of items that only Foundry has."""
 _AGENT_ENDPOINT = re.compile(r"/api/projects/[^/]+/agents/([^/]+)/endpoint/")
-"""The paths of an agent of its own, which the SDK for projects makes."""
+"""The paths below a single agent, as the SDK for projects builds them."""
 _PROJECT_WITH_AGENTS = re.compile(r"/api/projects/[^/]+(?=/agents(?:/|$))")
-"""Where a project itself begins, whose agents are managed below it."""
+"""The root of a project, below which its agents are managed."""
 _PER_DEPLOYMENT = re.compile(r"/openai/deployments/")
 
 
 class ApiPath(NamedTuple):
-    """A path taken apart: its dialect, the root of the API, what is below it; of no known form the root is empty."""
+    """The parts of a path: its dialect, the root of the API and the path below it; of an unknown form the root is empty."""
 
     dialect: str
     root: str
@@ -42,20 +42,20 @@ class ApiPath(NamedTuple):
 
 
 def check_dialect(name: str | None) -> str | None:
-    """A dialect that somebody asked for by name, None for all; ConfigError when there is none of that name."""
+    """A dialect by its name, None for all dialects; ConfigError for an unknown name."""
     if name is not None and name not in PROVIDERS:
         raise ConfigError(f"dialect={name!r}: it is one of {', '.join(PROVIDERS)}; leave it out for all of them.")
     return name
 
 
 def parse_api_path(path: str, only: str | None = None) -> ApiPath:
-    """Where a path leads; with `only` a path of another dialect leads nowhere in that one."""
+    """The parts of a path; with `only` a path of another dialect has an unknown form."""
     found = ApiPath(OPENAI, "/v1", path[3:]) if path.startswith("/v1/") else _parse_other_path(path, only)
     return found if only is None or found.dialect == only else ApiPath(only, "", path)
 
 
 def _parse_other_path(path: str, only: str | None) -> ApiPath:
-    """Only completions and their like are asked for below a deployment, none of which is answered here."""
+    """The parts of a path outside `/v1`; those below a deployment (completions) are not mocked and have no root."""
     managed = _PROJECT_WITH_AGENTS.match(path)
     root = "" if _PER_DEPLOYMENT.match(path) else root_of(path) or (managed[0] if managed else "")
     if path.startswith(("/api/projects/", "/agents/v1.0/")):
@@ -66,12 +66,12 @@ def _parse_other_path(path: str, only: str | None) -> ApiPath:
 
 
 def is_versioned(request: Request) -> bool:
-    """Whether the path says the version of the API (`…/v1`), so that the query need not."""
+    """Whether the path contains the version of the API (`…/v1`), so that the query need not."""
     return request.root.endswith("/v1")
 
 
 def agent_of(request: Request) -> Any:
-    """What a request to Foundry says of its agent, in its body or by its path; None when it names none."""
+    """The agent that a request to Foundry names in its body or path; None without one."""
     if request.dialect != FOUNDRY or not isinstance(request.body, dict):
         return None
     if named := request.body.get(AGENT_REFERENCE) or request.body.get("agent"):
@@ -81,9 +81,9 @@ def agent_of(request: Request) -> Any:
 
 
 def apply_agent(request: Request, agents: Mapping[str, Json] | None) -> Request:
-    """A request to Foundry with what its agent brings, and its items without Foundry's marks; any other as it is.
+    """A request to Foundry with its agent's definition, and items without Foundry's members; other requests unchanged.
 
-    `agents` are the definitions of the known ones by name: `model`, `instructions`, `tools`. The model of others is `""`.
+    `agents` are the known definitions by name: `model`, `instructions`, `tools`. The model of other agents is `""`.
     """
     body = request.body
     if request.dialect != FOUNDRY or not isinstance(body, dict):
@@ -103,7 +103,7 @@ def apply_agent(request: Request, agents: Mapping[str, Json] | None) -> Request:
 
 
 def _is_set(name: str, value: Any) -> bool:
-    """Whether a member of a request says something; public clients leave the model of an agent empty."""
+    """Whether a member of a request is set; public clients leave the model of an agent empty."""
     return value is not None and not (name == "model" and value == "")
 
 
@@ -114,7 +114,7 @@ def _omit_foundry_members(item: Any) -> Any:
 
 
 def omit_dialect_members(request: Request) -> Any:
-    """What the schema judges, the body or else the query, without the members that only the request's dialect knows."""
+    """The body, or else the query, without the members of the request's dialect, as the schema validates it."""
     members = request.query if request.body is None else request.body
     if request.dialect == OPENAI or not isinstance(members, dict):
         return members

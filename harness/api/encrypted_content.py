@@ -1,7 +1,7 @@
-"""Encrypted content: what a World hands out for reasoning, and what it can tell of one that comes back.
+"""Encrypted content: how a World makes that of reasoning, and checks one that a client sends back.
 
-The API's ciphertexts are Fernet tokens bound to an organization and an item. These have the same form and the same
-bonds, readable instead of encrypted, so that no World has to remember what another one gave out.
+The API's ciphertexts are Fernet tokens bound to an organization and an item. Those of the mock have the same form and
+name the same owner, readable instead of encrypted, so that no World has to remember the ciphertexts of another.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _ENCODED_MARK = urlsafe_b64encode(_MARK).decode()
 _MARK_OFFSET = _HEAD_SIZE // 3 * 4
 _FERNET = re.compile(r"gAAAA[A-Za-z0-9_\-=+/]*")
 _CHECKED_LENGTH = 64
-"""Characters of a foreign ciphertext that are looked at: histories can hold many, and long ones."""
+"""Characters of a foreign ciphertext that are checked: histories can hold many long ones."""
 _REDACTED = re.compile(r"redact|encrypt|scrub|saniti[sz]ed|…|\.\.\.|\*\*\*|\[.*\]|<.*>|\{.*\}", re.IGNORECASE)
 
 
 class ContentOwner(NamedTuple):
-    """To whom a ciphertext belongs."""
+    """The item and the organization that a ciphertext belongs to."""
 
     organization: str
     item: str
@@ -41,7 +41,7 @@ def make_encrypted_content(owner: ContentOwner, now: int) -> str:
 
 
 def owner_of_content(text: str) -> ContentOwner | None:
-    """The bond of a ciphertext that `seal` made and nobody changed; None for any other text."""
+    """The owner of an unchanged ciphertext of `make_encrypted_content`; None for any other string."""
     if not _is_ours(text):
         return None
     try:
@@ -59,10 +59,10 @@ def owner_of_content(text: str) -> ContentOwner | None:
 
 
 def rejection_reason(text: str, item: str | None, organization: str) -> str | None:
-    """The API's reason for not taking a ciphertext back under this item's id; None when nothing speaks against it.
+    """The API's reason for rejecting a ciphertext in the item of this id; None if it accepts it.
 
-    A foreign token that has the form is taken, for nothing can be told of it, and so is what a recorder put in the place
-    of one (`REDACTED`, `<…>`). An item without id is not compared.
+    Foreign tokens of the right form are accepted, as nothing is known of them, and so are the placeholders of recorders
+    (`REDACTED`, `<…>`). Without an item id, only the organization is compared.
     """
     if bond := owner_of_content(text):
         if bond.organization != organization:

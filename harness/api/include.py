@@ -1,7 +1,7 @@
-"""What a request's `include` shows of items: results, sources, outputs, logprobs, addresses of images.
+"""Filters items by a request's `include`: results, sources, outputs, logprobs, addresses of images.
 
-As recorded: without it they are null, empty or left out; with it they are there, though maybe empty. Reasoning is left
-alone: newer models give its ciphertext unasked.
+As recorded, these are null, empty or absent unless included, and present if included, though maybe empty. Reasoning is
+not filtered: newer models return its encrypted content in any case.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ INCLUDE_VALUES = (
     INPUT_IMAGES,
     SCREENSHOTS,
 )
-"""The values of `include` that decide about something here."""
+"""The values of `include` that have a filter."""
 
 
 class FullItem(NamedTuple):
-    """An item of which not everything is shown, and what was included when it was made."""
+    """An unfiltered item, and the `include` of the request that created it."""
 
     item: Json
     include: Collection[str]
 
 
 def filter_item(item: Json, include: Collection[str]) -> Json:
-    """The item as a request shows it that includes these; itself where nothing of it is hidden."""
+    """The item as a request with this `include` shows it; the item itself if nothing is hidden."""
     item_filter = _FILTERS.get(item["type"])
     return item_filter(item, include) if item_filter else item
 
@@ -48,12 +48,12 @@ def filter_item(item: Json, include: Collection[str]) -> Json:
 def filter_stored_items(
     items: Sequence[Json], include: Collection[str], full_items: Mapping[str, FullItem]
 ) -> list[Json]:
-    """Stored items as they are listed: what was included when they were made, and what is now."""
+    """Stored items as a list shows them: with what was included when they were created, and what is now."""
     return [_filter_stored_item(item, include, full_items.get(item.get("id", ""))) for item in items]
 
 
 def filter_page(page: Json, include: Collection[str], full_items: Mapping[str, FullItem]) -> Json:
-    """A list of items as it is shown. Recorded: of a file that was sent, the name stays and the data goes."""
+    """A page of items as it is shown. Recorded: a file that the client sent is shown without its data."""
     return {**page, "data": [_omit_file_data(item) for item in filter_stored_items(page["data"], include, full_items)]}
 
 
@@ -65,7 +65,7 @@ def _omit_file_data(item: Json) -> Json:
 
 
 def infer_include(items: Sequence[Json]) -> list[str]:
-    """What must have been included for items to be shown like this."""
+    """The values of `include` that a request must have had for items to be shown like this."""
     return [name for name in INCLUDE_VALUES if any(_is_revealed_by(name, item) for item in items)]
 
 
@@ -78,7 +78,7 @@ def _filter_stored_item(item: Json, include: Collection[str], full: FullItem | N
 
 
 def _list_filter(member: str, name: str) -> ItemFilter:
-    """A list that is null unless it is included."""
+    """A filter for a member that is null unless it is included."""
 
     def filter_list(item: Json, include: Collection[str]) -> Json:
         shown, included = item.get(member), name in include
@@ -101,7 +101,7 @@ def _filter_web_search(item: Json, include: Collection[str]) -> Json:
 def _filter_message(item: Json, include: Collection[str]) -> Json:
     content = item.get("content")
     if not isinstance(content, list) or not [True for part in content if part.get("logprobs") or part.get("image_url")]:
-        return item  # most messages: one look at each part
+        return item  # most messages
     hidden = [
         member for member, (name, _) in _PART_MEMBERS.items() if name not in include and _has_part_member(item, member)
     ]

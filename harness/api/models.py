@@ -1,8 +1,8 @@
-"""What is known of each model family: its dated snapshot, the defaults a response echoes for it, what it cannot do.
+"""The model families: dated snapshots, the defaults that a response echoes, unsupported features.
 
-Read from recorded responses of 2025-08 to 2026-10, and from reports of refusals. A name that is not listed has the
-defaults of the family with the longest common prefix, answers under its own name, and is refused nothing. Each World has a
-table of its own; `mock.learn(Model(…))` adds a family to it, or replaces one.
+Read from recorded responses of 2025-08 to 2026-10, and from reports of refusals. An unlisted name has the defaults of the
+family with the longest common prefix, answers under its own name, and no feature is refused for it. Each World has its
+own table; `mock.learn(Model(…))` adds a family to it, or replaces one.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, eq=False)  # one is looked up by itself for every response
 class Model:
-    """One family: `effort` is the default reasoning effort, None for a model that does not reason.
+    """A family: `effort` is the default reasoning effort, None for a model that does not reason.
 
-    `efforts` are the ones it takes, empty where that is not known; `verbosities` the values of `text.verbosity` it takes.
-    `lacks` are the types of tools it is known to refuse, `window` its context in tokens, None where that is not known.
+    `efforts` are those that it supports, empty if unknown; `verbosities` the supported values of `text.verbosity`.
+    `lacks` are the types of tools that it is known to refuse, `window` its context window in tokens, None if unknown.
     """
 
     name: str
@@ -55,7 +55,7 @@ MEDIUM_ONLY = ("medium",)
 
 
 MAX_BORROWED = 512
-"""Unlisted names whose defaults a table remembers."""
+"""The number of unlisted names whose defaults a table caches."""
 WEB_SEARCH_TOOLS = frozenset({"web_search", "web_search_preview"})
 COMPUTER_TOOLS = frozenset({"computer_use_preview"})
 TOOL_SEARCH_TOOLS = frozenset({"tool_search"})
@@ -84,7 +84,7 @@ def _reasoning_model(
 
 _DATE_SUFFIX = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 FALLBACK_FAMILY = "gpt-4.1"
-"""The family whose defaults a name has that begins like none."""
+"""The family whose defaults a name has that shares no prefix with any other."""
 
 
 class Models(Mapping[str, Model]):
@@ -106,15 +106,15 @@ class Models(Mapping[str, Model]):
         return len(self._families)
 
     def with_family(self, family: Model) -> Models:
-        """A table that has this family, too, in place of the one of that name if there is one."""
+        """A copy of the table with this family, which replaces the one of its name."""
         return Models({**self._families, family.name: family}.values())
 
     def find(self, name: str) -> Model | None:
-        """The family of a listed model, by its name or dated; None for any other: its abilities are not known."""
+        """The family of a listed model, by its name with or without a date; None for any other name."""
         return self._families.get(name) or self._families.get(_DATE_SUFFIX.sub("", name))
 
     def defaults(self, name: str) -> Model:
-        """The defaults a response echoes: a dated name is its own snapshot, an unlisted one borrows the nearest family's."""
+        """The defaults that a response echoes: those of the family, or of the nearest one; a dated name is its snapshot."""
         if known := self._families.get(name) or self._borrowed.get(name):
             return known
         if len(self._borrowed) >= MAX_BORROWED:
@@ -211,10 +211,10 @@ MODELS = Models(
         ),
     )
 )
-"""What is known of the API's own models."""
+"""The families of the API."""
 
 NONEXISTENT_MODELS = frozenset({"gpt-5.3"})
-"""Names that read like the API's but were refused by it (reported in 2026)."""
+"""Plausible names that the API refused (reported in 2026)."""
 
 _OTHER_VENDOR = re.compile(
     r"(gemini|gemma|claude|mistral|mixtral|codestral|llama|deepseek|grok|qwen|command-r)[-\d.].*"
@@ -224,9 +224,9 @@ _INVENTED_NAME = re.compile(r".*(\s|non-?exist|not-?exist|invalid|nope).*", re.I
 
 @lru_cache(maxsize=512)
 def is_nonexistent_model(name: str) -> bool:
-    """Whether a name is known to be no model of the API: another vendor's family, or one that says so of itself.
+    """Whether the API has no such model: another vendor's family, or a name like `gpt-nonexistent`.
 
-    Everything else may exist: fine-tunes, deployments, models to come, names of a router (`vendor/model`).
+    Everything else may exist: fine-tunes, deployments, future models, names of a router (`vendor/model`).
     """
     return bool(
         not name or name in NONEXISTENT_MODELS or _OTHER_VENDOR.fullmatch(name) or _INVENTED_NAME.fullmatch(name)

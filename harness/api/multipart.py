@@ -1,6 +1,6 @@
-"""Multipart forms as JSON: a field is a text, a file its name, its type and its data, as Latin-1 text a byte a character.
+"""Multipart forms as JSON: a field is a string; a file has its name, type and data (Latin-1, one character per byte).
 
-So an upload is plain data like any other body: it can be judged, shown and written to the journal.
+So an upload is plain data like any other body: it can be validated, shown and written to the journal.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 CONTENT_TYPE = "multipart/form-data"
 ENCODING = "latin-1"
-logging.getLogger("python_multipart").addHandler(logging.NullHandler())  # a body that is none is told in the answer
+logging.getLogger("python_multipart").addHandler(logging.NullHandler())  # the answer reports an invalid body
 _BOUNDARY = re.compile(rb"\s*--([^\r\n]{1,200})\r?\n")
 _NESTED_NAME = re.compile(r"(\w+)\[(\w+)\]")
 
@@ -29,9 +29,9 @@ class _Part:
 
 
 def parse_form(raw: bytes, content_type: str) -> Json:
-    """The fields of a multipart body; `{}` for one that is none. A name like `a[b]` is a member of the object `a`.
+    """The fields of a multipart body, `{}` if it is invalid. A name like `a[b]` is a member of the object `a`.
 
-    The boundary is the header's, else the one that the body begins with. Of a body that breaks off, what came counts.
+    The boundary is that of the header, or else the one with which the body begins. A truncated body has its first parts.
     """
     from python_multipart.exceptions import FormParserError
     from python_multipart.multipart import MultipartParser, parse_options_header
@@ -48,7 +48,7 @@ def parse_form(raw: bytes, content_type: str) -> Json:
 
 
 def _collect_into(parts: list[_Part]) -> MultipartCallbacks:
-    """Callbacks that collect the parts; a header's name and value may come in pieces."""
+    """Callbacks that collect the parts; a header's name and value may arrive in pieces."""
     name, value = bytearray(), bytearray()
 
     def header() -> None:

@@ -1,4 +1,4 @@
-"""One page of a list, as the API cuts it: `after`, `before`, `limit` (20), `order` (newest first)."""
+"""One page of a list by `after`, `before`, `limit` (20) and `order` (newest first)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ DEFAULT_PAGE_SIZE = 20
 
 
 def page(items: Sequence[Json], query: Mapping[str, Any], limit: int = DEFAULT_PAGE_SIZE) -> Json:
-    """A list object over `items` (oldest first); `after` and `before` are ids of items that end other pages.
+    """A list object over `items` (oldest first); `after` and `before` in the query are ids of items at the page's ends.
 
-    `limit` is how many items a page has unless the query says so.
-    An id that is none of the list's counts as absent; the rules of `cursors` refuse those that are not there at all.
+    `limit` is the default number of items of a page. Ids that the list does not have count as absent; the rules of
+    `cursors` refuse unknown ones.
     """
     ordered = list(items) if query.get("order") == "asc" else list(reversed(items))
     places = {item["id"]: index for index, item in enumerate(ordered)}
@@ -24,7 +24,7 @@ def page(items: Sequence[Json], query: Mapping[str, Any], limit: int = DEFAULT_P
 
 
 def list_object(items: Sequence[Json], *, more: bool = False) -> Json:
-    """A list object that holds these items in this order; `more` says whether others follow."""
+    """A list object with these items in this order; `more` says whether others follow."""
     return {
         "object": "list",
         "data": items,

@@ -1,6 +1,6 @@
-"""Who answered a recorded request, and which path of the API it was: OpenAI, Azure OpenAI, Azure AI Foundry.
+"""The provider of a recorded exchange (OpenAI, Azure OpenAI, Azure AI Foundry), and its path below the API's root.
 
-The hosts and the forms of their paths are those of the clients and of recorded traffic, 2025-03 to 2026-09.
+Hosts and forms of paths are those of the clients and of recorded traffic, 2025-03 to 2026-09.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ PROVIDER_HOSTS = {
     "services.ai.azure.com": "azure",
     "api.azureml.ms": "foundry",
 }
-"""A host and all below it, by its provider; the paths of Foundry's projects make an Azure host foundry."""
+"""The provider of a host and its subdomains; with a path of a Foundry project, an Azure host is `foundry`."""
 PROVIDER_HEADERS = {
     "openai-version": "openai",
     "openai-processing-ms": "openai",
     "apim-request-id": "azure",
     "x-ms-region": "azure",
 }
-"""Headers of answers that tell the provider where a recording hides the host."""
+"""Headers of answers that identify the provider where a recording hides the host."""
 
 _PROJECT = r"/api/projects/[^/]+"
 _WORKSPACE = r"/agents/v1\.0/subscriptions/[^/]+/resourceGroups/[^/]+/providers/[^/]+/workspaces/[^/]+"
@@ -42,36 +42,36 @@ _PLACEHOLDER_HOST = re.compile(
 
 
 def root_of(path: str) -> str | None:
-    """The part of a path at which the API begins: `/v1`, `/openai`; None for a path of no known form."""
+    """The root of the API in a path: `/v1`, `/openai`; None for a path of an unknown form."""
     found = _API_ROOT.match(path)
     return found[0] if found else None
 
 
 def path_below_root(path: str) -> str | None:
-    """The path below the API's root as OpenAI has it (`/responses/resp_1`); None for a path of no known form."""
+    """The path below the API's root in OpenAI's form (`/responses/resp_1`); None for a path of an unknown form."""
     root = root_of(path)
     return None if root is None else path[len(root) :].rstrip("/") or None
 
 
 def provider_of_host(host: str, path: str) -> str:
-    """Who answers at this host: openai, azure, foundry, or `""` for anybody else."""
+    """The provider at a host: openai, azure, foundry, or `""` for any other."""
     labels = host.lower().split(".")
     parents = (".".join(labels[index:]) for index in range(len(labels)))
     return _foundry_by_path(next((PROVIDER_HOSTS[name] for name in parents if name in PROVIDER_HOSTS), ""), path)
 
 
 def is_host_hidden(host: str) -> bool:
-    """Whether a recording says nothing of the host, or something in its place."""
+    """Whether a recording omits the host or has a placeholder for it."""
     return not host or bool(_PLACEHOLDER_HOST.search(host))
 
 
 def provider_by_headers(path: str, headers: Mapping[str, str]) -> str:
-    """Who answered, judged by the headers of the answer; `""` when they do not tell."""
+    """The provider by the headers of its answer; `""` if they do not identify it."""
     return _foundry_by_path(next((PROVIDER_HEADERS[name] for name in PROVIDER_HEADERS if name in headers), ""), path)
 
 
 def guess_provider(path: str, request: Any, answer: Any) -> str:
-    """Who probably answered: the model is one of OpenAI's, the path one of the API's."""
+    """The probable provider: the model is one of OpenAI's, the path one of the API's."""
     models = [each.get("model") for each in (answer, request) if isinstance(each, dict)]
     if path_below_root(path) is None or not any(
         isinstance(model, str) and _OPENAI_MODEL.match(model) for model in models
@@ -86,7 +86,7 @@ def _foundry_by_path(provider: str, path: str) -> str:
 
 
 def split_url(url: str) -> tuple[str, str, str]:
-    """Host, path and query of a recorded URL, which may lack the host or have a placeholder in its place."""
+    """Host, path and query of a recorded URL, which may lack the host or have a placeholder for it."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""

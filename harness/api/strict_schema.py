@@ -1,4 +1,4 @@
-"""What the API asks of a JSON Schema, in its words: an object at the top, arrays with items, in strict mode all closed."""
+"""The API's requirements for a JSON Schema: an object at the top, arrays with items, closed objects in strict mode."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ProblemFinder = Callable[[Json, Path], Iterator[str]]
 def function_problems(schema: Json, *, strict: bool | None) -> Iterator[str]:
     """The problems of a function's parameters, outermost first.
 
-    Without `strict` the API closes a schema itself where it can and takes it as it is where it cannot.
+    Without `strict` the API closes a schema itself where it can and accepts it unchanged where it cannot.
     """
     yield from _root_problems(schema)
     if strict is False and any(name in schema for name in _NOT_AT_THE_TOP):
@@ -35,10 +35,10 @@ def format_problems(schema: Json) -> Iterator[str]:
 
 
 def close_schema(schema: Any) -> Any:
-    """A schema as the API closes it where `strict` is left out: its objects take nothing else and require everything.
+    """A schema as the API closes it if `strict` is absent: no additional properties, and all properties required.
 
     Recorded: microsoft/agent-framework ConformanceTraces (2025-10), langchain-ai/langchain test_system_additional_tools
-    (2026-09). An object that is open by its own words (`additionalProperties`) stays so.
+    (2026-09). An object that is explicitly open (`additionalProperties`) remains open.
     """
     if isinstance(schema, list):
         return [close_schema(one) for one in schema]
@@ -95,7 +95,7 @@ def _openness_problems(schema: Json, where: str) -> Iterator[str]:
 
 
 def _object_at(schema: Json, name: str) -> Json:
-    """The member of a schema that a client may have filled with anything; nothing where it is no object."""
+    """An object member of a schema; empty if it is of another type."""
     member = schema.get(name)
     return member if isinstance(member, dict) else {}
 

@@ -1,4 +1,4 @@
-"""Token counts: an estimate, the same for the same text, of the order a real tokenizer gives (four characters a token)."""
+"""Token counts: a deterministic estimate of the order of a real tokenizer (four characters per token)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNCACHED: Json = {"cache_write_tokens": 0, "cached_tokens": 0}
 
 
 def estimate_tokens(items: Iterable[Json]) -> int:
-    """The estimated tokens of items; text members count, ids and types do not."""
+    """The estimated tokens of items; only text members count, not ids and types."""
     return sum([_estimate_item_tokens(item) for item in items])
 
 
@@ -27,12 +27,12 @@ def _estimate_item_tokens(item: Json) -> int:
 
 
 def count_words(items: Iterable[Json]) -> int:
-    """The words of items; no tokenizer makes fewer tokens, for none joins words across white space."""
+    """The number of words in items, a lower bound of tokens: no tokenizer joins words across white space."""
     return sum([_count_item_words(item) for item in items])
 
 
-def _count_item_words(thing: Any) -> int:
-    values = [value for name, value in thing.items() if name in _COUNTED_MEMBERS]
+def _count_item_words(item: Any) -> int:
+    values = [value for name, value in item.items() if name in _COUNTED_MEMBERS]
     own = sum([len(value.split()) for value in values if isinstance(value, str)])
     return own + sum(
         [
@@ -45,9 +45,9 @@ def _count_item_words(thing: Any) -> int:
     )
 
 
-def _count_characters(thing: Any) -> int:
+def _count_characters(item: Any) -> int:
     count = 0
-    for name, value in thing.items():
+    for name, value in item.items():
         if name in _COUNTED_MEMBERS:
             if isinstance(value, str):
                 count += len(value)
@@ -58,7 +58,7 @@ def _count_characters(thing: Any) -> int:
 
 
 def make_usage(input_tokens: int, output: Sequence[Json], spent: int | None = None) -> Json:
-    """The `usage` object of a response; `spent` is what its output has cost, where that is known."""
+    """The `usage` object of a response; `spent` are its output tokens if they are known."""
     output_tokens = reasoned = 0
     for item in output:
         count = _estimate_item_tokens(item)

@@ -1,8 +1,8 @@
-"""The functions a request offers, and how each is called: by its name alone, or in a namespace.
+"""The functions of a request, and how each is called: by its name alone, or in a namespace.
 
-A function at the top of `tools` is called by its name, one of a namespace in that namespace, and one that is deferred
-(`defer_loading`) at the top in a namespace of its own name, once a tool search has found it. Recorded so: what tests of
-langchain-ai/langchain and pydantic/pydantic-ai searched for (2026-03 to 2026-08).
+A function at the top level of `tools` is called by its name, a function of a namespace in that namespace. A deferred one
+(`defer_loading`) at the top level is called in a namespace of its own name, once a tool search has loaded it. Recorded by
+tests of langchain-ai/langchain and pydantic/pydantic-ai (2026-03 to 2026-08).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from harness.core.exchange import Json
 
 
 def declared_tools(body: Json, items: Iterable[Json] | None = None) -> list[Json]:
-    """The tools of a request: its own, then those that items of its input add (`additional_tools`).
+    """The tools of a request: its own, then those of `additional_tools` items in its input.
 
-    `items` are those to look at, where they are known already.
+    `items` are the input items if they are known already.
     """
     tools = list(body.get("tools") or ())
     if items is None:
@@ -27,7 +27,7 @@ def declared_tools(body: Json, items: Iterable[Json] | None = None) -> list[Json
 
 
 def is_deferred(tool: Json) -> bool:
-    """Whether a tool, or one inside it, waits until a tool search finds it."""
+    """Whether a tool, or one inside it, is deferred until a tool search loads it."""
     return bool(tool.get("defer_loading")) or any(one.get("defer_loading") for one in _namespace_tools(tool))
 
 
@@ -39,7 +39,7 @@ def plain_functions(tools: Iterable[Json]) -> set[str]:
 def function_namespaces(tools: Iterable[Json], *, found: bool = False) -> dict[str, str]:
     """The functions that are called in a namespace, each with the namespace's name.
 
-    Without `found` a deferred one is left out: no search has loaded it.
+    Deferred functions are included only with `found`, once a search has loaded them.
     """
     return {
         function["name"]: space
@@ -56,10 +56,10 @@ def _namespaced_functions(tools: Iterable[Json]) -> Iterator[tuple[str, Json]]:
 
 
 def loaded_tools(item: Json, waiting: Iterable[Json]) -> dict[str, Json]:
-    """What a `tool_search_output` has loaded, as tools by name: `waiting` holds the request's own definitions.
+    """The tools that a `tool_search_output` has loaded, by name; `waiting` are the request's own definitions.
 
-    A deferred function becomes a namespace of its own name. One that is not deferred anywhere is left out: how it is
-    called is not known.
+    A deferred function becomes a namespace of its own name. A function that is not deferred anywhere is omitted, as it
+    is not known how it is called.
     """
     own = {tool["name"]: tool for tool in waiting if _is_function(tool) and tool.get("defer_loading")}
     found = {}
@@ -82,7 +82,7 @@ def _as_namespace(function: Json) -> Json:
 
 
 def namespace_of(name: str, tools: Sequence[Json], items: Iterable[Json]) -> str | None:
-    """The namespace a model calls a function in; None when its name is enough. `items` may have loaded it."""
+    """The namespace in which a model calls a function, None without one; `items` may have loaded the function."""
     if name in plain_functions(tools):
         return None
     known = function_namespaces(tools, found=True)

@@ -1,4 +1,4 @@
-"""Where the live API is: its address taken apart, and the environment that leads a command to somebody in front of it."""
+"""The address of the live API, and the environment that redirects a command to a proxy in front of it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _ROOT_ADVICE = "Give the API's root, say https://api.openai.com/v1"
 
 
 class Upstream(NamedTuple):
-    """The API behind a URL: `origin` is `https://api.openai.com`, `root` the path at which it begins (`/v1`).
+    """The API behind a URL: `origin` is `https://api.openai.com`, `root` the path of its root (`/v1`).
 
-    `named` says whether the URL named the root, or only the host (and in Foundry the project).
+    `named` says whether the URL contains the root, or only the host (and in Foundry the project).
     """
 
     origin: str
@@ -28,13 +28,13 @@ class Upstream(NamedTuple):
     has_explicit_root: bool
 
     def to_api_path(self, path: str) -> str:
-        """A path as the API has it: what is below a gateway's own root is below `/v1`."""
+        """A path of the API: the root of a gateway is replaced by `/v1`."""
         own = root_of(f"{self.root}/") is None and f"{path}/".startswith(f"{self.root}/")
         return API_ROOTS[OPENAI] + path[len(self.root) :] if own else path
 
 
 def parse_upstream(url: str) -> Upstream:
-    """The API at a URL; ConfigError says what is wrong with one that cannot be it."""
+    """The API at a URL; ConfigError for an invalid URL."""
     parts = _split_checked(url)
     path = parts.path.rstrip("/")
     if path.endswith(("/responses", "/chat/completions")):
@@ -66,17 +66,17 @@ def _split_checked(url: str) -> SplitResult:
 
 
 def unreachable_advice(setting: str, why: str) -> str:
-    """What to do when the API could not be reached for this reason; `setting` is where its address was given."""
+    """Advice if the API could not be reached for this reason; `setting` is the option or variable with its address."""
     if "CERTIFICATE_VERIFY_FAILED" in why:
         return "Name the file of its certificates in SSL_CERT_FILE."
     return f"Is {setting} right, and is the API up?"
 
 
 def redirected_environment(behind: Upstream, here: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """What leads a command to `here` (`http://127.0.0.1:8765`) instead: changes to its environment `environment`.
+    """The changes to a command's environment that redirect it to `here` (`http://127.0.0.1:8765`).
 
-    Every variable that leads to the API's origin, and those that its SDKs read. `OPENAI_BASE_URL` is not set beside an
-    Azure endpoint that nobody asked for as a base URL: the SDK for Node refuses both.
+    Every variable with the API's origin is changed, and those that its SDKs read. `OPENAI_BASE_URL` is not set beside an
+    Azure endpoint unless its URL names a base URL: the SDK for Node refuses both.
     """
     moved = {
         name: here + value[len(behind.origin) :]

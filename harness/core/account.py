@@ -1,4 +1,4 @@
-"""What the provider knows about a key's organization: limits and permissions that decide an answer before any model runs."""
+"""The account behind an API key: limits and permissions that decide an answer before any model runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 
 FILTER_CATEGORIES = ("hate", "sexual", "violence", "self_harm", "jailbreak")
-"""What Azure looks for in a prompt."""
+"""The categories of Azure's content filter for prompts."""
 ASSISTANTS_STATES = ("v2", "gone")
 
 
@@ -33,13 +33,13 @@ class RateLimit:
 class Organization:
     """The account behind a World's key.
 
-    `models` None accepts every model name; `scopes` None grants all; `locked` are conversations another process holds;
-    `prompts` are the ids of its stored prompt templates; `unreachable` are addresses that answer the API with 404;
-    `files` are the ids of files and vector stores that were there before, `largest_file` the bytes an upload may have.
-    Azure alone filters: of every prompt `blocked` are the categories it objects to. `agents` are definitions of Foundry's
-    agents by name, with `model`, `instructions` and `tools`; others are there too, of unknown make.
-    `assistants` is `v2`, or `gone` as since 2026-08-26: then the Assistants API answers nothing but 404.
-    Without being `verified` it is not given streams or reasoning summaries of models that reason.
+    `models` lists the models of the key, None accepts every name; `scopes` None grants all; `locked` are conversations
+    that another process holds; `prompts` are the ids of stored prompt templates; `unreachable` are addresses from which
+    the API gets a 404; `files` are the ids of files and vector stores that exist from the start, `largest_file` is the
+    maximum size of an upload in bytes. `blocked` are the filter categories for which Azure refuses every prompt.
+    `agents` are definitions of Foundry agents by name, with `model`, `instructions` and `tools`; agents with other names
+    exist as well, their definitions are unknown. `assistants` is `v2`, or `gone`: since 2026-08-26 the Assistants API
+    answers 404 only. An account that is not `verified` gets no streams and no reasoning summaries of reasoning models.
     """
 
     name: str = "org-harness"

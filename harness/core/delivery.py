@@ -1,4 +1,4 @@
-"""How an answer goes out that is not sent at once and whole: where it breaks off, where and how long it stands still.
+"""How an answer is sent that is delayed or cut: after which event it pauses, and where the connection closes.
 
 Nothing here waits: `harness.server.faulty_delivery` does.
 """
@@ -13,9 +13,9 @@ from harness.core.errors import ScriptError
 
 
 class Gate:
-    """What a stream can be held at without a clock: `pause(turn, after=3, until=gate)`, and later `gate.open()`.
+    """Holds a stream without a clock: `pause(turn, after=3, until=gate)`, and later `gate.open()`.
 
-    Any thread may open it; once open it stays so, and holds nothing any more.
+    Any thread may open it; once open it stays open.
     """
 
     def __init__(self) -> None:
@@ -23,33 +23,33 @@ class Gate:
         self._callbacks: list[Callable[[], object]] = []
 
     def open(self) -> None:
-        """Let everything go on that waits here."""
+        """Release everything that waits for this gate."""
         self.is_open = True
         for wake in list(self._callbacks):
             wake()
 
     def add_callback(self, call: Callable[[], object]) -> None:
-        """Call this when the gate opens, at once if it is open; it may be called twice."""
+        """Have a function called when the gate opens, at once if it is open; it may be called twice."""
         self._callbacks.append(call)
         if self.is_open:
             call()
 
     def remove_callback(self, call: Callable[[], object]) -> None:
-        """Do not call this any more."""
+        """Remove a function that `add_callback` added."""
         self._callbacks.remove(call)
 
 
 class Fault:
-    """What goes wrong with an answer: a line of a turn, after its items and its ending; see `harness.faults`."""
+    """A fault of an answer: a line of a turn, after its items and its ending; see `harness.faults`."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Pause(Fault):
-    """The answer stands still for so many `seconds`, or `until` a gate opens: after so many events, else before each.
+    """Pauses the answer for `seconds`, or `until` a gate opens: after that many events, or before each event.
 
-    An answer that is no stream comes later, as a whole. A gate may be told by its name: then it is one of the World's.
+    An answer that is not a stream is delayed as a whole. A gate may be given by its name in the World.
     """
 
     seconds: float = 0
@@ -69,15 +69,15 @@ class Pause(Fault):
             raise ScriptError("pause: it does not say how long. Give seconds=0.05, or until=Gate().")
 
     def applies_at(self, sent: int) -> bool:
-        """Whether the answer stands still here, when so many events have been sent."""
+        """Whether the answer pauses when this many events have been sent."""
         return self.after is None or self.after == sent
 
 
 class Delivery(NamedTuple):
     """The `pauses` of an answer, and whether the connection is `cut` at its end.
 
-    `rest` is the event of which, before that, a `share` from 0 to 1 of the bytes still goes out. A status of 0 says
-    that there is no answer at all.
+    `rest` is the event of which a `share` from 0 to 1 of the bytes is still sent before that. With a status of 0 there
+    is no answer at all.
     """
 
     pauses: Sequence[Pause] = ()
@@ -87,9 +87,9 @@ class Delivery(NamedTuple):
 
 
 DISCONNECT_AT_END = Delivery(disconnects=True)
-"""The connection breaks off at the end of what is there."""
+"""The connection closes after the events that the answer has."""
 
 
 def is_non_negative_number(value: Any) -> bool:
-    """Whether a value is a finite number from 0 on."""
+    """Whether a value is a finite number, 0 or more."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")

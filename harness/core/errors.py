@@ -1,12 +1,12 @@
 """The two kinds of failure.
 
 ApiError                what the real API would say: data for the client under test, never raised past the mock
-HarnessError            our user's problem: what, where, how to fix
-├── ScriptError         a script that cannot be read, or a turn that is none
+HarnessError            a mistake of the harness's own user: what, where, how to fix
+├── ScriptError         an unreadable script or an invalid turn
 │   └── NoTurn          a request that no turn answers
-├── RegistrationError   a rule, item or operation that is declared wrongly
+├── RegistrationError   an invalid declaration of a rule, item or operation
 ├── SchemaError         schemas missing, stale or not what an overlay expects
-└── ConfigError         an option, key or marker that does not fit
+└── ConfigError         an invalid option, key or marker
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Any
 class ApiError:
     """An error answer in the API's words; all its texts may hold `{fact}` fields.
 
-    The wire form is `{"error": {"message", "type", "param", "code"}}` with HTTP status `status`; where another provider
-    says it in another form, `form` is that: JSON whose strings may hold fields too, those four and the status among them.
+    The wire form is `{"error": {"message", "type", "param", "code"}}` with HTTP status `status`. `body_template` is the
+    body of a provider that uses another form: JSON whose strings may hold fields too, also `{message}` … `{status}`.
     """
 
     status: int
@@ -48,7 +48,7 @@ class ApiError:
         )
 
     def members(self) -> dict[str, Any]:
-        """What is said, whatever the form: message, type, param, code."""
+        """Message, type, param and code, whatever the form of the body."""
         return {"message": self.message, "type": self.type, "param": self.param, "code": self.code}
 
     def body(self) -> dict[str, Any]:
@@ -57,7 +57,7 @@ class ApiError:
 
 
 def _fill_template(form: Any, facts: Mapping[str, Any]) -> Any:
-    """A form with its fields replaced by facts; a string that is one field becomes the fact itself, whatever it is."""
+    """A template with its fields replaced by facts; a string that is a single field becomes the fact itself."""
     if isinstance(form, str):
         name = form[1:-1]
         return facts[name] if form == f"{{{name}}}" and name in facts else form.format_map(facts)
@@ -71,7 +71,7 @@ class HarnessError(Exception):
 
 
 class ScriptError(HarnessError):
-    """A script file or a turn that cannot be used."""
+    """An unusable script file or an invalid turn."""
 
 
 class NoTurn(ScriptError):
@@ -79,12 +79,12 @@ class NoTurn(ScriptError):
 
 
 class RegistrationError(HarnessError):
-    """A rule, an item kind or an operation that is declared wrongly; raised at import."""
+    """An invalid declaration of a rule, an item kind or an operation; raised at import."""
 
 
 class SchemaError(HarnessError):
-    """A schema that is missing or stale, or an overlay that no longer fits it."""
+    """A missing or stale schema, or an overlay that no longer fits it."""
 
 
 class ConfigError(HarnessError):
-    """An option, a key or a marker that does not fit."""
+    """An invalid option, key or marker."""

@@ -1,7 +1,7 @@
-"""The data that travels: a request, its answer, both together, and a difference that matters.
+"""Requests, answers, exchanges and findings, as plain data.
 
-Nothing here knows HTTP libraries, files or time. Header names are lower case. They are named tuples:
-every request makes four of them, and nothing else that cannot be changed is made as fast.
+Nothing here knows HTTP libraries, files or time. Header names are lower case. All are named tuples: each request creates
+four of them, and no other immutable object is created as fast.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ EMPTY_MAPPING: Mapping[str, Any] = MappingProxyType({})
 
 
 class JsonFault(NamedTuple):
-    """Why the bytes of a body are no JSON: `kind` is syntax, unicode or duplicate (then with `name` and `path`)."""
+    """Why a body is invalid JSON: `kind` is syntax, unicode or duplicate (then with `name` and `path`)."""
 
     kind: str
     name: str = ""
@@ -27,13 +27,13 @@ class JsonFault(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What a client sent.
+    """A request of a client.
 
-    `path` is the path below the API's root (`/responses/resp_1`), `params` what the operation's template took from it
+    `path` is the path below the API's root (`/responses/resp_1`), `params` its parameters by the operation's template
     (`{"response_id": "resp_1"}`), `query` the parameters of the query, typed where the operation has a schema for them,
-    `body` the parsed JSON (None when there is none), `raw` the bytes as they came.
-    `operation` is the operation's id (`POST /responses`), `schema` names the schema of its body, else of its query;
-    `fault` says why the bytes are no JSON. `dialect` is openai, azure or foundry, `root` where the API begins in its path.
+    `body` the parsed JSON (None without a body), `raw` the bytes as received. `operation` is the operation's id
+    (`POST /responses`), `schema` names the schema of its body or else of its query; `fault` says why the body is invalid
+    JSON. `dialect` is openai, azure or foundry, `root` is the part of the path at which the API begins.
     """
 
     method: str
@@ -51,11 +51,11 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What the server says to one request.
+    """The server's answer to one request.
 
-    `body` is the JSON answer; when `events` is not None the answer is a stream of them, and `body` the object that
-    the last one carries. `rule` names the rule that refused the request, if one did. With a `delivery` it is not sent at
-    once and whole: then `events` and `body` are what goes out, an answer that never came has status 0.
+    `body` is the JSON answer; if `events` is not None the answer is a stream of them, and `body` is the object in the
+    last one. `rule` names the rule that refused the request, if any. With a `delivery` the answer is delayed or cut:
+    `events` and `body` are then what is sent, and an answer that is never sent has status 0.
     """
 
     status: int
@@ -67,14 +67,14 @@ class Answer(NamedTuple):
 
     @property
     def disconnection(self) -> str:
-        """What became of an answer whose connection broke: `cut off`, `no answer`; empty when it did not break."""
+        """`cut off` or `no answer` if the connection broke, else empty."""
         if self.delivery is None or not self.delivery.disconnects:
             return ""
         return "cut off" if self.status else "no answer"
 
 
 class Exchange(NamedTuple):
-    """A request and its answer, in the order a World saw them (`number` counts from 1)."""
+    """A request and its answer; `number` is its place in the journal of a World, from 1."""
 
     number: int
     request: Request
@@ -87,7 +87,7 @@ class Exchange(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A difference that matters: where (`at`, a path like `input[2].content[0]`), what (`message`), which rule."""
+    """A difference from the contract: its place (`at`, a path like `input[2].content[0]`), a message, and the rule."""
 
     at: str
     message: str

@@ -1,8 +1,8 @@
 """The ids of one World: the API's shapes, without clock or randomness.
 
-An id of a response or an item is a prefix and 50 hex digits: 16 of the partition, 2 of the response's turn, 8 of the
-unix seconds, 24 of its own. Everything a response makes shares its first 18; a response that continues another keeps
-the other's 16. Recorded from mid 2025 on.
+An id of a response or an item is a prefix and 50 hex digits: 16 for the partition, 2 for the response's turn, 8 for the
+unix seconds, 24 of its own. The items of a response share its first 18 digits; a response that continues another shares
+the first 16 with it. Recorded from mid 2025 on.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from hashlib import blake2b
 _PARTITIONED_ID = re.compile(r"[a-z]+_([0-9a-f]{16})([0-9a-f]{2})[0-9a-f]{32}")
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ALPHANUMERIC_TABLE = bytes(ord(_BASE62[byte % 62]) for byte in range(256))
-"""A table for `bytes.translate`: every byte becomes one of A-Z a-z 0-9."""
+"""A table for `bytes.translate` that maps every byte to one of A-Z a-z 0-9."""
 
 
 class Ids:
-    """Makes the ids of a World: the same seed and the same calls give the same ids, other seeds give others."""
+    """Generates the ids of a World: the same seed and the same calls give the same ids."""
 
     def __init__(self, seed: str) -> None:
         self._hash = blake2b(seed.encode("utf-8", "surrogatepass"), person=b"harness ids")
@@ -44,9 +44,9 @@ class Ids:
         return prefix + self._next_bytes(length).translate(ALPHANUMERIC_TABLE).decode()
 
     def response(self, now: int, parent: str | None = None) -> str:
-        """A response's id at `now` unix seconds; with the id of what it continues it stays in that partition.
+        """A response's id at `now` unix seconds, in the partition of its `parent`, the response that it continues.
 
-        A parent that is no id of this shape (an old 48-digit one, a made-up one) starts a new partition.
+        A parent of another form (48 digits as before mid 2025, or invented) starts a new partition.
         """
         found = _PARTITIONED_ID.fullmatch(parent) if parent else None
         partition = found[1] if found else self._next_bytes(8).hex()
@@ -55,7 +55,7 @@ class Ids:
     def item(self, prefix: str, response_id: str, now: int) -> str:
         """The id of an item of a response: `item("msg", "resp_…", now)`.
 
-        Below a response id that is not of this shape items start a partition of their own.
+        A response id of another form starts a new partition for the item.
         """
         if self._item_partition[0] != response_id:
             found = _PARTITIONED_ID.fullmatch(response_id)
@@ -63,7 +63,7 @@ class Ids:
         return f"{prefix}_{self._item_partition[1]}{now:08x}{self._next_bytes(12).hex()}"
 
     def call(self) -> str:
-        """A `call_id`: what pairs a call with its output."""
+        """A `call_id`, which pairs a call with its output."""
         return self.alphanumeric("call_")
 
     def request(self) -> str:
@@ -71,7 +71,7 @@ class Ids:
         return "req_" + self._next_bytes(16).hex()
 
     def guid(self) -> str:
-        """A request's id as Azure writes it."""
+        """A request id in Azure's form."""
         text = self.hex("", 32)
         return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 

@@ -1,4 +1,4 @@
-"""Reading JSON that may be anything: what is not of the kind that is asked for is left out."""
+"""Reading JSON of unknown form: values of the wrong type count as absent."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from harness.core.exchange import Json
 
 
 def as_object(value: Any) -> Json:
-    """An object, empty where there is none."""
+    """The value if it is an object, else an empty object."""
     return value if isinstance(value, dict) else {}
 
 
 def objects_in(value: Any) -> list[Json]:
-    """The objects of a list, none where there is no list."""
+    """The objects in a list; empty for any other value."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def as_string(value: Any) -> str:
-    """A text, empty where there is none."""
+    """The value if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""

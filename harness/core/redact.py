@@ -1,4 +1,4 @@
-"""Secrets kept out of what is printed or written: known ones by their value, others by their form."""
+"""Removes secrets from output: known ones by their value, others by their form."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ SECRET_HEADERS = frozenset(
 HIDDEN = "[hidden]"
 
 _SHORTEST_SECRET = 8
-"""A shorter value may stand anywhere by chance; hiding it would hide ordinary words."""
+"""Shorter values occur by chance: hiding them would hide ordinary words."""
 _WORD_START = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt]))"
-"""A word's beginning; where JSON stands in a text, the letter of `\\n` is no part of the word."""
+"""The start of a word; in JSON inside a string, the letter of `\\n` is not part of the word."""
 _HAS_DIGIT = r"(?=[A-Za-z_\-]*[0-9])"
-"""Among letters, as no word of a sentence and no name of a tool has it."""
+"""A digit among letters: ordinary words and names of tools rarely have one."""
 SECRET_PATTERN = re.compile(
     rf"{_WORD_START}(?:sk-|(?:rk|pk|sess|ek)-{_HAS_DIGIT})[A-Za-z0-9_\-]{{12,}}"  # OpenAI's keys
     rf"|{_WORD_START}Bearer\s+[A-Za-z0-9._~+/=\-]{{8,}}"
     rf"|{_WORD_START}eyJ[A-Za-z0-9_\-]{{8,}}\.[A-Za-z0-9_\-]{{8,}}(?:\.[A-Za-z0-9_\-]*)?"  # JSON Web Tokens
     rf"|{_WORD_START}(?:gh[oprsu]_|github_pat_|xox[abeprs]-|glpat-)[A-Za-z0-9_\-]{{12,}}"
     rf"|{_WORD_START}(?:A[KS]IA[A-Z0-9]{{12,}}|AIza[A-Za-z0-9_\-]{{30,}})"
-    # of providers of models and tools, and of others that agents are given keys to
+    # keys of providers of models and tools, and of other services that agents use
     rf"|{_WORD_START}(?:hf_|gsk_|xai-|pplx-|csk-|fw_|r8_|npm_|whsec_|[sr]k_(?:live|test)_|dop_v1_|tvly-(?:dev-|prod-)?)"
     rf"{_HAS_DIGIT}[A-Za-z0-9]{{20,}}"
     rf"|{_WORD_START}(?:shp(?:at|ca|pa|ss)_|dapi)[0-9a-f]{{32}}"
@@ -43,7 +43,7 @@ SECRET_PATTERN = re.compile(
     rf"|{_WORD_START}[0-9]{{8,10}}:[A-Za-z0-9_\-]{{35}}(?![A-Za-z0-9_\-])"  # Telegram's bots
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----"
 )
-"""What has the form of a key or a token, whoever gave it."""
+"""The forms of keys and tokens of many issuers."""
 
 
 def secrets_in_headers(headers: Mapping[str, str]) -> frozenset[str]:
@@ -54,7 +54,7 @@ def secrets_in_headers(headers: Mapping[str, str]) -> frozenset[str]:
 
 
 def redact(value: Any, secrets: Iterable[str] = ()) -> Any:
-    """A JSON value without secrets: `secrets` wherever they stand in a text, and whatever has the form of a key."""
+    """A JSON value without secrets: each of `secrets` anywhere in a string, and everything in the form of a key."""
     if isinstance(value, str):
         for secret in sorted(secrets, key=len, reverse=True):
             value = value.replace(secret, HIDDEN)

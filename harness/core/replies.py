@@ -1,4 +1,4 @@
-"""What the model said, as data: one response or run, and all of them.
+"""The replies of the model as data: one response or run, and all of them.
 
 `harness.analysis.collect_replies` reads them from the journal.
 """
@@ -16,16 +16,16 @@ TOKEN_COUNT_NAMES = {
     "output_tokens": ("output_tokens", "completion_tokens", "output_token_count"),
     "total_tokens": ("total_tokens", "total_token_count"),
 }
-"""What is counted, and the names that the API and its clients have for it."""
+"""The token counts of a usage object, and the names that the API and its clients have for each."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
     """One response, or one run of a thread.
 
-    `exchange` is the number of the exchange in which it was first seen whole. `messages` are message items,
-    `calls` the items a client has to answer, `reasoning` reasoning items, `usage` the wire's own object, empty when none
-    was told. `follows` is the id of what said the calls that its request answers, None when that answers none.
+    `exchange` is the number of the first exchange that shows it complete. `messages` are message items, `calls` the
+    items that the client has to answer, `reasoning` the reasoning items, `usage` the object on the wire, empty without
+    one. `follows` is the id of the reply whose calls the request answers, None if it answers none.
     """
 
     id: str
@@ -38,61 +38,61 @@ class ModelReply:
 
     @property
     def text(self) -> str:
-        """All it said, a refusal too."""
+        """The text of all messages, refusals included."""
         return "".join(text for message in self.messages for text, _ in text_parts(message))
 
     @property
     def annotations(self) -> list[Json]:
-        """The annotations of its messages, in the form its endpoint has."""
+        """The annotations of all messages, in the form of the endpoint."""
         return [note for message in self.messages for note in annotations_of(message)]
 
     def as_json(self) -> Json:
-        """It as JSON."""
+        """This reply as JSON."""
         own = {"id": self.id, "exchange": self.exchange, "text": self.text, "annotations": self.annotations}
         rest = {"calls": list(self.calls), "reasoning": list(self.reasoning), "usage": self.usage}
         return {**own, **rest, "messages": list(self.messages), "follows": self.follows}
 
 
 class ModelReplies(tuple[ModelReply, ...]):
-    """All that was said, oldest first; `text` is the last answer's, the rest is of all of them."""
+    """All replies, oldest first; `text` is that of the last one, the other properties cover all of them."""
 
     __slots__ = ()
 
     @property
     def text(self) -> str:
-        """The text of the last one, empty when nothing was said."""
+        """The text of the last reply, empty without any."""
         return self[-1].text if self else ""
 
     @property
     def texts(self) -> list[str]:
-        """The text of each."""
+        """The text of each reply."""
         return [each.text for each in self]
 
     @property
     def annotations(self) -> list[Json]:
-        """The annotations of all."""
+        """The annotations of all replies."""
         return [note for each in self for note in each.annotations]
 
     @property
     def calls(self) -> list[Json]:
-        """The calls of all that a client has to answer."""
+        """The calls of all replies that the client has to answer."""
         return [call for each in self for call in each.calls]
 
     @property
     def reasoning(self) -> list[Json]:
-        """The reasoning items of all."""
+        """The reasoning items of all replies."""
         return [item for each in self for item in each.reasoning]
 
     @property
     def usage(self) -> dict[str, int]:
-        """The tokens of all: input, output and total."""
+        """The tokens of all replies: input, output and total."""
         return sum_token_counts(each.usage for each in self)
 
 
 def text_parts(item: Mapping[str, Any]) -> list[tuple[str, bool]]:
-    """The texts of a message or of reasoning, each with whether a client may leave it out.
+    """The texts of a message or of reasoning, each with whether a client may omit it.
 
-    A refusal beside a text may be, and reasoning beside its summary.
+    A refusal beside a text may be omitted, and so may raw reasoning beside its summary.
     """
     if "summary" in item:
         summary = [part["text"] for part in item["summary"]]
@@ -110,7 +110,7 @@ def annotations_of(message: Mapping[str, Any]) -> list[Json]:
 
 
 def token_counts(usage: Any) -> dict[str, int]:
-    """The numbers of a usage object, under the names of `POST /responses`; those it does not have are missing."""
+    """The numbers of a usage object under the names of `POST /responses`; absent ones are missing."""
     found: dict[str, int] = {}
     for name, names in TOKEN_COUNT_NAMES.items():
         values = (usage.get(one) if isinstance(usage, Mapping) else getattr(usage, one, None) for one in names)

@@ -1,6 +1,6 @@
-"""Values in few words: how reports, journals and transcripts show JSON, items and texts, each by its beginning.
+"""Short forms of JSON values, items and texts for reports, journals and transcripts.
 
-Takes whatever a client may send, well formed or not, and never fails.
+Any input that a client may send is accepted, well formed or not.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any
 from harness.core.exchange import Exchange, Json
 
 LINE_WIDTH = 100
-"""Characters of a line of text."""
+"""The maximum length of a line of text."""
 _TEXT_MEMBERS = ("content", "output", "arguments", "input", "text", "summary")
-"""The members of an item that hold what it says, the first that is there."""
+"""The members that may hold the text of an item, in order of preference."""
 _NAME_MEMBERS = ("name", "call_id", "approval_request_id")
 
 
 def shorten_json(value: Any, depth: int = 3) -> str:
-    """A JSON value in at most about 160 characters: the first members, the beginning of each text."""
+    """A JSON value in at most 160 characters: the first members, the beginning of each string."""
     return shorten(_render_value(value, depth), 160)
 
 
 def summarize_item(item: Any, width: int = 40) -> str:
-    """An item in a few words: its role or type, its name or `call_id`, the beginning of its text."""
+    """An item on one line: its role or type, its name or `call_id`, the beginning of its text."""
     if not isinstance(item, dict):
         return shorten_json(item, 1)
     named = [item.get("role") or item.get("type") or "item", next(filter(None, map(item.get, _NAME_MEMBERS)), None)]
@@ -35,7 +35,7 @@ def summarize_item(item: Any, width: int = 40) -> str:
 
 
 def item_text(item: Json) -> str:
-    """What an item says, as one text; a part without text is its type in brackets."""
+    """The text of an item; a part without text is shown as its type in brackets."""
     for member in _TEXT_MEMBERS:
         value = item.get(member)
         if isinstance(value, str):
@@ -51,7 +51,7 @@ def _part_text(part: Json) -> str:
 
 
 def answer_error(exchange: Exchange) -> Json:
-    """What an answer says of an error: its `error`, or itself where Azure has no such object."""
+    """The error object of an answer: its `error`, or the body itself where Azure has no such member."""
     body = exchange.answer.body if isinstance(exchange.answer.body, dict) else {}
     error = body.get("error", body)
     return error if isinstance(error, dict) else {}

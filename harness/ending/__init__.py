@@ -1,4 +1,4 @@
-"""How a response ends: completed, unless the last line of a turn says otherwise.
+"""The end of a response: completed, unless the last line of its turn is another ending.
 
 mock.script([message("Once upon a"), incomplete()])
 mock.script(failed("rate_limit_exceeded", "Request too large."))
@@ -17,7 +17,7 @@ from harness.core.registry import Registry
 from harness.items.kind import Item, item_from_wire, require_text
 
 INCOMPLETE_REASONS = ("max_output_tokens", "content_filter", "max_messages", "steered")
-"""Why a response may be incomplete, as the SDK's types have it; the first is the one that has been recorded."""
+"""The reasons of the SDK's types for an incomplete response; only the first has been recorded."""
 
 SERVER_ERROR_MESSAGE = (
     "An error occurred while processing your request. You can retry your request, or contact us through our help "
@@ -30,14 +30,14 @@ _STATUS_AND_TYPE: Mapping[str, tuple[int, str]] = {
     "server_error": (500, "server_error"),
     "vector_store_timeout": (500, "server_error"),
 }
-"""The status and type of a failure by its code; all others are of the request."""
+"""The HTTP status and error type of a failure by its code; other codes are errors of the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What a turn says of its response's end: its `status`, the `members` of it that this sets.
+    """The end of a turn's response: its `status`, and the `members` of the response that it sets.
 
-    With `off_schema` the text need not be what the request's `text.format` asks for.
+    With `off_schema` the text need not match the request's `text.format`.
     """
 
     status: str = "completed"
@@ -46,30 +46,30 @@ class Ending:
 
 
 TurnLine = Item | Ending | Fault
-"""What a turn is made of: items, then at most one ending, then what goes wrong on the way."""
+"""A line of a turn: items come first, then at most one ending, then faults."""
 
 DEFAULT_ENDING = Ending()
 
 
 def completed(*, off_schema: bool = False) -> Ending:
-    """The response is complete, as it is without any ending.
+    """The response is complete, as without any ending.
 
-    With `off_schema` its text may break the JSON schema that the request asks for, which no model of the API does.
+    With `off_schema` its text may violate the JSON schema of the request, which no model of the API does.
     """
     return Ending(off_schema=off_schema)
 
 
 def incomplete(reason: str = "max_output_tokens") -> Ending:
-    """The response breaks off within its last item; `reason` is max_output_tokens, content_filter, …"""
+    """The response ends within its last item; `reason` is max_output_tokens, content_filter, …"""
     if reason not in INCOMPLETE_REASONS:
         raise ScriptError(f"incomplete: reason is {reason!r}. It is one of: {', '.join(INCOMPLETE_REASONS)}.")
     return Ending("incomplete", {"incomplete_details": {"reason": reason}}, off_schema=True)
 
 
 def failed(code: str = "server_error", message: str = SERVER_ERROR_MESSAGE) -> Ending:
-    """The response fails: in a stream an `error` event and `response.failed`, otherwise an HTTP error in these words.
+    """The response fails: a stream has an `error` event and `response.failed`, any other answer is an HTTP error.
 
-    What the turn says before it is told in the stream; its last item is left open.
+    A stream has the items of the turn first, the last of them without `output_item.done`.
     """
     return Ending(
         "failed", {"error": {"code": require_text("code", code), "message": require_text("message", message)}}, True
@@ -79,11 +79,11 @@ def failed(code: str = "server_error", message: str = SERVER_ERROR_MESSAGE) -> E
 ENDINGS: Registry[Callable[..., Ending]] = Registry(
     "ending", {"completed": completed, "incomplete": incomplete, "failed": failed}
 )
-"""Every ending, by the name under which scripts in other languages know it."""
+"""Every ending, by its name in script files."""
 
 
 def split_ending(turn: Sequence[TurnLine]) -> tuple[list[Item], Ending]:
-    """The items of a turn, and how it ends."""
+    """The items of a turn, and its ending."""
     items = [line for line in turn if isinstance(line, Item)]
     if len(items) == len(turn):
         return items, DEFAULT_ENDING
@@ -91,7 +91,7 @@ def split_ending(turn: Sequence[TurnLine]) -> tuple[list[Item], Ending]:
 
 
 def line_from_wire(wire: Json, others: Mapping[str, Callable[..., TurnLine]] = ENDINGS) -> TurnLine:
-    """An item in its wire form, or one of the `others`: `{"type": "incomplete", "reason": "max_output_tokens"}`."""
+    """A line from its JSON: an item in wire form, or one of the `others`, `{"type": "incomplete", "reason": "…"}`."""
     if not isinstance(wire, dict) or wire.get("type") not in others:
         return item_from_wire(wire)
     made = others[wire["type"]]
@@ -102,6 +102,6 @@ def line_from_wire(wire: Json, others: Mapping[str, Callable[..., TurnLine]] = E
 
 
 def to_api_error(error: Json) -> ApiError:
-    """The `error` of a response that failed (`code`, `message`), as the error that a client is told."""
+    """The HTTP error for the `error` (`code`, `message`) of a failed response."""
     status, kind = _STATUS_AND_TYPE.get(error["code"], (400, "invalid_request_error"))
     return ApiError(status, error["message"], None, error["code"], kind)

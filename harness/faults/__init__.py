@@ -1,10 +1,10 @@
-"""What goes wrong on the way: a stream that is cut or stands still, a request that is refused or gets no answer.
+"""Faults: a stream that is cut or paused, a request that is refused or gets no answer.
 
 mock.script(cut(message("Once upon a time"), after=4))
 mock.script(pause(message("Once"), after=3, until=gate))
 mock.script(rate_limit(after="1s"), server_error(), overloaded(), hang_up(), message("At last."))
 
-In scripts of other languages a fault is the last line of its turn: `{"type": "cut", "after": 4}`.
+In script files a fault is the last line of its turn: `{"type": "cut", "after": 4}`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _DURATION = re.compile(rf"(\d+(?:\.\d+)?)({'|'.join(SECONDS_PER_UNIT)})")
 
 @dataclass(frozen=True, slots=True)
 class Cut(Fault):
-    """The connection breaks off after so many events; with 4.5, in the middle of the fifth.
+    """The connection closes after so many events; with 4.5, in the middle of the fifth.
 
-    A stream is always cut before its last event is whole. An answer that is no stream ends in the middle; with 0,
+    A stream is always cut before its last event is complete. An answer that is not a stream is cut in the middle, with 0
     before its body.
     """
 
@@ -44,13 +44,13 @@ class Cut(Fault):
 
 @dataclass(frozen=True, slots=True)
 class Refusal(Fault):
-    """The request is refused as by an account that is like this; without any change nothing is answered at all."""
+    """The request is refused as by an account with these changes; without any change it gets no answer."""
 
     account: Mapping[str, Any] = field(default_factory=dict)
 
 
 class ScriptedRefusal(Exception):
-    """The turn of a request is a refusal."""
+    """The turn for a request is a refusal."""
 
     def __init__(self, fault: Refusal) -> None:
         super().__init__(fault)
@@ -58,24 +58,24 @@ class ScriptedRefusal(Exception):
 
 
 def cut(turn: Any, *, after: float) -> Any:
-    """A turn whose answer breaks off: the connection is closed after so many events, half-way through one with `4.5`.
+    """A turn whose answer is cut: the connection closes after so many events, with `4.5` in the middle of one.
 
-    What was cut is not stored, unless it is made in the background: then it goes on, and can be asked for again.
+    A cut response is not stored, except one in the background, which goes on and can be retrieved.
     """
     return _add_fault(turn, Cut(after))
 
 
 def pause(turn: Any, *, after: int | None = None, seconds: float = 0, until: Gate | str | None = None) -> Any:
-    """A turn whose stream stands still after so many events, for `seconds` or `until` a gate is opened.
+    """A turn whose stream pauses after so many events, for `seconds` or `until` a gate is opened.
 
-    Without `after` it does so before every event. An answer that is no stream comes so much later. A gate may be told
-    by its name: `mock.gate("shown").open()` opens it.
+    Without `after` it pauses before every event. An answer that is not a stream is delayed as a whole. A gate may be
+    given by its name: `mock.gate("shown").open()` opens it.
     """
     return _add_fault(turn, Pause(seconds, after, until))
 
 
 def rate_limit(after: str | float = "1s") -> Refusal:
-    """A 429 in place of an answer: one may try again `after` so long (seconds, or `200ms`, `1s`, `2m`)."""
+    """A 429 instead of an answer; a retry succeeds `after` this time (seconds, or `200ms`, `1s`, `2m`)."""
     found = _DURATION.fullmatch(after) if isinstance(after, str) else None
     seconds = float(found[1]) * SECONDS_PER_UNIT[found[2]] if found else after
     if not is_non_negative_number(seconds):
@@ -84,17 +84,17 @@ def rate_limit(after: str | float = "1s") -> Refusal:
 
 
 def server_error() -> Refusal:
-    """A 500 in place of an answer."""
+    """A 500 instead of an answer."""
     return Refusal({"failing": True})
 
 
 def overloaded() -> Refusal:
-    """A 503 in place of an answer."""
+    """A 503 instead of an answer."""
     return Refusal({"overloaded": True})
 
 
 def hang_up() -> Refusal:
-    """No answer: the connection is closed, and nothing was said. The journal has it with status 0."""
+    """No answer: the connection is closed without one. In the journal the status is 0."""
     return Refusal()
 
 
@@ -109,14 +109,14 @@ FAULTS: Registry[Callable[..., Fault]] = Registry(
         "hang_up": hang_up,
     },
 )
-"""Every fault as the line of a turn, by the name under which scripts in other languages know it."""
+"""Every fault as the line of a turn, by its name in script files."""
 
 NON_ITEM_LINES: Mapping[str, Callable[..., TurnLine]] = {**ENDINGS, **FAULTS}
-"""Every line of a turn that is no item, by name."""
+"""Every line of a turn other than items, by its name in script files."""
 
 
 def _add_fault(turn: Any, fault: Fault) -> Any:
-    """A turn with one more fault; of a function, what it returns, of a generator function, each of its yields."""
+    """A turn with one more fault; a function gets it for its result, a generator function for each yield."""
     if isgeneratorfunction(turn):
         return _add_fault_to_each(turn, fault)
     if callable(turn):
@@ -139,11 +139,11 @@ def _add_fault_to_each(turn: Callable[[Request], Generator[Any, Request, None]],
 
 
 def find_cut(turn: Sequence[TurnLine]) -> float | None:
-    """After how many events the answer to a turn breaks off, the earliest; None when it does not."""
+    """The number of events after which the answer to a turn is cut, None if it is not cut."""
     return min((line.after for line in turn if isinstance(line, Cut)), default=None)
 
 
 def find_pauses(turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Sequence[Pause]:
-    """Where the answer to a turn stands still; `gate` knows the gates by name."""
+    """The pauses of the answer to a turn; `gate` finds gates by name."""
     pauses = (line for line in turn if isinstance(line, Pause))
     return [replace(each, until=gate(each.until)) if isinstance(each.until, str) else each for each in pauses]

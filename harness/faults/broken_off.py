@@ -1,4 +1,4 @@
-"""What an answer that broke off has told: the events that went out, and the response as far as they tell it."""
+"""Answers that are cut: the events that are sent, and the partial response that they add up to."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from harness.ending import TurnLine
 from harness.faults import find_cut, find_pauses
 
 PARTS_BY_INDEX = {"content_index": "content", "summary_index": "summary"}
-"""Where the parts of an item stand, by the member of an event that counts them."""
+"""The member of an item with its parts, by the member of an event that counts them."""
 
 
 def apply_faults(answer: Answer, turn: Sequence[TurnLine], gate: Callable[[str], Gate]) -> Answer:
-    """An answer as the faults of its turn leave it; `events` and `body` are what still goes out."""
+    """An answer with the faults of its turn; `events` and `body` are what is still sent."""
     pauses, after = find_pauses(turn, gate), find_cut(turn)
     if after is None:
         return answer._replace(delivery=Delivery(pauses))
@@ -32,7 +32,7 @@ def apply_faults(answer: Answer, turn: Sequence[TurnLine], gate: Callable[[str],
 
 
 def fold_partial(events: Sequence[Json]) -> Json | None:
-    """The response, or the run, as far as the first events of its stream tell it; None when they do not."""
+    """The response or run that the first events of its stream add up to; None without its object."""
     partial: Json | None = None
     items: dict[int, Json] = {}
     for event in events:
@@ -48,7 +48,7 @@ def fold_partial(events: Sequence[Json]) -> Json | None:
 
 
 def _apply_event(item: Json, event: Json) -> Json:
-    """An item with what an event adds to it: a part, a text, an annotation; other events leave it as it is."""
+    """An item with the part, text or annotation that an event adds; unchanged by other events."""
     place = next((name for name in PARTS_BY_INDEX if name in event), None)
     if place is None:
         return _append_delta(item, event)
@@ -61,7 +61,7 @@ def _apply_event(item: Json, event: Json) -> Json:
 
 
 def _append_delta(item: Json, event: Json) -> Json:
-    """An item or a part with a delta or an annotation; `response.output_text.delta` makes its `text` longer."""
+    """An item or a part with a delta or an annotation; `response.output_text.delta` extends its `text`."""
     _, stem, kind = event["type"].rsplit(".", 2)
     if "annotation" in event:
         return {**item, "annotations": [*item["annotations"], event["annotation"]]}

@@ -1,7 +1,6 @@
-"""Every item: the builders of what a model emits, the grammar of their events, what only a client sends, transcripts.
+"""Items: the builders of those that a model emits with the grammar of their events, those that only a client sends.
 
-Importing this registers all of them; how a response ends (`harness.ending`) and what disturbs it (`harness.faults`)
-stands elsewhere.
+Importing this registers all of them. The endings of a response are in `harness.ending`, its faults in `harness.faults`.
 """
 
 from harness.core.registry import import_modules

@@ -1,4 +1,4 @@
-"""What the model asks the client to run."""
+"""Calls of functions and custom tools of the client."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def function_call(
 ) -> Json:
     """The model calls a function of the client.
 
-    `arguments` is an object, written as compact JSON, or a str that is passed as it is: models do emit broken JSON; a
-    list of str is the exact deltas. Without `call_id` the World gives one out. `caller` is who calls, say
+    `arguments` is an object, written as compact JSON, or a str that is passed unchanged, as models do emit invalid JSON;
+    a list of str is the exact deltas. Without `call_id` the World generates one. `caller` is the caller, for example
     `{"type": "program", "caller_id": "call_1"}`: such a call stays `in_progress`, as recorded.
     """
     return {
@@ -104,7 +104,7 @@ def _optional_members(namespace: str | None, async_: bool | None, caller: Json |
 
 
 def encode_arguments(arguments: Mapping[str, Any] | TextOrDeltas) -> TextOrDeltas:
-    """Arguments as a model writes them: an object as compact JSON, a text as it is; ScriptError when it is no JSON."""
+    """Arguments as a model writes them: an object as compact JSON, a str unchanged; ScriptError for other values."""
     if not isinstance(arguments, Mapping):
         return arguments
     try:

@@ -1,4 +1,4 @@
-"""What the API runs for the model: code in a container, and programs that call tools."""
+"""Code that the API runs: Python in a container, and programs that call tools."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.items.stream_grammar import FinalMember, Phase, StreamedText, TextO
 
 OUTPUT_TYPES = ("logs", "image")
 PLACEHOLDER_CIPHERTEXT = "gAAAAABhYXJuZXNz"
-"""A ciphertext that nobody can read, where none is given."""
+"""The default of an encrypted member."""
 
 
 @item(
@@ -32,10 +32,10 @@ PLACEHOLDER_CIPHERTEXT = "gAAAAABhYXJuZXNz"
 def code_interpreter_call(
     code: TextOrDeltas | None = "", *, container_id: str | None = None, outputs: Sequence[str | Json] | None = None
 ) -> Json:
-    """The model runs Python in its container; without `container_id` the World gives one out.
+    """The model runs Python in its container; without `container_id` the World generates one.
 
-    An output is a text, as logs, or `{"type": "image", "url": "https://…"}`; on the wire they are null unless the
-    request includes `code_interpreter_call.outputs`.
+    An output is a text, shown as logs, or `{"type": "image", "url": "https://…"}`; on the wire `outputs` is null unless
+    the request includes `code_interpreter_call.outputs`.
     """
     shown = None if outputs is None else [_build_output(number, each) for number, each in enumerate(outputs)]
     return {"code": code, "container_id": container_id, "outputs": shown}
@@ -59,5 +59,5 @@ def program(code: str, *, call_id: str | None = None, fingerprint: str = PLACEHO
 
 @item("cmo", FinalMember("result", ""), FinalMember("status", "completed"), listed_status=False)
 def program_output(call_id: str, result: str) -> Json:
-    """What the program with that `call_id` printed."""
+    """The output of the program with that `call_id`."""
     return {"call_id": require_text("call_id", call_id), "result": result}

@@ -1,4 +1,4 @@
-"""What remains of a conversation that has become too long."""
+"""The compaction of a conversation."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from harness.items.kind import item, require_text
 from harness.items.stream_grammar import Phase
 
 
-# The SDK's types know an event that no recorded stream has.
+# The SDK's types have an event that no recorded stream has.
 @item("cmp", Phase("compacting", is_written=False), status=False)
 def compaction(encrypted_content: str) -> Json:
-    """The API puts all that was said before into a ciphertext, which stands for it from now on."""
+    """The API replaces all earlier items by their encrypted compaction."""
     return {"encrypted_content": require_text("encrypted_content", encrypted_content)}

@@ -1,4 +1,4 @@
-"""What the model does on a computer of the client: its screen and its files."""
+"""Calls that act on the client's computer: its screen and its files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def computer_call(
 ) -> Json:
     """The model uses a screen: `{"type": "click", "button": "left", "x": 1, "y": 2}`.
 
-    One action is `action`, a list of them is `actions`, as the tools of the two generations have it.
+    One action becomes `action`, a list becomes `actions`, as in the two generations of the tool.
     """
     doing = [action] if isinstance(action, dict) else list(action)
     for number, each in enumerate(doing):
@@ -70,7 +70,7 @@ def delete_file(path: str) -> Json:
 
 @item("apo", FinalMember("status", "completed"), output_of="apply_patch_call")
 def apply_patch_call_output(call_id: str, output: str | None = None, *, status: str = "completed") -> Json:
-    """What came of a patch that the API applied itself; `status` is completed or failed."""
+    """The result of a patch that the API applied itself; `status` is completed or failed."""
     if status not in ("completed", "failed"):
         raise ScriptError(f"status is {status!r}. It is one of: completed, failed.")
     members: Json = {"call_id": require_text("call_id", call_id), "output": output}

@@ -1,4 +1,4 @@
-"""Images the model makes."""
+"""Images that the model generates."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ PARTIAL_IMAGE = "image_generation_call.partial_image"
 
 
 class StreamedImage(FinalMember):
-    """An image with those that were to be seen before it; the last one shown is the image itself."""
+    """An image with its partial images; the last partial image is the image itself."""
 
     __slots__ = ()
 
-    def extract_deltas(self, thing: Json) -> Deltas:
-        """One image, or a sequence of those shown, the last one being the result."""
-        shown = thing.get(self.member)
+    def extract_deltas(self, value: Json) -> Deltas:
+        """One image, or a sequence of partial images, the last of which is the result."""
+        shown = value.get(self.member)
         if shown is None or isinstance(shown, str):
             return {}
         if not isinstance(shown, list) or not shown or not all(isinstance(image, str) for image in shown):
             raise ScriptError(f"{self.member} is {shown!r}. Give base64, or a list of it: each image shown, the last.")
-        thing[self.member] = shown[-1]
+        value[self.member] = shown[-1]
         return {(PARTIAL_IMAGE, 0): tuple(shown)}
 
-    def emit_events(self, thing: Json, visitor: EventVisitor, place: Json) -> None:
-        """Each image, with what it is like."""
+    def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
+        """One event per image, with its properties."""
         like = ("background", "output_format", "quality", "size")
         visitor.visit_images(
-            PARTIAL_IMAGE, {**place, **{name: thing[name] for name in like if name in thing}}, thing.get(self.member)
+            PARTIAL_IMAGE, {**place, **{name: value[name] for name in like if name in value}}, value.get(self.member)
         )
 
 
@@ -63,9 +63,9 @@ def image_generation_call(
     output_format: str = "png",
     error: Json | None = None,
 ) -> Json:
-    """The model makes an image: base64, or a list of it, the images that its stream shows, the last being the result.
+    """The model generates an image: base64, or a list of the partial images of its stream, the last of them the result.
 
-    A stream shows the finished image at least. With `error` there is none and the call has failed.
+    A stream shows the finished image in any case. With `error` there is no image and the call has failed.
     """
     like = {"background": background, "output_format": output_format, "quality": quality, "size": size}
     if error is not None:

@@ -1,12 +1,12 @@
-"""What an item is: the thing a model emits, and how each kind is declared.
+"""How the types of items are declared: one declaration each, from which the rest of the harness follows.
 
-A kind is one function that returns the members of its items, and a sentence of words (`harness.items.stream_grammar`)
-that says which events carry them:
+A kind that a model emits is a function that returns the members of its items, and the grammar of the events that stream
+them (`harness.items.stream_grammar`):
 
-    @item("ctc", Grow("input", "custom_tool_call_input"))
+    @item("ctc", StreamedText("input", "custom_tool_call_input"), call_name="custom tool call")
     def custom_tool_call(name, input): ...
 
-`harness.answers.writer` frames the sentence with `output_item.added` and `.done` and stamps every event.
+`harness.answers.writer` adds `output_item.added` and `.done` around these events and numbers all of them.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from harness.items.stream_grammar import Deltas, StreamElement, replace_members
 P = ParamSpec("P")
 
 STATUSES_FROM_RESPONSE = ("completed", "incomplete")
-"""How an item stands when its response ends; any other status is the item's own."""
+"""Statuses that an item takes over from its response; any other status is the item's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What a model emits, before it has an id: the wire `type`, its members in wire order, exact deltas if any."""
+    """An item of the model before it has an id: the wire `type`, its members in wire order, exact deltas if any."""
 
     type: str
     members: Json
@@ -43,11 +43,11 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemType:
-    """A type of item that a transcript may hold, and what the harness has to know of it.
+    """A type of item in a transcript.
 
-    `call_name` is what errors call it if it is a call that the client executes, `output_of` the type of the call that it
-    answers; both are empty for other items. With `listed_status` a list of input items shows a `status` even if the
-    client has left it out. `examples` are histories that hold such an item.
+    `call_name` is its name in the API's errors if it is a call that the client executes, `output_of` is the type of the
+    call that it answers; both are empty for other items. With `listed_status` a list of input items shows a `status` even
+    if the client has omitted it. `examples` are histories with such an item.
     """
 
     type: str
@@ -63,7 +63,7 @@ class ItemKind(ItemType):
     """A type of item that a model emits: the prefix of its ids, the grammar of its events, the function that builds it.
 
     `has_status` says whether such an item has a `status` on the wire, `has_item_id` whether its events have an
-    `item_id`; `defaults` are the members that an item written by hand may leave out.
+    `item_id`; `defaults` are the members that an item written by hand may omit.
     """
 
     prefix: str
@@ -74,7 +74,7 @@ class ItemKind(ItemType):
     defaults: Json = field(default_factory=dict)
 
     def stamp(self, wire: Json, index: int) -> Json:
-        """The members by which the events of an item name it; `index` is its place in the output."""
+        """The members that identify the item in its events; `index` is its place in the output."""
         return {"item_id": wire.get("id"), "output_index": index} if self.has_item_id else {"output_index": index}
 
     def render_added(self, wire: Json) -> Json:
@@ -86,7 +86,7 @@ class ItemKind(ItemType):
 
 
 ITEMS: Registry[ItemKind] = Registry("item kind")
-"""Every kind that a model emits, by its wire `type`."""
+"""Every kind of item that a model emits, by its wire `type`."""
 
 INPUT_ITEMS: Registry[ItemType] = Registry("input item")
 """Every type that only a client sends, by its wire `type`."""
@@ -117,7 +117,7 @@ def item(
 ) -> Callable[[Callable[P, Json]], Callable[P, Item]]:
     """Register a function as the builder of the kind it is named after; it returns the members of an item.
 
-    Without `listed_status` it is as `status`. RegistrationError when it has no docstring or its kind is registered already.
+    `listed_status` defaults to `status`. RegistrationError if it has no docstring or its kind is registered already.
     """
 
     def register(members: Callable[P, Json]) -> Callable[P, Item]:
@@ -149,7 +149,7 @@ def item(
 
 
 def input_item(type: str, doc: str, *, status: bool = False, **facts: Unpack[ItemFacts]) -> None:
-    """Register a type that only a client sends; RegistrationError when it is registered already."""
+    """Register a type that only a client sends; RegistrationError if it is registered already."""
     if type in ITEMS:
         raise RegistrationError(f"input item {type} is an item that a model emits")
     _index_type(INPUT_ITEMS.add(type, ItemType(type=type, doc=doc, listed_status=status, **facts)))
@@ -163,7 +163,7 @@ def _index_type(declared: ItemType) -> None:
 
 
 def item_types() -> dict[str, ItemType]:
-    """Every type that a transcript may hold, by name: what a model emits first."""
+    """Every type of item in transcripts, by name; those that a model emits come first."""
     return {**ITEMS, **INPUT_ITEMS}
 
 
@@ -173,7 +173,7 @@ def output_of_call(type: str) -> str:
 
 
 def has_listed_status(type: str) -> bool:
-    """Whether a list of input items shows a `status` of this type that the client has left out; unknown types none."""
+    """Whether a list of input items shows a `status` for this type even if the client has omitted it."""
     declared = ITEMS.get(type) or INPUT_ITEMS.get(type)
     return declared is not None and declared.listed_status
 
@@ -185,9 +185,9 @@ def id_prefix(type: str) -> str:
 
 
 def item_from_wire(wire: Json) -> Item:
-    """A recorded or hand-written item as a turn; a text may be a list of deltas.
+    """A recorded or hand-written item as a line of a turn; a text may be a list of deltas.
 
-    Its `id` is dropped, and a `status` that the response gives it anyway; one of its own (`failed`) is kept.
+    Its `id` is dropped, and so is a `status` that follows from the response; `failed` remains.
     """
     if not isinstance(wire, dict):
         raise ScriptError(f"{wire!r} is no item. Give an object with a 'type'.")
@@ -201,8 +201,8 @@ def item_from_wire(wire: Json) -> Item:
 def render_item(item: Item, ids: Ids, response_id: str, now: int, status: str = "completed") -> Json:
     """The item as the API returns it: `id`, `type`, `status` if its kind has one, then its members by name.
 
-    `now` is unix seconds. A `call_id` or `container_id` that is None is given out here; a search for tools that the API
-    does itself has no `call_id`.
+    `now` is unix seconds. A `call_id` or `container_id` of None is generated; a tool search that the API executes has no
+    `call_id`.
     """
     declared = ITEMS.find(item.type)
     wire: Json = {"id": ids.item(declared.prefix, response_id, now), "type": item.type}
@@ -217,18 +217,18 @@ def render_item(item: Item, ids: Ids, response_id: str, now: int, status: str = 
 
 
 def require_text(member: str, value: Any) -> str:
-    """`value`, the text of a member that no item can do without; anything but a text is a ScriptError."""
+    """The value of a required text member; ScriptError unless it is a non-empty str."""
     if not isinstance(value, str) or not value:
         raise ScriptError(f"{member} is {value!r}. Give a text that is not empty.")
     return value
 
 
 def _build_item(declared: ItemKind, members: Json) -> Item:
-    own = _copy_json({**declared.defaults, **members})
+    wire = _copy_json({**declared.defaults, **members})
     deltas: dict[tuple[str, int], Sequence[str]] = {}
-    for word in declared.grammar:
-        deltas |= word.extract_deltas(own)
-    return Item(declared.type, dict(sorted(own.items())), deltas)
+    for element in declared.grammar:
+        deltas |= element.extract_deltas(wire)
+    return Item(declared.type, dict(sorted(wire.items())), deltas)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What the model does with remote MCP servers that the API calls: their tools, the calls, and leave to call."""
+"""Items of remote MCP servers that the API calls: lists of tools, calls, requests for approval."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ STARTED, COMPLETED, FAILED = map(Phase, ("in_progress", "completed", "failed"))
 
 
 class McpArguments(StreamedText):
-    """The arguments of a call that the API makes: one delta holds all of them, and an error makes the call fail."""
+    """The arguments of a call that the API makes: a single delta has all of them; with an error the call has failed."""
 
     __slots__ = ()
 
-    def extract_deltas(self, thing: Json) -> Deltas:
+    def extract_deltas(self, value: Json) -> Deltas:
         """One text, or a sequence of deltas."""
-        if thing.get("error"):
-            thing.setdefault("status", "failed")
-        exact = StreamedText.extract_deltas(self, thing)
-        return exact or ({(self.stem, 0): (thing[self.member],)} if thing[self.member] else {})
+        if value.get("error"):
+            value.setdefault("status", "failed")
+        exact = StreamedText.extract_deltas(self, value)
+        return exact or ({(self.stem, 0): (value[self.member],)} if value[self.member] else {})
 
-    def emit_events(self, thing: Json, visitor: EventVisitor, place: Json) -> None:
-        """The delta, then the whole."""
-        visitor.visit_text(self.stem, place, thing[self.member])
-        # Recorded: a call that was approved starts again when its arguments are known.
-        if thing.get("approval_request_id"):
-            STARTED.emit_events(thing, visitor, place)
-        visitor.visit_event(f"{self.stem}.done", {**place, self.member: thing[self.member]})
+    def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
+        """The delta, then the complete arguments."""
+        visitor.visit_text(self.stem, place, value[self.member])
+        # Recorded: an approved call starts again when its arguments are complete.
+        if value.get("approval_request_id"):
+            STARTED.emit_events(value, visitor, place)
+        visitor.visit_event(f"{self.stem}.done", {**place, self.member: value[self.member]})
 
 
 @item(
@@ -57,7 +57,7 @@ class McpArguments(StreamedText):
     },
 )
 def mcp_list_tools(server_label: str, tools: Sequence[str | Json] = (), *, error: str | None = None) -> Json:
-    """The tools of a server, which the API reads before the model can call them.
+    """The tools of a server, which the API lists before the model can call them.
 
     A tool is a name, or an object with `name`, `input_schema`, `description` and `annotations`. `error` says why the
     list could not be read.
@@ -102,7 +102,7 @@ def mcp_call(
 ) -> Json:
     """The API calls a tool of a server; `output` is what it returned.
 
-    `error` is the object of the wire, or a text: the server's answer over HTTP; the call has then failed.
+    With `error`, an object or a text (the server's answer over HTTP), the call has failed.
     `approval_request_id` names the request that the client approved.
     """
     reason = {"type": "http_error", "code": 424, "message": error} if isinstance(error, str) else error
@@ -127,7 +127,7 @@ def _approval_examples() -> Examples:
 
 @item("mcpr", status=False, examples=_approval_examples())
 def mcp_approval_request(server_label: str, name: str, arguments: Mapping[str, Any] | TextOrDeltas = "{}") -> Json:
-    """The model asks for leave to call a tool of a server; the client answers with an `mcp_approval_response`."""
+    """The model requests approval to call a tool of a server; the client answers with an `mcp_approval_response`."""
     return _call_members(server_label, name, arguments)
 
 

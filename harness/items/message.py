@@ -1,4 +1,4 @@
-"""What the model says: text with annotations, or a refusal."""
+"""Messages of the assistant: text with annotations, or a refusal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PART_DEFAULTS: Mapping[str, Json] = {
     "input_file": {"file_id": None},
     "input_image": {"detail": "auto", "file_id": None, "image_url": None},
 }
-"""The members of a content part that a list of items shows even if the client has left them out."""
+"""The members of a content part that a list of items shows even if the client has omitted them."""
 
 
 def _examples() -> Examples:
@@ -71,7 +71,7 @@ def message(
     logprobs: Sequence[Json] = (),
     phase: str | None = None,
 ) -> Json:
-    """The assistant speaks.
+    """A message of the assistant.
 
     Each positional argument is a content part: a str, a list of str (the exact deltas to stream), `refusal("…")` or
     `output_text("…")`. `annotations` and `logprobs` belong to the first part, which must then be a plain text.
@@ -93,7 +93,7 @@ def message(
 
 
 def output_text(text: TextOrDeltas, *, annotations: Sequence[Json] = (), logprobs: Sequence[Json] = ()) -> Json:
-    """A content part: text, with annotations that fit it and one logprobs entry a token."""
+    """A content part: text, with annotations and one logprobs entry per token."""
     joined = text if isinstance(text, str) else _join_deltas(text)
     fitted = [_place_annotation(f"annotations[{index}]", note, joined) for index, note in enumerate(annotations)]
     return {"type": "output_text", "annotations": fitted, "logprobs": list(logprobs), "text": text}
@@ -143,7 +143,7 @@ def _join_deltas(text: Any) -> str:
 
 
 def _place_annotation(at: str, note: Json, text: str) -> Json:
-    """The annotation with its place filled in; ScriptError when the text has no such place."""
+    """The annotation with its indexes filled in; ScriptError if they are outside the text."""
     note = dict(note)
     start, end = _find_cited_range(at, note.pop("cite", None), text)
     known = note.get("type")

@@ -1,4 +1,4 @@
-"""What the model thinks: summaries, raw text, ciphertext."""
+"""Reasoning of the model: summaries, raw text, encrypted content."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def reasoning(
     encrypted_content: str | None = None,
     content: str | Sequence[TextOrDeltas] | None = None,
 ) -> Json:
-    """The model thinks; by default nothing of it shows.
+    """The model reasons; by default none of it is shown.
 
-    `summary` and `content` (raw reasoning, of open-weight models only) are each a text or a list of texts, one a part;
-    a text may be a list of str, its exact deltas. `content=[]` and `encrypted_content` are what newer models add when
-    reasoning is asked for encrypted.
+    `summary` and `content` (raw reasoning, of open-weight models only) are each a text or a list of texts, one per part;
+    a text may be a list of str, its exact deltas. Newer models add `content=[]` and `encrypted_content` if the request
+    includes encrypted reasoning.
     """
     members: Json = {"summary": [{"type": "summary_text", "text": text} for text in _list_texts(summary)]}
     if content is not None:

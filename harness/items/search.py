@@ -1,4 +1,4 @@
-"""What the model looks up with tools that the API runs: files, the web, tools it does not know yet."""
+"""Searches that the API executes for the model: in files, on the web, for deferred tools."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ EXECUTIONS = ("server", "client")
     },
 )
 def web_search_call(action: str | Json | None = None) -> Json:
-    """The model searches the web: for a text, or does what `search`, `open_page` or `find_in_page` say.
+    """The model searches the web for a text, or does the action `search(…)`, `open_page(…)` or `find_in_page(…)`.
 
-    Without an action it is one of the calls that recorded answers show without any.
+    A call without an action is possible as well, as recorded.
     """
     if action is None:
         return {}
@@ -90,7 +90,7 @@ def file_search_call(queries: str | Sequence[str], *, results: Sequence[Json] | 
     call_name="tool search call",
 )
 def tool_search_call(arguments: Json, *, execution: str = "server", call_id: str | None = None) -> Json:
-    """The model searches for tools that were deferred: `{"paths": ["crm"]}`, or what the client's own search takes.
+    """The model searches for deferred tools: `{"paths": ["crm"]}`, or the arguments of the client's own search.
 
     With `execution="client"` the client answers with a `tool_search_output`; the API's own search has no `call_id`.
     """
@@ -99,7 +99,7 @@ def tool_search_call(arguments: Json, *, execution: str = "server", call_id: str
 
 @item("tso", defaults={"call_id": None, "execution": "server"}, output_of="tool_search_call")
 def tool_search_output(tools: Sequence[Json], *, execution: str = "server", call_id: str | None = None) -> Json:
-    """The tools that the API's own search found, as they were declared; the model may call them from now on."""
+    """The tools that the API's own search found, as they were declared; the model may call them after this."""
     return {"tools": list(tools), **_execution_members(execution, call_id)}
 
 

@@ -1,4 +1,4 @@
-"""Commands the model gives to a shell, the client's or one in a container of the API, and what came of them."""
+"""Shell commands, on the client's machine or in a container of the API, and their outputs."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ OUTPUT_STREAMS = ("stdout", "stderr")
 
 @dataclass(frozen=True, slots=True)
 class StreamedCommands:
-    """A list of texts: for each `<stem>.added`, its deltas, `<stem>.done`."""
+    """A list of commands: for each `<stem>.added`, its deltas, `<stem>.done`."""
 
     member: str
 
-    def render_added(self, thing: Json) -> Json:
+    def render_added(self, value: Json) -> Json:
         """No commands at first."""
-        return replace_members(thing, {self.member: []})
+        return replace_members(value, {self.member: []})
 
-    def extract_deltas(self, thing: Json) -> Deltas:
+    def extract_deltas(self, value: Json) -> Deltas:
         """The deltas of all commands."""
         deltas: dict[tuple[str, int], Sequence[str]] = {}
-        commands = thing.get(self.member)
+        commands = value.get(self.member)
         if not isinstance(commands, list):
             raise ScriptError(f"{self.member} is {commands!r}. Give a list of commands.")
         for number, command in enumerate(commands):
@@ -46,9 +46,9 @@ class StreamedCommands:
             commands[number] = own[COMMAND.member]
         return deltas
 
-    def emit_events(self, thing: Json, visitor: EventVisitor, place: Json) -> None:
+    def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
         """Each command, one after the other."""
-        for number, command in enumerate(thing[self.member]):
+        for number, command in enumerate(value[self.member]):
             at = {**place, "command_index": number}
             visitor.visit_event(f"{COMMAND.stem}.added", {**at, COMMAND.member: ""})
             COMMAND.emit_events({COMMAND.member: command}, visitor, at)
@@ -56,24 +56,24 @@ class StreamedCommands:
 
 @dataclass(frozen=True, slots=True)
 class StreamedOutputs:
-    """What each command printed: its deltas, then `.done` with all that is known of it."""
+    """The outputs of commands: for each its deltas, then `.done` with the complete output."""
 
     member: str
 
-    def render_added(self, thing: Json) -> Json:
-        """Nothing at first."""
-        return replace_members(thing, {self.member: []})
+    def render_added(self, value: Json) -> Json:
+        """No outputs at first."""
+        return replace_members(value, {self.member: []})
 
-    def extract_deltas(self, thing: Json) -> Deltas:
-        """What a command prints has no deltas of its own; other than a list of objects is a ScriptError."""
-        outputs = thing.get(self.member)
+    def extract_deltas(self, value: Json) -> Deltas:
+        """No deltas, as outputs have no exact ones; ScriptError unless the value is a list of objects."""
+        outputs = value.get(self.member)
         if not isinstance(outputs, list) or not all(isinstance(each, dict) for each in outputs):
             raise ScriptError(f"{self.member} is {outputs!r}. Give a list of what shell_output('…') returns.")
         return {}
 
-    def emit_events(self, thing: Json, visitor: EventVisitor, place: Json) -> None:
+    def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
         """Each output, one after the other."""
-        for number, output in enumerate(thing[self.member]):
+        for number, output in enumerate(value[self.member]):
             at = {**place, "command_index": number}
             visitor.visit_object_deltas(
                 OUTPUT_CONTENT, at, {name: output[name] for name in OUTPUT_STREAMS if output.get(name)}
@@ -144,9 +144,9 @@ def shell_call(
     container_id: str | None = None,
     call_id: str | None = None,
 ) -> Json:
-    """The model runs commands, one or several, on the client's machine, or in a container when `container_id` names it.
+    """The model runs one or several commands, on the client's machine or in the container of `container_id`.
 
-    A command that is a list of str is the exact deltas of it.
+    A command may be a list of str, its exact deltas.
     """
     listed = [commands] if isinstance(commands, str) else list(commands)
     action = {"commands": listed, "max_output_length": max_output_length, "timeout_ms": timeout_ms}
@@ -164,12 +164,12 @@ def shell_call(
     output_of="shell_call",
 )
 def shell_call_output(call_id: str, *output: str | Json, max_output_length: int | None = None) -> Json:
-    """What the commands of a call printed in the API's container: a text for `stdout`, or `shell_output(…)`, for each."""
-    printed = [shell_output(each) if isinstance(each, str) else each for each in output]
-    return {"call_id": require_text("call_id", call_id), "max_output_length": max_output_length, "output": printed}
+    """The outputs of a call's commands in the API's container: for each a text (`stdout`) or `shell_output(…)`."""
+    outputs = [shell_output(each) if isinstance(each, str) else each for each in output]
+    return {"call_id": require_text("call_id", call_id), "max_output_length": max_output_length, "output": outputs}
 
 
 def shell_output(stdout: str = "", stderr: str = "", *, exit_code: int | None = 0) -> Json:
-    """What a command printed, and how it ended; without `exit_code` its time was up."""
+    """The output of a command and its exit code; None means a timeout."""
     outcome = {"type": "timeout"} if exit_code is None else {"type": "exit", "exit_code": exit_code}
     return {"outcome": outcome, "stderr": stderr, "stdout": stdout}

@@ -1,7 +1,7 @@
-"""The words in which the stream of an item is told: each writes some of its events, and reads them in a recorded one.
+"""The grammar of an item's stream: elements, each of which stands for some of the events.
 
-A sentence of words stands beside each kind of item (`harness.items.kind`). A word is told to a pen: one pen writes the
-events, the other compares recorded ones with them, so there is one grammar for both.
+Each kind of item declares its elements (`harness.items.kind`). They emit their events to a visitor: one visitor writes the
+events, another compares recorded events with them, so that one grammar serves for both.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 
 TextOrDeltas = str | Sequence[str]
-"""A text, or the exact deltas in which it is streamed."""
+"""A text, or the exact deltas of its stream."""
 
 Deltas = Mapping[tuple[str, int], Sequence[str]]
-"""The exact deltas of an item's texts, by the stem of their events and their index: `("output_text", 0)`."""
+"""The exact deltas of an item's texts, by the stem of their events and the index of the part: `("output_text", 0)`."""
 
 LEFT_OUT: Any = object()
-"""The blank of a member that is not announced at all."""
+"""The initial value of a member that `output_item.added` does not have."""
 
 FINAL_PHASES = ("completed", "failed")
-"""The phases that say how an item ended; none of the others depends on that."""
+"""The phases that depend on how the item ended."""
 
 
 class EventVisitor(Protocol):
-    """What a sentence is told to; `place` holds the index members that events carry beside those of their item."""
+    """Receives the events of the elements; `place` holds the index members of events besides those of the item."""
 
     def visit_event(self, name: str, members: Json) -> None:
         """One event, `response.<name>`, with its own members."""
         ...
 
     def visit_optional_event(self, name: str, place: Json) -> None:
-        """An event that may stand here: it is read, and not written."""
+        """An event that a recorded stream may have here and that is never written."""
         ...
 
     def visit_text(self, stem: str, place: Json, text: str) -> None:
@@ -42,106 +42,106 @@ class EventVisitor(Protocol):
         ...
 
     def visit_annotated_text(self, stem: str, place: Json, part: Json) -> None:
-        """The same for an `output_text` part, with its annotations between the deltas."""
+        """The `delta` events of an `output_text` part, with its annotations between them."""
         ...
 
     def visit_object_deltas(self, stem: str, place: Json, texts: Mapping[str, str]) -> None:
-        """The same for several texts at once, say `stdout` and `stderr`: each delta is an object with parts of them."""
+        """The `delta` events of several texts (`stdout` and `stderr`): each delta is an object with pieces of them."""
         ...
 
     def visit_images(self, stem: str, members: Json, image: str | None, /) -> None:
-        """The `response.<stem>` events of an image (base64) and of what was to be seen before it was finished."""
+        """The `response.<stem>` events of an image (base64) and its partial images."""
         ...
 
 
 class StreamElement(Protocol):
-    """A word of a sentence; `thing` is the item, or the part of it, that the word is about."""
+    """An element of the grammar; `value` is the item or the part of it that the element describes."""
 
-    def render_added(self, thing: Json) -> Json:
-        """`thing` before this word was told."""
+    def render_added(self, value: Json) -> Json:
+        """`value` as it is before the events of this element."""
         ...
 
-    def extract_deltas(self, thing: Json, /) -> Deltas:
-        """Join texts that were given as deltas, in place, and return the deltas; other than text is a ScriptError."""
+    def extract_deltas(self, value: Json, /) -> Deltas:
+        """Join texts that are lists of deltas, in place, and return the deltas; ScriptError unless they are strings."""
         ...
 
-    def emit_events(self, thing: Json, visitor: EventVisitor, place: Json) -> None:
-        """The events."""
+    def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
+        """Emit the events to the visitor."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class StreamedText:
-    """A text that grows: `<stem>.delta`s, then `<stem>.done` with the whole of `member`.
+    """A streamed text: `<stem>.delta` events, then `<stem>.done` with the complete `member`.
 
-    One that is not `needed` may be missing or null, and then nothing is told of it.
+    Unless it is `required` it may be absent or null, and then has no events.
     """
 
     member: str
     stem: str
     required: bool = True
 
-    def render_added(self, thing: Json) -> Json:
+    def render_added(self, value: Json) -> Json:
         """The text is empty at first."""
-        return replace_members(thing, {self.member: ""})
+        return replace_members(value, {self.member: ""})
 
-    def extract_deltas(self, thing: Json) -> Deltas:
+    def extract_deltas(self, value: Json) -> Deltas:
         """One text, or a sequence of deltas."""
-        text = thing.get(self.member)
+        text = value.get(self.member)
         if isinstance(text, str) or (text is None and not self.required):
             return {}
         if not isinstance(text, Sequence) or not all(isinstance(delta, str) for delta in text):
             raise ScriptError(f"{self.member} is {text!r}. Give a str, or a list of str: the exact deltas to stream.")
-        thing[self.member] = "".join(text)
+        value[self.member] = "".join(text)
         return {(self.stem, 0): tuple(text)}
 
-    def emit_events(self, thing: Json, visitor: EventVisitor, place: Json) -> None:
-        """The deltas, then the whole."""
-        if not self.required and thing.get(self.member) is None:
+    def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
+        """The deltas, then the complete text."""
+        if not self.required and value.get(self.member) is None:
             return
-        visitor.visit_text(self.stem, place, thing[self.member])
-        visitor.visit_event(f"{self.stem}.done", {**place, self.member: thing[self.member]})
+        visitor.visit_text(self.stem, place, value[self.member])
+        visitor.visit_event(f"{self.stem}.done", {**place, self.member: value[self.member]})
 
 
 class AnnotatedText(StreamedText):
-    """A text that grows with `logprobs` and with annotations, each added after the text it covers."""
+    """A streamed text with `logprobs` and with annotations, each added after the text that it covers."""
 
-    def render_added(self, thing: Json) -> Json:
+    def render_added(self, value: Json) -> Json:
         """Neither text nor annotations nor logprobs at first."""
-        return replace_members(thing, {"annotations": [], "logprobs": [], self.member: ""})
+        return replace_members(value, {"annotations": [], "logprobs": [], self.member: ""})
 
-    def extract_deltas(self, thing: Json) -> Deltas:
-        """One text, or a sequence of deltas; a part written by hand may leave the rest out."""
-        own = {"annotations": [], "logprobs": [], **thing}
-        thing.clear()
-        thing.update({"type": own.pop("type"), **dict(sorted(own.items()))})
-        return StreamedText.extract_deltas(self, thing)
+    def extract_deltas(self, value: Json) -> Deltas:
+        """One text, or a sequence of deltas; a part written by hand may omit the other members."""
+        own = {"annotations": [], "logprobs": [], **value}
+        value.clear()
+        value.update({"type": own.pop("type"), **dict(sorted(own.items()))})
+        return StreamedText.extract_deltas(self, value)
 
-    def emit_events(self, thing: Json, visitor: EventVisitor, place: Json) -> None:
-        """The deltas and annotations, then the whole."""
-        visitor.visit_annotated_text(self.stem, place, thing)
+    def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
+        """The deltas and annotations, then the complete text."""
+        visitor.visit_annotated_text(self.stem, place, value)
         visitor.visit_event(
-            f"{self.stem}.done", {**place, "logprobs": thing.get("logprobs", []), self.member: thing[self.member]}
+            f"{self.stem}.done", {**place, "logprobs": value.get("logprobs", []), self.member: value[self.member]}
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A list of parts: for each `<stem>.added`, the word of its type, `<stem>.done`; the member `index` counts them."""
+    """A list of parts: for each `<stem>.added`, the element of its type, `<stem>.done`; the member `index` counts."""
 
     member: str
     stem: str
     index: str
     elements: Mapping[str, StreamElement]
 
-    def render_added(self, thing: Json) -> Json:
+    def render_added(self, value: Json) -> Json:
         """No parts at first."""
-        return replace_members(thing, {self.member: []})
+        return replace_members(value, {self.member: []})
 
-    def extract_deltas(self, thing: Json) -> Deltas:
-        """The deltas of all parts; a type that cannot stand here is a ScriptError."""
+    def extract_deltas(self, value: Json) -> Deltas:
+        """The deltas of all parts; ScriptError for a part of another type."""
         deltas: dict[tuple[str, int], Sequence[str]] = {}
-        parts = thing.get(self.member, [])
+        parts = value.get(self.member, [])
         if not isinstance(parts, list):
             raise ScriptError(f"{self.member} is {parts!r}. Give a list of parts.")
         for number, part in enumerate(parts):
@@ -153,94 +153,94 @@ class Parts:
             deltas |= {(stem, number): pieces for (stem, _), pieces in own.items()}
         return deltas
 
-    def emit_events(self, thing: Json, visitor: EventVisitor, place: Json) -> None:
+    def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
         """Each part, one after the other."""
-        for number, part in enumerate(thing.get(self.member, ())):
-            word, at = self.elements[part["type"]], {**place, self.index: number}
-            visitor.visit_event(f"{self.stem}.added", {**at, "part": word.render_added(part)})
-            word.emit_events(part, visitor, at)
-            # Recorded: the finished part leaves its logprobs to output_text.done and output_item.done.
+        for number, part in enumerate(value.get(self.member, ())):
+            element, at = self.elements[part["type"]], {**place, self.index: number}
+            visitor.visit_event(f"{self.stem}.added", {**at, "part": element.render_added(part)})
+            element.emit_events(part, visitor, at)
+            # Recorded: the logprobs are in output_text.done and output_item.done, not in the finished part.
             visitor.visit_event(f"{self.stem}.done", {**at, "part": replace_members(part, {"logprobs": []})})
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A step of the work: one event, `<type>.<name>`; `completed` and `failed` stand only where the item ended so.
+    """A phase of the item's work: one event, `<type>.<name>`; `completed` and `failed` occur only if the item ended so.
 
-    One that is not `told` is read where it stands, and never written.
+    Unless it `is_written` it is only read in recorded streams.
     """
 
     name: str
     is_written: bool = True
 
-    def render_added(self, thing: Json) -> Json:
-        """Nothing of it shows in the item."""
-        return thing
+    def render_added(self, value: Json) -> Json:
+        """The item itself: a phase has no member."""
+        return value
 
     def extract_deltas(self, _: Json, /) -> Deltas:
         """It has no text."""
         return {}
 
-    def emit_events(self, thing: Json, visitor: EventVisitor, place: Json) -> None:
-        """The event, unless the item ended otherwise."""
-        ended = "failed" if thing.get("error") else thing.get("status", "completed")
+    def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
+        """The event, unless the item ended in another status."""
+        ended = "failed" if value.get("error") else value.get("status", "completed")
         if self.name in FINAL_PHASES and ended != self.name:
             return
         write = visitor.visit_event if self.is_written else visitor.visit_optional_event
-        write(f"{thing['type']}.{self.name}", place)
+        write(f"{value['type']}.{self.name}", place)
 
 
 @dataclass(frozen=True, slots=True)
 class FinalMember:
-    """A member that is known only at the end and has no event: announced as `blank`, or left out; null stays null."""
+    """A member that is known only at the end and has no event: at first it is `initial` or absent; null stays null."""
 
     member: str
     initial: Any = LEFT_OUT
 
-    def render_added(self, thing: Json) -> Json:
-        """The blank in its place."""
+    def render_added(self, value: Json) -> Json:
+        """`value` with the initial value."""
         if self.initial is LEFT_OUT:
-            return {name: value for name, value in thing.items() if name != self.member}
-        return thing if thing.get(self.member) is None else {**thing, self.member: self.initial}
+            return {name: member for name, member in value.items() if name != self.member}
+        return value if value.get(self.member) is None else {**value, self.member: self.initial}
 
     def extract_deltas(self, _: Json, /) -> Deltas:
         """It has no text."""
         return {}
 
-    def emit_events(self, thing: Json, visitor: EventVisitor, place: Json) -> None:
+    def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
         """It has no event."""
 
 
 @dataclass(frozen=True, slots=True)
 class NestedObject:
-    """Words about the object that is a member of the item: `Inside("action", (Later("command", []),))`."""
+    """Elements of the object in a member of the item: `NestedObject("action", (FinalMember("command", []),))`."""
 
     member: str
     elements: tuple[StreamElement, ...]
 
-    def render_added(self, thing: Json) -> Json:
-        """The object as its words announce it."""
-        inner = thing[self.member]
-        for word in self.elements:
-            inner = word.render_added(inner)
-        return {**thing, self.member: inner}
+    def render_added(self, value: Json) -> Json:
+        """The object as it is before the events of its elements."""
+        inner = value[self.member]
+        for element in self.elements:
+            inner = element.render_added(inner)
+        return {**value, self.member: inner}
 
-    def extract_deltas(self, thing: Json) -> Deltas:
-        """The deltas of its words; ScriptError when the member is no object."""
-        inner = thing.get(self.member)
+    def extract_deltas(self, value: Json) -> Deltas:
+        """The deltas of its elements; ScriptError unless the member is an object."""
+        inner = value.get(self.member)
         if not isinstance(inner, dict):
             raise ScriptError(f"{self.member} is {inner!r}. Give an object.")
         deltas: dict[tuple[str, int], Sequence[str]] = {}
-        for word in self.elements:
-            deltas |= word.extract_deltas(inner)
+        for element in self.elements:
+            deltas |= element.extract_deltas(inner)
         return deltas
 
-    def emit_events(self, thing: Json, visitor: EventVisitor, place: Json) -> None:
-        """The events of its words."""
-        for word in self.elements:
-            word.emit_events(thing[self.member], visitor, place)
+    def emit_events(self, value: Json, visitor: EventVisitor, place: Json) -> None:
+        """The events of its elements."""
+        for element in self.elements:
+            element.emit_events(value[self.member], visitor, place)
 
 
-def replace_members(thing: Json, blank: Json) -> Json:
-    """`thing` with those of its members that `blank` has replaced, in the same order."""
-    return {**thing, **{name: value for name, value in blank.items() if name in thing}}
+def replace_members(value: Json, initial: Json) -> Json:
+    """`value` with the values of `initial` for the members that both have, in the same order."""
+    return {**value, **{name: member for name, member in initial.items() if name in value}}

@@ -1,6 +1,6 @@
-"""The resolved transcript: what the model would read, from the chain or conversation to the last input item.
+"""The resolved transcript: the input of the model, from the chain or conversation to the last input item.
 
-Every client-executed call in it needs an output, and the reverse; an id may stand in it once.
+Every client-executed call in it needs an output, and the reverse; an id may occur once.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ CallKey = tuple[str, str]
 
 @dataclass(frozen=True)
 class Transcript:
-    """Items in order; those before `start` are stored, the rest came with the request (references resolved).
+    """Items in order; those before `start` are stored, the others come from the request (references resolved).
 
-    `missing` are the ids of `item_reference`s that name nothing this key has stored.
+    `missing_references` are the ids of `item_reference`s that this key has not stored.
     """
 
     items: Sequence[Json]
@@ -30,12 +30,12 @@ class Transcript:
 
     @property
     def added(self) -> Sequence[Json]:
-        """The items the request itself brought."""
+        """The items of the request itself."""
         return self.items[self.start :]
 
     @cached_property
     def added_by_type(self) -> Mapping[str, Sequence[Json]]:
-        """The items the request itself brought, by type, each in order; a message without type stands under ''."""
+        """The items of the request itself by type, in order; messages without a type have the type ''."""
         found: dict[str, list[Json]] = {}
         for item in self.added:
             found.setdefault(item.get("type") or "", []).append(item)
@@ -63,7 +63,7 @@ class Transcript:
 
 
 def answered_call_id(output: Json) -> str | None:
-    """The `call_id` an output answers; `local_shell_call_output` carries it as `id`."""
+    """The `call_id` that an output answers; in `local_shell_call_output` it is the `id`."""
     call_id = output.get("call_id") or (output.get("id") if output["type"] == "local_shell_call_output" else None)
     return call_id if isinstance(call_id, str) else None
 
@@ -77,7 +77,7 @@ def input_items(body: Json) -> list[Json]:
 
 
 def resolve_transcript(stored: Iterable[Json], body: Json, items: Mapping[str, Json]) -> Transcript:
-    """The transcript of a request: stored items first, then its own with references replaced by what they name."""
+    """The transcript of a request: stored items first, then its own, with references replaced by the stored items."""
     read, missing = [*stored], []
     start = len(read)
     for item in input_items(body):
@@ -91,13 +91,13 @@ def resolve_transcript(stored: Iterable[Json], body: Json, items: Mapping[str, J
 
 
 def _is_reference(item: Mapping[str, Any]) -> bool:
-    """Whether an item only names another; the type may be left out."""
+    """Whether an item is a reference to a stored one; the type may be absent."""
     kind = item.get("type")
     return kind == "item_reference" or (kind is None and "role" not in item and "id" in item)
 
 
 def conversation_id(body: Mapping[str, Any]) -> str | None:
-    """The id of the conversation a request belongs to; it may be given as a string or as `{"id": …}`."""
+    """The id of the conversation of a request, in which it is a string or `{"id": …}`."""
     if (named := body.get("conversation")) is None:
         return None
     if isinstance(named, dict):

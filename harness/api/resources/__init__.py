@@ -1,4 +1,4 @@
-"""The objects of the API that are no responses: files, vector stores, assistants, threads, agents.
+"""The objects of the API other than responses: files, vector stores, assistants, threads, agents.
 
-Their endpoints are in `endpoints`.
+Their endpoints are in `harness.endpoints`.
 """

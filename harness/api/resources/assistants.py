@@ -1,6 +1,6 @@
-"""The objects of the Assistants API, with all members that recorded ones have (2025-09 to 2026-03), and their defaults.
+"""The objects of the Assistants API, with all members of recorded ones (2025-09 to 2026-03) and their defaults.
 
-`as_request` tells a run as a request to `POST /responses`, so that one script drives both.
+`as_responses_body` converts a run to a request to `POST /responses`, so that one script drives both.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from harness.core.exchange import Json
 from harness.core.ids import Ids
 
 RUN_LIFETIME = 600
-"""Seconds after which a run that nobody answers expires."""
+"""Seconds after which a run expires that waits for the client."""
 DEFAULT_RANKING: Json = {"ranker": "default_2024_08_21", "score_threshold": 0.0}
-"""How a search ranks what it finds, unless a tool says otherwise."""
+"""The default ranking of file search."""
 THREAD_STORE_EXPIRY: Json = {"expires_after": {"anchor": "last_active_at", "days": 7}}
-"""How long a vector store lasts that is made with a thread, as OpenAI's guide to file search has it."""
+"""The expiry of a vector store that is created with a thread, by OpenAI's guide to file search."""
 
 StoreMaker = Callable[[Sequence[str], Json], str]
-"""Makes a vector store of files by their ids, with members of `POST /vector_stores`; returns its id."""
+"""Creates a vector store from file ids and members of `POST /vector_stores`; returns its id."""
 
 
 def update_from_body(body: Json, current: Json) -> Json:
-    """`current` with the members of it that a body sets; a null sets what may be null, and nothing else."""
+    """`current` with the members that a body sets; null is ignored unless the current value is null."""
     members = {name: _echo_value(name, value) for name, value in body.items() if name in current}
     return current | {name: value for name, value in members.items() if value is not None or current[name] is None}
 
@@ -33,7 +33,7 @@ def _echo_value(name: str, value: Any) -> Any:
 
 
 def with_tool_defaults(tool: Json) -> Json:
-    """A tool as the API shows it: what the client left out of it has its default."""
+    """A tool as the API shows it, with defaults for absent members."""
     if tool["type"] == "function":
         return {**tool, "function": {**tool["function"], "strict": tool["function"].get("strict") or False}}
     if tool["type"] == "file_search":
@@ -67,9 +67,9 @@ def new_assistant(body: Json, ids: Ids, now: int, shelve: StoreMaker) -> Json:
 
 
 def make_tool_resources(body: Json, make_store: StoreMaker, **expiry: Json) -> Json:
-    """The `tool_resources` of a new object: the vector stores it asks for are made, and named by their ids.
+    """The `tool_resources` of a new object: requested vector stores are created and named by their ids.
 
-    `expiry` is how long they last, unless for ever.
+    `expiry` is their `expires_after`, if any.
     """
     resources: Json = body.get("tool_resources") or {}
     if not (new := requested_stores(body)):
@@ -84,7 +84,7 @@ def _omit_member(name: str, thing: Json) -> Json:
 
 
 def requested_stores(body: Json) -> Sequence[Json]:
-    """The vector stores that an assistant or a thread asks for to be made with it."""
+    """The vector stores to be created with an assistant or a thread."""
     search = (body.get("tool_resources") or {}).get("file_search") or {}
     stores: Sequence[Json] = search.get("vector_stores") or ()
     return stores
@@ -101,7 +101,7 @@ def new_thread(body: Json, ids: Ids, now: int, shelve: StoreMaker) -> Json:
 
 
 def new_message(body: Json, thread_id: str, ids: Ids, now: int) -> Json:
-    """A message that the client adds."""
+    """A new message of the client."""
     content = body["content"]
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
     return {
@@ -155,10 +155,9 @@ def new_run(body: Json, assistant: Json, thread_id: str, ids: Ids, now: int) -> 
 
 
 def as_responses_body(run: Json, assistant: Json, messages: Iterable[Json], steps: Iterable[Json]) -> Json:
-    """What the model of a run reads, as the body of a request to `POST /responses`.
+    """The input of a run's model, as the body of a request to `POST /responses`.
 
-    `steps` are those of this run so far: the calls it made, with their outputs. Routes find the assistant's name as
-    `agent`.
+    `steps` are those of this run so far: its calls with their outputs. Routes match the assistant's name as `agent`.
     """
     return {
         "model": run["model"],

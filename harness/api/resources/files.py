@@ -1,6 +1,6 @@
-"""What was uploaded, and the vector stores made of it: plain objects, with the members and the order of the API's own.
+"""Uploaded files and vector stores: plain objects, with the members and the order of the API's own.
 
-Files come into a vector store `in_progress`, and are `completed` when it is next read, so that clients that poll see both.
+Files in a vector store are `in_progress` at first and `completed` when it is next read, so that polling clients see both.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from harness.core.exchange import Json
 from harness.core.ids import Ids
 
 STORE_ID_PREFIX = "vs_"
-"""How the id of a vector store begins."""
+"""The prefix of vector store ids."""
 DAY = 86_400
 BATCH_FILE_LIFETIME = 30 * DAY
-"""Seconds after which a file for a batch expires, unless it is told otherwise."""
+"""Seconds after which a file for a batch expires by default."""
 STORE_MEMBERS = ("name", "description", "metadata", "expires_after", "chunking_strategy")
-"""What a vector store may be made with, besides its files."""
+"""The members of a request for a vector store, besides its files."""
 FILE_STATES = ("in_progress", "completed", "failed", "cancelled")
 DEFAULT_CHUNKING: Json = {"max_chunk_size_tokens": 800, "chunk_overlap_tokens": 400}
-"""How a file is cut unless it is told otherwise; the documented default."""
+"""The documented default for splitting a file into chunks."""
 
 
 class File(NamedTuple):
@@ -35,7 +35,7 @@ class File(NamedTuple):
 
 
 def new_file(id: str, name: str, data: bytes, purpose: str, now: int, expires_after: int | None = None) -> File:
-    """A file uploaded `now`, which expires that many seconds later; without a number never, unless it is for a batch."""
+    """A file uploaded `now` that expires after that many seconds; without a number only files for a batch expire."""
     lasts = expires_after or (BATCH_FILE_LIFETIME if purpose == "batch" else None)
     made = {
         "object": "file",
@@ -53,7 +53,7 @@ def new_file(id: str, name: str, data: bytes, purpose: str, now: int, expires_af
 
 @dataclass(slots=True)
 class FileBatch:
-    """Files that came into a vector store together: the batch's object without its counts, and the ids of the files."""
+    """Files that were added to a vector store together: the batch's object without its counts, and the file ids."""
 
     object: Json
     files: Sequence[str]
@@ -61,14 +61,14 @@ class FileBatch:
 
 @dataclass(slots=True)
 class VectorStore:
-    """A vector store: its object without what is counted, its files as the store shows them, its batches, all by id."""
+    """A vector store: its object without counts, its files as the store shows them, and its batches, both by id."""
 
     object: Json
     files: dict[str, Json] = field(default_factory=dict)
     batches: dict[str, FileBatch] = field(default_factory=dict)
 
     def attach(self, file: File, now: int, body: Json) -> Json:
-        """Take in a file, with the `attributes` and the `chunking_strategy` of a body; it is still in progress then."""
+        """Add a file, with the `attributes` and the `chunking_strategy` of a body; it is in progress at first."""
         made = {
             "id": file.object["id"],
             "object": "vector_store.file",
@@ -84,20 +84,20 @@ class VectorStore:
         return made
 
     def finish_files(self, status: str, ids: Iterable[str] | None = None) -> None:
-        """Let the files that are in progress end so, without `ids` all of them."""
+        """Set the status of the files in progress, those of `ids` or all."""
         for id in list(self.files if ids is None else ids):
             if id in self.files and self.files[id]["status"] == "in_progress":
                 self.files[id] = {**self.files[id], "status": status}
 
     def mark_used(self, now: int) -> None:
-        """Count from now on when the store was last active, and so when it expires."""
+        """Set the time of the last activity, from which the expiry is counted."""
         after = self.object["expires_after"]
         expires = now + int(after["days"]) * DAY if after else None
         self.object = {**self.object, "expires_at": expires, "last_active_at": now}
 
 
 def new_store(id: str, now: int, body: Json) -> VectorStore:
-    """An empty vector store, as a body asks for it."""
+    """A new empty vector store."""
     store = VectorStore(
         {
             "id": id,
@@ -119,7 +119,7 @@ def new_store(id: str, now: int, body: Json) -> VectorStore:
 
 
 def render_store(store: VectorStore, now: int) -> Json:
-    """A vector store as the API shows it at a time: counted, in progress while a file is, expired when its time is up."""
+    """A vector store as the API shows it: with counts, in progress while a file is, expired after its expiry."""
     files = store.files.values()
     counted = count_by_status(files)
     status = "in_progress" if counted["in_progress"] else "completed"
@@ -140,7 +140,7 @@ def render_batch(store: VectorStore, batch: FileBatch) -> Json:
 
 
 def count_by_status(files: Iterable[Mapping[str, str]]) -> Json:
-    """How many files there are in each state, and in all."""
+    """The number of files by status, and in total."""
     counted = Counter(file["status"] for file in files)
     return {**{state: counted[state] for state in FILE_STATES}, "total": counted.total()}
 
@@ -165,7 +165,7 @@ class UploadsOwner(Protocol):
 
 
 class Uploads:
-    """What one World does with its files and vector stores. Those that its account names are empty until they are made."""
+    """The files and vector stores of a World. Those that the account lists are empty until they are created."""
 
     def __init__(
         self, owner: UploadsOwner, files: MutableMapping[str, File], stores: MutableMapping[str, VectorStore]
@@ -177,11 +177,11 @@ class Uploads:
 
     @property
     def has_known_files(self) -> bool:
-        """Whether the key has ever stored something, or its account names what is there: else ids of others are let be."""
+        """Whether the key has stored anything or its account lists files; if not, unknown ids are accepted."""
         return self._touched or bool(self._owner.account.files)
 
     def add_file(self, name: str, data: bytes | str, purpose: str, expires_after: int | None) -> str:
-        """Keep a file, a text in UTF-8, which expires after so many seconds; returns its id."""
+        """Store a file (a string as UTF-8) that expires after so many seconds; returns its id."""
         self._touched = True
         id = self._owner.ids.alphanumeric("file-", 22)
         raw = data.encode() if isinstance(data, str) else data
@@ -189,7 +189,7 @@ class Uploads:
         return id
 
     def add_store(self, files: Iterable[str], members: Json) -> str:
-        """Make a vector store of files, by their ids; returns its id. ConfigError for what there is not."""
+        """Create a vector store from file ids; returns its id. ConfigError for an unknown id."""
         if unknown := set(members) - set(STORE_MEMBERS):
             raise ConfigError(f"vector_store({', '.join(sorted(unknown))}=…): it has {', '.join(STORE_MEMBERS)}.")
         self._touched = True
@@ -203,7 +203,7 @@ class Uploads:
         return id
 
     def file(self, id: str) -> File | None:
-        """A file; None when there is none by this id, or it has expired."""
+        """The file of this id; None if it is unknown or has expired."""
         if id not in self._files and id in self._owner.account.files:
             self.presume(id)
         file = self._files.get(id)
@@ -211,19 +211,19 @@ class Uploads:
         return None if expires and expires <= self._owner.now else file
 
     def store(self, id: str) -> VectorStore | None:
-        """A vector store; None when there is none by this id."""
+        """The vector store of this id; None if it is unknown."""
         if id not in self._stores and id in self._owner.account.files:
             self.presume(id)
         return self._stores.get(id)
 
     def has_id(self, id: str, store: str = "") -> bool:
-        """Whether a file or a vector store of this id is kept, or with `store` a file in that one."""
+        """Whether there is a file or vector store of this id, or with `store` such a file in that store."""
         if store:
             return store in self._stores and id in self._stores[store].files
         return id in self._files or id in self._stores
 
     def presume(self, id: str, store: str = "", purpose: str = "") -> None:
-        """Have an empty file by this id, in a `store` where one is named, or a vector store if it begins like one's."""
+        """Add an empty file of this id, in `store` if given, or an empty vector store if the id has its prefix."""
         holder = store or (id if id.startswith(STORE_ID_PREFIX) else "")
         if holder:
             self._stores.setdefault(holder, new_store(holder, self._owner.now, {}))
@@ -235,7 +235,7 @@ class Uploads:
             self._stores[store] = kept
 
     def delete(self, id: str) -> None:
-        """Forget a file, with its places in vector stores, or a vector store."""
+        """Delete a vector store, or a file and its entries in vector stores."""
         self._touched = True
         if id in self._owner.account.files:
             self._owner.organization(files=self._owner.account.files - {id})

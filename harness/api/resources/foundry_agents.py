@@ -1,7 +1,7 @@
-"""The agents of a project in Azure AI Foundry: named, each kept in versions, the newest of which answers.
+"""The agents of a project in Azure AI Foundry: named and versioned; the newest version answers.
 
-Those of the account (`mock.organization(agents={…})`) were there before, in version 1. Read from recorded answers of
-2026-03; what newer clients require besides (`state`, `status`) is that of an agent at work.
+Those of the account (`mock.organization(agents={…})`) exist from the start, as version 1. Read from recorded answers of
+2026-03; members that newer clients require as well (`state`, `status`) are those of an active agent.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ class AgentTable(Protocol):
 
     @property
     def agents(self) -> Mapping[str, Sequence[Json]]:
-        """The versions of each agent by name; none of one that was deleted."""
+        """The versions of each agent by name, without deleted agents."""
 
 
 class FoundryProject(Protocol):
-    """What has agents: those made by requests, and those of the account."""
+    """A project with agents: those created by requests, and those of the account."""
 
     @property
     def account(self) -> Organization:
-        """The account, which may list agents that were there before."""
+        """The account, which may list agents that exist from the start."""
 
     @property
     def store(self) -> AgentTable:
@@ -36,7 +36,7 @@ class FoundryProject(Protocol):
 
 
 def new_version(name: str, number: int, body: Json, now: int) -> Json:
-    """A version of an agent; `body` has its `definition` and perhaps a `description` and `metadata`."""
+    """A version of an agent; `body` has its `definition` and optionally a `description` and `metadata`."""
     return {
         "metadata": body.get("metadata") or {},
         "object": "agent.version",
@@ -51,12 +51,12 @@ def new_version(name: str, number: int, body: Json, now: int) -> Json:
 
 
 def render_agent(name: str, versions: Sequence[Json]) -> Json:
-    """An agent as it is shown, by its newest version."""
+    """An agent as the API shows it, with its newest version."""
     return {"object": "agent", "id": name, "name": name, **ENABLED, "versions": {"latest": versions[-1]}}
 
 
 def versions_of(project: FoundryProject, name: str) -> Sequence[Json]:
-    """The versions of an agent, oldest first; none of one that is not there."""
+    """The versions of an agent, oldest first; empty for an unknown one."""
     if name in project.store.agents:
         return project.store.agents[name]
     scripted = (project.account.agents or {}).get(name)
@@ -73,9 +73,9 @@ def agent_names(project: FoundryProject) -> list[str]:
 
 
 def resolve_definition(project: FoundryProject, reference: Any) -> Json:
-    """What the agent that a reference names brings to a request; nothing when it is of unknown make.
+    """The request members that a referenced agent defines; empty for an unknown agent.
 
-    An agent of the account is the same in all its versions.
+    An agent of the account is the same in all versions.
     """
     if not isinstance(reference, dict) or not isinstance(reference.get("name"), str):
         return {}

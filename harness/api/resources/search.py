@@ -1,6 +1,6 @@
-"""Searching the texts of a vector store without a model: the share of the words of a query that a chunk holds.
+"""Searches the files of a vector store without a model: the score of a chunk is the share of the query's words in it.
 
-The score of a chunk is between 0 and 1; equal ones keep the order of the files. Only text in UTF-8 can be found.
+Scores are between 0 and 1; chunks of equal score stand in the order of the files. Only UTF-8 text is searched.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from harness.api.tokens import CHARACTERS_PER_TOKEN
 from harness.core.exchange import Json
 
 DEFAULT_MAX_RESULTS = 10
-"""How many results there are at most, unless asked otherwise."""
+"""The default maximum number of results."""
 _WORD = re.compile(r"\w+")
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "eq": eq,
@@ -31,7 +31,7 @@ _NEGATIVE_OPERATORS = ("ne", "nin")
 
 
 def file_text(file: File) -> str:
-    """The text of a file; empty when it is none."""
+    """The text of a file; empty for a binary file."""
     try:
         return file.data.decode()
     except UnicodeDecodeError:
@@ -39,7 +39,7 @@ def file_text(file: File) -> str:
 
 
 def split_chunks(text: str, strategy: Json) -> list[str]:
-    """A text in pieces of so many tokens at most, each beginning with the end of the one before."""
+    """A text in chunks of at most so many tokens; each begins with the end of the previous one."""
     size = strategy["static"]["max_chunk_size_tokens"] * CHARACTERS_PER_TOKEN
     step = max(1, size - strategy["static"]["chunk_overlap_tokens"] * CHARACTERS_PER_TOKEN)
     starts = range(0, max(1, len(text) - size + step), step)
@@ -47,7 +47,7 @@ def split_chunks(text: str, strategy: Json) -> list[str]:
 
 
 def search_files(body: Json, files: Sequence[tuple[Json, File]]) -> list[Json]:
-    """The results of a search, the best first; `files` are those of the store, each with its upload."""
+    """The results of a search, best first; `files` are those of the store, each with its upload."""
     wanted = _word_set(" ".join(queries_of(body)))
     least = (body.get("ranking_options") or {}).get("score_threshold", 0)
     filters = body.get("filters")
@@ -60,7 +60,7 @@ def search_files(body: Json, files: Sequence[tuple[Json, File]]) -> list[Json]:
 
 
 def queries_of(body: Json) -> list[str]:
-    """What a search asks for, as the list that its answer repeats."""
+    """The queries of a search, as the list that its answer repeats."""
     query = body["query"]
     return [query] if isinstance(query, str) else list(query)
 
@@ -82,7 +82,7 @@ def _word_set(text: str) -> set[str]:
 
 
 def matches_filter(attributes: Mapping[str, Any], condition: Json) -> bool:
-    """Whether the attributes of a file pass a filter; one that it does not have differs from every value."""
+    """Whether the attributes of a file match a filter; an absent attribute is unequal to every value."""
     if "filters" in condition:
         every = all if condition["type"] == "and" else any
         return every(matches_filter(attributes, one) for one in condition["filters"])

@@ -1,7 +1,7 @@
-"""What a thread of the Assistants API holds, and how the events of its runs change it.
+"""A thread of the Assistants API, and how the events of its runs change it.
 
-An event is `{"event": "thread.run.created", "data": {…}}`: a stream tells it, and a run that is polled takes it when it
-is its time. So what is stored is always what a client would have put together from a stream.
+An event is `{"event": "thread.run.created", "data": {…}}`. A stream sends it; a polled run applies it when it is due. So
+the stored state is always what a client would have assembled from a stream.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any
 from harness.core.exchange import Json
 
 ACTIVE_STATUSES = ("queued", "in_progress", "requires_action", "cancelling")
-"""The statuses of a run that keep its thread from changing."""
+"""The statuses of a run during which its thread is locked."""
 RUN_START_EVENT = "thread.run.in_progress"
 DONE_EVENT: Json = {"event": "done", "data": "[DONE]"}
-"""What follows the last event of every stream."""
+"""The last event of every stream."""
 
 
 def make_event(name: str, data: Json) -> Json:
-    """An event: the API names it beside the object, not in it."""
+    """An event: its name is beside the object, not in it."""
     return {"event": name, "data": data}
 
 
 def merge_delta(value: Any, delta: Any) -> Any:
-    """An object or list with a delta added: texts are joined, the elements of lists are found by their `index`."""
+    """A value with a delta applied: strings are joined, elements of lists are matched by their `index`."""
     if isinstance(delta, dict):
         known = value if isinstance(value, dict) else {}
         return known | {
@@ -42,9 +42,9 @@ def merge_delta(value: Any, delta: Any) -> Any:
     return value + delta if isinstance(value, str) and isinstance(delta, str) else delta
 
 
-def apply_delta(thing: Json, delta: Json) -> Json:
-    """A message or a step after a delta of it."""
-    merged: Json = merge_delta(thing, delta["delta"])
+def apply_delta(entry: Json, delta: Json) -> Json:
+    """A message or a step with a delta applied."""
+    merged: Json = merge_delta(entry, delta["delta"])
     return merged
 
 
@@ -52,7 +52,7 @@ def apply_delta(thing: Json, delta: Json) -> Json:
 class Thread:
     """A stored thread: its object; its messages, runs and steps by id, oldest first.
 
-    `coming` are the events of runs that are under way, by run: what they will have told at their end.
+    `coming` are the events of active runs that are still to be applied, by run id.
     """
 
     object: Json
@@ -63,7 +63,7 @@ class Thread:
 
     @property
     def active_run(self) -> Json | None:
-        """The run that is under way or waits for the client, if there is one."""
+        """The run that is active or waits for the client, if any."""
         return next((run for run in reversed(self.runs.values()) if run["status"] in ACTIVE_STATUSES), None)
 
     def steps_of(self, run_id: str) -> list[Json]:
@@ -71,7 +71,7 @@ class Thread:
         return [step for step in self.steps.values() if step["run_id"] == run_id]
 
     def apply_events(self, events: Iterable[Json]) -> None:
-        """Change as these events say."""
+        """Apply events to the thread."""
         for event in events:
             data = event["data"]
             kind, delta, _ = data["object"].partition(".delta")
@@ -82,7 +82,7 @@ class Thread:
             table[data["id"]] = apply_delta(table[data["id"]], data) if delta else data
 
     def start_run(self, run_id: str, events: Sequence[Json], *, at_once: bool) -> Json:
-        """Let a run happen, to its end `at_once` or up to the moment it starts; the run as it is then."""
+        """Start a run, or with `at_once` play it to its end; returns the run."""
         names = [event["event"] for event in events]
         start = len(events) if at_once else names.index(RUN_START_EVENT)
         self.apply_events(events[:start])
@@ -91,7 +91,7 @@ class Thread:
         return self.runs[run_id]
 
     def advance_run(self, run_id: str) -> Json:
-        """Move a run that is under way on by one step: it starts, then it ends or waits for the client."""
+        """Move an active run on by one step: it starts, then it ends or waits for the client."""
         events = self.pending_events.pop(run_id)
         if events[0]["event"] == RUN_START_EVENT and len(events) > 1:
             self.pending_events[run_id] = events[1:]
@@ -100,7 +100,7 @@ class Thread:
         return self.runs[run_id]
 
     def cancel_run(self, run_id: str, now: int) -> Json:
-        """Begin to end a run; the next time it moves it is cancelled."""
+        """Set a run to `cancelling`; with its next step it is cancelled."""
         run = {**self.runs[run_id], "status": "cancelling", "required_action": None}
         self.runs[run_id] = run
         ended = {**run, "status": "cancelled", "cancelled_at": now, "expires_at": None}
@@ -115,7 +115,7 @@ class Thread:
         return run
 
     def expire_run(self, now: int) -> None:
-        """End a run that nobody has answered in time; `now` is unix seconds."""
+        """Let a run expire that waits for the client; `now` is unix seconds."""
         run = self.active_run
         if run and run["expires_at"] is not None and run["expires_at"] <= now:
             self.pending_events.pop(run["id"], None)
