@@ -109,7 +109,7 @@ def test_nobody_there_ends_it() -> None:
 
 def test_a_wrong_key_that_was_meant_is_an_answer() -> None:
     with live() as (url, api):
-        reply = Sender(behind(url)).send("GET", "/v1/models", {"authorization": "Bearer bad"}, None, good=False)
+        reply = Sender(behind(url)).send("GET", "/v1/models", {"authorization": "Bearer bad"}, None, with_key=False)
     assert (reply.status, api.keys) == (401, ["Bearer bad"])
 
 

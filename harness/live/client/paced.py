@@ -1,6 +1,6 @@
-"""Requests sent to the live API, at the pace that it allows: what it asks to wait for is waited for.
+"""Requests to the live API at the pace that it allows: limited or failed requests are sent again when it asks for it.
 
-What makes going on pointless ends it: nobody there, a key that is refused, no credit. Everything else is an answer.
+UpstreamError where no further request can succeed: no server, an invalid key, no credit. Everything else is an answer.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from harness.verify.judging.websocket_pairs import SocketExchange
 
 T = TypeVar("T")
 MAX_TRIES = 6
-"""How often a request that was limited or failed is sent again."""
+"""How often a limited or failed request is sent at most."""
 MAX_LIMIT_SECONDS = 300.0
-"""Seconds beyond which a limit is none to wait for: a day's quota."""
+"""The longest wait in seconds; a longer limit, such as a daily quota, is not waited for."""
 MAX_UNANSWERED = 3
-"""Requests in a row that nobody could answer, after which it is no use to go on."""
+"""Requests in a row without an answer after which no more are sent."""
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:(\d+)ms)?")
 _PROJECT = re.compile(r"/api/projects/[^/]+")
 
 
 class UpstreamError(HarnessError):
-    """The live API cannot be asked any further: nobody there, a wrong key, no credit."""
+    """The live API cannot answer any request: no server, an invalid key, no credit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,88 +47,80 @@ class LiveApi:
 
     @property
     def public_name(self) -> str:
-        """How a recording names it: by its host, unless that tells the account."""
+        """Its name in a recording: the origin, or the provider where the origin reveals the account."""
         scheme, _, host = self.upstream.origin.partition("://")
         known = provider_of_host(host.partition(":")[0], self.upstream.root)
         return self.upstream.origin if known in ("", OPENAI) else f"{scheme}://{known}"
 
-    def path(self, known: str) -> str:
-        """Where a path of the API (`/v1/responses`) is found there."""
-        own = f"{API_ROOTS[OPENAI]}/"
-        if known.startswith(own):
-            return f"{self.upstream.root}/{known[len(own) :]}"
+    def path(self, public: str) -> str:
+        """The path behind this address for a public path of the API (`/v1/responses`)."""
+        root = f"{API_ROOTS[OPENAI]}/"
+        if public.startswith(root):
+            return f"{self.upstream.root}/{public[len(root) :]}"
         project = _PROJECT.match(self.upstream.root)
-        return _PROJECT.sub(project[0], known, count=1) if project else known
+        return _PROJECT.sub(project[0], public, count=1) if project else public
 
-    def headers(self, asked: Mapping[str, str], good: bool = True) -> dict[str, str]:
-        """The headers to send, with the key in the place of any good one."""
-        told = {name: value for name, value in asked.items() if not good or name not in ("authorization", "api-key")}
-        if not good:
-            return told
-        own = (
-            {"authorization": f"Bearer {self.key}"}
-            if self.upstream.dialect in (OPENAI, FOUNDRY)
-            else {"api-key": self.key}
-        )
-        return {**told, **own}
+    def headers(self, headers: Mapping[str, str], with_key: bool = True) -> dict[str, str]:
+        """The headers to send; `with_key` replaces any key in them by the own one."""
+        if not with_key:
+            return dict(headers)
+        rest = {name: value for name, value in headers.items() if name not in ("authorization", "api-key")}
+        if self.upstream.dialect in (OPENAI, FOUNDRY):
+            return {**rest, "authorization": f"Bearer {self.key}"}
+        return {**rest, "api-key": self.key}
 
 
 class Sender:
-    """Sends to a live API; `timeout` is in seconds, `sleep` waits that many."""
+    """Sends to a live API; `timeout` is in seconds, `sleep` waits for some seconds."""
 
     def __init__(self, live: LiveApi, timeout: float = 120.0, sleep: Callable[[float], None] = time.sleep) -> None:
         self.live = live
         self.day = date.today().isoformat()
         self.calls = 0
         self.waited = 0.0
-        self._endpoint = HttpClient(live.upstream.origin, live.key, timeout, max_attempts=1)
+        self._client = HttpClient(live.upstream.origin, live.key, timeout, max_attempts=1)
         self._timeout = timeout
         self._sleep = sleep
-        self._silent = 0
+        self._unanswered = 0
         self._answered = False
 
     def send(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None, good: bool = True
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None, with_key: bool = True
     ) -> ServerReply:
-        """The reply to a request at a path of the API; `good` says whether it goes with the key.
-
-        UpstreamError when it is no use to go on.
-        """
-        told = self.live.headers(headers, good)
-        return self._send_paced(
-            lambda: self._endpoint.send(method, self.live.path(path), told, body), _facts_of_reply, good
-        )
+        """The reply to a request for a public path of the API; UpstreamError if no request can succeed."""
+        own, path = self.live.headers(headers, with_key), self.live.path(path)
+        return self._send_paced(lambda: self._client.send(method, path, own, body), _facts_of_reply, with_key)
 
     def open_socket(self, path: str, headers: Mapping[str, str] = EMPTY_MAPPING) -> tuple[WebSocketClient, Interaction]:
-        """A WebSocket at a path of the API, and the answer to the request for it; UpstreamError as for `send`."""
+        """A WebSocket at a public path of the API, and its handshake; UpstreamError as for `send`."""
         url = f"ws{self.live.upstream.origin.removeprefix('http')}{self.live.path(path)}"
-        line = WebSocketClient(url, self._timeout)
-        return line, self._send_paced(lambda: line.open(self.live.headers(headers)), _facts_of_handshake)
+        client = WebSocketClient(url, self._timeout)
+        return client, self._send_paced(lambda: client.open(self.live.headers(headers)), _facts_of_handshake)
 
     def send_event(
-        self, line: WebSocketClient, text: str, is_enough: Callable[[SocketExchange], bool]
+        self, client: WebSocketClient, text: str, is_enough: Callable[[SocketExchange], bool]
     ) -> SocketExchange:
-        """An event of the client and what is said to it until that is enough; UpstreamError as for `send`."""
-        known = len(line.frames)
+        """An event of the client with its answer, read until that `is_enough`; UpstreamError as for `send`."""
+        frame_count = len(client.frames)
 
-        def ask() -> SocketExchange:
-            line.discard_frames(known)
-            return line.send_event(text, is_enough)
+        def send() -> SocketExchange:
+            client.discard_frames(frame_count)
+            return client.send_event(text, is_enough)
 
-        return self._send_paced(ask, lambda part: _facts_of_exchange(part, line.fault))
+        return self._send_paced(send, lambda exchange: _facts_of_exchange(exchange, client.fault))
 
-    def _send_paced(self, ask: Callable[[], T], read: Callable[[T], _PacingFacts], good: bool = True) -> T:
-        """What is answered at last, asked again as often and as late as the API says."""
+    def _send_paced(self, send: Callable[[], T], read: Callable[[T], _PacingFacts], with_key: bool = True) -> T:
+        """The final answer, after as many attempts and as late as the API asks for."""
         for attempt in range(MAX_TRIES):
-            answer = ask()
-            heard = read(answer)
+            answer = send()
+            facts = read(answer)
             self.calls += 1
-            self._raise_if_hopeless(heard, good)
-            wait = _retry_delay(heard, attempt)
-            if wait is None:
+            self._raise_if_hopeless(facts, with_key)
+            delay = _retry_delay(facts, attempt)
+            if delay is None:
                 break
-            self._wait(wait)
-        self._wait(_delay_before_next(heard.headers))
+            self._wait(delay)
+        self._wait(_delay_before_next(facts.headers))
         return answer
 
     def _wait(self, seconds: float) -> None:
@@ -136,25 +128,24 @@ class Sender:
             self.waited += seconds
             self._sleep(seconds)
 
-    def _raise_if_hopeless(self, heard: _PacingFacts, good: bool) -> None:
-        """Raise UpstreamError when no further request can be answered."""
-        where, status, fault = self.live.upstream.origin, heard.status, heard.fault
+    def _raise_if_hopeless(self, facts: _PacingFacts, with_key: bool) -> None:
+        where, status, fault = self.live.upstream.origin, facts.status, facts.fault
         failed = not status or (status >= 500 and bool(fault))
-        self._silent = self._silent + 1 if failed else 0
-        if failed and (not (self._answered or status) or self._silent >= MAX_UNANSWERED):
+        self._unanswered = self._unanswered + 1 if failed else 0
+        if failed and (not (self._answered or status) or self._unanswered >= MAX_UNANSWERED):
             raise UpstreamError(f"{where}: {f'{status}, ' * bool(status)}{fault}. Is it up, and is the address right?")
         if fault and not self._answered and not failed:
             raise UpstreamError(f"{where}: {status}, {fault}. Give the root of the API, say {where}/v1.")
-        if status == 401 and good:
-            said = redact(str(heard.error.get("message")))
-            raise UpstreamError(f"{where} refuses the key: {said} Give a key that it knows.")
-        if status == 429 and heard.error.get("code") == "insufficient_quota":
+        if status == 401 and with_key:
+            message = redact(str(facts.error.get("message")))
+            raise UpstreamError(f"{where} refuses the key: {message} Give a key that it knows.")
+        if status == 429 and facts.error.get("code") == "insufficient_quota":
             raise UpstreamError(f"{where}: the account is out of credit. Add some; what is recorded is kept.")
         self._answered = self._answered or not failed
 
 
 class _PacingFacts(NamedTuple):
-    """What the pace of asking depends on."""
+    """The parts of an answer that the pace depends on."""
 
     status: int
     headers: Mapping[str, str]
@@ -171,8 +162,8 @@ def _facts_of_handshake(opened: Interaction) -> _PacingFacts:
     return _PacingFacts(opened.status, opened.answer_headers, handshake_error(opened), opened.reason)
 
 
-def _facts_of_exchange(part: SocketExchange, fault: str) -> _PacingFacts:
-    answer = part.answer
+def _facts_of_exchange(exchange: SocketExchange, fault: str) -> _PacingFacts:
+    answer = exchange.answer
     return _PacingFacts(0 if fault else answer.status, answer.headers, _error_object(answer.body or {}), fault)
 
 
@@ -181,15 +172,15 @@ def _error_object(body: Json) -> Json:
     return error if isinstance(error, dict) else {}
 
 
-def _retry_delay(heard: _PacingFacts, attempt: int) -> float | None:
-    """The seconds after which to send the same again; None when this is the answer."""
-    if heard.status not in (408, 429, 500, 502, 503, 504):
+def _retry_delay(facts: _PacingFacts, attempt: int) -> float | None:
+    """The seconds after which to send the same again; None if this is the final answer."""
+    if facts.status not in (408, 429, 500, 502, 503, 504):
         return None
-    told = _requested_delay(heard.headers)
-    if heard.status == 500 and attempt >= 1:
-        return None  # it may be the answer
-    wait = float(2**attempt) if told is None else told
-    return wait if wait <= MAX_LIMIT_SECONDS else None
+    if facts.status == 500 and attempt >= 1:
+        return None  # it may be the answer to this very request
+    requested = _requested_delay(facts.headers)
+    delay = float(2**attempt) if requested is None else requested
+    return delay if delay <= MAX_LIMIT_SECONDS else None
 
 
 def _requested_delay(headers: Mapping[str, str]) -> float | None:
@@ -202,18 +193,18 @@ def _requested_delay(headers: Mapping[str, str]) -> float | None:
 
 
 def _delay_before_next(headers: Mapping[str, str]) -> float:
-    """The seconds until a limit that is used up is there again."""
-    used = (kind for kind in ("requests", "tokens") if headers.get(f"x-ratelimit-remaining-{kind}") == "0")
+    """The seconds until an exhausted limit is reset."""
+    exhausted = (kind for kind in ("requests", "tokens") if headers.get(f"x-ratelimit-remaining-{kind}") == "0")
     return min(
         MAX_LIMIT_SECONDS,
-        max((_parse_duration(headers.get(f"x-ratelimit-reset-{kind}", "")) for kind in used), default=0.0),
+        max((_parse_duration(headers.get(f"x-ratelimit-reset-{kind}", "")) for kind in exhausted), default=0.0),
     )
 
 
 def _parse_duration(duration: str) -> float:
-    """The seconds of `6m0s`, `1.5s`, `120ms`."""
-    found = _DURATION.fullmatch(duration)
-    if found is None:
+    """The seconds of `6m0s`, `1.5s`, `120ms`; 0 if it is invalid."""
+    match = _DURATION.fullmatch(duration)
+    if match is None:
         return 0.0
-    hours, minutes, seconds, thousandths = (float(part or 0) for part in found.groups())
-    return hours * 3600 + minutes * 60 + seconds + thousandths / 1000
+    hours, minutes, seconds, milliseconds = (float(part or 0) for part in match.groups())
+    return hours * 3600 + minutes * 60 + seconds + milliseconds / 1000

@@ -1,4 +1,4 @@
-"""A WebSocket to the live API: opened with the key, asked event by event, written down as frames."""
+"""A client of the API's WebSockets: sends one event at a time and records all frames."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ from harness.verify.judging.websocket_pairs import SocketExchange, SocketLog
 
 SWITCHING_PROTOCOLS = 101
 MAX_MESSAGE_BYTES = 1 << 26
-"""Bytes of a message beyond which the connection is given up."""
+"""The largest message in bytes; a larger one ends the connection."""
 
 
 MAX_QUEUED_MESSAGES = 4096
-"""Messages that wait to be read: with a full queue the close handshake does not get through and runs into its timeout."""
+"""Messages that may wait to be read: behind a full queue the close handshake waits for its timeout."""
 
 
 class WebSocketClient:
-    """A connection that is asked for by `open`; `timeout` are the seconds that one answer may take.
+    """A connection, made by `open`; `timeout` is the seconds that one answer may take.
 
-    Neither proxies nor redirects are followed. `frames` is what was said, as it goes on; `fault` why it broke off.
+    Neither proxies nor redirects are followed. `frames` are those sent and received so far, `fault` says why the
+    connection broke, empty while it holds.
     """
 
     def __init__(self, url: str, timeout: float) -> None:
@@ -38,8 +39,8 @@ class WebSocketClient:
         self.frames: list[Frame] = []
         self.fault = ""
         self._timeout = timeout
-        self._began = 0.0
-        self._parley = SocketLog()
+        self._started = 0.0
+        self._log = SocketLog()
         self._socket: ClientConnection | None = None
 
     @property
@@ -48,9 +49,9 @@ class WebSocketClient:
         return self._socket is not None
 
     def open(self, headers: Mapping[str, str]) -> Interaction:
-        """The request for the connection and its answer, `reason` says why there is none. Never raises."""
+        """The handshake: its `reason` says why there is no answer, empty if there is one. Never raises."""
         sent = Interaction("GET", self.url, headers)
-        self._began = time.perf_counter()
+        self._started = time.perf_counter()
         try:
             self._socket = connect(
                 self.url,
@@ -70,25 +71,25 @@ class WebSocketClient:
         return _with_answer(sent, self._socket.response)
 
     def send_event(self, text: str, is_enough: Callable[[SocketExchange], bool]) -> SocketExchange:
-        """Send an event and hear until enough was said to it, or `fault` says why no more comes. Never raises."""
-        part = self._parley.add_client_event(text)
-        until = time.monotonic() + self._timeout
+        """Send an event and read its answer until that `is_enough`, or `fault` says why it ends. Never raises."""
+        exchange = self._log.add_client_event(text)
+        deadline = time.monotonic() + self._timeout
         try:
             assert self._socket is not None
             self._record_frame(CLIENT, text)
             self._socket.send(text)
-            while not is_enough(part):
-                heard = self._socket.recv(max(0.0, until - time.monotonic()), decode=True)
-                self._record_frame(SERVER, heard)
-                self._parley.add_server_event(heard)
+            while not is_enough(exchange):
+                message = self._socket.recv(max(0.0, deadline - time.monotonic()), decode=True)
+                self._record_frame(SERVER, message)
+                self._log.add_server_event(message)
         except (OSError, ValueError, ConnectionClosed) as problem:
             self.fault = _describe_problem(problem)
-        return part
+        return exchange
 
     def discard_frames(self, count: int) -> None:
-        """Strike all but so many frames out: what was said to an event that is sent again."""
+        """Keep only the first `count` frames, to send the last event again."""
         del self.frames[count:]
-        self._parley = SocketLog(self.frames)
+        self._log = SocketLog(self.frames)
 
     def close(self) -> None:
         """End the connection, if there is one."""
@@ -97,7 +98,7 @@ class WebSocketClient:
                 self._socket.close()
 
     def _record_frame(self, side: str, text: str) -> None:
-        self.frames.append((time.perf_counter() - self._began, side, text))
+        self.frames.append((time.perf_counter() - self._started, side, text))
 
 
 def _with_answer(sent: Interaction, response: Response) -> Interaction:
@@ -114,12 +115,12 @@ def handshake_error(opened: Interaction) -> Json:
 
 
 def handshake_problem(opened: Interaction) -> str:
-    """Why there is no connection, in a few words without secrets."""
+    """Why there is no connection, shortly and without secrets."""
     return str(redact(f"{opened.status or ''} {handshake_error(opened).get('message') or opened.reason}".strip()))
 
 
 def _describe_problem(problem: Exception) -> str:
-    """Why there is no answer, in a sentence."""
+    """Why there is no answer."""
     if isinstance(problem, TimeoutError):
         return "no whole answer in time"
     if isinstance(problem, ConnectionRefusedError):

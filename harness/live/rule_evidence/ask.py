@@ -42,7 +42,7 @@ def send_probe(probe: Probe, sender: Sender) -> list[SourcedInteraction]:
 def _send_request(request: Interaction, sender: Sender) -> SourcedInteraction:
     key = wrong_key(request)
     body = request.body if request.method in ("POST", "PUT") else None
-    reply = sender.send(request.method, request.uri, request.headers, body, good=key is None).interaction
+    reply = sender.send(request.method, request.uri, request.headers, body, with_key=key is None).interaction
     content_type = {name: value for name, value in reply.answer_headers.items() if name == "content-type"}
     interaction = replace(
         build_interaction(request, PUBLIC_HOSTS[sender.live.upstream.dialect]),
