@@ -64,10 +64,10 @@ def _verify_recordings(paths: list[Path], as_json: Path | None, jobs: int, respe
 
     from harness.verify.run import verify_recordings as judged
 
-    witness = _case_collector(reports)
+    make_observer = _case_collector(reports)
     with TemporaryDirectory(prefix="harness-verify-") as folder:
         with progress("judging") as tell:
-            tally = judged(paths, Path(folder), jobs, respelled=respell, witness=witness, progress=tell)
+            tally = judged(paths, Path(folder), jobs, respelled=respell, make_observer=make_observer, progress=tell)
         _write_reports(Path(folder), reports)
         _print_tally(tally, as_json)
     if not tally.counts["exchanges"] and not tally.counts["unreadable"]:

@@ -75,11 +75,11 @@ def _compare_members(expected: Json, actual: Json, profile: Profile, holder: str
 
 def differing_error_members(expected: Json, actual: Json) -> list[str]:
     """The members of an error that differ; `list` when only the values differ that the message lists."""
-    given = {name: actual.get(name) for name in expected}
-    names = [difference.at for difference in compare(expected, given, ERROR)]
+    answered = {name: actual.get(name) for name in expected}
+    names = [difference.at for difference in compare(expected, answered, ERROR)]
     if names != ["message"]:
         return names
-    alike = [_SUPPORTED_VALUES.sub(r"\1", str(error["message"])) for error in (expected, given)]
+    alike = [_SUPPORTED_VALUES.sub(r"\1", str(error["message"])) for error in (expected, answered)]
     return ["list"] if alike[0] == alike[1] else names
 
 

@@ -104,8 +104,8 @@ def build_body(case: Case, before: Sequence[Answer]) -> bytes:
     if case.raw is not None:
         return case.raw
     body = fill_placeholders(case.body or {}, before)
-    whole = {**MINIMAL_BY_OPERATION.get(case.on or CREATE_RESPONSE, {}), **body}
-    return orjson.dumps({name: value for name, value in whole.items() if name not in case.absent})
+    members = {**MINIMAL_BY_OPERATION.get(case.on or CREATE_RESPONSE, {}), **body}
+    return orjson.dumps({name: value for name, value in members.items() if name not in case.absent})
 
 
 def fill_placeholders(value: Any, before: Any) -> Any:

@@ -17,20 +17,22 @@ _UNKNOWN_VALUE = "unheard-of"
 
 def is_accepted_now(request: Request, error: Mapping[str, Any]) -> bool:
     """Whether an `Invalid value` recorded of this request names a place where other values are still refused."""
-    said, param = _INVALID_VALUE.match(str(error.get("message"))), error.get("param")
-    if said is None or not isinstance(param, str):
+    refused, param = _INVALID_VALUE.match(str(error.get("message"))), error.get("param")
+    if refused is None or not isinstance(param, str):
         return False
-    changed = _replace_value(request.body, [name or int(index) for name, index in _PATH_STEP.findall(param)], said[1])
-    refusal = check(request._replace(body=changed), World("grown"))
-    return refusal is not None and refusal.error.message.startswith(f"Invalid value: '{_UNKNOWN_VALUE}'.")
+    changed = _replace_value(
+        request.body, [name or int(index) for name, index in _PATH_STEP.findall(param)], refused[1]
+    )
+    violation = check(request._replace(body=changed), World("grown"))
+    return violation is not None and violation.error.message.startswith(f"Invalid value: '{_UNKNOWN_VALUE}'.")
 
 
-def _replace_value(value: Any, path: list[str | int], said: str) -> Any:
-    """A copy of a body with another value where `said` stands: at the path, or as the `type` of the object there."""
-    if value == said and not path:
+def _replace_value(value: Any, path: list[str | int], refused: str) -> Any:
+    """A copy of a body with another value where `refused` stands: at the path, or as the `type` of the object there."""
+    if value == refused and not path:
         return _UNKNOWN_VALUE
     if isinstance(value, Mapping) and (name := path[0] if path else "type") in value:
-        return {**value, name: _replace_value(value[name], path[1:], said)}
+        return {**value, name: _replace_value(value[name], path[1:], refused)}
     if isinstance(value, list) and path and isinstance(path[0], int) and path[0] < len(value):
-        return [_replace_value(one, path[1:], said) if index == path[0] else one for index, one in enumerate(value)]
+        return [_replace_value(one, path[1:], refused) if index == path[0] else one for index, one in enumerate(value)]
     return value

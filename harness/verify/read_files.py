@@ -132,10 +132,10 @@ def _read_entries(stream: ByteStream, name: str) -> Iterator[_EntryOrProblem]:
     in_lines = suffix in (".jsonl", ".ndjson") and len(first.strip()) > 1
     if in_lines or (second.lstrip().startswith(b"{") and _is_json_object(first)):
         return _read_lines(chain(head, lines))
-    whole = b"".join((*head, stream.read(max(0, LARGEST + 1 - size))))
-    if len(whole) > LARGEST:
+    content = b"".join((*head, stream.read(max(0, LARGEST + 1 - size))))
+    if len(content) > LARGEST:
         raise Malformed(f"it is larger than {LARGEST >> 20} MiB; only JSON lines may be")
-    return _read_documents(whole, suffix)
+    return _read_documents(content, suffix)
 
 
 def _is_json_object(line: bytes) -> bool:
@@ -181,10 +181,10 @@ def _read_documents(raw: bytes, suffix: str) -> Iterator[_EntryOrProblem]:
 
 def _socket_entries(document: Any) -> Iterator[Sequence[Interaction]]:
     """The exchanges of each WebSocket in a cassette of our own."""
-    for take in parse_websockets(document):
+    for interaction in parse_websockets(document):
         yield [
             replace(one, notes={**provider_from_header(document), **one.notes})
-            for one in websocket_exchanges.to_http_interactions(take)
+            for one in websocket_exchanges.to_http_interactions(interaction)
         ]
 
 

@@ -52,22 +52,22 @@ class TrialWriter:
         self._found: dict[str, list[ReportFinding]] = {}
         self._at: tuple[str, int, int | None] = (recording.as_posix(), 0, None)
 
-    def begin_exchange(self, number: int, one: Recorded, world: World) -> None:
+    def begin_exchange(self, number: int, recorded: Recorded, world: World) -> None:
         """An exchange is about to be judged, that of this record in the file; `world` is what was there before it."""
-        journal = self._worlds.setdefault(one.file, World(one.file))
+        journal = self._worlds.setdefault(recorded.file, World(recorded.file))
         exchange = None
         with suppress(Exception):  # a rule that fails on it is told by the judge
-            if exchanged := rebuild_exchange(one, world):
+            if exchanged := rebuild_exchange(recorded, world):
                 journal.add_exchange(*exchanged)
                 exchange = journal.exchange_count
-        self._at = (one.file, number, exchange)
+        self._at = (recorded.file, number, exchange)
 
     def note_verdict(self, verdict: Verdict) -> None:
         """The exchange that was begun last, or the file, was judged so."""
         if verdict.at not in FINDING_VERDICTS or verdict.entry is None:
             return
-        whole = self._recording.as_posix()
-        file, number, exchange = self._at if verdict.entry.get("file") != whole else (whole, 0, None)
+        name = self._recording.as_posix()
+        file, number, exchange = self._at if verdict.entry.get("file") != name else (name, 0, None)
         found = replace(_build_finding(verdict.at, verdict.entry), exchange=exchange, line=number)
         self._found.setdefault(file, []).append(found)
 
@@ -79,8 +79,8 @@ class TrialWriter:
                 world = self._worlds.get(file) or World(file)
                 found = [replace(one, line=_line_number(lines, one.line)) for one in self._found.get(file, ())]
                 touched = {name: sorted(hit) for name, hit in measure_coverage(world.exchanges, world).items()}
-                told = {"trial": self._build_trial(file, world, found).to_json(), "hits": touched}
-                out.write(orjson.dumps(told) + b"\n")
+                line = {"trial": self._build_trial(file, world, found).to_json(), "hits": touched}
+                out.write(orjson.dumps(line) + b"\n")
 
     def _build_trial(self, file: str, world: World, found: list[ReportFinding]) -> ReportCase:
         place = path_from_root(self._recording)
@@ -100,9 +100,9 @@ def load_report(spools: Iterable[Path]) -> Report:
 
 def path_from_root(file: Path) -> str:
     """A file as code hosts name it: from the checkout, else from the working directory, if it is in there."""
-    whole = file.resolve()
+    absolute = file.resolve()
     roots = (Path(root).resolve() for root in (os.environ.get(CHECKOUT_VARIABLE), ".") if root)
-    return next((whole.relative_to(root) for root in roots if whole.is_relative_to(root)), file).as_posix()
+    return next((absolute.relative_to(root) for root in roots if absolute.is_relative_to(root)), file).as_posix()
 
 
 def _line_number(lines: list[int], number: int) -> int:

@@ -116,13 +116,13 @@ def verify_recordings(
     jobs: int = 1,
     *,
     respelled: bool = False,
-    witness: Callable[[Path, Path], JudgeObserver] | None = None,
+    make_observer: Callable[[Path, Path], JudgeObserver] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Tally:
     """Judge every recording at `paths`, files or folders; `folder` is an empty one for the findings.
 
     With `respelled` every recorded stream is also compared with what the mock makes of its answer (`respell`).
-    `witness` makes one for each recording and a file in `folder`, `<n>.seen`, in the process that judges it. `progress`
+    `make_observer` makes one for each recording and a file in `folder`, `<n>.seen`, in the process that judges it. `progress`
     is told how many files of how many are judged.
     TapeError when a path does not exist. A file that is no recording is counted, one that breaks off is listed.
     """
@@ -130,8 +130,8 @@ def verify_recordings(
     named = {path for path in paths if path.is_file()}
     recordings = list(dict.fromkeys(files(paths)))
     spools = (folder / f"{number}.jsonl" for number in range(len(recordings)))
-    one_file = partial(_judge_file, respelled=respelled, witness=witness)
-    judged_files = _judge_files(one_file, recordings, spools, [file in named for file in recordings], jobs)
+    judge_one = partial(_judge_file, respelled=respelled, make_observer=make_observer)
+    judged_files = _judge_files(judge_one, recordings, spools, [file in named for file in recordings], jobs)
     for number, each in enumerate(judged_files, 1):
         tally.merge(each)
         if progress:
@@ -140,26 +140,31 @@ def verify_recordings(
 
 
 def _judge_files(
-    one_file: Callable[[Path, Path, bool], Tally],
+    judge_one: Callable[[Path, Path, bool], Tally],
     recordings: Sequence[Path],
     spools: Iterable[Path],
-    asked: Sequence[bool],
+    explicit: Sequence[bool],
     jobs: int,
 ) -> Iterator[Tally]:
     if jobs == 1 or len(recordings) < 2:
-        yield from map(one_file, recordings, spools, asked)
+        yield from map(judge_one, recordings, spools, explicit)
         return
     with ProcessPoolExecutor(min(jobs, len(recordings))) as pool:
-        yield from pool.map(one_file, recordings, spools, asked)
+        yield from pool.map(judge_one, recordings, spools, explicit)
 
 
 def _judge_file(
-    recording: Path, spool: Path, asked: bool, *, respelled: bool, witness: Callable[[Path, Path], JudgeObserver] | None
+    recording: Path,
+    spool: Path,
+    explicit: bool,
+    *,
+    respelled: bool,
+    make_observer: Callable[[Path, Path], JudgeObserver] | None,
 ) -> Tally:
-    seen = witness(recording, spool.with_suffix(OBSERVER_SUFFIX)) if witness else None
-    tally = tally_verdicts(_judge_observed(recording, asked, respelled, seen), spool)
-    if seen:
-        seen.close()
+    observer = make_observer(recording, spool.with_suffix(OBSERVER_SUFFIX)) if make_observer else None
+    tally = tally_verdicts(_judge_observed(recording, explicit, respelled, observer), spool)
+    if observer:
+        observer.close()
     return tally
 
 
@@ -191,24 +196,28 @@ def tally_verdicts(verdicts: Iterable[Verdict], spool: Path) -> Tally:
     return tally
 
 
-def _judge_observed(recording: Path, asked: bool, respelled: bool, seen: JudgeObserver | None) -> Iterator[Verdict]:
-    for verdict in _judge_recording(recording, asked, respelled, seen):
-        if seen:
-            seen.note_verdict(verdict)
+def _judge_observed(
+    recording: Path, explicit: bool, respelled: bool, observer: JudgeObserver | None
+) -> Iterator[Verdict]:
+    for verdict in _judge_recording(recording, explicit, respelled, observer):
+        if observer:
+            observer.note_verdict(verdict)
         yield verdict
 
 
-def _judge_recording(recording: Path, asked: bool, respelled: bool, seen: JudgeObserver | None) -> Iterator[Verdict]:
+def _judge_recording(
+    recording: Path, explicit: bool, respelled: bool, observer: JudgeObserver | None
+) -> Iterator[Verdict]:
     worlds: OrderedDict[str, World] = OrderedDict()
     try:
         for number, recorded in read_numbered(recording):
             world = _world_of_file(worlds, recorded.file)
-            if seen:
-                seen.begin_exchange(number, recorded, world)
+            if observer:
+                observer.begin_exchange(number, recorded, world)
             yield Verdict(EXCHANGE_VERDICT)
             yield from judge_exchange(recorded, world, respelled)
     except NotARecording as problem:
-        yield Verdict("unreadable", _unreadable_entry(recording, problem)) if asked else Verdict("others")
+        yield Verdict("unreadable", _unreadable_entry(recording, problem)) if explicit else Verdict("others")
     except HarnessError as problem:
         yield Verdict("unreadable", _unreadable_entry(recording, problem))
 
@@ -220,8 +229,10 @@ def judge_exchange(recorded: Recorded, world: World, respelled: bool = False) ->
             yield from judges(recorded, world)
         except Exception as problem:
             *_, last = extract_tb(problem.__traceback__)
-            said = f"the harness failed on {recorded.id}: {last.name} raised {type(problem).__name__}; please report it"
-            yield Verdict("unreadable", {"file": recorded.id, "message": redact(said)})
+            message = (
+                f"the harness failed on {recorded.id}: {last.name} raised {type(problem).__name__}; please report it"
+            )
+            yield Verdict("unreadable", {"file": recorded.id, "message": redact(message)})
 
 
 def _unreadable_entry(recording: Path, problem: HarnessError) -> Json:

@@ -25,10 +25,10 @@ class RecordingJudge:
     `name` is that of the recording, `folder` an empty one for the findings.
     """
 
-    def __init__(self, name: str, behind: Upstream, folder: Path, notice: Callable[[str], None]) -> None:
+    def __init__(self, name: str, upstream: Upstream, folder: Path, notice: Callable[[str], None]) -> None:
         self.tally = Tally(respelled=True)
         self._name = name
-        self._upstream = behind
+        self._upstream = upstream
         self._folder = folder
         self._notice = notice
         self._world = World(name)
@@ -37,28 +37,28 @@ class RecordingJudge:
         self._next_number = 1
         self._judged_count = 0
 
-    async def before_send(self, number: int, sent: Interaction) -> None:
+    async def before_send(self, number: int, request: Interaction) -> None:
         """Judge a request, or a message of a WebSocket, that is about to be sent."""
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._judge_request, number, sent)
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._judge_request, number, request)
 
-    def after_interaction(self, number: int, take: Interaction | None) -> None:
+    def after_interaction(self, number: int, interaction: Interaction | None) -> None:
         """Judge an exchange that has ended, once all before it have."""
-        self._thread.submit(self._judge_in_order, number, take)
+        self._thread.submit(self._judge_in_order, number, interaction)
 
     def close(self) -> None:
         """Judge what still waits for exchanges that never ended."""
         self._thread.submit(self._judge_waiting).result()
         self._thread.shutdown()
 
-    def _judge_request(self, number: int, sent: Interaction) -> None:
-        for each in to_recorded(sent, f"{self._name}#{number}", self._upstream):
+    def _judge_request(self, number: int, request: Interaction) -> None:
+        for each in to_recorded(request, f"{self._name}#{number}", self._upstream):
             with suppress(Exception):  # a rule that fails is told when the whole exchange is judged
-                if refusal := predict_violation(each, self._world):
+                if violation := predict_violation(each, self._world):
                     what = f"request {number}, {each.method} {each.path}"
-                    self._notice(f"{what}: the contract refuses it ({refusal.rule.id}): {refusal.error.message}")
+                    self._notice(f"{what}: the contract refuses it ({violation.rule.id}): {violation.error.message}")
 
-    def _judge_in_order(self, number: int, take: Interaction | None) -> None:
-        self._ended_early[number] = take
+    def _judge_in_order(self, number: int, interaction: Interaction | None) -> None:
+        self._ended_early[number] = interaction
         while self._next_number in self._ended_early:
             self._judge_interaction(self._ended_early.pop(self._next_number))
             self._next_number += 1
@@ -67,13 +67,13 @@ class RecordingJudge:
         for number in sorted(self._ended_early):
             self._judge_interaction(self._ended_early[number])
 
-    def _judge_interaction(self, take: Interaction | None) -> None:
-        if take is not None:
+    def _judge_interaction(self, interaction: Interaction | None) -> None:
+        if interaction is not None:
             self._judged_count += 1
-            self.tally.merge(tally_verdicts(self._verdicts(take), self._folder / f"{self._judged_count}.jsonl"))
+            self.tally.merge(tally_verdicts(self._verdicts(interaction), self._folder / f"{self._judged_count}.jsonl"))
 
-    def _verdicts(self, take: Interaction) -> Iterator[Verdict]:
-        for each in to_recorded(take, f"{self._name}#{self._judged_count}", self._upstream):
+    def _verdicts(self, interaction: Interaction) -> Iterator[Verdict]:
+        for each in to_recorded(interaction, f"{self._name}#{self._judged_count}", self._upstream):
             if each.status:
                 yield Verdict(EXCHANGE_VERDICT)
                 yield from judge_exchange(each, self._world, respelled=True)

@@ -63,15 +63,17 @@ def predict_violation(recorded: Recorded, world: World) -> Violation | None:
     operation, request = rebuild_request(recorded)
     if operation is None or (operation.is_form and not request.body):
         return None
-    refusal = check(request, world)
-    return None if refusal is None or explain_unverifiable_violation(refusal, recorded, request, world) else refusal
+    violation = check(request, world)
+    return (
+        None if violation is None or explain_unverifiable_violation(violation, recorded, request, world) else violation
+    )
 
 
 def _is_assistants_v1(recorded: Recorded) -> bool:
     """Whether an exchange with the Assistants API was answered by its first version, which is gone."""
-    said = recorded.headers.get("openai-beta", "")
-    old = "assistants=v1" in said or ("assistants=" not in said and "" < recorded.date < ASSISTANTS_V2_DATE)
-    return old and recorded.status < 300
+    beta = recorded.headers.get("openai-beta", "")
+    is_first = "assistants=v1" in beta or ("assistants=" not in beta and "" < recorded.date < ASSISTANTS_V2_DATE)
+    return is_first and recorded.status < 300
 
 
 def explain_skip(recorded: Recorded) -> str:
@@ -82,27 +84,27 @@ def explain_skip(recorded: Recorded) -> str:
     if below is None:
         return "another service"
     first, _, rest = below.lstrip("/").partition("/")
-    named = f"{first}/completions" if rest.startswith("completions") else first
-    return f"not judged: /{named}"
+    name = f"{first}/completions" if rest.startswith("completions") else first
+    return f"not judged: /{name}"
 
 
 def _judge_parts(recorded: Recorded, world: World, operation: Operation, request: Request) -> Iterator[Verdict]:
-    taken = 200 <= recorded.status < 300
+    accepted = 200 <= recorded.status < 300
     absent = "no_request" in recorded.flags or (operation.is_form and not request.body)
-    refusal = None if absent else check(request, world)
-    while taken and refusal and presume_files(world, refusal):
-        refusal = check(request, world)
+    violation = None if absent else check(request, world)
+    while accepted and violation and presume_files(world, violation):
+        violation = check(request, world)
     if absent:
         yield Verdict("requests.absent")
-    elif taken:
-        yield from _judge_accepted(recorded, world, request, refusal)
+    elif accepted:
+        yield from _judge_accepted(recorded, world, request, violation)
     elif 400 <= recorded.status < 500:
-        yield from _judge_refused(recorded, world, request, refusal)
+        yield from _judge_refused(recorded, world, request, violation)
     if recorded.events is None:
         yield from _judge_answer(recorded, operation)
     else:
         yield from _judge_stream(recorded, world, request)
-    if taken and not absent and keeps_to_schema(refusal):
+    if accepted and not absent and keeps_to_schema(violation):
         remember(world, *_mark_stored(recorded, request), recorded.events)
 
 
@@ -114,9 +116,9 @@ def _mark_stored(recorded: Recorded, request: Request) -> tuple[Request, Any]:
     return request._replace(body={**request.body, "store": True}), {**answer, "store": True}
 
 
-def keeps_to_schema(refusal: Violation | None) -> bool:
+def keeps_to_schema(violation: Violation | None) -> bool:
     """Whether a request keeps to the schema, whatever else is held against it."""
-    return refusal is None or (refusal.rule.check is not None and refusal.rule.area != "transport")
+    return violation is None or (violation.rule.check is not None and violation.rule.area != "transport")
 
 
 def rebuild_request(recorded: Recorded) -> tuple[Operation | None, Request]:
@@ -125,9 +127,9 @@ def rebuild_request(recorded: Recorded) -> tuple[Operation | None, Request]:
     operation, params, _ = find_operation(recorded.method, below) if below else (None, EMPTY_MAPPING, False)
     if operation is None or below is None:
         return None, Request(recorded.method, recorded.path)
-    told = {"content-type": _MEDIA_TYPE, "openai-beta": _BETA_HEADER}
-    shown = {name: recorded.headers.get(name, "") for name in told}
-    headers = DEFAULT_HEADERS | {name: value for name, value in shown.items() if told[name].match(value)}
+    patterns = {"content-type": _MEDIA_TYPE, "openai-beta": _BETA_HEADER}
+    known = {name: recorded.headers.get(name, "") for name in patterns}
+    headers = DEFAULT_HEADERS | {name: value for name, value in known.items() if patterns[name].match(value)}
     place = ApiPath(*_detect_dialect(recorded), below)
     request = request_from(operation, params, place, headers, recorded.query, recorded.raw, recorded.request)
     if operation.body_schema and not request.raw and not isinstance(request.body, dict):
@@ -145,13 +147,15 @@ def _detect_dialect(recorded: Recorded) -> tuple[str, str]:
     return dialect, root_of(recorded.path) or ""
 
 
-def _judge_accepted(recorded: Recorded, world: World, request: Request, refusal: Violation | None) -> Iterator[Verdict]:
-    if refusal is None:
+def _judge_accepted(
+    recorded: Recorded, world: World, request: Request, violation: Violation | None
+) -> Iterator[Verdict]:
+    if violation is None:
         yield Verdict("requests.accepted")
-    elif why := explain_unverifiable_violation(refusal, recorded, request, world):
+    elif why := explain_unverifiable_violation(violation, recorded, request, world):
         yield Verdict("requests.unverifiable", {"why": why})
     else:
-        yield Verdict("requests.refused", {"rule": refusal.rule.id, "error": refusal.error.members()})
+        yield Verdict("requests.refused", {"rule": violation.rule.id, "error": violation.error.members()})
 
 
 def recorded_error(recorded: Recorded) -> Json:
@@ -159,23 +163,25 @@ def recorded_error(recorded: Recorded) -> Json:
     return select_error_members(recorded.answer.get("error") if isinstance(recorded.answer, dict) else None)
 
 
-def _judge_refused(recorded: Recorded, world: World, request: Request, refusal: Violation | None) -> Iterator[Verdict]:
-    if not (shown := recorded_error(recorded)):
+def _judge_refused(
+    recorded: Recorded, world: World, request: Request, violation: Violation | None
+) -> Iterator[Verdict]:
+    if not (error := recorded_error(recorded)):
         yield Verdict("refusals.unverifiable", {"why": "the answer is no error object"})
         return
-    entry: Json = {"recorded": {"status": recorded.status, **shown}}
-    if refusal:
-        entry["mock"] = {"status": refusal.error.status, **refusal.error.members(), "rule": refusal.rule.id}
-    different = differing_error_members(entry["recorded"], entry["mock"]) if refusal else ["all"]
+    entry: Json = {"recorded": {"status": recorded.status, **error}}
+    if violation:
+        entry["mock"] = {"status": violation.error.status, **violation.error.members(), "rule": violation.rule.id}
+    different = differing_error_members(entry["recorded"], entry["mock"]) if violation else ["all"]
     if not different:
         yield Verdict("refusals.same")
     elif different == ["list"]:
         yield Verdict("refusals.same")
         yield Verdict("refusals.drift", entry)
-    elif why := explain_unverifiable_error(shown, refusal, recorded, request, world):
+    elif why := explain_unverifiable_error(error, violation, recorded, request, world):
         yield Verdict("refusals.unverifiable", {"why": why, **entry})
     else:
-        yield Verdict("refusals.different" if refusal else "refusals.missed", entry)
+        yield Verdict("refusals.different" if violation else "refusals.missed", entry)
 
 
 def _judge_answer(recorded: Recorded, operation: Operation) -> Iterator[Verdict]:
@@ -203,13 +209,13 @@ def _finding_json(finding: Finding) -> Json:
 
 def _judge_stream(recorded: Recorded, world: World, request: Request) -> Iterator[Verdict]:
     if request.operation in ASSISTANTS_OPERATIONS:
-        heard = judge_run_stream(recorded)
+        judgment = judge_run_stream(recorded)
     else:
         stored = world.store.responses.get(request.params.get("response_id", ""))
-        heard = judge_response_stream(recorded, stored.events if stored else None)
+        judgment = judge_response_stream(recorded, stored.events if stored else None)
     yield from (Verdict("streams.events") for _ in recorded.events or ())
-    yield from _finding_verdicts("streams", heard.findings)
-    yield from (Verdict("streams.drift", _finding_json(each)) for each in heard.drift)
+    yield from _finding_verdicts("streams", judgment.findings)
+    yield from (Verdict("streams.drift", _finding_json(each)) for each in judgment.drift)
 
 
 def answer_object(recorded: Recorded) -> Any:

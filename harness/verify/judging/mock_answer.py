@@ -53,23 +53,23 @@ def render_mock_answer(recorded: Recorded, final: Json, world: World) -> Answer:
     `world` is what the exchanges before have left behind; it stays as it is. A request that is not known is taken to be
     like the answer. HarnessError when the request does not allow what was said.
     """
-    request, mine = _build_request(recorded, final), _copy_world(world, recorded.request)
-    mine.script.add([build_turn(recorded.events or (), final)])
+    request, copy = _build_request(recorded, final), _copy_world(world, recorded.request)
+    copy.script.add([build_turn(recorded.events or (), final)])
     handler = OPERATIONS[CREATE_RESPONSE].handler
-    return handler(request, mine) if request.dialect == OPENAI else azure.answer_in_dialect(handler, request, mine)
+    return handler(request, copy) if request.dialect == OPENAI else azure.answer_in_dialect(handler, request, copy)
 
 
 def build_turn(events: Sequence[Json], final: Json) -> list[TurnLine]:
     """The script that says what was told: the items, of a stream with their exact deltas, and how the response ended."""
-    exact: list[dict[tuple[str, int], list[str]]] = [defaultdict(list) for _ in final["output"]]
+    deltas_of: list[dict[tuple[str, int], list[str]]] = [defaultdict(list) for _ in final["output"]]
     for event in events:
         stem = event["type"].removeprefix("response.")
-        piece = event.get("delta", event.get("partial_image_b64"))
-        if isinstance(piece, str):
-            number: int = next((event[name] for name in TEXT_INDEX_MEMBERS if name in event), 0)
-            exact[event["output_index"]][stem.removesuffix(".delta"), number].append(piece)
+        delta = event.get("delta", event.get("partial_image_b64"))
+        if isinstance(delta, str):
+            index: int = next((event[name] for name in TEXT_INDEX_MEMBERS if name in event), 0)
+            deltas_of[event["output_index"]][stem.removesuffix(".delta"), index].append(delta)
     lines: list[TurnLine] = [
-        _build_item(wire, dict(deltas)) for wire, deltas in zip(final["output"], exact, strict=True)
+        _build_item(wire, dict(deltas)) for wire, deltas in zip(final["output"], deltas_of, strict=True)
     ]
     if final["status"] in PENDING_STATUSES:
         return [PLACEHOLDER_MESSAGE]
@@ -86,15 +86,15 @@ def _build_ending(final: Json) -> Ending:
     return Ending(final["status"], {member: final.get(member)}, off_schema=True)
 
 
-def _copy_world(world: World, asked: Any) -> World:
+def _copy_world(world: World, body: Any) -> World:
     """A World that knows what this one does of the past, and changes nothing in it."""
-    mine = World(world.name, organization=world.account)
-    mine.store.responses.update(world.store.responses)
-    mine.store.items.update(world.store.items)
-    id = conversation_id(asked) if isinstance(asked, dict) else None
+    copy = World(world.name, organization=world.account)
+    copy.store.responses.update(world.store.responses)
+    copy.store.items.update(world.store.items)
+    id = conversation_id(body) if isinstance(body, dict) else None
     if known := world.store.conversations.get(id or ""):
-        mine.store.conversations[id or ""] = Conversation(known.object, known.chain)
-    return mine
+        copy.store.conversations[id or ""] = Conversation(known.object, known.chain)
+    return copy
 
 
 def _build_request(recorded: Recorded, final: Json) -> Request:
@@ -106,6 +106,6 @@ def _request_body(recorded: Recorded, final: Json) -> Mapping[str, Any]:
     """The request, or where it is not known one that must be like it."""
     if isinstance(recorded.request, dict) and "no_request" not in recorded.flags:
         return recorded.request if recorded.events is None else {**recorded.request, "stream": True}
-    shown = {name: final[name] for name in ("model", "background", "conversation") if final.get(name)}
-    asked = {**shown, "input": "", "include": infer_include(final["output"])}
-    return asked if recorded.events is None else {**asked, "stream": True}
+    known = {name: final[name] for name in ("model", "background", "conversation") if final.get(name)}
+    body = {**known, "input": "", "include": infer_include(final["output"])}
+    return body if recorded.events is None else {**body, "stream": True}

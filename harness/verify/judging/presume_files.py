@@ -15,12 +15,12 @@ MISSING_FILE_RULES = (
 """The rules that say so of a file or a vector store; their facts hold the `missing` ids, maybe the `store` around them."""
 
 
-def presume_files(world: World, refusal: Violation) -> bool:
+def presume_files(world: World, violation: Violation) -> bool:
     """Take what the mock misses to be there, since the API took the request; whether that changes anything."""
-    if refusal.rule.id not in MISSING_FILE_RULES:
+    if violation.rule.id not in MISSING_FILE_RULES:
         return False
-    uploads, store = world.uploads, refusal.facts.get("store", "")
-    missing = [id for id in refusal.facts["missing"] if not uploads.has_id(id, store)]
+    uploads, store = world.uploads, violation.facts.get("store", "")
+    missing = [id for id in violation.facts["missing"] if not uploads.has_id(id, store)]
     for id in missing:
         uploads.presume(id, store)
     return bool(missing)

@@ -59,9 +59,9 @@ def judge_rerendering(recorded: Recorded, world: World | None = None) -> Iterato
     if found is None:
         return
     secrets = secrets_in_headers(recorded.headers) | secrets_in_headers(recorded.answer_headers)
-    for at, theirs, ours in found:
+    for at, expected, actual in found:
         yield Verdict(
-            "respelled.different", redact({"id": recorded.id, "at": at, "recorded": theirs, "mock": ours}, secrets)
+            "respelled.different", redact({"id": recorded.id, "at": at, "recorded": expected, "mock": actual}, secrets)
         )
     if not found:
         yield Verdict("respelled.same")
@@ -135,7 +135,7 @@ def _drop_unknown_members(found: Iterator[Difference], root: str, body: Any) -> 
 
 def _compare_streams(recorded: Sequence[Json], mock: Sequence[Json], profile: Profile) -> Iterator[Difference]:
     """The first event that differs, of those that carry a response and of the others."""
-    told: set[bool] = set()
+    reported: set[bool] = set()
     selected = (_select_events(events, profile.view) for events in (recorded, mock))
     viewed = profile._replace(view=Profile().view)  # the events are reduced already
     for one, other in zip_longest(*selected):
@@ -144,8 +144,8 @@ def _compare_streams(recorded: Sequence[Json], mock: Sequence[Json], profile: Pr
             yield Difference(at, *(step.type if step else "the end" for step in (one, other)))
             return
         carries = "response" in one.members
-        if carries not in told and (found := list(_compare_events(one, other, viewed, recorded[one.place]))):
-            told.add(carries)
+        if carries not in reported and (found := list(_compare_events(one, other, viewed, recorded[one.place]))):
+            reported.add(carries)
             yield from found
 
 
@@ -196,18 +196,18 @@ def _join_deltas(old: Any, new: Any) -> Any:
 
 def _label_item_ids(events: Sequence[Json]) -> dict[str, str]:
     """A name for each id that a stream gives out: that of its item's place."""
-    told = ((event.get("output_index"), event.get("item")) for event in events)
-    return {item["id"]: f"item {index}" for index, item in told if isinstance(item, dict) and "id" in item}
+    items = ((event.get("output_index"), event.get("item")) for event in events)
+    return {item["id"]: f"item {index}" for index, item in items if isinstance(item, dict) and "id" in item}
 
 
 def _mask_event(event: Json, ids: Mapping[str, str], view: ResponseView) -> Json:
     if isinstance(response := event.get("response"), dict):
         return {"response": view(response)}
-    said = {name: value for name, value in event.items() if name not in IGNORED_EVENT_MEMBERS}
+    members = {name: value for name, value in event.items() if name not in IGNORED_EVENT_MEMBERS}
     if event["type"].endswith(".delta"):
-        said.pop("logprobs", None)
+        members.pop("logprobs", None)
     if event["type"] == ITEM_ADDED:
-        open_to = VARYING_ITEM_MEMBERS.get(event["item"]["type"], ())
-        said["item"] = {name: value for name, value in event["item"].items() if name not in open_to}
-    made: Json = map_strings(strip_volatile(said), lambda text: ids.get(text, text))
-    return made
+        varying = VARYING_ITEM_MEMBERS.get(event["item"]["type"], ())
+        members["item"] = {name: value for name, value in event["item"].items() if name not in varying}
+    labelled: Json = map_strings(strip_volatile(members), lambda text: ids.get(text, text))
+    return labelled

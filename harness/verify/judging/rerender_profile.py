@@ -55,10 +55,10 @@ def make_profile(recorded: Recorded, request: Request, world: World) -> Profile:
     day = recorded.date[:10]
     known = "no_request" not in recorded.flags and isinstance(request.body, dict)
     ignored = ignored_members(request, world, day) if known else None
-    seen = day if recorded.provider == OPENAI else ""  # when a member comes to Azure is not known
+    since = day if recorded.provider == OPENAI else ""  # when a member comes to Azure is not known
     return Profile(
         view=lambda response: mask_ignored(response, ignored),
-        is_optional=lambda holder, name: seen < MEMBER_SINCE.get(f"{holder}.{name}", ""),
+        is_optional=lambda holder, name: since < MEMBER_SINCE.get(f"{holder}.{name}", ""),
     )
 
 
@@ -67,7 +67,7 @@ def ignored_members(request: Request, world: World, day: str) -> Collection[str]
     if day < COMPARABLE_SINCE[request.dialect]:
         return None
     body = request.body
-    asked = {name for name, value in body.items() if isinstance(value, bool | int | float | str)} - {"service_tier"}
+    requested = {name for name, value in body.items() if isinstance(value, bool | int | float | str)} - {"service_tier"}
     names = BILLING_MEMBERS | parameters_decided_by("account")
     if body.get("prompt") or agent_of(request):
         names |= parameters_decided_by("template")
@@ -76,7 +76,7 @@ def ignored_members(request: Request, world: World, day: str) -> Collection[str]
     conversation = conversation_id(body)
     if has_unrecorded_history(body, world) or (conversation and conversation not in world.store.conversations):
         names |= {"tools"}
-    return names - asked
+    return names - requested
 
 
 def mask_ignored(response: Json, ignored: Collection[str] | None) -> Json:

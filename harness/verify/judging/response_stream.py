@@ -28,13 +28,13 @@ class StreamJudgment(NamedTuple):
 
 def judge_response_stream(recorded: Recorded, before: Sequence[Json] | None = None) -> StreamJudgment:
     """Judge the stream of an exchange; `before` is the stream that this one resumes."""
-    events, heard = recorded.events or [], judge_events(recorded, RESPONSE_EVENT_SCHEMA)
-    if heard.findings or not is_complete_stream(recorded):
-        return heard
+    events, judgment = recorded.events or [], judge_events(recorded, RESPONSE_EVENT_SCHEMA)
+    if judgment.findings or not is_complete_stream(recorded):
+        return judgment
     missed = _find_missed_events(recorded, before or ())
     if missed is None:
-        return StreamJudgment(_find_misnumbered(events), heard.drift)
-    return _judge_as_response(events, missed, heard.drift)
+        return StreamJudgment(_find_misnumbered(events), judgment.drift)
+    return _judge_as_response(events, missed, judgment.drift)
 
 
 def judge_events(recorded: Recorded, root: str) -> StreamJudgment:
@@ -91,5 +91,5 @@ def _judge_as_response(events: list[Json], missed: list[Json], unknown: list[Fin
 
 def _is_before_numbering(created: Json) -> bool:
     response = created.get("response")
-    made = response.get("created_at") if isinstance(response, dict) else None
-    return isinstance(made, int | float) and made < NUMBERED_SINCE
+    created_at = response.get("created_at") if isinstance(response, dict) else None
+    return isinstance(created_at, int | float) and created_at < NUMBERED_SINCE

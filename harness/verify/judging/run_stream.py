@@ -22,20 +22,20 @@ LAST_EVENTS = tuple(
 
 def judge_run_stream(recorded: Recorded) -> StreamJudgment:
     """Judge the stream of a run; its events are `{"event", "data"}`."""
-    events, heard = recorded.events or [], judge_events(recorded, RUN_EVENT_SCHEMA)
-    if heard.findings or not is_complete_stream(recorded):
-        return heard
-    goes_on = recorded.path.endswith("/submit_tool_outputs")
+    events, judgment = recorded.events or [], judge_events(recorded, RUN_EVENT_SCHEMA)
+    if judgment.findings or not is_complete_stream(recorded):
+        return judgment
+    continues = recorded.path.endswith("/submit_tool_outputs")
     found = [
-        *_check_start(events, goes_on),
+        *_check_start(events, continues),
         *_check_end(events, "done-marker" in recorded.flags),
         *_check_deltas(events),
     ]
-    return StreamJudgment(found, heard.drift)
+    return StreamJudgment(found, judgment.drift)
 
 
-def _check_start(events: Sequence[Json], goes_on: bool) -> Iterator[Finding]:
-    if not goes_on and events[0]["event"] not in FIRST_EVENTS:
+def _check_start(events: Sequence[Json], continues: bool) -> Iterator[Finding]:
+    if not continues and events[0]["event"] not in FIRST_EVENTS:
         yield Finding("events[0]", f"a stream does not begin with {events[0]['event']}")
 
 
@@ -67,14 +67,14 @@ def _check_deltas(events: Sequence[Json]) -> Iterator[Finding]:
             yield Finding(f"events[{index}].data.{wrong[0]}", "its deltas say something else")
 
 
-def _find_differing_texts(told: Json, ended: Json) -> Iterator[str]:
+def _find_differing_texts(accumulated: Json, completed: Json) -> Iterator[str]:
     """Where texts that were told in deltas differ from those at the end."""
-    for number, (one, other) in enumerate(zip(_content_texts(told), _content_texts(ended), strict=False)):
+    for number, (one, other) in enumerate(zip(_content_texts(accumulated), _content_texts(completed), strict=False)):
         if one != other:
             yield f"content[{number}]"
-    if len(_content_texts(told)) != len(_content_texts(ended)):
+    if len(_content_texts(accumulated)) != len(_content_texts(completed)):
         yield "content"
-    for number, (one, other) in enumerate(zip(_call_texts(told), _call_texts(ended), strict=False)):
+    for number, (one, other) in enumerate(zip(_call_texts(accumulated), _call_texts(completed), strict=False)):
         if one and one != other:
             yield f"step_details.tool_calls[{number}]"
 

@@ -58,9 +58,9 @@ ID_AREAS = ("ids", "state")
 """Areas of rules about ids, which recorders rewrite."""
 
 
-def explain_unverifiable_violation(refusal: Violation, recorded: Recorded, request: Request, world: World) -> str:
+def explain_unverifiable_violation(violation: Violation, recorded: Recorded, request: Request, world: World) -> str:
     """Why the mock's refusal of what the API took, or refused otherwise, may be due to the recording."""
-    rule, body = refusal.rule, _body(request)
+    rule, body = violation.rule, _body(request)
     if _is_about_missing_object(rule) or (rule.area in PAIRING_AREAS and has_unrecorded_history(body, world)):
         return BEGAN_BEFORE
     if rule.area in BACKGROUND_AREAS and _is_pending(request, world):
@@ -79,9 +79,9 @@ def explain_unverifiable_violation(refusal: Violation, recorded: Recorded, reque
 
 
 def explain_unverifiable_error(
-    error: Json, refusal: Violation | None, recorded: Recorded, request: Request, world: World
+    error: Json, violation: Violation | None, recorded: Recorded, request: Request, world: World
 ) -> str:
-    """Why the API's recorded error cannot be expected of the mock, which gave `refusal` or none."""
+    """Why the API's recorded error cannot be expected of the mock, which gave `violation` or none."""
     if recorded.status in ACCOUNT_STATUSES:
         return DEPENDS_ON_ACCOUNT
     if "socket" in recorded.flags and _is_about_connection(recorded.status, error):
@@ -95,8 +95,8 @@ def explain_unverifiable_error(
             return f"the API said so until {rule.until}"
         if rule.area in LONG_VALUE_AREAS and _is_cut(recorded):
             return RECORDING_IS_CUT
-    if refusal:
-        return explain_unverifiable_violation(refusal, recorded, request, world)
+    if violation:
+        return explain_unverifiable_violation(violation, recorded, request, world)
     if has_unrecorded_history(_body(request), world) or _lists_unknown_items(request, world):
         return BEGAN_BEFORE
     return ACCEPTED_NOW if is_accepted_now(request, error) else ""

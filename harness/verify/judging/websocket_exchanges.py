@@ -27,48 +27,50 @@ _RESPONSE_CREATED = "response.created"
 """The event with which a response begins."""
 
 
-def to_recorded(take: Interaction, name: str, behind: Upstream) -> Iterator[Recorded]:
+def to_recorded(interaction: Interaction, name: str, upstream: Upstream) -> Iterator[Recorded]:
     """The exchanges of a take, in order; `name` (`file#1`) says which it is, those of a WebSocket are `file#1.1` …"""
     file, _, _ = name.rpartition("#")
-    numbers = (f"{name}.{number}" for number in range(1, 1 + len(take.frames))) if take.frames else (name,)
-    for id, entry in zip(numbers, to_http_interactions(take), strict=False):
-        parts = urlsplit(entry.uri)
-        uri = parts._replace(path=behind.to_api_path(parts.path)).geturl()
-        notes = {"provider": behind.dialect, **entry.notes, "id": id}
-        yield parse_recorded(replace(entry, uri=uri, notes=notes), file, 1)
+    numbers = (
+        (f"{name}.{number}" for number in range(1, 1 + len(interaction.frames))) if interaction.frames else (name,)
+    )
+    for id, each in zip(numbers, to_http_interactions(interaction), strict=False):
+        parts = urlsplit(each.uri)
+        uri = parts._replace(path=upstream.to_api_path(parts.path)).geturl()
+        notes = {"provider": upstream.dialect, **each.notes, "id": id}
+        yield parse_recorded(replace(each, uri=uri, notes=notes), file, 1)
 
 
-def to_http_interactions(take: Interaction) -> Iterator[Interaction]:
+def to_http_interactions(interaction: Interaction) -> Iterator[Interaction]:
     """The exchanges of an interaction as over HTTP, in order: itself, or those of a WebSocket, which are noted `socket`."""
-    if not take.frames:
-        yield take
+    if not interaction.frames:
+        yield interaction
         return
-    for part in _group_by_response(take):
-        status, said = _http_answer(part.http_events)
+    for exchange in _group_by_response(interaction):
+        status, body = _http_answer(exchange.http_events)
         yield replace(
-            take,
+            interaction,
             method="POST",
-            body=orjson.dumps(to_http_request(part.event)) if part.is_request else b"",
+            body=orjson.dumps(to_http_request(exchange.event)) if exchange.is_request else b"",
             status=status,
-            chunks=() if said is None else ((0.0, encode_body(said, take.answer_headers)),),
-            cut=not part.is_settled,
+            chunks=() if body is None else ((0.0, encode_body(body, interaction.answer_headers)),),
+            cut=not exchange.is_settled,
             frames=(),
-            notes={**take.notes, "socket": True, "no_request": not part.is_request},
+            notes={**interaction.notes, "socket": True, "no_request": not exchange.is_request},
         )
 
 
 def to_http_request(event: Json) -> Json:
     """The request that a `response.create` carries, as HTTP would carry it."""
-    asked = {name: value for name, value in event.items() if name not in ENVELOPE_MEMBERS}
-    return asked if is_invalid_stream(asked.get("stream")) else {**asked, "stream": True}
+    members = {name: value for name, value in event.items() if name not in ENVELOPE_MEMBERS}
+    return members if is_invalid_stream(members.get("stream")) else {**members, "stream": True}
 
 
-def split_by_client_event(take: Interaction) -> list[tuple[SocketExchange, list[Interaction]]]:
+def split_by_client_event(interaction: Interaction) -> list[tuple[SocketExchange, list[Interaction]]]:
     """Each event of a client over a WebSocket and what followed it before the next one: as a part, as exchanges."""
-    starts = [place for place, (_, side, _) in enumerate(take.frames) if side == CLIENT]
-    spans = zip(starts, [*starts[1:], len(take.frames)], strict=True)
-    alone = [replace(take, frames=take.frames[start:end]) for start, end in spans]
-    return [(SocketLog(turn.frames).parts[0], list(to_http_interactions(turn))) for turn in alone]
+    starts = [place for place, (_, side, _) in enumerate(interaction.frames) if side == CLIENT]
+    spans = zip(starts, [*starts[1:], len(interaction.frames)], strict=True)
+    turns = [replace(interaction, frames=interaction.frames[start:end]) for start, end in spans]
+    return [(SocketLog(turn.frames).parts[0], list(to_http_interactions(turn))) for turn in turns]
 
 
 def _http_answer(events: list[Json]) -> tuple[int, Any]:
@@ -79,19 +81,27 @@ def _http_answer(events: list[Json]) -> tuple[int, Any]:
     return (200, events) if events else (0, None)
 
 
-def _group_by_response(take: Interaction) -> list[SocketExchange]:
+def _group_by_response(interaction: Interaction) -> list[SocketExchange]:
     """The responses of a connection, in the order of their beginnings, each with what its lane said until it ended."""
     begun: list[SocketExchange] = []
     open_in: dict[str | None, SocketExchange] = {}
-    for _, side, text in take.frames:
+    for _, side, text in interaction.frames:
         event = parse_event(text)
         lane, kind = stream_id(event), str(event.get("type"))
         if side == CLIENT and kind == CREATE_EVENT:
             open_in.pop(lane, None)
-        known, part = open_in.get(lane), SocketExchange(text, event) if side == CLIENT else SocketExchange()
-        if part.is_request or (side == SERVER and kind == _RESPONSE_CREATED and (known is None or known.is_settled)):
-            begun.append(part)
-            known = open_in[lane] = part
-        if side == SERVER and known and event and not known.is_settled and not kind.startswith(STEER_EVENT):
-            known.add_event(event)
+        open_exchange, exchange = open_in.get(lane), SocketExchange(text, event) if side == CLIENT else SocketExchange()
+        if exchange.is_request or (
+            side == SERVER and kind == _RESPONSE_CREATED and (open_exchange is None or open_exchange.is_settled)
+        ):
+            begun.append(exchange)
+            open_exchange = open_in[lane] = exchange
+        if (
+            side == SERVER
+            and open_exchange
+            and event
+            and not open_exchange.is_settled
+            and not kind.startswith(STEER_EVENT)
+        ):
+            open_exchange.add_event(event)
     return begun

@@ -63,8 +63,8 @@ class SocketExchange:
         for event in self.events:
             if event.get("type") in ("error", _STEERING_FAILED):
                 return _build_refusal(event)
-        told = (event["response"] for event in reversed(self.events) if isinstance(event.get("response"), dict))
-        return Answer(200, next(told, self.events[0])) if self.events else Answer(0)
+        responses = (event["response"] for event in reversed(self.events) if isinstance(event.get("response"), dict))
+        return Answer(200, next(responses, self.events[0])) if self.events else Answer(0)
 
     def add_event(self, event: Json) -> None:
         """The server says this to it."""
@@ -75,10 +75,10 @@ class SocketExchange:
 
 def _build_refusal(event: Json) -> Answer:
     error = event.get("error")
-    told = error if isinstance(error, dict) else {**event, "type": None}
-    headers = told.get("headers")
-    named = normalize_headers(headers) if isinstance(headers, dict) else {}
-    return Answer(refusal_status(event), {"error": select_error_members(told)}, named)
+    members = error if isinstance(error, dict) else {**event, "type": None}
+    headers = members.get("headers")
+    lowered = normalize_headers(headers) if isinstance(headers, dict) else {}
+    return Answer(refusal_status(event), {"error": select_error_members(members)}, lowered)
 
 
 def refusal_status(event: Json) -> int:
