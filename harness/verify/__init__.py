@@ -1,1 +1,5 @@
-"""`harness verify`: recordings of anyone read from files, judged, and told."""
+"""`harness verify`: reads the recordings of any recorder, judges every exchange in them, and writes the outcome.
+
+Also the examples of rules and the evidence for them. The formats of recordings are in `cassettes`; whatever sends requests
+to a server is in `live`.
+"""

@@ -1,6 +1,6 @@
-"""Playing a rule's example through a whole mock: what was sent before, then the request itself.
+"""Plays an example of a rule against a fresh mock: the requests before it, then the request itself.
 
-The same cases are the rule's documentation, its test and the plan of a recording.
+The same cases are the rule's documentation, its tests and the plan of a recording.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ EXAMPLE_HEADERS = {
 }
 EXAMPLE_KEY = "sk-harness-example"
 OK_TURN: list[TurnLine] = [message("ok"), completed(off_schema=True)]
-"""What the model says to a request whose case has no turn for it."""
+"""The turn of a request for which the case has none."""
 
 _PLACEHOLDER = re.compile(r"\{(\d+)\.([\w.]+)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class PlayedCase:
-    """What came of a case: the answers to the requests before, and the answer to the request itself."""
+    """The answers to a case: to the requests before it, and to the request itself."""
 
     before: tuple[Answer, ...]
     answer: Answer
 
     def fill(self, text: str) -> str:
-        """A text with `{n.id}` and its like replaced by what the n-th answer said."""
+        """A text with each `{n.path}` replaced by the value at that path in the n-th answer."""
         return str(fill_placeholders(text, self.before))
 
 
@@ -65,7 +65,7 @@ class _CasePlayer:
         return session
 
     def send(self, case: Case, before: list[Answer]) -> Answer:
-        """The answer to a case whose earlier steps were answered so."""
+        """The answer to a case; `before` are the answers to its earlier steps."""
         self.mock.skip(case.skip or 0)
         request = build_request(case, before, self._root)
         if request.method == "WS":
@@ -76,9 +76,9 @@ class _CasePlayer:
 
 
 def play_case(case: Case, root: str = API_ROOT) -> PlayedCase:
-    """Send a case to a fresh mock; every request the turns do not answer is answered with a short text.
+    """Play a case against a fresh mock; requests beyond the turns of the case are answered with a short text.
 
-    `root` is where the API begins: `/openai/v1` is that of Azure.
+    `root` is the root of the API in paths: that of Azure is `/openai/v1`.
     """
     player = _CasePlayer(root)
     if case.turns:
@@ -100,7 +100,7 @@ def build_request(case: Case, before: Sequence[Answer], root: str = API_ROOT) ->
 
 
 def build_body(case: Case, before: Sequence[Answer]) -> bytes:
-    """The bytes of a case's body: its patch over the minimal valid request or event, for other operations itself."""
+    """The body of a case: merged into the minimal valid request or event; of other operations as it is."""
     if case.raw is not None:
         return case.raw
     body = fill_placeholders(case.body or {}, before)
@@ -109,7 +109,7 @@ def build_body(case: Case, before: Sequence[Answer]) -> bytes:
 
 
 def fill_placeholders(value: Any, before: Any) -> Any:
-    """A value with every `{n.path}` in its strings replaced by what the n-th answer holds there."""
+    """A JSON value with each `{n.path}` in its strings replaced by the value at that path in the n-th answer."""
     if isinstance(value, str):
         return _PLACEHOLDER.sub(lambda match: _value_at(before[int(match[1])].body, match[2]), value)
     if isinstance(value, list):

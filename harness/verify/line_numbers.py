@@ -1,4 +1,4 @@
-"""On which line of its file each recorded exchange begins, where that is cheap to tell: in lines of JSON, and in YAML."""
+"""The line of its file on which each recorded exchange begins, in JSON lines and YAML; other forms are not supported."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 _LIST_START = re.compile(r"(?:http_)?interactions:|sockets:")
-"""How a list of records begins in the cassettes of vcrpy, of those like it, and of our own."""
+"""The first line of a list of records in cassettes of vcrpy, of similar recorders, and of this project."""
 _LIST_ITEM = re.compile(r"( *)- ")
 
 
 def find_record_lines(file: Path) -> list[int]:
-    """The line of each record of a file, from 1, in order; none for other forms, and for files that cannot be read."""
+    """The line of each record of a file, from 1, in order; empty for other forms and unreadable files."""
     try:
         with file.open(encoding="utf-8") as text:
             lines = (line.rstrip("\n") for line in text)
@@ -22,7 +22,7 @@ def find_record_lines(file: Path) -> list[int]:
 
 
 def _yaml_record_lines(lines: Iterator[str]) -> Iterator[int]:
-    """The items of the lists of records: those that are indented like the first one below the list's name."""
+    """The lines of the records: of list items with the indentation of the first one in their list."""
     indent: str | None = None
     inside = False
     for number, line in enumerate(lines, 1):

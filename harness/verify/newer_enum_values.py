@@ -1,4 +1,4 @@
-"""Values the API has come to take: a recorded refusal that listed fewer of them than the API takes now."""
+"""Recorded refusals of values that the API has accepted since."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNKNOWN_VALUE = "unheard-of"
 
 
 def is_accepted_now(request: Request, error: Mapping[str, Any]) -> bool:
-    """Whether an `Invalid value` recorded of this request names a place where other values are still refused."""
+    """Whether a value that was refused as invalid is accepted now: the contract would still refuse an unknown one there."""
     refused, param = _INVALID_VALUE.match(str(error.get("message"))), error.get("param")
     if refused is None or not isinstance(param, str):
         return False
@@ -28,7 +28,7 @@ def is_accepted_now(request: Request, error: Mapping[str, Any]) -> bool:
 
 
 def _replace_value(value: Any, path: list[str | int], refused: str) -> Any:
-    """A copy of a body with another value where `refused` stands: at the path, or as the `type` of the object there."""
+    """A copy of a body with an unknown value for `refused`: at the path, or as the `type` of the object there."""
     if value == refused and not path:
         return _UNKNOWN_VALUE
     if isinstance(value, Mapping) and (name := path[0] if path else "type") in value:

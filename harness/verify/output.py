@@ -1,4 +1,4 @@
-"""What `harness verify` says: JSON for programs (`schemas/verify.json`), a table and the first findings for people."""
+"""The output of `harness verify`: JSON (`schemas/verify.json`), and a table with the first findings for a terminal."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from harness.verify.run import FINDING_VERDICTS, Tally
 
 VERSION = 1
 MAX_SHOWN = 20
-"""Findings that are told on a terminal; the JSON has all."""
+"""Findings that are printed; the JSON has all."""
 MAX_MESSAGE_LENGTH = 401
-"""Characters of a message that are told on a terminal."""
+"""Characters of a message that are printed."""
 
 _SECTIONS: dict[str, dict[str, str]] = {
     "requests": {"accepted": "count", "refused": "list", "unverifiable": "why", "absent": "count"},
@@ -27,13 +27,13 @@ _SECTIONS: dict[str, dict[str, str]] = {
 }
 """The report's sections and their members: a number, a number with its reasons, or a list."""
 _OPTIONAL_SECTIONS: dict[str, dict[str, str]] = {"respelled": {"same": "count", "different": "list"}}
-"""Sections that are there only when asked for."""
+"""Sections that are there only with `--respell`."""
 JUDGED_MEMBERS = ("accepted", "same", "conform", "refused", "different", "missed", "findings", "unverifiable")
 """The members of a section under one of which each judged exchange is counted."""
 
 
 def write_json(tally: Tally, out: IO[bytes]) -> None:
-    """Write the report as one JSON object, an entry a line; lists are copied from the spools, never held."""
+    """Write the report as one JSON object, an entry on each line; lists are copied from the spools, never held in memory."""
     out.write(b'{"version": %d' % VERSION)
     for name in ("exchanges", "others"):
         _write_member(out, name, tally.counts[name])
@@ -78,12 +78,12 @@ _WRITERS = {"count": _write_count, "why": _write_with_reasons, "list": _write_li
 
 
 def count_reasons(tally: Tally, at: str) -> dict[str, int]:
-    """Why exchanges were counted under a verdict, the most frequent reason first."""
+    """The reasons for a verdict and their numbers of exchanges, the most frequent first."""
     return {why: times for (named, why), times in tally.reasons.most_common() if named == at}
 
 
 def count_judged(tally: Tally, section: str) -> int:
-    """The exchanges of which a section says something; members that only inform (drift, events, absent) add none."""
+    """The number of exchanges that a section judges; its drift, events and absent requests do not count."""
     return sum(tally.counts[f"{section}.{name}"] for name in JUDGED_MEMBERS)
 
 
@@ -100,7 +100,7 @@ def counts_table(tally: Tally) -> Table:
 
 
 def summary_lines(tally: Tally) -> Iterator[str]:
-    """The report in words, after the table: the first findings, then what was not judged and why."""
+    """The lines below the table: the first findings, then the reasons why exchanges were not judged."""
     found = ((at, entry) for at in FINDING_VERDICTS for entry in tally.entries(at))
     for at, entry in islice(found, MAX_SHOWN):
         yield f"{at}  {entry.get('id') or entry['file']}"
@@ -114,7 +114,7 @@ def summary_lines(tally: Tally) -> Iterator[str]:
 
 
 def finding_lines(entry: Json) -> Iterator[str]:
-    """What was found, in lines: the two sides where there are two."""
+    """The lines of one finding: its place and message, or the recorded and the mock's side."""
     if isinstance(entry.get("recorded"), str):
         yield f"{entry['at']}"
         yield from (f"  {side.ljust(8)}  {_shorten(entry[side])}" for side in ("recorded", "mock"))

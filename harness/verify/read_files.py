@@ -1,6 +1,6 @@
-"""Recordings of anyone, read: cassettes, HAR and lines of exchanges become `Recorded`, whatever wrote them.
+"""Reads recordings of any recorder (cassettes, HAR, JSON lines of exchanges) as `Recorded`.
 
-What a file is, its content says; its name only helps. Files are read, never run, and no message quotes what is in one.
+The content of a file decides its form, the name only helps. No file is executed, and no message quotes its content.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from harness.verify.judging import websocket_exchanges
 __all__ = ["NotARecording", "Recorded", "UnreadableRecording", "path_below_root", "read_numbered", "read_recording"]
 
 LARGEST = 1 << 30
-"""Bytes beyond which a file that has to be read at once is refused."""
+"""Bytes of the largest file that is read, unless it consists of JSON lines."""
 _RECORDING_MARKERS = re.compile(
     r"""(?:^|[\s{,])["']?(?:(?:http_?)?interactions|url_path|RequestUri)["']?\s*:|"(?:entries|request)"\s*:""", re.M
 )
 
 
 class ByteStream(Protocol):
-    """What is read from: a file, or what was compressed in it."""
+    """A source of bytes: a file, or the decompressed content of one."""
 
     def readline(self, size: int = -1, /) -> bytes:
         """The next line, at most `size` bytes of it."""
@@ -54,15 +54,15 @@ class ByteStream(Protocol):
 
 
 def read_recording(path: Path) -> Iterator[Recorded]:
-    """The exchanges of one file, in order; lines are read one by one, any other file at once.
+    """The exchanges of one file, in order; JSON lines are read one by one, any other file at once.
 
-    NotATape when it holds no recording. TapeError when a part of it cannot be read: after all that can.
+    NotARecording when it holds none. UnreadableRecording, after the readable exchanges, when a part of it is invalid.
     """
     return (one for _, one in read_numbered(path))
 
 
 def read_numbered(path: Path) -> Iterator[tuple[int, Recorded]]:
-    """Like `read`, each exchange with the number of its record in the file, from 1; those of a WebSocket share one."""
+    """As `read_recording`, with the number of each exchange's record in the file, from 1; a WebSocket is one record."""
     name = printable_path(path)
     with _name_file_in_errors(name), _open_stream(path) as stream:
         problem, more = None, 0
@@ -86,7 +86,7 @@ def _number_ids(socket: Sequence[Interaction], id: str) -> Iterator[Interaction]
 
 @contextmanager
 def _name_file_in_errors(name: str) -> Iterator[None]:
-    """What is wrong with the file becomes a TapeError that names it."""
+    """Turn errors about a file into an UnreadableRecording or a NotARecording that names it."""
     try:
         yield
     except Malformed as problem:
@@ -108,7 +108,7 @@ _EntryOrProblem = Interaction | Sequence[Interaction] | Malformed
 
 
 class _NotRecording(Exception):
-    """Why a file is no recording."""
+    """The reason why a file is not a recording."""
 
 
 @contextmanager
@@ -120,7 +120,7 @@ def _open_stream(path: Path) -> Iterator[ByteStream]:
 
 
 def _read_entries(stream: ByteStream, name: str) -> Iterator[_EntryOrProblem]:
-    """What is recorded in a file, in order."""
+    """The entries of a file, in order."""
     suffix, head, full = recording_suffix(name), list[bytes](), list[bytes]()
     lines = iter(partial(stream.readline, LARGEST), b"")
     size = 0

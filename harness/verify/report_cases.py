@@ -1,6 +1,7 @@
-"""Recordings as trials of a report: their exchanges, and where they and the contract do not agree.
+"""Recordings as cases of a report: their exchanges, and the findings about them.
 
-What is judged in one process is told in another: the trials of a file are written to a spool of JSON lines.
+Files may be judged in other processes than the one that writes the report: the cases of a file go through a spool of JSON
+lines.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ VERDICT_TEXTS: Mapping[str, str] = {
     "respelled.different": "The mock tells the stream in other events.",
     "unreadable": "It was not judged.",
 }
-"""What each verdict that is a finding says."""
+"""The first line of the message of a finding, by its verdict."""
 FIX_DISAGREEMENT = (
     "Record it again. What stays so is new in the API, and the contract is behind it; or the server is another."
 )
@@ -43,7 +44,7 @@ FIX_UNREADABLE = "Record it again, or mend that place."
 
 
 class TrialWriter:
-    """Who looks on while one file is judged: a trial for each of its conversations, written to `spool` at the end."""
+    """Observes how one file is judged, and writes a case for each of its conversations to `spool` at the end."""
 
     def __init__(self, recording: Path, spool: Path) -> None:
         self._recording = recording
@@ -53,17 +54,17 @@ class TrialWriter:
         self._at: tuple[str, int, int | None] = (recording.as_posix(), 0, None)
 
     def begin_exchange(self, number: int, recorded: Recorded, world: World) -> None:
-        """An exchange is about to be judged, that of this record in the file; `world` is what was there before it."""
+        """Note the exchange that is judged next, its record in the file, and the World before it."""
         journal = self._worlds.setdefault(recorded.file, World(recorded.file))
         exchange = None
-        with suppress(Exception):  # a rule that fails on it is told by the judge
+        with suppress(Exception):  # the judge reports a rule that fails
             if exchanged := rebuild_exchange(recorded, world):
                 journal.add_exchange(*exchanged)
                 exchange = journal.exchange_count
         self._at = (recorded.file, number, exchange)
 
     def note_verdict(self, verdict: Verdict) -> None:
-        """The exchange that was begun last, or the file, was judged so."""
+        """Note a verdict on the exchange that was begun last, or on the file."""
         if verdict.at not in FINDING_VERDICTS or verdict.entry is None:
             return
         name = self._recording.as_posix()
@@ -72,7 +73,7 @@ class TrialWriter:
         self._found.setdefault(file, []).append(found)
 
     def close(self) -> None:
-        """All was judged."""
+        """Write the cases: the whole file was judged."""
         lines = find_record_lines(self._recording) if self._found else []
         with self._spool.open("wb") as out:
             for file in dict.fromkeys((*self._worlds, *self._found)):
@@ -92,14 +93,14 @@ class TrialWriter:
 
 
 def load_report(spools: Iterable[Path]) -> Report:
-    """The report of what was written to spools."""
+    """The report with the cases in these spools."""
     lines = [orjson.loads(line) for spool in spools for line in spool.read_bytes().splitlines()]
     touched: Iterator[Coverage] = ({name: frozenset(hit) for name, hit in one["hits"].items()} for one in lines)
     return Report([ReportCase.from_json(one["trial"]) for one in lines], hit=merge_coverage(touched))
 
 
 def path_from_root(file: Path) -> str:
-    """A file as code hosts name it: from the checkout, else from the working directory, if it is in there."""
+    """The path of a file from the checkout, else from the working directory; as given when it is in neither."""
     absolute = file.resolve()
     roots = (Path(root).resolve() for root in (os.environ.get(CHECKOUT_VARIABLE), ".") if root)
     return next((absolute.relative_to(root) for root in roots if absolute.is_relative_to(root)), file).as_posix()
@@ -110,7 +111,7 @@ def _line_number(lines: list[int], number: int) -> int:
 
 
 def _build_finding(at: str, entry: Json) -> ReportFinding:
-    """What was found, with the words of both sides."""
+    """A finding of a report, with the errors of both sides."""
     if at == "unreadable":
         return ReportFinding("unreadable", False, entry["message"], fix=FIX_UNREADABLE)
     mock = entry.get("mock") or entry.get("error")

@@ -1,6 +1,6 @@
-"""Recordings judged, any number of them in constant memory: files in, counts and a spool of findings out.
+"""Judges any number of recordings in constant memory: files in, a tally and a spool of findings out.
 
-The exchanges of one file are one World, in order. Files are judged side by side (`jobs`), the tally keeps their order.
+The exchanges of one file share a World. Files are judged in parallel (`jobs`); the tally keeps their order.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from harness.verify.read_files import NotARecording, Recorded, read_numbered
 from harness.world.world import World
 
 MAX_OPEN_WORLDS = 32
-"""Recordings of one file whose Worlds are kept at a time; only a stream of exchanges mixes more of them."""
+"""Worlds that are held at a time: JSON lines may mix the exchanges of several recordings."""
 EXCHANGE_VERDICT, EVENT_VERDICT = "exchanges", "streams.events"
-"""What is counted of everything that is read: each exchange, before its other verdicts, and each event of a stream."""
+"""The verdicts that only count: one before the others on an exchange, and one for each event of a stream."""
 COUNTED_BY_REASON = ("requests.unverifiable", "refusals.unverifiable", "skipped")
-"""Verdicts that are counted by their reason, not listed."""
+"""Verdicts that are counted by their reason and not listed."""
 GROUPED_VERDICTS = ("answers.drift", "streams.drift")
-"""Verdicts of which the same, whatever the index, is listed once, with `times`."""
+"""Verdicts whose equal entries, whatever their indices, are listed once, with `times`."""
 MAX_GROUPED = 10_000
-"""Entries of them that are listed; more are counted only."""
+"""Grouped entries that are listed at most."""
 OBSERVER_SUFFIX = ".seen"
-"""The suffix of the file that a witness is given."""
+"""The suffix of the file that an observer may write."""
 _INDEX = re.compile(r"\[\d+\]")
 
 
 @dataclass(slots=True)
 class Tally:
-    """What came of recordings: how many exchanges got each verdict, why some were not judged, and where the entries are.
+    """The outcome for some recordings: exchanges by verdict, the reasons of those not judged, and where the entries are.
 
     An exchange counts once under a verdict, however many differences are listed; `streams.events` counts events.
     `spools` are files of JSON lines, `[verdict, entry]` each, in the order of the recordings. `respelled` says whether
-    streams were compared with what the mock makes of their answers.
+    answers were compared with the mock's own.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -57,7 +57,7 @@ class Tally:
     respelled: bool = False
 
     def add_grouped(self, at: str, entry: Json) -> None:
-        """Note what may be said very often: the first entry of a kind, and how often there was one."""
+        """Note an entry that may be frequent: the first of its kind, and their number."""
         key = (at, _INDEX.sub("[]", entry["at"]), entry["message"])
         if known := self.grouped.get(key):
             known["times"] += entry.get("times", 1)
@@ -65,7 +65,7 @@ class Tally:
             self.grouped[key] = {"times": 1, **entry}
 
     def merge(self, other: Tally) -> None:
-        """Take in what came of other recordings, which stand after these."""
+        """Add the outcome for recordings that follow these."""
         self.counts += other.counts
         self.reasons += other.reasons
         self.spools += other.spools
@@ -73,7 +73,7 @@ class Tally:
             self.add_grouped(at, entry)
 
     def entries(self, at: str) -> Iterator[Json]:
-        """What was said under one verdict, in order."""
+        """The entries of a verdict, in order."""
         yield from (entry for (named, *_), entry in self.grouped.items() if named == at)
         for spool in self.spools:
             with spool.open("rb") as lines:
@@ -81,7 +81,7 @@ class Tally:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing was found: what only informs (drift) and what cannot be known do not count."""
+        """Whether there are no findings; drift and unverifiable exchanges are none."""
         return not any(self.counts[at] for at in FINDING_VERDICTS)
 
 
@@ -94,20 +94,20 @@ FINDING_VERDICTS = (
     "respelled.different",
     "unreadable",
 )
-"""Verdicts that speak against the mock or the recording."""
+"""Verdicts that are findings against the mock or the recording."""
 
 
 class JudgeObserver(Protocol):
-    """Who looks on while a file is judged."""
+    """Observes how a file is judged."""
 
     def begin_exchange(self, number: int, one: Recorded, world: World) -> None:
-        """An exchange is about to be judged, that of this record (from 1) in the file, on what was there before it."""
+        """An exchange is judged next: of this record (from 1) in the file, after what `world` has learned."""
 
     def note_verdict(self, verdict: Verdict) -> None:
-        """The exchange that was begun last, or the whole file, was judged so."""
+        """A verdict on the exchange that was begun last, or on the file."""
 
     def close(self) -> None:
-        """All was judged."""
+        """The whole file was judged."""
 
 
 def verify_recordings(
@@ -119,12 +119,12 @@ def verify_recordings(
     make_observer: Callable[[Path, Path], JudgeObserver] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Tally:
-    """Judge every recording at `paths`, files or folders; `folder` is an empty one for the findings.
+    """Judge every recording at `paths`, files or folders; `folder` is an empty folder for the findings.
 
-    With `respelled` every recorded stream is also compared with what the mock makes of its answer (`respell`).
-    `make_observer` makes one for each recording and a file in `folder`, `<n>.seen`, in the process that judges it. `progress`
-    is told how many files of how many are judged.
-    TapeError when a path does not exist. A file that is no recording is counted, one that breaks off is listed.
+    With `respelled` every answer is also compared with the mock's own (`judging.rerender`). `make_observer` is called in the
+    process that judges a recording, with its path and that of a file in `folder` (`<n>.seen`) which the observer may write.
+    `progress` is called with the number of judged files and of all files.
+    HarnessError when a path does not exist; a file that is no recording is counted, an unreadable one is listed.
     """
     tally = Tally(respelled=respelled)
     named = {path for path in paths if path.is_file()}
@@ -169,9 +169,9 @@ def _judge_file(
 
 
 def tally_verdicts(verdicts: Iterable[Verdict], spool: Path) -> Tally:
-    """What came of these verdicts; `spool` is the file to write to, which is gone again when it stays empty.
+    """The tally of these verdicts; entries are written to the file `spool`, which is deleted again when it stays empty.
 
-    The verdicts on an exchange follow its `exchanges`.
+    The verdicts on an exchange follow its EXCHANGE_VERDICT.
     """
     tally = Tally()
     counted: set[str] = set()
@@ -223,8 +223,8 @@ def _judge_recording(
 
 
 def judge_exchange(recorded: Recorded, world: World, respelled: bool = False) -> Iterator[Verdict]:
-    """The verdicts of one exchange; should a rule fail on it, that is told, and the next exchange is judged."""
-    for judges in (judge_rerendering, judge) if respelled else (judge,):  # to judge an exchange is to remember it
+    """The verdicts on one exchange; a rule that raises is reported as a verdict, too."""
+    for judges in (judge_rerendering, judge) if respelled else (judge,):  # judge() changes the World, so it comes last
         try:
             yield from judges(recorded, world)
         except Exception as problem:
@@ -240,7 +240,7 @@ def _unreadable_entry(recording: Path, problem: HarnessError) -> Json:
 
 
 def _world_of_file(worlds: OrderedDict[str, World], file: str) -> World:
-    """The World of the exchanges of one file; that of the file not heard of for longest is given up."""
+    """The World of the exchanges of one file; beyond MAX_OPEN_WORLDS the least recently used one is dropped."""
     world = worlds.pop(file, None) or World(file)
     worlds[file] = world
     if len(worlds) > MAX_OPEN_WORLDS:

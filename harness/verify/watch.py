@@ -1,6 +1,6 @@
-"""Recorded exchanges held to the contract while they pass: the request before it is sent, the answer when it is there.
+"""Judges exchanges while they are recorded: a request before it is sent, an answer when it is complete.
 
-One thread judges, in the order in which the requests came, as `harness verify` would judge the cassette.
+One thread judges, in the order of the requests, as `harness verify` would judge the cassette.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from harness.world.world import World
 
 
 class RecordingJudge:
-    """Who judges what passes: `tally` of all that has ended; `notice` is told at once what the contract refuses.
+    """Judges the exchanges of a recording: `tally` holds the outcome, `notice` is called for each refused request.
 
-    `name` is that of the recording, `folder` an empty one for the findings.
+    `name` is the name of the recording, `folder` an empty folder for the findings.
     """
 
     def __init__(self, name: str, upstream: Upstream, folder: Path, notice: Callable[[str], None]) -> None:
@@ -38,21 +38,21 @@ class RecordingJudge:
         self._judged_count = 0
 
     async def before_send(self, number: int, request: Interaction) -> None:
-        """Judge a request, or a message of a WebSocket, that is about to be sent."""
+        """Judge a request or a WebSocket message before it is sent."""
         await asyncio.get_running_loop().run_in_executor(self._thread, self._judge_request, number, request)
 
     def after_interaction(self, number: int, interaction: Interaction | None) -> None:
-        """Judge an exchange that has ended, once all before it have."""
+        """Judge a complete exchange after all exchanges before it."""
         self._thread.submit(self._judge_in_order, number, interaction)
 
     def close(self) -> None:
-        """Judge what still waits for exchanges that never ended."""
+        """Judge the exchanges that wait for one that never ended."""
         self._thread.submit(self._judge_waiting).result()
         self._thread.shutdown()
 
     def _judge_request(self, number: int, request: Interaction) -> None:
         for each in to_recorded(request, f"{self._name}#{number}", self._upstream):
-            with suppress(Exception):  # a rule that fails is told when the whole exchange is judged
+            with suppress(Exception):  # a rule that fails is reported with the complete exchange
                 if violation := predict_violation(each, self._world):
                     what = f"request {number}, {each.method} {each.path}"
                     self._notice(f"{what}: the contract refuses it ({violation.rule.id}): {violation.error.message}")

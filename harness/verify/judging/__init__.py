@@ -1,1 +1,1 @@
-"""Recorded exchanges held to the contract: what the mock would say, and what a recording cannot show."""
+"""Judges one recorded exchange by the contract and by the mock; files and counts are above, in `harness.verify`."""

@@ -1,6 +1,6 @@
-"""One recorded exchange against the contract: is the request taken or refused as recorded, does the answer conform?
+"""One recorded exchange judged by the contract: is the request accepted or refused as recorded, does the answer conform?
 
-What a recording cannot show makes a request `unverifiable`, never wrong: see `doubt`.
+A request whose outcome depends on something that no recording shows is `unverifiable`, never wrong.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from harness.verify.learn import remember
 from harness.world.world import World
 
 DEFAULT_HEADERS = {"authorization": "Bearer sk-recorded", "openai-beta": ASSISTANTS_V2}
-"""Recordings are stripped of their keys; who may ask is never judged."""
+"""Headers that recorders leave out: access is never judged."""
 ASSISTANTS_V2_DATE = "2024-04-17"
-"""The day before which the Assistants API had another version only."""
+"""The day of version 2 of the Assistants API: without a header, older requests are of version 1."""
 _MEDIA_TYPE = re.compile(r"\w+/\w")
 _BETA_HEADER = re.compile(r".*assistants=v\d")
 
 
 class Verdict(NamedTuple):
-    """One judgement: `at` names its place in the report (`requests.refused`), `entry` says what, None only counts."""
+    """One verdict: `at` is its place in the report (`requests.refused`), `entry` the details; None when it only counts."""
 
     at: str
     entry: Json | None = None
 
 
 def judge(recorded: Recorded, world: World) -> Iterator[Verdict]:
-    """Every judgement of one exchange; `world` is what the exchanges of the same file before it have left behind."""
+    """Every verdict on one exchange; `world` has learned from the exchanges before it in the same file."""
     operation, request = rebuild_request(recorded)
     if operation is None:
         yield Verdict("skipped", {"why": explain_skip(recorded)})
@@ -59,7 +59,7 @@ def judge(recorded: Recorded, world: World) -> Iterator[Verdict]:
 
 
 def predict_violation(recorded: Recorded, world: World) -> Violation | None:
-    """What the mock would refuse a request with whose answer is not known yet; None where it would not, or cannot tell."""
+    """The violation for which the mock would refuse a request before its answer is known; None if none or unverifiable."""
     operation, request = rebuild_request(recorded)
     if operation is None or (operation.is_form and not request.body):
         return None
@@ -70,14 +70,14 @@ def predict_violation(recorded: Recorded, world: World) -> Violation | None:
 
 
 def _is_assistants_v1(recorded: Recorded) -> bool:
-    """Whether an exchange with the Assistants API was answered by its first version, which is gone."""
+    """Whether version 1 of the Assistants API answered, which no longer exists."""
     beta = recorded.headers.get("openai-beta", "")
     is_first = "assistants=v1" in beta or ("assistants=" not in beta and "" < recorded.date < ASSISTANTS_V2_DATE)
     return is_first and recorded.status < 300
 
 
 def explain_skip(recorded: Recorded) -> str:
-    """Why an exchange is not judged, in a few words."""
+    """The reason why an exchange is not judged."""
     below = path_below_root(recorded.path)
     if not recorded.provider and recorded.host:
         return f"another service: {recorded.host}"
@@ -109,7 +109,7 @@ def _judge_parts(recorded: Recorded, world: World, operation: Operation, request
 
 
 def _mark_stored(recorded: Recorded, request: Request) -> tuple[Request, Any]:
-    """The request and the object of its answer as they are remembered: a WebSocket goes on with what is not stored."""
+    """The request and the answer's object to learn from: over a WebSocket, unstored responses can be continued, too."""
     answer = answer_object(recorded)
     if "socket" not in recorded.flags or not isinstance(answer, dict) or not isinstance(request.body, dict):
         return request, answer
@@ -117,12 +117,12 @@ def _mark_stored(recorded: Recorded, request: Request) -> tuple[Request, Any]:
 
 
 def keeps_to_schema(violation: Violation | None) -> bool:
-    """Whether a request keeps to the schema, whatever else is held against it."""
+    """Whether a request conforms to its schema, whichever rule it violates."""
     return violation is None or (violation.rule.check is not None and violation.rule.area != "transport")
 
 
 def rebuild_request(recorded: Recorded) -> tuple[Operation | None, Request]:
-    """The operation and the request as the mock would see it; no operation for what is not judged."""
+    """The operation and the request as the mock would receive it; no operation for exchanges that are not judged."""
     below = path_below_root(recorded.path) if recorded.provider else None
     operation, params, _ = find_operation(recorded.method, below) if below else (None, EMPTY_MAPPING, False)
     if operation is None or below is None:
@@ -138,7 +138,7 @@ def rebuild_request(recorded: Recorded) -> tuple[Operation | None, Request]:
 
 
 def _detect_dialect(recorded: Recorded) -> tuple[str, str]:
-    """The dialect of an exchange and the root of its path: the path tells the forms of Azure apart, unless it hides them."""
+    """The dialect of an exchange and the root of its path, by which the dialects of Azure differ where it is recorded."""
     if recorded.provider == OPENAI:
         return OPENAI, API_ROOTS[OPENAI]
     dialect = parse_api_path(recorded.path).dialect
@@ -159,7 +159,7 @@ def _judge_accepted(
 
 
 def recorded_error(recorded: Recorded) -> Json:
-    """The error of a recorded answer: those of `ERROR_MEMBERS` that it has; empty when the answer is no error object."""
+    """The members of a recorded error object; empty when the answer is not an error object."""
     return select_error_members(recorded.answer.get("error") if isinstance(recorded.answer, dict) else None)
 
 
@@ -219,7 +219,7 @@ def _judge_stream(recorded: Recorded, world: World, request: Request) -> Iterato
 
 
 def answer_object(recorded: Recorded) -> Any:
-    """The object a recorded answer gave, from the last event of a stream that carries one."""
+    """The object of a recorded answer; of a stream the one in the last event that carries one."""
     if recorded.events is None:
         return recorded.answer
     objects = (_event_object(event) for event in reversed(recorded.events) if isinstance(event, dict))

@@ -1,4 +1,4 @@
-"""The mock's own answer to a recorded request: its model says what the recorded answer said, all else is the mock's."""
+"""The mock's own answer to a recorded request: its model puts out the recorded items, everything else is the mock's."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from harness.world.world import World
 
 RESPONSES_PATH = "/responses"
 PLACEHOLDER_MESSAGE = message("…")
-"""What the model may say in a response of which nothing is told yet."""
+"""The output of the model for a response that was recorded before it had any."""
 TEXT_INDEX_MEMBERS = ("content_index", "summary_index", "command_index")
-"""Members that say which text of an item a delta belongs to."""
+"""Members of an event by which a delta belongs to one of the texts of an item."""
 
 
 def is_response_request(recorded: Recorded) -> bool:
-    """Whether an exchange is one in which the model is to answer: `POST /responses`."""
+    """Whether the request is `POST /responses`."""
     return recorded.method == "POST" and path_below_root(recorded.path) == RESPONSES_PATH
 
 
 def renderable_response(answer: Any) -> Json | None:
-    """A JSON answer that is a response, with items of known kinds only, and completed with at least one; None for others."""
+    """The answer, if the mock can render it: a response whose items are of known types, at least one if completed."""
     if not isinstance(answer, dict) or answer.get("object") != "response" or not isinstance(answer.get("id"), str):
         return None
     output, status = answer.get("output"), answer.get("status")
@@ -48,10 +48,10 @@ def renderable_response(answer: Any) -> Json | None:
 
 
 def render_mock_answer(recorded: Recorded, final: Json, world: World) -> Answer:
-    """What the mock answers to `recorded.request`, as JSON or as a stream; `final` is the response that was recorded.
+    """The mock's answer to `recorded.request`, as JSON or as a stream; `final` is the recorded response.
 
-    `world` is what the exchanges before have left behind; it stays as it is. A request that is not known is taken to be
-    like the answer. HarnessError when the request does not allow what was said.
+    `world` has learned from the exchanges before; it is not changed. A request that is not known is derived from the
+    response. HarnessError when the request does not allow the recorded output.
     """
     request, copy = _build_request(recorded, final), _copy_world(world, recorded.request)
     copy.script.add([build_turn(recorded.events or (), final)])
@@ -60,7 +60,7 @@ def render_mock_answer(recorded: Recorded, final: Json, world: World) -> Answer:
 
 
 def build_turn(events: Sequence[Json], final: Json) -> list[TurnLine]:
-    """The script that says what was told: the items, of a stream with their exact deltas, and how the response ended."""
+    """The script turn of a recorded response: its items, of a stream with their exact deltas, and its ending."""
     deltas_of: list[dict[tuple[str, int], list[str]]] = [defaultdict(list) for _ in final["output"]]
     for event in events:
         stem = event["type"].removeprefix("response.")
@@ -87,7 +87,7 @@ def _build_ending(final: Json) -> Ending:
 
 
 def _copy_world(world: World, body: Any) -> World:
-    """A World that knows what this one does of the past, and changes nothing in it."""
+    """A World with the same stored responses, items and conversation; changes to it do not reach the original."""
     copy = World(world.name, organization=world.account)
     copy.store.responses.update(world.store.responses)
     copy.store.items.update(world.store.items)
@@ -103,7 +103,7 @@ def _build_request(recorded: Recorded, final: Json) -> Request:
 
 
 def _request_body(recorded: Recorded, final: Json) -> Mapping[str, Any]:
-    """The request, or where it is not known one that must be like it."""
+    """The recorded request; where it is not known, one that is derived from the response."""
     if isinstance(recorded.request, dict) and "no_request" not in recorded.flags:
         return recorded.request if recorded.events is None else {**recorded.request, "stream": True}
     known = {name: final[name] for name in ("model", "background", "conversation") if final.get(name)}

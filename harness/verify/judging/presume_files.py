@@ -1,6 +1,6 @@
-"""What a recording shows to have been there before it began: the files and vector stores that taken requests name.
+"""Files and vector stores that existed before a recording began, since the API accepted requests that name them.
 
-Nothing in the way they are used depends on what is in them, so an empty one will do.
+No rule depends on their content, so empty ones are presumed.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ MISSING_FILE_RULES = (
     *("file_not_found", "input_file_not_found", "files_not_found", "vector_store_not_found"),
     *("file_search_store_not_found", "vector_store_file_not_found"),
 )
-"""The rules that say so of a file or a vector store; their facts hold the `missing` ids, maybe the `store` around them."""
+"""Rules about missing files and vector stores; their facts hold the `missing` ids, and the `store` of a file in one."""
 
 
 def presume_files(world: World, violation: Violation) -> bool:
-    """Take what the mock misses to be there, since the API took the request; whether that changes anything."""
+    """Presume what this violation reports as missing, since the API accepted the request; whether that changes the World."""
     if violation.rule.id not in MISSING_FILE_RULES:
         return False
     uploads, store = world.uploads, violation.facts.get("store", "")

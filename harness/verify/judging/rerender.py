@@ -1,7 +1,8 @@
-"""A recorded answer beside the mock's own to the same request, its model saying the same: where do they differ?
+"""A recorded answer compared with the mock's answer to the same request, whose model puts out the same items.
 
-Of a stream the events and their order are compared as well: runs of deltas count as one event, ids are mapped by their
-place. See `otherwise` for what of a response is compared. What no schema knows is drift, and told elsewhere.
+Of a stream the events and their order are compared as well: consecutive deltas of a text count as one event, ids are matched
+by their place. `rerender_profile` says what of a response is compared. Members that no schema knows are drift, which the
+judge reports.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ from harness.verify.judging.response_stream import RESPONSE_EVENT_SCHEMA, judge_
 from harness.world.world import World
 
 UNORDERED_EVENTS = frozenset({"keepalive", "response.rate_limits.updated"})
-"""Events that come when they like."""
+"""Events that may come at any place of a stream."""
 ITEM_ADDED = "response.output_item.added"
 ANNOTATION_ADDED = "response.output_text.annotation.added"
 TEXT_DONE = "response.output_text.done"
 IGNORED_EVENT_MEMBERS = frozenset({"sequence_number", "obfuscation"})
-"""Members that depend on how a text was cut into deltas."""
+"""Members that depend on how a text was split into deltas."""
 VARYING_ITEM_MEMBERS: Mapping[str, Collection[str]] = {"message": {"status"}, "tool_search_call": {"call_id"}}
-"""Members of an item that the API announces in one way or another. Recorded: a message of one delta is completed at once."""
+"""Members of an added item that vary, by its type. Recorded: a message of one delta is added as completed."""
 REASONING_SUMMARY = "response.reasoning_summary"
-"""Events of a text that the API tells anew, or not to its end, where a response is cut. Recorded in 2025 and 2026."""
+"""Events of a summary, which the API repeats or leaves unfinished in an incomplete response. Recorded in 2025 and 2026."""
 ResponseView = Callable[[Json], Json]
 """Reduces a response to what is compared of it."""
 
@@ -50,10 +51,10 @@ class ComparedEvent(NamedTuple):
 
 
 def judge_rerendering(recorded: Recorded, world: World | None = None) -> Iterator[Verdict]:
-    """The verdicts on one exchange: `respelled.same`, or `respelled.different` for each place that differs.
+    """The verdicts on one exchange: `respelled.same`, or a `respelled.different` for each difference.
 
-    `world` is what the exchanges before have left behind; it stays as it is. None on what is no whole answer to
-    `POST /responses`, or holds an item of a kind that nobody knows.
+    `world` has learned from the exchanges before; it is not changed. There are none unless the recording holds a complete
+    answer to `POST /responses` with items of known types only.
     """
     found = _find_rendering_differences(recorded, world or World(recorded.file))
     if found is None:
@@ -68,7 +69,7 @@ def judge_rerendering(recorded: Recorded, world: World | None = None) -> Iterato
 
 
 def _find_rendering_differences(recorded: Recorded, world: World) -> list[Difference] | None:
-    """What differs; None where nothing can be compared."""
+    """The differences; None where the answers cannot be compared."""
     if not is_response_request(recorded) or not 200 <= recorded.status < 300 or "transcribed" in recorded.flags:
         return None
     try:
@@ -77,11 +78,11 @@ def _find_rendering_differences(recorded: Recorded, world: World) -> list[Differ
     except Exception:
         if _is_well_formed(recorded, world):
             raise
-        return None  # the mock is made for what conforms; the judge lists what does not
+        return None  # the mock handles conforming exchanges only; the judge reports why this one does not conform
 
 
 def _is_well_formed(recorded: Recorded, world: World) -> bool:
-    """Whether an exchange with `POST /responses` keeps to the schemas: its request, where it is known, and its answer."""
+    """Whether the request, where it is known, and the answer of an exchange with `POST /responses` conform."""
     _, request = rebuild_request(recorded)
     if "no_request" not in recorded.flags and not keeps_to_schema(check(request, world)):
         return False
@@ -91,7 +92,7 @@ def _is_well_formed(recorded: Recorded, world: World) -> bool:
 
 
 def _recorded_response(recorded: Recorded) -> Json | None:
-    """The response that was recorded whole; None where there is none."""
+    """The recorded response; None where it is incomplete or of a kind that the mock cannot render."""
     if recorded.events is None:
         return renderable_response(recorded.answer)
     try:
@@ -102,7 +103,7 @@ def _recorded_response(recorded: Recorded) -> Json | None:
 
 
 def _compare_with_mock(recorded: Recorded, final: Json, world: World) -> list[Difference] | None:
-    """What differs; None where the answer itself does not conform, which is told with the answers."""
+    """The differences; None where the answer itself does not conform, which the judge reports."""
     try:
         mock = render_mock_answer(recorded, final, world)
     except HarnessError as problem:
@@ -127,17 +128,17 @@ def _compare_answers(recorded: Recorded, mock: Answer, profile: Profile) -> Iter
 
 
 def _drop_unknown_members(found: Iterator[Difference], root: str, body: Any) -> Iterator[Difference]:
-    """The differences but for members that no schema knows."""
+    """The differences, without those in members that no schema knows."""
     if several := list(found):
         unknown = {each.at for each in find_unknown_members(root, body)}
         yield from (each for each in several if each.at not in unknown)
 
 
 def _compare_streams(recorded: Sequence[Json], mock: Sequence[Json], profile: Profile) -> Iterator[Difference]:
-    """The first event that differs, of those that carry a response and of the others."""
+    """The first different event among those that carry a response, and the first among the others."""
     reported: set[bool] = set()
     selected = (_select_events(events, profile.view) for events in (recorded, mock))
-    viewed = profile._replace(view=Profile().view)  # the events are reduced already
+    viewed = profile._replace(view=Profile().view)  # _select_events has applied it
     for one, other in zip_longest(*selected):
         if one is None or other is None or one.type != other.type:
             at = f"events[{one.place if one else len(recorded)}]"
@@ -158,7 +159,7 @@ def _compare_events(one: ComparedEvent, other: ComparedEvent, profile: Profile, 
 
 
 def _select_events(events: Sequence[Json], view: ResponseView) -> list[ComparedEvent]:
-    """The events of a stream to its end; annotations stand behind the text they are in, however soon they came."""
+    """The events to compare, up to the terminal one; annotations are moved to the end of their text, whenever they came."""
     steps: list[ComparedEvent] = []
     notes: list[ComparedEvent] = []
     ids, cut = _label_item_ids(events), events[-1]["type"] == "response.incomplete"
@@ -180,7 +181,7 @@ def _select_events(events: Sequence[Json], view: ResponseView) -> list[ComparedE
 
 
 def _merge_delta(before: ComparedEvent, step: ComparedEvent) -> bool:
-    """Whether a delta goes on with the one before it, which then holds both."""
+    """Whether a delta continues the event before it, which then holds both."""
     old, new = before.members, step.members
     if before.type != step.type or {**old, "delta": ""} != {**new, "delta": ""}:
         return False
@@ -195,7 +196,7 @@ def _join_deltas(old: Any, new: Any) -> Any:
 
 
 def _label_item_ids(events: Sequence[Json]) -> dict[str, str]:
-    """A name for each id that a stream gives out: that of its item's place."""
+    """A label for the id of each item in a stream: `item` and its index."""
     items = ((event.get("output_index"), event.get("item")) for event in events)
     return {item["id"]: f"item {index}" for index, item in items if isinstance(item, dict) and "id" in item}
 

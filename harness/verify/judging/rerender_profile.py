@@ -36,26 +36,26 @@ MEMBER_SINCE: Mapping[str, str] = {
     **{name: day for day, names in _MEMBERS_BY_DAY.items() for name in names},
     **{f"response.{known.name}": known.since for known in PARAMETERS.values()},
 }
-"""The first day from which every recording has a member: of what has that `type`, or stands under that name.
+"""The day from which every recording has a member; the holder of the member is named by its `type`, else by its name.
 
-Before, it may be missing; so it may at any time where Azure answers, who follows region by region.
+Older recordings may lack it, and those of Azure at any time, since members reach it region by region.
 """
 COMPARABLE_SINCE: Mapping[str, str] = {OPENAI: "2026-04-01", **dict.fromkeys(AZURE_DIALECTS, "2026-08-01")}
-"""The day from which a dialect repeats requests as the mock does; of older recordings only the names are compared."""
+"""The day from which a dialect echoes requests as the mock does; of older recordings only the names are compared."""
 VOLATILE_MEMBERS = frozenset({"id", "created_at", "completed_at", "usage", "model", "tool_usage", "moderation"})
-"""Members of a response that are others each time: their kinds are compared."""
+"""Members of a response that differ each time: only the kinds of their values are compared."""
 BILLING_MEMBERS = frozenset({"billing", "content_filters"})
-"""Members that no request has and that depend on the account."""
+"""Members that depend on the account and are no request parameters."""
 IGNORED_VALUE = "…"
 """Stands for a value that is not compared."""
 
 
 def make_profile(recorded: Recorded, request: Request, world: World) -> Profile:
-    """The profile of a recorded response to this request; `world` is what the exchanges before it have left behind."""
+    """The profile for the recorded answer to this request; `world` has learned from the exchanges before it."""
     day = recorded.date[:10]
     known = "no_request" not in recorded.flags and isinstance(request.body, dict)
     ignored = ignored_members(request, world, day) if known else None
-    since = day if recorded.provider == OPENAI else ""  # when a member comes to Azure is not known
+    since = day if recorded.provider == OPENAI else ""  # no day is known for Azure
     return Profile(
         view=lambda response: mask_ignored(response, ignored),
         is_optional=lambda holder, name: since < MEMBER_SINCE.get(f"{holder}.{name}", ""),
@@ -63,7 +63,7 @@ def make_profile(recorded: Recorded, request: Request, world: World) -> Profile:
 
 
 def ignored_members(request: Request, world: World, day: str) -> Collection[str] | None:
-    """The members of a response whose values are not compared; None for all of them, where a recording is too old."""
+    """The members of a response whose values are not compared; None means all, of a recording that is too old."""
     if day < COMPARABLE_SINCE[request.dialect]:
         return None
     body = request.body
@@ -80,7 +80,7 @@ def ignored_members(request: Request, world: World, day: str) -> Collection[str]
 
 
 def mask_ignored(response: Json, ignored: Collection[str] | None) -> Json:
-    """A response with what is compared of it, ids by what they name, and stand-ins for the rest."""
+    """A response as it is compared: ids replaced by what they name, ignored values by IGNORED_VALUE."""
     if ignored is None:
         return dict.fromkeys(response, IGNORED_VALUE)
     ids = {item["id"]: f"item {index}" for index, item in enumerate(response.get("output") or ()) if item.get("id")}

@@ -1,4 +1,4 @@
-"""What is wrong with a recorded stream: each event by itself, then all of them as the telling of one response."""
+"""A recorded stream judged: each event by its schema, then all of them as the stream of one response."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from harness.core.exchange import Finding, Json
 
 RESPONSE_EVENT_SCHEMA = "ResponseStreamEvent"
 INCOMPLETE_FLAGS = frozenset({"cut", "sequence_gaps", "unread-answer"})
-"""Flags of recordings that do not hold a whole stream."""
+"""Flags of recordings whose stream is not complete."""
 NUMBERED_SINCE = 1_748_649_600
-"""2025-05-31, unix seconds: the first recorded stream whose events have a `sequence_number`; older ones have none."""
+"""2025-05-31 in unix seconds: the first recorded stream with a `sequence_number` in its events; older ones have none."""
 
 
 class StreamJudgment(NamedTuple):
-    """What a stream departs in, and what in it no schema knows; places begin with `events[n]`."""
+    """The findings about a stream, and the members in it that no schema knows; places begin with `events[n]`."""
 
     findings: list[Finding]
     drift: list[Finding]
 
 
 def judge_response_stream(recorded: Recorded, before: Sequence[Json] | None = None) -> StreamJudgment:
-    """Judge the stream of an exchange; `before` is the stream that this one resumes."""
+    """Judge the stream of an exchange; `before` are the events of the stream that this one resumes."""
     events, judgment = recorded.events or [], judge_events(recorded, RESPONSE_EVENT_SCHEMA)
     if judgment.findings or not is_complete_stream(recorded):
         return judgment
@@ -38,7 +38,7 @@ def judge_response_stream(recorded: Recorded, before: Sequence[Json] | None = No
 
 
 def judge_events(recorded: Recorded, root: str) -> StreamJudgment:
-    """Judge each event by itself, by the schema `root` of events."""
+    """Judge each event by the schema `root`."""
     events = list(enumerate(recorded.events or ()))
     findings = [
         _prefix_event_index(index, found) for index, event in events if (found := check_answer(root, event)) is not None
@@ -50,7 +50,7 @@ def judge_events(recorded: Recorded, root: str) -> StreamJudgment:
 
 
 def is_complete_stream(recorded: Recorded) -> bool:
-    """Whether a recording holds a stream from its first event to its last."""
+    """Whether a recording holds all events of a stream."""
     return bool(recorded.events) and INCOMPLETE_FLAGS.isdisjoint(recorded.flags)
 
 
@@ -59,7 +59,7 @@ def _prefix_event_index(index: int, found: Finding) -> Finding:
 
 
 def _find_missed_events(recorded: Recorded, before: Sequence[Json]) -> list[Json] | None:
-    """The events that a resumed stream leaves out; None when the recording does not hold them all."""
+    """The events that a resumed stream omits; None when the recording does not hold all of them."""
     last = recorded.query.get("starting_after")
     if not isinstance(last, str) or not last.isdecimal():
         return []
@@ -69,7 +69,7 @@ def _find_missed_events(recorded: Recorded, before: Sequence[Json]) -> list[Json
 
 
 def _find_misnumbered(events: Sequence[Json]) -> list[Finding]:
-    """Where the numbers of a part of a stream do not rise by one."""
+    """The events of a resumed stream whose `sequence_number` does not follow that of the event before."""
     numbers = [event.get("sequence_number") for event in events]
     first = numbers[0] if isinstance(numbers[0], int) else 0
     return [

@@ -1,4 +1,4 @@
-"""What is wrong with a recorded stream of a run: each event by itself, then all of them put together as clients do."""
+"""A recorded stream of a run judged: each event by its schema, then all of them accumulated as clients do."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from harness.verify.judging.response_stream import StreamJudgment, is_complete_s
 
 RUN_EVENT_SCHEMA = "AssistantStreamEvent"
 FIRST_EVENTS = ("thread.created", "thread.run.created", "error")
-"""What the stream of a new run may begin with; that of one which goes on tells first what became of its calls."""
+"""Events with which the stream of a new run may begin; that of a continued run begins with its calls."""
 LAST_EVENTS = tuple(
     f"thread.run.{status}"
     for status in ("completed", "incomplete", "failed", "cancelling", "cancelled", "expired", "requires_action")
 )
-"""What a stream may end with, besides an error."""
+"""Events with which a stream may end, besides an error."""
 
 
 def judge_run_stream(recorded: Recorded) -> StreamJudgment:
@@ -40,7 +40,7 @@ def _check_start(events: Sequence[Json], continues: bool) -> Iterator[Finding]:
 
 
 def _check_end(events: Sequence[Json], done: bool) -> Iterator[Finding]:
-    """How it ends, and whether it tells of one run."""
+    """Whether a stream ends as it may and concerns one run."""
     last = events[-1]["event"]
     if last not in (*LAST_EVENTS, "error"):
         yield Finding(f"events[{len(events) - 1}]", f"a stream does not end with {last}")
@@ -52,7 +52,7 @@ def _check_end(events: Sequence[Json], done: bool) -> Iterator[Finding]:
 
 
 def _check_deltas(events: Sequence[Json]) -> Iterator[Finding]:
-    """Whether the deltas of messages and steps add up to what they end as."""
+    """Whether the deltas of messages and steps add up to the completed objects."""
     known: dict[str, Json] = {}
     for index, event in enumerate(events):
         data, kind = event["data"], event["event"].rpartition(".")[2]
@@ -68,7 +68,7 @@ def _check_deltas(events: Sequence[Json]) -> Iterator[Finding]:
 
 
 def _find_differing_texts(accumulated: Json, completed: Json) -> Iterator[str]:
-    """Where texts that were told in deltas differ from those at the end."""
+    """The places where accumulated deltas differ from the completed object."""
     for number, (one, other) in enumerate(zip(_content_texts(accumulated), _content_texts(completed), strict=False)):
         if one != other:
             yield f"content[{number}]"
@@ -84,7 +84,7 @@ def _content_texts(message: Json) -> list[Any]:
 
 
 def _call_texts(step: Json) -> list[Any]:
-    """The text that each call of a step was told with."""
+    """The arguments or the input of each call of a step."""
     calls = (step.get("step_details") or {}).get("tool_calls") or ()
     inner = [call.get(call.get("type", "")) or {} for call in calls]
     return [each.get("arguments", each.get("input")) for each in inner]

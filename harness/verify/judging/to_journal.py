@@ -1,4 +1,4 @@
-"""Recorded exchanges as the journal of a World has them: what was asked, what was answered, which rule refused it."""
+"""Recorded exchanges as a journal of a World: requests, answers, and the rules that refused them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from harness.world.world import World
 
 
 def build_journal(interactions: Iterable[Interaction], name: str = "") -> World:
-    """A World with the exchanges of these takes in its journal, without those with other services."""
+    """A World with these interactions in its journal, except those with other services."""
     world = World(name)
     for interaction in interactions:
         dialect = parse_api_path(split_url(interaction.uri)[1]).dialect
@@ -35,9 +35,9 @@ def build_journal(interactions: Iterable[Interaction], name: str = "") -> World:
 
 
 def rebuild_exchange(recorded: Recorded, world: World) -> tuple[Request, Answer] | None:
-    """A recorded request and its answer; None when the exchange is none with this API.
+    """A recorded request and its answer; None for exchanges with other services.
 
-    The rule of a refusal is the one with which the mock refuses it in `world` in these words, else one that speaks so.
+    The rule of a refusal is the one by which the mock refuses the request in `world` with this error, else any rule with it.
     """
     operation, request = rebuild_request(recorded)
     if operation is None:
@@ -53,7 +53,7 @@ def rebuild_exchange(recorded: Recorded, world: World) -> tuple[Request, Answer]
 
 
 def _is_broken_off(recorded: Recorded) -> bool:
-    """Whether no whole answer came; of some recordings only long values are cut."""
+    """Whether the answer is incomplete; in some recordings only long values are cut."""
     if recorded.events is None:
         return answer_object(recorded) is None and (not recorded.status or "cut" in recorded.flags)
     return "cut" in recorded.flags and not any(event.get("type") in END_EVENTS for event in recorded.events)

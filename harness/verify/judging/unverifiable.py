@@ -1,7 +1,7 @@
-"""What a recording cannot show: why a disagreement between it and the mock may be nobody's fault.
+"""Reasons why a disagreement between a recording and the mock cannot be verified.
 
-Something was there before it began, ended unseen, was cut out of it, lies in the account behind the key, or has changed
-since. Each doubt is a few words; no doubt is an empty text.
+The request depends on what existed before the recording began, on what ended unobserved, on what was cut from it, on the
+account, or the API has changed since. A reason is a short text; an empty one means that the disagreement is a finding.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ ACCEPTED_NOW = "the API takes this value now"
 _PLACEHOLDER = re.compile(r"<[A-Z][A-Z0-9_]+>")
 
 ACCOUNT_STATUSES = (401, 402, 403, 408, 409, 424, 429)
-"""Statuses whose reasons lie in the account, in time or in another server, not in the request."""
+"""Statuses that depend on the account, the time or another server rather than on the request."""
 MODEL_AREAS = ("capability", "hosted", "tools", "text")
-"""Areas of rules about what a model can do, which neither the name of a deployment nor that of an agent tells."""
+"""Areas of rules about the abilities of a model, which is not known behind a deployment or an agent."""
 LONG_VALUE_AREAS = ("limits", "media", "references")
-"""Areas of rules about long values, which recordings shorten."""
+"""Areas of rules about long values, which recorders shorten."""
 PAIRING_AREAS = ("pairing", "reasoning", "references")
-"""Areas of rules about items that belong together, one of which may be from before."""
+"""Areas of rules about items that belong together, one of which may precede the recording."""
 BACKGROUND_AREAS = ("lifecycle", "runs")
-"""Areas of rules about what runs while nobody looks."""
+"""Areas of rules about background work, which may end unobserved."""
 UPLOAD_RULES = ("upload_incomplete", "upload_empty", "upload_not_a_form")
-"""Rules about the bytes of an upload, which recorders leave out."""
+"""Rules about the bytes of an upload, which recorders omit."""
 VERSION_RULES = ("version_missing", "project_version_missing")
-"""Rules about a version in the query, which recorders leave out."""
+"""Rules about a version in the query, which recorders omit."""
 PREVIOUS_NOT_FOUND = "previous_response_not_found"
-"""The code of the error that says that there is nothing to go on with."""
+"""The code of the error for a response that cannot be continued because it does not exist."""
 ID_AREAS = ("ids", "state")
 """Areas of rules about ids, which recorders rewrite."""
 
 
 def explain_unverifiable_violation(violation: Violation, recorded: Recorded, request: Request, world: World) -> str:
-    """Why the mock's refusal of what the API took, or refused otherwise, may be due to the recording."""
+    """Why this violation cannot be held against a request that the API accepted, or refused for another reason."""
     rule, body = violation.rule, _body(request)
     if _is_about_missing_object(rule) or (rule.area in PAIRING_AREAS and has_unrecorded_history(body, world)):
         return BEGAN_BEFORE
@@ -81,7 +81,7 @@ def explain_unverifiable_violation(violation: Violation, recorded: Recorded, req
 def explain_unverifiable_error(
     error: Json, violation: Violation | None, recorded: Recorded, request: Request, world: World
 ) -> str:
-    """Why the API's recorded error cannot be expected of the mock, which gave `violation` or none."""
+    """Why the recorded error cannot be expected of the mock, which found `violation` or none."""
     if recorded.status in ACCOUNT_STATUSES:
         return DEPENDS_ON_ACCOUNT
     if "socket" in recorded.flags and _is_about_connection(recorded.status, error):
@@ -103,13 +103,13 @@ def explain_unverifiable_error(
 
 
 def _is_about_connection(status: int, error: Mapping[str, Any]) -> bool:
-    """Whether an error is about what a WebSocket adds to a request, or remembers."""
+    """Whether an error concerns members that a WebSocket adds to a request, or the state of the connection."""
     added = error.get("param") in (*ENVELOPE_MEMBERS, "stream_id") or error.get("code") == PREVIOUS_NOT_FOUND
     return added or any(rule.area == "websocket" for rule in match_rules(status, error))
 
 
 def match_rules(status: int, error: Mapping[str, Any]) -> Iterator[Rule]:
-    """The rules whose words a recorded error is in."""
+    """The rules whose error has this status, code and message."""
     for rule in RULES.values():
         same_code = rule.error.code == error.get("code") or "{" in str(rule.error.code) or "code" not in error
         if rule.error.status == status and same_code and _message_pattern(rule.id).fullmatch(str(error.get("message"))):
@@ -123,13 +123,13 @@ def _message_pattern(id: str) -> re.Pattern[str]:
 
 
 def _is_about_missing_object(rule: Rule) -> bool:
-    """Whether a rule says that something is not there: a recording that begins later does not show it."""
+    """Whether a rule reports a missing object, which may have been created before the recording."""
     missing = rule.error.status == 404 and rule.area not in ("transport", "gateway")
     return missing or rule.error.code == PREVIOUS_NOT_FOUND
 
 
 def has_unrecorded_history(body: Json, world: World) -> bool:
-    """Whether what the request goes on with began before the recording, so that some of its items are unknown."""
+    """Whether the request continues a chain or conversation that began before the recording, so that items are unknown."""
     conversation = world.store.conversations.get(conversation_id(body) or "")
     previous = body.get("previous_response_id")
     while isinstance(previous, str) and (stored := world.store.responses.get(previous)):
@@ -138,7 +138,7 @@ def has_unrecorded_history(body: Json, world: World) -> bool:
 
 
 def _lists_unknown_items(request: Request, world: Any) -> bool:
-    """Whether a page is asked for of items without ids: only a list gives those of an input theirs."""
+    """Whether a cursor may name an item whose id is not recorded: the API shows the ids of input items in lists only."""
     known = ITEM_LISTS.get(request.operation) if {"after", "before"} & request.query.keys() else None
     return known is not None and None in known(request, world)
 
@@ -156,7 +156,7 @@ def _is_cut(recorded: Recorded) -> bool:
 
 
 def _holds_placeholder(value: Any) -> bool:
-    """Whether a recorder wrote something like `<MASSIVE_TEXT>` in place of a text."""
+    """Whether a value holds a placeholder of the recorder, such as `<MASSIVE_TEXT>`."""
     if isinstance(value, str):
         return _PLACEHOLDER.fullmatch(value) is not None
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -1,7 +1,7 @@
-"""A take as the exchanges that the contract judges: one over HTTP, over a WebSocket one for each response.
+"""An interaction as the exchanges that are judged: over HTTP itself, over a WebSocket one for each response.
 
-There a `response.create` and what its lane said to it are an exchange with `POST /responses`. What was said unasked, to a
-warm-up or to steering, is one whose request is not known. Events about steering are not part of any response.
+A `response.create` and the events of its stream are an exchange with `POST /responses`. A response to no such event (to a
+warm-up, to steering) is an exchange without a known request. Events about steering belong to no response.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _RESPONSE_CREATED = "response.created"
 
 
 def to_recorded(interaction: Interaction, name: str, upstream: Upstream) -> Iterator[Recorded]:
-    """The exchanges of a take, in order; `name` (`file#1`) says which it is, those of a WebSocket are `file#1.1` …"""
+    """The exchanges of an interaction, in order; `name` is its id (`file#1`), those over a WebSocket have `file#1.1`, …"""
     file, _, _ = name.rpartition("#")
     numbers = (
         (f"{name}.{number}" for number in range(1, 1 + len(interaction.frames))) if interaction.frames else (name,)
@@ -41,7 +41,7 @@ def to_recorded(interaction: Interaction, name: str, upstream: Upstream) -> Iter
 
 
 def to_http_interactions(interaction: Interaction) -> Iterator[Interaction]:
-    """The exchanges of an interaction as over HTTP, in order: itself, or those of a WebSocket, which are noted `socket`."""
+    """An interaction as exchanges over HTTP, in order: itself, or the responses of a WebSocket, with the note `socket`."""
     if not interaction.frames:
         yield interaction
         return
@@ -60,13 +60,13 @@ def to_http_interactions(interaction: Interaction) -> Iterator[Interaction]:
 
 
 def to_http_request(event: Json) -> Json:
-    """The request that a `response.create` carries, as HTTP would carry it."""
+    """The body of the HTTP request that is equivalent to a `response.create`."""
     members = {name: value for name, value in event.items() if name not in ENVELOPE_MEMBERS}
     return members if is_invalid_stream(members.get("stream")) else {**members, "stream": True}
 
 
 def split_by_client_event(interaction: Interaction) -> list[tuple[SocketExchange, list[Interaction]]]:
-    """Each event of a client over a WebSocket and what followed it before the next one: as a part, as exchanges."""
+    """Each client event of a WebSocket with the frames up to the next one, as a SocketExchange and as HTTP exchanges."""
     starts = [place for place, (_, side, _) in enumerate(interaction.frames) if side == CLIENT]
     spans = zip(starts, [*starts[1:], len(interaction.frames)], strict=True)
     turns = [replace(interaction, frames=interaction.frames[start:end]) for start, end in spans]
@@ -74,7 +74,7 @@ def split_by_client_event(interaction: Interaction) -> list[tuple[SocketExchange
 
 
 def _http_answer(events: list[Json]) -> tuple[int, Any]:
-    """The status and the body that HTTP would have given; the events of a stream."""
+    """The status and the body, or events, of the equivalent HTTP answer."""
     first = next((event for event in events if event.get("type") not in UNORDERED_EVENTS), {})
     if first.get("type") == "error" and isinstance(first.get("error"), dict):
         return refusal_status(first), {"error": first["error"]}
@@ -82,7 +82,7 @@ def _http_answer(events: list[Json]) -> tuple[int, Any]:
 
 
 def _group_by_response(interaction: Interaction) -> list[SocketExchange]:
-    """The responses of a connection, in the order of their beginnings, each with what its lane said until it ended."""
+    """The responses of a connection, in the order in which they began, each with the events of its stream to its end."""
     begun: list[SocketExchange] = []
     open_in: dict[str | None, SocketExchange] = {}
     for _, side, text in interaction.frames:

@@ -1,7 +1,7 @@
-"""What was said over a WebSocket as answers: to each event of the client what the server said to it.
+"""The frames of a WebSocket as pairs: each client event with the server events that answer it.
 
-A lane's events answer the response that is under way there; what a lane says after its end answers the last event of the
-client. A `response.steer` is answered by the events about steering.
+The events of a stream (`stream_id`) answer the client event whose response is in progress there; events after its end answer
+the last client event. Events about steering answer a `response.steer`.
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ from harness.core.headers import normalize_headers
 from harness.verify.compare import select_error_members
 
 DEFAULT_REFUSAL_STATUS = 400
-"""The status of a refusal that does not name one: steering never does."""
+"""The status of an error event that has none: those about steering never have one."""
 _STEERING_FAILED = f"{STEER_EVENT}.failed"
 
 
 @dataclass(slots=True)
 class SocketExchange:
-    """An event of the client as it was sent, and what was said to it; `event` is empty when the text is no object.
+    """A client event and the server events that answer it; `event` is empty when `text` is not a JSON object.
 
-    `is_settled` says whether it is known what became of it: its response has ended, it was refused, the steering was
-    answered.
+    `is_settled` says whether the outcome is known: the response has ended, the event was refused, or steering was answered.
     """
 
     text: str = ""
@@ -39,27 +38,27 @@ class SocketExchange:
 
     @property
     def is_steering(self) -> bool:
-        """Whether it is steering."""
+        """Whether the client event is a `response.steer`."""
         return self.event.get("type") == STEER_EVENT
 
     @property
     def is_request(self) -> bool:
-        """Whether it is a request as HTTP has it, for the model to answer."""
+        """Whether the client event requests a response, as `POST /responses` does; a warm-up does not."""
         return self.event.get("type") == CREATE_EVENT and self.event.get("generate") is not False
 
     @property
     def http_events(self) -> list[Json]:
-        """The events as a stream over HTTP has them: it has one lane only, which needs no name."""
+        """The server events as a stream over HTTP, which has no `stream_id`."""
         return [{name: value for name, value in event.items() if name != "stream_id"} for event in self.events]
 
     @property
     def is_begun(self) -> bool:
-        """Whether its response has an id, or will never have one."""
+        """Whether the response has an id, or will never have one."""
         return self.is_settled or any(isinstance(event.get("response"), dict) for event in self.events)
 
     @property
     def answer(self) -> Answer:
-        """What HTTP would have answered: a refusal, else the response as it was told last; status 0 for nothing."""
+        """The equivalent HTTP answer: the error, else the response in its last state; status 0 without any event."""
         for event in self.events:
             if event.get("type") in ("error", _STEERING_FAILED):
                 return _build_refusal(event)
@@ -67,7 +66,7 @@ class SocketExchange:
         return Answer(200, next(responses, self.events[0])) if self.events else Answer(0)
 
     def add_event(self, event: Json) -> None:
-        """The server says this to it."""
+        """Add a server event to the answer."""
         kind = str(event.get("type"))
         self.events.append(event)
         self.is_settled |= kind == "error" or (kind.startswith(STEER_EVENT) if self.is_steering else kind in END_EVENTS)
@@ -82,13 +81,13 @@ def _build_refusal(event: Json) -> Answer:
 
 
 def refusal_status(event: Json) -> int:
-    """The status of a refusal."""
+    """The HTTP status of an error event."""
     status = event.get("status")
     return status if isinstance(status, int) else DEFAULT_REFUSAL_STATUS
 
 
 class SocketLog:
-    """A connection as it goes on; `parts` are the events of the client so far, in order."""
+    """The pairs of a connection, which may still be open; `parts` are those of its client events, in order."""
 
     def __init__(self, frames: Iterable[Frame] = ()) -> None:
         self.parts: list[SocketExchange] = []
@@ -97,7 +96,7 @@ class SocketLog:
             (self.add_client_event if side == CLIENT else self.add_server_event)(text)
 
     def add_client_event(self, text: str) -> SocketExchange:
-        """The client sends this."""
+        """Add an event that the client has sent."""
         event = parse_event(text)
         self.parts.append(SocketExchange(text, event))
         if event.get("type", CREATE_EVENT) != STEER_EVENT:
@@ -105,13 +104,13 @@ class SocketLog:
         return self.parts[-1]
 
     def add_server_event(self, text: str) -> None:
-        """The server sends this; before the client has said anything it answers nothing."""
+        """Add an event that the server has sent; before the first client event it is dropped."""
         if self.parts:
             event = parse_event(text)
             self._find_exchange(event).add_event(event)
 
     def _find_exchange(self, event: Json) -> SocketExchange:
-        """The event of the client that this one answers."""
+        """The pair to which a server event belongs."""
         if str(event.get("type")).startswith(f"{STEER_EVENT}."):
             return next((part for part in reversed(self.parts) if part.is_steering), self.parts[-1])
         known = self._lanes.get(stream_id(event))
@@ -119,13 +118,13 @@ class SocketLog:
 
 
 def stream_id(event: Json) -> str | None:
-    """The lane that an event names; None is the default one."""
+    """The `stream_id` of an event; None is the default stream."""
     lane = event.get("stream_id")
     return lane if isinstance(lane, str) else None
 
 
 def parse_event(text: str) -> Json:
-    """The event that a message is; empty when it is no object."""
+    """The event in a message; empty when the message is not a JSON object."""
     try:
         found = orjson.loads(text)
     except orjson.JSONDecodeError:

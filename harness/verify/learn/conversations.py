@@ -1,4 +1,4 @@
-"""What a recording teaches of conversations and their items."""
+"""Learners of operations on conversations and their items."""
 
 from __future__ import annotations
 

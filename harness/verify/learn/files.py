@@ -1,4 +1,4 @@
-"""What a recording teaches of files and vector stores; of what is in them nothing has to be known."""
+"""Learners of operations on files and vector stores; their content is not needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a recording teaches of responses: made, read again, cancelled, deleted."""
+"""Learners of operations on responses: created, retrieved, cancelled, deleted."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def _learn_created(world: World, request: Request, answer: Json, events: Sequenc
 
 
 def _mark_output_unknown(world: World, body: Json) -> None:
-    """An answer without its output: what it added to a conversation is not known."""
+    """After an answer without output, the items of its conversation are no longer known."""
     if conversation := world.store.conversations.get(conversation_id(body) or ""):
         conversation.object = PRESUMED
 
 
 def _store_response(world: World, response: Json, own: Sequence[Json], previous: ItemChain) -> None:
-    """A response as it is now; one that has not ended is under way, and may end at any time unseen."""
+    """Store a response in its present state; one that has not ended may end unobserved."""
     world.store.put_response(response, own, previous)
     if response.get("status") in PENDING_STATUSES:
         world.store.pending[response["id"]] = PendingResponse(response, (), {}, own, previous)
@@ -47,7 +47,7 @@ def _store_response(world: World, response: Json, own: Sequence[Json], previous:
 
 
 def _presume_named_objects(world: World, body: Json) -> None:
-    """What an accepted request shows to be there: its prompt, and its conversation, whose earlier items stay unknown."""
+    """Presume the prompt and the conversation of an accepted request, the latter with unknown items."""
     if (prompt := body.get("prompt")) and prompt["id"] not in world.account.prompts:
         world.organization(prompts=world.account.prompts | {prompt["id"]})
     if id := conversation_id(body):
@@ -56,7 +56,7 @@ def _presume_named_objects(world: World, body: Json) -> None:
 
 @learns_from("GET /responses/{response_id}", "POST /responses/{response_id}/cancel")
 def _learn_retrieved(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    """A background response as it stands now; one that the tape never made is left alone, its input is not known."""
+    """A background response in its present state; ignored when the recording did not create it, as its input is unknown."""
     known, output = world.store.responses.get(request.params["response_id"]), answer.get("output")
     if known is None or not isinstance(output, list):
         return

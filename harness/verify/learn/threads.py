@@ -1,6 +1,6 @@
-"""What a recording teaches of assistants, threads, messages, runs and steps.
+"""Learners of operations on assistants, threads, messages, runs and steps.
 
-What the tape goes on with but never made is presumed to be there from then on, with something to read.
+Objects that the recording uses but never created are presumed from then on, a thread with a message in it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from harness.world.world import World
 
 THREAD_PATH, RUN_PATH = "/threads/{thread_id}", "/threads/{thread_id}/runs/{run_id}"
 UNSEEN_ASSISTANT: Json = {"instructions": "unseen"}
-"""An assistant that the tape never made."""
+"""An assistant that the recording uses but never created."""
 
 
 def _get_thread(world: World, id: Any) -> Thread:
@@ -28,7 +28,7 @@ def _thread_of_request(world: World, request: Request) -> Thread:
 
 
 def _listed_objects(answer: Json) -> list[Json]:
-    """The objects of an answer: those of a list, or itself."""
+    """The objects in an answer: the elements of a list, else the answer itself."""
     data = answer.get("data") if answer.get("object") == "list" else [answer]
     objects = data if isinstance(data, list) else ()
     return [each for each in objects if isinstance(each, dict) and isinstance(each.get("id"), str)]
@@ -51,7 +51,7 @@ def _learn_thread_created(world: World, request: Request, answer: Json, events: 
 
 
 def _messages_without_ids(messages: Any) -> dict[str, Json]:
-    """Messages that were given with a thread: their ids are not told."""
+    """The messages that a thread is created with, whose ids the answer does not show, under their index."""
     return {str(number): {"id": str(number)} for number, _ in enumerate(messages or ())}
 
 
@@ -90,7 +90,7 @@ def _learn_message_deleted(world: World, request: Request, answer: Json, events:
     f"POST {RUN_PATH}/submit_tool_outputs",
 )
 def _learn_runs(world: World, request: Request, answer: Json, events: Sequence[Json]) -> None:
-    """A run as it is now, and what its stream told; one that does not conform stays unknown."""
+    """A run in its present state, and the objects in its stream; a run that does not conform is ignored."""
     body = request.body or {}
     if isinstance(assistant := body.get("assistant_id"), str):
         world.store.assistants.setdefault(assistant, UNSEEN_ASSISTANT)
@@ -103,7 +103,7 @@ def _learn_runs(world: World, request: Request, answer: Json, events: Sequence[J
 
 
 def _has_thread_object(event: Json) -> bool:
-    """Whether an event carries a whole message or step."""
+    """Whether an event carries a complete message or step."""
     data = event.get("data") if isinstance(event, dict) else None
     if not isinstance(data, dict):
         return False
