@@ -133,8 +133,8 @@ def _confirm_cost(cost: Budget, sender: Sender, yes: bool) -> None:
 def _ask_and_keep(to_ask: Sequence[Probe], sender: Sender, into: Path, kept: Mapping[Probe, Any]) -> list[ProbeOutcome]:
     """Ask, and keep what was said of a rule before the next one is asked about, or when it is interrupted."""
     from harness.live.rule_evidence import store
-    from harness.live.rule_evidence.ask import send_probe
     from harness.live.rule_evidence.outcome import judge_probe
+    from harness.live.rule_evidence.send import send_probe
 
     outcomes: list[ProbeOutcome] = []
     asked: dict[Probe, Any] = {}

@@ -573,7 +573,7 @@ class Talking:
     def lacks(self, surface: str) -> bool:
         return self.absent
 
-    def ask(self, on: str, body: Any = None) -> Any:
+    def send(self, on: str, body: Any = None) -> Any:
         raise AssertionError(on)
 
     @contextmanager

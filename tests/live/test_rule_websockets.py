@@ -18,9 +18,9 @@ from harness.contract.rule import RULES, Case
 from harness.core.exchange import Answer
 from harness.live.client.paced import LiveApi, Sender, UpstreamError
 from harness.live.rule_evidence import store
-from harness.live.rule_evidence.ask import is_steered_later, send_probe
 from harness.live.rule_evidence.outcome import find_runs, judge_probe
 from harness.live.rule_evidence.probes import Probe, probes_for_rules
+from harness.live.rule_evidence.send import is_steered_later, send_probe
 from harness.server.default_model import small_talk
 from harness.server.mock_api import MockApi
 from harness.verify import evidence

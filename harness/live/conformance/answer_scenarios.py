@@ -1,4 +1,4 @@
-"""Stories of what a server must say and stream. Each tells claims, true or not; `remembered` has those of its state."""
+"""Scenarios about the answers and streams of a server; those about what it stores are in `state_scenarios`."""
 
 from __future__ import annotations
 
@@ -89,11 +89,11 @@ def _call_text_reader(kind: str, member: str) -> Callable[[Json], str]:
     return lambda response: "".join(str(call.get(member)) for call in items_of(response, f"{kind}_call"))
 
 
-def _claim_streamed(server: ServerUnderTest, body: Json, delta: str, said: Callable[[Json], str]) -> ScenarioClaims:
-    yield from _claim_deltas(server.ask("POST /responses", {**body, "stream": True}), delta, said)
+def _claim_streamed(server: ServerUnderTest, body: Json, delta: str, text_in: Callable[[Json], str]) -> ScenarioClaims:
+    yield from _claim_deltas(server.send("POST /responses", {**body, "stream": True}), delta, text_in)
 
 
-def _claim_deltas(reply: ServerReply, delta: str, said: Callable[[Json], str]) -> ScenarioClaims:
+def _claim_deltas(reply: ServerReply, delta: str, text_in: Callable[[Json], str]) -> ScenarioClaims:
     events = reply.recorded.events
     yield Claim("it is answered by a stream", "" if events and reply.is_accepted else explain_failure(reply))
     if not events or not reply.is_accepted:
@@ -103,7 +103,7 @@ def _claim_deltas(reply: ServerReply, delta: str, said: Callable[[Json], str]) -
     final = reply.body if isinstance(reply.body, dict) else {}
     pieces = [str(event.get("delta")) for event in events if event.get("type") == delta]
     yield Claim("it has deltas", "" if pieces else f"it has no {delta}")
-    yield claim_equal("the deltas are what the response says", "".join(pieces), said(final))
+    yield claim_equal("the deltas are what the response says", "".join(pieces), text_in(final))
 
 
 @scenario
@@ -126,28 +126,28 @@ def custom_tool(server: ServerUnderTest) -> ScenarioClaims:
         yield from _claim_outputs_accepted(server, RUN_REQUEST, response, "ok")
 
 
-def _require_calls(server: ServerUnderTest, asked: Json, kind: str, name: str) -> ScenarioStep:
+def _require_calls(server: ServerUnderTest, request: Json, kind: str, name: str) -> ScenarioStep:
     """The response to a request that requires a call, and its calls."""
-    response = yield from require_response(server, asked)
+    response = yield from require_response(server, request)
     calls = items_of(response, kind)
-    put_out = [one.get("type") for one in response["output"]]
-    yield Claim("it calls the tool", "" if calls else f"its output is {put_out}")
+    output_types = [one.get("type") for one in response["output"]]
+    yield Claim("it calls the tool", "" if calls else f"its output is {output_types}")
     for call in calls[:1]:
         yield claim_equal("the call names the tool", call.get("name"), name)
     return response, calls
 
 
-def _claim_outputs_accepted(server: ServerUnderTest, asked: Json, response: Json, output: str) -> ScenarioClaims:
+def _claim_outputs_accepted(server: ServerUnderTest, request: Json, response: Json, output: str) -> ScenarioClaims:
     calls = [one for one in response["output"] if str(one.get("type")).endswith("_call")]
     outputs = [{"type": f"{one['type']}_output", "call_id": one.get("call_id"), "output": output} for one in calls]
-    again, chained = {"tools": asked["tools"]}, {"previous_response_id": id_of(response)}
+    again, chained = {"tools": request["tools"]}, {"previous_response_id": id_of(response)}
     reply = yield from require_response(server, {**again, **chained, "input": outputs}, "its output is taken by chain")
     yield from claim_completed_text(reply)
-    replayed = [user_message(asked["input"]), *response["output"], *outputs]
+    replayed = [user_message(request["input"]), *response["output"], *outputs]
     yield from claim_completed_text(
         (yield from require_response(server, {**again, "input": replayed}, "its output is taken by replay"))
     )
-    unanswered = server.ask("POST /responses", {**again, **chained, "input": "Well?"})
+    unanswered = server.send("POST /responses", {**again, **chained, "input": "Well?"})
     yield claim_refused("a chain that leaves it unanswered is refused", unanswered)
 
 
@@ -173,14 +173,14 @@ def websocket(server: ServerUnderTest) -> ScenarioClaims:
     if server.lacks(SOCKET):
         return
     alone = {"input": QUESTION, "store": False}
-    with server.connected() as ask:
-        first = ask(alone)
+    with server.connected() as send:
+        first = send(alone)
         yield from _claim_deltas(first, "response.output_text.delta", text_of)
-        yield claim_refused("a request is refused as over HTTP", ask({"input": QUESTION, "temperature": 9}))
+        yield claim_refused("a request is refused as over HTTP", send({"input": QUESTION, "temperature": 9}))
         goes_on = {**alone, "previous_response_id": id_of(first.body or {})}
         with server.connected() as elsewhere:
             yield claim_refused("what is not stored is not known to another connection", elsewhere(goes_on))
-        second = ask(goes_on)
+        second = send(goes_on)
         yield Claim(
             "after a refusal the connection goes on from it", "" if second.is_accepted else explain_failure(second)
         )

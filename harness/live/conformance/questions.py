@@ -1,7 +1,6 @@
-"""What a server is asked: each rule's examples and a probe for each kind of item, with what the API would answer.
+"""The questions to a server: each rule's examples and the minimal requests, with the answers that the API would give.
 
-Asked is only what any account, at any time and with the model in question must answer so: the rest is left out, and
-counted with the reason.
+Examples whose answer depends on the account, the time or the model are left out and counted with the reason.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from harness.live.rule_questions import OTHER_PROVIDER, Question, examples_of, e
 from harness.verify.examples import MINIMAL_BY_OPERATION, MINIMAL_REQUEST
 
 DEFAULT_MODEL: str = MINIMAL_REQUEST["model"]
-"""The model that stands in the examples in the place of any."""
+"""The model of the examples, which stands for any."""
 GET_MODEL = "GET /models/"
 OPTIONAL_ENDPOINTS: Mapping[str, Case] = {
     **{
@@ -33,7 +32,7 @@ OPTIONAL_ENDPOINTS: Mapping[str, Case] = {
     "/files": ANY_FILE,
     SOCKET: Case({}, on=SOCKET),
 }
-"""Endpoints that a server may lack, each with what it is looked for by; what is about them is asked where they are."""
+"""Endpoints that a server may lack, each with the request that finds it; without one, questions about it are left out."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,7 +50,7 @@ def build_questions(
     """Every question to a server with this `model`.
 
     `listed` are other models that it has, `absent` those of OPTIONAL_ENDPOINTS that it lacks, `root` is the path of its
-    base URL, which tells the dialect.
+    base URL, which determines the dialect.
     """
     allowed, dialect = {model, DEFAULT_MODEL, *listed}, dialect_of(root)
     for rule in RULES.values():

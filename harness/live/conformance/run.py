@@ -1,4 +1,4 @@
-"""The whole examination: is the server there, what does it lack, every question, every scenario."""
+"""Examines a server: whether it is there, which endpoints it lacks, then every question and every scenario."""
 
 from __future__ import annotations
 
@@ -42,48 +42,49 @@ from harness.verify.judging.run_stream import judge_run_stream
 
 Task = Callable[[], None]
 MAX_FAULTS = 5
-"""Requests in a row without an answer after which the rest is not asked any more."""
+"""Requests in a row without a complete answer after which no more are sent."""
 NO_URL_STATUSES = (404, 405, 501)
 NO_KEY_STATUSES = (401, 403)
 
 
 class _ServerGone(Exception):
-    """The server does not answer any more."""
+    """The server no longer answers."""
 
 
 class Examination:
-    """One server under examination, and what came of it so far; several threads may ask at a time."""
+    """One server under examination and its score so far; several threads may send questions at a time."""
 
-    def __init__(self, endpoint: HttpClient, model: str, timeout: float) -> None:
-        self.score = Score(endpoint.url, model)
+    def __init__(self, client: HttpClient, model: str, timeout: float) -> None:
+        self.score = Score(client.url, model)
         self.timeout = timeout
-        self._endpoint = endpoint
+        self._client = client
         self._model = model
-        self._is_azure = dialect_of(endpoint.root) == AZURE
+        self._is_azure = dialect_of(client.root) == AZURE
         self._lock = Lock()
         self._faults = 0
 
-    def lacks(self, surface: str) -> bool:
-        """Whether an optional endpoint is not there."""
-        return bool(self.score.surfaces.get(surface))
+    def lacks(self, endpoint: str) -> bool:
+        """Whether the server has no such optional endpoint."""
+        return bool(self.score.surfaces.get(endpoint))
 
-    def ask(self, on: str, body: Json | None = None) -> ServerReply:
-        """The reply to a request of a scenario; one that creates something names the model."""
-        whole = {"model": self._model, **body} if body is not None and on == CREATE_RESPONSE else body
-        return self._send_request(on, EXAMPLE_HEADERS, None if whole is None else orjson.dumps(whole))
+    def send(self, on: str, body: Json | None = None) -> ServerReply:
+        """The reply to a request of a scenario; the request for a response gets the model."""
+        if body is not None and on == CREATE_RESPONSE:
+            body = {"model": self._model, **body}
+        return self._send_request(on, EXAMPLE_HEADERS, None if body is None else orjson.dumps(body))
 
     @contextmanager
     def connected(self) -> Iterator[Callable[[Json], ServerReply]]:
-        """What asks for responses over one WebSocket."""
+        """A function that sends requests for responses over one WebSocket."""
         with closing(self._new_socket()) as socket:
             yield lambda body: self._send_event(
                 socket, orjson.dumps({"type": CREATE_EVENT, "model": self._model, **body})
             )
 
     def check_server(self) -> None:
-        """Ask the smallest request and look for the optional endpoints; ConfigError when it is no such server."""
-        first = self.ask(CREATE_RESPONSE, {"input": "hi"})
-        if problem := _explain_unusable(first, self._endpoint.url):
+        """Send the smallest request, find the optional endpoints; ConfigError if the server does not speak the API."""
+        first = self.send(CREATE_RESPONSE, {"input": "hi"})
+        if problem := _explain_unusable(first, self._client.url):
             raise ConfigError(problem)
         if not first.is_accepted:
             error = reply_error(first)
@@ -94,7 +95,7 @@ class Examination:
         self.score.surfaces = {name: self._explain_absent(case) for name, case in OPTIONAL_ENDPOINTS.items()}
 
     def _explain_absent(self, case: Case) -> str:
-        """Why an optional endpoint is taken not to be there; empty when it is."""
+        """Why an optional endpoint counts as absent; empty if it is there."""
         with closing(self._new_socket()) as socket:
             reply = self._send_step(with_model(case, self._model), [], socket, judged=False)
         return "" if reply.is_accepted else f"{case.on} is answered by {reply.status}" if reply.status else reply.fault
@@ -110,14 +111,14 @@ class Examination:
         data = reply.body.get("data") if reply and isinstance(reply.body, dict) else None
         return [str(each.get("id")) for each in data or () if isinstance(each, dict)]
 
-    def ask_question(self, question: ServerQuestion) -> None:
-        """Ask one question."""
+    def send_question(self, question: ServerQuestion) -> None:
+        """Send one question and record its outcome."""
         if question.reason:
             self._count_left_out(question.reason)
             return
         before: list[ServerReply] = []
         reply = None
-        # What was made before may come back without what the question needs of it, its id above all.
+        # The answers before may lack what the question refers to, above all an id.
         with suppress(LookupError, TypeError), closing(self._new_socket()) as socket:
             reply = self._send_case(question, before, socket)
         self._record_outcome(question, before, reply)
@@ -125,10 +126,10 @@ class Examination:
     def _send_case(
         self, question: ServerQuestion, before: list[ServerReply], socket: ConformanceSocket
     ) -> ServerReply | None:
-        """The reply to the question itself; None when one before it, which are noted, was not answered as it must be."""
-        for step, due in zip(question.case.before, question.setup_statuses, strict=True):
+        """The reply to the question; None if a request before it, noted in `before`, was not answered as required."""
+        for step, status in zip(question.case.before, question.setup_statuses, strict=True):
             before.append(self._send_step(step, before, socket))
-            if not _is_as_expected(before[-1], due):
+            if not _is_as_expected(before[-1], status):
                 return None
         return self._send_step(question.case, before, socket)
 
@@ -148,7 +149,7 @@ class Examination:
         return self._send_request(on, EXAMPLE_HEADERS if case.headers is None else case.headers, body, judged=judged)
 
     def _new_socket(self) -> ConformanceSocket:
-        return ConformanceSocket(self._endpoint.url, self._with_key(EXAMPLE_HEADERS), self.timeout)
+        return ConformanceSocket(self._client.url, self._with_key(EXAMPLE_HEADERS), self.timeout)
 
     def _send_event(self, socket: ConformanceSocket, event: bytes, *, judged: bool = True) -> ServerReply:
         return self._judge_reply(SOCKET, lambda: socket.send_event(event), judged)
@@ -157,19 +158,19 @@ class Examination:
         self, on: str, headers: Mapping[str, str], body: bytes | None, *, judged: bool = True
     ) -> ServerReply:
         method, _, path = on.partition(" ")
-        return self._judge_reply(on, lambda: self._endpoint.send(method, path, self._with_key(headers), body), judged)
+        return self._judge_reply(on, lambda: self._client.send(method, path, self._with_key(headers), body), judged)
 
     def _with_key(self, headers: Mapping[str, str]) -> Mapping[str, str]:
-        """The headers of an example, with the server's key in the place of a good one."""
-        own = {name: value.replace(EXAMPLE_KEY, self._endpoint.key) for name, value in headers.items()}
-        if self._is_azure and own.get("authorization") == f"Bearer {self._endpoint.key}":
-            own["api-key"] = own.pop("authorization").removeprefix("Bearer ")
-        return own
+        """The headers of an example with the key for the server."""
+        headers = {name: value.replace(EXAMPLE_KEY, self._client.key) for name, value in headers.items()}
+        if self._is_azure and headers.get("authorization") == f"Bearer {self._client.key}":
+            headers["api-key"] = headers.pop("authorization").removeprefix("Bearer ")
+        return headers
 
-    def _judge_reply(self, on: str, asked: Callable[[], ServerReply], judged: bool) -> ServerReply:
+    def _judge_reply(self, on: str, send: Callable[[], ServerReply], judged: bool) -> ServerReply:
         if self._faults >= MAX_FAULTS:
             raise _ServerGone
-        reply = asked()
+        reply = send()
         with self._lock:
             self._faults = self._faults + 1 if not reply.status or "cut" in reply.recorded.flags else 0
             if judged:
@@ -177,7 +178,7 @@ class Examination:
         return reply
 
     def _judge_form(self, on: str, reply: ServerReply) -> None:
-        """Hold an answer to the form that it must have, whatever it says."""
+        """Check the form of an answer, whatever its content."""
         method, _, path = (CREATE_RESPONSE if on == SOCKET else on).partition(" ")
         operation, _, _ = find_operation(method, path.partition("?")[0])
         recorded = reply.recorded
@@ -186,8 +187,8 @@ class Examination:
         if reply.fault:
             self.score.add_form(kind, on, [Finding("", reply.fault)])
         elif recorded.events is not None:
-            heard = judge_run_stream(recorded) if on in ASSISTANTS_OPERATIONS else judge_response_stream(recorded)
-            self.score.add_form(kind, on, [] if is_refused(reply) else heard.findings)
+            verdict = judge_run_stream(recorded) if on in ASSISTANTS_OPERATIONS else judge_response_stream(recorded)
+            self.score.add_form(kind, on, [] if is_refused(reply) else verdict.findings)
         elif root := "Error" if kind == "errors" else operation and operation.answer_schema:
             found = check_answer(root, recorded.answer)
             self.score.add_form(kind, on, [found] if found else [])
@@ -197,8 +198,8 @@ class Examination:
             self.score.left_out[reason] += 1
 
     def _record_outcome(self, question: ServerQuestion, before: list[ServerReply], reply: ServerReply | None) -> None:
-        became = grade_reply(question, before, reply)
-        if became in ("blocked", "limited"):
+        outcome = grade_reply(question, before, reply)
+        if outcome in ("blocked", "limited"):
             self._count_left_out(_explain_blocked(before) if reply is None else "the server was asked too often (429)")
         finding: Json = {"name": question.name, "request": _request_json(question.case)}
         if question.kind == "refusal" and reply is not None:
@@ -206,7 +207,7 @@ class Examination:
         if reply is not None:
             finding["got"] = reply_error(reply) if is_refused(reply) or reply.fault else {"status": reply.status}
         with self._lock:
-            self.score.add_outcome(question.kind, question.area, became, finding)
+            self.score.add_outcome(question.kind, question.area, outcome, finding)
 
 
 def _explain_blocked(before: list[ServerReply]) -> str:
@@ -215,8 +216,8 @@ def _explain_blocked(before: list[ServerReply]) -> str:
     return f"what comes before it fails: {operation.id if operation else f'{method} {path}'}"
 
 
-def _is_as_expected(reply: ServerReply, due: int) -> bool:
-    return reply.is_accepted if due < 300 else reply.status >= 300
+def _is_as_expected(reply: ServerReply, status: int) -> bool:
+    return reply.is_accepted if status < 300 else reply.status >= 300
 
 
 def _request_json(case: Case) -> Json:
@@ -229,7 +230,7 @@ def _format_error(error: Json) -> str:
 
 
 def _explain_unusable(reply: ServerReply, url: str) -> str:
-    """Why a server cannot be examined at all, and what to do; empty when it can."""
+    """Why a server cannot be examined, and what to do; empty if it can."""
     if not reply.status:
         return f"{url} cannot be examined: {reply.fault}. Start the server, or give another URL to --server."
     if reply.status in NO_KEY_STATUSES:
@@ -253,36 +254,36 @@ def examine_server(
     jobs: int = 1,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Score:
-    """Everything asked of the server with the base URL `url`, `jobs` questions at a time; `timeout` in seconds an answer.
+    """Examine the server with the base URL `url`, `jobs` questions at a time; `timeout` is the seconds for one answer.
 
-    `progress` is told how many of how many questions are done. ConfigError when no such server is there.
+    `progress` is called with the number of tasks done and of all. ConfigError if no server there speaks the API.
     """
-    endpoint = HttpClient(url, key, timeout)
-    made = Examination(endpoint, model, timeout)
-    made.check_server()
-    if made.score.stopped:
-        return made.score
-    absent = [surface for surface in OPTIONAL_ENDPOINTS if made.lacks(surface)]
-    asked = list(build_questions(model, made.listed_models, absent, endpoint.root))
+    client = HttpClient(url, key, timeout)
+    examination = Examination(client, model, timeout)
+    examination.check_server()
+    if examination.score.stopped:
+        return examination.score
+    absent = [endpoint for endpoint in OPTIONAL_ENDPOINTS if examination.lacks(endpoint)]
+    questions = list(build_questions(model, examination.listed_models, absent, client.root))
     tasks: list[Task] = [
-        *(partial(made.ask_question, each) for each in asked),
-        *(partial(made.play_scenario, name) for name in SCENARIOS),
+        *(partial(examination.send_question, each) for each in questions),
+        *(partial(examination.play_scenario, name) for name in SCENARIOS),
     ]
-    for done, _ in enumerate(_run_tasks(made, tasks, jobs), 1):
+    for done, _ in enumerate(_run_tasks(examination, tasks, jobs), 1):
         progress(done, len(tasks))
-    made.score.sort()
-    return made.score
+    examination.score.sort()
+    return examination.score
 
 
-def _run_tasks(made: Examination, tasks: Sequence[Task], jobs: int) -> Iterator[None]:
-    def one(task: Task) -> None:
+def _run_tasks(examination: Examination, tasks: Sequence[Task], jobs: int) -> Iterator[None]:
+    def run(task: Task) -> None:
         try:
             task()
         except _ServerGone:
-            made.score.stopped = f"{MAX_FAULTS} requests in a row were not answered"
+            examination.score.stopped = f"{MAX_FAULTS} requests in a row were not answered"
 
     if jobs == 1:
-        yield from map(one, tasks)
+        yield from map(run, tasks)
         return
     with ThreadPoolExecutor(jobs) as pool:
-        yield from pool.map(one, tasks)
+        yield from pool.map(run, tasks)

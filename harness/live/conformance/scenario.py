@@ -1,4 +1,4 @@
-"""What a story is: requests to a server, and claims about the answers, true or not."""
+"""What a scenario is: requests to a server, and claims about the answers that are true or not."""
 
 from __future__ import annotations
 
@@ -15,47 +15,47 @@ QUESTION = "What is the capital of France? Answer in one word."
 
 
 class Claim(NamedTuple):
-    """What a story claims, and what speaks against it; empty when it is true."""
+    """A claim of a scenario, and the evidence against it; empty if it is true."""
 
     text: str
     problem: str = ""
 
 
 class ServerUnderTest(Protocol):
-    """What a story may ask of the server."""
+    """The server as a scenario sees it."""
 
     timeout: float
 
-    def lacks(self, surface: str) -> bool:
+    def lacks(self, endpoint: str) -> bool:
         """Whether the server has no such optional endpoint."""
 
-    def ask(self, on: str, body: Json | None = None) -> ServerReply:
-        """The reply to `POST /responses` with this body over the model's name, or to another operation."""
+    def send(self, on: str, body: Json | None = None) -> ServerReply:
+        """The reply to `POST /responses` with the model and this body, or to another operation."""
 
     def connected(self) -> AbstractContextManager[Callable[[Json], ServerReply]]:
-        """What asks for responses with such bodies over one WebSocket."""
+        """A function that sends requests for responses over one WebSocket."""
 
 
 class Unanswered(Exception):
-    """A story that cannot go on."""
+    """A scenario cannot go on."""
 
 
 ScenarioClaims = Generator[Claim, None, None]
 ScenarioStep = Generator[Claim, None, Any]
 SCENARIOS: dict[str, Callable[[ServerUnderTest], Iterator[Claim]]] = {}
-"""Every story by name."""
+"""Every scenario by name."""
 
 
-def scenario(story: Callable[[ServerUnderTest], ScenarioClaims]) -> Callable[[ServerUnderTest], ScenarioClaims]:
-    """Register a story under the name of its function."""
-    SCENARIOS[story.__name__.replace("_", " ")] = story
-    return story
+def scenario(function: Callable[[ServerUnderTest], ScenarioClaims]) -> Callable[[ServerUnderTest], ScenarioClaims]:
+    """Register a scenario under the name of its function."""
+    SCENARIOS[function.__name__.replace("_", " ")] = function
+    return function
 
 
-def run_scenario(story: Callable[[ServerUnderTest], Iterator[Claim]], server: ServerUnderTest) -> Iterator[Claim]:
-    """The claims of a story, to the one that it cannot go on after."""
+def run_scenario(function: Callable[[ServerUnderTest], Iterator[Claim]], server: ServerUnderTest) -> Iterator[Claim]:
+    """The claims of a scenario, up to the one after which it cannot go on."""
     try:
-        yield from story(server)
+        yield from function(server)
     except Unanswered:
         return
     except (AttributeError, LookupError, TypeError, ValueError) as problem:
@@ -68,11 +68,11 @@ def require_response(server: ServerUnderTest, body: Json, claim: str = "the requ
 
 
 def require_answer(server: ServerUnderTest, on: str, body: Json | None = None, claim: str = "") -> ScenarioStep:
-    """The answer that an operation must give; without it the story ends."""
-    reply = server.ask(on, body)
-    whole = reply.is_accepted and isinstance(reply.body, dict)
-    yield Claim(claim or f"{on.partition(' ')[0]} is answered", "" if whole else explain_failure(reply))
-    if not whole:
+    """The answer that an operation must give; without it the scenario ends."""
+    reply = server.send(on, body)
+    is_answered = reply.is_accepted and isinstance(reply.body, dict)
+    yield Claim(claim or f"{on.partition(' ')[0]} is answered", "" if is_answered else explain_failure(reply))
+    if not is_answered:
         raise Unanswered
     return reply.body
 
@@ -82,9 +82,9 @@ def explain_failure(reply: ServerReply) -> str:
     return reply.fault or f"{reply.status}: {shorten(json.dumps(reply.body, ensure_ascii=False), 200)}"
 
 
-def claim_equal(claim: str, found: Any, due: Any) -> Claim:
-    """That something is as it must be."""
-    return Claim(claim, "" if found == due else f"it is {shorten_json(found)}, not {shorten_json(due)}")
+def claim_equal(claim: str, found: Any, expected: Any) -> Claim:
+    """The claim that two values are equal."""
+    return Claim(claim, "" if found == expected else f"it is {shorten_json(found)}, not {shorten_json(expected)}")
 
 
 def shorten_json(value: Any) -> str:
@@ -93,7 +93,7 @@ def shorten_json(value: Any) -> str:
 
 
 def items_of(response: Json, type: str) -> list[Json]:
-    """The items of a kind that a response put out."""
+    """The output items of a response of this type."""
     output = response.get("output")
     return (
         [one for one in output if isinstance(one, dict) and one.get("type") == type] if isinstance(output, list) else []
@@ -101,7 +101,7 @@ def items_of(response: Json, type: str) -> list[Json]:
 
 
 def text_of(response: Json) -> str:
-    """All that a response says."""
+    """The text of all messages in a response."""
     parts = [
         part for item in items_of(response, "message") for part in item.get("content") or () if isinstance(part, dict)
     ]
@@ -109,7 +109,7 @@ def text_of(response: Json) -> str:
 
 
 def id_of(response: Json) -> str:
-    """The id by which it is named."""
+    """The id of a response or another object."""
     return str(response.get("id"))
 
 
@@ -119,12 +119,12 @@ def user_message(text: str) -> Json:
 
 
 def claim_completed_text(response: Json) -> Iterator[Claim]:
-    """That a response came to its end and says something."""
+    """The claims that a response is completed and has text."""
     yield claim_equal("the response is completed", response.get("status"), "completed")
     yield Claim("it says something", "" if text_of(response).strip() else "its output has no text")
 
 
 def claim_refused(claim: str, reply: ServerReply) -> Claim:
-    """That a request is refused, in whatever words: those are the rules' business."""
-    right = 400 <= reply.status < 500
-    return Claim(claim, "" if right else f"it is answered by {reply.status or reply.fault}")
+    """The claim that a request is refused, with any message: messages are graded by the rules' questions."""
+    is_refused = 400 <= reply.status < 500
+    return Claim(claim, "" if is_refused else f"it is answered by {reply.status or reply.fault}")

@@ -19,14 +19,14 @@ from harness.live.conformance.grade import GRADE_POINTS, GRADES, UNGRADED
 
 VERSION = 1
 MAX_SHOWN = 20
-"""Findings that are told on a terminal; the JSON has all."""
+"""Findings that are shown on a terminal; the JSON has all."""
 MAX_TEXT_LENGTH = 301
-"""Characters of a text that are told on a terminal."""
+"""Characters of a text that are shown on a terminal."""
 MAX_GROUPED = 2000
-"""Findings about answers that are listed; more are counted only."""
+"""Findings about answers that are listed; further ones are only counted."""
 FORMS = ("answers", "streams", "errors")
 KINDS = ("refusal", "accept", "scenario", *FORMS)
-"""What findings are about, in the order in which they are told."""
+"""The kinds of findings, in the order of the report."""
 _ORDER = ("area", "name", "claim", "on", "at", "message", "request")
 _INDEX = re.compile(r"\[\d+\]")
 
@@ -168,9 +168,9 @@ def score_table(score: Score) -> Table:
 
 def _refusal_cells(counts: Counter[str]) -> Iterator[str]:
     """The cells of a row of refusals; whoever is right to the word has the right code and status as well."""
-    asked, points = _count_judged(counts), sum(GRADE_POINTS.get(at, 0) * n for at, n in counts.items())
-    yield str(asked)
-    yield format_percent(points, 3 * asked)
+    judged, points = _count_judged(counts), sum(GRADE_POINTS.get(at, 0) * n for at, n in counts.items())
+    yield str(judged)
+    yield format_percent(points, 3 * judged)
     best = list(reversed(GRADES))
     yield from (_cell(sum(counts[grade] for grade in best[place:])) for place in range(len(best)))
     yield from (_cell(counts[name]) for name in ("taken", "other", "failed"))

@@ -68,7 +68,7 @@ def history(server: ServerUnderTest) -> ScenarioClaims:
             server, {"input": turn, "previous_response_id": previous}, "the history is chained"
         )
         previous = id_of(chained)
-    yield from _claim_listed_once(server.ask(f"GET /responses/{previous}/input_items?order=asc&limit=100"))
+    yield from _claim_listed_once(server.send(f"GET /responses/{previous}/input_items?order=asc&limit=100"))
     yield from _claim_token_costs(
         *((each.get("usage") or {}).get("input_tokens") for each in (alone, chained, replayed))
     )
@@ -77,8 +77,8 @@ def history(server: ServerUnderTest) -> ScenarioClaims:
 def _claim_listed_once(reply: ServerReply) -> Iterator[Claim]:
     """What its input items say of the history; nothing where a server lists none."""
     if reply.is_accepted and isinstance(reply.body, dict):
-        asked = [text for text in _message_texts(reply.body, "user") if text in HISTORY_TURNS]
-        yield claim_equal("no part of it is listed twice", asked, list(dict.fromkeys(asked)))
+        turns = [text for text in _message_texts(reply.body, "user") if text in HISTORY_TURNS]
+        yield claim_equal("no part of it is listed twice", turns, list(dict.fromkeys(turns)))
 
 
 def _claim_token_costs(alone: Any, chained: Any, replayed: Any) -> Iterator[Claim]:
@@ -101,8 +101,8 @@ def retrieve_and_delete(server: ServerUnderTest) -> ScenarioClaims:
         yield claim_equal(f"`{member}` is as it was", read.get(member), made.get(member))
     gone = yield from require_answer(server, f"DELETE {on}")
     yield claim_equal("it is deleted", (gone.get("id"), gone.get("deleted")), (id_of(made), True))
-    yield claim_equal("it cannot be read any more", server.ask(f"GET {on}").status, 404)
-    chained = server.ask("POST /responses", {"input": "And?", "previous_response_id": id_of(made)})
+    yield claim_equal("it cannot be read any more", server.send(f"GET {on}").status, 404)
+    chained = server.send("POST /responses", {"input": "And?", "previous_response_id": id_of(made)})
     yield claim_refused("it cannot be chained to any more", chained)
 
 
@@ -111,8 +111,8 @@ def not_stored(server: ServerUnderTest) -> ScenarioClaims:
     """A response that is not stored cannot be read, nor chained to."""
     made = yield from require_response(server, {"input": QUESTION, "store": False})
     yield Claim("it does not say that it is stored", "it does" if made.get("store") is True else "")
-    yield claim_equal("it cannot be read", server.ask(f"GET /responses/{id_of(made)}").status, 404)
-    reply = server.ask("POST /responses", {"input": "And?", "previous_response_id": id_of(made)})
+    yield claim_equal("it cannot be read", server.send(f"GET /responses/{id_of(made)}").status, 404)
+    reply = server.send("POST /responses", {"input": "And?", "previous_response_id": id_of(made)})
     yield claim_refused("it cannot be chained to", reply)
 
 
@@ -142,15 +142,15 @@ def conversation(server: ServerUnderTest) -> ScenarioClaims:
     if server.lacks("/conversations"):
         return
     made = yield from require_answer(server, "POST /conversations", {}, "a conversation is made")
-    said: list[str] = []
+    texts: list[str] = []
     for turn in (QUESTION, "And of Spain?"):
         response = yield from require_response(server, {"input": turn, "conversation": id_of(made)}, "it is spoken in")
         yield claim_equal("the response names it", response.get("conversation"), {"id": id_of(made)})
-        said += [turn, text_of(response)]
+        texts += [turn, text_of(response)]
     page = yield from require_answer(server, f"GET /conversations/{id_of(made)}/items?order=asc")
-    yield claim_equal("its items are what was said", _message_texts(page), said)
+    yield claim_equal("its items are what was said", _message_texts(page), texts)
     yield from require_answer(server, f"DELETE /conversations/{id_of(made)}")
-    yield claim_equal("it is gone", server.ask(f"GET /conversations/{id_of(made)}").status, 404)
+    yield claim_equal("it is gone", server.send(f"GET /conversations/{id_of(made)}").status, 404)
 
 
 @scenario
@@ -161,7 +161,7 @@ def background(server: ServerUnderTest) -> ScenarioClaims:
     until = time.monotonic() + server.timeout
     while made.get("status") in PENDING_STATUSES and time.monotonic() < until:
         time.sleep(POLL_SECONDS)
-        made = server.ask(f"GET /responses/{id_of(made)}").body or {}
+        made = server.send(f"GET /responses/{id_of(made)}").body or {}
     yield from claim_completed_text(made)
 
 
@@ -169,7 +169,7 @@ def background(server: ServerUnderTest) -> ScenarioClaims:
 def background_cancelled(server: ServerUnderTest) -> ScenarioClaims:
     """A response in the background can be cancelled until it is done."""
     made = yield from require_response(server, {"input": QUESTION, "background": True})
-    reply = server.ask(f"POST /responses/{id_of(made)}/cancel")
+    reply = server.send(f"POST /responses/{id_of(made)}/cancel")
     ended = (
         reply.body.get("status") in AFTER_CANCEL
         if reply.is_accepted and isinstance(reply.body, dict)
@@ -183,7 +183,7 @@ def background_cancelled(server: ServerUnderTest) -> ScenarioClaims:
 @scenario
 def background_streamed(server: ServerUnderTest) -> ScenarioClaims:
     """The stream of a response in the background can be read again, from where it broke off."""
-    reply = server.ask("POST /responses", {"input": QUESTION, "background": True, "stream": True})
+    reply = server.send("POST /responses", {"input": QUESTION, "background": True, "stream": True})
     events = reply.recorded.events
     yield Claim("it is answered by a stream", "" if events and reply.is_accepted else explain_failure(reply))
     if not events or not reply.is_accepted:
@@ -192,7 +192,7 @@ def background_streamed(server: ServerUnderTest) -> ScenarioClaims:
     on = (
         f"GET /responses/{id_of(reply.body or {})}?stream=true&starting_after={events[seen - 1].get('sequence_number')}"
     )
-    resumed = server.ask(on)
+    resumed = server.send(on)
     rest = [event.get("type") for event in resumed.recorded.events or ()]
     yield claim_equal(
         "it goes on after the number that the client has", rest, [event.get("type") for event in events[seen:]]
