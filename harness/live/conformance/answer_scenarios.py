@@ -51,7 +51,7 @@ RUN_REQUEST: Json = {"input": "Run make.", "tools": [RUN_TOOL], "tool_choice": {
 
 @scenario
 def text(server: ServerUnderTest) -> ScenarioClaims:
-    """A question, an answer, and what it cost."""
+    """A request is answered with text and usage."""
     response = yield from require_response(server, {"input": QUESTION})
     yield from claim_completed_text(response)
     usage = response.get("usage") or {}
@@ -65,13 +65,13 @@ def text(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def stream(server: ServerUnderTest) -> ScenarioClaims:
-    """The same as a stream: its deltas are the text of the response that it ends with."""
+    """A stream: its deltas are the text of the response in its last event."""
     yield from _claim_streamed(server, {"input": QUESTION}, "response.output_text.delta", text_of)
 
 
 @scenario
 def tools_streamed(server: ServerUnderTest) -> ScenarioClaims:
-    """A call as a stream: its deltas are the arguments."""
+    """The stream of a function call: its deltas are the arguments."""
     yield from _claim_streamed(
         server, WEATHER_REQUEST, "response.function_call_arguments.delta", _call_text_reader("function", "arguments")
     )
@@ -79,7 +79,7 @@ def tools_streamed(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def custom_tool_streamed(server: ServerUnderTest) -> ScenarioClaims:
-    """The same of a tool that takes any text."""
+    """The stream of a custom tool call: its deltas are the input."""
     yield from _claim_streamed(
         server, RUN_REQUEST, "response.custom_tool_call_input.delta", _call_text_reader("custom_tool", "input")
     )
@@ -108,7 +108,7 @@ def _claim_deltas(reply: ServerReply, delta: str, text_in: Callable[[Json], str]
 
 @scenario
 def tools(server: ServerUnderTest) -> ScenarioClaims:
-    """A call that is required, answered by chain and by replay; one that is not answered is refused."""
+    """A required function call, its output sent by chain and by replay; a chain without the output is refused."""
     response, calls = yield from _require_calls(server, WEATHER_REQUEST, "function_call", WEATHER_TOOL["name"])
     for call in calls[:1]:
         yield _claim_matches_schema("the arguments keep to the schema of the tool", call.get("arguments"))
@@ -117,7 +117,7 @@ def tools(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def custom_tool(server: ServerUnderTest) -> ScenarioClaims:
-    """The same of a tool that takes any text."""
+    """The same with a custom tool."""
     response, calls = yield from _require_calls(server, RUN_REQUEST, "custom_tool_call", RUN_TOOL["name"])
     for call in calls[:1]:
         yield Claim(
@@ -127,7 +127,7 @@ def custom_tool(server: ServerUnderTest) -> ScenarioClaims:
 
 
 def _require_calls(server: ServerUnderTest, request: Json, kind: str, name: str) -> ScenarioStep:
-    """The response to a request that requires a call, and its calls."""
+    """The response to a request that requires a call, and the calls in it."""
     response = yield from require_response(server, request)
     calls = items_of(response, kind)
     output_types = [one.get("type") for one in response["output"]]
@@ -161,7 +161,7 @@ def _claim_matches_schema(claim: str, written: Any) -> Claim:
 
 @scenario
 def structured_output(server: ServerUnderTest) -> ScenarioClaims:
-    """An answer in a schema is JSON that keeps to it."""
+    """The text of a structured output is JSON that matches its schema."""
     response = yield from require_response(server, {"input": "The capital of France, as JSON.", **CITY_FORMAT})
     yield from claim_completed_text(response)
     yield _claim_matches_schema("the text keeps to the schema", text_of(response))
@@ -169,7 +169,7 @@ def structured_output(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def websocket(server: ServerUnderTest) -> ScenarioClaims:
-    """Where there is WebSocket mode: a connection goes on from its last response, also when that is not stored."""
+    """WebSocket mode, if the server has it: a connection continues its last response, even one that is not stored."""
     if server.lacks(SOCKET):
         return
     alone = {"input": QUESTION, "store": False}

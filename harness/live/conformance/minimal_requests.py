@@ -1,4 +1,4 @@
-"""A request for each kind of input item, content part and tool, as small as it can be: a server must take all of them."""
+"""The smallest request for each kind of input item, content part and tool: a server must accept all of them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TOOLS: Mapping[str, Json] = {
     "code_interpreter": typed("code_interpreter", container=typed("auto")),
     "image_generation": typed("image_generation"),
 }
-"""Tools that need nothing else; a server may run without any of the hosted ones, but the API has them."""
+"""Tools that need nothing else. Some servers have none of the hosted ones, but the API has them."""
 
 CHOICES: Mapping[str, Any] = {
     "none": "none",
@@ -49,11 +49,11 @@ STORED_ITEMS: Mapping[str, Case] = {
         before=(Case(MINIMAL_REQUEST, on="POST /responses/compact"),),
     ),
 }
-"""Requests about items that a server has made."""
+"""Requests that refer to items of the server."""
 
 
 def minimal_requests() -> Iterator[tuple[str, str, Case]]:
-    """The area, the name and the request of every probe."""
+    """The area, the name and the request of each."""
     for declared in item_types().values():
         yield from (("items", name, Case({"input": items})) for name, items in declared.examples.items())
     yield from (("items", name, case) for name, case in STORED_ITEMS.items())

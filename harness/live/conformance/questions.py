@@ -52,6 +52,17 @@ def build_questions(
     `listed` are other models that it has, `absent` those of OPTIONAL_ENDPOINTS that it lacks, `root` is the path of its
     base URL, which determines the dialect.
     """
+    dialect = dialect_of(root)
+    for question, rule in (*_rule_questions(model, listed, absent, root), *_minimal_questions(model, absent, root)):
+        if question.reason or _is_answered_by_mock(question, rule):
+            yield question
+        else:
+            yield replace(question, reason="it depends on the model" if dialect == OPENAI else OTHER_PROVIDER)
+
+
+def _rule_questions(
+    model: str, listed: Collection[str], absent: Collection[str], root: str
+) -> Iterator[tuple[ServerQuestion, Rule | None]]:
     allowed, dialect = {model, DEFAULT_MODEL, *listed}, dialect_of(root)
     for rule in RULES.values():
         for number, (message, case) in enumerate(examples_of(rule), 1 - len(rule.rejects)):
@@ -69,20 +80,31 @@ def build_questions(
                 name=rule.id if message else f"{rule.id} {number}",
                 reason=reason,
             )
-            yield _check_against_mock(question, rule, dialect)
+            yield question, rule
+
+
+def _minimal_questions(model: str, absent: Collection[str], root: str) -> Iterator[tuple[ServerQuestion, Rule | None]]:
     for area, name, case in minimal_requests():
         question = ServerQuestion(
             case=with_model(case, model),
-            root=API_ROOTS[dialect],
+            root=API_ROOTS[dialect_of(root)],
             area=f"probes: {area}",
             name=name,
-            reason=_explain_case_left_out(case, allowed, absent),
+            reason=_explain_case_left_out(case, {model, DEFAULT_MODEL}, absent),
         )
-        yield _check_against_mock(question, None, dialect)
+        yield question, None
+
+
+def _is_answered_by_mock(question: ServerQuestion, rule: Rule | None) -> bool:
+    """Whether the mock in the server's place gives the answer that is due."""
+    answer = question.played.answer
+    if rule is None or question.kind == "accept":
+        return answer.status == 200
+    return answer.rule == rule.id
 
 
 def _adapt_message(message: str, rule: Rule, model: str, root: str) -> str:
-    """The message that is due from a server with this model and root, where the message names them."""
+    """The message that is due from a server with this model and root; messages about transport name them."""
     if rule.area != "transport":
         return message
     return message.replace(DEFAULT_MODEL, model).replace(" /v1/", f" {root}/")
@@ -99,7 +121,7 @@ def _check_against_mock(question: ServerQuestion, rule: Rule | None, dialect: st
 
 
 def dialect_of(root: str) -> str:
-    """The dialect of a server, by the path of its base URL: what is neither Azure's nor Foundry's is OpenAI's."""
+    """The dialect of a server, by the path of its base URL: OpenAI's unless it is Azure's or Foundry's."""
     return parse_api_path(f"{root}/responses").dialect
 
 
@@ -110,14 +132,14 @@ def _explain_rule_left_out(rule: Rule) -> str:
 
 
 def _names_response(step: Case) -> bool:
-    """Whether an event other than a request names a response."""
+    """Whether an event other than `response.create` refers to an earlier response."""
     body = step.body or {}
     return body.get("type", CREATE_EVENT) != CREATE_EVENT and "{" in str(body.get("previous_response_id"))
 
 
 ANOTHER_MODEL = "it is about another model"
 INVENTED_VALUES = re.compile(r'"encrypted_content":"|//[\w.]*example\.org|"(?:vs|file|pmpt|cntr|msg)_\w+"|data:image/')
-"""What an example that is taken names although no server has it: a ciphertext, an address, an id, half an image."""
+"""Invented values in accepted examples that a real server refuses: ciphertexts, addresses, ids, incomplete images."""
 
 
 def _explain_accept_left_out(case: Case, listed: Collection[str]) -> str:
@@ -134,14 +156,14 @@ def _explain_case_left_out(case: Case, allowed: Collection[str], absent: Collect
         return "it is asked outside of the base URL"
     if any(step.on == SOCKET and _names_response(step) for step in steps):
         return "it is about a response while it is made"
-    if lacking := next((surface for step in steps for surface in _needed_endpoints(step) if surface in absent), ""):
+    if lacking := next((each for step in steps for each in _needed_endpoints(step) if each in absent), ""):
         return f"the server has no {lacking}"
     named = (step.body.get("model") for step in steps if isinstance(step.body, dict))
     return ANOTHER_MODEL if any(isinstance(name, str) and name not in allowed for name in named) else ""
 
 
 def _needed_endpoints(step: Case) -> Iterator[str]:
-    """The optional endpoints that a request needs: the one it is sent to, and conversations where it goes on with one."""
+    """The optional endpoints that a request needs: its own, and conversations if it continues one."""
     on = step.on or CREATE_RESPONSE
     path = on.partition(" ")[2].partition("?")[0]
     yield from (each for each in OPTIONAL_ENDPOINTS if each == on or f"{path}/".startswith(f"{each}/"))
@@ -150,7 +172,7 @@ def _needed_endpoints(step: Case) -> Iterator[str]:
 
 
 def with_model(case: Case, model: str) -> Case:
-    """An example about this model instead of the one in its place."""
+    """The example with this model instead of DEFAULT_MODEL."""
     if model == DEFAULT_MODEL:
         return case
     before = tuple(with_model(step, model) for step in case.before)

@@ -1,4 +1,4 @@
-"""What came of it: a score by area and the findings, as a table for people and JSON for programs (`schemas/server.json`)."""
+"""The score of a server by area and its findings, as a table for people and JSON for programs (`schemas/server.json`)."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _INDEX = re.compile(r"\[\d+\]")
 
 @dataclass(slots=True)
 class Score:
-    """The outcomes, by what was asked: `refusals` and `accepts` by area, `forms` of answers, `claims` by scenario.
+    """The outcomes: `refusals` and `accepts` by area, `forms` of answers by kind, `claims` by scenario.
 
-    `left_out` are questions that were not asked, by the reason; `surfaces` says of each optional endpoint what is there.
-    `stopped` says why the examination ended before its end; empty when it did not.
+    `left_out` counts the questions that were not sent, by the reason; `surfaces` says why an optional endpoint is absent.
+    `stopped` says why the examination was stopped; empty if it was not.
     """
 
     server: str
@@ -52,14 +52,14 @@ class Score:
     _grouped: dict[tuple[str, str, str], Json] = field(default_factory=dict)
 
     def add_outcome(self, kind: str, area: str, outcome: str, finding: Json) -> None:
-        """Count what became of a question; what is not perfect is a finding."""
+        """Count the outcome of a question; any but the best is a finding."""
         table = self.refusals if kind == "refusal" else self.accepts
         table.setdefault(area, Counter())[outcome] += 1
         if outcome not in ("words", *UNGRADED) and (kind, outcome) != ("accept", "taken"):
             self.findings.append({"kind": kind, "area": area, "outcome": outcome, **finding})
 
     def add_form(self, kind: str, on: str, found: Iterable[Finding]) -> None:
-        """Count an answer; what it departs in is told once, whatever the index, with the number of `times`."""
+        """Count an answer; equal violations, whatever their index, are one finding with the number of `times`."""
         each = list(found)
         self.forms[kind]["findings" if each else "conform"] += 1
         for one in each:
@@ -72,13 +72,13 @@ class Score:
                 self.findings.append(made)
 
     def add_claim(self, scenario: str, claim: str, problem: str) -> None:
-        """Count what a scenario claims."""
+        """Count a claim of a scenario."""
         self.claims.setdefault(scenario, Counter())["false" if problem else "true"] += 1
         if problem:
             self.findings.append({"kind": "scenario", "area": scenario, "claim": claim, "message": problem})
 
     def sort(self) -> None:
-        """Put all in an order that does not depend on who was asked first."""
+        """Sort everything, so that the order of the questions does not matter."""
         for counts in (self.refusals, self.accepts, self.claims):
             ordered = sorted(counts.items())
             counts.clear()
@@ -87,7 +87,7 @@ class Score:
 
     @property
     def sections(self) -> dict[str, tuple[int, int]]:
-        """Points and the points there could be, by section; a refusal has three, one a grade, all else one."""
+        """Points and possible points by section: three for a refusal, one for everything else."""
         refused, accepted = _sum_counts(self.refusals), _sum_counts(self.accepts)
         claims = _sum_counts(self.claims)
         return {
@@ -99,13 +99,13 @@ class Score:
 
     @property
     def percent(self) -> float | None:
-        """The mean of the sections in percent, each worth the same, rounded down to tenths; None without any."""
+        """The mean of the sections in percent, equally weighted and rounded down to tenths; None without any."""
         parts = [Fraction(points, of) for points, of in self.sections.values() if of]
         return floor(1000 * sum(parts) / len(parts)) / 10 if parts else None
 
     @property
     def is_clean(self) -> bool:
-        """Whether the server did all that it must."""
+        """Whether nothing was found."""
         return not self.findings and not self.stopped
 
 
@@ -118,12 +118,12 @@ def _count_judged(counts: Counter[str]) -> int:
 
 
 def format_percent(points: int, of: int) -> str:
-    """A part in percent, rounded down; a dash where there is no whole."""
+    """A share in percent, rounded down; a dash if `of` is 0."""
     return f"{100 * points // of} %" if of else "-"
 
 
 def score_json(score: Score, key: str) -> Json:
-    """The whole report as JSON, without the key."""
+    """The report as JSON, without the key."""
     made = {
         "version": VERSION,
         "server": score.server,
@@ -167,7 +167,7 @@ def score_table(score: Score) -> Table:
 
 
 def _refusal_cells(counts: Counter[str]) -> Iterator[str]:
-    """The cells of a row of refusals; whoever is right to the word has the right code and status as well."""
+    """The cells of a row of refusals; the right words count as the right code and status, too."""
     judged, points = _count_judged(counts), sum(GRADE_POINTS.get(at, 0) * n for at, n in counts.items())
     yield str(judged)
     yield format_percent(points, 3 * judged)
@@ -181,7 +181,7 @@ def _cell(value: object) -> str:
 
 
 def summary_lines(score: Score, key: str) -> Iterator[str]:
-    """The report in words, after the table: the first findings, what was not asked and why, the score."""
+    """The lines below the table: the first findings, the questions left out and why, the score."""
     found = redact(score.findings, [key])
     for each in islice(found, MAX_SHOWN):
         yield from (_shorten(text) for text in _finding_lines(each))

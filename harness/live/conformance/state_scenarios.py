@@ -1,4 +1,4 @@
-"""Stories of what a server must remember and forget: chains, conversations, what runs in the background."""
+"""Scenarios about what a server stores and deletes: chains, conversations, background responses."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ HISTORY_TURNS = (
     "Which word was first? One word.",
 )
 DUPLICATE_RATIO = 1.4
-"""A history that costs so many times the tokens of the same one sent again has parts of it twice."""
+"""A chained history with more than so many times the input tokens of the replayed one contains parts twice."""
 MISSING_RATIO = 0.6
-"""One that costs less than this part lacks some of it."""
+"""One with less than this share of the tokens lacks parts."""
 POLL_SECONDS = 0.2
-"""Seconds between two looks at a response in the background."""
+"""Seconds between two polls of a background response."""
 AFTER_CANCEL = ("cancelled", "completed")
 
 
 @scenario
 def chain(server: ServerUnderTest) -> ScenarioClaims:
-    """A response goes on from another one: it reads all that was said, once, and inherits no instructions."""
+    """A response continues another one by `previous_response_id`: it has an id of its own and inherits no instructions."""
     first = yield from require_response(server, {"input": QUESTION, "instructions": "Be brief."})
     second = yield from require_response(
         server, {"input": "And of Spain?", "previous_response_id": id_of(first)}, "a chain is answered"
@@ -56,7 +56,7 @@ def chain(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def history(server: ServerUnderTest) -> ScenarioClaims:
-    """The third turn costs the same by chain as by replay: no part of the history is there twice, none is missing."""
+    """The third turn costs the same by chain as by replay: no part of the history is duplicated or missing."""
     alone = yield from require_response(server, {"input": "hi"})
     replayed, items, previous, chained = {}, list[Json](), None, {}
     for turn in HISTORY_TURNS:
@@ -75,14 +75,14 @@ def history(server: ServerUnderTest) -> ScenarioClaims:
 
 
 def _claim_listed_once(reply: ServerReply) -> Iterator[Claim]:
-    """What its input items say of the history; nothing where a server lists none."""
+    """The claim about the listed input items of a chain; none if the server lists no items."""
     if reply.is_accepted and isinstance(reply.body, dict):
         turns = [text for text in _message_texts(reply.body, "user") if text in HISTORY_TURNS]
         yield claim_equal("no part of it is listed twice", turns, list(dict.fromkeys(turns)))
 
 
 def _claim_token_costs(alone: Any, chained: Any, replayed: Any) -> Iterator[Claim]:
-    """What the tokens of three responses say of the history; nothing where a server counts none."""
+    """The claims about the input tokens of three responses; none if the server counts no tokens."""
     if not all(isinstance(cost, int) for cost in (alone, chained, replayed)) or replayed <= alone:
         return
     times = (chained - alone) / (replayed - alone)
@@ -93,7 +93,7 @@ def _claim_token_costs(alone: Any, chained: Any, replayed: Any) -> Iterator[Clai
 
 @scenario
 def retrieve_and_delete(server: ServerUnderTest) -> ScenarioClaims:
-    """A response can be read as it was made, until it is deleted."""
+    """A response can be retrieved unchanged until it is deleted."""
     made = yield from require_response(server, {"input": QUESTION})
     on = f"/responses/{id_of(made)}"
     read = yield from require_answer(server, f"GET {on}")
@@ -108,7 +108,7 @@ def retrieve_and_delete(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def not_stored(server: ServerUnderTest) -> ScenarioClaims:
-    """A response that is not stored cannot be read, nor chained to."""
+    """A response that is not stored can be neither retrieved nor continued."""
     made = yield from require_response(server, {"input": QUESTION, "store": False})
     yield Claim("it does not say that it is stored", "it does" if made.get("store") is True else "")
     yield claim_equal("it cannot be read", server.send(f"GET /responses/{id_of(made)}").status, 404)
@@ -118,7 +118,7 @@ def not_stored(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def input_items_of_a_response(server: ServerUnderTest) -> ScenarioClaims:
-    """What a response was asked is listed once, newest first unless it is asked otherwise."""
+    """The input items of a response are listed once each, newest first by default, in pages."""
     texts = ["One.", "Two.", "Three."]
     made = yield from require_response(server, {"input": [user_message(each) for each in texts]})
     on = f"GET /responses/{id_of(made)}/input_items"
@@ -131,14 +131,14 @@ def input_items_of_a_response(server: ServerUnderTest) -> ScenarioClaims:
 
 
 def _message_texts(page: Json, *roles: str) -> list[str]:
-    """The texts of a list of messages, of these roles or of all."""
+    """The texts of the listed messages with these roles, or with any."""
     messages = items_of({"output": page.get("data")}, "message")
     return [text_of({"output": [item]}) for item in messages if not roles or item.get("role") in roles]
 
 
 @scenario
 def conversation(server: ServerUnderTest) -> ScenarioClaims:
-    """Where there are conversations: each holds what was said in it, once and in order."""
+    """Conversations, if the server has them: each holds all messages once and in order, until it is deleted."""
     if server.lacks("/conversations"):
         return
     made = yield from require_answer(server, "POST /conversations", {}, "a conversation is made")
@@ -155,7 +155,7 @@ def conversation(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def background(server: ServerUnderTest) -> ScenarioClaims:
-    """A response in the background is there at once, and comes to its end."""
+    """A background response exists at once and is completed later."""
     made = yield from require_response(server, {"input": QUESTION, "background": True})
     yield claim_equal("it says so", made.get("background"), True)
     until = time.monotonic() + server.timeout
@@ -167,7 +167,7 @@ def background(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def background_cancelled(server: ServerUnderTest) -> ScenarioClaims:
-    """A response in the background can be cancelled until it is done."""
+    """A background response can be cancelled until it has ended."""
     made = yield from require_response(server, {"input": QUESTION, "background": True})
     reply = server.send(f"POST /responses/{id_of(made)}/cancel")
     ended = (
@@ -182,7 +182,7 @@ def background_cancelled(server: ServerUnderTest) -> ScenarioClaims:
 
 @scenario
 def background_streamed(server: ServerUnderTest) -> ScenarioClaims:
-    """The stream of a response in the background can be read again, from where it broke off."""
+    """The stream of a background response can be resumed after any event."""
     reply = server.send("POST /responses", {"input": QUESTION, "background": True, "stream": True})
     events = reply.recorded.events
     yield Claim("it is answered by a stream", "" if events and reply.is_accepted else explain_failure(reply))

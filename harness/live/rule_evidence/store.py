@@ -92,8 +92,8 @@ def _normalize_reason(interaction: Interaction) -> Interaction:
 
 def _render_cassette(file: Path, existing: ProbeRun, old: Collection[int], new: Sequence[Interaction]) -> str:
     """The new text of a file; what stays keeps its layout where that is possible."""
-    kept = [each.interaction for index, each in enumerate(existing) if index not in old]
-    rendered = dump_cassette(build_header(file.stem, [*kept, *new]), [*kept, *new])
+    left = [each.interaction for index, each in enumerate(existing) if index not in old]
+    rendered = dump_cassette(build_header(file.stem, [*left, *new]), [*left, *new])
     spliced = splice(file.read_text(encoding="utf-8"), old, rendered)
     try:
         return spliced if parse_cassette(spliced, "") == parse_cassette(rendered, "") else rendered
