@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from harness.cli import app
-from harness.live.drift.compare import pair_ids, translate_ids
+from harness.live.drift.ids import pair_ids, translate_ids
 from harness.server.default_model import small_talk
 from harness.server.mock_api import MockApi
 from tests.support.live_api import KEY, Change, error, live

@@ -1,4 +1,4 @@
-"""How near an answer is to the one that is due."""
+"""Grades the reply of a server by the answer that the API gives."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from harness.live.rule_questions import Question
 from harness.verify.compare import differing_error_members, select_error_members
 
 GRADES = ("words", "code", "status")
-"""Of a refusal, best first: word for word; the same status, code and param; the same status. Each is worth a third."""
+"""Grades of a refusal, best first: the same message; the same status, code and param; the same status."""
 GRADE_POINTS = {"words": 3, "code": 2, "status": 1}
 UNGRADED = ("blocked", "limited")
-"""Outcomes that say nothing of the request itself: what must come before it failed, or the server was asked too often."""
+"""Outcomes that say nothing about the request itself: one before it failed, or the server limits the rate of requests."""
 
 
 def is_refused(reply: ServerReply) -> bool:
-    """Whether the server said no: by its status, or in a stream that it began all the same."""
+    """Whether the server refused the request, by its status or by an event of a stream."""
     return reply.status >= 400 or any(event.get("type") == "error" for event in reply.recorded.events or ())
 
 
 def grade_reply(question: Question, before: list[ServerReply], reply: ServerReply | None) -> str:
-    """What became of a question; without a reply a request before it was not answered as it must be.
+    """The outcome of a question; there is no reply when a request before it was not answered as expected.
 
     Of a refusal: one of GRADES, else `other` (another refusal), `taken` or `failed` (no answer, 5xx). Of an accept: `taken`,
-    `refused` or `failed`. Of both: one of UNKNOWN.
+    `refused` or `failed`. Of both: one of UNGRADED.
     """
     if reply is None:
         return "blocked"
@@ -41,17 +41,17 @@ def grade_reply(question: Question, before: list[ServerReply], reply: ServerRepl
 def _grade_refusal(expected: Json, reply: ServerReply) -> str:
     if reply.status < 400:
         return "other" if is_refused(reply) else "taken"
-    got = reply_error(reply)
-    if got["status"] != expected["status"]:
+    actual = reply_error(reply)
+    if actual["status"] != expected["status"]:
         return "other"
-    different = differing_error_members(expected, got)
-    if "code" not in got or not {"code", "param"}.isdisjoint(different):
+    different = differing_error_members(expected, actual)
+    if "code" not in actual or not {"code", "param"}.isdisjoint(different):
         return "status"
     return "code" if different and different != ["list"] else "words"
 
 
 def reply_error(reply: ServerReply) -> Json:
-    """The error of an answer, with its status; what it says in another form is its message."""
+    """The error of a reply, with its status; an error in another form is the message."""
     body = reply.body if reply.recorded.events is None else _find_error_event(reply)
     error = body.get("error") if isinstance(body, dict) else None
     if isinstance(error, dict):

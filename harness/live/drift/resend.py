@@ -27,11 +27,9 @@ from harness.live.drift.compare import (
     Verdicts,
     compare_answers,
     find_transient,
-    ids_in,
-    pair_ids,
     render_by_mock,
-    translate_ids,
 )
+from harness.live.drift.ids import ids_in, pair_ids, translate_ids
 from harness.live.drift.plan import RecordedConversation, SocketEvent, request_body
 from harness.live.rule_evidence.probes import select_headers
 from harness.verify.judging.judge import answer_object, judge

@@ -1,0 +1,55 @@
+"""The ids that the live API gives in place of recorded ones, so that later requests name what exists now."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from harness.verify.compare import map_strings
+
+ID_MEMBERS = re.compile(r"(?:.*_)?id|encrypted_content")
+"""Members whose value a later request may repeat."""
+
+
+def translate_ids(value: Any, live_ids: Mapping[str, str]) -> Any:
+    """A JSON value with each recorded id replaced by its live one, also within texts."""
+    return map_strings(value, lambda text: live_ids[text] if text in live_ids else _translate_text(text, live_ids))
+
+
+def _translate_text(text: str, live_ids: Mapping[str, str]) -> str:
+    for id in sorted((id for id in live_ids if len(id) > 5 and id in text), key=len, reverse=True):
+        text = text.replace(id, live_ids[id])
+    return text
+
+
+def pair_ids(recorded: Any, live: Any) -> Iterator[tuple[str, str]]:
+    """Each id of a recorded answer with the id at the same place of the live one; items are paired by type."""
+    if isinstance(recorded, dict) and isinstance(live, dict):
+        for name in recorded.keys() & live.keys():
+            one, other = recorded[name], live[name]
+            if ID_MEMBERS.fullmatch(name) and isinstance(one, str) and isinstance(other, str):
+                yield one, other
+            yield from pair_ids(one, other)
+    elif isinstance(recorded, list) and isinstance(live, list):
+        for type, items in _group_by_type(recorded).items():
+            for one, other in zip(items, _group_by_type(live).get(type, ()), strict=False):
+                yield from pair_ids(one, other)
+
+
+def ids_in(answer: Any) -> set[str]:
+    """The ids in an answer."""
+    return {id for id, _ in pair_ids(answer, answer)}
+
+
+def type_of(value: Any) -> str:
+    """The type of an item or event; of an event of a run its name."""
+    return str(value.get("type", value.get("event", ""))) if isinstance(value, dict) else ""
+
+
+def _group_by_type(values: list[Any]) -> Mapping[str, list[Any]]:
+    grouped: dict[str, list[Any]] = defaultdict(list)
+    for value in values:
+        grouped[type_of(value)].append(value)
+    return grouped
