@@ -9,8 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from harness.cassettes.format.interaction import CLIENT, SERVER, Interaction
+from harness.cassettes.format.recorded import parse_recorded
 from harness.ending import incomplete
 from harness.items import function_call, mcp_approval_request, message, reasoning, web_search_call
+from harness.verify.judging.websocket_exchanges import to_http_interactions
 from harness.verify.read_files import Recorded, read_recording
 from harness.verify.run import judge_exchange
 from harness.world.world import World
@@ -101,3 +104,9 @@ def test_a_resumed_stream_whose_beginning_is_misnumbered_is_judged(tmp_path: Pat
     id = made["events"][-1]["data"]["response"]["id"]
     resumed = began._replace(method="GET", path=f"/v1/responses/{id}", query={"stream": "true", "starting_after": last})
     assert failures([broken, resumed]) == []
+
+
+def test_a_websocket_event_whose_type_is_no_text_is_no_failure() -> None:
+    frames = ((0.0, CLIENT, '{"type": "response.create"}'), (0.1, SERVER, '{"type": ["error"]}'))
+    (one,) = to_http_interactions(Interaction("GET", "wss://api.openai.com/v1/responses", frames=frames))
+    assert failures([parse_recorded(one, "recording", 1)]) == []

@@ -41,7 +41,9 @@ def renderable_response(answer: Any) -> Json | None:
     if not isinstance(answer, dict) or answer.get("object") != "response" or not isinstance(answer.get("id"), str):
         return None
     output, status = answer.get("output"), answer.get("status")
-    if not isinstance(output, list) or not all(isinstance(one, dict) and one.get("type") in ITEMS for one in output):
+    if not isinstance(output, list) or not all(
+        isinstance(one, dict) and str(one.get("type")) in ITEMS for one in output
+    ):
         return None
     ended = status == "incomplete" or (status == "completed" and output)
     return answer if ended or status in PENDING_STATUSES else None

@@ -75,7 +75,7 @@ def split_by_client_event(interaction: Interaction) -> list[tuple[SocketExchange
 
 def _http_answer(events: list[Json]) -> tuple[int, Any]:
     """The status and the body, or events, of the equivalent HTTP answer."""
-    first = next((event for event in events if event.get("type") not in UNORDERED_EVENTS), {})
+    first = next((event for event in events if str(event.get("type")) not in UNORDERED_EVENTS), {})
     if first.get("type") == "error" and isinstance(first.get("error"), dict):
         return refusal_status(first), {"error": first["error"]}
     return (200, events) if events else (0, None)
