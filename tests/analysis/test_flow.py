@@ -11,16 +11,10 @@ from harness.analysis.steps import FlowStep
 from harness.ending import incomplete
 from harness.items import function_call, mcp_call, message, reasoning
 from harness.server.asgi import serve_in_thread
-from harness.server.mock_api import MockApi
 
 USER = {"role": "user", "content": "Ship v2."}
 PLANNER, OPS = "You are the planner.", "You are ops."
 BETA = {"openai-beta": "assistants=v2"}
-
-
-@pytest.fixture
-def mock():
-    return MockApi(keys=())
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import pytest
 
 from harness.analysis.lanes import HandOff
 from harness.items import function_call, message
-from harness.server.mock_api import MockApi
 
 PLANNER, OPS = "You are the planner.", "You are ops."
 USER = {"role": "user", "content": "Ship v2."}
@@ -14,11 +13,6 @@ USER = {"role": "user", "content": "Ship v2."}
 
 def tool(name):
     return {"type": "function", "name": name, "parameters": {"type": "object"}, "strict": False}
-
-
-@pytest.fixture
-def mock():
-    return MockApi(keys=())
 
 
 @pytest.fixture

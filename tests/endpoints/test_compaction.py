@@ -17,11 +17,6 @@ CALL = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": 
 OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "18"}
 
 
-@pytest.fixture
-def client() -> Client:
-    return Client()
-
-
 class TestCompaction:
     def compact(self, client: Client, **body: Any) -> Answer:
         return client.send("POST /responses/compact", {"model": "gpt-4.1", **body})

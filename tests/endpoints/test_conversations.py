@@ -22,11 +22,6 @@ def listed(client: Client, id: str, **query: Any) -> list[str]:
     return [item["content"][0]["text"] for item in data]
 
 
-@pytest.fixture
-def client() -> Client:
-    return Client()
-
-
 class TestAConversation:
     @pytest.mark.parametrize(("metadata", "kept"), [({"b": "c"}, {"b": "c"}), ({}, {}), (None, {})])
     def test_gets_other_metadata_for_what_it_had(self, client: Client, metadata: Any, kept: dict[str, str]) -> None:

@@ -32,11 +32,6 @@ def made(client: Client, *given: Any, **fields: str) -> dict[str, Any]:
     return answer.body
 
 
-@pytest.fixture
-def client() -> Client:
-    return Client()
-
-
 def names(answer: Answer) -> list[str]:
     return [one["filename"] for one in answer.body["data"]]
 

@@ -31,11 +31,6 @@ SCHEMA = {
 FITTING = json.dumps({"city": "Oslo", "days": [1]})
 
 
-@pytest.fixture
-def one() -> Client:
-    return Client()
-
-
 def formatted(**more: Any) -> dict[str, Any]:
     return {"text": {"format": {"type": "json_schema", "name": "trip", "schema": SCHEMA, **more}}}
 
@@ -50,14 +45,16 @@ class TestASchema:
             ('{"city": "Oslo", "days": [1, "x"]}', '"x" is not of type "integer" (at [\'days\'][1])'),
         ],
     )
-    def test_that_a_text_breaks_is_the_scripts_mistake(self, one: Client, strict: Any, text: str, reason: str) -> None:
-        one.mock.script(message(text))
-        answer = one.ask(**formatted(**strict))
+    def test_that_a_text_breaks_is_the_scripts_mistake(
+        self, client: Client, strict: Any, text: str, reason: str
+    ) -> None:
+        client.mock.script(message(text))
+        answer = client.ask(**formatted(**strict))
         assert (answer.status, answer.body["error"]["code"]) == (418, "ScriptError")
         told = answer.body["error"]["message"]
         assert told.startswith(f"message: {text!r} is not what text.format (trip) asks for: {reason}")
         assert told.endswith("or say that this one need not: [message('…'), completed(off_schema=True)].")
-        assert one.world.problems
+        assert client.world.problems
 
     @pytest.mark.parametrize(
         "turn",
@@ -71,26 +68,26 @@ class TestASchema:
             [message(FITTING[:9]), incomplete()],
         ],
     )
-    def test_is_kept_or_need_not_be(self, one: Client, turn: Any) -> None:
-        one.mock.script(turn)
-        assert one.ask(**formatted()).status == 200
+    def test_is_kept_or_need_not_be(self, client: Client, turn: Any) -> None:
+        client.mock.script(turn)
+        assert client.ask(**formatted()).status == 200
 
-    def test_that_is_not_strict_may_be_broken(self, one: Client) -> None:
-        one.mock.script(message("Oslo."))
-        assert one.ask(**formatted(strict=False)).status == 200
+    def test_that_is_not_strict_may_be_broken(self, client: Client) -> None:
+        client.mock.script(message("Oslo."))
+        assert client.ask(**formatted(strict=False)).status == 200
 
     @pytest.mark.parametrize("schema", [{"type": "bogus"}, {"$ref": "#/nope"}, {"$ref": "http://unknown.invalid/"}])
     def test_that_is_none_is_for_the_rules_to_refuse(self, schema: Any) -> None:
         asked = {"text": {"format": {"type": "json_schema", "name": "trip", "schema": schema}}}
         check_turn(asked, [message("{}")], completed())
 
-    def test_is_not_asked_of_a_failure(self, one: Client) -> None:
-        one.mock.script([message("Os"), failed()])
-        assert one.ask(**formatted(), stream=True).status == 200
+    def test_is_not_asked_of_a_failure(self, client: Client) -> None:
+        client.mock.script([message("Os"), failed()])
+        assert client.ask(**formatted(), stream=True).status == 200
 
 
-def cut(one: Client, limit: int = 16, **more: Any) -> Answer:
-    return one.ask(max_output_tokens=limit, **more)
+def cut(client: Client, limit: int = 16, **more: Any) -> Answer:
+    return client.ask(max_output_tokens=limit, **more)
 
 
 WORDS = " ".join(f"w{number}" for number in range(20))
@@ -98,69 +95,69 @@ SIXTEEN = " ".join(f"w{number}" for number in range(16))
 
 
 class TestMaxOutputTokens:
-    def test_cuts_a_text_of_more_words(self, one: Client) -> None:
-        one.mock.script(message(f"{WORDS}.\n"), message(f"{WORDS}.\n"))
-        said = cut(one).body
+    def test_cuts_a_text_of_more_words(self, client: Client) -> None:
+        client.mock.script(message(f"{WORDS}.\n"), message(f"{WORDS}.\n"))
+        said = cut(client).body
         assert (said["status"], said["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})
         assert said["output"][0]["status"] == "incomplete"
         assert said["output"][0]["content"][0]["text"] == SIXTEEN
         assert said["usage"]["output_tokens"] == 16
-        stream = list(cut(one, stream=True).events or ())
+        stream = list(cut(client, stream=True).events or ())
         assert "".join(event["delta"] for event in stream if event["type"].endswith("text.delta")) == SIXTEEN
         assert stream[-1]["type"] == "response.incomplete"
 
-    def test_cuts_no_text_that_might_have_fitted(self, one: Client) -> None:
-        one.mock.script(message("extraordinarily " * 16))
-        said = cut(one).body
+    def test_cuts_no_text_that_might_have_fitted(self, client: Client) -> None:
+        client.mock.script(message("extraordinarily " * 16))
+        said = cut(client).body
         assert (said["status"], said["usage"]["output_tokens"] > 16) == ("completed", True)
 
-    def test_keeps_the_exact_deltas(self, one: Client) -> None:
-        one.mock.script(message([f"{word} " for word in WORDS.split()]))
+    def test_keeps_the_exact_deltas(self, client: Client) -> None:
+        client.mock.script(message([f"{word} " for word in WORDS.split()]))
         deltas = [
-            event["delta"] for event in cut(one, stream=True).events or () if event["type"].endswith("text.delta")
+            event["delta"] for event in cut(client, stream=True).events or () if event["type"].endswith("text.delta")
         ]
         assert deltas == [*[f"{word} " for word in SIXTEEN.split()[:-1]], "w15"]
 
-    def test_counts_the_words_of_all_messages_and_nothing_else(self, one: Client) -> None:
+    def test_counts_the_words_of_all_messages_and_nothing_else(self, client: Client) -> None:
         called = mcp_call("docs", "ask", output=WORDS)
-        one.mock.script(
+        client.mock.script(
             [reasoning(WORDS), called, message("One two.", phase="commentary"), message(WORDS), message("")]
         )
-        output = cut(one).body["output"]
+        output = cut(client).body["output"]
         assert [item["type"] for item in output] == ["reasoning", "mcp_call", "message", "message"]
         assert output[2]["content"][0]["text"] == "One two."
         assert output[3]["content"][0]["text"] == " ".join(WORDS.split()[:14])
         assert [item.get("status") for item in output] == [None, "completed", "completed", "incomplete"]
 
-    def test_drops_the_parts_behind_the_cut_and_what_was_noted_there(self, one: Client) -> None:
+    def test_drops_the_parts_behind_the_cut_and_what_was_noted_there(self, client: Client) -> None:
         notes = [url_citation("https://e.org", "E", cite="w0"), url_citation("https://e.org", "E", cite="w19")]
         tokens = [
             {"token": word if not n else f" {word}", "logprob": 0, "bytes": [], "top_logprobs": []}
             for n, word in enumerate(WORDS.split())
         ]
-        one.mock.script(message(output_text(WORDS, annotations=notes, logprobs=tokens), "More."))
-        (part,) = cut(one, include=["message.output_text.logprobs"]).body["output"][0]["content"]
+        client.mock.script(message(output_text(WORDS, annotations=notes, logprobs=tokens), "More."))
+        (part,) = cut(client, include=["message.output_text.logprobs"]).body["output"][0]["content"]
         assert [note["end_index"] for note in part["annotations"]] == [2]
         assert "".join(entry["token"] for entry in part["logprobs"]) == SIXTEEN
 
-    def test_cuts_a_refusal(self, one: Client) -> None:
-        one.mock.script(message(refusal(WORDS)))
-        assert cut(one).body["output"][0]["content"] == [{"type": "refusal", "refusal": SIXTEEN}]
+    def test_cuts_a_refusal(self, client: Client) -> None:
+        client.mock.script(message(refusal(WORDS)))
+        assert cut(client).body["output"][0]["content"] == [{"type": "refusal", "refusal": SIXTEEN}]
 
-    def test_leaves_a_turn_alone_that_says_itself_how_it_ends(self, one: Client) -> None:
-        one.mock.script([message(WORDS), incomplete("content_filter")])
-        said = cut(one).body
+    def test_leaves_a_turn_alone_that_says_itself_how_it_ends(self, client: Client) -> None:
+        client.mock.script([message(WORDS), incomplete("content_filter")])
+        said = cut(client).body
         assert said["incomplete_details"] == {"reason": "content_filter"}
         assert said["output"][0]["content"][0]["text"] == WORDS
 
 
 class TestMaxToolCalls:
-    def test_makes_more_calls_of_hosted_tools_the_scripts_mistake(self, one: Client) -> None:
-        one.mock.script([web_search_call("a"), mcp_call("docs", "ask"), function_call("f"), function_call("g")])
-        answer = one.ask(max_tool_calls=1)
+    def test_makes_more_calls_of_hosted_tools_the_scripts_mistake(self, client: Client) -> None:
+        client.mock.script([web_search_call("a"), mcp_call("docs", "ask"), function_call("f"), function_call("g")])
+        answer = client.ask(max_tool_calls=1)
         assert answer.status == 418
         assert "2 calls of the API's own tools, but max_tool_calls is 1" in answer.body["error"]["message"]
 
-    def test_allows_as_many_and_does_not_count_the_clients(self, one: Client) -> None:
-        one.mock.script([web_search_call("a"), function_call("f"), function_call("g")])
-        assert one.ask(max_tool_calls=1).status == 200
+    def test_allows_as_many_and_does_not_count_the_clients(self, client: Client) -> None:
+        client.mock.script([web_search_call("a"), function_call("f"), function_call("g")])
+        assert client.ask(max_tool_calls=1).status == 200

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.in_process import Client, error
+from tests.support.in_process import error
 
 FRANCE = b"Paris is the capital of France."
 JAPAN = b"Tokyo is the capital of Japan."
-
-
-@pytest.fixture
-def client() -> Client:
-    return Client()
 
 
 @pytest.fixture

@@ -13,15 +13,13 @@ from harness.cli import app
 from harness.live.drift.ids import pair_ids, translate_ids
 from harness.server.default_model import small_talk
 from harness.server.mock_api import MockApi
-from tests.support.live_api import KEY, Change, error, live
+from tests.support.live_api import Change, error, live
 from tests.support.recordings import HEADERS, HI, exchange, recorded, tape
 
 SEED = {**HI, "seed": 1}
 
 
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+pytestmark = pytest.mark.usefixtures("live_key")
 
 
 def drift(url: str, *paths: Path, more: tuple[str, ...] = ("--yes",)) -> Result:

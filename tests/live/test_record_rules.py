@@ -29,9 +29,7 @@ from tests.support.live_api import KEY, Change, Live, error, live
 BOGUS = {"seed": 1}
 
 
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+pytestmark = pytest.mark.usefixtures("live_key")
 
 
 @pytest.fixture

@@ -1,21 +1,19 @@
 """Tests that replay cassettes are in the reports and in the last line as those that use the mock are; their pace."""
 
-import json
 from dataclasses import replace
 
-import jsonschema
 import pytest
 
 from harness.cassettes.format.interaction import CassetteHeader
 from harness.cassettes.format.serializer import dump_cassette
 from harness.cassettes.recording.writer import read_cassette
-from harness.contract.schema import schemas_directory
 from harness.items import message
 from harness.report.formats.json_file import read_report
 from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import MockApi
 from tests.support.interactions import sse, take
 from tests.support.recordings import HI, recorded
+from tests.support.reports import read_cases
 
 NOTES = [{"type": "file_citation", "file_id": "file_1", "filename": "a.pdf", "index": 3}]
 SUITE = """
@@ -104,19 +102,13 @@ def taped(pytester, *takes):
     return file
 
 
-def trials(file):
-    """The tests of a report, which must be as its schema says, by their names."""
-    jsonschema.validate(json.loads(file.read_text()), json.loads((schemas_directory() / "report.json").read_text()))
-    return {trial.id.rpartition("::")[2]: trial for trial in read_report(file).cases}
-
-
 def test_a_run_ends_with_a_line(run):
     run(SUITE).stdout.fnmatch_lines([LINE])
 
 
 def test_a_report_tells_each_test_that_has_a_cassette(run, pytester):
     run(SUITE, "--harness-report=a.json").assert_outcomes(passed=7, failed=2, errors=1, skipped=1)
-    told = trials(pytester.path / "a.json")
+    told = read_cases(pytester.path / "a.json")
     found = {name: [(one.kind, one.id, one.expected) for one in trial.found] for name, trial in told.items()}
     assert found == {
         "test_good": [],
@@ -161,7 +153,7 @@ def test_good(mock, client):
 def test_workers_tell_the_same(run, pytester):
     here = run(SUITE, "--harness-report=a.json")
     apart = run(SUITE, "-n2", "--harness-report=b.json", apart=True)
-    told = [{name: (t.found, t.exchanges) for name, t in trials(pytester.path / f"{x}.json").items()} for x in "ab"]
+    told = [{name: (t.found, t.exchanges) for name, t in read_cases(pytester.path / f"{x}.json").items()} for x in "ab"]
     assert told[0] == told[1]
     lines = [next(line for line in result.outlines if line.startswith("contract:")) for result in (here, apart)]
     assert lines[0] == lines[1]
@@ -174,7 +166,7 @@ def test_a_test_that_is_expected_to_fail_may_lose_what_it_likes(run, pytester):
     run(source.replace("@", "@pytest.mark.xfail\n@"), "-k", "lossy", "--harness-report=a.json").assert_outcomes(
         xfailed=1
     )
-    assert [found.expected for found in trials(pytester.path / "a.json")["test_lossy"].found] == [True]
+    assert [found.expected for found in read_cases(pytester.path / "a.json")["test_lossy"].found] == [True]
 
 
 def test_a_marker_that_does_not_fit_is_the_error_of_its_test_alone(run):
@@ -198,7 +190,7 @@ def test_what_is_recorded_is_told_without_its_secrets(run, pytester, monkeypatch
             "--harness-report=a.json",
         )
     result.assert_outcomes(passed=1)
-    (exchange,) = trials(pytester.path / "a.json")["test_good"].exchanges
+    (exchange,) = read_cases(pytester.path / "a.json")["test_good"].exchanges
     assert (exchange["status"], len(read_cassette(cassette).interactions)) == (200, 1)
     assert key not in (pytester.path / "a.json").read_text()
     result.stdout.fnmatch_lines(["contract: 1 exchange,*"])
@@ -206,7 +198,7 @@ def test_what_is_recorded_is_told_without_its_secrets(run, pytester, monkeypatch
 
 def test_only_what_was_played_is_told(run, pytester):
     run(SUITE, "--harness-report=a.json", "-k", "test_good or test_expected")
-    assert [len(trial.exchanges) for trial in trials(pytester.path / "a.json").values()] == [1, 1]
+    assert [len(trial.exchanges) for trial in read_cases(pytester.path / "a.json").values()] == [1, 1]
 
 
 # The pace

@@ -55,10 +55,6 @@ def file(pytester) -> Path:
     return pytester.path / "cassettes/weather/one.yaml"
 
 
-def text(result: pytest.RunResult) -> str:
-    return "\n".join(result.outlines)
-
-
 class TestReplay:
     @pytest.fixture(autouse=True)
     def _recorded(self, run, live: Mock, monkeypatch) -> None:
@@ -219,13 +215,13 @@ class TestRecord:
 def test_a_marker_that_leads_nowhere(run, marker, says):
     result = run(f"@pytest.mark.{marker}\ndef test_one(): pass")
     result.assert_outcomes(errors=1)
-    assert re.search(says, text(result))
+    assert re.search(says, result.stdout.str())
 
 
 def test_a_cassette_and_a_script_are_two_things(run):
     result = run("@pytest.mark.cassette('a')\ndef test_one(mock): pass")
     result.assert_outcomes(errors=1)
-    assert "a test has a cassette or a script, not both" in text(result)
+    assert "a test has a cassette or a script, not both" in result.stdout.str()
 
 
 @pytest.mark.parametrize(

@@ -56,10 +56,6 @@ def file(pytester) -> Path:
     return pytester.path / "cassettes/one.yaml"
 
 
-def text(result: pytest.RunResult) -> str:
-    return "\n".join(result.outlines)
-
-
 def test_an_api_that_is_not_there_is_named(run, live: Mock, file, monkeypatch):
     url = f"http://127.0.0.1:{free_port()}/v1"
     monkeypatch.setenv("OPENAI_BASE_URL", url)
@@ -67,7 +63,7 @@ def test_an_api_that_is_not_there_is_named(run, live: Mock, file, monkeypatch):
     for source in (ONE, TOLERANT):
         result = run(source, "--record")
         result.assert_outcomes(failed=1)
-        assert what in text(result)
+        assert what in result.stdout.str()
     assert not file.exists()
 
 
@@ -90,7 +86,7 @@ def test_a_key_that_is_refused_fails_the_test_and_leaves_nothing(run, live: Mock
     monkeypatch.setenv("OPENAI_API_KEY", "no-key-of-this-api")
     result = run(ONE, "--record")
     result.assert_outcomes(failed=1)
-    assert "Incorrect API key provided" in text(result)
+    assert "Incorrect API key provided" in result.stdout.str()
     assert not file.exists()
 
 

@@ -1,13 +1,10 @@
 """What a run says of its exchanges at its end, and the reports that it writes."""
 
-import json
 import os
 
-import jsonschema
 import pytest
 
-from harness.contract.schema import schemas_directory
-from harness.report.formats.json_file import read_report
+from tests.support.reports import read_cases
 
 SUITE = """
 NOTES = [{"type": "file_citation", "file_id": "file_1", "filename": "a.pdf", "index": 3}]
@@ -57,12 +54,6 @@ def _nobody_reads_annotations(monkeypatch):
         monkeypatch.delenv(variable, raising=False)
 
 
-def trials(file):
-    """The tests of a report, which must be as its schema says, by their names."""
-    jsonschema.validate(json.loads(file.read_text()), json.loads((schemas_directory() / "report.json").read_text()))
-    return {trial.id.rpartition("::")[2]: trial for trial in read_report(file).cases}
-
-
 def test_a_run_ends_with_a_line(run):
     result = run(SUITE)
     result.stdout.fnmatch_lines([LINE])
@@ -75,7 +66,7 @@ def test_a_run_without_the_mock_says_nothing(run):
 
 def test_a_report_tells_each_test_that_used_the_mock(run, pytester):
     run(SUITE, "--harness-report=a.json")
-    told = trials(pytester.path / "a.json")
+    told = read_cases(pytester.path / "a.json")
     assert {name: trial.outcome for name, trial in told.items()} == {
         "test_good": "passed",
         "test_expected": "passed",
@@ -106,7 +97,7 @@ def test_workers_tell_the_same(run, pytester):
     here = run(SUITE, "--harness-report=a.json")
     apart = run(SUITE, "-n2", "--harness-report=b.json", apart=True)
     apart.stdout.fnmatch_lines([LINE])
-    told = [{name: (t.found, t.exchanges) for name, t in trials(pytester.path / f"{x}.json").items()} for x in "ab"]
+    told = [{name: (t.found, t.exchanges) for name, t in read_cases(pytester.path / f"{x}.json").items()} for x in "ab"]
     assert told[0] == told[1]
     assert line_of(here) == line_of(apart)
 
@@ -123,7 +114,7 @@ def test_every_form_is_written_at_once(run, pytester):
 
 def test_a_run_without_tests_writes_an_empty_report(run, pytester):
     run("", "--harness-report=a.json")
-    assert trials(pytester.path / "a.json") == {}
+    assert read_cases(pytester.path / "a.json") == {}
 
 
 def test_a_test_that_changes_the_folder_moves_no_report(run, pytester, monkeypatch):
@@ -195,4 +186,4 @@ def test_a_test_that_runs_again_counts_by_its_last_run(run, pytester):
     )
     result = run(GOOD, "--harness-report=a.json")
     result.stdout.fnmatch_lines(["contract: 1 exchange,*"])
-    assert trials(pytester.path / "a.json")["test_it"].outcome == "passed"
+    assert read_cases(pytester.path / "a.json")["test_it"].outcome == "passed"

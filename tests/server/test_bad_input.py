@@ -6,7 +6,6 @@ import gzip
 import http.client
 import json
 import socket
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.items import message
-from harness.server.asgi import Server, serve_in_thread
+from harness.server.asgi import Server
 from harness.server.mock_api import MockApi
 
 KEY = "sk-bad-input"
@@ -49,12 +48,6 @@ class Reply:
         error = json.loads(self.raw)["error"]
         assert set(error) == {"message", "type", "param", "code"}
         return error
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with serve_in_thread(MockApi(fallback=lambda _: [message("ok")], journal=50)) as running:
-        yield running
 
 
 def send(server: Server, method: str, path: str, body: bytes = b"", headers: dict[str, str] = JSON) -> Reply:

@@ -28,12 +28,6 @@ CREATE = {"type": "response.create", "model": "gpt-4.1", "input": "hi"}
 LONG = "word " * 12_000
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with serve_in_thread(MockApi(fallback=lambda _: [message("ok")], journal=50)) as running:
-        yield running
-
-
 @pytest.fixture(autouse=True)
 def _nothing_is_logged(server: Server, caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     logger = logging.getLogger("uvicorn")

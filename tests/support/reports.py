@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import jsonschema
+
 from harness.analysis.loss import losses_of
+from harness.contract.schema import schemas_directory
 from harness.core.exchange import Json
 from harness.ending import TurnLine
 from harness.items import message
 from harness.report import model
 from harness.report.coverage import DIMENSIONS
+from harness.report.formats.json_file import read_report
 from harness.report.model import Report, ReportCase, ReportFinding
 from harness.server.mock_api import MockApi
 from harness.world.world import World
@@ -67,3 +72,9 @@ def make_report(*cases: ReportCase, **hit: set[str]) -> Report:
 def passed(id: str = "test_b.py::test_ok", **members: object) -> ReportCase:
     """A case that passed, with other members."""
     return replace(ReportCase(id, "test_b.py", 1, "passed", 0.5), **members)
+
+
+def read_cases(file: Path) -> dict[str, ReportCase]:
+    """The tests of a JSON report by their names; the report must be as its schema says."""
+    jsonschema.validate(json.loads(file.read_text()), json.loads((schemas_directory() / "report.json").read_text()))
+    return {case.id.rpartition("::")[2]: case for case in read_report(file).cases}

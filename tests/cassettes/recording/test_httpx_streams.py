@@ -34,16 +34,6 @@ def world(live: tuple[MockApi, str]) -> Iterator[Mock]:
     live[0].close("sk-arrivals-0123456789")
 
 
-@pytest.fixture(params=["httpx", "httpx2"])
-def http(request):
-    return pytest.importorskip(request.param)
-
-
-@pytest.fixture
-def file(tmp_path):
-    return tmp_path / "it.yaml"
-
-
 def ask(http, url, **options):
     with http.Client(**options) as client:
         return client.post(url, json=ASKED, headers=AUTH)

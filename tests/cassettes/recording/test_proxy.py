@@ -15,39 +15,13 @@ from harness.cassettes.recording.proxy import CLIENT_GONE_TIMEOUT
 from harness.faults import Gate, cut, hang_up, pause, rate_limit
 from harness.items import message
 from harness.server.asgi import bind
-from harness.server.mock_api import MockApi
-from harness.world.mock import Mock
-from tests.support.live_server import Front, over_tls, recorded
+from tests.support.live_server import recorded
 from tests.support.processes import wait_until
 
 KEY = {"authorization": "Bearer sk-live"}
 HI = {"model": "gpt-4.1", "input": "hi"}
 STREAM = {**HI, "stream": True}
 ONCE = message(["Once ", "upon ", "a ", "time."])
-
-
-@pytest.fixture(scope="module")
-def mock() -> MockApi:
-    return MockApi()
-
-
-@pytest.fixture(scope="module")
-def live(mock: MockApi, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The live API, over TLS."""
-    with over_tls(mock, tmp_path_factory) as origin:
-        yield origin
-
-
-@pytest.fixture
-def world(mock: MockApi) -> Iterator[Mock]:
-    yield mock.open("sk-live")
-    mock.close("sk-live")
-
-
-@pytest.fixture
-def front(live: str, world: Mock) -> Iterator[Front]:
-    with recorded(live) as made:
-        yield made
 
 
 @pytest.fixture

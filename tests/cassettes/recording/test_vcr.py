@@ -44,16 +44,6 @@ def world(live: MockApi) -> Iterator[Mock]:
     live.close(KEY)
 
 
-@pytest.fixture
-def file(tmp_path):
-    return tmp_path / "it.yaml"
-
-
-@pytest.fixture(params=["httpx", "httpx2"])
-def http(request):
-    return pytest.importorskip(request.param)
-
-
 def ask(http, url, body=ASKED, headers=AUTH):
     with http.Client() as client:
         return client.post(url, json=body, headers=headers)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,36 +11,11 @@ from websockets.sync.client import ClientConnection, connect
 
 from harness.faults import cut
 from harness.items import message
-from harness.server.mock_api import MockApi
-from harness.world.mock import Mock
-from tests.support.live_server import Front, over_tls, recorded
+from tests.support.live_server import Front, recorded
 
 AUTH = {"Authorization": "Bearer sk-live"}
 CREATE = json.dumps({"type": "response.create", "model": "gpt-4.1", "input": "hi"})
 ENDS = ("response.completed", "error")
-
-
-@pytest.fixture(scope="module")
-def mock() -> MockApi:
-    return MockApi()
-
-
-@pytest.fixture(scope="module")
-def live(mock: MockApi, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with over_tls(mock, tmp_path_factory) as origin:
-        yield origin
-
-
-@pytest.fixture
-def world(mock: MockApi) -> Iterator[Mock]:
-    yield mock.open("sk-live")
-    mock.close("sk-live")
-
-
-@pytest.fixture
-def front(live: str, world: Mock) -> Iterator[Front]:
-    with recorded(live) as made:
-        yield made
 
 
 def opened(front: Front, path: str = "/v1/responses", **headers: str) -> ClientConnection:

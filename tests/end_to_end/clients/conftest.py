@@ -9,6 +9,6 @@ from tests.support.strict import faults
 
 
 @pytest.fixture(autouse=True)
-def _every_answer_is_whole(mock: Mock) -> Iterator[None]:
+def _every_answer_conforms(mock: Mock) -> Iterator[None]:
     yield
     assert [fault for exchange in mock.exchanges for fault in faults(exchange)] == []

@@ -24,7 +24,7 @@ QUIET = RunConfig(tracing_disabled=True)
 
 
 @pytest.fixture(autouse=True)
-def _every_answer_is_whole():
+def _every_answer_conforms():
     """Here none is."""
 
 

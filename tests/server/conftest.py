@@ -1,0 +1,17 @@
+"""A server of a mock that answers everything and keeps a short journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from harness.items import message
+from harness.server.asgi import Server, serve_in_thread
+from harness.server.mock_api import MockApi
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serve_in_thread(MockApi(fallback=lambda _: [message("ok")], journal=50)) as running:
+        yield running
