@@ -17,7 +17,7 @@ from harness.api.body import parse_body
 from harness.core.exchange import Json
 
 MAX_DECODED_SIZE = 1 << 28
-"""Bytes beyond which a compressed body is not decoded."""
+"""The maximum size in bytes of a decompressed body."""
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _CHUNK_HEADER = re.compile(rb"([0-9a-fA-F]{1,8})[^\r\n]{0,200}\r\n")
@@ -25,13 +25,13 @@ _EVENT_FIELD = re.compile(r"\s*(?:event|data|id|retry)?:")
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 _DONE = "[DONE]"
 _NAMED_EVENT_PREFIXES = ("thread.", "error")
-"""How the names of events begin that the Assistants API tells beside their data, not in it."""
+"""Prefixes of the event names that the Assistants API sends in the `event` field, not in the data."""
 
 
 class DecodedAnswer(NamedTuple):
-    """What an answer's body was: a JSON value, or the data of its events in order, and what is odd about it.
+    """The body of an answer: a JSON value, or the data of its events in order, with flags for its anomalies.
 
-    An event of the Assistants API is `{"event", "data"}`: its data does not say which it is.
+    An event of the Assistants API is `{"event", "data"}`, as its data does not contain its type.
     """
 
     body: Any = None
@@ -73,7 +73,7 @@ def _decode_text(text: str, streamed: bool) -> DecodedAnswer:
 def parse_sse(text: str) -> list[tuple[str, str]]:
     """The events of a stream as pairs of name and data, by the rules of server-sent events.
 
-    The last event counts even when the empty line after it is missing: recorders strip it.
+    The last event counts even without the empty line after it, which recorders strip.
     """
     found, name, data = [], "", list[str]()
     for line in [*_LINE_BREAK.split(text.removeprefix("\ufeff")), ""]:
@@ -125,9 +125,9 @@ def decode_base64(text: str | bytes) -> bytes:
 
 
 def undo_encodings(raw: bytes, headers: Mapping[str, str]) -> bytes | None:
-    """A body without its content and transfer encodings; None when one of them cannot be undone.
+    """A body without its content and transfer encodings; None if one of them cannot be undone.
 
-    The content decides, the headers only hint: recorders decode a body and keep the header, or drop the header only.
+    The content decides, the headers only hint: recorders decode a body but retain the header, or drop the header only.
     """
     if "chunked" in headers.get("transfer-encoding", ""):
         raw = _join_chunks(raw)
@@ -145,7 +145,7 @@ def undo_encodings(raw: bytes, headers: Mapping[str, str]) -> bytes | None:
 
 
 def _inflate(raw: bytes, bits: int) -> bytes | None:
-    """What zlib makes of it, members one after the other; what a damaged end leaves readable is kept."""
+    """The output of zlib for all members of a body; of damaged data, the readable beginning."""
     body = b""
     while raw:
         inflate = zlib.decompressobj(bits)
@@ -166,7 +166,7 @@ def _decode_deflate(raw: bytes) -> bytes | None:
 
 
 def _decode_with_library(library: str, raw: bytes) -> bytes | None:
-    """What an optional library makes of it, when it is installed."""
+    """The body as an optional library decodes it, if that is installed."""
     if find_spec(library) is None:
         return None
     module: Any = import_module(library)
@@ -184,7 +184,7 @@ def _is_text(raw: bytes) -> bool:
 
 
 def _join_chunks(raw: bytes) -> bytes:
-    """A body in chunks as one; a body that is in none stays as it is."""
+    """A body without chunked transfer coding; any other body is returned as it is."""
     parts: list[bytes] = []
     at = 0
     while size := _CHUNK_HEADER.match(raw, at):

@@ -1,4 +1,4 @@
-"""Would the API take this request, does this answer conform: schemas, rules, first violation.
+"""The contract of the API: schemas and rules that validate requests and answers, and the first violation.
 
-It never answers and stores nothing.
+It neither answers requests nor stores anything.
 """

@@ -1,6 +1,6 @@
-"""The contract: would the API take this request? `check` says no with the API's one error, the first, or nothing.
+"""Checks a request against the contract: the first violation with the API's error, or None.
 
-The order is source order: rules of `access` and `transport`, the schema of the body, then the other rules.
+Rules are checked in source order: those of `access` and `transport`, the schema of the body, then the other rules.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ BoundRule = tuple[Rule, RuleCheck]
 
 AREAS_BEFORE_SCHEMA = ("access", "gateway", "transport", "beta", "agents")
 MEANINGFUL_NULLS = ("model", "input", "metadata", "attributes")
-"""Members whose null is something said: an update may set the metadata of a conversation to null."""
+"""Members whose null has a meaning: an update may set the metadata of a conversation to null."""
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A refused request: which rule, the API's error, and the facts behind it."""
+    """Why a request is refused: the rule, the API's error, and the facts in it."""
 
     rule: Rule
     error: ApiError
@@ -47,9 +47,9 @@ class Violation:
 
 
 def check(request: Request, world: Any) -> Violation | None:
-    """The refusal the API would answer this request with in this World; None when it would take it.
+    """The first violation of a request in this World; None if the API would accept it.
 
-    `world` is None when the key names no World. The body is not changed; null members at the top level count as absent.
+    `world` is None if the key has no World. The body is not changed; null members at the top level count as absent.
     """
     plan = _plan_rules(request.operation, _collect_when_names(request, world), request.dialect)
     violation = _find_first_violation(plan.before, request, world, None)
@@ -66,13 +66,13 @@ def check(request: Request, world: Any) -> Violation | None:
 
 
 def applicable_rules(request: Request, world: Any) -> list[Rule]:
-    """The rules with a function that `check` asks about a request it takes, in the order in which it asks them."""
+    """The rules with a function that `check` runs for an accepted request, in order."""
     plan = _plan_rules(request.operation, _collect_when_names(request, world), request.dialect)
     return [rule for rule, _ in (*plan.before, *plan.after)]
 
 
 def _with_raw_bytes(request: Request) -> Request:
-    """The request with its bytes: rules look there first for what most histories lack."""
+    """The request with its bytes, which rules search first for members that most histories lack."""
     if request.raw or not isinstance(request.body, dict) or not isinstance(request.body.get("input"), list):
         return request
     try:
@@ -82,7 +82,7 @@ def _with_raw_bytes(request: Request) -> Request:
 
 
 def _relocate_violation(violation: Violation, holder: str) -> Violation:
-    """A refusal about `input` as one about the member that holds the items of this operation."""
+    """A violation about `input` as one about the member that holds the items of this operation."""
     place = str(violation.facts.get("path", ""))
     path = f"{holder}{place[len('input') :]}" if place.startswith("input") else place
     facts = {**violation.facts, "path": path}
@@ -109,7 +109,7 @@ def _check_schema(request: Request) -> Violation | None:
 
 
 def check_answer(root: str, body: Any) -> Finding | None:
-    """Where an answer departs from the schema `root`; None when it conforms. Members no schema knows are no fault."""
+    """The first violation of the schema `root` by an answer, None if it conforms. Unknown members are allowed."""
     if (found := first_violation.find_violation(root, body)) is None:
         return None
     violation = _to_violation(found)
@@ -117,7 +117,7 @@ def check_answer(root: str, body: Any) -> Finding | None:
 
 
 def drop_nulls(body: Any) -> Any:
-    """A body without its null members at the top level, which the API takes as absent, those in NULL_COUNTS excepted."""
+    """A body without null members at the top level, which the API ignores, except those of MEANINGFUL_NULLS."""
     if not isinstance(body, dict) or None not in body.values():
         return body
     return {name: value for name, value in body.items() if value is not None or name in MEANINGFUL_NULLS}
@@ -129,7 +129,7 @@ def _to_violation(found: first_violation.SchemaViolation) -> Violation:
 
 
 def rule_for(keyword: str, named: str | None) -> Rule:
-    """The rule that speaks for a breach: the one the schema names there, else the one for the keyword."""
+    """The rule for a schema violation: the one that the schema names there, or else the one for the keyword."""
     if named and named in RULES:
         return RULES[named]
     by_keyword = _rules_by_keyword()
@@ -142,7 +142,7 @@ def _rules_by_keyword() -> Mapping[str, Rule]:
 
 
 def _collect_when_names(request: Request, world: Any) -> frozenset[str]:
-    """What rules may ask for by `when`: the members of the body, an array as input, and what is out of the ordinary."""
+    """The names that `when` of rules may contain: the members of the body, `input[]` for an array, special conditions."""
     body, names = request.body, []
     if isinstance(body, dict):
         items = body.get(ITEMS_MEMBER.get(request.operation, "input"))
@@ -158,7 +158,7 @@ def _collect_when_names(request: Request, world: Any) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class RulePlan:
-    """The rules to ask about a request, in order: those before the schema, and those after it."""
+    """The rules to check for a request, in order: those before the schema, and those after it."""
 
     before: tuple[BoundRule, ...]
     after: tuple[BoundRule, ...]
@@ -187,7 +187,7 @@ def _applies_to(rule: Rule, operation: str) -> bool:
 
 
 def _bind_subjects(rule: Rule) -> RuleCheck:
-    """A rule's function, called with all three subjects whichever it takes."""
+    """A rule's function as one of all three arguments, whichever it has."""
     check: RuleCheck = rule.check  # type: ignore[assignment]
     wants = tuple(name in rule.needs for name in CHECK_PARAMETERS)
     calls: dict[tuple[bool, ...], RuleCheck] = {

@@ -1,9 +1,9 @@
-"""From a schema that says no to the fact the API would name: which keyword, where, with which limits.
+"""The first violation of a schema as the API reports it: its keyword, place and limits.
 
 `jsonschema` walks the schema in the API's order (type, required, unknown members, members in declared order) and stops at
-the first breach. A union is decided by JSON type first, then by its key (`type`, `role`), never by trying all branches.
-Annotations the walk reads: `x-rule` (the rule that speaks for this place), `x-facts`, `x-expected` (the API's phrase for
-a type), `x-known` and `x-values` (lists as the API prints them), `x-default` (a missing key's value), `x-at: parent`.
+the first violation. A branch of a union is chosen by JSON type, then by its key (`type`, `role`), never by trying all.
+Annotations: `x-rule` (the rule for violations of this place), `x-facts`, `x-expected` (the API's phrase for a type),
+`x-known` and `x-values` (lists as the API prints them), `x-default` (the value of a missing key), `x-at: parent`.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from harness.core.exchange import Json
 
 KEYWORD_ORDER = ("type", "enum", "const", "required", "if", "additionalProperties")
 NAMED_RULE_KEYWORDS = ("enum", "pattern", "not")
-"""The keywords for which a schema may name the rule that speaks; for all others the keyword has words of its own."""
+"""The keywords for which a schema may name the rule; every other keyword has a rule of its own."""
 Validator = Any
-"""The class `validators.create` makes; its `descend` and `evolve` are not in the library's protocol."""
+"""The class that `validators.create` returns; its `descend` and `evolve` are not in the library's protocol."""
 ValidationErrors = Iterator[ValidationError]
 JSON_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaViolation:
-    """The first fault of a body: the keyword it breaks, the rule the schema names there (if any), and the facts."""
+    """The first schema violation of a body: the keyword, the rule that the schema names (if any), and the facts."""
 
     keyword: str
     rule: str | None
@@ -40,12 +40,12 @@ class SchemaViolation:
 
     @property
     def path(self) -> str:
-        """Where, in the API's notation: `input[0].content[1].type`."""
+        """The place in the API's notation: `input[0].content[1].type`."""
         return str(self.facts["path"])
 
 
 def find_violation(root: str, body: Any) -> SchemaViolation | None:
-    """The first breach of `body` against the schema `root`; None when it is valid. Linear in the size of `body`."""
+    """The first violation of the schema `root` by `body`; None if it is valid. Linear in the size of `body`."""
     if schemas.validator(root).is_valid(body):
         return None
     error = next(iter(_load_ordered_validator(root).iter_errors(body)), None)
@@ -135,7 +135,7 @@ def _load_ordered_validator(root: str) -> Validator:
 
 
 def make_ordered_validator(schema: Json) -> Validator:
-    """A validator whose `iter_errors` walks a root's schema in the API's order; the schema must be kept for good."""
+    """A validator whose `iter_errors` walks a root's schema in the API's order; the schema must never be freed."""
     keywords: dict[str, Any] = {
         "anyOf": partial(_check_union, schema),
         "oneOf": partial(_check_union, schema),
@@ -175,7 +175,7 @@ def deref(root: Json, schema: Json) -> Json:
 
 
 def allowed_types(root: Json, schema: Json) -> frozenset[str]:
-    """The JSON types a schema lets through (`integer` counts as `number` too)."""
+    """The JSON types that a schema allows (`integer` counts as `number`, too)."""
     schema = deref(root, schema)
     if "anyOf" in schema:
         return frozenset().union(*(allowed_types(root, branch) for branch in schema["anyOf"]))
@@ -259,7 +259,7 @@ def _check_max_length(validator: Validator, limit: int, value: Any, schema: Json
 
 @cache
 def _compile_pattern(pattern: str) -> re.Pattern[str]:
-    """JSON Schema's `$` is the very end; Python's also stands before a last line break."""
+    """A pattern in which `$` matches only at the very end, as in JSON Schema; Python's also matches before a newline."""
     return re.compile(f"{pattern[:-1]}\\Z" if pattern.endswith("$") else pattern)
 
 
@@ -338,7 +338,7 @@ def _unknown_key_error(schema: Json, key: str, value_of_key: Any, names: list[st
 
 
 def discriminator_values(root: Json, schema: Json, key: str) -> list[str]:
-    """The values of `key` by which a branch of a union is chosen."""
+    """The values of `key` that select a branch of a union."""
     schema = deref(root, schema)
     if "anyOf" in schema:
         return [name for branch in schema["anyOf"] for name in discriminator_values(root, branch, key)]

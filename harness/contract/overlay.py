@@ -1,24 +1,24 @@
-"""A sourced change to generated schemas: how a list of changes is read, and how it is applied.
+"""Overlays: sourced changes to generated schemas, how they are parsed and applied.
 
 An overlay file is a YAML or JSON list of entries:
 
     - at: $defs/FunctionToolParam#/properties/name    a root, or a definition wherever it occurs; then a JSON pointer
-                                                      (or a list of such places, for what is so in all of them)
+                                                      (or a list of such places)
       roots: [CreateResponse]                         narrows `$defs/…` to these roots, which must all have it
-      merge: {maxLength: 64}                          one operation or more, carried out in the order of OPERATIONS
-      source: https://…                               how we know it: one text or a list
-      date: 2026-08-30                                when that was seen (a year, a month or a day); optional
+      merge: {maxLength: 64}                          one or more operations, applied in the order of OVERLAY_OPERATIONS
+      source: https://…                               the evidence: one text or a list
+      date: 2026-08-30                                the date of the evidence (a year, a month or a day); optional
       level: recorded                                 one of LEVELS
       why: …                                          optional
 
-A name in `$defs` means one type in all roots; an answer's type named like a request's is `answer__Name`. Operations:
+A name in `$defs` is the same type in all roots; an answer's type named like a request's is `answer__Name`. Operations:
 
     define: {Name: schema}       new definitions in the root        members: {name: schema}    new properties
     replace: schema              instead of the whole schema        require, optional: [name]  in, out of `required`
     merge: patch                 an RFC 7396 merge patch            order: [name]              these properties first
     enum_add: [value]            more values of an enum or const    branches: [schema]         more branches of a union
 
-One that does not fit the schema, or changes nothing, is stale, which is an error: the API or the SDK has moved.
+An operation that does not fit the schema or changes nothing is stale, which is an error: the API or the SDK has changed.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from harness.core.errors import SchemaError
 from harness.core.exchange import Json
 
 LEVELS = ("recorded", "reported", "documented", "typed", "assumed")
-_PRESERVED_KEYWORDS = ("$schema", "title", "$defs")  # what `replace` leaves in place at the top of a root
+_PRESERVED_KEYWORDS = ("$schema", "title", "$defs")  # members at the top of a root that `replace` retains
 _DATE = re.compile(r"\d{4}(-\d\d){0,2}")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _EntryError(Exception):
-    """Why an operation does not fit."""
+    """An operation that does not fit the schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +71,11 @@ class OverlayEntry:
 
     @property
     def definition(self) -> str | None:
-        """The name of the definition this is about; None when it is about a root."""
+        """The name of the definition; None if the target is a root."""
         return self.target.removeprefix("$defs/") if self.target.startswith("$defs/") else None
 
     def matching_schemas(self, root: str, schema: Json) -> list[Json]:
-        """The schemas in a root that `target` names; a root made from that very definition is one of them."""
+        """The schemas in a root that `target` names; a root made from that definition is one of them."""
         if self.definition is None:
             return [schema] if self.target == root else []
         if self.roots and root not in self.roots:
@@ -91,7 +91,7 @@ class OverlayEntry:
 
 
 def parse_entries(file: str, text: str) -> list[OverlayEntry]:
-    """The entries of an overlay file; a SchemaError names the file and the entry that cannot be used."""
+    """The entries of an overlay file; SchemaError with the file and the entry for an invalid one."""
     try:
         entries = orjson.loads(text) if text.startswith("[") else yaml.load(text, _LOADER)
     except (yaml.YAMLError, orjson.JSONDecodeError) as error:
@@ -165,7 +165,7 @@ def _read_date(entry: Json) -> str | None:
 
 
 def apply_entries(root: str, schema: Json, overlays: Iterable[OverlayEntry]) -> Iterator[str]:
-    """Apply overlays to one root, in place and in order; yields what does not fit: file, entry, place, problem."""
+    """Apply overlays to one root, in place and in order; yields the stale ones: file, entry, place, problem."""
     for overlay in overlays:
         try:
             for place in overlay.matching_schemas(root, schema):
@@ -177,7 +177,7 @@ def apply_entries(root: str, schema: Json, overlays: Iterable[OverlayEntry]) -> 
 
 
 def suggest_nearest(problem: str, name: str, names: Iterable[str]) -> str:
-    """A problem with a name, and the nearest name that would do."""
+    """A problem with a name, and the nearest valid name."""
     near = get_close_matches(name, list(names), n=1, cutoff=0.5)
     return f"{problem}; nearest: {near[0]}" if near else problem
 
@@ -203,7 +203,7 @@ def _follow_step(node: Any, step: str) -> Any:
 
 
 def merge_patch(value: Any, patch: Any) -> Any:
-    """`value` after a JSON merge patch (RFC 7396): null removes a member, an object merges, all else replaces."""
+    """`value` after a JSON merge patch (RFC 7396): null removes a member, objects are merged, other values replace."""
     if not isinstance(patch, dict):
         return patch
     merged = dict(value) if isinstance(value, dict) else {}
@@ -311,7 +311,7 @@ OVERLAY_OPERATIONS: Mapping[str, Callable[[Json, Any], None]] = {
     "enum_add": _add_enum_values,
     "branches": _add_branches,
 }
-"""What an entry can do, in the order it is done, to the schema at its place (`define`: to the root)."""
+"""The operations in the order of their application, each on the schema at its place (`define`: on the root)."""
 
 _ARGUMENT_TYPES = {
     name: dict if name in ("define", "replace", "merge", "members") else list for name in OVERLAY_OPERATIONS

@@ -1,4 +1,4 @@
-"""How the API names types, lists and near misses in its messages."""
+"""The API's phrases for types, lists and similar names in its messages."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _PLURALS = {
     "boolean": "booleans",
 }
 _ACTUAL_PHRASES = {str: "a string", bool: "a boolean", int: "an integer", float: "a decimal number", list: "an array"}
-ABBREVIATED_OVER = 16  # 'in_memory' is printed whole, 'previous_response_id' is not
+ABBREVIATED_OVER = 16  # 'in_memory' is not abbreviated, 'previous_response_id' is
 
 
 def describe_actual(value: Any) -> str:
-    """What the API says it got: `a string`, `an object`, `null` …"""
+    """The API's phrase for the type of a value: `a string`, `an object`, `null` …"""
     return "null" if value is None else _ACTUAL_PHRASES.get(type(value), "an object")
 
 
@@ -45,12 +45,12 @@ def quote_and_join(values: Iterable[Any], word: str) -> str:
 
 
 def abbreviate(name: str) -> str:
-    """A long name as type sentences print it: `pre..._id`."""
+    """A long name as messages about types print it: `pre..._id`."""
     return name if len(name) <= ABBREVIATED_OVER else f"{name[:3]}...{name[-3:]}"
 
 
 def describe_expected(root: Json, schema: Json) -> str:
-    """What the API says it expected where this schema stands."""
+    """The API's phrase for the type that a schema expects."""
     while "$ref" in schema and "x-expected" not in schema:
         schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
     if "x-expected" in schema:

@@ -1,8 +1,8 @@
-"""What a rule is: why the API refuses a request, how we know it, and what proves it.
+"""Rules: why the API refuses a request, with the evidence and the examples.
 
-A rule is a generator function that yields facts; `@rule` adds the API's words. A shape rule (`@shape`) is a rule about a
-JSON Schema keyword: it has words but no function, the schema finds the breach. The function's name is the rule's id, its
-docstring the documentation, its module the area. Source order is precedence: the API reports one error, the first.
+A rule is a generator function that yields the facts of violations; `@rule` adds the API's error. A shape rule (`shape`) is
+about a JSON Schema keyword: it has an error but no function, as the schema finds the violation. The function's name is the
+rule's id, its docstring the documentation, its module the area. Source order is precedence: the API reports the first error.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Level = Literal["recorded", "reported", "documented", "typed", "assumed"]
 LEVELS: tuple[Level, ...] = ("recorded", "reported", "documented", "typed", "assumed")
 CREATE_RESPONSE = "POST /responses"
 UNREADABLE_BODY = "(unread)"
-"""The `when` of rules about a body that is no JSON object."""
+"""The `when` of rules about a body that is not a JSON object."""
 LIMITED_ACCOUNT = "(limited)"
-"""The `when` of rules about an account that limits something."""
+"""The `when` of rules about an account with limits."""
 UNKNOWN_KEY = "(keyless)"
 """The `when` of rules about a key without a World."""
 TRANSCRIPT_MEMBERS = ("input[]", "previous_response_id", "conversation")
-"""The `when` of rules about items: one message alone, given as a string, breaks none of them."""
+"""The `when` of rules about items: an input that is a string violates none of them."""
 
 
 class StoreView(Protocol):
@@ -51,7 +51,7 @@ class StoreView(Protocol):
 
 
 class WorldView(Protocol):
-    """What a rule may read of a World: what its key has stored, its account, what is known of the models."""
+    """What a rule may read of a World: its stored objects, its account, its table of models."""
 
     account: Organization
     models: Models
@@ -65,7 +65,7 @@ RuleCheck = Callable[..., Iterable[Facts]]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """How we know a fact: `recorded > reported > documented > typed > assumed`; `date` is YYYY[-MM[-DD]]."""
+    """The evidence for a fact: `recorded > reported > documented > typed > assumed`; `date` is YYYY[-MM[-DD]]."""
 
     level: Level
     where: str
@@ -73,34 +73,34 @@ class Source:
 
 
 def reported(where: str, date: str = "") -> Source:
-    """Quoted by somebody who hit it live; `where` is an address or names the public probe."""
+    """Evidence: an error of the live API quoted in public; `where` is an address or the name of the public probe."""
     return Source("reported", where, date)
 
 
 def recorded(where: str, date: str = "") -> Source:
-    """Read from recorded traffic."""
+    """Evidence: recorded traffic."""
     return Source("recorded", where, date)
 
 
 def documented(where: str, date: str = "") -> Source:
-    """Said by the provider's own documentation."""
+    """Evidence: the provider's own documentation."""
     return Source("documented", where, date)
 
 
 def assumed(why: str) -> Source:
-    """Not known: the closest known form, counted as an assumption in every report."""
+    """No evidence: the closest known form, counted as an assumption in every report."""
     return Source("assumed", why)
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """An example: what was sent before, and the request itself as a patch over the minimal valid one.
+    """An example: earlier requests, and the request itself as a patch over the minimal valid one.
 
-    `body` is merged over `{"model": "gpt-4.1", "input": "hi"}`; a None deletes only where `absent` lists the key.
-    `headers` replaces the headers, `raw` the whole body. `path` is for other operations than `POST /responses`.
-    `before` are earlier cases; `{n.id}` in a string means the id of the n-th answer, and `{n.output.i.id}` goes deeper.
-    `turns` is what the model says to the requests, in order; `given` is the organization at the last request, `skip` the
-    seconds of the World that pass before it.
+    `body` is merged over `{"model": "gpt-4.1", "input": "hi"}`; `absent` lists the members to delete. `headers` replaces
+    the headers, `raw` the complete body. `on` is the operation if it is not `POST /responses`. `before` are earlier
+    cases; `{n.id}` in a string means the id of the n-th answer, `{n.output.i.id}` is a path in it. `turns` are the
+    model's answers to the requests, in order; `given` is the account at the last request, `skip` are the seconds of the
+    World that pass before it.
     """
 
     body: Any = None
@@ -115,14 +115,14 @@ class Case:
 
 
 def after(*steps: Json | Case, turns: Sequence[Any] = ()) -> Case:
-    """A case whose last step is judged after the others were sent; `turns` are the model's words in order."""
+    """A case whose last step is checked after the others were sent; `turns` are the model's answers in order."""
     *earlier, last = (step if isinstance(step, Case) else Case(step) for step in steps)
     return replace(last, before=tuple(earlier), turns=tuple(turns))
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One reason for a refusal: its words, its evidence, its examples and (unless the schema finds it) its check."""
+    """A reason for a refusal: its error, its evidence, its examples and (unless the schema finds it) its check."""
 
     id: str
     area: str
@@ -163,13 +163,13 @@ CHECK_PARAMETERS = ("request", "world", "transcript")
 
 
 class RuleDeclaration(TypedDict, total=False):
-    """What every rule declares beside its function.
+    """The declaration of a rule besides its function.
 
-    `rejects` maps the exact words of the API to the request that earns them; what is in `accepts` no rule may refuse.
-    `on` names operations (`POST /responses` by default, `*` for all), `fix` says what a client should do instead.
-    `when` names members of the body, one of which a request must have to break the rule (`input[]`: an array as input);
-    others are not asked. `since` and `until` are the days between which the API spoke so, where it has not always done.
-    `dialects` are the ones that speak so (`openai`, `azure`, `foundry`); without it all do.
+    `rejects` maps each exact message of the API to a request that gets it; no rule may refuse the requests in `accepts`.
+    `on` names operations (`POST /responses` by default, `*` for all), `fix` tells a client what to do instead. `when`
+    names members of the body: a request with none of them cannot violate the rule, and it is not run (`input[]`: an array
+    as input). `since` and `until` are the first and last day of this error, if it is not valid at all times. `dialects`
+    are those with this error (`openai`, `azure`, `foundry`), by default all.
     """
 
     error: Required[ApiError]
@@ -185,7 +185,7 @@ class RuleDeclaration(TypedDict, total=False):
 
 
 def rule(**declaration: Unpack[RuleDeclaration]) -> Callable[[RuleCheck], RuleCheck]:
-    """Register a generator `(request, world, transcript)`, any of them in this order, that yields facts of breaches."""
+    """Register a generator `(request, world, transcript)`, any of them in this order, that yields facts of violations."""
 
     def register(check: RuleCheck) -> RuleCheck:
         needs = tuple(inspect.signature(check).parameters)
@@ -200,15 +200,15 @@ def rule(**declaration: Unpack[RuleDeclaration]) -> Callable[[RuleCheck], RuleCh
 
 
 def shape(id: str, doc: str, *, keyword: str = "x-rule", **declaration: Unpack[RuleDeclaration]) -> None:
-    """Register the words for a breach of the schema.
+    """Register the error for a violation of the schema.
 
-    `keyword` makes it the rule for that JSON Schema keyword everywhere; without it, the schema names the rule (`x-rule`).
+    With `keyword` it is the rule for that JSON Schema keyword everywhere; without it, the schema names the rule (`x-rule`).
     """
     _register(id, sys._getframe(1).f_globals["__name__"], inspect.cleandoc(doc), declaration, keyword=keyword)
 
 
 def retired(id: str, doc: str, **declaration: Unpack[RuleDeclaration]) -> None:
-    """Register words that the API used `until` a day: nothing is refused so, but a recording of then is understood."""
+    """Register an error that the API had `until` a day: the mock does not raise it, but it occurs in old recordings."""
     _register(id, sys._getframe(1).f_globals["__name__"], inspect.cleandoc(doc), declaration)
 
 

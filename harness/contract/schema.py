@@ -1,10 +1,10 @@
-"""The schemas as they hold: generated from the SDK's types, corrected by sourced overlays, compiled.
+"""The effective schemas: generated from the SDK's types, corrected by sourced overlays, compiled.
 
     schemas/openai/<Root>.json    one JSON Schema 2020-12 per root, generated, never edited
-    schemas/overlays/*.yaml       what the types do not know, applied in the order of the file names
-    schemas/lock.json             what they were made from
+    schemas/overlays/*.yaml       corrections of these, applied in the order of the file names
+    schemas/lock.json             their sources
 
-Everything here is cached and shared: callers read it and change nothing.
+Everything here is cached and shared: callers must not change it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _HERE = Path(__file__).parent.parent
 
 
 def schemas_directory() -> Path:
-    """Where the schemas are: inside an installed package, or beside it in a checkout; SchemaError when nowhere."""
+    """The folder of the schemas: inside an installed package, or beside it in a checkout; SchemaError without any."""
     places = (_HERE / "schemas", _HERE.parent / "schemas")
     for place in places:
         if (place / "openai").is_dir():
@@ -38,7 +38,7 @@ def schemas_directory() -> Path:
 
 @cache
 def load(root: str) -> Json:
-    """The schema of a root (`CreateResponse`), overlays applied; SchemaError when unknown or an overlay is stale."""
+    """The schema of a root (`CreateResponse`) with overlays; SchemaError for an unknown root or a stale overlay."""
     return read_schema(schemas_directory(), root, _installed_overlays())
 
 
@@ -52,8 +52,8 @@ _PART_VALIDATORS: dict[tuple[int, int], jsonschema_rs.Validator] = {}
 
 
 def part_validator(root: Json, part: Json) -> jsonschema_rs.Validator:
-    """The compiled form of a part of a root's schema that is kept for good, say of the items of an array."""
-    key = (id(root), id(part))  # what is kept for good keeps its id
+    """The compiled form of a part of a root's schema, for example of the items of an array; it is cached for ever."""
+    key = (id(root), id(part))  # parts of cached schemas are never freed, so their ids are stable
     if key not in _PART_VALIDATORS:
         schema = with_definitions({"$schema": DRAFT, "allOf": [part]}, root.get("$defs", {}))
         _PART_VALIDATORS[key] = jsonschema_rs.validator_for(schema)
@@ -66,7 +66,7 @@ def root_names(place: Path) -> list[str]:
 
 
 def load_overlays(place: Path) -> list[OverlayEntry]:
-    """All overlays of a schemas directory, in the order they apply; SchemaError for an entry that cannot be used."""
+    """All overlays of a schemas directory in the order of application; SchemaError for an invalid entry."""
     known = root_names(place)
     entries = [
         entry
@@ -101,7 +101,7 @@ def read_generated(place: Path, root: str) -> Json:
 
 
 def with_definitions(schema: Json, definitions: Json) -> Json:
-    """A schema with exactly those definitions it reaches, in their order."""
+    """A schema with only the definitions that it refers to, in their order."""
     needed: set[str] = set()
     queue = [schema]
     while queue:

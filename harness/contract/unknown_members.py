@@ -1,4 +1,4 @@
-"""What an answer holds that no schema knows: the API adds members at any time. It is worth knowing, and no fault."""
+"""Members of an answer that no schema has: the API adds some at any time, so they are reported but not an error."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from harness.core.exchange import Finding, Json
 def find_unknown_members(root: str, body: Any) -> Iterator[Finding]:
     """Each member of an answer that the schema `root` does not list, by its path; SchemaError for an unknown root.
 
-    What is the user's own has no unknown members: metadata, a JSON schema, arguments, headers. Below an item whose type
-    is unknown nothing is looked for: that is a departure (`contract.conform`). Without drift it costs as much as that.
+    The user's own data has no unknown members: metadata, a JSON schema, arguments, headers. Items of an unknown type are
+    not searched: they violate the schema (`check_answer`).
     """
     decide, walk = _closed_validators(root)
     if decide.is_valid(body):
@@ -35,7 +35,7 @@ def _closed_validators(root: str) -> tuple[jsonschema_rs.Validator, Any]:
 
 
 def forbid_unknown_members(node: Any) -> Any:
-    """A schema that forbids unknown members wherever it lists some; what it says of others itself stays."""
+    """A schema that forbids unknown members wherever it lists members, unless it says something of others itself."""
     if isinstance(node, list):
         return [forbid_unknown_members(part) for part in node]
     if not isinstance(node, dict):

@@ -1,7 +1,7 @@
-"""Every rule, in order of precedence: the API reports one error, the first, so the order of AREAS is contract.
+"""Every rule, in order of precedence: the API reports the first error only, so the order of MODULES is part of the contract.
 
 Measured with pairs of faults (public probe, 2026-08-30): the key, the transport, the schema of the body field by field,
-stored state, the transcript, an empty input, what the model can do. Within a module, source order is precedence.
+stored state, the transcript, an empty input, the model's features. Within a module, source order is precedence.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ MODULES = (
     "http.filtered",
     "http.cursors",
 )
-"""Where the rules of each area are, in order of precedence."""
+"""The modules of the areas, in order of precedence."""
 
 AREAS = tuple(module.rpartition(".")[2] for module in MODULES)
 
@@ -51,34 +51,34 @@ CONTINUATION_RULES = (
     "previous_response_not_found",
     "previous_response_in_progress",
 )
-"""The rules of `state` about what a request only reads: they hold where nothing is answered, too."""
+"""The rules of `state` about objects that a request only reads: they apply to operations without a model's answer, too."""
 
 SHARED_RULES: Mapping[str, tuple[str, ...]] = {
     # An unanswered call fails to compact: https://github.com/openai/openai-agents-python/issues/2317 (2026-01-16), and so
     # does a response that is not stored: https://github.com/openai/openai-agents-python/issues/2333 (2026-01-19).
     "POST /responses/compact": ("media", "model", *CONTINUATION_RULES, "references", "reasoning", "pairing"),
-    # Assumed: what cannot become a prompt cannot be counted.
+    # Assumed: a request that cannot become a prompt cannot be counted.
     "POST /responses/input_tokens": (
         *("media", "model", "tools", "text"),
         *(*CONTINUATION_RULES, "references", "reasoning", "pairing"),
     ),
-    # Assumed: a call may be stored before its output; only what cannot be stored at all is refused.
+    # Assumed: a call may be stored before its output; only items that cannot be stored are refused.
     "POST /conversations": ("media", "item_not_found"),
     "POST /conversations/{conversation_id}/items": ("media", "item_not_found"),
-    # Assumed: an event that cannot be read is refused like a body that cannot.
+    # Assumed: an unreadable event is refused like an unreadable body.
     "WS /responses": ("body_syntax", "body_unicode", "body_duplicate_key", "body_not_object"),
-    # There is nothing to answer, so that nothing need be said.
+    # The model answers nothing, so the input may be empty.
     "WS /responses (generate: false)": (
         *(area for area in AREAS if area not in ("websocket", "input")),
         "compaction_trigger_last",
     ),
 }
-"""The rules of `POST /responses`, by area or by id, that hold for other operations too."""
+"""The rules of `POST /responses`, by area or by id, that apply to other operations, too."""
 
 ITEMS_MEMBER: Mapping[str, str] = {
     "POST /conversations": "items",
     "POST /conversations/{conversation_id}/items": "items",
 }
-"""Where operations that share rules about `input` have their items, unless it is `input`."""
+"""The member with the items of operations that share rules about `input`, unless it is `input`."""
 
 import_modules(__name__, MODULES)

@@ -1,4 +1,4 @@
-"""Two schema trees walked side by side: members by name, items, union branches by their key, else by likeness."""
+"""Walks two schema trees side by side: members by name, items, union branches by their key, or else by similarity."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ SchemaNode = tuple[Any, str]
 
 @dataclass(frozen=True, slots=True)
 class SchemaAlternative:
-    """One alternative that a schema allows, its references, unions and compositions dissolved.
+    """One alternative that a schema allows, with references, unions and compositions resolved.
 
-    `at` is where its keywords (`words`) stand, `members` and `parts` (`items`, `additionalProperties`) lead on.
+    `at` is the pointer to its keywords; `members` and `parts` (`items`, `additionalProperties`) are its children.
     """
 
     at: str
@@ -33,27 +33,27 @@ class SchemaAlternative:
 
     @property
     def type(self) -> str:
-        """Its JSON type, `integer` being a number; `any` when it says none."""
+        """Its JSON type (an `integer` is a `number`), `any` without one."""
         named = self.keywords.get("type", "object" if self.members else "array" if "items" in self.parts else "any")
         names = [name for name in named if name != "null"] if isinstance(named, list) else [named]
         return "number" if names == ["integer"] else str(names[0]) if names else "null"
 
     @property
     def values(self) -> tuple[Any, ...]:
-        """The values an enum or a const allows; empty when it has neither."""
+        """The values of its enum or const; empty without either."""
         return (self.keywords["const"],) if "const" in self.keywords else tuple(self.keywords.get("enum", ()))
 
     @property
     def name(self) -> str:
-        """A short name for people: its key, else its type."""
+        """A short name for display: its key, or else its type."""
         return next(iter(map(str, self.constants("type") or self.constants("event"))), self.type)
 
     def constants(self, member: str) -> tuple[Any, ...]:
-        """The constants of one of its members, null left out."""
+        """The constants of one of its members, without null."""
         return tuple(_constant_values(self.members.get(member, ({}, ""))[0]))
 
     def combine(self, other: SchemaAlternative, at: str) -> SchemaAlternative:
-        """Both at once, as in `allOf`."""
+        """The alternative that combines both, as in `allOf`."""
         return SchemaAlternative(
             at,
             self.keywords | other.keywords,
@@ -65,7 +65,7 @@ class SchemaAlternative:
 
 @dataclass(frozen=True, slots=True)
 class AlignedPlace:
-    """One place in both trees: our forms, theirs, and which is which."""
+    """A place in both trees: the alternatives of ours, those of theirs, and the pairs among them."""
 
     at: str
     ours: Sequence[SchemaAlternative]
@@ -74,7 +74,7 @@ class AlignedPlace:
 
 
 def align_schemas(ours: Json, theirs: Json, start: SchemaNode) -> Iterator[AlignedPlace]:
-    """Every pair of places that two trees share: from the top of ours, from `start` in theirs; each pair once."""
+    """Every pair of places that two trees share, once: from the top of ours, and from `start` in theirs."""
     queue: list[tuple[SchemaNode, SchemaNode]] = [((ours, "#"), start)]
     seen = set()
     while queue:
@@ -97,7 +97,7 @@ def _shared_children(mine: SchemaAlternative, other: SchemaAlternative) -> Itera
 
 
 def alternatives(tree: Json, node: Any, at: str) -> list[SchemaAlternative]:
-    """The alternatives a schema allows, null left out; references followed, unions and `allOf` multiplied out."""
+    """The alternatives of a schema without null; references are followed, unions and `allOf` multiplied out."""
     if not isinstance(node, dict):
         return [SchemaAlternative(at, {}, {}, {}, frozenset())]
     if "$ref" in node:
@@ -130,7 +130,7 @@ def _most_similar(mine: SchemaAlternative, theirs: Sequence[SchemaAlternative]) 
 
 
 def _similarity(mine: SchemaAlternative, other: SchemaAlternative) -> float:
-    """How alike two forms are: 0 for not at all; the key of a union decides, then `role`, then the shared members."""
+    """The similarity of two alternatives, from 0: the key of a union decides, then `role`, then the shared members."""
     if mine.type != other.type:
         return 0
     if mine.type != "object" or not (mine.members and other.members):
@@ -151,7 +151,7 @@ def _constant_values(schema: Json) -> Iterator[Any]:
 
 
 def resolve_pointer(tree: Any, pointer: str) -> Any:
-    """What a JSON pointer (`#/$defs/Name`) leads to; None when it leads nowhere."""
+    """The value at a JSON pointer (`#/$defs/Name`); None without any."""
     for step in pointer.split("/")[1:]:
         tree = tree.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(tree, dict) else None
     return tree

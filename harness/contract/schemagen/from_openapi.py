@@ -1,8 +1,8 @@
-"""What the official OpenAPI document knows and the SDK's types do not.
+"""Facts of the official OpenAPI document that the SDK's types lack.
 
-Both trees are walked side by side, root by root: members by name, array items, union branches by their `type` (else by
-JSON type and likeness). Bounds become overlay entries. What only the document has becomes a work list for people: it
-asks for members that the API does without, and its enums and unions are not the API's.
+Both trees are walked side by side, root by root: members by name, array items, union branches by their `type` (or else by
+JSON type and similarity). Bounds become overlay entries. Other differences become a work list for people: the document
+requires members that the API does not, and its enums and unions differ from the API's.
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ ROOT_POINTERS: Mapping[str, str] = {
     "AssistantStreamEvent": f"{SCHEMAS_POINTER}AssistantStreamEvent",
     "ResponsesServerEvent": f"{SCHEMAS_POINTER}ResponsesServerEvent",
 }
-"""Where the document keeps each root."""
+"""The place of each root in the document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One line of a work list: in which roots (joined by commas), where (a JSON pointer), what.
+    """One line of a work list: the roots (joined by commas), the place (a JSON pointer), the change.
 
-    `kind` is added, removed or changed, seen from `schemas/` as it is.
+    `kind` is added, removed or changed, relative to the current `schemas/`.
     """
 
     root: str
@@ -99,7 +99,7 @@ class OpenApiDocument:
 
 
 def read_document(source: str) -> OpenApiDocument:
-    """The document at a path or an https URL, JSON or YAML; SchemaError when it cannot be read."""
+    """The document at a path or an https URL, JSON or YAML; SchemaError if it cannot be read."""
     try:
         raw = _fetch(source) if source.startswith(("https://", "http://")) else Path(source).read_bytes()
         tree = orjson.loads(raw) if raw.lstrip().startswith(b"{") else yaml.load(raw, _LOADER)
@@ -116,16 +116,16 @@ def _fetch(url: str) -> bytes:
 
 
 def _query_as_object(node: Any) -> Any:
-    """A list of parameters as the object that the query is; any other schema as it is."""
+    """A list of parameters as an object schema of the query; any other schema unchanged."""
     if not isinstance(node, list):
         return node
     return {"type": "object", "properties": {item["name"]: item["schema"] for item in node if item["in"] == "query"}}
 
 
 def render_bounds_overlay(schemas: Mapping[str, Json], document: OpenApiDocument) -> str:
-    """The overlay file with the bounds that the document gives and the generated schemas lack: JSON, an entry a line.
+    """The overlay file with the bounds of the document that the generated schemas lack: JSON, one entry per line.
 
-    A bound counts where every path to a definition agrees on it; `roots` narrows it when another root disagrees.
+    A bound counts if every path to a definition has it; `roots` narrows it if another root has a different one.
     """
     homes, spots = _roots_by_target(schemas), dict[tuple[str, tuple[str, ...]], list[_SeenBounds]]()
     for root, schema in schemas.items():
@@ -157,9 +157,9 @@ def _render_entry(at: str, bounds: str, roots: set[str], sources: set[str], docu
 
 
 def list_changes(schemas: Mapping[str, Json], document: OpenApiDocument) -> list[Change]:
-    """What else the document says differently: branches, enum values, members, what is required.
+    """The other differences of the document: branches, enum values, members, required members.
 
-    `added` is only in the document, `removed` only in the schemas; a difference that roots share is told once.
+    `added` is only in the document, `removed` only in the schemas; a difference of several roots is listed once.
     """
     homes, listed = _roots_by_target(schemas), dict[tuple[str, str, str], list[str]]()
     for root, schema in schemas.items():
@@ -202,7 +202,7 @@ def _member_changes(mine: SchemaAlternative, like: list[SchemaAlternative]) -> I
 
 @dataclass(frozen=True, slots=True)
 class _SeenBounds:
-    """The bounds that one path through the document gives a place in one root, and where they stand."""
+    """The bounds for a place in one root by one path through the document, and where they stand."""
 
     root: str
     bounds: Json
@@ -225,7 +225,7 @@ def _align_root(root: str, schema: Json, document: OpenApiDocument) -> Iterator[
 
 
 def _roots_by_target(schemas: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
-    """By the target of an overlay entry: the roots that hold it, and what each of them holds."""
+    """The roots that contain each target of an overlay entry, and its schema in each of them."""
     homes: dict[str, dict[str, Json]] = {root: {root: schema} for root, schema in schemas.items()}
     for root, schema in schemas.items():
         for name, body in schema.get("$defs", {}).items():
@@ -237,7 +237,7 @@ def _roots_by_target(schemas: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
 
 
 def _overlay_target(root: str, schema: Json, at: str, homes: Mapping[str, Any]) -> tuple[str, str]:
-    """The target and the pointer (`#/…` or nothing) by which an overlay entry reaches a place of a root."""
+    """The target and the pointer (`#/…` or empty) of an overlay entry for a place in a root."""
     steps = at.split("/")[1:]
     target = f"$defs/{schema.get('title')}"
     if steps[:1] == ["$defs"]:

@@ -1,6 +1,6 @@
-"""The SDK's types as JSON Schema: one self-contained, schema per root, with short and stable names.
+"""The SDK's types as JSON Schema: one self-contained schema per root, with short and stable names.
 
-`openai` and pydantic are imported only when `generate` is called: at run time the schemas are files.
+`openai` and pydantic are imported only by `generate`: at run time the schemas are files.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ REQUEST_TYPES: Mapping[str, str] = {
     "RetrieveRunStep": "beta.threads.runs.step_retrieve_params:StepRetrieveParams",
     "ResponsesClientEvent": "responses.responses_client_event_param:ResponsesClientEventParam",
 }
-"""Roots the API closes: it refuses unknown members. A `…NonStreaming` type takes any boolean as `stream`."""
+"""Closed roots: the API refuses unknown members. A `…NonStreaming` type accepts any boolean as `stream`."""
 
 ANSWER_TYPES: Mapping[str, str] = {
     "Response": "responses:Response",
@@ -94,9 +94,9 @@ ANSWER_TYPES: Mapping[str, str] = {
     "RunStepList": "beta.threads.runs:RunStep[]",
     "ResponsesServerEvent": "responses:ResponsesServerEvent",
 }
-"""Roots that stay open: the API adds members at any time; `Type[]` is a page of a list.
+"""Open roots: the API adds members at any time; `Type[]` is a page of a list.
 
-The SDK has no `ResponseDeleted`; overlays say what it is.
+The SDK has no `ResponseDeleted`; an overlay defines it.
 """
 
 _LOW_PRIORITY_PREFIXES = ("openai__types__beta__", "openai__types__vector_store")
@@ -106,11 +106,10 @@ _DROPPED_KEYWORDS = ("title", "description", "default", "discriminator")
 
 @cache
 def generate() -> Mapping[str, Json]:
-    """Every root's schema from the installed SDK; ConfigError without `openai`, SchemaError when a type is gone.
+    """Every root's schema from the installed SDK; ConfigError without `openai`, SchemaError for a missing type.
 
-    Takes a second; cached, so callers change nothing.
-
-    One name in `$defs` means one type in all roots: an answer's type that is named like a request's is `answer__Name`.
+    It takes a second; the result is cached and must not be changed. A name in `$defs` is the same type in all roots: an
+    answer's type with the name of a request's is `answer__Name`.
     """
     requests = _generate_roots(REQUEST_TYPES, closed=True)
     reserved = {name for body in requests.values() for name in body.get("$defs", {})}
@@ -143,7 +142,7 @@ def _root_schema(body: Json, definitions: Json, *, opened: bool) -> Json:
 
 
 def _list_page_schema(data: Json) -> Json:
-    """The object in which the API lists things, an array of which is `data`."""
+    """The schema of a list object of the API, with the schema of its `data`."""
     text = {"anyOf": [{"type": "string"}, {"type": "null"}]}
     members = {"object": {"const": "list", "type": "string"}, "data": data, "first_id": text, "last_id": text}
     return {
@@ -160,7 +159,7 @@ def _drop_const(stream: Json) -> Json:
 
 
 def strip_prose(node: Any, *, closed: bool) -> Any:
-    """A schema without prose; `closed` forbids unknown members wherever members are listed."""
+    """A schema without titles and descriptions; `closed` forbids unknown members wherever members are listed."""
     if isinstance(node, list):
         return [strip_prose(part, closed=closed) for part in node]
     if not isinstance(node, dict):
@@ -179,10 +178,10 @@ def strip_prose(node: Any, *, closed: bool) -> Any:
 
 
 def short_names(definitions: Json) -> dict[str, str]:
-    """A short name for each definition: the class where that is clear, else its shortest suffix that is unambiguous.
+    """A short name for each definition: its class if that is unique, or else its shortest unambiguous suffix.
 
     Pydantic qualifies clashing classes with their module (`openai__types__responses__tool__Mcp`). Those with equal
-    bodies share one name, and the types in _LATER leave the plain name to the others.
+    bodies share one name, and types of _LOW_PRIORITY_PREFIXES do not get the plain name if another type has it.
     """
     names = {name: name.rpartition("__")[2] for name in definitions}
     while True:

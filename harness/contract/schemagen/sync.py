@@ -1,8 +1,8 @@
-"""Makes `schemas/` from the installed `openai` SDK and the official OpenAPI document, and says what has moved since.
+"""Generates `schemas/` from the installed `openai` SDK and the official OpenAPI document, and lists later changes.
 
 sync    writes openai/*.json, overlays/10-openapi.yaml and lock.json
-check   is what lies there what the lock, the SDK and the overlays say?
-diff    what a newer SDK or document would bring, as a work list
+check   compares the files with the lock, the SDK and the overlays
+diff    lists what a newer SDK or document would change
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _LINE_WIDTH = 110
 
 
 def sync(directory: Path, document: str | None = None) -> list[Path]:
-    """Write all that is generated, and the lock; returns the files that changed or went.
+    """Write all generated files and the lock; returns the files that were changed or removed.
 
-    `document` is the path or URL of the official OpenAPI document; without it the overlay made from it stays as it is.
+    `document` is the path or URL of the official OpenAPI document; without it the overlay of its bounds is unchanged.
     """
     schemas = generate()
     texts = {directory / "openai" / f"{root}.json": pretty(schemas[root]) for root in schemas}
@@ -55,12 +55,12 @@ def sync(directory: Path, document: str | None = None) -> list[Path]:
 
 
 def check(directory: Path) -> list[str]:
-    """What is wrong with a schemas directory, one line each: the files against the lock, the SDK and the overlays."""
+    """The problems of a schemas directory, one line each: files that differ from the lock, the SDK or the overlays."""
     return [*_check_lock(directory), *_check_sdk(directory), *_check_overlays(directory)]
 
 
 def diff(directory: Path, document: str | None = None) -> list[Change]:
-    """What the installed SDK would change in `schemas/openai`; with a document, also what only the document knows."""
+    """The changes of `schemas/openai` by the installed SDK; with a document, also the differences of the document."""
     stored = {root: schema.read_generated(directory, root) for root in schema.root_names(directory)}
     changes = list(_list_changes(stored, generate()))
     if document:
@@ -71,7 +71,7 @@ def diff(directory: Path, document: str | None = None) -> list[Change]:
 
 
 def pretty(value: Any) -> str:
-    """JSON that diffs well and stays small: a line as long as it fits, else one member a line; ends with a newline."""
+    """Compact JSON with readable diffs: values on one line if they fit, or else one member per line; ends with a newline."""
     return _lay_out(value, 0) + "\n"
 
 
@@ -136,7 +136,7 @@ def _unmatched_problem(entry: OverlayEntry, schemas: Mapping[str, Json]) -> str:
 
 
 def _list_changes(old: Mapping[str, Json], new: Mapping[str, Json]) -> Iterator[Change]:
-    """The changes from old to new schemas; one that several roots share is told once, its roots joined by commas."""
+    """The changes from old to new schemas; one of several roots is listed once, its roots joined by commas."""
     shared: dict[tuple[str, str, str], list[str]] = {}
     for root in sorted({*old, *new}):
         if root not in old or root not in new:

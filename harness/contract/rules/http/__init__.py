@@ -1,4 +1,4 @@
-"""Rules about the request as HTTP or WebSocket traffic: keys, addresses, headers, transport.
+"""Rules about the request as HTTP or WebSocket traffic: keys, paths, headers, transport.
 
-What its body says is `request`.
+Rules about its body are in `request`.
 """

@@ -1,4 +1,4 @@
-"""Who may ask: the key, its permissions, its limits."""
+"""Access: the key, its permissions, its limits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHALLENGE = {"www-authenticate": 'Bearer realm="OpenAI API"'}
 
 
 def mask_key(key: str) -> str:
-    """A key as the API prints it: up to 12 characters whole, else the first 8 and the last 4, stars between."""
+    """A key as the API prints it: up to 12 characters as they are, else the first 8 and the last 4 with stars between."""
     if not key:
         return "''"
     return key if len(key) <= 12 else f"{key[:8]}{'*' * (len(key) - 12)}{key[-4:]}"

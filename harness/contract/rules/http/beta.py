@@ -1,4 +1,4 @@
-"""The Assistants API is asked for by a header, and is gone since 2026-08-26."""
+"""The Assistants API: it needs a beta header, and is shut down since 2026-08-26."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ASSISTANTS_OPERATIONS = (
     "POST /threads/runs",
     *BY_THREAD_ID,
 )
-"""Every operation of the Assistants API; the tuples above are those whose paths have such an id."""
+"""Every operation of the Assistants API; the tuples above are those whose paths contain such an id."""
 
 
 @rule(

@@ -1,4 +1,4 @@
-"""Pages of lists: `after` and `before` name things that the list has."""
+"""Pages of lists: `after` and `before` must be ids of the list's objects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from harness.core.exchange import Json, Request
 
 LIKE_FILES = "that it is refused as is reported of files; the words are those for "
 ListedIds = Callable[[Request, WorldView], Container[str | None]]
-"""The ids of a list's things; None is that of an item whose id was never told, as of those that a recording sent."""
+"""The ids of a list's objects; None stands for an unknown id, as of items that a recording sent."""
 
 
 def _ids_in_thread(table: str) -> ListedIds:
@@ -44,7 +44,7 @@ LISTS: Mapping[str, tuple[str, ListedIds]] = {
     f"GET {STORE_PATH}/files": ("file", _ids_in_store),
     f"GET {STORE_PATH}/file_batches/{{batch_id}}/files": ("file", _ids_in_store),
 }
-"""By list: what its things are called in an error, and which there are."""
+"""By list: the name of its objects in an error, and their ids."""
 ITEM_LISTS: Mapping[str, ListedIds] = {
     "GET /conversations/{conversation_id}/items": lambda request, world: [
         item.get("id") for item in world.store.conversations[request.params["conversation_id"]].items

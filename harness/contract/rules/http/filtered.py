@@ -1,4 +1,4 @@
-"""What the content filters of Azure stop before a model reads it."""
+"""Prompts that Azure's content filters refuse."""
 
 from __future__ import annotations
 

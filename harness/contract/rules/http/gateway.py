@@ -1,4 +1,4 @@
-"""What stands before the API in Azure OpenAI and Azure AI Foundry: keys, paths, versions, deployments."""
+"""The gateway of Azure OpenAI and Azure AI Foundry: keys, paths, versions, deployments."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ PROJECT_PATH = "/api/projects/p"
 ON_FOUNDRY = f"POST !{PROJECT_PATH}/openai/v1/responses"
 ON_PREVIEW = f"POST !{PROJECT_PATH}/openai/responses"
 GATEWAY_ERROR_FORM = {"error": {"code": "{code}", "message": "{message}"}}
-"""How Azure's gateway says it: no type, no param."""
+"""The form of errors of Azure's gateway: no type, no param."""
 FIRST_VERSION = "2025-03-01-preview"
-"""The first version of Azure OpenAI that knows Responses."""
+"""The first version of Azure OpenAI with the Responses API."""
 _DATED_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?")
 _UNDATED_VERSIONS = ("v1", "preview", "latest")
 
 
 def _api_version(request: Request) -> str:
-    """What the query says of the version; the first where it says it twice."""
+    """The version in the query; the first one if it occurs twice."""
     version = request.query.get(VERSION_PARAMETER) or ""
     return version if isinstance(version, str) else str(version[0])
 

@@ -1,4 +1,4 @@
-"""Whether what came can be read at all: the URL, the method, the content type, the JSON."""
+"""Transport: the URL, the method, the content type, the JSON."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OPERATIONS_WITH_BODY = (
     "POST /vector_stores/{vector_store_id}/file_batches",
     "POST /agents/{agent_name}/versions",
 )
-"""The operations that read a body."""
+"""The operations with a body."""
 
 
 @rule(

@@ -1,8 +1,8 @@
-"""What a connection to `/v1/responses` refuses beside what a request does: its events, its lanes, its age, steering.
+"""Rules of a WebSocket connection to `/v1/responses`: its events, its lanes, its age, steering.
 
-`response.create` is judged like `POST /responses`; only what the connection adds to it stands here. A refused event is an
-`error` event, a refused `response.steer` a `response.steer.failed`. The facts: OpenAI's guides to WebSocket mode and to
-steering, read in 2026-09.
+`response.create` is checked like `POST /responses`; only the additional rules of the connection are here. A refused event
+is answered with an `error` event, a refused `response.steer` with `response.steer.failed`. Sources: OpenAI's guides to
+WebSocket mode and to steering, read in 2026-09.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CLIENT_EVENTS = (CREATE_EVENT, STEER_EVENT)
 LANE_NAME = re.compile(r"[A-Za-z0-9_.-]{1,256}")
 MAX_LANES = 32
 MAX_AGE = 60 * 60
-"""Seconds a connection lasts."""
+"""The maximum age of a connection in seconds."""
 WEBSOCKET_GUIDE = documented("https://developers.openai.com/api/docs/guides/websocket-mode", "2026-09")
 STEERING_GUIDE = documented("https://developers.openai.com/api/docs/guides/steering", "2026-09")
 STEER_ERROR_CODES = documented("openai 3.54.0: ResponseSteerErrorCode", "2026-09")
@@ -46,7 +46,7 @@ class LaneResponseView(Protocol):
 
 
 class ConnectionView(Protocol):
-    """What a rule may ask of a connection."""
+    """What a rule may read of a connection."""
 
     age: int
     lanes: Set[str]
@@ -54,7 +54,7 @@ class ConnectionView(Protocol):
     models: Models
 
     def held(self, id: str) -> LaneResponseView | None:
-        """The last response of a lane by its id; None when it is not the last one any more."""
+        """The response of this id if it is the last one of a lane, else None."""
 
 
 def _event_case(body: Any = None, *, absent: tuple[str, ...] = (), **more: Any) -> Case:
@@ -378,6 +378,6 @@ shape(
 
 
 def requested_lane(body: Any) -> str | None:
-    """The named lane of a `response.create`; None for the default lane and where there is no valid name."""
+    """The named lane of a `response.create`; None for the default lane and for an invalid name."""
     lane = body.get("stream_id") if isinstance(body, dict) and body.get("type") == CREATE_EVENT else None
     return lane if isinstance(lane, str) and LANE_NAME.fullmatch(lane) else None

@@ -1,1 +1,1 @@
-"""Rules about what the body of a request says. What it refers to on the server is `stored`."""
+"""Rules about the body of a request. Rules about stored objects that it refers to are in `stored`."""

@@ -1,4 +1,4 @@
-"""What the model can do with what was asked: judged last, by a table of model families (`harness.api.models`)."""
+"""Features that the model does not support: checked last, by the table of model families (`harness.api.models`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOGPROBS = "message.output_text.logprobs"
 
 
 def family_of(request: Request, world: WorldView) -> Model | None:
-    """The model's family; None when it is not listed or a prompt template names it: then nothing is held against it."""
+    """The model's family; None for an unlisted model and with a prompt template: then all features are accepted."""
     return world.models.find(request.body.get("model") or "")
 
 
@@ -26,7 +26,7 @@ def _reasoning_options(request: Request) -> Json:
 
 
 def _is_reasoning(request: Request, world: WorldView) -> bool:
-    """Whether the request makes a model reason: it can, and its effort is not `none`."""
+    """Whether the model reasons in this request: it is a reasoning model, and its effort is not `none`."""
     family = family_of(request, world)
     return bool(family and family.reasons and (_reasoning_options(request).get("effort") or family.effort) != "none")
 

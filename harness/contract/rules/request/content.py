@@ -1,4 +1,4 @@
-"""Which parts may stand in which content: by role, and in tool outputs. The schema finds these faults."""
+"""The allowed content parts by role, and in tool outputs. The schema finds these violations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools that a search finds (`defer_loading`, `tool_search`) and namespaces: judged as the tools become a prompt."""
+"""Deferred tools (`defer_loading`, `tool_search`) and namespaces: checked when the tools become a prompt."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ACCOUNT_WITH_PROMPT = Organization(prompts=frozenset(["pmpt_1"]))
 
 
 def _has_all_tools(request: Request) -> bool:
-    """Whether the request names all its tools: a stored prompt may bring more."""
+    """Whether the request contains all its tools: a stored prompt may add others."""
     return not request.body.get("prompt")
 
 
@@ -108,7 +108,7 @@ def search_without_deferred(request: Request) -> Iterator[Json]:
 
 
 def _has_search_output(items: Iterable[Json]) -> bool:
-    # What an earlier search has loaded may count as deferred; nobody has seen it refused.
+    # Tools that an earlier search has loaded may count as deferred; no refusal of them is known.
     return any(item.get("type") == "tool_search_output" for item in items)
 
 

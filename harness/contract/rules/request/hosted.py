@@ -1,4 +1,4 @@
-"""What the model can do with the hosted tools that were declared: judged last, by its family and its effort."""
+"""Hosted tools that the model does not support: checked last, by its family and its effort."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.core.exchange import Json, Request
 
 
 def _tool_types(request: Request) -> list[str]:
-    """The types of the declared tools, without their versions."""
+    """The types of the declared tools, without version suffixes."""
     return [tool["type"].partition("_2025")[0] for tool in request.body.get("tools") or ()]
 
 

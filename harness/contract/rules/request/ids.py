@@ -1,4 +1,4 @@
-"""What ids may look like: characters first, then the prefix of their kind. The schema finds these faults."""
+"""The form of ids: characters first, then the prefix of their kind. The schema finds these violations."""
 
 from __future__ import annotations
 

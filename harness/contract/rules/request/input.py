@@ -1,4 +1,4 @@
-"""What `input` may be, and what an item in it may be; the schema finds these faults, in the order of the items."""
+"""The form of `input` and of its items; the schema finds these violations, in the order of the items."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def input_empty(request: Request) -> Iterator[Json]:
 def compaction_trigger_last(request: Request) -> Iterator[Json]:
     """A `compaction_trigger` must be the last item of `input`."""
     if request.raw and b"compaction_trigger" not in request.raw:
-        return  # most histories hold none, and they can be long
+        return  # most histories have none, and they can be long
     items = request.body["input"]
     for index, item in enumerate(items[:-1]):
         if item.get("type") == "compaction_trigger":

@@ -1,4 +1,4 @@
-"""What the account may not have, and what is more than a model can read."""
+"""Limits of the account, and of the model's context window."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files and images that come inside the request; of their data only the beginning is looked at."""
+"""Files and images inside the request; only the beginning of their data is checked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.core.exchange import Json, Request
 from harness.items.transcript import input_items
 
 CHECKED_CHARACTERS = 64
-"""Characters of base64 that are looked at: enough for the signature of a picture."""
+"""Characters of base64 that are checked: enough for the signature of an image."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 _IMAGE_SIGNATURE = re.compile(rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a|RIFF....WEBP", re.DOTALL)
 
@@ -31,9 +31,9 @@ def _image(url: str) -> Json:
 
 
 def find_part_texts(request: Request, member: str) -> Iterator[tuple[str, str]]:
-    """The texts under a member of the parts of `input`, each with its place; a screenshot is a part by itself."""
+    """The strings in a member of the parts of `input`, each with its place; a screenshot counts as a part."""
     if request.raw and member.encode() not in request.raw:
-        return  # most histories hold none, and they can be long
+        return  # most histories have none, and they can be long
     for index, item in enumerate(input_items(request.body)):
         for holder in ("content", "output"):
             held = item.get(holder)
@@ -45,7 +45,7 @@ def find_part_texts(request: Request, member: str) -> Iterator[tuple[str, str]]:
 
 
 def _find_data_urls(request: Request, member: str) -> Iterator[tuple[str, str]]:
-    """Those of them that are data URLs."""
+    """The data URLs among them."""
     return ((path, text) for path, text in find_part_texts(request, member) if text.startswith("data:"))
 
 
@@ -166,7 +166,7 @@ def image_not_valid(request: Request) -> Iterator[Json]:
 
 
 def _pad_base64(data: str) -> str:
-    """The last group of base64, filled up; a single left-over character says nothing."""
+    """Base64 with a padded last group; a single left-over character is dropped."""
     rest = data[len(data) // 4 * 4 :]
     return rest.ljust(4, "=") if len(rest) > 1 else ""
 

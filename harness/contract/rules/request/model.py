@@ -1,4 +1,4 @@
-"""Whether the model exists for this key."""
+"""The model must exist for this key."""
 
 from __future__ import annotations
 

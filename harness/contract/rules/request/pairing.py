@@ -1,4 +1,4 @@
-"""Calls and outputs pair up over the resolved transcript: the chain or conversation, references, and the request's input."""
+"""Pairs of calls and outputs in the resolved transcript: the chain or conversation, references, and the request's input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reasoning items and what followed them belong together; the API remembers which, by item id."""
+"""Reasoning items and the items that followed them belong together; the API stores the pairs by item id."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def reasoning_without_follower(world: WorldView, transcript: Transcript) -> Iter
 
 
 def _is_same_item(item: Json, stored: Json) -> bool:
-    """Whether an item that was sent is a stored one."""
+    """Whether a sent item is a certain stored one."""
     if not stored or item.get("id") == stored["id"]:
         return bool(stored)
     called = (item.get("type"), item.get("call_id"))

@@ -1,4 +1,4 @@
-"""Items by their ids: what is referred to must be stored, an id stands once, and a ciphertext belongs to its item."""
+"""Ids of items: a referenced item must be stored, an id may occur once, and encrypted content belongs to its item."""
 
 from __future__ import annotations
 

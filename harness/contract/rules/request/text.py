@@ -1,4 +1,4 @@
-"""What is said of the answer as a whole: strict response schemas, JSON mode, stream options, background."""
+"""Parameters of the whole answer: strict response schemas, JSON mode, stream options, background."""
 
 from __future__ import annotations
 

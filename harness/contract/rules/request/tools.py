@@ -1,4 +1,4 @@
-"""Tools and `tool_choice`: function schemas, a choice that can be met, MCP servers."""
+"""Tools and `tool_choice`: function schemas, choices of declared tools, MCP servers."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def function_schema(request: Request) -> Iterator[Json]:
 
 
 def _chosen_tool_names(choice: object) -> list[str]:
-    """The names by which errors know what a tool choice asks for; none when it leaves the model free."""
+    """The names of the chosen tools in errors; none if the choice is free."""
     if isinstance(choice, str):
         return [choice] if choice == "required" else []
     if not isinstance(choice, dict):
@@ -126,7 +126,7 @@ def tool_choice_without_tools(request: Request) -> Iterator[Json]:
 
 
 def _may_bring_tools(request: Request) -> bool:
-    # A stored prompt may bring tools of its own, and so may items of the input.
+    # A stored prompt may have tools of its own, and so may items of the input.
     return bool(request.body.get("prompt")) or any("tools" in item for item in input_items(request.body))
 
 
@@ -172,7 +172,7 @@ def _tool_names(tool: Json) -> set[str]:
 
 
 def _unversioned_type(type: str) -> str:
-    """A tool type without its version: the API takes `web_search_preview` for a declared `web_search`."""
+    """A tool type without its version: the API accepts `web_search_preview` for a declared `web_search`."""
     return type.partition("_20")[0].removesuffix("_preview")
 
 

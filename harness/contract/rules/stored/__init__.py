@@ -1,1 +1,1 @@
-"""Rules about what the server has stored: responses, conversations, threads, runs, files, agents."""
+"""Rules about stored objects: responses, conversations, threads, runs, files, agents."""

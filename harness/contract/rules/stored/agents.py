@@ -1,4 +1,4 @@
-"""The agents of Azure AI Foundry, which a request names in place of a model."""
+"""The agents of Azure AI Foundry, which a request names instead of a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that a path or the input of a response names: they must have been uploaded with the same key, and still be there."""
+"""Files in paths and in the input of a response: they must have been uploaded with the same key, and still exist."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.core.exchange import Json, Request
 BY_FILE_ID = ("GET /files/{file_id}", "DELETE /files/{file_id}", "GET /files/{file_id}/content")
 """The operations on a file."""
 NOT_DOWNLOADABLE = ("assistants", "user_data")
-"""Purposes whose files cannot be downloaded; of others nobody has said so."""
+"""Purposes whose files cannot be downloaded; for other purposes no refusal is known."""
 ACCOUNT_WITH_OLD_FILES = Organization(files=frozenset(["file-old", "vs_old"]))
 
 

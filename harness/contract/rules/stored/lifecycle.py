@@ -1,4 +1,4 @@
-"""What a background response allows while it is under way, and what it does not allow any more once it has ended."""
+"""Operations that a background response does not allow while it is pending, or after its end."""
 
 from __future__ import annotations
 

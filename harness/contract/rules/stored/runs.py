@@ -1,4 +1,4 @@
-"""What a run that is under way does not allow, and what it asks for before it goes on."""
+"""Operations that an active run does not allow, and the outputs that it requires to continue."""
 
 from __future__ import annotations
 

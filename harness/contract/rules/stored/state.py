@@ -1,4 +1,4 @@
-"""What a request continues must be there, and may be continued: chains, conversations, prompts."""
+"""Stored state that a request continues must exist and be continuable: chains, conversations, prompts."""
 
 from __future__ import annotations
 

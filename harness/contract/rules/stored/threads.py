@@ -1,4 +1,4 @@
-"""What the paths and bodies of the Assistants API name must be of that kind, and be there."""
+"""Objects in paths and bodies of the Assistants API must exist and be of the right kind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from harness.core.exchange import Json, Request
 
 ID_PREFIXES = {"assistant_id": "asst", "thread_id": "thread", "message_id": "msg", "run_id": "run", "step_id": "step"}
 RUN_CREATIONS = ("POST /threads/runs", "POST /threads/{thread_id}/runs")
-"""The operations that make a run."""
+"""The operations that create a run."""
 SUBMIT_OUTPUTS = "POST /threads/{thread_id}/runs/{run_id}/submit_tool_outputs"
 OPERATIONS_WITH_TOOLS = (*RUN_CREATIONS, "POST /assistants", "POST /assistants/{assistant_id}")
 RUBY_CASSETTES = "alexrudall/ruby-openai spec/fixtures/cassettes"
@@ -31,7 +31,7 @@ CREATE_ASSISTANT = Case({"model": "gpt-4o", "instructions": "Be brief."}, on="PO
 HI: Json = {"role": "user", "content": "hi"}
 CREATE_GREETED_THREAD = Case({"messages": [HI]}, on="POST /threads")
 START_RUN = Case({"assistant_id": "{0.id}"}, on="POST /threads/{1.id}/runs")
-"""The third of three steps: an assistant, a thread, a run."""
+"""The third of three steps: create an assistant, a thread, a run."""
 
 
 @rule(
@@ -181,7 +181,7 @@ def thread_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 def _check_in_thread(request: Request, world: WorldView, name: str, table: str) -> Iterator[Json]:
-    """The id of this name in the path, when the thread's table has no such thing."""
+    """The id of this name in the path if the thread's table does not have it."""
     id = request.params[name]
     known: Mapping[str, Any] = getattr(world.store.threads[request.params["thread_id"]], table)
     if id not in known:

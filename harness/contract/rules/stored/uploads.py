@@ -1,4 +1,4 @@
-"""Uploads: `POST /files` speaks in the words of a JSON Schema library, unlike the endpoints of responses."""
+"""Uploads: `POST /files` has the messages of a JSON Schema library, unlike the endpoints of responses."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from harness.core.exchange import Json, Request
 UPLOAD = "POST /files"
 PURPOSES = ["fine-tune", "assistants", "batch", "user_data", "vision", "evals"]
 JSON_LINES_PURPOSES = {"batch": "Batch", "fine-tune": "Fine-Tuning"}
-"""Purposes that take JSON lines only, with the name of their API."""
+"""Purposes that accept JSON lines only, with the name of their API."""
 LARGEST_BATCH = 200 * 1024 * 1024
 EXPIRY_SECONDS = (3_600, 2_592_000)
-"""After how long a file may expire, at least and at most."""
+"""The minimum and maximum expiry of a file."""
 _AUTH_HEADERS = {"authorization": "Bearer sk-harness-example"}
 _FORM_HEADERS = {**_AUTH_HEADERS, "content-type": f"{CONTENT_TYPE}; boundary=x"}
 

@@ -1,4 +1,4 @@
-"""Vector stores that a path or a tool names, and the files in them: what is named must be there."""
+"""Vector stores in paths and tools, and the files in them: they must exist."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ BY_BATCH_ID = (
 """The operations on a batch of files."""
 CREATE_BATCH = f"POST {STORE_PATH}/file_batches"
 MAY_CREATE_STORES = ("POST /assistants", "POST /threads", "POST /threads/runs")
-"""The operations that may make vector stores beside what they are for."""
+"""The operations that may also create vector stores."""
 ATTACH_FILES = ("POST /vector_stores", f"POST {STORE_PATH}/files", CREATE_BATCH, *MAY_CREATE_STORES)
-"""The operations that take uploaded files into a vector store."""
+"""The operations that add uploaded files to a vector store."""
 BY_STORE_ID = (
     *(f"GET {STORE_PATH}", f"POST {STORE_PATH}", f"DELETE {STORE_PATH}", f"POST {STORE_PATH}/search"),
     *(f"GET {STORE_PATH}/files", f"POST {STORE_PATH}/files", CREATE_BATCH),
