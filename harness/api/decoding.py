@@ -76,7 +76,8 @@ def parse_sse(text: str) -> list[tuple[str, str]]:
     The last event counts even without the empty line after it, which recorders strip.
     """
     found, name, data = [], "", list[str]()
-    for line in [*_LINE_BREAK.split(text.removeprefix("\ufeff")), ""]:
+    text = text.removeprefix("\ufeff")
+    for line in [*(_LINE_BREAK.split(text) if "\r" in text else text.split("\n")), ""]:
         field, _, value = line.partition(":")
         value = value.removeprefix(" ")
         if field == "data":

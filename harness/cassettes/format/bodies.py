@@ -126,6 +126,7 @@ def _encode_event(event: Any) -> bytes:
     name, data = event.get("type") if isinstance(event, dict) else None, event
     if isinstance(event, dict) and _has_data(event):
         name, data = event["event"], event["data"]
-    raw = data.encode("utf-8", "replace") if isinstance(data, str) else _encode_json(data)
-    lines = b"".join(b"data: %s\n" % line for line in raw.split(b"\n"))
-    return (b"event: %s\n" % name.encode("utf-8", "replace") if isinstance(name, str) else b"") + lines + b"\n"
+    lines = data.encode("utf-8", "replace").replace(b"\n", b"\ndata: ") if isinstance(data, str) else _encode_json(data)
+    return (
+        b"event: %s\n" % name.encode("utf-8", "replace") if isinstance(name, str) else b""
+    ) + b"data: %s\n\n" % lines

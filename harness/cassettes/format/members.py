@@ -18,7 +18,10 @@ def normalize_names(value: Any) -> Any:
 
 def first_present(members: Json, *names: str) -> Any:
     """The first of these members that is not null."""
-    return next((members[name] for name in names if members.get(name) is not None), None)
+    for name in names:
+        if (value := members.get(name)) is not None:
+            return value
+    return None
 
 
 def name_value_pairs(value: Any) -> Iterable[tuple[str, Any]]:

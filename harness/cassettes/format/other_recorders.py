@@ -33,6 +33,7 @@ _NOTED_MEMBERS = ("id", "provider", *FLAG_MEMBERS)
 
 RequestAnswerPair = tuple[Any, Any]
 """The request and the answer of one exchange, each an object with normalized names."""
+PairReader = Callable[[Json], RequestAnswerPair | None]
 
 _CASSETTE_LISTS = ("interactions", "httpinteractions")
 _LIST_MEMBERS = (*_CASSETTE_LISTS, "entries", "mappings")
@@ -97,8 +98,8 @@ def parse_interaction(entry: Any) -> Interaction:
     if not isinstance(entry, dict):
         raise Malformed(f"it is {_describe_type(entry)}, not an exchange")
     members = normalize_names(entry)
-    pair = _find_pair(members)
-    if pair is None:
+    reader, pair = _read_pair(members)
+    if pair is None or not _is_request(pair[0]):
         raise Malformed("it has no request with a method and an address")
     request, response = pair
     if not isinstance(response, dict):
@@ -106,7 +107,7 @@ def parse_interaction(entry: Any) -> Interaction:
     headers, answer_headers = (headers_of(first_present(each, "headers", "header")) for each in pair)
     body = unwrap_body(response, "responsebody")
     dates = (members.get(name) for name in ("recordedat", "starteddatetime", "recorded"))
-    flat = _flat_pair(members) is not None
+    flat = reader is _flat_pair
     return Interaction(
         str(request["method"]).upper(),
         _url_with_query(request),
@@ -140,8 +141,13 @@ def _reason_phrase(status: Any) -> str:
 
 def _find_pair(members: Json) -> RequestAnswerPair | None:
     """Request and answer of an exchange of any form; None without a request."""
-    pair = next((pair for reader in _PAIR_READERS if (pair := reader(members))), None)
+    _, pair = _read_pair(members)
     return pair if pair and _is_request(pair[0]) else None
+
+
+def _read_pair(members: Json) -> tuple[PairReader | None, RequestAnswerPair | None]:
+    """The form of an exchange, and its request and answer in it."""
+    return next(((reader, pair) for reader in _PAIR_READERS if (pair := reader(members))), (None, None))
 
 
 def _is_request(request: Json) -> bool:
@@ -192,7 +198,7 @@ def _nock_pair(members: Json) -> RequestAnswerPair | None:
     return request, {**response, "body": members.get("response")}
 
 
-_PAIR_READERS: tuple[Callable[[Json], RequestAnswerPair | None], ...] = (
+_PAIR_READERS: tuple[PairReader, ...] = (
     _test_proxy_pair,
     _nock_pair,
     _flat_pair,

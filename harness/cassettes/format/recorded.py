@@ -34,8 +34,8 @@ _NON_JSON_TYPES = ("multipart/", "application/x-www-form-urlencoded", "applicati
 _PATHS_WITH_BODY = re.compile(
     r"/responses(/compact|/input_tokens)?|/assistants|/threads/runs|/threads/[^/]+/(messages|runs(/[^/]+/submit_tool_outputs)?)"
 )
-_REDACTED_ID = re.compile(rb"[\"/][a-z]{2,12}_\w{0,40}(?:REDACTED|redacted|SANITIZED|[Ss]anitized)")
-"""An id that was masked."""
+_MASKS = (b"REDACTED", b"redacted", b"SANITIZED", b"Sanitized", b"sanitized")
+_MASKED_ID = re.compile(rb"[\"/][a-z]{2,12}_\w{0,40}(?:%s)" % b"|".join(_MASKS))
 _PATH_PLACEHOLDER = re.compile(r"/[{<][^/]*[}>]")
 """A part of a path that was replaced by its name: `/conversations/{conversation_id}`."""
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -85,7 +85,7 @@ def parse_recorded(interaction: Interaction, name: str, number: int) -> Recorded
     if is_host_hidden(host) and path in ("", "/") and _is_response_object(interaction.method, answer):
         path, flags = "/v1/responses", flags | {"inferred"}
     provider, guessed = _find_provider(interaction, host, path, request, answer)
-    if _PATH_PLACEHOLDER.search(path) or _REDACTED_ID.search(orjson.dumps([path, request, *answer[:2]])):
+    if _PATH_PLACEHOLDER.search(path) or _has_masked_id(orjson.dumps([path, request, *answer[:2]])):
         flags |= {"sanitized"}
     if isinstance(answer.body, dict) and set(answer.body) == {UNREAD_MEMBER}:
         flags |= {"unread-answer"}
@@ -111,6 +111,10 @@ def parse_recorded(interaction: Interaction, name: str, number: int) -> Recorded
         date=_find_date(interaction, answer),
         flags=frozenset(flags | ({"inferred"} if guessed else set())),
     )
+
+
+def _has_masked_id(data: bytes) -> bool:
+    return any(mask in data for mask in _MASKS) and _MASKED_ID.search(data) is not None
 
 
 def _find_flags(interaction: Interaction) -> set[str]:
