@@ -16,7 +16,7 @@ import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.cassettes.format.interaction import CassetteHeader
 from harness.cassettes.recording.writer import SecretFound, lock_cassette, read_cassette
 from harness.cli import app
-from harness.cli.live import _rules_in_areas
+from harness.cli import live as cli_live
 from harness.contract.rule import RULES
 from harness.live.rule_evidence import store
 from harness.live.rule_evidence.outcome import ProbeFinding, build_interaction, judge_probe
@@ -30,6 +30,12 @@ BOGUS = {"seed": 1}
 
 
 pytestmark = pytest.mark.usefixtures("live_key")
+
+
+@pytest.fixture
+def one_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the area only this rule is recorded."""
+    monkeypatch.setattr(cli_live, "_rules_in_areas", lambda areas: [RULES["unknown_parameter"]])
 
 
 @pytest.fixture
@@ -93,6 +99,7 @@ def test_what_is_fresh_is_not_asked_again_but_told(api: tuple[str, Live], tmp_pa
         assert other[1].asked
 
 
+@pytest.mark.usefixtures("one_rule")
 def test_what_was_asked_longer_ago_makes_room(api: tuple[str, Live], tmp_path: Path) -> None:
     record(api[0], tmp_path, "shape", "--yes")
     file = tmp_path / "openai/rules/unknown_parameter.yaml"
@@ -117,6 +124,7 @@ ENTRY = """- origin: {level: reported, where: https://example.org/1, date: 2026-
 """
 
 
+@pytest.mark.usefixtures("one_rule")
 @pytest.mark.parametrize("indent", ["  ", ""])
 def test_what_people_have_transcribed_stays(api: tuple[str, Live], tmp_path: Path, indent: str) -> None:
     file = tmp_path / "openai/rules/unknown_parameter.yaml"
@@ -154,6 +162,7 @@ def changed(change: Change, tmp_path: Path, *more: str) -> Result:
         return record(served[0], tmp_path, *more, "--yes")
 
 
+@pytest.mark.usefixtures("one_rule")
 def test_a_refusal_in_other_words_is_new_words(tmp_path: Path) -> None:
     said = changed(
         lambda method, path, body: error(400, "No 'seed' here.", "seed", "unknown_parameter") if seeded(body) else None,
@@ -170,6 +179,7 @@ def test_a_refusal_in_other_words_is_new_words(tmp_path: Path) -> None:
     assert evidence.load_rule_cassettes(tmp_path)["unknown_parameter"]
 
 
+@pytest.mark.usefixtures("one_rule")
 def test_what_the_api_takes_contradicts_its_rule(tmp_path: Path) -> None:
     ok = (200, {}, {"id": "resp_1", "object": "response", "status": "completed", "output": []})
     said = changed(lambda method, path, body: ok if seeded(body) else None, tmp_path, "shape")
@@ -179,6 +189,7 @@ def test_what_the_api_takes_contradicts_its_rule(tmp_path: Path) -> None:
     assert [orjson.loads(one.interaction.body).get("seed") for one in taken] == [1, None]
 
 
+@pytest.mark.usefixtures("one_rule")
 def test_what_the_api_refuses_contradicts_an_example_that_passes(tmp_path: Path) -> None:
     no = error(400, "Unknown parameter: 'tools[0].function'.", "tools[0].function", "unknown_parameter")
     said = changed(
@@ -200,6 +211,7 @@ def test_another_rule_that_comes_first_contradicts(tmp_path: Path) -> None:
     assert "  it is refused by unknown_parameter" in said.stdout
 
 
+@pytest.mark.usefixtures("one_rule")
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
@@ -255,7 +267,7 @@ def test_one_is_asked_whether_to_go_on(api: tuple[str, Live], tmp_path: Path, an
 
 
 def test_every_area_has_a_name() -> None:
-    assert _rules_in_areas(["all"]) == _rules_in_areas([]) == list(RULES.values())
+    assert cli_live._rules_in_areas(["all"]) == cli_live._rules_in_areas([]) == list(RULES.values())
 
 
 def test_a_missing_key_and_an_unknown_area_are_mistakes(

@@ -70,12 +70,19 @@ def probes_for_rules(rules: Iterable[Rule], dialect: str = OPENAI) -> tuple[list
 
 def _make_cheaper(rule: Rule, message: str | None, case: Case) -> Case:
     """The example with cheaper steps, as far as the mock answers it the same way."""
-    expected, cheapest = _mock_outcome(case, message), case
-    for make_cheaper in (_choose_cheaper_model(rule, (*case.before, case)), _limit_output):
-        candidate = replace(make_cheaper(cheapest), before=tuple(map(make_cheaper, cheapest.before)))
-        if _mock_outcome(candidate, message) == expected:
-            cheapest = candidate
-    return cheapest
+    changes, expected = (_choose_cheaper_model(rule, (*case.before, case)), _limit_output), _mock_outcome(case, message)
+    if _mock_outcome(cheapest := _change_steps(case, *changes), message) == expected:
+        return cheapest
+    for change in changes:
+        if _mock_outcome(candidate := _change_steps(case, change), message) == expected:
+            case = candidate
+    return case
+
+
+def _change_steps(case: Case, *changes: Callable[[Case], Case]) -> Case:
+    for change in changes:
+        case = replace(change(case), before=tuple(map(change, case.before)))
+    return case
 
 
 def _mock_outcome(case: Case, message: str | None) -> tuple[Any, ...]:
