@@ -222,6 +222,7 @@ class TestFiles:
             next(found)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")
 def test_the_recorded_traffic_reads_whole() -> None:
     count = 0

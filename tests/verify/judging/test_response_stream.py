@@ -90,6 +90,7 @@ def exchanges():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PRESENT, reason="no recorded traffic beside the project")
 def test_recorded_streams_are_told_the_same_way(capsys):
     same, different, kinds = 0, [], set()
