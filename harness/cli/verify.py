@@ -82,13 +82,13 @@ def _case_collector(reports: list[Path]) -> Callable[[Path, Path], JudgeObserver
     if not reports:
         return None
     from harness.report.formats import why_unwritable
-    from harness.verify.report_cases import TrialWriter
+    from harness.verify.report_cases import CaseWriter
 
     for file in reports:
         if why := why_unwritable(file):
             raise ConfigError(f"--report {file}: {why}")
 
-    return TrialWriter
+    return CaseWriter
 
 
 def _write_reports(folder: Path, reports: list[Path]) -> None:

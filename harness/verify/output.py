@@ -130,7 +130,8 @@ def finding_lines(entry: Json) -> Iterator[str]:
 
 def _format_error(error: Json) -> str:
     status = f"{error['status']} " if "status" in error else ""
-    return f"{status}{_shorten(str(error['message']))} (param {error.get('param')}, code {error.get('code')})"
+    message = _shorten(str(error.get("message", "no message")))
+    return f"{status}{message} (param {error.get('param')}, code {error.get('code')})"
 
 
 def _shorten(text: str) -> str:

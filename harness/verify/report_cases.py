@@ -43,7 +43,7 @@ FIX_DISAGREEMENT = (
 FIX_UNREADABLE = "Record it again, or mend that place."
 
 
-class TrialWriter:
+class CaseWriter:
     """Observes how one file is judged, and writes a case for each of its conversations to `spool` at the end."""
 
     def __init__(self, recording: Path, spool: Path) -> None:
@@ -80,23 +80,23 @@ class TrialWriter:
                 world = self._worlds.get(file) or World(file)
                 found = [replace(one, line=_line_number(lines, one.line)) for one in self._found.get(file, ())]
                 touched = {name: sorted(hit) for name, hit in measure_coverage(world.exchanges, world).items()}
-                line = {"trial": self._build_trial(file, world, found).to_json(), "hits": touched}
+                line = {"case": self._build_case(file, world, found).to_json(), "hits": touched}
                 out.write(orjson.dumps(line) + b"\n")
 
-    def _build_trial(self, file: str, world: World, found: list[ReportFinding]) -> ReportCase:
+    def _build_case(self, file: str, world: World, found: list[ReportFinding]) -> ReportCase:
         place = path_from_root(self._recording)
         name = place if file == self._recording.as_posix() else file
-        trial = fill_case(ReportCase(name, place, 1, "passed", 0.0), world, ())
-        every = [*trial.found, *(ReportFinding(**sanitize_value(asdict(one))) for one in found)]
+        case = fill_case(ReportCase(name, place, 1, "passed", 0.0), world, ())
+        every = [*case.found, *(ReportFinding(**sanitize_value(asdict(one))) for one in found)]
         every.sort(key=lambda one: one.exchange or 0)
-        return replace(trial, outcome="failed" if found else "passed", found=every)
+        return replace(case, outcome="failed" if found else "passed", found=every)
 
 
 def load_report(spools: Iterable[Path]) -> Report:
     """The report with the cases in these spools."""
     lines = [orjson.loads(line) for spool in spools for line in spool.read_bytes().splitlines()]
     touched: Iterator[Coverage] = ({name: frozenset(hit) for name, hit in one["hits"].items()} for one in lines)
-    return Report([ReportCase.from_json(one["trial"]) for one in lines], hit=merge_coverage(touched))
+    return Report([ReportCase.from_json(one["case"]) for one in lines], hit=merge_coverage(touched))
 
 
 def path_from_root(file: Path) -> str:

@@ -13,12 +13,13 @@ from harness.cassettes.format.interaction import CLIENT, SERVER, Interaction
 from harness.cassettes.format.recorded import parse_recorded
 from harness.ending import incomplete
 from harness.items import function_call, mcp_approval_request, message, reasoning, web_search_call
+from harness.verify import output
 from harness.verify.judging.websocket_exchanges import to_http_interactions
 from harness.verify.read_files import Recorded, read_recording
 from harness.verify.run import judge_exchange
 from harness.world.world import World
 from tests.contract.evidence.mutate import mutations
-from tests.support.recordings import HI, exchange, recorded, tape
+from tests.support.recordings import HI, exchange, judged, recorded, tape
 
 REFERENCE: dict[str, Any] = {**HI, "input": [{"type": "item_reference"}, {"role": "user", "content": "hi"}]}
 CALL = function_call("f", {}, call_id="call_1")
@@ -110,3 +111,21 @@ def test_a_websocket_event_whose_type_is_no_text_is_no_failure() -> None:
     frames = ((0.0, CLIENT, '{"type": "response.create"}'), (0.1, SERVER, '{"type": ["error"]}'))
     (one,) = to_http_interactions(Interaction("GET", "wss://api.openai.com/v1/responses", frames=frames))
     assert failures([parse_recorded(one, "recording", 1)]) == []
+
+
+def test_an_error_without_a_message_is_printed(tmp_path: Path) -> None:
+    tally, _ = judged(tmp_path, tape(tmp_path, [exchange(1, {"colour": 1}, 400, {"error": {"code": "x"}})]))
+    assert "  recorded  400 no message (param None, code x)" in output.summary_lines(tally)
+
+
+@pytest.mark.parametrize("status", [{"status": [{}]}, {"status": None}, {}])
+def test_a_response_without_a_status_can_be_cancelled_and_deleted(tmp_path: Path, status: dict[str, Any]) -> None:
+    (made,) = recorded(HI)
+    del made["response"]["status"]
+    made["response"] |= status
+    path = f"/v1/responses/{made['response']['id']}"
+    more = [
+        exchange(2, None, 400, {"error": {"message": "No."}}, url_path=f"{path}/cancel"),
+        exchange(3, None, 200, {"deleted": True}, url_path=path, method="DELETE"),
+    ]
+    assert failures([*read_recording(tape(tmp_path, [made, *more]))]) == []

@@ -38,9 +38,11 @@ def _mark_output_unknown(world: World, body: Json) -> None:
 
 
 def _store_response(world: World, response: Json, own: Sequence[Json], previous: ItemChain) -> None:
-    """Store a response in its present state; one that has not ended may end unobserved."""
+    """Store a response in its present state; one that has not ended may end unobserved, one without a status has ended."""
+    if not isinstance(response.get("status"), str):
+        response = {**response, "status": "completed"}
     world.store.put_response(response, own, previous)
-    if response.get("status") in PENDING_STATUSES:
+    if response["status"] in PENDING_STATUSES:
         world.store.pending[response["id"]] = PendingResponse(response, (), {}, own, previous)
     else:
         world.store.pending.pop(response["id"], None)
