@@ -137,14 +137,14 @@ _NOT_ECHOED = ("action", "input_fidelity", "input_image_mask", "partial_images")
 def _echo_mcp(tool: Json) -> Json:
     defaults = {"allowed_tools": None, "headers": None, "require_approval": "always", "server_description": None}
     here = {"server_url": None} if tool.get("connector_id") else {}
-    made = {**defaults, **here, **tool, "headers": dict.fromkeys(tool.get("headers") or {}, "<redacted>") or None}
+    echoed = {**defaults, **here, **tool, "headers": dict.fromkeys(tool.get("headers") or {}, "<redacted>") or None}
     if isinstance(allowed := tool.get("allowed_tools"), dict):
-        made["allowed_tools"] = _echo_tool_filter(allowed)
+        echoed["allowed_tools"] = _echo_tool_filter(allowed)
     if isinstance(approval := tool.get("require_approval"), dict):
-        made["require_approval"] = {
+        echoed["require_approval"] = {
             name: approval.get(name) and _echo_tool_filter(approval[name]) for name in ("always", "never")
         }
-    return made
+    return echoed
 
 
 def _echo_tool_filter(tools: Json) -> Json:

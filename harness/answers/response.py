@@ -49,10 +49,10 @@ def build_initial_response(
     """
     family = models.defaults(body.get("model") or PROMPT_TEMPLATE_MODEL)
     read = input_items(body) if items is None else items
-    made = {**_default_members(family), "id": id, "created_at": created_at, **echo_request(body, family, read)}
+    response = {**_default_members(family), "id": id, "created_at": created_at, **echo_request(body, family, read)}
     if conversation:
-        made["conversation"] = {"id": conversation}
-    return made
+        response["conversation"] = {"id": conversation}
+    return response
 
 
 @lru_cache(maxsize=64)

@@ -28,17 +28,17 @@ def split_at_citations(part: Json, exact: Sequence[str]) -> list[TextPiece]:
 
     A citation without a marker gets one: recorded since 2025-09 with the name of the file.
     """
-    made, at = list[TextPiece](), 0
+    pieces, at = list[TextPiece](), 0
     places = sorted(
         (_locate_annotation(note, part["text"], number) for number, note in enumerate(part["annotations"])), key=_start
     )
     for start, end, text, note in places:
-        made += [TextPiece(plain) for plain in _slice_deltas(exact, at, start)]
-        before = sum(len(piece.text) for piece in made)
+        pieces += [TextPiece(plain) for plain in _slice_deltas(exact, at, start)]
+        before = sum(len(piece.text) for piece in pieces)
         again = max(0, min(at, end) - start)
-        made.append(TextPiece(text[again:], _render_annotation(note, text, before - again)))
+        pieces.append(TextPiece(text[again:], _render_annotation(note, text, before - again)))
         at = max(at, end)
-    return [*made, *(TextPiece(plain) for plain in _slice_deltas(exact, at, len(part["text"])))]
+    return [*pieces, *(TextPiece(plain) for plain in _slice_deltas(exact, at, len(part["text"])))]
 
 
 def _start(place: tuple[int, int, str, Json]) -> int:
@@ -54,8 +54,8 @@ def _locate_annotation(note: Json, text: str, number: int) -> tuple[int, int, st
     found = (_MARKER if note["type"] == "file_citation" else _SANDBOX).search(text[:end])
     if found:
         return found.start(), end, found[0], note
-    made = f"【4:{number}†{note['filename']}】" if "filename" in note else f"sandbox:/mnt/data/{note['file_id']}"
-    return end, end, made, note
+    marker = f"【4:{number}†{note['filename']}】" if "filename" in note else f"sandbox:/mnt/data/{note['file_id']}"
+    return end, end, marker, note
 
 
 def _render_annotation(note: Json, text: str, start: int) -> Json:

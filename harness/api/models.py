@@ -11,10 +11,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # one is looked up by itself for every response
+@dataclass(frozen=True, slots=True, eq=False)  # a cache key, compared by identity
 class Model:
     """A family: `effort` is the default reasoning effort, None for a model that does not reason.
 
@@ -54,8 +56,8 @@ UNKNOWN_EFFORTS: tuple[str, ...] = ()
 MEDIUM_ONLY = ("medium",)
 
 
-MAX_BORROWED = 512
-"""The number of unlisted names whose defaults a table caches."""
+MAX_CACHED = 512
+"""The number of names that a table caches."""
 WEB_SEARCH_TOOLS = frozenset({"web_search", "web_search_preview"})
 COMPUTER_TOOLS = frozenset({"computer_use_preview"})
 TOOL_SEARCH_TOOLS = frozenset({"tool_search"})
@@ -90,11 +92,12 @@ FALLBACK_FAMILY = "gpt-4.1"
 class Models(Mapping[str, Model]):
     """An immutable table of families by name."""
 
-    __slots__ = ("_borrowed", "_families")
+    __slots__ = ("_defaults", "_families", "_found")
 
     def __init__(self, families: Iterable[Model]) -> None:
         self._families = {family.name: family for family in families}
-        self._borrowed: dict[str, Model] = {}
+        self._found: dict[str, Model | None] = {**self._families}
+        self._defaults = {**self._families}
 
     def __getitem__(self, name: str) -> Model:
         return self._families[name]
@@ -111,16 +114,19 @@ class Models(Mapping[str, Model]):
 
     def find(self, name: str) -> Model | None:
         """The family of a listed model, by its name with or without a date; None for any other name."""
-        return self._families.get(name) or self._families.get(_DATE_SUFFIX.sub("", name))
+        try:
+            return self._found[name]
+        except KeyError:
+            family = self._families.get(_DATE_SUFFIX.sub("", name))
+            return _cache(self._found, name, family)
 
     def defaults(self, name: str) -> Model:
         """The defaults that a response echoes: those of the family, or of the nearest one; a dated name is its snapshot."""
-        if known := self._families.get(name) or self._borrowed.get(name):
-            return known
-        if len(self._borrowed) >= MAX_BORROWED:
-            self._borrowed.clear()
-        model = replace(self.find(name) or self._nearest_family(name), name=name, snapshot=name)
-        return self._borrowed.setdefault(name, model)
+        try:
+            return self._defaults[name]
+        except KeyError:
+            family = self.find(name) or self._nearest_family(name)
+            return _cache(self._defaults, name, replace(family, name=name, snapshot=name))
 
     def _nearest_family(self, name: str) -> Model:
         for length in range(len(name), 1, -1):
@@ -128,6 +134,13 @@ class Models(Mapping[str, Model]):
                 if known.name.startswith(name[:length]):
                     return known
         return self._families[FALLBACK_FAMILY]
+
+
+def _cache(table: dict[str, T], name: str, value: T) -> T:
+    """The value itself, stored under the name unless the table is full."""
+    if len(table) < MAX_CACHED:
+        table[name] = value
+    return value
 
 
 MODELS = Models(

@@ -44,15 +44,17 @@ def close_schema(schema: Any) -> Any:
         return [close_schema(one) for one in schema]
     if not isinstance(schema, dict):
         return schema
-    made = {name: close_schema(value) if name in ("items", *_SCHEMA_LISTS) else value for name, value in schema.items()}
+    closed = {
+        name: close_schema(value) if name in ("items", *_SCHEMA_LISTS) else value for name, value in schema.items()
+    }
     for name in _SCHEMA_MAPS:
         if name in schema:
-            made[name] = {key: close_schema(inner) for key, inner in _object_at(schema, name).items()}
+            closed[name] = {key: close_schema(inner) for key, inner in _object_at(schema, name).items()}
     if schema.get("type") == "object" or "properties" in schema:
-        made.setdefault("additionalProperties", False)
+        closed.setdefault("additionalProperties", False)
         required = _array_at(schema, "required")
-        made["required"] = [*required, *(name for name in _object_at(schema, "properties") if name not in required)]
-    return made
+        closed["required"] = [*required, *(name for name in _object_at(schema, "properties") if name not in required)]
+    return closed
 
 
 def _root_problems(schema: Json) -> Iterator[str]:

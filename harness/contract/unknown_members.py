@@ -40,12 +40,12 @@ def forbid_unknown_members(node: Any) -> Any:
         return [forbid_unknown_members(part) for part in node]
     if not isinstance(node, dict):
         return node
-    made: Json = {}
+    closed: Json = {}
     for name, value in node.items():
         named = name in ("properties", "$defs")
-        made[name] = (
+        closed[name] = (
             {key: forbid_unknown_members(part) for key, part in value.items()}
             if named
             else forbid_unknown_members(value)
         )
-    return {"additionalProperties": False, **made} if node.get("properties") else made
+    return {"additionalProperties": False, **closed} if node.get("properties") else closed

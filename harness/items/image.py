@@ -70,5 +70,5 @@ def image_generation_call(
     like = {"background": background, "output_format": output_format, "quality": quality, "size": size}
     if error is not None:
         return {"error": error, "result": None, "status": "failed"}
-    made = {**like, "result": result, "revised_prompt": revised_prompt}
-    return made if action is None else {**made, "action": action}
+    members = {**like, "result": result, "revised_prompt": revised_prompt}
+    return members if action is None else {**members, "action": action}

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 import harness
-from harness.api.models import MAX_BORROWED, MODELS, Model, Models, is_nonexistent_model
+from harness.api.models import MAX_CACHED, MODELS, Model, Models, is_nonexistent_model
 from harness.core.exchange import Answer
 from harness.items import message
 from harness.server.mock_api import MockApi
@@ -78,7 +78,7 @@ def test_the_defaults_of_a_name_are_the_same_each_time() -> None:
     models = Models(MODELS.values())
     first = models.defaults("my-deployment")
     assert models.defaults("my-deployment") is first
-    for number in range(MAX_BORROWED):
+    for number in range(MAX_CACHED):
         models.defaults(f"my-deployment-{number}")
     assert models.defaults("my-deployment").snapshot == "my-deployment"
 

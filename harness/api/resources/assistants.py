@@ -43,7 +43,7 @@ def with_tool_defaults(tool: Json) -> Json:
     return tool
 
 
-def new_assistant(body: Json, ids: Ids, now: int, shelve: StoreMaker) -> Json:
+def new_assistant(body: Json, ids: Ids, now: int, make_store: StoreMaker) -> Json:
     """A new assistant; `now` is unix seconds."""
     blank: Json = {
         "id": ids.alphanumeric("asst_"),
@@ -61,9 +61,9 @@ def new_assistant(body: Json, ids: Ids, now: int, shelve: StoreMaker) -> Json:
         "metadata": {},
         "response_format": "auto",
     }
-    made = update_from_body(body, blank)
-    code: Json = {"code_interpreter": {"file_ids": []}} if {"type": "code_interpreter"} in made["tools"] else {}
-    return {**made, "tool_resources": code | make_tool_resources(body, shelve)}
+    assistant = update_from_body(body, blank)
+    code: Json = {"code_interpreter": {"file_ids": []}} if {"type": "code_interpreter"} in assistant["tools"] else {}
+    return {**assistant, "tool_resources": code | make_tool_resources(body, make_store)}
 
 
 def make_tool_resources(body: Json, make_store: StoreMaker, **expiry: Json) -> Json:
@@ -74,13 +74,13 @@ def make_tool_resources(body: Json, make_store: StoreMaker, **expiry: Json) -> J
     resources: Json = body.get("tool_resources") or {}
     if not (new := requested_stores(body)):
         return resources
-    made = [make_store(store.get("file_ids", ()), {**_omit_member("file_ids", store), **expiry}) for store in new]
+    store_ids = [make_store(store.get("file_ids", ()), {**_omit_member("file_ids", store), **expiry}) for store in new]
     known = _omit_member("vector_stores", resources["file_search"])
-    return {**resources, "file_search": {**known, "vector_store_ids": [*known.get("vector_store_ids", ()), *made]}}
+    return {**resources, "file_search": {**known, "vector_store_ids": [*known.get("vector_store_ids", ()), *store_ids]}}
 
 
-def _omit_member(name: str, thing: Json) -> Json:
-    return {other: value for other, value in thing.items() if other != name}
+def _omit_member(name: str, members: Json) -> Json:
+    return {other: value for other, value in members.items() if other != name}
 
 
 def requested_stores(body: Json) -> Sequence[Json]:
@@ -90,13 +90,13 @@ def requested_stores(body: Json) -> Sequence[Json]:
     return stores
 
 
-def new_thread(body: Json, ids: Ids, now: int, shelve: StoreMaker) -> Json:
+def new_thread(body: Json, ids: Ids, now: int, make_store: StoreMaker) -> Json:
     """A new thread, without its messages."""
     head = {"id": ids.alphanumeric("thread_"), "object": "thread", "created_at": now}
     return {
         **head,
         "metadata": body.get("metadata") or {},
-        "tool_resources": make_tool_resources(body, shelve, **THREAD_STORE_EXPIRY),
+        "tool_resources": make_tool_resources(body, make_store, **THREAD_STORE_EXPIRY),
     }
 
 
@@ -147,11 +147,11 @@ def new_run(body: Json, assistant: Json, thread_id: str, ids: Ids, now: int) -> 
         "tool_choice": "auto",
         "parallel_tool_calls": True,
     }
-    made = update_from_body({name: value for name, value in body.items() if value is not None}, blank)
+    run = update_from_body({name: value for name, value in body.items() if value is not None}, blank)
     if more := body.get("additional_instructions"):
-        made["instructions"] = f"{made['instructions']}\n{more}" if made["instructions"] else more
-    made["truncation_strategy"] = {**blank["truncation_strategy"], **made["truncation_strategy"]}
-    return made
+        run["instructions"] = f"{run['instructions']}\n{more}" if run["instructions"] else more
+    run["truncation_strategy"] = {**blank["truncation_strategy"], **run["truncation_strategy"]}
+    return run
 
 
 def as_responses_body(run: Json, assistant: Json, messages: Iterable[Json], steps: Iterable[Json]) -> Json:

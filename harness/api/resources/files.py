@@ -37,7 +37,7 @@ class File(NamedTuple):
 def new_file(id: str, name: str, data: bytes, purpose: str, now: int, expires_after: int | None = None) -> File:
     """A file uploaded `now` that expires after that many seconds; without a number only files for a batch expire."""
     lasts = expires_after or (BATCH_FILE_LIFETIME if purpose == "batch" else None)
-    made = {
+    uploaded = {
         "object": "file",
         "id": id,
         "purpose": purpose,
@@ -48,7 +48,7 @@ def new_file(id: str, name: str, data: bytes, purpose: str, now: int, expires_af
         "status": "processed",
         "status_details": None,
     }
-    return File(made, data)
+    return File(uploaded, data)
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ class VectorStore:
 
     def attach(self, file: File, now: int, body: Json) -> Json:
         """Add a file, with the `attributes` and the `chunking_strategy` of a body; it is in progress at first."""
-        made = {
+        entry = {
             "id": file.object["id"],
             "object": "vector_store.file",
             "usage_bytes": len(file.data),
@@ -80,8 +80,8 @@ class VectorStore:
             "chunking_strategy": _chunking_strategy(body.get("chunking_strategy") or {}),
             "attributes": body.get("attributes") or {},
         }
-        self.files[made["id"]] = made
-        return made
+        self.files[entry["id"]] = entry
+        return entry
 
     def finish_files(self, status: str, ids: Iterable[str] | None = None) -> None:
         """Set the status of the files in progress, those of `ids` or all."""
@@ -230,9 +230,9 @@ class Uploads:
         if holder != id and (id not in self._files or purpose):
             self._files[id] = new_file(id, id, b"", purpose, self._owner.now)
         if store:
-            kept = self._stores[store]
-            kept.attach(self._files[id], self._owner.now, {})
-            self._stores[store] = kept
+            vector_store = self._stores[store]
+            vector_store.attach(self._files[id], self._owner.now, {})
+            self._stores[store] = vector_store
 
     def delete(self, id: str) -> None:
         """Delete a vector store, or a file and its entries in vector stores."""
