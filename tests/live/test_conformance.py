@@ -530,7 +530,10 @@ class TestSockets:
             (lambda connection: time.sleep(0.5), "no whole answer in time"),
             (lambda connection: connection.send("[]") or time.sleep(0.5), "no whole answer in time"),
             (lambda connection: connection.send(b"\xff") or time.sleep(0.5), "the connection is closed ("),
-            (lambda connection: [connection.send("{}") for _ in range(200)], "it has more than 100 events"),
+            (
+                lambda connection: [connection.send("{}") for _ in range(200)] and time.sleep(0.5),
+                "it has more than 100 events",
+            ),
         ],
     )
     def test_an_answer_that_does_not_end_says_why(

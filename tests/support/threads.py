@@ -36,7 +36,7 @@ class Desk:
         method, _, path = call.partition(" ")
         raw = b"" if body is None else orjson.dumps(body)
         answer = self.api.handle(method, path if path.startswith("/api/") else f"/v1{path}", HEADERS, query, raw)
-        assert not self.world.problems, self.world.problems
+        assert not self.world.problems, str(self.world.problems)
         for event in answer.events or ():
             assert event["event"] == "done" or check_answer("AssistantStreamEvent", event) is None, event
         return answer

@@ -100,7 +100,7 @@ def test_approved_the_call_comes_first_and_the_words_after_it_follow(team):
 def test_a_call_alone_is_followed_by_the_next_turn(team):
     team.mock.script(DEPLOY, message("v2 is out."))
     assert types(team.answer(team.ask(), True)) == [CALLED, "message"]
-    assert team.mock.script.unused == []
+    assert team.mock.world.script.unused == []
 
 
 @pytest.mark.parametrize("turns", [[[DEPLOY, message("v2 is out.")]], [DEPLOY, message("v2 is out.")]])
