@@ -1,0 +1,72 @@
+"""`compare`: where an expected and an actual answer differ, as far as a profile compares them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.verify.compare import (
+    ABSENT,
+    ERROR,
+    Difference,
+    Profile,
+    compare,
+    describe_kind,
+    differing_error_members,
+    map_strings,
+    select_error_members,
+)
+
+LISTED = "Invalid value: 'x'. Supported values are: "
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "differences"),
+    [
+        ({"a": 1}, {"a": 1}, []),
+        ({"a": 1}, {"a": True}, [("a", "1", "True")]),
+        ({"a": {"b": [1, 2]}}, {"a": {"b": [1, 3]}}, [("a.b[1]", "2", "3")]),
+        ([1], [1, 2], [("", "[1]", "[1, 2]")]),
+        ({"a": 1, "b": 2}, {"c": 3, "b": 2, "d": 4}, [("a", "1", ABSENT), ("c", ABSENT, "3"), ("d", ABSENT, "4")]),
+    ],
+)
+def test_every_difference_has_its_place(expected: Any, actual: Any, differences: list[tuple[str, str, str]]) -> None:
+    assert list(compare(expected, actual, Profile())) == [Difference(*each) for each in differences]
+
+
+def test_a_profile_reduces_both_answers_first() -> None:
+    profile = Profile(view=lambda answer: {name: describe_kind(value) for name, value in answer.items()})
+    assert list(compare({"id": "resp_1", "n": 1}, {"id": "resp_2", "n": "1"}, profile)) == [
+        Difference("n", "'a number'", "'a text'")
+    ]
+
+
+def test_the_expected_answer_may_lack_optional_members_by_their_holder() -> None:
+    profile = Profile(is_optional=lambda holder, name: (holder, name) in {("response", "new"), ("message", "phase")})
+    expected: dict[str, Any] = {"output": [{"type": "message"}], "tools": {}}
+    actual = {"new": 1, "output": [{"type": "message", "phase": "x", "new": 1}], "tools": {"new": 1}}
+    assert [each.at for each in compare(expected, actual, profile, "response")] == ["output[0].new", "tools.new"]
+
+
+def test_of_errors_the_expected_members_are_compared() -> None:
+    assert list(compare({"code": None}, {"code": None, "message": "No."}, ERROR)) == []
+    assert differing_error_members({"status": 400, "code": None}, {"status": 400}) == []
+    assert differing_error_members({"message": "No.", "code": "a"}, {"message": "No", "code": "b"}) == [
+        "message",
+        "code",
+    ]
+
+
+def test_a_longer_list_of_supported_values_is_a_difference_of_its_own() -> None:
+    assert differing_error_members({"message": f"{LISTED}'a'."}, {"message": f"{LISTED}'a' and 'b'."}) == ["list"]
+    assert differing_error_members({"message": f"{LISTED}'a'."}, {"message": "Other."}) == ["message"]
+
+
+def test_only_an_object_has_error_members() -> None:
+    assert select_error_members({"code": "a", "more": 1, "message": "No."}) == {"message": "No.", "code": "a"}
+    assert select_error_members("No.") == select_error_members(None) == {}
+
+
+def test_strings_are_changed_wherever_they_are() -> None:
+    assert map_strings({"a": ["x", 1, {"b": "x"}]}, str.upper) == {"a": ["X", 1, {"b": "X"}]}
