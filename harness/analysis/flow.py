@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from harness.analysis.flow_steps import FlowStep, build_steps, item_line
 from harness.analysis.lanes import HandOff, LaneExchange
-from harness.analysis.steps import FlowStep, build_steps, item_line
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string
 from harness.core.shorten import item_text, pluralize, shorten, summarize_item

@@ -1,4 +1,4 @@
-"""The `harness` command: serve, record, rules, losses, verify, report, drift, cassettes, schemas, demo; a module a group.
+"""The `harness` command: serve, record, rules, losses, verify, report, drift, cassettes, schemas, demo; one module each.
 
 It parses options and prints; what the commands do lives in the packages above. Exit codes: 0 done, 1 something was found
 or a check failed, 2 the command line is wrong, explained in one message on stderr.
@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from harness.cli import demo, live, record, report, rules, serve, verify
+from harness.cli import cassettes, demo, drift, losses, record, report, rules, serve, verify
 from harness.cli.app import app, refuse_outside_checkout
 
 COMMANDS = (
     serve.serve,
     record.record,
     rules.rules,
-    rules.losses,
+    losses.losses,
     verify.verify,
     report.report,
-    live.drift,
-    live.cassettes,
+    drift.drift,
+    cassettes.cassettes,
 )
 
 for command in COMMANDS:
@@ -36,5 +36,5 @@ app.command()(demo.demo)
 
 
 def main() -> None:
-    """Run the command line; the entry point of `harness` and `python -m harness`."""
+    """The entry point of `harness` and `python -m harness`."""
     app(prog_name="harness")

@@ -1,11 +1,11 @@
-"""The typer app that the commands register with, and how they print."""
+"""The typer app, and what its commands share: printing, progress, signals."""
 
 from __future__ import annotations
 
 import json
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 DISTRIBUTION = "responses-harness"
 """The name of the installed package."""
 REDRAW_SECONDS = 0.1
-"""Seconds after which a bar is drawn anew."""
+"""The shortest time between two updates of a progress bar, in seconds."""
 PIPED_WIDTH = 1000
-"""Columns when the output is no terminal: nothing wraps, so that a line can be searched for."""
+"""Columns when the output is no terminal, so that lines do not wrap and can be searched."""
 
 
 class _CommandGroup(TyperGroup):
-    """The commands; what only the user can fix ends any of them with one message and exit code 2."""
+    """The commands; a HarnessError ends any of them with one message and exit code 2."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -76,7 +76,7 @@ def refuse_outside_checkout(name: str) -> None:
 
 
 def require_known(what: str, name: str, all_known: Iterable[str]) -> str:
-    """The name itself when it is one of these; else a ConfigError with the nearest."""
+    """The name itself if it is known; else a ConfigError with the nearest one."""
     names = list(dict.fromkeys(all_known))
     if name not in names:
         raise ConfigError(f"no {what} {name!r}. {suggest_name(name, names)}")
@@ -89,18 +89,43 @@ def print_json(value: Any) -> None:
 
 
 def make_console(stderr: bool = False) -> Console:
-    """The console of stdout, or of stderr; it marks nothing up, texts are printed as they are."""
+    """A console for stdout or stderr that prints texts without markup."""
     from rich.console import Console
 
     terminal = (sys.stderr if stderr else sys.stdout).isatty()
     return Console(stderr=stderr, width=None if terminal else PIPED_WIDTH, highlight=False, markup=False, emoji=False)
 
 
+def print_rows(rows: Sequence[Mapping[str, str]], as_json: bool) -> None:
+    """Print rows of the same members as a table, or as JSON."""
+    from rich.table import Table
+
+    if as_json:
+        print_json(rows)
+        return
+    table = Table(*(rows[0] if rows else ()), box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*row.values())
+    make_console().print(table)
+
+
+def print_page(title: str, doc: str, sections: Iterable[tuple[str, list[str]]]) -> None:
+    """A rule or a loss as a page: title, documentation, and sections of lines."""
+    from rich.padding import Padding
+
+    console = make_console()
+    console.print(f"{title}\n\n{doc}")
+    for heading, lines in sections:
+        console.print(f"\n{heading}", style="bold")
+        for text in lines:
+            console.print(Padding(text, (0, 0, 0, 2), expand=False))
+
+
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """What is told how many of how many are done, with a bar on stderr where that is a terminal.
+    """Yield a function `(done, total)` that updates a progress bar on stderr, if that is a terminal.
 
-    No thread draws it: what is done meanwhile may fork.
+    No thread draws the bar, since the work may fork.
     """
     from rich.progress import Progress
 
@@ -108,20 +133,20 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
     with Progress(console=console, transient=True, auto_refresh=False, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task(what, total=None)
 
-        def tell(done: int, total: int) -> None:
+        def update(done: int, total: int) -> None:
             due = monotonic() - drawn[0] > REDRAW_SECONDS
             bar.update(task, completed=done, total=total, refresh=due)
             drawn[0] = monotonic() if due else drawn[0]
 
-        yield tell
+        yield update
 
 
 @contextmanager
 def call_on_signals(end: Callable[[], object]) -> Iterator[None]:
-    """SIGINT, SIGTERM and a terminal that closes call `end`, also before a server listens to them or raises them again."""
+    """Call `end` on SIGINT, SIGTERM and SIGHUP, also while no server handles them."""
     signals = [signal.SIGINT, signal.SIGTERM]
     hung_up = getattr(signal, "SIGHUP", None)
-    if hung_up and signal.getsignal(hung_up) is not signal.SIG_IGN:  # it is below nohup
+    if hung_up and signal.getsignal(hung_up) is not signal.SIG_IGN:  # ignored below nohup
         signals.append(hung_up)
     before = [signal.signal(each, lambda *_: end()) for each in signals]
     try:

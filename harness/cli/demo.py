@@ -14,8 +14,8 @@ def demo() -> None:
 
     console = make_console()
     try:
-        for text in run_demo(MockApi()):
-            console.print(text)
+        for line in run_demo(MockApi()):
+            console.print(line)
     except NotRefusedError as problem:
         typer.echo(f"harness: {problem}", err=True)
         raise typer.Exit(1) from problem

@@ -1,4 +1,4 @@
-"""`harness record`: a command, run with a recorder between its clients and the live API."""
+"""`harness record`: runs a command with a recording proxy between its clients and the live API."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli.app import call_on_signals, make_console
-from harness.cli.live import FRESH_DAYS, KeyEnvOption, YesOption, record_rules
+from harness.cli.live_api import KeyEnvOption, YesOption
+from harness.cli.record_rules import FRESH_DAYS, record_rules
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -29,19 +30,19 @@ if TYPE_CHECKING:
 OPENAI_URL = "https://api.openai.com/v1"
 CASSETTE_SUFFIXES = (".yaml", ".yml")
 GRACE_SECONDS = 3.0
-"""Seconds that an interrupted command has to end by itself, and again after it was told to."""
+"""Seconds that an interrupted command has to end by itself, and again after SIGTERM."""
 DEFAULT_LISTEN = "127.0.0.1:0"
 NOTHING_RECORDED = "nothing was recorded."
 NO_REQUEST_HINT = "Does the command read OPENAI_BASE_URL?"
 KEY_HINTS = {401: "is the key of the command right, and in its environment?", 429: "the limits of the key are reached"}
-"""What to say of answers that tell of the key."""
+"""Hints for statuses that concern the key."""
 ADDRESS_HINTS = {
     **dict.fromkeys(
         (301, 302, 303, 307, 308), "the API is somewhere else: give --upstream as the answer's location says"
     ),
     404: "is the path of --upstream right?",
 }
-"""What to say when all answers were of one of these."""
+"""Hints for statuses that all answers share."""
 
 
 def record(
@@ -76,34 +77,35 @@ def record(
     """Run a command and record what its clients, in any language, and the live API say to each other."""
     if rules:
         record_rules(command or [], upstream or OPENAI_URL, into, key_env=key_env, yes=yes, fresh=fresh)
-    from harness.api.upstream import parse_upstream as at
-    from harness.api.upstream import redirected_environment
+    from harness.api.upstream import parse_upstream, redirected_environment
     from harness.cassettes.format.interaction import CassetteHeader
     from harness.cassettes.recording.in_flight import Recording
     from harness.cassettes.recording.proxy import run_proxy
     from harness.cassettes.recording.writer import open_recorder
     from harness.server.asgi import bind
 
-    behind, (host, port) = at(upstream or OPENAI_URL), _parse_address(listen)
+    api, (host, port) = parse_upstream(upstream or OPENAI_URL), _parse_address(listen)
     file = _cassette_file(into, command or [])
-    with _open_watch(file, behind, check or strict) as watch:
-        passed = Recording(watch)
-        with open_recorder(file, CassetteHeader(dialect=behind.dialect), secrets=_api_keys()) as cassette:
+    with _open_watch(file, api, check or strict) as judge:
+        recording = Recording(judge)
+        with open_recorder(file, CassetteHeader(dialect=api.dialect), secrets=_api_keys()) as cassette:
             listening = bind(host, port)
             here = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
-            _print_stderr(f"recording {here}{behind.root} in front of {behind.origin}{behind.root}")
-            led = redirected_environment(behind, here, os.environ)
-            with run_proxy(behind, passed, listening):
-                grow = partial(cassette.save_if_due, lambda: passed.interactions_so_far)
+            _print_stderr(f"recording {here}{api.root} in front of {api.origin}{api.root}")
+            environment = redirected_environment(api, here, os.environ)
+            with run_proxy(api, recording, listening):
+                save = partial(cassette.save_if_due, lambda: recording.interactions_so_far)
                 code = (
-                    _run_command(command, led, passed.interrupt, grow) if command else _record_until_signal(led, grow)
+                    _run_command(command, environment, recording.interrupt, save)
+                    if command
+                    else _record_until_signal(environment, save)
                 )
-            cassette.interactions = passed.interactions
-        if watch:
-            watch.close()
-        _print_result(passed, file, watch)
-    found = watch is not None and not watch.tally.is_clean
-    missed = bool(passed.problems) and not passed.interactions
+            cassette.interactions = recording.interactions
+        if judge:
+            judge.close()
+        _print_result(recording, file, judge)
+    found = judge is not None and not judge.tally.is_clean
+    missed = bool(recording.problems) and not recording.interactions
     raise typer.Exit(code or int(missed or (strict and found)))
 
 
@@ -116,12 +118,12 @@ def _parse_address(listen: str) -> tuple[str, int]:
 
 
 def _api_keys() -> list[str]:
-    """The keys in the environment of the command: they are written nowhere."""
+    """The keys in the environment of the command, which must not be recorded."""
     return [value for name, value in os.environ.items() if name.endswith("_API_KEY")]
 
 
 def _cassette_file(into: Path, command: Sequence[str]) -> Path:
-    """The file to write: `into` itself, or a new one in that folder, named for the command but not for what it was told."""
+    """The file to write: `into` itself, or a new one in that folder, named after the command without its options."""
     from harness.cassettes.recording.writer import is_free
 
     if into.suffix in CASSETTE_SUFFIXES:
@@ -133,9 +135,9 @@ def _cassette_file(into: Path, command: Sequence[str]) -> Path:
 
 
 @contextmanager
-def _open_watch(file: Path, behind: Upstream, asked: bool) -> Iterator[RecordingJudge | None]:
-    """Who judges what passes, if that is asked for."""
-    if not asked:
+def _open_watch(file: Path, api: Upstream, wanted: bool) -> Iterator[RecordingJudge | None]:
+    """A judge of the recorded exchanges, if wanted."""
+    if not wanted:
         yield None
         return
     from tempfile import TemporaryDirectory
@@ -143,20 +145,20 @@ def _open_watch(file: Path, behind: Upstream, asked: bool) -> Iterator[Recording
     from harness.verify.watch import RecordingJudge
 
     with TemporaryDirectory(prefix="harness-record-") as folder:
-        yield RecordingJudge(file.as_posix(), behind, Path(folder), _print_stderr)
+        yield RecordingJudge(file.as_posix(), api, Path(folder), _print_stderr)
 
 
 def _run_command(
-    command: Sequence[str], led: Mapping[str, str], interrupt: Callable[[], None], meanwhile: Callable[[], None]
+    command: Sequence[str], environment: Mapping[str, str], interrupt: Callable[[], None], meanwhile: Callable[[], None]
 ) -> int:
-    """Run the command and return its exit code; one that is interrupted has time to end by itself."""
+    """Run the command and return its exit code; an interrupted command has time to end by itself."""
     stopped = Event()
     with call_on_signals(stopped.set):
         try:
-            child = subprocess.Popen(command, env={**os.environ, **led})
+            child = subprocess.Popen(command, env={**os.environ, **environment})
         except OSError as problem:
-            told = f"{command[0]}: cannot be run: {problem.strerror}. Give a command after --."
-            raise ConfigError(told) from problem
+            message = f"{command[0]}: cannot be run: {problem.strerror}. Give a command after --."
+            raise ConfigError(message) from problem
         while not (stopped.is_set() or _has_ended_within(child, 0.1)):
             meanwhile()
         if stopped.is_set():
@@ -167,7 +169,7 @@ def _run_command(
 
 
 def _stop_command(child: subprocess.Popen[bytes]) -> None:
-    """A terminal has interrupted the command as well; a signal to the recorder alone has not."""
+    """End a command that a signal to this process may not have reached."""
     for more in (child.terminate, child.kill):
         if _has_ended_within(child, GRACE_SECONDS):
             return
@@ -175,17 +177,17 @@ def _stop_command(child: subprocess.Popen[bytes]) -> None:
 
 
 def _has_ended_within(child: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Whether the command ends within so many seconds."""
+    """Whether the command ends within the time."""
     with suppress(subprocess.TimeoutExpired):
         child.wait(seconds)
     return child.returncode is not None
 
 
-def _record_until_signal(led: Mapping[str, str], meanwhile: Callable[[], None]) -> int:
-    """Record whoever comes, until a signal ends it."""
+def _record_until_signal(environment: Mapping[str, str], meanwhile: Callable[[], None]) -> int:
+    """Record any client until a signal arrives."""
     stopped = Event()
     with call_on_signals(stopped.set):
-        for name, value in led.items():
+        for name, value in environment.items():
             if name.upper() != "NO_PROXY":
                 _print_stderr(f"export {name}={value}")
         while not stopped.wait(0.2):
@@ -194,19 +196,21 @@ def _record_until_signal(led: Mapping[str, str], meanwhile: Callable[[], None]) 
 
 
 def _print_result(recording: Recording, file: Path, watch: RecordingJudge | None) -> None:
-    """Say what was recorded, what went wrong, and what was found."""
+    """Print what was recorded, problems, and findings."""
     from harness.core.shorten import pluralize
     from harness.verify import output
 
-    takes = recording.interactions
-    cut = sum(take.cut for take in takes)
+    interactions = recording.interactions
+    cut = sum(each.cut for each in interactions)
     nothing = NOTHING_RECORDED if recording.problems else f"{NOTHING_RECORDED} {NO_REQUEST_HINT}"
     _print_stderr(
-        f"{pluralize(len(takes), 'exchange')} in {file}{f', {cut} of them cut' if cut else ''}" if takes else nothing
+        f"{pluralize(len(interactions), 'exchange')} in {file}{f', {cut} of them cut' if cut else ''}"
+        if interactions
+        else nothing
     )
     for problem, times in recording.problems.items():
         _print_stderr(f"{problem} ({times} ×)")
-    for status, times in (met := Counter(take.status for take in takes)).items():
+    for status, times in (met := Counter(each.status for each in interactions)).items():
         if why := KEY_HINTS.get(status) or (ADDRESS_HINTS.get(status) if len(met) == 1 else None):
             _print_stderr(f"{times} × {status}: {why}")
     if watch:
@@ -217,6 +221,6 @@ def _print_result(recording: Recording, file: Path, watch: RecordingJudge | None
 
 
 def _print_stderr(text: str) -> None:
-    """A line on stderr, as long as somebody reads it: stdout is the command's."""
+    """Print a line on stderr, ignoring a closed one; stdout belongs to the command."""
     with suppress(OSError):
         typer.echo(f"harness: {text}", err=True)

@@ -1,4 +1,4 @@
-"""`harness report`: what pytest --harness-report wrote, in other forms, several made one."""
+"""`harness report`: shows, converts and merges reports."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from harness.core.errors import ConfigError
 from harness.report.formats import ACTIONS_VARIABLE, FORMATS, render_report, write_report
 
 if TYPE_CHECKING:
-    from harness.report.model import Report
+    from harness.report.report import Report
 
 MERGE = "merge"
 STDOUT = Path("-")
 MAX_FINDINGS = 20
-"""Findings that are told on a terminal, the first ones."""
+"""How many findings are printed, the first ones."""
 
 
 def with_format_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -69,19 +69,19 @@ def report(
     if merging:
         wanted[".json"] = wanted[".json"] or STDOUT
     _check_arguments(merging, files, list(wanted.values()).count(STDOUT))
-    whole = merge_reports([read_report(Path(file)) for file in files[merging:]])
+    merged = merge_reports([read_report(Path(file)) for file in files[merging:]])
     for suffix, file in wanted.items():
         if file == STDOUT:
-            typer.echo(render_report(whole, suffix), nl=False)
+            typer.echo(render_report(merged, suffix), nl=False)
         elif file:
-            write_report(whole, file, suffix)
+            write_report(merged, file, suffix)
     if STDOUT not in wanted.values():
-        _print_report(whole)
-    _check_fail_under(whole, fail_under)
+        _print_report(merged)
+    _check_fail_under(merged, fail_under)
 
 
 def _check_arguments(merging: bool, files: list[str], on_stdout: int) -> None:
-    """Say what of the request cannot be done."""
+    """Refuse contradictory arguments with a ConfigError."""
     if merging and not files[1:]:
         raise ConfigError("merge: say of which files: harness report merge A.json B.json -o C.json.")
     if on_stdout > 1:
@@ -90,12 +90,12 @@ def _check_arguments(merging: bool, files: list[str], on_stdout: int) -> None:
 
 
 def _print_report(report: Report) -> None:
-    """The report on a terminal: its line, the first things to mend, the surface that was touched."""
+    """Print the summary, the first unexpected findings and the coverage."""
     from rich.table import Table
 
-    from harness.report.coverage import DIMENSIONS
+    from harness.report.api_coverage import DIMENSIONS
     from harness.report.formats.github import annotation_commands
-    from harness.report.model import summary_line
+    from harness.report.report import summary_line
 
     console = make_console()
     console.print(summary_line(report.totals, report.percent_covered("rules")))
@@ -115,7 +115,7 @@ def _print_report(report: Report) -> None:
 
 
 def _check_fail_under(report: Report, least: float | None) -> None:
-    from harness.report.coverage import has_coverage
+    from harness.report.api_coverage import has_coverage
 
     if least is not None and not has_coverage(report.hit["rules"], report.known["rules"], least):
         typer.echo(

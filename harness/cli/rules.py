@@ -1,13 +1,12 @@
-"""`harness rules` and `harness losses`: why the API refuses, and what a client may lose although it does not."""
+"""`harness rules`: lists why the API refuses requests, and how that is known."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 import typer
 
-from harness.cli.app import make_console, print_json, require_known
+from harness.cli.app import make_console, print_json, print_page, print_rows, require_known
 
 
 def rules(
@@ -31,28 +30,12 @@ def rules(
     if name:
         rule = RULES[require_known("rule", name, RULES)]
         title = f"{rule.id}  ({rule.area}, {rule.level})"
-        print_json(rule_json(rule)) if as_json else _print_page(title, rule.doc, rule_sections(rule))
+        print_json(rule_json(rule)) if as_json else print_page(title, rule.doc, rule_sections(rule))
         return
     if area:
         require_known("area", area, {rule.area: None for rule in RULES.values()})
     chosen = [r for r in RULES.values() if area in ("", r.area) and (r.level == "assumed" or not assumed)]
-    _print_rows([rule_row(rule) for rule in chosen], as_json)
-
-
-def losses(
-    name: Annotated[str, typer.Argument(metavar="[ID]", help="The loss to explain; without it all are listed.")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """List what a client may lose although the API accepts the request, or explain one loss."""
-    from harness.analysis.loss import LOSSES
-    from harness.report.catalogue import loss_json, loss_row, loss_sections
-
-    if not name:
-        _print_rows([loss_row(loss) for loss in LOSSES.values()], as_json)
-        return
-    loss = LOSSES[require_known("loss", name, LOSSES)]
-    title = f"{loss.id}  ({loss.area}, {'strict' if loss.strict else 'always'})"
-    print_json(loss_json(loss)) if as_json else _print_page(title, loss.doc, loss_sections(loss))
+    print_rows([rule_row(rule) for rule in chosen], as_json)
 
 
 def _print_coverage(as_json: bool) -> None:
@@ -71,27 +54,3 @@ def _print_coverage(as_json: bool) -> None:
     console.print(evidence_coverage.coverage_table(rows))
     for gap in gaps:
         console.print(f"no cassette  {gap.rule}  ({gap.level}): {gap.reason}")
-
-
-def _print_rows(rows: Sequence[Mapping[str, str]], as_json: bool) -> None:
-    from rich.table import Table
-
-    if as_json:
-        print_json(rows)
-        return
-    table = Table(*(rows[0] if rows else ()), box=None, pad_edge=False)
-    for row in rows:
-        table.add_row(*row.values())
-    make_console().print(table)
-
-
-def _print_page(title: str, doc: str, sections: Iterable[tuple[str, list[str]]]) -> None:
-    """A rule or a loss as a page: what it says, its words, examples, evidence, what to do about it."""
-    from rich.padding import Padding
-
-    console = make_console()
-    console.print(f"{title}\n\n{doc}")
-    for heading, lines in sections:
-        console.print(f"\n{heading}", style="bold")
-        for text in lines:
-            console.print(Padding(text, (0, 0, 0, 2), expand=False))

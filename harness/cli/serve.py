@@ -1,4 +1,4 @@
-"""`harness serve`: the mock in the foreground."""
+"""`harness serve`: runs the mock in the foreground."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from harness.world.world import World
 
 JOURNAL_LIMIT = 1000
-"""Exchanges a served World keeps, so that a server can run for days."""
+"""How many exchanges a World keeps, so that a server can run for days."""
 MAX_LOSSES = 5
-"""Losses that are named at the end, the first ones."""
+"""How many losses are listed at the end, the first ones."""
 ANY_KEY = "sk-anything"
 
 
@@ -52,24 +52,24 @@ def serve(
     mock = _make_mock(script, _split_names(keys), _make_account(_split_names(models), zdr, assistants), dialect or None)
     _serve_foreground(App(mock), host, port, API_ROOTS[dialect or OPENAI], next(iter(_split_names(keys)), ANY_KEY))
     for world in mock.worlds.values():
-        if told := _summarize_world(world):
-            typer.echo(told, err=True)
+        if summary := _summarize_world(world):
+            typer.echo(summary, err=True)
 
 
 def _replay_recordings(recordings: Path, host: str, port: int, paced: bool) -> None:
-    """Play recordings until interrupted, then tell what was asked for beside them."""
+    """Replay recordings until interrupted, then list the requests that they could not answer."""
     from harness.cassettes.recording.matching import api_root
     from harness.cassettes.recording.replay_server import ReplayApp, load_recordings
 
-    takes = load_recordings(recordings)
-    player = ReplayApp(takes, paced)
-    _serve_foreground(player, host, port, api_root(takes), ANY_KEY)
+    interactions = load_recordings(recordings)
+    player = ReplayApp(interactions, paced)
+    _serve_foreground(player, host, port, api_root(interactions), ANY_KEY)
     for miss in player.misses:
         typer.echo(f"not recorded: {miss}", err=True)
 
 
 def _serve_foreground(app: AsgiApp, host: str, port: int, root: str, key: str) -> None:
-    """Serve an app in the foreground; its first lines are what a shell takes as the environment of a client."""
+    """Serve an app in the foreground; it prints the environment of a client as shell commands first."""
     import uvicorn
 
     from harness.server.asgi import bind, uvicorn_config
@@ -77,7 +77,7 @@ def _serve_foreground(app: AsgiApp, host: str, port: int, root: str, key: str) -
     listening = bind(host, port)
     server = uvicorn.Server(uvicorn_config(app))
     url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}{root}"
-    # What a World stores only grows: collecting it over and over would cost a tenth of the time of an answer.
+    # What a World stores only grows: frequent collections would take a tenth of the time of an answer.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
     with call_on_signals(partial(setattr, server, "should_exit", True)):
@@ -88,9 +88,9 @@ def _serve_foreground(app: AsgiApp, host: str, port: int, root: str, key: str) -
 
 
 def _summarize_world(world: World) -> str:
-    """What went wrong for a key, in one line; empty when nothing did."""
+    """The problems of a World in one line; empty when there were none."""
+    from harness.analysis.flow_steps import is_unanswered
     from harness.analysis.loss import losses_of
-    from harness.analysis.steps import is_unanswered
     from harness.core.shorten import pluralize, shorten
 
     unanswered = sum(is_unanswered(exchange) for exchange in world.exchanges)

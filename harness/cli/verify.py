@@ -1,4 +1,4 @@
-"""`harness verify`: recordings, or a server, held to the contract."""
+"""`harness verify`: judges recordings or a server by the contract."""
 
 from __future__ import annotations
 
@@ -62,12 +62,14 @@ def verify(
 def _verify_recordings(paths: list[Path], as_json: Path | None, jobs: int, respell: bool, reports: list[Path]) -> None:
     from tempfile import TemporaryDirectory
 
-    from harness.verify.run import verify_recordings as judged
+    from harness.verify.run import verify_recordings
 
     make_observer = _case_collector(reports)
     with TemporaryDirectory(prefix="harness-verify-") as folder:
-        with progress("judging") as tell:
-            tally = judged(paths, Path(folder), jobs, respelled=respell, make_observer=make_observer, progress=tell)
+        with progress("judging") as advance:
+            tally = verify_recordings(
+                paths, Path(folder), jobs, respelled=respell, make_observer=make_observer, progress=advance
+            )
         _write_reports(Path(folder), reports)
         _print_tally(tally, as_json)
     if not tally.counts["exchanges"] and not tally.counts["unreadable"]:
@@ -78,7 +80,7 @@ def _verify_recordings(paths: list[Path], as_json: Path | None, jobs: int, respe
 
 
 def _case_collector(reports: list[Path]) -> Callable[[Path, Path], JudgeObserver] | None:
-    """Who takes down what reports tell, when any is asked for that can be written."""
+    """The observer that collects the cases of the reports, if there are any; ConfigError for an unwritable file."""
     if not reports:
         return None
     from harness.report.formats import why_unwritable
@@ -98,9 +100,9 @@ def _write_reports(folder: Path, reports: list[Path]) -> None:
     from harness.verify.report_cases import load_report
     from harness.verify.run import OBSERVER_SUFFIX
 
-    whole = load_report(sorted(folder.glob(f"*{OBSERVER_SUFFIX}"), key=lambda spool: int(spool.stem)))
+    report = load_report(sorted(folder.glob(f"*{OBSERVER_SUFFIX}"), key=lambda spool: int(spool.stem)))
     for file in reports:
-        write_report(whole, file, file.suffix)
+        write_report(report, file, file.suffix)
 
 
 def _print_tally(tally: Tally, as_json: Path | None) -> None:
@@ -119,20 +121,20 @@ def _print_tally(tally: Tally, as_json: Path | None) -> None:
 
 
 def _verify_server(url: str, model: str, key_env: str, timeout: float, jobs: int, as_json: Path | None) -> None:
-    from harness.live.conformance import score as told
+    from harness.live.conformance import score as score_output
     from harness.live.conformance.questions import DEFAULT_MODEL
     from harness.live.conformance.run import examine_server
     from harness.verify.examples import EXAMPLE_KEY
 
     key = _server_key(key_env) if key_env else EXAMPLE_KEY
-    with progress("asking") as tell:
-        score = examine_server(url, model=model or DEFAULT_MODEL, key=key, timeout=timeout, jobs=jobs, progress=tell)
+    with progress("asking") as advance:
+        score = examine_server(url, model=model or DEFAULT_MODEL, key=key, timeout=timeout, jobs=jobs, progress=advance)
     if as_json is not None:
-        _write_json(told.score_json(score, key), as_json)
+        _write_json(score_output.score_json(score, key), as_json)
     if as_json != Path("-"):
         console = make_console()
-        console.print(told.score_table(score))
-        for text in told.summary_lines(score, key):
+        console.print(score_output.score_table(score))
+        for text in score_output.summary_lines(score, key):
             console.print(text)
     raise typer.Exit(0 if score.is_clean else 1)
 

@@ -6,14 +6,14 @@ It plays a client; the model is played by the World's script. What is shown here
 TYPE_CHECKING = False  # as in `typing`, without the time that importing it takes
 if TYPE_CHECKING:
     from harness.drive.chat import Chat as Chat
-    from harness.drive.chat import linear as linear
+    from harness.drive.linearity import linear as linear
 
-_FROM_CHAT = ("Chat", "linear")
+_LAZY = {"Chat": "harness.drive.chat", "linear": "harness.drive.linearity"}
 
 
 def __getattr__(name: str) -> object:
-    if name not in _FROM_CHAT:
+    if name not in _LAZY:
         raise AttributeError(f"module 'harness.drive' has no attribute {name!r}")
-    from harness.drive import chat
+    from importlib import import_module
 
-    return getattr(chat, name)
+    return getattr(import_module(_LAZY[name]), name)

@@ -1,1 +1,4 @@
-"""The pytest plugin: fixtures, marks, options, reports of a run. Nothing but pytest is imported before it is used."""
+"""The pytest plugin: fixtures, marks, options, reports of a run; what they do lives in the packages above.
+
+Nothing but pytest is imported before the first use.
+"""

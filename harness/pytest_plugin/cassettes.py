@@ -1,7 +1,7 @@
-"""The pytest side of cassettes: tests replay what was recorded, without a network; `--record` asks the API.
+"""Cassettes in pytest: tests replay recordings without a network, or record them from the live API with `--record`.
 
-`@pytest.mark.cassette("weather")` answers a test's requests from `cassettes/weather.yaml`; the fixture `cassette` gives a
-recording's answers as turns of a script. Nothing but pytest is imported before a test asks for a cassette.
+`@pytest.mark.cassette("weather")` answers a test's requests from `cassettes/weather.yaml`; the fixture `cassette` returns
+the answers of a recording as turns of a script. Nothing but pytest is imported before a test uses a cassette.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from harness.world.script import Turn
 
 RECORD_MODES = ("new", "all", "rules")
-"""What `--record` takes: what no cassette holds, everything again, or everything again of the rules."""
+"""The modes of `--record`: only what no cassette holds, everything again, or the cassettes of rules again."""
 KEY_VARIABLES = (
     "OPENAI_API_KEY",
     "AZURE_OPENAI_API_KEY",
@@ -35,27 +35,27 @@ KEY_VARIABLES = (
     "AZURE_AI_API_KEY",
     "FOUNDRY_API_KEY",
 )
-"""Variables of which recording needs one."""
+"""Variables that may hold the key for recording."""
 ENDPOINT_VARIABLES = ("AZURE_OPENAI_ENDPOINT", "AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT")
-"""Variables of those who sign in with a credential instead."""
+"""Variables that are set when a client signs in with a credential instead of a key."""
 REPLAY_KEY = "sk-replayed-not-a-key"
-"""The key of a client whose requests go nowhere."""
+"""The key of a client whose requests are answered from a cassette."""
 DEFAULT_FOLDER = "cassettes"
 PROXY_HINT = "Record through `harness record -- COMMAND`, and replay with `harness serve --replay`"
 
 _SECRET_VARIABLE = re.compile(r"_(?:KEY|TOKEN|SECRET|PASSWORD)$|^OPENAI_(?:ORG_ID|PROJECT|PROJECT_ID)$")
 CASSETTE_STASH_KEY = pytest.StashKey["CassetteSession"]()
-"""Where the item of a running test keeps its cassette."""
+"""The key of a running test's cassette in the stash of its item."""
 _PASSED_STASH_KEY = pytest.StashKey[bool]()
 _STARTED_STASH_KEY = pytest.StashKey[float]()
 
 
 class _DiscardRecording(Exception):
-    """Leaves the block in which a cassette is recorded, so that it is not written."""
+    """Raised to leave a recording block without writing the cassette."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare `--record`, and where cassettes are."""
+    """Declare `--record` and the ini option for the folder of cassettes."""
     parser.getgroup("harness").addoption(
         "--record",
         nargs="?",
@@ -74,14 +74,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(args: list[str]) -> None:
-    """`--record tests/` records new cassettes of these tests: what follows is no mode."""
+    """Read `--record tests/` as `--record=new tests/`: what follows is no mode."""
     for place, arg in enumerate(args):
         if arg == "--record" and args[place + 1 : place + 2] and args[place + 1] not in RECORD_MODES:
             args[place] = "--record=new"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker, and check the option."""
+    """Declare the marker `cassette`, and check `--record`."""
     config.addinivalue_line(
         "markers",
         "cassette(name, pace=False): requests of the test are answered from the cassette of this name, say "
@@ -94,41 +94,43 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """A marked test has its cassette before any of its fixtures."""
+    """Set up the cassette of a marked test before its other fixtures."""
     names = item.fixturenames if isinstance(item, pytest.Function) else []
-    if item.get_closest_marker("cassette") and "_taped" not in names:
-        names.insert(0, "_taped")
+    if item.get_closest_marker("cassette") and "_cassette_session" not in names:
+        names.insert(0, "_cassette_session")
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """A test fails for what its cassette could not answer, whatever its client made of that."""
+    """Fail a test for requests that its cassette could not answer, even if its client ignored the error."""
     result = yield
-    if told := _describe_unanswered(item):
-        pytest.fail(told, pytrace=False)
+    if message := _describe_unanswered(item):
+        pytest.fail(message, pytrace=False)
     return result
 
 
 def _describe_unanswered(item: pytest.Item) -> str:
-    """What the cassette of a test could not answer, and how to record it; empty when there is nothing."""
-    taped = item.stash.get(CASSETTE_STASH_KEY, None)
-    return "\n".join([*taped.failures, _record_hint(item, taped.mode)]).strip() if taped and taped.failures else ""
+    """The requests that the cassette of a test could not answer, and how to record them; empty when there are none."""
+    session = item.stash.get(CASSETTE_STASH_KEY, None)
+    return (
+        "\n".join([*session.failures, _record_hint(item, session.mode)]).strip() if session and session.failures else ""
+    )
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Remember that a test has passed: the recording of one that failed, or was interrupted, is not written.
+    """Note that a test has passed: the recording of a failed or interrupted one is not written.
 
-    A test that failed by itself is told what its cassette could not answer.
+    The report of a test that failed by itself gets a section about unanswered requests.
     """
     report = yield
     if report.when == "call" and CASSETTE_STASH_KEY in item.stash:
         item.stash[_PASSED_STASH_KEY] = not report.failed
-        told = _describe_unanswered(item)
-        if report.failed and told and told not in report.longreprtext:
+        message = _describe_unanswered(item)
+        if report.failed and message and message not in report.longreprtext:
             from harness.report.failure import SECTION_TITLE
 
-            report.sections.append((SECTION_TITLE, told))
+            report.sections.append((SECTION_TITLE, message))
     if report.when == "teardown" and CASSETTE_STASH_KEY in item.stash:
         del item.stash[CASSETTE_STASH_KEY]
     return report
@@ -136,7 +138,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture
 def cassette(request: pytest.FixtureRequest) -> Callable[[str], list[Turn]]:
-    """What the model said in a recording, as turns: `mock.script(*cassette("openai/scenarios/weather"))`."""
+    """The answers in a recording as turns of a script: `mock.script(*cassette("openai/scenarios/weather"))`."""
 
     def turns(name: str) -> list[Turn]:
         from harness.cassettes.recording.as_script import turns_from_recording
@@ -144,15 +146,15 @@ def cassette(request: pytest.FixtureRequest) -> Callable[[str], list[Turn]]:
         from harness.cassettes.recording.writer import read_cassette
 
         path = cassette_path(request.config, name)
-        told = turns_from_recording(read_cassette(path).interactions, name)
+        script = turns_from_recording(read_cassette(path).interactions, name)
         note_replay(path)
-        return told
+        return script
 
     return turns
 
 
 def cassette_path(config: pytest.Config, name: str) -> Path:
-    """The file of a cassette; a ConfigError for a name that leads out of their folder."""
+    """The file of a cassette; ConfigError for a name that leads out of the folder."""
     folder = Path(config.rootpath, config.getini("harness_cassettes"))
     path = folder / (name if name.endswith((".yaml", ".yml")) else f"{name}.yaml")
     if not isinstance(name, str) or not name or not path.resolve().is_relative_to(folder.resolve()):
@@ -163,7 +165,7 @@ def cassette_path(config: pytest.Config, name: str) -> Path:
 
 
 @pytest.fixture
-def _taped(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[CassetteSession]:
+def _cassette_session(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[CassetteSession]:
     """The cassette of a test: replayed, unless the command line asks for a recording."""
     from harness.cassettes.recording.last_used import note_replay
     from harness.cassettes.recording.vcr import use_cassette
@@ -173,53 +175,53 @@ def _taped(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     name, pace = _read_cassette_marker(node)
     path = cassette_path(config, name)
     mode = _record_mode(config, path)
-    with suppress(_DiscardRecording), _fail_with_hint(_record_hint(node, mode)), ExitStack() as held:
-        taped = held.enter_context(
+    with suppress(_DiscardRecording), _fail_with_hint(_record_hint(node, mode)), ExitStack() as stack:
+        session = stack.enter_context(
             use_cassette(path, mode, secrets=[] if mode == "replay" else _secret_values(), pace=pace)
         )
-        node.stash[CASSETTE_STASH_KEY], node.stash[_PASSED_STASH_KEY] = taped, False
-        _block_network(held, taped, node)
+        node.stash[CASSETTE_STASH_KEY], node.stash[_PASSED_STASH_KEY] = session, False
+        _block_network(stack, session, node)
         if mode == "replay":
-            _set_environment(taped.replay.interactions, monkeypatch)
-        yield taped
+            _set_environment(session.replay.interactions, monkeypatch)
+        yield session
         if not node.stash[_PASSED_STASH_KEY]:
             raise _DiscardRecording
         if mode == "replay":
             note_replay(path)
 
 
-def _block_network(held: ExitStack, taped: CassetteSession, node: pytest.Item) -> None:
-    """Nothing of a test passes beside its cassette."""
+def _block_network(stack: ExitStack, session: CassetteSession, node: pytest.Item) -> None:
+    """Block requests that bypass the cassette of a test."""
     from harness.cassettes.recording.block_network import block_network, block_websockets
 
     def refusing(why: str) -> Callable[[str], str]:
         def refuse(what: str) -> str:
-            taped.problems.append(f"{node.nodeid} asked for {what}, but {why}.")
-            return taped.problems[-1]
+            session.problems.append(f"{node.nodeid} asked for {what}, but {why}.")
+            return session.problems[-1]
 
         return refuse
 
-    if taped.mode == "replay":
-        held.enter_context(block_network(refusing(f"it replays {taped.path.as_posix()}")))
-    held.enter_context(block_websockets(refusing(f"a cassette cannot record one in process. {PROXY_HINT}")))
+    if session.mode == "replay":
+        stack.enter_context(block_network(refusing(f"it replays {session.path.as_posix()}")))
+    stack.enter_context(block_websockets(refusing(f"a cassette cannot record one in process. {PROXY_HINT}")))
 
 
 def _record_hint(node: pytest.Item, mode: str) -> str:
-    """How to record what a test lacks."""
+    """How to record what the cassette of a test lacks; empty while recording."""
     return f"Record it: pytest --record {shlex.quote(node.nodeid)}" if mode == "replay" else ""
 
 
 @contextmanager
-def _fail_with_hint(way: str) -> Iterator[None]:
-    """What is wrong with a cassette, with the way out, in place of a traceback through the harness."""
+def _fail_with_hint(hint: str) -> Iterator[None]:
+    """Fail with the message of a HarnessError and a hint, instead of a traceback through the harness."""
     try:
         yield
     except HarnessError as problem:
-        raise pytest.fail.Exception(f"{problem}\n{way}".strip(), pytrace=False) from None
+        raise pytest.fail.Exception(f"{problem}\n{hint}".strip(), pytrace=False) from None
 
 
 def _read_cassette_marker(node: pytest.Item) -> tuple[str, bool]:
-    """The name of the cassette of a test, and whether it is replayed at its pace."""
+    """The cassette named by the marker of a test, and whether it is replayed at its recorded pace."""
     marker = node.get_closest_marker("cassette")
     args, options = (marker.args, marker.kwargs) if marker else ((), {})
     pace = options.get("pace", False)
@@ -237,37 +239,39 @@ def _read_cassette_marker(node: pytest.Item) -> tuple[str, bool]:
 
 
 def _record_mode(config: pytest.Config, path: Path) -> CassetteMode:
-    asked = config.getoption("--record")
-    if asked is None or (asked == "rules" and "rules" not in path.parts):
+    mode = config.getoption("--record")
+    if mode is None or (mode == "rules" and "rules" not in path.parts):
         return "replay"
     if not any(os.environ.get(name) for name in (*KEY_VARIABLES, *ENDPOINT_VARIABLES)):
         raise ConfigError(
             f"--record asks the live API, and there is no key: set {KEY_VARIABLES[0]} (or {', '.join(KEY_VARIABLES[1:])})."
         )
-    return "new" if asked == "new" or _is_recorded_in_run(path, config) else "all"
+    return "new" if mode == "new" or _is_recorded_in_run(path, config) else "all"
 
 
 def _is_recorded_in_run(path: Path, config: pytest.Config) -> bool:
-    """Whether a test before this one has recorded the cassette, perhaps in another process of the run."""
+    """Whether an earlier test of the run has recorded the cassette, possibly in another process."""
     return path.exists() and path.stat().st_mtime >= config.stash[_STARTED_STASH_KEY]
 
 
 def _secret_values() -> list[str]:
-    """Values of the environment that must not be in a recording."""
+    """Secrets in the environment, which must not be written into a recording."""
     return [value for name, value in os.environ.items() if _SECRET_VARIABLE.search(name)]
 
 
-def _set_environment(takes: Sequence[Interaction], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment of a replay: clients find the recorded address, and a key that is none."""
+def _set_environment(interactions: Sequence[Interaction], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set the environment of a replay: the recorded address, and a placeholder key."""
     from harness.cassettes.recording.matching import api_root
 
     for name in [*KEY_VARIABLES, *(name for name in os.environ if _SECRET_VARIABLE.search(name) and "OPENAI" in name)]:
         monkeypatch.delenv(name, raising=False)
-    parts = urlsplit(takes[0].uri if takes else "https://api.openai.com/v1/responses")
+    parts = urlsplit(interactions[0].uri if interactions else "https://api.openai.com/v1/responses")
     host = f"{parts.scheme}://{parts.netloc}"
     version = parse_qs(parts.query).get("api-version", [""])[0]
     project = re.match(r"/api/projects/[^/]+", parts.path)
-    for name, value in _replay_environment(host, api_root(takes), version, project[0] if project else "").items():
+    for name, value in _replay_environment(
+        host, api_root(interactions), version, project[0] if project else ""
+    ).items():
         monkeypatch.setenv(name, value)
 
 

@@ -1,6 +1,7 @@
-"""The pytest plugin: one server for a test run, one World for a test, and a report that says what went wrong.
+"""The fixtures `mock`, `client` and `async_client`: one server for a test run, one World for each test.
 
-Nothing but pytest is imported before the first test asks for the mock.
+A test fails for unanswered requests, unused turns and losses, with a report section that explains them. Nothing but pytest
+is imported before the first test uses the mock.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 UNUSED_VALUES = ("fail", "allow")
 LOSSES_VALUES = ("fail", "allow", "strict")
 MARKER_VALUES = {"unused": UNUSED_VALUES, "losses": LOSSES_VALUES, "dialect": ("openai", "azure", "foundry")}
-"""What a `harness` marker may say, and which values it takes; without a dialect the mock speaks all of them.
+"""The options of the marker `harness` with their values; without a dialect the mock has the paths of all of them.
 
-`losses` takes a list too: the ids of those that are allowed.
+`losses` may also be a list, the ids of the losses to allow.
 """
 AZURE_VERSION = "2025-04-01-preview"
 CLEARED_VARIABLES = (
@@ -38,20 +39,20 @@ CLEARED_VARIABLES = (
     "OPENAI_API_TYPE",
     "OPENAI_API_VERSION",
 )
-"""Variables that would change the requests of a client; those that begin with AZURE_OPENAI_ do too."""
+"""Variables that change the requests of a client, beside those that begin with AZURE_OPENAI_."""
 
 _MOCK_VARIABLES = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT")
-"""Variables that lead to the mock, in some dialect or other."""
+"""Variables that lead clients to the mock."""
 
 WORLD_STASH_KEY = pytest.StashKey["World"]()
-"""Where the item of a running test keeps its World."""
+"""The key of a running test's World in the stash of its item."""
 _JUDGED_STASH_KEY = pytest.StashKey[int]()
 
 pytest_plugins = ["harness.pytest_plugin.cassettes", "harness.pytest_plugin.reports"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker."""
+    """Declare the marker `harness`."""
     config.addinivalue_line(
         "markers",
         'harness(unused="fail"): what the mock does at the end of a test; unused="allow" lets turns be left over. '
@@ -63,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def mock_server() -> Iterator[Server]:
-    """The server of this process, started by the first test that asks; it knows only the keys of running tests."""
+    """The server of this process, started by the first test that uses it; it accepts only the keys of running tests."""
     from harness.server.asgi import serve_in_thread
     from harness.server.mock_api import MockApi
 
@@ -75,9 +76,9 @@ def mock_server() -> Iterator[Server]:
 def mock(request: pytest.FixtureRequest, mock_server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mock]:
     """A World of this test's own, under a key of its own; the environment leads every OpenAI client to it.
 
-    The test fails when a request found no turn, a turn found no request (`@pytest.mark.harness(unused="allow")`
-    permits that), or the client lost something (`losses="allow"`). The same test gives the same ids, times and key in
-    every run.
+    The test fails when a request has no turn, a turn is unused (unless marked
+    `@pytest.mark.harness(unused="allow")`), or the client lost something (unless `losses="allow"`). Ids, times and key of
+    a test are the same in every run.
     """
     from harness.api.dialects import API_ROOTS
 
@@ -124,7 +125,7 @@ def async_client(request: pytest.FixtureRequest) -> Iterator[AsyncOpenAI]:
 
 
 def _client_target(request: pytest.FixtureRequest) -> tuple[str | None, str, bool]:
-    """Where the client of a test goes, its key, and whether certificates matter: the mock, or what a cassette stands for."""
+    """Base URL and key for the client of a test, and whether to verify certificates: of the mock or the cassette."""
     if request.node.get_closest_marker("cassette"):
         return os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY", ""), True
     mock = request.getfixturevalue("mock")
@@ -133,17 +134,17 @@ def _client_target(request: pytest.FixtureRequest) -> tuple[str | None, str, boo
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Judge script and client when the body has passed, so that it is the test that fails and not its teardown."""
+    """Check script and client after the body has passed, so that the test fails and not its teardown."""
     result = yield
     if world := item.stash.get(WORLD_STASH_KEY, None):
         item.stash[_JUDGED_STASH_KEY] = len(world.problems)
-        _fail_test(world, _disallowed_losses(item, world, taken=True), unused=_is_unused_fatal(item))
+        _fail_test(world, _disallowed_losses(item, world, accepted_only=True), unused=_is_unused_fatal(item))
     return result
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add what the World saw to the report of a failure."""
+    """Add sections about the World to the report of a failure."""
     report = yield
     world = item.stash.get(WORLD_STASH_KEY, None)
     if world and report.failed:
@@ -154,19 +155,21 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def _report_sections(item: pytest.Item, world: World) -> Iterator[tuple[str, str]]:
-    """What a failure shows of a World: the text, and the diagram of the flow."""
+    """The sections of a failure: the text about the World, and the diagram of its flow."""
     from harness.report import failure
 
     judged, unused = _JUDGED_STASH_KEY in item.stash, _is_unused_fatal(item)
-    verdict = failure.verdict(world, _disallowed_losses(item, world, taken=True), unused=unused) if judged else ""
-    losses = _disallowed_losses(item, world, taken=False)
+    verdict = (
+        failure.verdict(world, _disallowed_losses(item, world, accepted_only=True), unused=unused) if judged else ""
+    )
+    losses = _disallowed_losses(item, world, accepted_only=False)
     yield failure.SECTION_TITLE, failure.render_failure(world, losses, unused=unused and not judged, verdict=verdict)
     if drawn := failure.render_diagram(world):
         yield failure.DIAGRAM_TITLE, drawn
 
 
 def read_marker_options(node: pytest.Item) -> dict[str, Any]:
-    """The options of the `harness` markers of a test, the closest winning; what does not fit is a ConfigError."""
+    """The options of the `harness` markers of a test, the closest first; ConfigError for an invalid one."""
     chosen: dict[str, Any] = {"unused": UNUSED_VALUES[0], "losses": LOSSES_VALUES[0]}
     for marker in reversed(list(node.iter_markers("harness"))):
         unknown = [*map(repr, marker.args), *(f"{name}=…" for name in marker.kwargs if name not in MARKER_VALUES)]
@@ -191,15 +194,15 @@ def _loss_ids() -> tuple[str, ...]:
     return tuple(LOSSES)
 
 
-def _disallowed_losses(node: pytest.Item, world: World, *, taken: bool) -> list[Lost]:
-    """The losses that a test does not allow: those that fail it (`taken`), or all."""
+def _disallowed_losses(node: pytest.Item, world: World, *, accepted_only: bool) -> list[Lost]:
+    """The losses that a test does not allow: all, or with `accepted_only` those that fail it."""
     from harness.analysis.loss import losses_in_accepted, losses_of
 
-    wanted = read_marker_options(node)["losses"]
-    if wanted == "allow":
+    losses_option = read_marker_options(node)["losses"]
+    if losses_option == "allow":
         return []
-    found = (losses_in_accepted if taken else losses_of)(world.exchanges, wanted == "strict")
-    return [lost for lost in found if lost.loss not in (wanted if isinstance(wanted, list) else ())]
+    found = (losses_in_accepted if accepted_only else losses_of)(world.exchanges, losses_option == "strict")
+    return [lost for lost in found if lost.loss not in (losses_option if isinstance(losses_option, list) else ())]
 
 
 def _is_unused_fatal(node: pytest.Item) -> bool:
@@ -225,7 +228,7 @@ def _set_environment(mock: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _mock_environment(mock: Mock) -> dict[str, str]:
-    """What leads clients to a World; those for Azure are set only where it is Azure alone, or OpenAI's would take them."""
+    """The variables that lead clients to the mock; Azure's only for its dialect, since OpenAI's client reads them too."""
     found = {"OPENAI_BASE_URL": mock.base_url, "OPENAI_API_KEY": mock.api_key}
     if mock.world.dialect == "azure":
         key = {"AZURE_OPENAI_API_KEY": mock.api_key, "OPENAI_API_VERSION": AZURE_VERSION}

@@ -1,7 +1,7 @@
-"""The pytest side of reports: `--harness-report=FILE`, `--harness-fail-under=PCT`, and the last line of a run.
+"""Reports of a pytest run: `--harness-report=FILE`, `--harness-fail-under=PCT`, and the last line of a run.
 
-Each test is told in the process that ran it, and travels to the one that reports with its last test report: so it is the
-same with and without pytest-xdist. Without the options only the last line is prepared, and nothing is kept of exchanges.
+Each test is summarized in the process that ran it; the summary is attached to the test's last report, so that it works in
+the same way with pytest-xdist. Without the options a summary holds no exchanges.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from harness.report.formats import ACTIONS_VARIABLE, CHECKOUT_VARIABLE, FORMATS,
 if TYPE_CHECKING:
     from harness.analysis.loss import Lost
     from harness.cassettes.recording.vcr import CassetteSession
-    from harness.report.model import Report, ReportCase, Totals
+    from harness.report.report import Report, ReportCase, Totals
     from harness.world.world import World
 
 _OUTCOMES_BY_SEVERITY = ("passed", "xpassed", "xfailed", "skipped", "failed", "error")
-"""Outcomes of the phases of a test, the one that counts last."""
-_SUMMARY_ATTRIBUTE = "_harness_told"
+"""The outcomes of a test's phases, the most severe last."""
+_SUMMARY_ATTRIBUTE = "_harness_summary"
 
 
 class _TestProgress(NamedTuple):
-    """How a test went so far: its outcome, its seconds, why it failed."""
+    """The outcome of a test so far, its duration in seconds, and why it failed."""
 
     outcome: str = "passed"
     seconds: float = 0.0
@@ -61,7 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse options that cannot be followed before the first test runs."""
+    """Check the options before the first test runs."""
     for file in config.getoption("--harness-report"):
         if why := why_unwritable(file):
             raise pytest.UsageError(f"--harness-report={file}: {why}")
@@ -72,66 +72,66 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class _Reporter:
-    """What the tests of a run have told, by their ids; of one that ran again, its last run."""
+    """The summaries of a run's tests by their ids; of a test that was run again, the last one."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.files = [config.invocation_params.dir / file for file in config.getoption("--harness-report")]
         self.least: float | None = config.getoption("--harness-fail-under")
-        self.whole = bool(self.files) or ACTIONS_VARIABLE in os.environ
-        self.passes_on = hasattr(config, "workerinput")
-        self.told: dict[str, dict[str, Any]] = {}
+        self.with_exchanges = bool(self.files) or ACTIONS_VARIABLE in os.environ
+        self.is_worker = hasattr(config, "workerinput")
+        self.summaries: dict[str, dict[str, Any]] = {}
         self.problems: list[str] = []
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Note how a test goes; at its end, tell all of it."""
-        world, taped = item.stash.get(WORLD_STASH_KEY, None), item.stash.get(CASSETTE_STASH_KEY, None)
+        """Record the outcome of a phase; after teardown, attach the summary of the test."""
+        world, cassette = item.stash.get(WORLD_STASH_KEY, None), item.stash.get(CASSETTE_STASH_KEY, None)
         report = yield
-        item.stash[_PROGRESS_STASH_KEY] = so = _add_phase(
+        item.stash[_PROGRESS_STASH_KEY] = progress = _add_phase(
             item.stash.get(_PROGRESS_STASH_KEY, _TestProgress()) if report.when != "setup" else _TestProgress(),
             report,
             call,
         )
-        broken = so.outcome == "error" and item.get_closest_marker("cassette") is not None
-        if report.when == "teardown" and (world or taped or broken):
-            judged = world is not None or so.outcome != "passed"
-            with suppress(ConfigError):  # a marker that does not fit has failed its test
+        broken = progress.outcome == "error" and item.get_closest_marker("cassette") is not None
+        if report.when == "teardown" and (world or cassette or broken):
+            judged = world is not None or progress.outcome != "passed"
+            with suppress(ConfigError):  # an invalid marker has failed its test already
                 setattr(
                     report,
                     _SUMMARY_ATTRIBUTE,
-                    _summarize_test(item, so, world or _cassette_journal(taped), self.whole, judged),
+                    _summarize_test(item, progress, world or _cassette_journal(cassette), self.with_exchanges, judged),
                 )
         return report
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take what a test told, before anybody else writes the test report down."""
-        if not self.passes_on and (told := report.__dict__.pop(_SUMMARY_ATTRIBUTE, None)):
-            self.told[report.nodeid] = told
+        """Remove the summary from the test report before other plugins serialize the report."""
+        if not self.is_worker and (summary := report.__dict__.pop(_SUMMARY_ATTRIBUTE, None)):
+            self.summaries[report.nodeid] = summary
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the reports, and fail a run that touches too little."""
-        if self.passes_on:
+        """Write the reports, and fail a run that covers too few rules."""
+        if self.is_worker:
             return
         for file in self.files:
             self._write_file(file)
-        if self.least is not None and self.told:
+        if self.least is not None and self.summaries:
             self._check_coverage(self.least)
         if self.problems and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """The last line, what stands in the way of the reports, and annotations where somebody reads them."""
-        if self.told and (totals := self._sum_totals()).exchanges:
-            from harness.report.model import summary_line
+        """Print the last line, problems with the reports, and annotations in GitHub Actions."""
+        if self.summaries and (totals := self._sum_totals()).exchanges:
+            from harness.report.report import summary_line
 
             terminalreporter.write_line(summary_line(totals, self._build_report().percent_covered("rules")))
         for problem in self.problems:
             terminalreporter.write_line(problem, red=True)
-        if self.told and ACTIONS_VARIABLE in os.environ:
+        if self.summaries and ACTIONS_VARIABLE in os.environ:
             from harness.report.formats.github import annotation_commands
 
             for command in annotation_commands(self._build_report()):
@@ -144,7 +144,7 @@ class _Reporter:
             self.problems.append(str(problem))
 
     def _check_coverage(self, least: float) -> None:
-        from harness.report.coverage import has_coverage
+        from harness.report.api_coverage import has_coverage
 
         report = self._build_report()
         if not has_coverage(report.hit["rules"], report.known["rules"], least):
@@ -154,21 +154,23 @@ class _Reporter:
             )
 
     def _sum_totals(self) -> Totals:
-        from harness.report.model import Totals
+        from harness.report.report import Totals
 
-        return Totals(*map(sum, zip(*(told["totals"] for told in self.told.values()), strict=True)))
+        return Totals(*map(sum, zip(*(summary["totals"] for summary in self.summaries.values()), strict=True)))
 
     def _build_report(self) -> Report:
-        from harness.report.coverage import merge_coverage
-        from harness.report.model import Report, ReportCase
+        from harness.report.api_coverage import merge_coverage
+        from harness.report.report import Report, ReportCase
 
-        every = self.told.values()
-        hit = merge_coverage({name: frozenset(names) for name, names in told["hits"].items()} for told in every)
-        return Report([ReportCase.from_json(told["trial"]) for told in every if "trial" in told], hit=hit)
+        summaries = self.summaries.values()
+        hit = merge_coverage(
+            {name: frozenset(names) for name, names in summary["hits"].items()} for summary in summaries
+        )
+        return Report([ReportCase.from_json(summary["trial"]) for summary in summaries if "trial" in summary], hit=hit)
 
 
-def _add_phase(so: _TestProgress, report: pytest.TestReport, call: pytest.CallInfo[None]) -> _TestProgress:
-    """How a test goes after one more phase of it."""
+def _add_phase(progress: _TestProgress, report: pytest.TestReport, call: pytest.CallInfo[None]) -> _TestProgress:
+    """The progress of a test after one more phase."""
     expected = hasattr(report, "wasxfail")
     outcome: str = report.outcome
     if report.when != "call" and report.failed:
@@ -177,58 +179,68 @@ def _add_phase(so: _TestProgress, report: pytest.TestReport, call: pytest.CallIn
         outcome = "xfailed" if report.skipped else "xpassed"
     why = call.excinfo.exconly() if call.excinfo and report.failed else ""
     return _TestProgress(
-        max(so.outcome, outcome, key=_OUTCOMES_BY_SEVERITY.index), so.seconds + report.duration, so.why or why
+        max(progress.outcome, outcome, key=_OUTCOMES_BY_SEVERITY.index),
+        progress.seconds + report.duration,
+        progress.why or why,
     )
 
 
-def _cassette_journal(taped: CassetteSession | None) -> World:
-    """What a test asked of its cassette, as a World would have it."""
+def _cassette_journal(cassette: CassetteSession | None) -> World:
+    """The exchanges of a test with its cassette, as the journal of a World."""
     from harness.verify.judging.to_journal import build_journal
 
-    return build_journal(taped.interactions if taped else ())
+    return build_journal(cassette.interactions if cassette else ())
 
 
-def _summarize_test(item: pytest.Item, so: _TestProgress, world: World, whole: bool, judged: bool) -> dict[str, Any]:
-    """A test in plain values, which every worker of pytest-xdist can send: totals, what it touched, if `whole` all of it.
+def _summarize_test(
+    item: pytest.Item, progress: _TestProgress, world: World, with_exchanges: bool, judged: bool
+) -> dict[str, Any]:
+    """A test as plain values that pytest-xdist can send: totals, coverage and, `with_exchanges`, the whole case.
 
-    `judged` says whether losses fail it.
+    `judged` says whether losses fail the test.
     """
     from harness.analysis.loss import losses_of
-    from harness.report import model
-    from harness.report.coverage import measure_coverage
+    from harness.report.api_coverage import measure_coverage
+    from harness.report.report import PASSED_OUTCOMES, collect_findings, count_totals, fill_case
 
-    chosen, exchanges = read_marker_options(item), world.exchanges
-    losses = losses_of(exchanges, strict=chosen["losses"] == "strict")
-    allowed = _allowed_ids(chosen, losses)
-    told: dict[str, Any] = {
+    options, exchanges = read_marker_options(item), world.exchanges
+    losses = losses_of(exchanges, strict=options["losses"] == "strict")
+    allowed = _allowed_ids(options, losses)
+    summary: dict[str, Any] = {
         "hits": {name: sorted(touched) for name, touched in measure_coverage(exchanges, world).items()}
     }
-    if whole:
-        trial = model.fill_case(_new_case(item, so), world, losses, allowed, judged=judged)
-        found, told["trial"] = trial.found, trial.to_json()
+    if with_exchanges:
+        trial = fill_case(_new_case(item, progress), world, losses, allowed, judged=judged)
+        found, summary["trial"] = trial.found, trial.to_json()
     else:
-        passed = so.outcome in model.PASSED_OUTCOMES
-        found = model.collect_findings(world, exchanges, losses, passed, allowed, judged=judged)
-    return {"totals": list(model.count_totals(len(exchanges), found)), **told}
+        passed = progress.outcome in PASSED_OUTCOMES
+        found = collect_findings(world, exchanges, losses, passed, allowed, judged=judged)
+    return {"totals": list(count_totals(len(exchanges), found)), **summary}
 
 
-def _allowed_ids(chosen: dict[str, Any], losses: list[Lost]) -> set[str]:
-    """What the markers of a test allow: ids of losses, `unused`."""
-    wanted = chosen["losses"]
-    allowed = {lost.loss for lost in losses} if wanted == "allow" else set(wanted if isinstance(wanted, list) else ())
-    return allowed | ({"unused"} if chosen["unused"] == "allow" else set())
+def _allowed_ids(options: dict[str, Any], losses: list[Lost]) -> set[str]:
+    """What the markers of a test allow: ids of losses, and `unused`."""
+    losses_option = options["losses"]
+    allowed = (
+        {lost.loss for lost in losses}
+        if losses_option == "allow"
+        else set(losses_option if isinstance(losses_option, list) else ())
+    )
+    return allowed | ({"unused"} if options["unused"] == "allow" else set())
 
 
-def _new_case(item: pytest.Item, so: _TestProgress) -> ReportCase:
-    from harness.report.model import ReportCase
+def _new_case(item: pytest.Item, progress: _TestProgress) -> ReportCase:
+    from harness.report.report import ReportCase
 
     file, line, _ = item.location
-    placed = f"{_checkout_prefix(item.config.rootpath)}{Path(file).as_posix()}"
-    return ReportCase(item.nodeid, placed, (line or 0) + 1, so.outcome, round(so.seconds, 4), why=so.why)
+    path = f"{_checkout_prefix(item.config.rootpath)}{Path(file).as_posix()}"
+    return ReportCase(
+        item.nodeid, path, (line or 0) + 1, progress.outcome, round(progress.seconds, 4), why=progress.why
+    )
 
 
 def _checkout_prefix(root: Path) -> str:
-    """How to get from the checkout down to the root of the run: empty, or a path that ends with a slash."""
+    """The path from the checkout to the root of the run: empty, or ending with a slash."""
     checkout = os.environ.get(CHECKOUT_VARIABLE)
     inside = root.relative_to(checkout).as_posix() if checkout and root.is_relative_to(checkout) else "."
     return "" if inside == "." else f"{inside}/"

@@ -1,4 +1,4 @@
-"""What a run found, as data and as text: failing tests, coverage of the rules, files.
+"""Reports: the text of a failing test, coverage of the API, a run's report and its file formats.
 
-What to find is decided elsewhere.
+What counts as a finding is decided in `contract` and `analysis`; pytest hooks and commands are elsewhere.
 """

@@ -1,4 +1,4 @@
-"""Rules and losses told to people and programs: a row, a page, JSON."""
+"""Rules and losses as documentation: a table row, a page, JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def rule_row(rule: Rule) -> dict[str, str]:
 
 
 def rule_sections(rule: Rule) -> Iterator[tuple[str, list[str]]]:
-    """What there is to say about a rule: title and lines, in the order a reader asks for them."""
+    """The sections of a rule's page: heading and lines."""
     error = rule.error
     yield "Asked of", ["every request" if on == "*" else on for on in rule.on]
     if rule.dialects:
@@ -39,12 +39,12 @@ def rule_sections(rule: Rule) -> Iterator[tuple[str, list[str]]]:
 
 
 def loss_row(loss: Loss) -> dict[str, str]:
-    """A loss in one line: id, area, whether it is looked for always or only when strict, summary."""
+    """A loss in one line: id, area, `when` it is searched for (always, or only when strict), summary."""
     return {"id": loss.id, "area": loss.area, "when": "strict" if loss.strict else "always", "summary": loss.summary}
 
 
 def loss_sections(loss: Loss) -> Iterator[tuple[str, list[str]]]:
-    """What there is to say about a loss: title and lines, in the order a reader asks for them."""
+    """The sections of a loss's page: heading and lines."""
     yield "Said so", [loss.message]
     yield "Lost", [_example_text(case) for case in loss.loses]
     yield "Kept", [_example_text(case) for case in loss.keeps]
@@ -52,7 +52,7 @@ def loss_sections(loss: Loss) -> Iterator[tuple[str, list[str]]]:
 
 
 def loss_json(loss: Loss) -> Json:
-    """A whole loss as JSON."""
+    """A loss as JSON."""
     examples = {
         "loses": [_example_json(case) for case in loss.loses],
         "keeps": [_example_json(case) for case in loss.keeps],
@@ -65,7 +65,7 @@ def _example_text(case: Case) -> str:
 
 
 def rule_json(rule: Rule) -> Json:
-    """A whole rule as JSON."""
+    """A rule as JSON."""
     error = rule.error
     return {
         **rule_row(rule),
@@ -83,14 +83,14 @@ def rule_json(rule: Rule) -> Json:
 
 
 def _example_json(case: Case) -> Any:
-    """An example as JSON: its body alone, or all that makes it special."""
+    """An example as JSON: its body if it has nothing else, or all members that are set."""
     special = {each.name: getattr(case, each.name) for each in fields(case)}
     special = {name: _to_json(value) for name, value in special.items() if value not in (None, ())}
     return special["body"] if set(special) == {"body"} else special
 
 
 def _to_json(value: Any) -> Any:
-    """Any part of an example as JSON values; of dataclasses only what is not their default."""
+    """Any part of an example as JSON; of dataclasses only the members that differ from their defaults."""
     if isinstance(value, Mapping):
         return {name: _to_json(member) for name, member in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

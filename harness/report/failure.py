@@ -1,6 +1,6 @@
-"""What a failed test shows of its World: the cause in two lines, then the journal, refusals, losses and the whole flow.
+"""The report section of a failed test: the cause in two lines, then journal, refusals, losses and flow of its World.
 
-Every function takes data and returns text; long texts, lists and bodies are shown by their beginning.
+Long texts, lists and bodies are truncated.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from collections.abc import Iterator, Sequence
 from textwrap import fill, indent
 from typing import TYPE_CHECKING, Any
 
+from harness.analysis.flow_steps import is_unanswered
 from harness.analysis.lanes import asks_model, without_probes
 from harness.analysis.loss import Lost
-from harness.analysis.steps import is_unanswered
 from harness.contract.rule import RULES
 from harness.core.delivery import Fault
 from harness.core.exchange import Exchange, Request
 from harness.core.shorten import LINE_WIDTH, pluralize, shorten, summarize_item
 from harness.ending import Ending
 from harness.items.kind import Item
-from harness.report.cause import explain_refusal
 from harness.report.journal import render_journal
 from harness.report.refusal import render_refusal
+from harness.report.refusal_cause import explain_refusal
 from harness.world.mock import Mock
 
 if TYPE_CHECKING:
@@ -30,32 +30,36 @@ if TYPE_CHECKING:
 SECTION_TITLE = "responses-harness"
 DIAGRAM_TITLE = "responses-harness: the flow as a Mermaid diagram"
 MAX_REFUSALS = 5
-"""Refusals that are explained, the newest ones."""
+"""How many refusals are explained, the newest ones."""
 MAX_UNUSED = 10
-"""Unused turns that are named, the first ones."""
+"""How many unused turns are listed, the first ones."""
 MAX_LOSSES = 10
-"""Losses that are told, the first ones."""
+"""How many losses are listed, the first ones."""
 MAX_STEPS = 20
-"""Exchanges of a flow that are told, the newest ones."""
+"""How many exchanges of the flow are shown, the newest ones."""
 
 
 def verdict(world: World, losses: Sequence[Lost] = (), *, unused: bool = True) -> str:
-    """Why a test whose own assertions held has failed nevertheless, its cause first; empty when it has not.
+    """Why a test fails although its own assertions passed, the cause first; empty when it does not fail.
 
-    `losses` are those of requests that the API took, `unused` says whether turns that no request took do.
+    `losses` are those of accepted requests; `unused` says whether unused turns of the script fail a test.
     """
-    left = world.script.unused if unused else []
-    parts = [_unanswered_headline(world), _losses_headline(losses), _render_unused(left) if left else ""]
-    refused = _last_refused_request(world) if left and not any(parts[:2]) else None
+    unused_turns = world.script.unused if unused else []
+    parts = [
+        _unanswered_headline(world),
+        _losses_headline(losses),
+        _render_unused(unused_turns) if unused_turns else "",
+    ]
+    refused = _last_refused_request(world) if unused_turns and not any(parts[:2]) else None
     return "\n".join(filter(None, [_refusal_headline(world, refused, losses) if refused else "", *parts]))
 
 
 def render_failure(world: World, losses: Sequence[Lost] = (), *, unused: bool = False, verdict: str = "") -> str:
-    """What a World saw; its first two lines are the cause of the failure, those of the `verdict` if there is one.
+    """The whole section; its first two lines are the cause, those of the `verdict` if there is one.
 
-    With `unused` also the turns left over.
+    With `unused` it lists the unused turns of the script.
     """
-    left = world.script.unused if unused else []
+    unused_turns = world.script.unused if unused else []
     parts = [
         "\n".join(verdict.splitlines()[:2]) or _newest_problem(world, losses),
         render_journal(world.exchanges, Mock(world).lanes) or _no_request_text(world),
@@ -63,7 +67,7 @@ def render_failure(world: World, losses: Sequence[Lost] = (), *, unused: bool = 
         *_render_problems(world),
         *_render_losses(losses),
         f"The flow:\n{indent(Mock(world).flow.last_steps(MAX_STEPS).text, '  ')}" if world.exchanges else "",
-        _render_unused(left) if left else "",
+        _render_unused(unused_turns) if unused_turns else "",
     ]
     return "\n\n".join(filter(None, parts))
 
@@ -74,7 +78,7 @@ def render_diagram(world: World) -> str:
 
 
 def _newest_problem(world: World, losses: Sequence[Lost]) -> str:
-    """The newest problem, in two lines: a refusal, a request that no turn answered, or the first loss after both."""
+    """The newest problem in two lines: a refusal, an unanswered request, or the first loss after both."""
     refused = next((one for one in reversed(without_probes(world.exchanges)) if one.status >= 400), None)
     later = [lost for lost in losses if refused is None or lost.exchange > refused.number]
     return _loss_headline(later[0]) if later else _refusal_headline(world, refused, losses) if refused else ""
@@ -87,9 +91,9 @@ def _refusal_headline(world: World, refused: Exchange, losses: Sequence[Lost]) -
 
 
 def _last_refused_request(world: World) -> Exchange | None:
-    """The last request to the model when it was refused: what was scripted for later requests never had its turn."""
-    asked = [exchange for exchange in world.exchanges if asks_model(exchange.request)]
-    return asked[-1] if asked and asked[-1].status >= 400 else None
+    """The last request to the model if it was refused, which explains unused turns; else None."""
+    model_requests = [exchange for exchange in world.exchanges if asks_model(exchange.request)]
+    return model_requests[-1] if model_requests and model_requests[-1].status >= 400 else None
 
 
 def _losses_headline(losses: Sequence[Lost]) -> str:
@@ -145,7 +149,7 @@ def _unanswered_headline(world: World) -> str:
 
 
 def _problem_headline(world: World, request: Request, text: str, more: str = "") -> str:
-    """A request that no turn answered, in two lines: why, and what differed or what was sent."""
+    """An unanswered request in two lines: why, and what differed or what was sent."""
     first, *rest = text.splitlines()
     differing = [line.strip() for line in rest if line.lstrip().startswith(("-", "+"))]
     why = "; ".join(differing) or f"it sent {_sent_gist(request)}"
@@ -154,9 +158,9 @@ def _problem_headline(world: World, request: Request, text: str, more: str = "")
 
 def _sent_gist(request: Request) -> str:
     """The end of the input of a request, or its path."""
-    asked = request.body.get("input") if isinstance(request.body, dict) else None
-    last = asked[-1] if isinstance(asked, list) and asked else {"role": "user", "content": asked}
-    return summarize_item(last) if asked else f"{request.method} {request.path}"
+    input = request.body.get("input") if isinstance(request.body, dict) else None
+    last = input[-1] if isinstance(input, list) and input else {"role": "user", "content": input}
+    return summarize_item(last) if input else f"{request.method} {request.path}"
 
 
 def _request_label(world: World, request: Request) -> str:
@@ -165,25 +169,25 @@ def _request_label(world: World, request: Request) -> str:
 
 
 def _is_exchange_of(exchange: Exchange, request: Request) -> bool:
-    """Whether it is the exchange of a request, or of the event of a WebSocket that a request was made of."""
+    """Whether an exchange belongs to a request, or to the WebSocket event that holds the request."""
     return exchange.request is request or (request.raw != b"" and exchange.request.raw is request.raw)
 
 
-def _render_unused(left: Sequence[tuple[Route, Turn]]) -> str:
-    lines = [f"  {route}: {summarize_turn(turn)}" for route, turn in left[:MAX_UNUSED]]
-    if hidden := len(left) - len(lines):
+def _render_unused(unused_turns: Sequence[tuple[Route, Turn]]) -> str:
+    lines = [f"  {route}: {summarize_turn(turn)}" for route, turn in unused_turns[:MAX_UNUSED]]
+    if hidden := len(unused_turns) - len(lines):
         lines.append(f"  … {hidden} more")
     fix = 'Remove what is too much, or allow it: @pytest.mark.harness(unused="allow").'
-    return "\n".join([f"{pluralize(len(left), 'turn')} of the script no request took:", *lines, fix])
+    return "\n".join([f"{pluralize(len(unused_turns), 'turn')} of the script no request took:", *lines, fix])
 
 
 def summarize_turn(turn: Any) -> str:
-    """A turn in one line: what is said in it, how it ends, what goes wrong."""
+    """A turn in one line: its items, its ending, its faults."""
     return " + ".join(map(_summarize_line, turn if isinstance(turn, list | tuple) else [turn]))
 
 
 def _summarize_line(line: Any) -> str:
-    """A line of a turn: what is said, how it ends or what goes wrong with it; else the function that would say it."""
+    """An item, ending or fault of a turn; else the function that would return them."""
     if isinstance(line, Item):
         return summarize_item({**line.members, "role": line.type})
     if isinstance(line, Ending | Fault):

@@ -1,4 +1,4 @@
-"""The journal of a World as a report shows it: a line for each of the newest exchanges."""
+"""Renders the journal of a World, a line for each of the newest exchanges."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from harness.core.loose_json import as_object
 from harness.core.shorten import answer_error, pluralize, quote, shorten, shorten_json, summarize_item
 
 MAX_LINES = 20
-"""Lines of a journal that are shown, the newest ones."""
+"""How many lines are shown, the newest ones."""
 
 
 def render_journal(exchanges: Sequence[Exchange], lanes: Mapping[str, Sequence[Exchange]] | None = None) -> str:
-    """One line for each of the newest exchanges: number, method and path, model, input, status, what refused or broke it.
+    """One line for each of the newest exchanges: number, method and path, model, input, status, rule or disconnection.
 
-    Where the lanes of several agents are given, the lane comes after the number.
+    With the `lanes` of several agents, the lane stands behind the number.
     """
     groups = [
-        list(group) for _, group in groupby(exchanges, lambda one: (is_probe(one), one.number * (not is_probe(one))))
+        list(group)
+        for _, group in groupby(exchanges, lambda each: (is_probe(each), each.number * (not is_probe(each))))
     ]
     shown = groups[-MAX_LINES:]
-    of = {exchange.number: name for name, own in (lanes or {}).items() for exchange in own}
-    several = len(set(of.values()) - {CLIENT_LANE}) > 1
-    rows = [_group_row(group, of[group[0].number] if several else None) for group in shown]
+    lane_by_number = {exchange.number: name for name, members in (lanes or {}).items() for exchange in members}
+    has_agents = len(set(lane_by_number.values()) - {CLIENT_LANE}) > 1
+    rows = [_group_row(group, lane_by_number[group[0].number] if has_agents else None) for group in shown]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     if hidden := len(exchanges) - sum(map(len, shown)):
@@ -56,10 +57,10 @@ def _exchange_row(exchange: Exchange, lane: str | None) -> tuple[str, ...]:
     )
 
 
-def _input_gist(said: Any) -> str:
-    if isinstance(said, str):
-        return quote(said)
-    if not isinstance(said, list) or not said:
-        return "" if said is None else shorten_json(said, 1)
-    last = summarize_item(said[-1])
-    return last if len(said) == 1 else f"{len(said)} items, last: {last}"
+def _input_gist(input: Any) -> str:
+    if isinstance(input, str):
+        return quote(input)
+    if not isinstance(input, list) or not input:
+        return "" if input is None else shorten_json(input, 1)
+    last = summarize_item(input[-1])
+    return last if len(input) == 1 else f"{len(input)} items, last: {last}"

@@ -1,4 +1,4 @@
-"""A refused request, explained: what was sent, where and why the API refused it, how to fix it, how that is known."""
+"""Renders a refused request: what was sent, where and why it was refused, the fix, the evidence of the rule."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _PATH_STEP = re.compile(r"\[(\d+)]|([^.\[\]]+)")
 
 
 def render_refusal(exchange: Exchange, rule: Rule) -> str:
-    """A refused request: what was sent, where the API saw the fault, why it says so, how to fix it, how we know."""
-    told = {"message": rule.summary, "param": None, **answer_error(exchange)}
+    """The lines of a refused request: what was sent, where, why, the fix, the sources of the rule."""
+    error = {"message": rule.summary, "param": None, **answer_error(exchange)}
     details = [
-        ("sent", describe_sent_part(exchange.request, told["param"])),
-        ("where", told["param"] or ""),
-        ("why", "\n".join([_wrap(shorten(told["message"], 400)), *filter(None, rule.doc.splitlines())])),
+        ("sent", describe_sent_part(exchange.request, error["param"])),
+        ("where", error["param"] or ""),
+        ("why", "\n".join([_wrap(shorten(error["message"], 400)), *filter(None, rule.doc.splitlines())])),
         ("fix", _wrap(rule.fix)),
         ("source", "\n".join(_source_lines(rule.sources))),
     ]
@@ -30,7 +30,7 @@ def render_refusal(exchange: Exchange, rule: Rule) -> str:
 
 
 def describe_sent_part(request: Request, param: str | None) -> str:
-    """The part of a request an error is about: the body at `param`, or what is there when nothing is."""
+    """The part of a request that an error is about: the body at `param`, or the deepest part that exists."""
     if request.fault:
         return shorten(request.raw.decode("utf-8", "replace"))
     if not isinstance(request.body, dict):
@@ -42,7 +42,7 @@ def describe_sent_part(request: Request, param: str | None) -> str:
 
 
 def resolve_path(body: Any, path: str) -> tuple[str, Any, str]:
-    """How far a path like `input[0].role` leads: the place reached, its value, and the step that fails (or "")."""
+    """Follow a path such as `input[0].role`: the place reached, its value, and the step that fails (or "")."""
     reached, value = "", body
     for match in _PATH_STEP.finditer(path):
         index, name = match.groups()

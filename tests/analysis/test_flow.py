@@ -7,7 +7,7 @@ import re
 import pytest
 
 from harness.analysis.flow import Flow
-from harness.analysis.steps import FlowStep
+from harness.analysis.flow_steps import FlowStep
 from harness.ending import incomplete
 from harness.items import function_call, mcp_call, message, reasoning
 from harness.server.asgi import serve_in_thread

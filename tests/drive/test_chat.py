@@ -20,7 +20,7 @@ from harness.answers.stream import encode_events
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Exchange, Json
 from harness.core.exchange import Request as Asked
-from harness.drive.chat import Chat, linear
+from harness.drive import Chat, linear
 from harness.items import function_call, message, reasoning
 
 openai = pytest.importorskip("openai")

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from harness.cli import app
-from harness.cli import live as cli_live
+from harness.cli import app, live_api
 from harness.live.drift.ids import pair_ids, translate_ids
 from harness.server.default_model import small_talk
 from harness.server.mock_api import MockApi
@@ -331,7 +330,7 @@ def test_what_was_found_before_the_credit_ran_out_is_told(tmp_path: Path) -> Non
 
 def test_a_long_wait_that_the_api_asks_for_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    monkeypatch.setattr(cli_live, "time", SimpleNamespace(sleep=waits.append))
+    monkeypatch.setattr(live_api, "time", SimpleNamespace(sleep=waits.append))
     limited = error(429, "Slow down.", code="rate_limit_exceeded", retry_after="2")
     said = drifted(tape(tmp_path, recorded(HI)), in_turn(limited))
     assert (said.exit_code, "waiting 2 s: the API has had enough requests for now" in said.stderr) == (0, True)

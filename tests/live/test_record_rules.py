@@ -15,8 +15,7 @@ from typer.testing import CliRunner, Result
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.cassettes.format.interaction import CassetteHeader
 from harness.cassettes.recording.writer import SecretFound, lock_cassette, read_cassette
-from harness.cli import app
-from harness.cli import live as cli_live
+from harness.cli import app, record_rules
 from harness.contract.rule import RULES
 from harness.live.rule_evidence import store
 from harness.live.rule_evidence.outcome import ProbeFinding, build_interaction, judge_probe
@@ -35,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("live_key")
 @pytest.fixture
 def one_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the area only this rule is recorded."""
-    monkeypatch.setattr(cli_live, "_rules_in_areas", lambda areas: [RULES["unknown_parameter"]])
+    monkeypatch.setattr(record_rules, "_rules_in_areas", lambda areas: [RULES["unknown_parameter"]])
 
 
 @pytest.fixture
@@ -267,7 +266,7 @@ def test_one_is_asked_whether_to_go_on(api: tuple[str, Live], tmp_path: Path, an
 
 
 def test_every_area_has_a_name() -> None:
-    assert cli_live._rules_in_areas(["all"]) == cli_live._rules_in_areas([]) == list(RULES.values())
+    assert record_rules._rules_in_areas(["all"]) == record_rules._rules_in_areas([]) == list(RULES.values())
 
 
 def test_a_missing_key_and_an_unknown_area_are_mistakes(

@@ -19,11 +19,11 @@ from typer.testing import CliRunner
 from harness.cli.report import report, with_format_options
 from harness.contract.schema import schemas_directory
 from harness.core.errors import ConfigError
-from harness.report.coverage import api_surface, merge_coverage
+from harness.report.api_coverage import api_surface, merge_coverage
 from harness.report.formats import FORMATS, ReportFormat, render_report, why_unwritable, write_report
 from harness.report.formats.github import annotation_commands
 from harness.report.formats.json_file import merge_reports, read_report
-from harness.report.model import Report, ReportFinding, Totals
+from harness.report.report import Report, ReportFinding, Totals
 from tests.support.reports import EXPECTED, FAILED, KEY, REFUSED, UNUSED, make_report, passed, passed_with
 
 # JSON

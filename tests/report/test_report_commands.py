@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from harness.cli import app
 from harness.report.formats import write_report
 from harness.report.formats.json_file import read_report
-from harness.report.model import Report, ReportCase, ReportFinding
+from harness.report.report import Report, ReportCase, ReportFinding
 from tests.support.reports import FAILED, make_report, passed
 
 

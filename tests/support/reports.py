@@ -14,10 +14,10 @@ from harness.contract.schema import schemas_directory
 from harness.core.exchange import Json
 from harness.ending import TurnLine
 from harness.items import message
-from harness.report import model
-from harness.report.coverage import DIMENSIONS
+from harness.report.api_coverage import DIMENSIONS
 from harness.report.formats.json_file import read_report
-from harness.report.model import Report, ReportCase, ReportFinding
+from harness.report.report import Report, ReportCase, ReportFinding
+from harness.report.report import fill_case as fill_report_case
 from harness.server.mock_api import MockApi
 from harness.world.world import World
 
@@ -53,7 +53,7 @@ def ask(mock: MockApi, input: Any, **members: Any) -> Any:
 def fill_case(world: World, outcome: str = "passed", *allowed: str, why: str = "", judged: bool = True) -> ReportCase:
     """A case with what is found in the exchanges of a World."""
     case = ReportCase("test_a.py::test_it", "test_a.py", 3, outcome, 0.1, why=why)
-    return model.fill_case(case, world, losses_of(world.exchanges), allowed, judged=judged)
+    return fill_report_case(case, world, losses_of(world.exchanges), allowed, judged=judged)
 
 
 def passed_with(*inputs: str) -> ReportCase:

@@ -14,7 +14,7 @@ from harness.cli import app
 from harness.contract.schema import schemas_directory
 from harness.items import message
 from harness.report.formats.json_file import read_report
-from harness.report.model import Report, ReportCase, ReportFinding, Totals
+from harness.report.report import Report, ReportCase, ReportFinding, Totals
 from harness.verify.report_cases import VERDICT_TEXTS
 from harness.verify.run import FINDING_VERDICTS
 from tests.support.recordings import HI, KEY, exchange, recorded, tape

@@ -10,7 +10,7 @@ from harness.core.errors import ConfigError
 from harness.core.registry import Registry
 
 if TYPE_CHECKING:
-    from harness.report.model import Report
+    from harness.report.report import Report
 
 ACTIONS_VARIABLE = "GITHUB_ACTIONS"
 """The environment variable that says whether annotations are read."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.report.model import Report
+from harness.report.report import Report
 
 MAX_ANNOTATIONS = 10
-"""Annotations that a step may make."""
+"""The most annotations that GitHub shows for a step."""
 
 
 def annotation_commands(report: Report) -> Iterator[str]:
-    """A line for each of the first findings that were not expected."""
+    """A line for each of the first unexpected findings."""
     pairs = report.unexpected
     for trial, found in pairs[:MAX_ANNOTATIONS]:
         file, line = trial.location_of(found)

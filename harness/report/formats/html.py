@@ -1,6 +1,6 @@
 """A report as one HTML page that needs no network: `page.html` with the data in it.
 
-The page builds what is looked at, no more: a list of tests at once, an exchange when it is opened.
+The page builds the list of tests at once, and an exchange only when it is opened.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import orjson
 from harness.core.exchange import Json
 from harness.core.loose_json import as_object, as_string, objects_in
 from harness.core.shorten import quote, shorten_json, summarize_item
-from harness.report.coverage import DIMENSIONS
-from harness.report.model import Report, ReportCase, explain, summary_line
+from harness.report.api_coverage import DIMENSIONS
+from harness.report.report import Report, ReportCase, explain, summary_line
 
 _PAGE = Path(__file__).with_name("page.html")
 _DATA_MARKER = "<!-- the report -->"
 
 
 def render(report: Report) -> str:
-    """The whole page: the template, an index of the tests, and for each test a line of JSON an exchange."""
+    """The page: the template with an index of the tests, and a line of JSON for each exchange of a test."""
     return _PAGE.read_text(encoding="utf-8").replace(_DATA_MARKER, "\n".join(_data_scripts(report)))
 
 
@@ -40,12 +40,12 @@ def _data_scripts(report: Report) -> Iterator[str]:
 
 
 def _script_safe_json(value: Any) -> str:
-    """JSON that ends no script element."""
+    """JSON that cannot end a script element."""
     return orjson.dumps(value).decode().replace("<", "\\u003c")
 
 
 def _explanations(report: Report) -> Json:
-    """What is known of every rule that the report names, and of the losses in it."""
+    """The documentation of the rules and losses in the report, by id."""
     ids = report.known["rules"] | report.hit["refusals"]
     ids = ids.union(found.id for trial in report.cases for found in trial.found)
     return {id: known for id in sorted(ids) if (known := explain(id))}
@@ -65,20 +65,20 @@ def _case_json(trial: ReportCase) -> Json:
 
 
 def _exchange_row(exchange: Json) -> list[Any]:
-    """An exchange in a line of a table: number, lane, operation, dialect, status, rule, what was asked, what was said."""
+    """A table row: number, lane, operation, dialect, status, rule, and the gist of request and answer."""
     members = ("number", "lane", "operation", "dialect", "status", "rule")
     return [*(exchange[name] for name in members), _input_gist(exchange["request"]), _answer_gist(exchange)]
 
 
 def _input_gist(body: Any) -> str:
-    given = as_object(body).get("input", body)
-    if isinstance(given, str):
-        return quote(given)
-    if isinstance(given, list) and given:
+    input = as_object(body).get("input", body)
+    if isinstance(input, str):
+        return quote(input)
+    if isinstance(input, list) and input:
         return (
-            summarize_item(given[-1]) if len(given) == 1 else f"{len(given)} items, last: {summarize_item(given[-1])}"
+            summarize_item(input[-1]) if len(input) == 1 else f"{len(input)} items, last: {summarize_item(input[-1])}"
         )
-    return "" if given is None else shorten_json(given, 1)
+    return "" if input is None else shorten_json(input, 1)
 
 
 def _answer_gist(exchange: Json) -> str:
@@ -86,5 +86,5 @@ def _answer_gist(exchange: Json) -> str:
     message = as_string(as_object(body.get("error", body)).get("message"))
     if exchange["status"] >= 400 and message:
         return message
-    told = ", ".join(map(summarize_item, objects_in(body.get("output")))) or as_string(body.get("object"))
-    return " ".join(filter(None, [told, exchange["broke"]]))
+    output = ", ".join(map(summarize_item, objects_in(body.get("output")))) or as_string(body.get("object"))
+    return " ".join(filter(None, [output, exchange["broke"]]))

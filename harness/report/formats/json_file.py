@@ -1,4 +1,4 @@
-"""Reports as JSON, as `schemas/report.json` has it: written, read back, several made one."""
+"""Reports as JSON of the schema `schemas/report.json`: written, read, merged."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ import orjson
 from harness.contract.schema import schemas_directory
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
-from harness.report.coverage import merge_coverage
-from harness.report.model import REPORT_VERSION, Report, ReportCase
+from harness.report.api_coverage import merge_coverage
+from harness.report.report import REPORT_VERSION, Report, ReportCase
 
 
 def render(report: Report) -> str:
-    """A report as JSON, a test a line, so that two of them can be compared."""
+    """A report as JSON with one line for each test, so that two of them can be compared."""
     head = orjson.dumps(report.summary_json(), option=orjson.OPT_INDENT_2).decode().removesuffix("\n}")
     tests = ",".join(f"\n    {orjson.dumps(trial).decode()}" for trial in report.cases)
     return f'{head},\n  "tests": [{tests}\n  ]\n}}\n'
 
 
 def read_report(file: Path) -> Report:
-    """The report in a file; ConfigError when it is none."""
+    """The report in a file; ConfigError when the file is no report."""
     try:
-        told = orjson.loads(file.read_bytes())
+        document = orjson.loads(file.read_bytes())
     except OSError as problem:
         raise ConfigError(f"{file}: cannot be read: {problem.strerror}.") from problem
     except orjson.JSONDecodeError as problem:
         raise ConfigError(f"{file}: not JSON: {problem}. {_FILE_HINT}") from problem
-    if isinstance(told, dict) and isinstance(told.get("version"), int) and told["version"] > REPORT_VERSION:
+    if isinstance(document, dict) and isinstance(document.get("version"), int) and document["version"] > REPORT_VERSION:
         raise ConfigError(
-            f"{file}: a report of version {told['version']}; this harness reads {REPORT_VERSION}. Update it."
+            f"{file}: a report of version {document['version']}; this harness reads {REPORT_VERSION}. Update it."
         )
-    if fault := next(_validator().iter_errors(told), None):
-        place = "/".join(map(str, fault.instance_path)) or "its top"
-        raise ConfigError(f"{file}: no report: at {place}: {fault.message[:200]}. {_FILE_HINT}")
-    return _parse_report(told)
+    if error := next(_validator().iter_errors(document), None):
+        place = "/".join(map(str, error.instance_path)) or "its top"
+        raise ConfigError(f"{file}: no report: at {place}: {error.message[:200]}. {_FILE_HINT}")
+    return _parse_report(document)
 
 
 _FILE_HINT = "Give a file that pytest --harness-report=FILE.json or harness verify --report FILE.json wrote."
@@ -50,15 +50,18 @@ def _validator() -> jsonschema_rs.Validator:
     return jsonschema_rs.validator_for(orjson.loads((schemas_directory() / "report.json").read_bytes()))
 
 
-def _parse_report(told: Json) -> Report:
-    known, hit = ({name: frozenset(of[member]) for name, of in told["surface"].items()} for member in ("known", "hit"))
-    return Report(list(map(ReportCase.from_json, told["tests"])), known, hit)
+def _parse_report(document: Json) -> Report:
+    known, hit = (
+        {name: frozenset(dimension[member]) for name, dimension in document["surface"].items()}
+        for member in ("known", "hit")
+    )
+    return Report(list(map(ReportCase.from_json, document["tests"])), known, hit)
 
 
 def merge_reports(reports: Sequence[Report]) -> Report:
-    """Several reports as one: shards of a run, or its jobs.
+    """Several reports as one, of the shards or jobs of a run.
 
-    A test that several have is there once, unless they differ in more than the time it took.
+    A test in several of them is kept once, unless they differ in more than its duration.
     """
     trials: dict[str, ReportCase] = {}
     for trial in (trial for report in reports for trial in report.cases):

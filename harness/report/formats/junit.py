@@ -5,27 +5,27 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree as Xml
 
-from harness.report.coverage import DIMENSIONS
-from harness.report.model import Report, ReportCase, summary_line
+from harness.report.api_coverage import DIMENSIONS
+from harness.report.report import Report, ReportCase, summary_line
 
 _INVALID_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML cannot say."""
+"""Characters that XML cannot hold."""
 _OUTCOME_ELEMENTS = {"failed": "failure", "error": "error", "skipped": "skipped", "xfailed": "skipped"}
-"""How a test that did not simply pass is marked, by its outcome."""
+"""The child element of a test case, by the outcome of the test."""
 
 
 def render(report: Report) -> str:
-    """The report as one suite; a failed test shows what was found in it."""
+    """The report as one suite; a failed test shows its findings."""
     outcomes = [_OUTCOME_ELEMENTS.get(trial.outcome, "") for trial in report.cases]
     counts = {
         "tests": str(len(outcomes)),
         "failures": str(outcomes.count("failure")),
         "errors": str(outcomes.count("error")),
     }
-    whole = f"{sum(trial.seconds for trial in report.cases):.3f}"
-    suites = Xml.Element("testsuites", {"name": "contract", **counts, "time": whole})
-    more = {"skipped": str(outcomes.count("skipped")), "time": whole}
-    suite = Xml.SubElement(suites, "testsuite", {"name": "contract", **counts, **more})
+    total_seconds = f"{sum(trial.seconds for trial in report.cases):.3f}"
+    suites = Xml.Element("testsuites", {"name": "contract", **counts, "time": total_seconds})
+    suite_counts = {"skipped": str(outcomes.count("skipped")), "time": total_seconds}
+    suite = Xml.SubElement(suites, "testsuite", {"name": "contract", **counts, **suite_counts})
     properties = Xml.SubElement(suite, "properties")
     for name in DIMENSIONS:
         value = f"{len(report.hit[name])} of {len(report.known[name])}"
@@ -42,20 +42,20 @@ def render(report: Report) -> str:
 def _add_case(suite: Xml.Element, trial: ReportCase) -> None:
     module = trial.id.partition("::")[0].removesuffix(".py").replace("/", ".")
     inside, _, name = trial.id.partition("::")[2].rpartition("::")
-    named = {
+    names = {
         "classname": _replace_invalid(".".join([module, *inside.split("::")]).rstrip(".")),
         "name": _replace_invalid(name or trial.id),
     }
-    case = Xml.SubElement(suite, "testcase", {**named, "time": f"{trial.seconds:.3f}"})
+    case = Xml.SubElement(suite, "testcase", {**names, "time": f"{trial.seconds:.3f}"})
     if element := _OUTCOME_ELEMENTS.get(trial.outcome):
         message = next((found.message for found in trial.unexpected), trial.why)
-        marked = Xml.SubElement(case, element, {"message": _replace_invalid(message.partition("\n")[0])})
-        marked.text = _replace_invalid(_failure_text(trial))
+        outcome = Xml.SubElement(case, element, {"message": _replace_invalid(message.partition("\n")[0])})
+        outcome.text = _replace_invalid(_failure_text(trial))
 
 
 def _failure_text(trial: ReportCase) -> str:
-    told = [f"{trial.file}:{trial.line}", trial.why, *(f"{found.title}: {found.text}" for found in trial.unexpected)]
-    return "\n".join(filter(None, told))
+    lines = [f"{trial.file}:{trial.line}", trial.why, *(f"{found.title}: {found.text}" for found in trial.unexpected)]
+    return "\n".join(filter(None, lines))
 
 
 def _replace_invalid(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A report as Markdown, for the summary of a job: totals, what to mend, the surface that was touched."""
+"""A report as Markdown, for the summary of a job: totals, unexpected findings, coverage."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterator, Sequence
 
 from harness.core.shorten import shorten
-from harness.report.coverage import DIMENSIONS
-from harness.report.model import Report, ReportCase, ReportFinding, summary_line
+from harness.report.api_coverage import DIMENSIONS
+from harness.report.report import Report, ReportCase, ReportFinding, summary_line
 
 MAX_FINDINGS = 50
-"""Findings that are told, the first ones: a code host takes no long summary."""
+"""How many findings are listed, the first ones: code hosts limit the length of a summary."""
 MAX_DIAGRAMS = 5
-"""Tests whose flow is drawn, the first ones with something to mend."""
+"""How many flows are drawn, of the first tests with an unexpected finding."""
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>|#~$])")
 
 
 def render(report: Report) -> str:
-    """The whole text."""
+    """The report as Markdown."""
     return "\n".join([*_lines(report), ""])
 
 
@@ -46,5 +46,5 @@ def _findings_table(pairs: Sequence[tuple[ReportCase, ReportFinding]]) -> Iterat
 
 
 def _escape_cell(text: str) -> str:
-    """A text in one line, with nothing that Markdown would take for a mark."""
+    """A text in one line, with the characters of Markdown's markup escaped."""
     return _MARKUP.sub(r"\\\1", " ".join(shorten(text, 300).split()))

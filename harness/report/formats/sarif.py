@@ -1,4 +1,4 @@
-"""A report as SARIF 2.1.0: what was found and not expected, at the file and line of its test, as code hosts show it."""
+"""A report as SARIF 2.1.0: the unexpected findings, each at the file and line of its test, for code hosts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import quote
 import orjson
 
 from harness.core.exchange import Json
-from harness.report.model import Report, ReportCase, ReportFinding, explain
+from harness.report.report import Report, ReportCase, ReportFinding, explain
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _KIND_SUMMARIES = {
@@ -23,7 +23,7 @@ _KIND_SUMMARIES = {
 
 
 def render(report: Report) -> str:
-    """The log: one run, a result for each finding that was not expected; the rest is nothing to mend."""
+    """The log: one run with a result for each unexpected finding."""
     pairs = report.unexpected
     ids = list(dict.fromkeys(_rule_id(found) for _, found in pairs))
     rules = {_rule_id(found): _rule(found) for _, found in pairs}
@@ -45,15 +45,15 @@ def _rule_id(found: ReportFinding) -> str:
 
 def _rule(found: ReportFinding) -> Json:
     known = explain(found.id)
-    made: Json = {
+    rule: Json = {
         "id": _rule_id(found),
         "shortDescription": {"text": known.get("summary") or _KIND_SUMMARIES[found.kind]},
         "help": {"text": known.get("fix") or found.fix or _KIND_SUMMARIES[found.kind]},
         "properties": {"tags": [found.kind]},
     }
     if doc := known.get("doc"):
-        made["fullDescription"] = {"text": doc}
-    return made
+        rule["fullDescription"] = {"text": doc}
+    return rule
 
 
 def _result(trial: ReportCase, found: ReportFinding, index: int) -> Json:
@@ -62,12 +62,12 @@ def _result(trial: ReportCase, found: ReportFinding, index: int) -> Json:
         "artifactLocation": {"uri": quote(file), "uriBaseId": "%SRCROOT%"},
         "region": {"startLine": line},
     }
-    mark = "\n".join([trial.id, _rule_id(found), found.at, found.message])
+    fingerprint = "\n".join([trial.id, _rule_id(found), found.at, found.message])
     return {
         "ruleId": _rule_id(found),
         "ruleIndex": index,
         "level": "warning" if found.kind == "unused" else "error",
         "message": {"text": f"{trial.id}: {found.text}"},
         "locations": [{"physicalLocation": place}],
-        "partialFingerprints": {"finding/v1": sha256(mark.encode()).hexdigest()[:32]},
+        "partialFingerprints": {"finding/v1": sha256(fingerprint.encode()).hexdigest()[:32]},
     }

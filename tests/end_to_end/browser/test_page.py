@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from harness.core.errors import ConfigError
-from harness.report.coverage import measure_coverage, merge_coverage
+from harness.report.api_coverage import measure_coverage, merge_coverage
 from harness.report.formats import write_report
-from harness.report.model import Report, ReportFinding
+from harness.report.report import Report, ReportFinding
 from tests.clients.cells import Environment
 from tests.clients.environments import prepared
 from tests.support.processes import run

@@ -10,7 +10,7 @@ import pytest
 
 from harness.analysis.loss import losses_of
 from harness.cassettes.format.interaction import SERVER, Interaction
-from harness.report.coverage import measure_coverage
+from harness.report.api_coverage import measure_coverage
 from harness.verify.judging.to_journal import build_journal
 from tests.support.interactions import URI, sse, take
 from tests.support.recordings import HI, recorded

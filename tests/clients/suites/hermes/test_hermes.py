@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.drive.chat import Chat, linear
+from harness.drive import Chat, linear
 from harness.items import function_call, message
 
 PLAN = function_call("todo", {"todos": [{"id": "1", "content": "Find the reports", "status": "pending"}]})

@@ -1,6 +1,6 @@
-"""Why the API refused a request, in two lines: its own words, and what the client did to earn them.
+"""Explains a refused request in two lines: the API's message, and what the client did to cause it.
 
-The second line follows the ids that the error names through the journal: who said the call, what answers it, what is gone.
+The second line traces the ids in the message through the journal: the exchange with the call, the item that answers it.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ _ORPHAN_RULES = ("output_needs_call", "approval_without_request")
 
 
 def explain_refusal(exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost]) -> tuple[str, str]:
-    """What the API says of a request, and where and why; `losses` may explain it, `exchanges` are the whole journal."""
-    said = f"Request {exchange.number} was refused ({exchange.status}): {_error_message(exchange)}"
-    refused = _RefusedRequest(
+    """The API's message; place and cause. `exchanges` are the whole journal, one of the `losses` may be the cause."""
+    headline = f"Request {exchange.number} was refused ({exchange.status}): {_error_message(exchange)}"
+    refused_request = _RefusedRequest(
         exchange, str(answer_error(exchange).get("param") or ""), _ID.findall(_error_message(exchange))
     )
-    past = _history_before(exchange, exchanges)
+    history = _history_before(exchange, exchanges)
     found = [lost for lost in losses if lost.exchange == exchange.number]
-    if lost := next((lost for lost in found if refused.has_id_of(lost)), None):
-        return said, f"{lost.at or refused.param or 'input'}: {_loss_line(lost)}"
-    where = refused.trace_ids(past) or refused.describe_place(past, exchanges)
-    if lost := next((lost for lost in found if refused.is_at_item_of(lost)), None):
-        return said, f"{where}; {_loss_line(lost)}"
-    return said, f"{where}{refused.rule_note}"
+    if lost := next((lost for lost in found if refused_request.has_id_of(lost)), None):
+        return headline, f"{lost.at or refused_request.param or 'input'}: {_loss_line(lost)}"
+    where = refused_request.trace_ids(history) or refused_request.describe_place(history, exchanges)
+    if lost := next((lost for lost in found if refused_request.is_at_item_of(lost)), None):
+        return headline, f"{where}; {_loss_line(lost)}"
+    return headline, f"{where}{refused_request.rule_note}"
 
 
 def _loss_line(lost: Lost) -> str:
@@ -51,7 +51,7 @@ def _error_message(exchange: Exchange) -> str:
 
 
 class _RefusedRequest(NamedTuple):
-    """A refused request, the `param` of its error, the words of it that may be ids."""
+    """A refused request, the `param` of its error, and words of its message that may be ids."""
 
     exchange: Exchange
     param: str
@@ -59,23 +59,23 @@ class _RefusedRequest(NamedTuple):
 
     @property
     def rule_note(self) -> str:
-        """What the rule says, unless what was traced says it."""
+        """The summary of the rule; empty when the trace of the ids says the same."""
         rule = RULES.get(self.exchange.answer.rule or "")
         return f"; {rule.summary}" if rule and rule.id not in (*_UNANSWERED_RULES, *_ORPHAN_RULES) else ""
 
     def has_id_of(self, lost: Lost) -> bool:
-        """Whether it names an id that a loss is about."""
+        """Whether the error names an id in the message of a loss."""
         return any(id in _ID.findall(lost.message) for id in self.ids if "_" in id)
 
     def is_at_item_of(self, lost: Lost) -> bool:
-        """Whether it is about the item in which a loss shows."""
+        """Whether the error points to the same input item as a loss."""
         here, there = _INPUT_ITEM.match(self.param), _INPUT_ITEM.match(lost.at)
         return bool(here and there and here[0] == there[0])
 
-    def trace_ids(self, past: History) -> str:
-        """What became of the first id that this request or an earlier answer knows; empty without one."""
+    def trace_ids(self, history: History) -> str:
+        """The trace of the first id that occurs in this request or an earlier answer; empty when none does."""
         for id in self.ids:
-            origin = past.by_id.get(id) or next(iter(past.by_call.get(id, ())), None)
+            origin = history.by_id.get(id) or next(iter(history.by_call.get(id, ())), None)
             found = [(place, item) for place, item in self._input_objects() if id in map(item.get, _ID_MEMBERS)]
             if origin or found:
                 return self._describe_trace(origin, found)
@@ -95,24 +95,24 @@ class _RefusedRequest(NamedTuple):
         places = ", ".join(place for place, _ in found) or f"{place}, not among its items"
         return f"{places}: {thing}"
 
-    def describe_place(self, past: History, exchanges: Sequence[Exchange]) -> str:
-        """The place that an error points to, and what stands there."""
+    def describe_place(self, history: History, exchanges: Sequence[Exchange]) -> str:
+        """The place to which the error points, and the value there."""
         body = self.exchange.request.body
         place = _INPUT_ITEM.match(self.param)
-        _, item, gone = resolve_path(body, place[0]) if place else ("", None, "input")
-        if gone or not isinstance(item, dict):
-            made = next(
-                (f", the answer of exchange {one.number}" for one in exchanges if _response_id(one) in self.ids), ""
+        _, item, missing_step = resolve_path(body, place[0]) if place else ("", None, "input")
+        if missing_step or not isinstance(item, dict):
+            answer_note = next(
+                (f", the answer of exchange {each.number}" for each in exchanges if _response_id(each) in self.ids), ""
             )
-            return f"{describe_sent_part(self.exchange.request, self.param)}{made}"
+            return f"{describe_sent_part(self.exchange.request, self.param)}{answer_note}"
         _, value, missing = resolve_path(body, self.param)
         what = (
             f"no {missing.strip('.')}" if missing else as_string(as_object(value).get("type")) or shorten_json(value, 1)
         )
         part = "" if value is item and not missing else f"{what} in "
-        origin = next(_find_origins(past, item), None)
-        heard = f" that exchange {origin.number} said as {describe_item(origin.item)}" if origin else ""
-        return f"{self.param}: {part}{_describe_item(item)}{heard}"
+        origin = next(_find_origins(history, item), None)
+        origin_note = f" that exchange {origin.number} said as {describe_item(origin.item)}" if origin else ""
+        return f"{self.param}: {part}{_describe_item(item)}{origin_note}"
 
     def _input_objects(self) -> Iterator[tuple[str, Json]]:
         items = as_object(self.exchange.request.body).get("input")
@@ -122,19 +122,19 @@ class _RefusedRequest(NamedTuple):
 
 
 def _history_before(exchange: Exchange, exchanges: Sequence[Exchange]) -> History:
-    """What was said before an exchange."""
-    past = History()
+    """The history before an exchange."""
+    history = History()
     for earlier in exchanges:
         if earlier.number < exchange.number:
-            past.add_exchange(earlier, past.read_request(earlier))
-    return past
+            history.add_exchange(earlier, history.read_request(earlier))
+    return history
 
 
-def _find_origins(past: History, item: Json) -> Iterator[OutputItem]:
-    """What the model said that an item is made of: the item itself, or the text of one of its parts."""
-    yield from past.find_originals(item)
+def _find_origins(history: History, item: Json) -> Iterator[OutputItem]:
+    """The output that an item repeats, or whose text is one of its parts."""
+    yield from history.find_originals(item)
     for part in objects_in(item.get("content")):
-        yield from past.by_text.get(as_string(part.get("text")).strip() or "-", ())
+        yield from history.by_text.get(as_string(part.get("text")).strip() or "-", ())
 
 
 def _describe_item(item: Json) -> str:

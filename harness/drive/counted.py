@@ -1,4 +1,4 @@
-"""`counted`: a tool of the code under test that remembers each time it was really run."""
+"""`counted`: wraps a tool of the code under test, and records each execution."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class Counted(Protocol, Generic[P, R_co]):
-    """A function that remembers: `runs` has the arguments of each execution by name, oldest first."""
+    """A function that records its executions: `runs` has the arguments of each by name, oldest first."""
 
     runs: list[dict[str, Any]]
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        """Run it."""
+        """Run the function and record it."""
 
 
 def counted(function: Callable[P, R]) -> Counted[P, R]:
-    """A tool that remembers each time it is run, say `deploy.runs == [{"ref": "v2"}]` of a function `deploy`.
+    """A tool that records each execution, as in `deploy.runs == [{"ref": "v2"}]` for a function `deploy`.
 
-    Name, signature, docstring and annotations stay, and a coroutine function stays one, so frameworks derive the same
-    schema from it. A run counts from its beginning, whether it ends well or not.
+    Name, signature, docstring and annotations are kept, and a coroutine function stays one, so that frameworks derive the
+    same schema from it. An execution is recorded when it begins, whether it succeeds or not.
     """
     if not callable(function):
         raise ConfigError(f"counted({function!r}): give the function itself, before a framework makes a tool of it.")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from harness.items import function_call, mcp_call, message, reasoning
-from harness.report.cause import explain_refusal
+from harness.report.refusal_cause import explain_refusal
 from harness.server.mock_api import MockApi
 
 USER = {"role": "user", "content": "hi"}

@@ -1,7 +1,7 @@
-"""What a test run shows of its exchanges with the API: the one model behind every report.
+"""The data of a report on a test run or on recordings, from which every format is rendered.
 
-A `Trial` is one test with its exchanges and what was found in them; a `Report` is many, and how much of the API's surface
-they touch together. Texts are shortened and secrets hidden when a trial is made: nothing else is ever written.
+A `ReportCase` is one test or recording with its exchanges and the findings in them; a `Report` holds many cases, and how
+much of the API they cover. Texts are shortened and secrets masked when a case is made, so that no format can show them.
 """
 
 from __future__ import annotations
@@ -12,38 +12,45 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Literal, NamedTuple
 
 from harness.analysis.flow import build_flow
+from harness.analysis.flow_steps import is_unanswered
 from harness.analysis.lanes import LaneExchange, assign_lanes
 from harness.analysis.loss import LOSSES, Lost
-from harness.analysis.steps import is_unanswered
 from harness.contract.rule import RULES
 from harness.core.exchange import Exchange, Json
 from harness.core.redact import secrets_in_headers
 from harness.core.shorten import answer_error, pluralize
-from harness.report.cause import explain_refusal
-from harness.report.coverage import DIMENSIONS, Coverage, api_surface, is_account_rule, merge_coverage, percent_covered
+from harness.report.api_coverage import (
+    DIMENSIONS,
+    Coverage,
+    api_surface,
+    is_account_rule,
+    merge_coverage,
+    percent_covered,
+)
 from harness.report.failure import summarize_turn
+from harness.report.refusal_cause import explain_refusal
 from harness.report.sanitize import sanitize_value
 from harness.world.world import World
 
 REPORT_VERSION = 1
 MAX_TRACED = 20
-"""Refusals of a test that are traced to what the client did, the newest ones."""
+"""How many refusals of a test are traced to their cause, the newest ones."""
 DIAGRAM_STEPS = 40
-"""Exchanges that a diagram shows, the newest ones."""
+"""How many exchanges a diagram shows, the newest ones."""
 
 FindingKind = Literal["refusal", "loss", "unanswered", "unused", "disagreement", "unreadable"]
 PASSED_OUTCOMES = ("passed", "xfailed", "xpassed")
-"""The outcomes of a test in which whatever was found was expected."""
+"""The outcomes of a test in which every finding was expected."""
 UNANSWERED_FIX = "Script or record an answer to the request, or mend what it asks."
 UNUSED_FIX = 'Remove the turn, or allow it: @pytest.mark.harness(unused="allow").'
 
 
 @dataclass(frozen=True, slots=True)
 class ReportFinding:
-    """Something worth knowing: what `kind`, by which rule or loss (`id`), in which `exchange`, where `at` in its body.
+    """A finding: its `kind`, the `id` of its rule or loss, the number of its `exchange`, the place `at` in the body.
 
-    It is `expected` when its test took it into account. `why` ties it to what the client did. `line` is its own line in
-    the file of its trial, 0 where it has none.
+    It is `expected` when its test provoked or allowed it. `why` is the cause in the client. `line` is its line in the file
+    of its case, 0 when it has none.
     """
 
     kind: FindingKind
@@ -63,22 +70,23 @@ class ReportFinding:
 
     @property
     def place(self) -> str:
-        """Where: `exchange 3, input[0]`; a turn is in the script, what cannot be read in the file."""
+        """The place: `exchange 3, input[0]`, `the script` for a turn, `the file` for an unreadable recording."""
         if self.exchange is None:
             return "the file" if self.kind == "unreadable" else "the script"
         return ", ".join(filter(None, [f"exchange {self.exchange}", self.at]))
 
     @property
     def text(self) -> str:
-        """What, where, why and how to mend it, on lines of their own."""
+        """Message and place, cause and fix, on lines of their own."""
         return "\n".join(filter(None, [f"{self.message} ({self.place})", self.why, self.fix]))
 
 
 @dataclass(frozen=True, slots=True)
 class ReportCase:
-    """One test or recording: where it stands (`file` from the root, `line` from 1), how it ended, what it exchanged.
+    """One test or recording: its place (`file` relative to the root, `line` from 1), its outcome and its exchanges.
 
-    `exchanges` are JSON as `schemas/report.json` has it, `diagram` is their flow for Mermaid, `why` the text of a failure.
+    `exchanges` are JSON of the schema `schemas/report.json`, `diagram` is their flow as a Mermaid diagram, `why` the text
+    of a failure.
     """
 
     id: str
@@ -92,27 +100,27 @@ class ReportCase:
     why: str = ""
 
     @classmethod
-    def from_json(cls, told: Json) -> ReportCase:
-        """A trial from its JSON."""
-        return cls(**{**told, "found": [ReportFinding(**found) for found in told["found"]]})
+    def from_json(cls, members: Json) -> ReportCase:
+        """A case from its JSON."""
+        return cls(**{**members, "found": [ReportFinding(**found) for found in members["found"]]})
 
     def to_json(self) -> Json:
-        """The trial as JSON."""
+        """The case as JSON."""
         own = {each.name: getattr(self, each.name) for each in fields(self)}
         return {**own, "found": [asdict(found) for found in self.found]}
 
     @property
     def unexpected(self) -> list[ReportFinding]:
-        """What was found and not expected."""
+        """The findings that were not expected."""
         return [found for found in self.found if not found.expected]
 
     def location_of(self, found: ReportFinding) -> tuple[str, int]:
-        """The file and the line of what was found here."""
+        """The file and the line of a finding of this case."""
         return self.file, found.line or self.line
 
 
 class Totals(NamedTuple):
-    """How much there was: refusals that were `expected` and not, all losses; of the rest what was not expected."""
+    """Counts: `expected` and `unexpected` refusals, all losses; of the other kinds the findings that were not expected."""
 
     tests: int = 0
     exchanges: int = 0
@@ -125,13 +133,13 @@ class Totals(NamedTuple):
     unreadable: int = 0
 
     def plus(self, other: Totals) -> Totals:
-        """Both together."""
+        """The sum of both."""
         return Totals(*(one + more for one, more in zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The trials of a run, what there is to touch of each dimension of the API, and what they touch."""
+    """The cases of a run; by dimension of the API, the `known` names and those that were `hit`."""
 
     cases: Sequence[ReportCase] = ()
     known: Coverage = field(default_factory=api_surface)
@@ -139,37 +147,37 @@ class Report:
 
     @property
     def totals(self) -> Totals:
-        """How much there was in all of it."""
-        whole = Totals()
+        """The totals of all cases."""
+        totals = Totals()
         for trial in self.cases:
-            whole = whole.plus(count_totals(len(trial.exchanges), trial.found))
-        return whole
+            totals = totals.plus(count_totals(len(trial.exchanges), trial.found))
+        return totals
 
     @property
     def unexpected(self) -> list[tuple[ReportCase, ReportFinding]]:
-        """What is to be mended: every finding that was not expected, with its test."""
+        """Every finding that was not expected, with its case."""
         return [(trial, found) for trial in self.cases for found in trial.unexpected]
 
     def percent_covered(self, dimension: str) -> int:
-        """How much of a dimension was touched, in whole per cent."""
+        """The covered share of a dimension, in whole per cent."""
         return percent_covered(self.hit[dimension], self.known[dimension])
 
     def summary_json(self) -> Json:
-        """All but the tests, as `schemas/report.json` has it."""
+        """The members of `schemas/report.json` without the tests."""
         surface = {name: {"known": sorted(self.known[name]), "hit": sorted(self.hit[name])} for name in DIMENSIONS}
         return {"version": REPORT_VERSION, "totals": self.totals._asdict(), "surface": surface}
 
 
 def count_totals(exchanges: int, found: Sequence[ReportFinding]) -> Totals:
-    """The totals of one test."""
-    of = Counter((one.kind, one.expected) for one in found)
-    losses = of["loss", True] + of["loss", False]
-    rest = (of[kind, False] for kind in ("unanswered", "unused", "disagreement", "unreadable"))
-    return Totals(1, exchanges, of["refusal", True], of["refusal", False], losses, *rest)
+    """The totals of one case."""
+    counts = Counter((finding.kind, finding.expected) for finding in found)
+    losses = counts["loss", True] + counts["loss", False]
+    rest = (counts[kind, False] for kind in ("unanswered", "unused", "disagreement", "unreadable"))
+    return Totals(1, exchanges, counts["refusal", True], counts["refusal", False], losses, *rest)
 
 
 def summary_line(totals: Totals, rules: int) -> str:
-    """A run in one line; `rules` is the share of them that was touched, in per cent."""
+    """A run in one line; `rules` is the covered share of the rules, in per cent."""
     refusals = f"{pluralize(totals.expected, 'refusal')} expected"
     parts = [
         pluralize(totals.exchanges, "exchange"),
@@ -193,11 +201,11 @@ def collect_findings(
     *,
     judged: bool = True,
 ) -> list[ReportFinding]:
-    """What the exchanges of a World show that is worth knowing, in their order; then its turns that no request took.
+    """The findings in the exchanges of a World, in their order; then its unused turns.
 
-    All that a test which `passed` shows was expected; of others what a test made happen itself, and what its marker
-    allows: losses by their ids, `unused`. A test that was not `judged` passes with losses: only those that the API itself
-    told its client, by a refusal, were expected.
+    Every finding of a test that `passed` was expected; of other tests the refusals of the account they set up, and what
+    their marker allows: losses by their ids, `unused`. A test that was not `judged` passes with losses, so that only those
+    in refused requests were expected.
     """
     refused = [one for one in exchanges if one.status >= 400]
     known = {lost.exchange for lost in losses} if judged else {one.number for one in refused}
@@ -211,11 +219,11 @@ def collect_findings(
     found += [_loss_finding(lost, lost.loss in allowed or (passed and lost.exchange in known)) for lost in losses]
     found.sort(key=lambda one: one.exchange or 0)
     expected = passed or "unused" in allowed
-    left = [
+    unused = [
         ReportFinding("unused", expected, f"{route}: {summarize_turn(turn)}", fix=UNUSED_FIX)
         for route, turn in world.script.unused
     ]
-    return [*found, *left]
+    return [*found, *unused]
 
 
 def _unanswered_finding(exchange: Exchange, passed: bool) -> ReportFinding:
@@ -227,12 +235,12 @@ def _unanswered_finding(exchange: Exchange, passed: bool) -> ReportFinding:
 def _refusal_finding(
     exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost], passed: bool, traced: bool
 ) -> ReportFinding:
-    said, id = answer_error(exchange), exchange.answer.rule or ""
-    expected, param = passed or is_account_rule(id), said.get("param")
+    error, id = answer_error(exchange), exchange.answer.rule or ""
+    expected, param = passed or is_account_rule(id), error.get("param")
     return ReportFinding(
         "refusal",
         expected,
-        f"{exchange.status} {said.get('message') or 'no reason given'}",
+        f"{exchange.status} {error.get('message') or 'no reason given'}",
         id,
         exchange.number,
         at=param if isinstance(param, str) else "",
@@ -249,17 +257,17 @@ def _loss_finding(lost: Lost, expected: bool) -> ReportFinding:
 def fill_case(
     trial: ReportCase, world: World, losses: Sequence[Lost], allowed: Collection[str] = (), *, judged: bool = True
 ) -> ReportCase:
-    """A trial with all that its World shows, as it may be written; see `found_in`."""
+    """A case with the exchanges and findings of its World, shortened and masked; see `collect_findings`."""
     headers = {id(one.request.headers): one.request.headers for one in world.exchanges}
     secrets = frozenset().union(*map(secrets_in_headers, headers.values()))
     exchanges = [_redact_exchange(one, secrets) for one in world.exchanges]
     found = collect_findings(world, exchanges, losses, trial.outcome in PASSED_OUTCOMES, allowed, judged=judged)
-    told = assign_lanes(exchanges, world.script.agent_hints)
+    lane_exchanges = assign_lanes(exchanges, world.script.agent_hints)
     return replace(
         trial,
-        exchanges=list(map(_exchange_json, told)),
+        exchanges=list(map(_exchange_json, lane_exchanges)),
         found=[ReportFinding(**sanitize_value(asdict(one), secrets)) for one in found],
-        diagram=build_flow(told).last_steps(DIAGRAM_STEPS).mermaid if told else "",
+        diagram=build_flow(lane_exchanges).last_steps(DIAGRAM_STEPS).mermaid if lane_exchanges else "",
         why=sanitize_value(trial.why, secrets),
     )
 
@@ -267,17 +275,17 @@ def fill_case(
 def _redact_exchange(exchange: Exchange, secrets: frozenset[str]) -> Exchange:
     number, request, answer = exchange
     body = request.raw.decode("utf-8", "replace") if request.fault else request.body
-    said = {"body": body, "query": request.query, "path": request.path, "params": request.params}
-    told = {"body": answer.body, "events": None if answer.events is None else list(answer.events)}
-    shown = request._replace(headers={}, raw=b"", fault=None, **sanitize_value(said, secrets))
-    return Exchange(number, shown, answer._replace(headers={}, **sanitize_value(told, secrets)))
+    request_members = {"body": body, "query": request.query, "path": request.path, "params": request.params}
+    answer_members = {"body": answer.body, "events": None if answer.events is None else list(answer.events)}
+    shown = request._replace(headers={}, raw=b"", fault=None, **sanitize_value(request_members, secrets))
+    return Exchange(number, shown, answer._replace(headers={}, **sanitize_value(answer_members, secrets)))
 
 
-def _exchange_json(told: LaneExchange) -> Json:
-    number, request, answer = told.exchange
+def _exchange_json(lane_exchange: LaneExchange) -> Json:
+    number, request, answer = lane_exchange.exchange
     return {
         "number": number,
-        "lane": told.lane,
+        "lane": lane_exchange.lane,
         "dialect": request.dialect,
         "operation": request.operation,
         "method": request.method,
@@ -293,7 +301,7 @@ def _exchange_json(told: LaneExchange) -> Json:
 
 
 def explain(id: str) -> Json:
-    """What is known of a rule or a loss by its id: its words, its best source, its fix; else `{}`."""
+    """The documentation of a rule or a loss by its id: summary, text, best source, fix; `{}` for an unknown id."""
     if rule := RULES.get(id):
         best = min(rule.sources, key=lambda source: source.level != rule.level)
         source = " ".join(filter(None, (best.level, best.where, best.date)))

@@ -1,7 +1,7 @@
-"""How much of the API's surface a journal touches: rules, kinds of items, events, endpoints, dialects.
+"""Measures how much of the API a journal covers: rules, item types, events, endpoints, dialects.
 
-A rule is touched when a request was held to it: one that carries what the rule is about, whether it broke it or not. So a
-suite that never sends a tool touches no rule of tools, and a suite of good requests alone can touch them all.
+A rule is covered when it was applied to a request that has what the rule is about, whether the request broke it or not. A
+suite that never sends a tool covers no rule about tools; a suite of valid requests alone can cover every rule.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from harness.items.kind import ITEMS
 from harness.items.transcript import input_items
 
 Coverage = Mapping[str, frozenset[str]]
-"""By the name of a dimension, what was touched of it."""
+"""The covered names by dimension."""
 
 DIMENSIONS: Mapping[str, str] = {
     "rules": "Rules that a request was held to",
@@ -36,16 +36,16 @@ DIMENSIONS: Mapping[str, str] = {
     "endpoints": "Endpoints",
     "dialects": "Dialects",
 }
-"""What is looked at, and what it is called for people."""
+"""The dimensions, each with its title."""
 
 _EVENT_SCHEMAS = {"ResponseStreamEvent": "type", "ResponsesServerEvent": "type", "AssistantStreamEvent": "event"}
-"""The schemas of all events, and the member that names an event."""
+"""The schemas of all events, each with the member that holds the type."""
 _SIZE_KEYWORDS = ("minLength", "minItems")
 
 
 @cache
 def api_surface() -> Coverage:
-    """All there is of each dimension; of the rules those that any request can be held to."""
+    """All names of each dimension; of the rules those that can be applied to a request."""
     rules = frozenset(rule.id for rule in RULES.values() if rule.check or rule.keyword not in (None, "unexplained"))
     root = schema.load("CreateResponse")
     items = next(branch["items"] for branch in root["properties"]["input"]["anyOf"] if "items" in branch)
@@ -62,7 +62,7 @@ def api_surface() -> Coverage:
 
 
 def measure_coverage(exchanges: Sequence[Exchange], world: Any) -> Coverage:
-    """What the exchanges of a World touch of each dimension."""
+    """What the exchanges of a World cover of each dimension."""
     requests = [exchange.request for exchange in exchanges]
     answers = [exchange.answer for exchange in exchanges]
     found: dict[str, Iterable[str]] = {
@@ -84,43 +84,43 @@ def measure_coverage(exchanges: Sequence[Exchange], world: Any) -> Coverage:
 
 
 def merge_coverage(many: Iterable[Coverage]) -> Coverage:
-    """What several touch together."""
-    all_of = list(many)
-    return {name: frozenset().union(*(one.get(name, ()) for one in all_of)) for name in DIMENSIONS}
+    """The union of several coverages."""
+    every = list(many)
+    return {name: frozenset().union(*(each.get(name, ()) for each in every)) for name in DIMENSIONS}
 
 
 def percent_covered(hit: frozenset[str], of: frozenset[str]) -> int:
-    """How much of all is hit, in whole per cent, rounded down."""
+    """The covered share in whole per cent, rounded down."""
     return 100 * len(hit & of) // len(of) if of else 0
 
 
 def has_coverage(hit: frozenset[str], of: frozenset[str], least: float) -> bool:
-    """Whether at least so many per cent of all are hit."""
+    """Whether at least `least` per cent are covered."""
     return 100 * len(hit & of) >= least * len(of)
 
 
 def is_account_rule(rule: str) -> bool:
-    """Whether a rule refuses only for the account that a test gave its World: quotas, scopes, outages."""
+    """Whether a rule refuses only because of the account that a test has set up: quotas, scopes, outages."""
     return rule in RULES and LIMITED_ACCOUNT in RULES[rule].when
 
 
 def _checked_rules(exchange: Exchange, world: Any) -> Iterator[str]:
-    """The rules that a request was held to, those asked before the one that refused it included."""
-    request, broken = exchange.request, exchange.answer.rule or ""
-    for asked in _requests_to_check(request):
-        before, after = _split_at_schema(check.applicable_rules(asked, world))
-        yield from _ids_until(before, broken)
-        if broken in before:
+    """The rules that were applied to a request, up to the one that refused it."""
+    request, refusing_rule = exchange.request, exchange.answer.rule or ""
+    for checked in _requests_to_check(request):
+        before, after = _split_at_schema(check.applicable_rules(checked, world))
+        yield from _ids_until(before, refusing_rule)
+        if refusing_rule in before:
             return
-        yield from _schema_rules(asked)
-        if not (broken in RULES and RULES[broken].check is None):
-            yield from _ids_until(after, broken)
-    if broken:
-        yield broken
+        yield from _schema_rules(checked)
+        if not (refusing_rule in RULES and RULES[refusing_rule].check is None):
+            yield from _ids_until(after, refusing_rule)
+    if refusing_rule:
+        yield refusing_rule
 
 
 def _requests_to_check(request: Request) -> Iterator[Request]:
-    """A request as the contract sees it; the event of a WebSocket is judged once more as the request it carries."""
+    """A request as the contract checks it; an event of a WebSocket is checked again as the request in it."""
     yield request
     body = as_object(request.body)
     if request.operation == SOCKET and body.get("type") == CREATE_EVENT:
@@ -129,13 +129,13 @@ def _requests_to_check(request: Request) -> Iterator[Request]:
 
 
 def _split_at_schema(rules: Sequence[Rule]) -> tuple[list[str], list[str]]:
-    """The ids of the rules that are asked before the schema, and of those after it."""
+    """The ids of the rules that are checked before the schema, and of those after it."""
     early = [rule.id for rule in rules if rule.area in check.AREAS_BEFORE_SCHEMA]
     return early, [rule.id for rule in rules if rule.area not in check.AREAS_BEFORE_SCHEMA]
 
 
-def _ids_until(ids: Sequence[str], broken: str | None) -> Sequence[str]:
-    return ids[: ids.index(broken) + 1] if broken in ids else ids
+def _ids_until(ids: Sequence[str], last: str | None) -> Sequence[str]:
+    return ids[: ids.index(last) + 1] if last in ids else ids
 
 
 def _sent_item_types(request: Request) -> Iterator[str]:
@@ -144,7 +144,7 @@ def _sent_item_types(request: Request) -> Iterator[str]:
 
 
 def _schema_rules(request: Request) -> set[str]:
-    """The rules about the form of a request that its schema held it to."""
+    """The rules behind the parts of the schema that were applied to a request."""
     if request.schema is None or request.fault:
         return set()
     root = schema.load(request.schema)
@@ -154,29 +154,29 @@ def _schema_rules(request: Request) -> set[str]:
 
 
 def _collect_schema_rules(root: Json, node: Json, value: Any, found: set[str]) -> None:
-    """Collect the rules that speak for a part of a schema and for what a value has below it."""
+    """Collect the rules of a part of a schema, and of the parts for members and items of the value."""
     node = deref(root, node)
     found |= _rules_of_node(_SchemaNode(node))
     if "anyOf" in node:
         key = node.get("x-key", "type")
-        said = value.get(key, node.get("x-default")) if isinstance(value, dict) else None
+        discriminator = value.get(key, node.get("x-default")) if isinstance(value, dict) else None
         kind = JSON_TYPES.get(type(value), "null")
         for branch in _matching_branches(
-            _SchemaNode(root), _SchemaNode(node), key, kind, said if isinstance(said, str) else None
+            _SchemaNode(root), _SchemaNode(node), key, kind, discriminator if isinstance(discriminator, str) else None
         ):
             _collect_schema_rules(root, branch, value, found)
     if isinstance(value, dict):
         members, others = node.get("properties", {}), node.get("additionalProperties")
-        for name, own in value.items():
+        for name, member_value in value.items():
             if isinstance(member := members.get(name, others), dict):
-                _collect_schema_rules(root, member, own, found)
+                _collect_schema_rules(root, member, member_value, found)
     elif isinstance(value, list) and isinstance(node.get("items"), dict):
-        for own in value:
-            _collect_schema_rules(root, node["items"], own, found)
+        for member_value in value:
+            _collect_schema_rules(root, node["items"], member_value, found)
 
 
 class _SchemaNode:
-    """A part of a schema as a key of a cache: schemas are loaded once and never change."""
+    """A part of a schema as a cache key; schemas are loaded once and never change."""
 
     __slots__ = ("node",)
 
@@ -192,21 +192,21 @@ class _SchemaNode:
 
 @lru_cache(maxsize=4096)
 def _matching_branches(
-    root: _SchemaNode, union: _SchemaNode, key: str, kind: str, said: str | None
+    root: _SchemaNode, union: _SchemaNode, key: str, kind: str, discriminator: str | None
 ) -> tuple[Json, ...]:
-    """The branches of a union that a value is held to: those of its JSON type, of an object those of its key."""
+    """The branches of a union that apply to a value: those of its JSON type, for an object those of its discriminator."""
     types = {kind, "number"} if kind == "integer" else {kind}
-    fitting = (branch for branch in union.node["anyOf"] if types & allowed_types(root.node, branch))
-    named = ((branch, discriminator_values(root.node, branch, key)) for branch in fitting)
-    return tuple(branch for branch, names in named if said is None or not names or said in names)
+    branches = (branch for branch in union.node["anyOf"] if types & allowed_types(root.node, branch))
+    named = ((branch, discriminator_values(root.node, branch, key)) for branch in branches)
+    return tuple(branch for branch, names in named if discriminator is None or not names or discriminator in names)
 
 
 @cache
 def _rules_of_node(part: _SchemaNode) -> frozenset[str]:
-    """The ids of the rules that speak for the keywords of a part of a schema."""
+    """The ids of the rules for the keywords of a part of a schema."""
     node = part.node
-    words = [*node, *(f"{size}:empty" for size in _SIZE_KEYWORDS if node.get(size))]
-    words += ["enum"] if "const" in node else []
-    rules = [check.rule_for(word, node.get("x-rule") if word in NAMED_RULE_KEYWORDS else None) for word in words]
+    keywords = [*node, *(f"{size}:empty" for size in _SIZE_KEYWORDS if node.get(size))]
+    keywords += ["enum"] if "const" in node else []
+    rules = [check.rule_for(word, node.get("x-rule") if word in NAMED_RULE_KEYWORDS else None) for word in keywords]
     named = [RULES[node[name]] for name in ("x-rule", "x-known-rule") if node.get(name) in RULES]
     return frozenset(rule.id for rule in (*rules, *named) if rule.keyword != "unexplained")

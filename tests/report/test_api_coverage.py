@@ -14,7 +14,7 @@ from harness.contract.rule import RULES
 from harness.core.exchange import Request
 from harness.faults import rate_limit
 from harness.items import function_call, reasoning
-from harness.report.coverage import (
+from harness.report.api_coverage import (
     DIMENSIONS,
     Coverage,
     api_surface,

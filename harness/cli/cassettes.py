@@ -1,0 +1,67 @@
+"""`harness cassettes`: lists cassettes, their age, and what recording them again costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli.app import make_console, print_json
+from harness.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from harness.live.inventory import CassetteStatus
+
+
+def cassettes(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="[PATH...]", help="Cassettes, or folders of them.")
+    ] = None,
+    stale_after: Annotated[int, typer.Option(min=0, metavar="DAYS", help="When a recording is stale.")] = 90,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List cassettes: age, SDK then and now, which are stale, which nothing names, and what recording again costs."""
+    import harness.contract.rules  # noqa: F401  (registers every rule)
+    from harness.live.inventory import list_cassettes
+
+    listed = list(list_cassettes(paths or [Path("cassettes")], date.today(), stale_after))
+    if not listed:
+        raise ConfigError("no cassette there: give the paths of recordings, or of folders of them.")
+    if as_json:
+        print_json([{**asdict(one), "file": one.file.as_posix(), "cost": one.cost._asdict()} for one in listed])
+        return
+    _print_inventory(listed)
+
+
+def _print_inventory(listed: Sequence[CassetteStatus]) -> None:
+    from rich.table import Table
+
+    console = make_console()
+    table = Table(
+        "cassette", "exchanges", "recorded", "days", "sdk", "now", "replayed", "notes", box=None, pad_edge=False
+    )
+    for one in listed:
+        notes = "; ".join([*one.stale, *(["nothing names it"] if one.orphan else [])])
+        age = "-" if one.age is None else str(one.age)
+        cells = (one.recorded or "-", age, one.sdk or "-", one.now or "-", one.replayed or "never", notes)
+        table.add_row(one.file.as_posix(), str(one.exchanges), *cells)
+    console.print(table)
+    for text in _rerecord_lines(listed):
+        console.print(text)
+
+
+def _rerecord_lines(listed: Sequence[CassetteStatus]) -> Iterator[str]:
+    """The commands that record stale cassettes again, each with its cost."""
+    from harness.live.client.budget import sum_budgets
+    from harness.live.inventory import plan_rerecording
+
+    costs = plan_rerecording(listed)
+    yield from (f"{command}   # {cost}" for command, cost in costs.items())
+    if len(costs) > 1:
+        yield f"in all: {sum_budgets(costs.values())}"
+    unknown = [one.file.as_posix() for one in listed if one.stale and not one.orphan and not one.again]
+    yield from (f"{file}: no command makes it again" for file in unknown)

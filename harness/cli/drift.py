@@ -1,0 +1,92 @@
+"""`harness drift`: sends recorded requests to the live API again, and compares then, now and the mock."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli.app import make_console, print_json
+from harness.cli.live_api import (
+    KeyEnvOption,
+    UpstreamOption,
+    YesOption,
+    confirm_cost,
+    make_sender,
+    print_left_out,
+    with_progress,
+)
+from harness.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from harness.live.drift.resend import ResentExchange
+
+DRIFT_MEANINGS = {
+    "live": "the mock says what the API says now: record again",
+    "recording": "the mock still says what was recorded: it is behind",
+    "both": "the mock says either: what was stored then is not there now",
+    "neither": "the mock says neither",
+}
+
+
+def drift(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="[PATH...]", help="Recordings, or folders of them.")
+    ] = None,
+    upstream: UpstreamOption = "https://api.openai.com/v1",
+    key_env: KeyEnvOption = "",
+    yes: YesOption = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Send recorded requests to the live API again: what does it say now, what did it say then, and what does the mock?
+
+    Ids, times, texts and usage are not compared.
+    """
+    from harness.live.drift.plan import plan_resending
+    from harness.live.drift.resend import resend
+
+    sender = make_sender(upstream, key_env)
+    planned = plan_resending(paths or [Path("cassettes")], sender.live.upstream.dialect)
+    if not planned.conversations:
+        why = "; ".join(f"{times} left out: {why}" for why, times in planned.left_out.items())
+        raise ConfigError(f"no recorded request can be sent again. {why or 'Give the paths of recordings.'}")
+    print_left_out(0, planned.left_out)
+    confirm_cost(planned.cost, sender, yes)
+    resent: list[ResentExchange] = []
+    try:
+        for conversation in with_progress(planned.conversations, "sending"):
+            resent.extend(resend(conversation, sender))
+    finally:  # also print what was found before a failure
+        if as_json:
+            exchanges = [{**one._asdict(), "found": [each._asdict() for each in one.found]} for one in resent]
+            print_json({"exchanges": exchanges, "left_out": planned.left_out})
+        elif resent:
+            _print_drift(resent)
+    raise typer.Exit(int(any(one.found for one in resent)))
+
+
+def _print_drift(found: Sequence[ResentExchange]) -> None:
+    from harness.core.redact import redact
+    from harness.core.shorten import pluralize, shorten
+    from harness.live.drift.resend import CONTINUES_LOST_ANSWER
+
+    console = make_console()
+    same = sum(not one.why and not one.found for one in found)
+    why_not = Counter(one.why for one in found if one.why)
+    sent = pluralize(len(found) - why_not[CONTINUES_LOST_ANSWER], "exchange")
+    console.print(f"{sent} sent again: {same} as recorded, {sum(bool(one.found) for one in found)} not")
+    for why, times in why_not.items():
+        console.print(f"{times} not {'sent' if why == CONTINUES_LOST_ANSWER else 'compared'}: {redact(why)}")
+    places: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
+    for one in found:
+        for each in one.found:
+            places.setdefault((each.at, each.recorded, each.live), []).append((one.id, each.mock))
+    for (at, recorded, live), several in places.items():
+        more = f" and {len(several) - 1} more" if several[1:] else ""
+        console.print(redact(f"{several[0][0]}{more}  {at}"))
+        console.print(redact(f"  recorded  {shorten(recorded, 300)}\n  live      {shorten(live, 300)}"))
+        for meaning in dict.fromkeys(DRIFT_MEANINGS[mock] for _, mock in several if mock):
+            console.print(f"  {meaning}")

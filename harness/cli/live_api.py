@@ -1,0 +1,81 @@
+"""What the commands that send requests to a live API share: options, the key, the cost, progress."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from harness.cli.app import progress
+from harness.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from harness.live.client.budget import Budget
+    from harness.live.client.paced import Sender
+
+LONG_WAIT = 2.0
+"""Waits of at least so many seconds are announced."""
+KEY_BY_DIALECT: Mapping[str, str] = {
+    "openai": "OPENAI_API_KEY",
+    "azure": "AZURE_OPENAI_API_KEY",
+    "foundry": "AZURE_OPENAI_API_KEY",
+}
+"""The variable that holds the key for each dialect."""
+
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; the budget is shown all the same.")]
+KeyEnvOption = Annotated[
+    str, typer.Option(metavar="NAME", help="The variable that holds the key, if it is another one.")
+]
+UpstreamOption = Annotated[str, typer.Option(envvar="OPENAI_BASE_URL", metavar="URL", help="The live API's root.")]
+
+
+def make_sender(upstream: str, key_env: str) -> Sender:
+    """The client of the live API with the key from the environment; ConfigError when there is none."""
+    import harness.contract.rules  # noqa: F401  (registers every rule)
+    from harness.api.upstream import parse_upstream
+    from harness.live.client.paced import LiveApi, Sender
+
+    live = parse_upstream(upstream)
+    name = key_env or KEY_BY_DIALECT[live.dialect]
+    if not (key := os.environ.get(name, "").strip()):
+        raise ConfigError(f"no key for {live.origin}: set {name}, or name another variable with --key-env.")
+    return Sender(LiveApi(live, key), sleep=_wait_with_notice)
+
+
+def _wait_with_notice(seconds: float) -> None:
+    """Wait, and announce a long wait."""
+    if seconds >= LONG_WAIT:
+        typer.echo(f"waiting {seconds:.0f} s: the API has had enough requests for now", err=True)
+    time.sleep(seconds)
+
+
+def print_left_out(fresh: int, left_out: Mapping[str, int]) -> None:
+    """Print on stderr how many requests are not sent, and why."""
+    if fresh:
+        typer.echo(f"{fresh} asked lately, and not again", err=True)
+    for why, times in sorted(left_out.items()):
+        typer.echo(f"{times} left out: {why}", err=True)
+
+
+def confirm_cost(cost: Budget, sender: Sender, yes: bool) -> None:
+    """Show the cost and ask for confirmation; ConfigError when there is no terminal and no --yes."""
+    typer.echo(f"{sender.live.upstream.origin}: {cost}", err=True)
+    if yes:
+        return
+    try:
+        agreed = typer.confirm("Go on?", err=True)
+    except typer.Abort:
+        raise ConfigError("nothing was sent: nobody could be asked whether to spend this. Give --yes.") from None
+    if not agreed:
+        raise typer.Exit(1)
+
+
+def with_progress(several: Sequence[Any], what: str) -> Iterator[Any]:
+    """Iterate with a progress bar."""
+    with progress(what) as advance:
+        for done, each in enumerate(several):
+            advance(done, len(several))
+            yield each

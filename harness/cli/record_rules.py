@@ -1,0 +1,128 @@
+"""`harness record --rules`: sends the rules' examples to the live API and stores its answers as evidence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import typer
+
+from harness.cli.app import make_console, require_known
+from harness.cli.live_api import confirm_cost, make_sender, print_left_out, with_progress
+
+if TYPE_CHECKING:
+    from harness.contract.rule import Rule
+    from harness.live.client.paced import Sender
+    from harness.live.rule_evidence.outcome import ProbeOutcome
+    from harness.live.rule_evidence.probes import Probe
+
+ALL_AREAS = "all"
+"""The name that stands for every area."""
+FRESH_DAYS = 30
+"""Days within which a recorded example is not sent again."""
+
+
+def record_rules(
+    areas: Sequence[str], upstream: str, into: Path, *, key_env: str = "", yes: bool = False, fresh: int = FRESH_DAYS
+) -> NoReturn:
+    """Send the examples of the rules of these areas (by default of `all`) to the live API, and store its answers.
+
+    Examples that were recorded from the same API in the last `fresh` days are not sent again; they are judged with the rest.
+    """
+    from harness.live.client.budget import sum_budgets
+    from harness.live.rule_evidence import store
+    from harness.live.rule_evidence.outcome import judge_probe
+    from harness.live.rule_evidence.probes import probes_for_rules
+
+    sender = make_sender(upstream, key_env)
+    dialect = sender.live.upstream.dialect
+    probes, left_out = probes_for_rules(_rules_in_areas(areas), dialect)
+    since = (date.today() - timedelta(days=fresh)).isoformat()
+    recorded = {
+        probe: run
+        for probe in probes
+        if (run := store.find_recorded_run(into, dialect, probe, sender.live.public_name, since))
+    }
+    to_send = [probe for probe in probes if probe not in recorded]
+    print_left_out(len(recorded), left_out)
+    outcomes = [judge_probe(probe, run, fresh=False) for probe, run in recorded.items()]
+    if to_send:
+        confirm_cost(sum_budgets(probe.cost for probe in to_send), sender, yes)
+        outcomes += _send_and_store(to_send, sender, into, recorded)
+    _print_outcomes(outcomes)
+    raise typer.Exit(int(any(one.finding in ("contradicted", "new words") for one in outcomes)))
+
+
+def _rules_in_areas(areas: Sequence[str]) -> list[Rule]:
+    from harness.contract.rule import RULES
+
+    known_areas = [*dict.fromkeys(rule.area for rule in RULES.values()), ALL_AREAS]
+    names = {require_known("area", area, known_areas) for area in areas} or {ALL_AREAS}
+    return [rule for rule in RULES.values() if names & {rule.area, ALL_AREAS}]
+
+
+def _send_and_store(
+    probes: Sequence[Probe], sender: Sender, into: Path, recorded: Mapping[Probe, Any]
+) -> list[ProbeOutcome]:
+    """Send the examples; store the answers after each rule, and when interrupted."""
+    from harness.live.rule_evidence import store
+    from harness.live.rule_evidence.outcome import judge_probe
+    from harness.live.rule_evidence.send import send_probe
+
+    outcomes: list[ProbeOutcome] = []
+    unsaved: dict[Probe, Any] = {}
+    dialect, key = sender.live.upstream.dialect, sender.live.key
+
+    def save() -> None:
+        if unsaved:
+            store.store_runs(into, dialect, dict(unsaved), [key])
+            unsaved.clear()
+
+    try:
+        for probe in with_progress(probes, "asking"):
+            if unsaved and next(iter(unsaved)).rule is not probe.rule:
+                save()
+            outcomes.append(judge_probe(probe, run := send_probe(probe, sender)))
+            if outcomes[-1].finding != "unclear":
+                unsaved[probe] = run
+    finally:
+        save()
+    return outcomes
+
+
+def _print_outcomes(outcomes: Sequence[ProbeOutcome]) -> None:
+    from rich.table import Table
+
+    from harness.live.rule_evidence.outcome import PROBE_FINDINGS
+
+    console = make_console()
+    table = Table("area", "examples", *PROBE_FINDINGS, box=None, pad_edge=False)
+    areas = dict.fromkeys(outcome.probe.rule.area for outcome in outcomes)
+    for area in (*areas, ALL_AREAS):
+        found = Counter(outcome.finding for outcome in outcomes if area in (ALL_AREAS, outcome.probe.rule.area))
+        table.add_row(area, str(found.total()), *(str(found[each] or "-") for each in PROBE_FINDINGS))
+    console.print(table)
+    for outcome in sorted(outcomes, key=lambda outcome: PROBE_FINDINGS.index(outcome.finding)):
+        if outcome.finding != "confirmed":
+            for text in _outcome_lines(outcome):
+                console.print(text)
+
+
+def _outcome_lines(outcome: ProbeOutcome) -> Iterator[str]:
+    from harness.core.redact import redact
+    from harness.core.shorten import shorten, shorten_json
+
+    message = outcome.probe.expected_message
+    what = "an example that it takes" if message is None else shorten(message)
+    yield f"{outcome.finding}  {outcome.probe.rule.id}: {what}"
+    if outcome.why:
+        yield f"  {outcome.why}"
+    if message is None or outcome.finding == "contradicted":
+        yield f"  sent  {shorten_json(outcome.probe.case.body)}"
+    for name in dict.fromkeys((*(outcome.expected or {}), *(outcome.received or {}))):
+        rule, live = (outcome.expected or {}).get(name), (outcome.received or {}).get(name)
+        if outcome.received is not None and rule != live:
+            yield f"  {name}  " + redact(f"{rule!r} → {live!r}" if outcome.expected else repr(live))

@@ -1,0 +1,100 @@
+"""`linear`: asserts that the requests of an agent grow by one turn at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from harness.analysis.lanes import asks_model, group_by_lane
+from harness.core.exchange import Exchange, Json
+from harness.core.shorten import item_text, quote, summarize_item
+from harness.items.kind import CALL_OF_OUTPUT
+from harness.items.transcript import input_items
+
+
+def linear(exchanges: Iterable[Exchange], texts: Sequence[str] = ()) -> None:
+    """AssertionError when a request to the model has an empty message, an item twice, or more than one new turn.
+
+    Each agent is checked by itself. An item may occur as often as in the request before, once more if it is in the output
+    for that request, and once more if it is new, which is behind all output of the model. With the user's `texts`
+    (`chat.texts`) none of them may occur more often than it was sent, not even inside a joined message. Requests to other
+    endpoints are ignored.
+    """
+    model_requests = [exchange for exchange in exchanges if asks_model(exchange.request)]
+    for lane in group_by_lane(model_requests).values():
+        previous: Exchange | None = None
+        for exchange in lane:
+            if problem := next(_find_problems(exchange, previous, texts), None):
+                sizes = ", ".join(str(len(_input_items(each))) for each in lane)
+                raise AssertionError(
+                    f"request {exchange.number}: {problem}\nitems in the requests of this agent: {sizes}"
+                )
+            previous = exchange
+
+
+def _find_problems(exchange: Exchange, previous: Exchange | None, texts: Sequence[str]) -> Iterator[str]:
+    items = _input_items(exchange)
+    for place, item in enumerate(items):
+        if _is_empty(item):
+            yield f"input[{place}] is an empty message: {summarize_item(item)}"
+    known = [*_input_items(previous), *_output_items(previous)] if previous else items[: _new_items_start(items)]
+    allowed = Counter(map(_item_key, known))
+    new = set(map(_item_key, items[_new_items_start(items) :]))
+    seen: Counter[str] = Counter()
+    for place, item in enumerate(items):
+        seen[_item_key(item)] += 1
+        if seen[_item_key(item)] > max(allowed[_item_key(item)] + (_item_key(item) in new), 1):
+            yield f"input[{place}] stands there twice: {summarize_item(item)}"
+    for text, times in Counter(texts).items():
+        if (found := sum(_count_text(text, item) for item in items if item.get("role") == "user")) > times:
+            yield f"the user's text {quote(text)} stands there {found} times, said {times}"
+    if len(items) > (allowed_count := len(known) + len(items) - _new_items_start(items)):
+        yield f"it has {len(items)} items, at most {allowed_count} were due"
+
+
+def _input_items(exchange: Exchange) -> list[Json]:
+    body = exchange.request.body if isinstance(exchange.request.body, dict) else {}
+    return [item for item in input_items(body) if isinstance(item, dict)]
+
+
+def _output_items(exchange: Exchange) -> list[Json]:
+    body = exchange.answer.body
+    return list(body.get("output") or ()) if isinstance(body, dict) else []
+
+
+def _new_items_start(items: Sequence[Json]) -> int:
+    """The index of the first item behind all output of the model."""
+    output_places = (place for place, item in enumerate(items) if not _is_client_item(item))
+    return max(output_places, default=-1) + 1
+
+
+def _is_client_item(item: Json) -> bool:
+    kind = item.get("type", "message")
+    return (
+        kind in CALL_OF_OUTPUT
+        or kind == "mcp_approval_response"
+        or (kind == "message" and item.get("role") != "assistant")
+    )
+
+
+def _is_empty(item: Json) -> bool:
+    """Whether an item is a message without text, file or image."""
+    if item.get("type", "message") != "message" or "role" not in item:
+        return False
+    content = item.get("content")
+    if not isinstance(content, list):
+        return not str(content or "").strip()
+    return not any(str(part.get("text", part.get("refusal", "-")) or "").strip() for part in content)
+
+
+def _item_key(item: Json) -> str:
+    """The identity of an item: role and text of a message, the call that it makes or answers, else its id."""
+    kind = item.get("type", "message")
+    if kind == "message":
+        return f"{item.get('role')} {item_text(item)}"
+    return f"{kind} {item.get('call_id') or item.get('approval_request_id') or item.get('id') or item_text(item)}"
+
+
+def _count_text(text: str, item: Json) -> int:
+    """How often a message contains a text as whole lines."""
+    return f"\n{item_text(item)}\n".replace("\n", "\n\n").count("\n" + "\n\n".join(text.split("\n")) + "\n")
