@@ -52,7 +52,7 @@ def encode_event(event: Json) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class DeltaSeries:
-    """A series of deltas that differ only in text, padding and number: `frame` is the event that they share.
+    """A series of deltas that differ only in text, padding and number; `template` is the event that they share.
 
     It is expanded only on demand, because a stream consists mostly of deltas: encoding it costs a third of its events.
     """

@@ -19,7 +19,7 @@ _ROOT_ADVICE = "Give the API's root, say https://api.openai.com/v1"
 class Upstream(NamedTuple):
     """The API behind a URL: `origin` is `https://api.openai.com`, `root` the path of its root (`/v1`).
 
-    `named` says whether the URL contains the root, or only the host (and in Foundry the project).
+    `has_explicit_root` says whether the URL contains the root, or only the host (and in Foundry the project).
     """
 
     origin: str

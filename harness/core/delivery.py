@@ -74,10 +74,10 @@ class Pause(Fault):
 
 
 class Delivery(NamedTuple):
-    """The `pauses` of an answer, and whether the connection is `cut` at its end.
+    """The `pauses` of an answer, and whether the server `disconnects` at its end.
 
-    `rest` is the event of which a `share` from 0 to 1 of the bytes is still sent before that. With a status of 0 there
-    is no answer at all.
+    Before that, a `partial_share` from 0 to 1 of the bytes of `partial_event` is sent. With a status of 0 there is no
+    answer at all.
     """
 
     pauses: Sequence[Pause] = ()

@@ -52,7 +52,7 @@ def apply_delta(entry: Json, delta: Json) -> Json:
 class Thread:
     """A stored thread: its object; its messages, runs and steps by id, oldest first.
 
-    `coming` are the events of active runs that are still to be applied, by run id.
+    `pending_events` are the events of active runs that are still to be applied, by run id.
     """
 
     object: Json
