@@ -28,6 +28,11 @@ class Client(Plain):
         return [self.read(id).body["status"] for _ in range(count)]
 
 
+@pytest.fixture
+def client() -> Client:
+    return Client()
+
+
 class TestABackgroundResponse:
     def test_is_queued_and_moves_on_each_time_it_is_read(self, client: Client) -> None:
         queued = client.ask().body

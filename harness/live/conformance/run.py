@@ -11,9 +11,7 @@ from typing import Any
 
 import orjson
 
-import harness.contract.rules
-import harness.live.conformance.answer_scenarios
-import harness.live.conformance.state_scenarios  # noqa: F401  (both register their scenarios)
+import harness.contract.rules  # noqa: F401  (registers every rule)
 from harness.api.dialects import AZURE
 from harness.contract.check import check_answer
 from harness.contract.rule import CREATE_RESPONSE, Case
