@@ -69,6 +69,7 @@ def test_the_async_client_under_trio(run):
     run(backend + COLLECT + one).assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_in_parallel_processes(run):
     result = run(TWO, "-n", "2", apart=True)
     result.assert_outcomes(passed=8, failed=1)
