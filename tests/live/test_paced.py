@@ -10,9 +10,9 @@ from harness.api.upstream import parse_upstream
 from harness.live.client.paced import LiveApi as Behind
 from harness.live.client.paced import Sender, UpstreamError
 from harness.verify.examples import EXAMPLE_HEADERS
-from tests.support.live_api import KEY, Change, Said, error, live
+from tests.support.live_api import KEY, Change, Reply, error, live
 
-GOOD: Said = (200, {}, {"object": "list", "data": []})
+GOOD: Reply = (200, {}, {"object": "list", "data": []})
 
 
 def behind(url: str) -> Behind:
@@ -23,12 +23,12 @@ def get(sender: Sender) -> Any:
     return sender.send("GET", "/v1/models", EXAMPLE_HEADERS, None)
 
 
-def in_turn(*answers: Said) -> Change:
+def in_turn(*answers: Reply) -> Change:
     left = list(answers)
     return lambda method, path, body: left.pop(0) if len(left) > 1 else left[0]
 
 
-def asked(*answers: Said) -> tuple[Any, int, list[float]]:
+def asked(*answers: Reply) -> tuple[Any, int, list[float]]:
     """The reply to one request, how often it was sent, and the waits."""
     waits: list[float] = []
     with live(in_turn(*answers)) as (url, api):
@@ -49,7 +49,7 @@ def asked(*answers: Said) -> tuple[Any, int, list[float]]:
         (error(408, "Late.", retry_after="2"), 2.0),
     ],
 )
-def test_what_may_be_answered_later_is_sent_again_when_the_api_says(answer: Said, wait: float) -> None:
+def test_what_may_be_answered_later_is_sent_again_when_the_api_says(answer: Reply, wait: float) -> None:
     reply, times, waits = asked(answer, GOOD)
     assert (reply.status, times, waits) == (200, 2, [wait])
 
@@ -94,7 +94,7 @@ def test_a_limit_that_is_used_up_is_waited_for_before_the_next_request(
         ((502, {}, "<html>Bad gateway</html>"), "502, the answer is neither JSON nor events"),
     ],
 )
-def test_what_makes_going_on_pointless_ends_it(answer: Said, message: str) -> None:
+def test_what_makes_going_on_pointless_ends_it(answer: Reply, message: str) -> None:
     with pytest.raises(UpstreamError, match=message) as raised:
         asked(answer)
     assert KEY not in str(raised.value)

@@ -1,7 +1,7 @@
 """Real clients with one classic bug each: the SDK is subclassed where it sends, everything else stays as it is.
 
-A bug is a function `(given, said) -> sent`: the input items the application gave, every item sent or received before,
-and what goes out in their place.
+A bug is a function of the input items that the application gave and of every item sent or received before; it returns
+the items that are sent instead.
 """
 
 from __future__ import annotations
@@ -18,44 +18,44 @@ Bug = Callable[[Items, Items], Items]
 REPORT = {"type": "input_file", "file_url": "https://example.com/report.pdf"}
 
 
-def drops_a_tool_output(given: Items, said: Items) -> Items:
+def drops_a_tool_output(items: Items, transcript: Items) -> Items:
     """Of several outputs only the first arrives."""
-    outputs = [item for item in given if item.get("type") == "function_call_output"]
-    return [item for item in given if item not in outputs[1:]]
+    outputs = [item for item in items if item.get("type") == "function_call_output"]
+    return [item for item in items if item not in outputs[1:]]
 
 
-def drops_the_calls(given: Items, said: Items) -> Items:
+def drops_the_calls(items: Items, transcript: Items) -> Items:
     """A history that was cut keeps the outputs and loses the calls they answer."""
-    return [item for item in given if item.get("type") != "function_call"]
+    return [item for item in items if item.get("type") != "function_call"]
 
 
-def sends_the_transcript_again(given: Items, said: Items) -> Items:
+def sends_the_transcript_again(items: Items, transcript: Items) -> Items:
     """The whole transcript goes out on top of the response that holds it already."""
-    return [*said, *given]
+    return [*transcript, *items]
 
 
-def files_in_assistant_turns(given: Items, said: Items) -> Items:
+def files_in_assistant_turns(items: Items, transcript: Items) -> Items:
     """A framework that keeps attachments with the answer."""
-    return [{**item, "content": [REPORT]} if item.get("role") == "assistant" else item for item in given]
+    return [{**item, "content": [REPORT]} if item.get("role") == "assistant" else item for item in items]
 
 
-def call_id_as_id(given: Items, said: Items) -> Items:
+def call_id_as_id(items: Items, transcript: Items) -> Items:
     """The `call_id` of a call is taken for its id."""
-    return [{**item, "id": item["call_id"]} if item.get("type") == "function_call" else item for item in given]
+    return [{**item, "id": item["call_id"]} if item.get("type") == "function_call" else item for item in items]
 
 
-def drops_reasoning(given: Items, said: Items) -> Items:
+def drops_reasoning(items: Items, transcript: Items) -> Items:
     """Whatever is neither a message nor a call is left out of the history."""
-    return [item for item in given if item.get("type") != "reasoning"]
+    return [item for item in items if item.get("type") != "reasoning"]
 
 
-def drops_ids_of_messages(given: Items, said: Items) -> Items:
+def drops_ids_of_messages(items: Items, transcript: Items) -> Items:
     """The assistant's message is made anew, without the id that ties it to its reasoning."""
-    return [{name: item[name] for name in item if name != "id" or "role" not in item} for item in given]
+    return [{name: item[name] for name in item if name != "id" or "role" not in item} for item in items]
 
 
-def _as_items(given: Any) -> Items:
-    return [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
+def _as_items(items: Any) -> Items:
+    return [{"role": "user", "content": items}] if isinstance(items, str) else list(items)
 
 
 class BrokenOpenAI(OpenAI):
@@ -63,14 +63,14 @@ class BrokenOpenAI(OpenAI):
 
     def __init__(self, bug: Bug, **options: Any) -> None:
         self._bug = bug
-        self._said: Items = []
+        self._transcript: Items = []
         super().__init__(**options)
 
     def post(self, path: str, *, body: Any = None, **options: Any) -> Any:
-        """Send what the bug makes of the input, and remember what was said."""
-        given = _as_items(body["input"])
-        answer = super().post(path, body={**body, "input": self._bug(given, self._said)}, **options)
-        self._said += [*given, *_output(answer)]
+        """Send what the bug makes of the input, and add to the transcript."""
+        items = _as_items(body["input"])
+        answer = super().post(path, body={**body, "input": self._bug(items, self._transcript)}, **options)
+        self._transcript += [*items, *_output(answer)]
         return answer
 
 
@@ -79,14 +79,14 @@ class BrokenAsyncOpenAI(AsyncOpenAI):
 
     def __init__(self, bug: Bug, **options: Any) -> None:
         self._bug = bug
-        self._said: Items = []
+        self._transcript: Items = []
         super().__init__(**options)
 
     async def post(self, path: str, *, body: Any = None, **options: Any) -> Any:
-        """Send what the bug makes of the input, and remember what was said."""
-        given = _as_items(body["input"])
-        answer = await super().post(path, body={**body, "input": self._bug(given, self._said)}, **options)
-        self._said += [*given, *_output(answer)]
+        """Send what the bug makes of the input, and add to the transcript."""
+        items = _as_items(body["input"])
+        answer = await super().post(path, body={**body, "input": self._bug(items, self._transcript)}, **options)
+        self._transcript += [*items, *_output(answer)]
         return answer
 
 

@@ -17,7 +17,7 @@ KEY = "sk-unit"
 
 
 class Client:
-    """Sends requests as `POST /responses`; what no script answers is answered with `ok`."""
+    """Sends requests as `POST /responses`; without a script the answer is `ok`."""
 
     def __init__(self, **account: Any) -> None:
         self.api = MockApi(organization=Organization(**account), fallback=lambda request: [message(["o", "k"])])
@@ -46,5 +46,5 @@ def user(text: str) -> dict[str, Any]:
 
 def error(answer: Answer) -> tuple[Any, ...]:
     """The status, message, param and code of a refusal."""
-    said = answer.body["error"]
-    return answer.status, said["message"], said["param"], said["code"]
+    detail = answer.body["error"]
+    return answer.status, detail["message"], detail["param"], detail["code"]

@@ -1,4 +1,4 @@
-"""Takes for tests: what a recorder could have taken down, in a line."""
+"""Recorded interactions, each made in a line."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def take(asked: Any = None, said: Any = None, *, status: int = 200, uri: str = U
 
 def streamed(*chunks: bytes, asked: Any = None, **members: Any) -> Interaction:
     """A stream in these chunks, a tenth of a second apart."""
-    told = tuple((number / 10, chunk) for number, chunk in enumerate(chunks, 1))
-    return take(asked, answer_headers=STREAM, chunks=told, **members)
+    timed = tuple((number / 10, chunk) for number, chunk in enumerate(chunks, 1))
+    return take(asked, answer_headers=STREAM, chunks=timed, **members)
 
 
 def socket(*frames: tuple[str, Any]) -> Interaction:
     """A WebSocket with frames of `client` and `server`."""
-    told = tuple((number / 10, by, compact(event).decode()) for number, (by, event) in enumerate(frames, 1))
-    return Interaction("GET", "wss://api.openai.com/v1/responses", status=101, frames=told)
+    timed = tuple((number / 10, by, compact(event).decode()) for number, (by, event) in enumerate(frames, 1))
+    return Interaction("GET", "wss://api.openai.com/v1/responses", status=101, frames=timed)

@@ -1,4 +1,4 @@
-"""A live API that one can change one's mind about: the mock on loopback, of which a test alters some answers."""
+"""A live API on loopback: a mock of which a test replaces some answers."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from harness.server.mock_api import MockApi
 from tests.support.live_server import serving
 
 KEY = "sk-live-Zx81nQp5Vb7Lk2Hd9Ws4"
-Said = tuple[int, dict[str, str], Any]
+Reply = tuple[int, dict[str, str], Any]
 """Status, headers and body: JSON, a text, or None for a connection that breaks off."""
-Change = Callable[[str, str, Any], Said | None]
+Change = Callable[[str, str, Any], Reply | None]
 
 
-def error(status: int, message: str, param: str | None = None, code: str | None = None, **headers: str) -> Said:
-    said = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
-    return status, headers, {"error": said}
+def error(status: int, message: str, param: str | None = None, code: str | None = None, **headers: str) -> Reply:
+    detail = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
+    return status, headers, {"error": detail}
 
 
 @dataclass
 class Live:
-    """`change` answers in the place of the mock where it gives an answer; `asked` is what came."""
+    """An app that answers with what `change` returns, else as the mock; `asked` holds the requests."""
 
     change: Change = lambda method, path, body: None
     asked: list[tuple[str, str, Any]] = field(default_factory=list)
@@ -42,8 +42,8 @@ class Live:
         path = scope["path"]
         self.keys.append(dict(scope["headers"]).get(b"authorization", b"").decode())
         self.asked.append((scope["method"], path, body))
-        if said := self.change(scope["method"], path, body):
-            await _say(said, send)
+        if reply := self.change(scope["method"], path, body):
+            await _send_reply(reply, send)
             return
 
         async def again() -> Any:
@@ -52,12 +52,12 @@ class Live:
         await self.app(scope, again, send)
 
 
-async def _say(said: Said, send: Any) -> None:
-    status, headers, body = said
+async def _send_reply(reply: Reply, send: Any) -> None:
+    status, headers, body = reply
     data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
     kind = "text/html" if isinstance(body, str) else "application/json"
-    told = {"content-type": kind, "content-length": str(len(data)), **headers}
-    pairs = [(name.replace("_", "-").encode(), value.encode()) for name, value in told.items()]
+    fields = {"content-type": kind, "content-length": str(len(data)), **headers}
+    pairs = [(name.replace("_", "-").encode(), value.encode()) for name, value in fields.items()]
     await send({"type": "http.response.start", "status": status, "headers": pairs})
     await send({"type": "http.response.body", "body": data})
 

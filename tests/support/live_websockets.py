@@ -1,4 +1,4 @@
-"""A live API whose WebSockets one can change one's mind about: the mock on loopback, some of whose events a test alters."""
+"""A live API on loopback with WebSockets: a mock of which a test changes some events."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Change = Callable[[Event], Event | None]
 
 @dataclass
 class Sockets:
-    """A live API of which a test alters events; what it makes None is not said, `refused` answers the upgrades."""
+    """A live API of which a test alters events; one that becomes None is not sent; `refused` answers the upgrades."""
 
     change: Change = lambda event: event
     refused: list[Answer] = field(default_factory=list)
@@ -36,8 +36,8 @@ class Sockets:
         if scope["type"] != "websocket":
             await self.app(scope, receive, send)
             return
-        for name, told in ((b"authorization", self.keys), (b"openai-beta", self.betas)):
-            told.append(dict(scope["headers"]).get(name, b"").decode())
+        for name, values in ((b"authorization", self.keys), (b"openai-beta", self.betas)):
+            values.append(dict(scope["headers"]).get(name, b"").decode())
         if self.refused:
             await refuse_upgrade(self.refused.pop(0), send)
             return

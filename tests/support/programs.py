@@ -1,6 +1,6 @@
 """Small applications on the real SDK, written as its guide shows; `broken` runs the same ones on a client with a bug.
 
-Each takes a client, asks what its docstring says and returns the model's last words. `SCRIPTS` holds what the model
+Each takes a client, sends what its docstring says and returns the last text of the model. `SCRIPTS` holds what the model
 says to each.
 """
 
@@ -72,17 +72,17 @@ def chained_loop(client: OpenAI) -> str:
 
 def question_about_a_file(client: OpenAI) -> str:
     """A file, a first answer, and a second question about it."""
-    asked: list[Any] = [{"role": "user", "content": [REPORT, {"type": "input_text", "text": "Sum it up."}]}]
-    first = client.responses.create(model=MODEL, input=asked)
-    more = [*asked, {"role": "assistant", "content": first.output_text}, {"role": "user", "content": "Shorter."}]
+    request: list[Any] = [{"role": "user", "content": [REPORT, {"type": "input_text", "text": "Sum it up."}]}]
+    first = client.responses.create(model=MODEL, input=request)
+    more = [*request, {"role": "assistant", "content": first.output_text}, {"role": "user", "content": "Shorter."}]
     return client.responses.create(model=MODEL, input=more).output_text
 
 
 def second_thought(client: OpenAI) -> str:
     """A model that reasons; its items are sent back as they came."""
-    asked: list[Any] = [{"role": "user", "content": "Is 91 a prime?"}]
-    first = client.responses.create(model="gpt-5", input=asked)
-    more = [*asked, *sent_back(first), {"role": "user", "content": "Sure?"}]
+    request: list[Any] = [{"role": "user", "content": "Is 91 a prime?"}]
+    first = client.responses.create(model="gpt-5", input=request)
+    more = [*request, *sent_back(first), {"role": "user", "content": "Sure?"}]
     return client.responses.create(model="gpt-5", input=more).output_text
 
 

@@ -1,4 +1,4 @@
-"""Recordings made here: what a mock says to requests, written down as anyone might have recorded it."""
+"""Recordings of a mock, as files of JSON lines, and what `harness verify` says of them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def recorded(*requests: dict[str, Any], turns: Sequence[Turn] = ()) -> list[dict
     mock.open(KEY).script(*turns, *[message("ok")] * (len(requests) - len(turns)))
     for number, request in enumerate(requests, 1):
         ids = [(one["response"] or one["events"][-1]["data"]["response"]).get("id") for one in made]
-        body = {name: said.format(*ids) if name.endswith("_id") else said for name, said in request.items()}
+        body = {name: value.format(*ids) if name.endswith("_id") else value for name, value in request.items()}
         answer = mock.handle("POST", "/v1/responses", HEADERS, {}, orjson.dumps(body))
         plain = exchange(number, body, answer.status, None if answer.events else answer.body)
         events = [{"event": event["type"], "data": event} for event in answer.events or ()]

@@ -21,7 +21,7 @@ def rejects() -> list[dict[str, Any]]:
 
 @cache
 def accepts() -> list[dict[str, Any]]:
-    """Bodies the API takes."""
+    """Bodies that the API accepted."""
     return json.loads((SHARED / "contract" / "accepts.json").read_text())["accepts"] if PRESENT else []
 
 

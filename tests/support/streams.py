@@ -45,7 +45,7 @@ NOW = 1788812320
 
 
 def response(*items, status="completed", **members):
-    """A finished response that said these items."""
+    """A completed response with these items."""
     ids = Ids("stream")
     name = ids.response(NOW)
     cut_off = {"status": "incomplete"} if status == "incomplete" else {}

@@ -55,11 +55,11 @@ def _parts(exchange: Exchange) -> Iterator[tuple[Any, Json]]:
         if exchange.request.dialect == "openai" or {"message", "type", "param", "code"} <= set(error):
             yield ErrorObject, error
     elif answer.events is not None:
-        told = ResponsesServerEvent if exchange.request.method == "WS" else ResponseStreamEvent
+        kind = ResponsesServerEvent if exchange.request.method == "WS" else ResponseStreamEvent
         # Recorded: `error` is nested, which the SDK's streams expect and its models do not. Nor do its models of threads
         # have null instructions, as recorded ones do.
         known = (event for event in answer.events if "type" in event)
-        yield from ((told, event) for event in known if event["type"] != "error" or "stream_id" in event)
+        yield from ((kind, event) for event in known if event["type"] != "error" or "stream_id" in event)
     elif model := ANSWERS.get(exchange.request.operation):
         yield model, answer.body
 

@@ -42,8 +42,8 @@ class Desk:
         return answer
 
     def thread(self, *texts: str) -> str:
-        said = [{"role": "user", "content": text} for text in texts]
-        return str(self.send("POST /threads", {"messages": said}).body["id"])
+        messages = [{"role": "user", "content": text} for text in texts]
+        return str(self.send("POST /threads", {"messages": messages}).body["id"])
 
     def run(self, thread: str, **members: Any) -> Answer:
         return self.send(f"POST /threads/{thread}/runs", {"assistant_id": self.assistant, **members})
@@ -64,8 +64,8 @@ class Desk:
         return run
 
     def submit(self, run: Json, outputs: dict[str, str], **members: Any) -> Answer:
-        given = [{"tool_call_id": id, "output": output} for id, output in outputs.items()]
-        return self.send(f"POST {path(run)}/submit_tool_outputs", {"tool_outputs": given, **members})
+        tool_outputs = [{"tool_call_id": id, "output": output} for id, output in outputs.items()]
+        return self.send(f"POST {path(run)}/submit_tool_outputs", {"tool_outputs": tool_outputs, **members})
 
     def messages(self, thread: str, **query: Any) -> list[Json]:
         return list(self.send(f"GET /threads/{thread}/messages", **query).body["data"])

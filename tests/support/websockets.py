@@ -31,10 +31,10 @@ class Socket:
 
     def send(self, event: Any) -> list[Event]:
         """The server's events for one event of the client; bytes and texts are sent as they are."""
-        said = event if isinstance(event, bytes | str) else orjson.dumps(event)
-        told = list(self.session.receive(said))
-        assert [check_answer("ResponsesServerEvent", one) for one in told] == [None] * len(told)
-        return told
+        raw = event if isinstance(event, bytes | str) else orjson.dumps(event)
+        events = list(self.session.receive(raw))
+        assert [check_answer("ResponsesServerEvent", one) for one in events] == [None] * len(events)
+        return events
 
     def create(self, input: Any = "hi", **members: Any) -> list[Event]:
         """The events for a `response.create`."""

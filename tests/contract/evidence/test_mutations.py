@@ -176,8 +176,8 @@ PLAIN = validators.extend(Draft202012Validator, {"pattern": first_violation._che
 
 def made_up(root: str, count: int) -> list[Any]:
     """Right instances of a schema."""
-    whole, valid = schema.load(root), schema.validator(root).is_valid
-    return [one for one in (instance(whole, whole, Random(seed)) for seed in range(count)) if valid(one)]
+    loaded, valid = schema.load(root), schema.validator(root).is_valid
+    return [one for one in (instance(loaded, loaded, Random(seed)) for seed in range(count)) if valid(one)]
 
 
 class TestTheThreeEngines:

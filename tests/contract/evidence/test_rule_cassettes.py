@@ -46,10 +46,10 @@ def query(interaction: SourcedInteraction) -> dict[str, str]:
 
 
 def account(interaction: SourcedInteraction) -> Organization:
-    said = dict(interaction.origin.organization)
-    if "rate_limit" in said:
-        said["rate_limit"] = RateLimit(**said["rate_limit"])
-    return Organization(**{name: frozenset(one) if isinstance(one, list) else one for name, one in said.items()})
+    error = dict(interaction.origin.organization)
+    if "rate_limit" in error:
+        error["rate_limit"] = RateLimit(**error["rate_limit"])
+    return Organization(**{name: frozenset(one) if isinstance(one, list) else one for name, one in error.items()})
 
 
 def ask(mock: MockApi, world: World, interaction: SourcedInteraction) -> Answer:
@@ -58,13 +58,13 @@ def ask(mock: MockApi, world: World, interaction: SourcedInteraction) -> Answer:
     headers = {**interaction.interaction.headers, **({"authorization": f"Bearer {key}"} if key else {})}
     world.account = account(interaction)
     if interaction.interaction.frames:
-        return told(mock, world, interaction, headers)
+        return last_answer(mock, world, interaction, headers)
     return mock.handle(
         interaction.interaction.method, path(interaction), headers, query(interaction), interaction.interaction.body
     )
 
 
-def told(mock: MockApi, world: World, interaction: SourcedInteraction, headers: dict[str, str]) -> Answer:
+def last_answer(mock: MockApi, world: World, interaction: SourcedInteraction, headers: dict[str, str]) -> Answer:
     """What the mock says to the last event of a WebSocket; the time between its frames passes in the World."""
     session = mock.open_session(path(interaction), headers, query(interaction))
     assert isinstance(session, SocketSession)
@@ -111,11 +111,11 @@ def replayed(rule: str) -> list[tuple[SourcedInteraction, Answer]]:
 
 def differences(interaction: SourcedInteraction, answer: Answer) -> dict[str, Any]:
     """What the mock says otherwise than what was published of the error."""
-    said = (answer.body.get("error") or {}) | {"status": answer.status}
+    error = (answer.body.get("error") or {}) | {"status": answer.status}
     known = interaction.answer["error"] | ({"status": interaction.status} if published_status(interaction) else {})
-    found = {name: said.get(name, "absent") for name, value in known.items() if said.get(name, "absent") != value}
-    if not str(said.get("message")).startswith(interaction.origin.begins):
-        found["message"] = said.get("message")
+    found = {name: error.get(name, "absent") for name, value in known.items() if error.get(name, "absent") != value}
+    if not str(error.get("message")).startswith(interaction.origin.begins):
+        found["message"] = error.get("message")
     return found
 
 
@@ -173,8 +173,8 @@ def parsed(body: bytes) -> Any:
 
 @pytest.mark.parametrize("cassette", CASSETTES.values(), ids=list(CASSETTES))
 def test_its_header_says_what_it_is_evidence_of(cassette: RuleCassette) -> None:
-    takes = [one.interaction for one in cassette.interactions]
-    assert read_cassette(cassette.file).header == build_header(cassette.rule, takes)
+    interactions = [one.interaction for one in cassette.interactions]
+    assert read_cassette(cassette.file).header == build_header(cassette.rule, interactions)
 
 
 @pytest.mark.parametrize("cassette", CASSETTES.values(), ids=list(CASSETTES))

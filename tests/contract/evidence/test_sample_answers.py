@@ -240,11 +240,11 @@ class TestItems:
         assert check_answer("Response", changed(WHOLE, ("output", 0), item)) is not None
 
     def test_of_a_list_are_read_by_their_role(self) -> None:
-        told = {"id": "msg_1", "type": "message", "status": "completed", "role": "assistant", "content": []}
-        said = {"object": "list", "data": [told], "first_id": "msg_1", "last_id": "msg_1", "has_more": False}
-        assert check_answer("ResponseItemList", said) is None
+        item = {"id": "msg_1", "type": "message", "status": "completed", "role": "assistant", "content": []}
+        listed = {"object": "list", "data": [item], "first_id": "msg_1", "last_id": "msg_1", "has_more": False}
+        assert check_answer("ResponseItemList", listed) is None
         found = check_answer(
-            "ResponseItemList", changed(said, ("data", 0, "content"), [{"type": "input_text", "text": "x"}])
+            "ResponseItemList", changed(listed, ("data", 0, "content"), [{"type": "input_text", "text": "x"}])
         )
         assert found is not None
         assert found.at == "data[0].content[0].type"

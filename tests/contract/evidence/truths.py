@@ -15,89 +15,89 @@ from tests.contract.evidence.mutate import KEYS, Mutation, places
 Said = Mapping[str, str]
 
 
-def said_of(value: Any, param: str) -> Any:
+def key_of(value: Any, param: str) -> Any:
     """What an enum error quotes: the value, of an item or a part its key, of anything that is no string nothing."""
     if isinstance(value, dict) and not param.endswith(KEYS):
-        said = value["type"] if value.get("type", "message") != "message" else value.get("role", "")
+        stated = value["type"] if value.get("type", "message") != "message" else value.get("role", "")
     else:
-        said = value
-    return said if isinstance(said, str) else ""
+        stated = value
+    return stated if isinstance(stated, str) else ""
 
 
 def kinds_of(value: Any) -> list[str]:
     """What a value may be called: 5.0 is a decimal number to some and an integer to JSON Schema."""
-    whole = isinstance(value, float) and value.is_integer()
-    return [describe_actual(value), *(["an integer"] if whole else [])]
+    is_whole = isinstance(value, float) and value.is_integer()
+    return [describe_actual(value), *(["an integer"] if is_whole else [])]
 
 
 def contradicts(expected: str, kind: str) -> bool:
     """Whether a sentence says it got what it expected."""
     alternatives = ["array"] if expected.startswith("an array") else re.split(", or |, | or ", expected)
     bare = [re.sub("^(?:one of |an? )+", "", one) for one in alternatives]
-    taken = {"string" if one.startswith("'") else one.split()[0] for one in bare}
+    types = {"string" if one.startswith("'") else one.split()[0] for one in bare}
     got = kind.split()[-1] if kind != "a decimal number" else "decimal"
-    return got in taken or (got == "integer" and "decimal" in taken)
+    return got in types or (got == "integer" and "decimal" in types)
 
 
 TRUTHS: tuple[tuple[str, Callable[[Any, Said], bool]], ...] = (
-    (r"Unknown parameter: '{param}'\.(?: Did you mean .*\?)?", lambda value, said: True),
+    (r"Unknown parameter: '{param}'\.(?: Did you mean .*\?)?", lambda value, stated: True),
     (
         r"Invalid type for '{param}': expected (?P<expected>.*), but got (?P<kind>[a-z ]+) instead\.",
-        lambda value, said: said["kind"] in kinds_of(value) and not contradicts(said["expected"], said["kind"]),
+        lambda value, stated: stated["kind"] in kinds_of(value) and not contradicts(stated["expected"], stated["kind"]),
     ),
     (
         r"Invalid value: '(?P<value>.*)'\. Supported values are: (?P<values>'.*')\.",
-        lambda value, said: (
-            said["value"] == said_of(value, said["param"]) and f"'{said['value']}'" not in said["values"]
+        lambda value, stated: (
+            stated["value"] == key_of(value, stated["param"]) and f"'{stated['value']}'" not in stated["values"]
         ),
     ),
     (
         r"Invalid '{param}': (?:string|array) too long\. Expected an? (?:string|array) with maximum length (?P<limit>\d+), "
         r"but got an? (?:string|array) with length (?P<length>\d+) instead\.",
-        lambda value, said: len(value) == int(said["length"]) > int(said["limit"]),
+        lambda value, stated: len(value) == int(stated["length"]) > int(stated["limit"]),
     ),
     (
         r"Invalid '{param}': (?:string|array) too short\. Expected an? (?:string|array) with minimum length (?P<limit>\d+), "
         r"but got an? (?:string|array) with length (?P<length>\d+) instead\.",
-        lambda value, said: len(value) == int(said["length"]) < int(said["limit"]),
+        lambda value, stated: len(value) == int(stated["length"]) < int(stated["limit"]),
     ),
     (
         r"Invalid '{param}': empty (string|array)\. Expected an? \1 with minimum length \d+, but got an empty \1 instead\.",
-        lambda value, said: value in ("", []),
+        lambda value, stated: value in ("", []),
     ),
     (
         r"Invalid '{param}': (?P<kind>integer|decimal) below minimum value\. Expected a value >= (?P<limit>\S+), but got "
         r"(?P<value>\S+) instead\.",
-        lambda value, said: value == float(said["value"]) < float(said["limit"]),
+        lambda value, stated: value == float(stated["value"]) < float(stated["limit"]),
     ),
     (
         r"Invalid '{param}': (?P<kind>integer|decimal) above maximum value\. Expected a value <= (?P<limit>\S+), but got "
         r"(?P<value>\S+) instead\.",
-        lambda value, said: value == float(said["value"]) > float(said["limit"]),
+        lambda value, stated: value == float(stated["value"]) > float(stated["limit"]),
     ),
     (
         r"Invalid '{param}': string does not match pattern\. Expected a string that matches the pattern '(?P<pattern>.*)'\.",
-        lambda value, said: not re.fullmatch(said["pattern"].removeprefix("^").removesuffix("$"), value),
+        lambda value, stated: not re.fullmatch(stated["pattern"].removeprefix("^").removesuffix("$"), value),
     ),
     (
         r"Invalid '{param}': '(?P<value>.*)'\. Expected an ID that begins with '(?P<prefix>\w+)'\.",
-        lambda value, said: value == said["value"] and not value.startswith(said["prefix"]),
+        lambda value, stated: value == stated["value"] and not value.startswith(stated["prefix"]),
     ),
     (
         r"Invalid '{param}': '(?P<value>.*)'\. Expected an ID that contains letters, numbers, underscores, or dashes, but "
         r"this value contained additional characters\.",
-        lambda value, said: value == said["value"] and not re.fullmatch(r"[A-Za-z0-9_-]*[A-Za-z0-9-]", value),
+        lambda value, stated: value == stated["value"] and not re.fullmatch(r"[A-Za-z0-9_-]*[A-Za-z0-9-]", value),
     ),
     (
         r"Invalid '{param}': too many properties\. Expected an object with at most (?P<limit>\d+) properties, but got an "
         r"object with (?P<length>\d+) properties instead\.",
-        lambda value, said: len(value) == int(said["length"]) > int(said["limit"]),
+        lambda value, stated: len(value) == int(stated["length"]) > int(stated["limit"]),
     ),
     (
         r"Invalid property name in '(?P<at>[\w.[\]]+)': '.*' is too long\. Expected a string with maximum length "
         r"(?P<limit>\d+), but got a string with length (?P<length>\d+) instead\.",
-        lambda value, said: (
-            len(said["param"].removeprefix(f"{said['at']}.")) == int(said["length"]) > int(said["limit"])
+        lambda value, stated: (
+            len(stated["param"].removeprefix(f"{stated['at']}.")) == int(stated["length"]) > int(stated["limit"])
         ),
     ),
 )
@@ -113,9 +113,9 @@ def is_true(error: Json, body: Json) -> bool:
     if error["message"] == f"Invalid type for '{param}': expected a string, but got an object instead.":
         return isinstance(values[param], dict) or (values[param] is None and param in ("model", "input"))
     for words, truth in TRUTHS:
-        said = re.fullmatch(words.replace("{param}", re.escape(param)), error["message"], re.DOTALL)
-        if said and param in values:
-            return truth(values[param], {"param": param, **said.groupdict()})
+        stated = re.fullmatch(words.replace("{param}", re.escape(param)), error["message"], re.DOTALL)
+        if stated and param in values:
+            return truth(values[param], {"param": param, **stated.groupdict()})
     return False
 
 
