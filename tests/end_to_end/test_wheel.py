@@ -169,12 +169,11 @@ def test_a_typed_project_runs(installed: Path, typed_project: Path) -> None:
 
 
 WRONG = """
-from harness import counted
+from harness import Mock, counted
 from harness.drive import Chat
-from harness.world.world import World
 
 
-def test_wrong(mock: World) -> None:
+def test_wrong(mock: Mock) -> None:
     assert mock.base_uri
     Chat(mock.base_url, mock.api_key, mode="rewind")
     counted(str.upper)("a", unknown=1)

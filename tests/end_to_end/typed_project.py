@@ -16,12 +16,12 @@ from harness.items import function_call, message, reasoning
 if TYPE_CHECKING:
     from openai import OpenAI
 
+    from harness import Mock, World
     from harness.core.exchange import Request
     from harness.world.script import Turn
-    from harness.world.world import World
 
 
-def test_a_turn_is_answered(mock: World, client: OpenAI) -> None:
+def test_a_turn_is_answered(mock: Mock, client: OpenAI) -> None:
     mock.script([reasoning("**Greeting**"), message("Hi.")])
     answer = client.responses.create(model="gpt-4.1", input="Hello?")
     text: str = answer.output_text
@@ -29,7 +29,7 @@ def test_a_turn_is_answered(mock: World, client: OpenAI) -> None:
     assert [exchange.status for exchange in mock.exchanges] == [200]
 
 
-def test_a_refund_is_made_once(mock: World, client: OpenAI) -> None:
+def test_a_refund_is_made_once(mock: Mock, client: OpenAI) -> None:
     def refund(order: str) -> str:
         return f"{order} is refunded"
 
@@ -54,7 +54,7 @@ def test_a_refund_is_made_once(mock: World, client: OpenAI) -> None:
     assert tool.runs == [{"order": "A7"}]
 
 
-def test_a_chat_is_linear(mock: World) -> None:
+def test_a_chat_is_linear(mock: Mock) -> None:
     def model(request: Request) -> Iterator[Any]:
         yield message(f"You said {request.body['input'][-1]['content'][0]['text']}.")
         yield [message("Once upon"), incomplete("max_output_tokens")]
@@ -67,7 +67,7 @@ def test_a_chat_is_linear(mock: World) -> None:
 
 
 @pytest.mark.harness(losses="allow", unused="allow")
-def test_what_goes_wrong_on_the_way(mock: World, client: OpenAI) -> None:
+def test_what_goes_wrong_on_the_way(mock: Mock, client: OpenAI) -> None:
     mock.script(rate_limit(after="1s"), cut(message("Once"), after=4))
     mock.mcp("prod", {"deploy": lambda ref: f"{ref} is live"})
     mock.organization(models=["gpt-4.1"])
@@ -77,8 +77,10 @@ def test_what_goes_wrong_on_the_way(mock: World, client: OpenAI) -> None:
     assert len(mock.lanes) == 1
     assert str(mock.flow)
     assert not mock.approvals
+    world: World = mock.world
+    assert len(world.exchanges) == 1
 
 
-def test_a_recording_is_a_script(mock: World, client: OpenAI, cassette: Callable[[str], list[Turn]]) -> None:
+def test_a_recording_is_a_script(mock: Mock, client: OpenAI, cassette: Callable[[str], list[Turn]]) -> None:
     mock.script(*cassette("weather")[:1])
     assert client.responses.create(model="gpt-4.1", input="Hello?").output
