@@ -99,7 +99,7 @@ class Case:
     `body` is merged over `{"model": "gpt-4.1", "input": "hi"}`; `absent` lists the members to delete. `headers` replaces
     the headers, `raw` the complete body. `on` is the operation if it is not `POST /responses`. `before` are earlier
     cases; `{n.id}` in a string means the id of the n-th answer, `{n.output.i.id}` is a path in it. `turns` are the
-    model's answers to the requests, in order; `given` is the account at the last request, `skip` are the seconds of the
+    model's answers to the requests, in order; `account` is that of the last request, `skip` are the seconds of the
     World that pass before it.
     """
 
@@ -110,7 +110,7 @@ class Case:
     headers: Mapping[str, str] | None = None
     raw: bytes | None = None
     on: str | None = None
-    given: Organization | None = None
+    account: Organization | None = None
     skip: int | None = None
 
 

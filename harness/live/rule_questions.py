@@ -84,7 +84,7 @@ def explain_left_out(rule: Rule, case: Case, dialect: str) -> str:
         return "the API no longer says it"
     if _is_for_other_provider(rule, steps, dialect):
         return OTHER_PROVIDER
-    if any(step.given for step in steps):
+    if any(step.account for step in steps):
         return "it needs an account of its own"
     if any(step.skip for step in steps):
         return "time has to pass"

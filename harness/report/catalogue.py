@@ -84,9 +84,13 @@ def rule_json(rule: Rule) -> Json:
 
 def _example_json(case: Case) -> Any:
     """An example as JSON: its body if it has nothing else, or all members that are set."""
-    special = {each.name: getattr(case, each.name) for each in fields(case)}
+    special = {_JSON_NAMES.get(each.name, each.name): getattr(case, each.name) for each in fields(case)}
     special = {name: _to_json(value) for name, value in special.items() if value not in (None, ())}
     return special["body"] if set(special) == {"body"} else special
+
+
+_JSON_NAMES = {"account": "given"}
+"""Members of an example that have another name in JSON."""
 
 
 def _to_json(value: Any) -> Any:

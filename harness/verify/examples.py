@@ -86,8 +86,8 @@ def play_case(case: Case, root: str = API_ROOT) -> PlayedCase:
     before: list[Answer] = []
     for step in case.before:
         before.append(player.send(step, before))
-    if case.given:
-        player.mock.world.account = _fill_account(case.given, before)
+    if case.account:
+        player.mock.world.account = _fill_account(case.account, before)
     return PlayedCase(tuple(before), player.send(case, before))
 
 

@@ -32,7 +32,7 @@ def test_a_401_carries_the_challenge(headers):
 
 def test_a_rate_limit_says_when_to_come_back():
     limit = RateLimit(30000, 22999, 12528, "tokens per min (TPM)", 11.054)
-    answer = play_case(Case(given=Organization(rate_limit=limit))).answer
+    answer = play_case(Case(account=Organization(rate_limit=limit))).answer
     assert answer.body["error"]["type"] == "tokens"
     assert {name: value for name, value in answer.headers.items() if name.startswith(("retry", "x-ratelimit"))} == {
         "retry-after": "12",

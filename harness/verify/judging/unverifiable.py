@@ -87,7 +87,7 @@ def explain_unverifiable_error(
     if "socket" in recorded.flags and _is_about_connection(recorded.status, error):
         return ABOUT_CONNECTION
     for rule in match_rules(recorded.status, error):
-        if rule.area in ("access", "beta") or any(case.given for case in (*rule.rejects.values(), *rule.accepts)):
+        if rule.area in ("access", "beta") or any(case.account for case in (*rule.rejects.values(), *rule.accepts)):
             return DEPENDS_ON_ACCOUNT
         if rule.area in BACKGROUND_AREAS and _is_pending(request, world):
             return ENDED_UNSEEN

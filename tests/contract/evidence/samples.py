@@ -273,7 +273,7 @@ def _of_rules() -> Iterator[Json]:
 
 
 def _is_plain(case: Case) -> bool:
-    special = case.before or case.turns or case.absent or case.headers or case.raw or case.given
+    special = case.before or case.turns or case.absent or case.headers or case.raw or case.account
     return isinstance(case.body, dict) and not special and case.on in (None, CREATE_RESPONSE)
 
 

@@ -179,7 +179,7 @@ def played(case: Case) -> list[Frame]:
     socket, frames, before = Socket(), list[Frame](), list[Any]()
     socket.mock.script(*case.turns, *([message("ok")] * 40))
     for step in (*case.before, case):
-        socket.world.account = step.given or socket.world.account
+        socket.world.account = step.account or socket.world.account
         socket.mock.skip(step.skip or 0)
         body = build_request(step, before).body
         frames += frames_of(CLIENT, body.decode("utf-8", "replace"))

@@ -100,9 +100,9 @@ def auth_invalid_key(request: Request) -> Iterator[Json]:
     rejects={
         "You have insufficient permissions for this operation. Missing scopes: api.responses.write. Check that you have "
         "the correct role in your organization (Reader, Writer, Owner) and project (Member, Owner), and if you're using a "
-        "restricted API key, that it has the necessary scopes.": Case(given=Organization(scopes=frozenset()))
+        "restricted API key, that it has the necessary scopes.": Case(account=Organization(scopes=frozenset()))
     },
-    accepts=[Case(given=Organization(scopes=frozenset(["api.responses.write"])))],
+    accepts=[Case(account=Organization(scopes=frozenset(["api.responses.write"])))],
     fix="Give the key the missing scope: `mock.organization(scopes={'api.responses.write'})`.",
 )
 def auth_missing_scope(request: Request, world: WorldView) -> Iterator[Json]:
@@ -125,7 +125,7 @@ def auth_missing_scope(request: Request, world: WorldView) -> Iterator[Json]:
     ],
     rejects={
         "The server had an error while processing your request. Sorry about that!": Case(
-            given=Organization(failing=True)
+            account=Organization(failing=True)
         )
     },
     fix="Scripted: `mock.organization(failing=False)` ends it. Retry with backoff.",
@@ -151,7 +151,7 @@ def server_error(world: WorldView) -> Iterator[Json]:
         assumed("that the body of a 503 has the words that are reported of a stream"),
     ],
     rejects={
-        "Our servers are currently overloaded. Please try again later.": Case(given=Organization(overloaded=True))
+        "Our servers are currently overloaded. Please try again later.": Case(account=Organization(overloaded=True))
     },
     fix="Scripted: `mock.organization(overloaded=False)` ends it. Retry with backoff.",
 )
@@ -178,7 +178,7 @@ def server_is_overloaded(world: WorldView) -> Iterator[Json]:
     rejects={
         "You exceeded your current quota, please check your plan and billing details. For more information on this error, "
         "read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.": Case(
-            given=Organization(out_of_quota=True)
+            account=Organization(out_of_quota=True)
         )
     },
     fix="Scripted: `mock.organization(out_of_quota=False)` ends it. Waiting does not help with the real API.",
@@ -214,7 +214,7 @@ def insufficient_quota(world: WorldView) -> Iterator[Json]:
     rejects={
         "Rate limit reached for gpt-4.1 in organization org-harness on requests per min (RPM): Limit 3, Used 3, Requested "
         "1. Please try again in 20.0s. Visit https://platform.openai.com/account/rate-limits to learn more.": Case(
-            given=Organization(rate_limit=RateLimit(3, 3, 1, seconds=20.0))
+            account=Organization(rate_limit=RateLimit(3, 3, 1, seconds=20.0))
         )
     },
     fix="Wait as the headers `retry-after` and `retry-after-ms` say, then try again.",

@@ -59,13 +59,13 @@ ASSISTANTS_OPERATIONS = (
     ],
     rejects={
         "Invalid URL (POST /v1/assistants)": Case(
-            {"model": "gpt-4o"}, on="POST /assistants", given=Organization(assistants="gone")
+            {"model": "gpt-4o"}, on="POST /assistants", account=Organization(assistants="gone")
         ),
         "Invalid URL (GET /v1/threads/thread_x)": Case(
-            on="GET /threads/thread_x", given=Organization(assistants="gone")
+            on="GET /threads/thread_x", account=Organization(assistants="gone")
         ),
     },
-    accepts=[Case({"model": "gpt-4o"}, on="POST /assistants", given=Organization(name="org-other"))],
+    accepts=[Case({"model": "gpt-4o"}, on="POST /assistants", account=Organization(name="org-other"))],
     fix="Move to `POST /responses` with `conversation`; `mock.organization(assistants='v2')` brings the old API back.",
 )
 def assistants_gone(request: Request, world: WorldView) -> Iterator[Json]:

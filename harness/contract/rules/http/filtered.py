@@ -42,7 +42,7 @@ FILTERED_MESSAGE = (
         FILTERED_MESSAGE: Case(
             {"model": "gpt-4o", "input": "hi"},
             on="POST !/openai/v1/responses",
-            given=Organization(blocked=frozenset(["jailbreak"])),
+            account=Organization(blocked=frozenset(["jailbreak"])),
         )
     },
     fix="Scripted: `mock.organization(blocked=())` ends it. With the real API change the prompt, or the filter.",

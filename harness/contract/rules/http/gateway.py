@@ -263,10 +263,10 @@ PERMISSION_DENIED = (
         ): Case(
             {},
             on=f"{ON_CLASSIC}?api-version={FIRST_VERSION}",
-            given=Organization(scopes=frozenset()),
+            account=Organization(scopes=frozenset()),
         )
     },
-    accepts=[Case(VALID_BODY, on=ON_AZURE, given=Organization(scopes=frozenset(["api.responses.write"])))],
+    accepts=[Case(VALID_BODY, on=ON_AZURE, account=Organization(scopes=frozenset(["api.responses.write"])))],
     fix="Give the principal a role with the data action: `mock.organization(scopes={'api.responses.write'})`.",
 )
 def data_action_missing(request: Request, world: WorldView) -> Iterator[Json]:
@@ -292,7 +292,7 @@ def data_action_missing(request: Request, world: WorldView) -> Iterator[Json]:
         reported("public reports of Azure OpenAI's Responses", "2026"),
         reported("https://github.com/openai/codex/issues/1354: the message", "2025-06-20"),
     ],
-    rejects={"Too Many Requests": Case({}, on=ON_AZURE, given=Organization(rate_limit=RateLimit(3, 3, 1)))},
+    rejects={"Too Many Requests": Case({}, on=ON_AZURE, account=Organization(rate_limit=RateLimit(3, 3, 1)))},
     fix="Wait as the headers `retry-after` and `retry-after-ms` say, then try again.",
 )
 def too_many_requests(world: WorldView) -> Iterator[Json]:
@@ -319,7 +319,7 @@ def too_many_requests(world: WorldView) -> Iterator[Json]:
     rejects={
         "The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes, "
         "please wait a moment and try again.": Case(
-            {"model": "gpt-4o"}, on=ON_AZURE, given=Organization(models=frozenset(["mine"]))
+            {"model": "gpt-4o"}, on=ON_AZURE, account=Organization(models=frozenset(["mine"]))
         )
     },
     accepts=[
@@ -327,7 +327,7 @@ def too_many_requests(world: WorldView) -> Iterator[Json]:
             {**VALID_BODY, "model": "", "agent_reference": {"type": "agent_reference", "name": "helper"}}, on=ON_FOUNDRY
         ),
         Case({"model": "claude-sonnet-4-5", "input": "hi"}, on=ON_AZURE),
-        Case({"model": "mine", "input": "hi"}, on=ON_AZURE, given=Organization(models=frozenset(["mine"]))),
+        Case({"model": "mine", "input": "hi"}, on=ON_AZURE, account=Organization(models=frozenset(["mine"]))),
     ],
     fix="`model` is the name of a deployment; `mock.organization(models={…})` says which there are.",
 )

@@ -62,10 +62,10 @@ def _event_case(body: Any = None, *, absent: tuple[str, ...] = (), **more: Any) 
 
 
 def _steer_case(
-    input: Any = "Be brief.", id: str = "{0.id}", given: Organization | None = None, **members: Any
+    input: Any = "Be brief.", id: str = "{0.id}", account: Organization | None = None, **members: Any
 ) -> Case:
     body = {"type": STEER_EVENT, "previous_response_id": id, "input": input, **members}
-    return _event_case(body, absent=("model",), given=given)
+    return _event_case(body, absent=("model",), account=account)
 
 
 _CREATE_STEERABLE = _event_case({"model": "gpt-6-astra"})
@@ -370,7 +370,7 @@ shape(
     source=[documented("https://developers.openai.com/api/reference/resources/responses/websocket-events", "2026-09")],
     rejects={
         "We couldn't start the next response. Send this steering input again with response.create.": after(
-            _CREATE_STEERABLE, _steer_case(given=Organization(models=frozenset(["gpt-4.1"])))
+            _CREATE_STEERABLE, _steer_case(account=Organization(models=frozenset(["gpt-4.1"])))
         )
     },
     fix="Send the input with `response.create`, which says why it is refused.",

@@ -53,7 +53,7 @@ def _is_reasoning(request: Request, world: WorldView) -> bool:
         Case(
             {"prompt": {"id": "pmpt_1"}, "reasoning": {"effort": "low"}, "text": {"verbosity": "low"}},
             absent=("model",),
-            given=Organization(prompts=frozenset(["pmpt_1"])),
+            account=Organization(prompts=frozenset(["pmpt_1"])),
         ),
     ],
     fix="Leave sampling parameters out for a model that reasons; `temperature: 1` is taken.",

@@ -47,7 +47,7 @@ def _has_all_tools(request: Request) -> bool:
         {"model": SOL, "tools": [DEFERRED_FUNCTION, TOOL_SEARCH]},
         {"model": SOL, "tools": [DEFERRED_FUNCTION, CLIENT_TOOL_SEARCH]},
         {"model": SOL, "tools": [{**FUNCTION_TOOL, "defer_loading": False}]},
-        Case({"model": SOL, "prompt": {"id": "pmpt_1"}, "tools": [DEFERRED_FUNCTION]}, given=_ACCOUNT_WITH_PROMPT),
+        Case({"model": SOL, "prompt": {"id": "pmpt_1"}, "tools": [DEFERRED_FUNCTION]}, account=_ACCOUNT_WITH_PROMPT),
     ],
     fix='Add `{"type": "tool_search"}`, or leave `defer_loading` out.',
 )
@@ -91,7 +91,7 @@ def _tool_searches(tools: Iterable[Json]) -> list[Json]:
                 {"type": "mcp", "server_label": "s", "server_url": "https://a.b/c", "defer_loading": True},
             ],
         },
-        Case({"model": SOL, "prompt": {"id": "pmpt_1"}, "tools": [TOOL_SEARCH]}, given=_ACCOUNT_WITH_PROMPT),
+        Case({"model": SOL, "prompt": {"id": "pmpt_1"}, "tools": [TOOL_SEARCH]}, account=_ACCOUNT_WITH_PROMPT),
     ],
     fix="Defer a tool (`defer_loading: true`), or leave the tool search out.",
 )

@@ -27,15 +27,15 @@ _VERIFY_HINT = (
     ],
     rejects={
         f"Your organization must be verified to generate reasoning summaries. {_VERIFY_HINT}": Case(
-            {"model": "gpt-5.6-terra", "reasoning": {"summary": "auto"}}, given=Organization(verified=False)
+            {"model": "gpt-5.6-terra", "reasoning": {"summary": "auto"}}, account=Organization(verified=False)
         ),
         f"Your organization must be verified to stream this model. {_VERIFY_HINT}": Case(
-            {"model": "gpt-5", "stream": True}, given=Organization(verified=False)
+            {"model": "gpt-5", "stream": True}, account=Organization(verified=False)
         ),
     },
     accepts=[
-        Case({"model": "gpt-5.6-terra"}, given=Organization(verified=False)),
-        Case({"model": "gpt-4.1", "stream": True}, given=Organization(verified=False)),
+        Case({"model": "gpt-5.6-terra"}, account=Organization(verified=False)),
+        Case({"model": "gpt-4.1", "stream": True}, account=Organization(verified=False)),
     ],
     fix="Scripted: `mock.organization(verified=True)` ends it. Go on without, or have the organization verified.",
 )

@@ -212,17 +212,17 @@ _URL_START = re.compile(r"https?://|data:", re.IGNORECASE)
     rejects={
         "Error while downloading https://example.org/cat.png. Upstream status code: 404.": Case(
             _image("https://example.org/cat.png"),
-            given=Organization(unreachable=frozenset(["https://example.org/cat.png"])),
+            account=Organization(unreachable=frozenset(["https://example.org/cat.png"])),
         ),
         "Error while downloading https://example.org/a.pdf. Upstream status code: 404.": Case(
             _body_with_part({"type": "input_file", "file_url": "https://example.org/a.pdf"}),
-            given=Organization(unreachable=frozenset(["https://example.org/a.pdf"])),
+            account=Organization(unreachable=frozenset(["https://example.org/a.pdf"])),
         ),
     },
     accepts=[
         Case(
             _image("https://example.org/dog.png"),
-            given=Organization(unreachable=frozenset(["https://example.org/cat.png"])),
+            account=Organization(unreachable=frozenset(["https://example.org/cat.png"])),
         )
     ],
     fix="Scripted: `mock.organization(unreachable=…)`. The real API must be able to fetch the address itself.",

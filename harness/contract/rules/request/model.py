@@ -24,7 +24,7 @@ from harness.core.exchange import Json, Request
     rejects={
         "The requested model '' does not exist.": {"model": ""},
         "The requested model 'gpt-9' does not exist.": Case(
-            {"model": "gpt-9"}, given=Organization(models=frozenset(["gpt-4.1"]))
+            {"model": "gpt-9"}, account=Organization(models=frozenset(["gpt-4.1"]))
         ),
         "The requested model 'gemini-1.5-flash' does not exist.": {"model": "gemini-1.5-flash"},
         "The requested model 'gpt-4-does-not-exist-12345' does not exist.": {"model": "gpt-4-does-not-exist-12345"},
@@ -32,8 +32,8 @@ from harness.core.exchange import Json, Request
     },
     accepts=[
         *({"model": name} for name in ("any-name", "ft:gpt-4.1-mini:acme::9aBc", "anthropic/claude-sonnet-4-5")),
-        Case({"model": "gpt-4.1"}, given=Organization(models=frozenset(["gpt-4.1"]))),
-        Case({"model": "claude-local"}, given=Organization(models=frozenset(["claude-local"]))),
+        Case({"model": "gpt-4.1"}, account=Organization(models=frozenset(["gpt-4.1"]))),
+        Case({"model": "claude-local"}, account=Organization(models=frozenset(["claude-local"]))),
     ],
     fix="Use a model of this key; `mock.organization(models={…})` or `harness serve --models` say which there are.",
 )

@@ -249,11 +249,11 @@ def mcp_label_twice(request: Request) -> Iterator[Json]:
     source=reported("public reports of two origins, with other status codes", "2025"),
     rejects={
         "Error retrieving tool list from MCP server: 'a'. Http status code: 404 (Not Found)": Case(
-            {"tools": [_mcp_tool("a")]}, given=Organization(unreachable=frozenset(["https://mcp.example.org/sse"]))
+            {"tools": [_mcp_tool("a")]}, account=Organization(unreachable=frozenset(["https://mcp.example.org/sse"]))
         )
     },
     accepts=[
-        Case({"tools": [_mcp_tool("a")]}, given=Organization(unreachable=frozenset(["https://mcp.example.org/x"])))
+        Case({"tools": [_mcp_tool("a")]}, account=Organization(unreachable=frozenset(["https://mcp.example.org/x"])))
     ],
     fix="Scripted: `mock.organization(unreachable=…)`. With the real API see that the server answers it.",
 )

@@ -91,14 +91,14 @@ def agent_incomplete(request: Request) -> Iterator[Json]:
     ],
     rejects={
         "Model must match the agent's model 'mine' when agent is specified.": Case(
-            {**AGENT_BODY, "model": "gpt-4o"}, on=ON_FOUNDRY, given=ACCOUNT_WITH_HELPER
+            {**AGENT_BODY, "model": "gpt-4o"}, on=ON_FOUNDRY, account=ACCOUNT_WITH_HELPER
         )
     },
     accepts=[
-        Case({**AGENT_BODY, "model": "mine"}, on=ON_FOUNDRY, given=ACCOUNT_WITH_HELPER),
-        Case(AGENT_BODY, on=ON_FOUNDRY, given=ACCOUNT_WITH_HELPER),
+        Case({**AGENT_BODY, "model": "mine"}, on=ON_FOUNDRY, account=ACCOUNT_WITH_HELPER),
+        Case(AGENT_BODY, on=ON_FOUNDRY, account=ACCOUNT_WITH_HELPER),
         Case({**AGENT_BODY, "model": "gpt-4o"}, on=ON_FOUNDRY),
-        Case({**AGENT_BODY, "model": ""}, on=ON_FOUNDRY, given=ACCOUNT_WITH_HELPER),
+        Case({**AGENT_BODY, "model": ""}, on=ON_FOUNDRY, account=ACCOUNT_WITH_HELPER),
     ],
     fix="Leave `model` out: the agent has one. `mock.organization(agents={…})` says which.",
 )
@@ -190,7 +190,7 @@ def _check_agent_exists(world: WorldView, name: str, version: str | None) -> Ite
         Case(
             {**AGENT_BODY, "agent_reference": {**HELPER_REFERENCE, "name": "other"}},
             on=ON_FOUNDRY,
-            given=ACCOUNT_WITH_HELPER,
+            account=ACCOUNT_WITH_HELPER,
         ),
     ],
     fix="Name an agent that was made, in a version it has.",

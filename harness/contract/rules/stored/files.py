@@ -42,7 +42,7 @@ def _file_body(id: str) -> Json:
     },
     accepts=[
         after(ANY_UPLOAD, Case(on="GET /files/{0.id}")),
-        Case(on="GET /files/file-old", given=ACCOUNT_WITH_OLD_FILES),
+        Case(on="GET /files/file-old", account=ACCOUNT_WITH_OLD_FILES),
     ],
     fix="Use the id the API gave; a file that was deleted or has expired is gone.",
 )
@@ -89,8 +89,8 @@ def file_not_downloadable(request: Request, world: WorldView) -> Iterator[Json]:
         after(ANY_UPLOAD, _file_body("{0.id}")),
         after(ANY_UPLOAD, _image_body("{0.id}")),
         _file_body("file-elsewhere"),
-        Case(_file_body("file-old"), given=ACCOUNT_WITH_OLD_FILES),
-        Case(_image_body("assistant-1"), given=Organization(files=frozenset(["assistant-1"]))),
+        Case(_file_body("file-old"), account=ACCOUNT_WITH_OLD_FILES),
+        Case(_image_body("assistant-1"), account=Organization(files=frozenset(["assistant-1"]))),
     ],
     fix="Upload it first: `POST /files`, or `mock.file(…)` in a test; `mock.organization(files=…)` names what is there.",
 )

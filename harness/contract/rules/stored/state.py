@@ -132,7 +132,7 @@ def conversation_item_not_found(request: Request, world: WorldView) -> Iterator[
     rejects={
         "Another process is currently operating on this conversation. Please retry in a few seconds.": after(
             CREATE_CONVERSATION,
-            Case({"conversation": "{0.id}"}, given=Organization(locked=frozenset(["{0.id}"]))),
+            Case({"conversation": "{0.id}"}, account=Organization(locked=frozenset(["{0.id}"]))),
         )
     },
     accepts=[
@@ -158,7 +158,7 @@ def conversation_locked(request: Request, world: WorldView) -> Iterator[Json]:
     error=ApiError(404, "Prompt with id '{id}' not found."),
     source=reported(PROBE_ADDRESS, PROBE_DATE),
     rejects={"Prompt with id 'pmpt_x' not found.": {"prompt": {"id": "pmpt_x"}}},
-    accepts=[Case({"prompt": {"id": "pmpt_x"}}, given=Organization(prompts=frozenset(["pmpt_x"])))],
+    accepts=[Case({"prompt": {"id": "pmpt_x"}}, account=Organization(prompts=frozenset(["pmpt_x"])))],
     fix="Use a prompt of this project: `mock.organization(prompts={'pmpt_…'})`.",
 )
 def prompt_not_found(request: Request, world: WorldView) -> Iterator[Json]:
@@ -179,7 +179,7 @@ def prompt_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     source=reported("public reports of three origins", "2026"),
     rejects={
         "Previous response cannot be used for this organization due to Zero Data Retention.": Case(
-            {"previous_response_id": "resp_x"}, given=Organization(zdr=True)
+            {"previous_response_id": "resp_x"}, account=Organization(zdr=True)
         )
     },
     fix="Send the whole transcript as `input`, with `include: ['reasoning.encrypted_content']`.",
@@ -242,7 +242,7 @@ def response_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     source=reported("public fixtures and error tables of three origins, for this path", "2026"),
     rejects={
         "The model 'gpt-9' does not exist": Case(
-            on="GET /models/gpt-9", given=Organization(models=frozenset(["gpt-4.1"]))
+            on="GET /models/gpt-9", account=Organization(models=frozenset(["gpt-4.1"]))
         ),
         "The model 'gpt-nonexistent' does not exist": Case(on="GET /models/gpt-nonexistent"),
     },

@@ -209,8 +209,8 @@ def upload_empty(request: Request) -> Iterator[Json]:
         reported("https://github.com/bespokelabsai/curator/issues/111", "2024-11-15"),
         documented("openai SDK 3.54, docstring: 512 MB, 200 MB for a batch", "2026-11"),
     ],
-    rejects={"File is too large.": upload("purpose=user_data", given=Organization(largest_file=4))},
-    accepts=[upload("purpose=user_data", given=Organization(largest_file=5))],
+    rejects={"File is too large.": upload("purpose=user_data", account=Organization(largest_file=4))},
+    accepts=[upload("purpose=user_data", account=Organization(largest_file=5))],
     fix="Send less than 512 MB, for a batch less than 200 MB; `mock.organization(largest_file=…)` sets the limit.",
 )
 def upload_too_large(request: Request, world: WorldView) -> Iterator[Json]:

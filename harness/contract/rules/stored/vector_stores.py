@@ -108,7 +108,7 @@ def batch_id_prefix(request: Request) -> Iterator[Json]:
     },
     accepts=[
         after(CREATE_STORE, Case(on="GET /vector_stores/{0.id}")),
-        Case(on="GET /vector_stores/vs_old/files", given=ACCOUNT_WITH_OLD_FILES),
+        Case(on="GET /vector_stores/vs_old/files", account=ACCOUNT_WITH_OLD_FILES),
     ],
     fix="Use the id the API gave; `mock.organization(files=…)` names what is there.",
 )
@@ -252,7 +252,7 @@ def files_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     accepts=[
         after(CREATE_STORE, _file_search_body("{0.id}")),
         _file_search_body("vs_elsewhere"),
-        Case(_file_search_body("vs_old"), given=ACCOUNT_WITH_OLD_FILES),
+        Case(_file_search_body("vs_old"), account=ACCOUNT_WITH_OLD_FILES),
     ],
     fix="Make it first: `POST /vector_stores`, or `mock.vector_store()` in a test; `mock.organization(files=…)` names what "
     "is there.",
