@@ -192,10 +192,10 @@ def _json_type(value: Any) -> str:
 
 def _type_matches(root: Json, schema: Json, value: Any) -> bool:
     types, name = allowed_types(root, schema), _json_type(value)
-    return name in types or (name == "integer" and "number" in types) or _is_whole_number(value, types)
+    return name in types or (name == "integer" and "number" in types) or _is_integral(value, types)
 
 
-def _is_whole_number(value: Any, types: frozenset[str]) -> bool:
+def _is_integral(value: Any, types: frozenset[str]) -> bool:
     return "integer" in types and isinstance(value, float) and value.is_integer()
 
 
