@@ -8,7 +8,7 @@ from harness.live.client.budget import DEFAULT_OUTPUT_TOKENS, Budget, estimate_r
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "body", "taken", "cost"),
+    ("method", "path", "body", "accepted", "cost"),
     [
         ("POST", "/v1/responses", b'{"input":"hi","max_output_tokens":16}', True, Budget(1, 10, 16)),
         ("POST", "/v1/threads/t/runs", b'{"max_completion_tokens":256}', True, Budget(1, 8, 256)),
@@ -21,8 +21,10 @@ from harness.live.client.budget import DEFAULT_OUTPUT_TOKENS, Budget, estimate_r
         ("POST", "/v1/conversations", b"{}", True, Budget(1)),
     ],
 )
-def test_only_what_a_model_answers_costs_tokens(method: str, path: str, body: bytes, taken: bool, cost: Budget) -> None:
-    assert estimate_request(method, path, body, taken) == cost
+def test_only_what_a_model_answers_costs_tokens(
+    method: str, path: str, body: bytes, accepted: bool, cost: Budget
+) -> None:
+    assert estimate_request(method, path, body, accepted) == cost
 
 
 def test_budgets_add_up_and_read_as_a_sentence() -> None:

@@ -95,15 +95,15 @@ def mocked(change: Callable[[str, str, Any], Any] = lambda method, path, body: b
 
     def answer(method: str, path: str, headers: Any, raw: bytes) -> Reply:
         below, _, query = path.partition("?")
-        asked = dict(pair.split("=") for pair in query.split("&")) if query else {}
+        parameters = dict(pair.split("=") for pair in query.split("&")) if query else {}
         named = {name.lower(): value for name, value in headers.items()}
-        said = mock.handle(method, below, named, asked, raw)
-        if isinstance(said.body, bytes):
-            return said.status, dict(said.headers), said.body
-        if said.events is None:
-            return said.status, JSON, json.dumps(change(method, below, said.body)).encode()
-        frames = "".join(f"data: {json.dumps(change(method, below, event))}\n\n" for event in said.events)
-        return said.status, {"content-type": "text/event-stream"}, frames.encode()
+        message = mock.handle(method, below, named, parameters, raw)
+        if isinstance(message.body, bytes):
+            return message.status, dict(message.headers), message.body
+        if message.events is None:
+            return message.status, JSON, json.dumps(change(method, below, message.body)).encode()
+        frames = "".join(f"data: {json.dumps(change(method, below, event))}\n\n" for event in message.events)
+        return message.status, {"content-type": "text/event-stream"}, frames.encode()
 
     return answer
 
@@ -381,18 +381,18 @@ class TestNoSuchServer:
         assert "the connection is refused. Start the server" in result.stderr
 
     @pytest.mark.parametrize(
-        ("status", "body", "said"),
+        ("status", "body", "message"),
         [
             (401, b'{"error": {"message": "No.", "code": null}}', "refuses the key: 401 No."),
             (404, b'{"detail": "Not Found"}', "has no /responses"),
             (200, b"<html>", "does not speak the API: the answer is neither JSON nor events"),
         ],
     )
-    def test_another_one(self, status: int, body: bytes, said: str) -> None:
+    def test_another_one(self, status: int, body: bytes, message: str) -> None:
         with server(lambda *_: (status, JSON, body)) as url:
             result = run("--server", url)
         assert result.exit_code == 2
-        assert said in result.stderr
+        assert message in result.stderr
 
     def test_one_that_is_elsewhere(self) -> None:
         with server(lambda *_: (308, {"location": "https://a.test/v1?key=x"}, b"")) as url:
@@ -441,13 +441,13 @@ class TestNoSuchServer:
 
     def test_one_whose_answers_never_end_stops_the_examination(self) -> None:
         class Endless(Handler):
-            asked = 0
+            count = 0
 
             answer = staticmethod(mocked())
 
             def _do(self) -> None:
-                Endless.asked += 1
-                if Endless.asked < 20:
+                Endless.count += 1
+                if Endless.count < 20:
                     super()._do()
                     return
                 self.send_response(200)
@@ -460,14 +460,14 @@ class TestNoSuchServer:
         with running(Endless) as url:
             score = examine_server(f"{url}/v1", timeout=0.1)
         assert score.stopped == f"{examining.MAX_FAULTS} requests in a row were not answered"
-        assert Endless.asked < 20 + 2 * examining.MAX_FAULTS
+        assert Endless.count < 20 + 2 * examining.MAX_FAULTS
 
     def test_one_that_dies_stops_the_examination(self) -> None:
-        answer, asked = mocked(), []
+        answer, paths = mocked(), []
 
         def dies(method: str, path: str, headers: Any, raw: bytes) -> Reply:
-            asked.append(path)
-            if len(asked) > 40:
+            paths.append(path)
+            if len(paths) > 40:
                 raise ConnectionError
             return answer(method, path, headers, raw)
 
@@ -475,7 +475,7 @@ class TestNoSuchServer:
             result = run("--server", url)
         assert result.exit_code == 1
         assert f"stopped: {examining.MAX_FAULTS} requests in a row were not answered" in result.stdout
-        assert len(asked) < 50
+        assert len(paths) < 50
 
     @pytest.mark.parametrize(
         "url",
@@ -500,7 +500,7 @@ def over_sockets(talk: Callable[[Any], None], refuse: int | None = None) -> Iter
         made.shutdown()
 
 
-def asked(url: str, timeout: float = 5.0) -> Any:
+def send_event(url: str, timeout: float = 5.0) -> Any:
     with closing(ConformanceSocket(url, {"authorization": f"Bearer {KEY}"}, timeout)) as socket:
         return socket.send_event(b'{"type": "response.create"}')
 
@@ -518,10 +518,10 @@ class TestSockets:
 
     def test_a_refused_upgrade_is_an_answer(self) -> None:
         with over_sockets(lambda connection: None, refuse=403) as url:
-            assert asked(url).status == 403
+            assert send_event(url).status == 403
 
     def test_nobody_there(self) -> None:
-        assert asked("http://127.0.0.1:9/v1").fault == "the connection is refused"
+        assert send_event("http://127.0.0.1:9/v1").fault == "the connection is refused"
 
     @pytest.mark.parametrize(
         ("talk", "fault"),
@@ -531,7 +531,7 @@ class TestSockets:
             (lambda connection: connection.send("[]") or time.sleep(0.5), "no whole answer in time"),
             (lambda connection: connection.send(b"\xff") or time.sleep(0.5), "the connection is closed ("),
             (
-                lambda connection: [connection.send("{}") for _ in range(200)] and time.sleep(0.5),
+                lambda connection: connection.recv() and [connection.send("{}") for _ in range(200)],
                 "it has more than 100 events",
             ),
         ],
@@ -541,7 +541,7 @@ class TestSockets:
     ) -> None:
         monkeypatch.setattr(sockets, "MAX_EVENTS", 100)
         with over_sockets(talk) as url:
-            reply = asked(url, 0.2)
+            reply = send_event(url, 0.2)
         assert reply.fault.startswith(fault)
         assert not reply.is_accepted
 
@@ -650,8 +650,8 @@ class TestQuestions:
         assert "the server has no /files" in reasons
 
     def test_the_path_in_a_refusal_is_that_of_the_server(self) -> None:
-        asked = [each for each in build_questions("gpt-4.1", (), (), "/api/v1") if each.name == "unknown_url"]
-        assert asked[0].expected_message == "Invalid URL (POST /api/v1/response)"
+        questions = [each for each in build_questions("gpt-4.1", (), (), "/api/v1") if each.name == "unknown_url"]
+        assert questions[0].expected_message == "Invalid URL (POST /api/v1/response)"
 
     def test_other_models_are_asked_about_where_the_server_lists_them(self) -> None:
         fewer, more = (
@@ -661,5 +661,5 @@ class TestQuestions:
         assert more > fewer
 
     def test_what_depends_on_the_model_is_left_out(self) -> None:
-        asked = {each.name: each.reason for each in build_questions("a-deployment", (), (), "/v1")}
-        assert asked["encrypted_content_unsupported"] == "it depends on the model"
+        reasons = {each.name: each.reason for each in build_questions("a-deployment", (), (), "/v1")}
+        assert reasons["encrypted_content_unsupported"] == "it depends on the model"

@@ -15,7 +15,8 @@ from harness.live.drift.ids import pair_ids, translate_ids
 from harness.server.default_model import small_talk
 from harness.server.mock_api import MockApi
 from tests.support.live_api import Change, error, live
-from tests.support.recordings import HEADERS, HI, exchange, recorded, tape
+from tests.support.recordings import HEADERS, HI, exchange, recorded
+from tests.support.recordings import tape as recording
 
 SEED = {**HI, "seed": 1}
 
@@ -37,8 +38,8 @@ def altered(**changes: Any) -> Change:
 
     def change(method: str, path: str, body: Any) -> Any:
         (one,) = recorded({**body})
-        said = {name: value for name, value in (one["response"] | changes).items() if value != "gone"}
-        return 200, {}, said
+        result = {name: value for name, value in (one["response"] | changes).items() if value != "gone"}
+        return 200, {}, result
 
     return change
 
@@ -47,10 +48,10 @@ def test_a_conversation_is_had_again_with_the_ids_of_today(tmp_path: Path) -> No
     made = recorded(HI, {**HI, "previous_response_id": "{0}"}, {**HI, "stream": True}, {**HI, "seed": 1})
     then = made[1]["request"]["previous_response_id"]
     with live() as (url, api):
-        said = drift(url, tape(tmp_path, made))
-    assert said.exit_code == 0, said.output
-    assert "4 calls, at most about" in said.stderr
-    assert "4 exchanges sent again: 4 as recorded, 0 not" in said.stdout
+        result = drift(url, recording(tmp_path, made))
+    assert result.exit_code == 0, result.output
+    assert "4 calls, at most about" in result.stderr
+    assert "4 exchanges sent again: 4 as recorded, 0 not" in result.stdout
     now = api.asked[1][2]["previous_response_id"]
     assert now.startswith("resp_")
     assert now != then
@@ -58,9 +59,9 @@ def test_a_conversation_is_had_again_with_the_ids_of_today(tmp_path: Path) -> No
 
 def test_other_words_than_the_mock_says_leave_it_behind(tmp_path: Path) -> None:
     new = error(400, "What is 'seed'?", "seed", "unknown_parameter")
-    said = drifted(tape(tmp_path, recorded({**HI, "seed": 1})), lambda *asked: new)
-    assert said.exit_code == 1
-    assert said.stdout.endswith(
+    result = drifted(recording(tmp_path, recorded({**HI, "seed": 1})), lambda *request: new)
+    assert result.exit_code == 1
+    assert result.stdout.endswith(
         "project/tape.jsonl#1  error.message\n"
         "  recorded  Unknown parameter: 'seed'.\n"
         "  live      What is 'seed'?\n"
@@ -71,24 +72,28 @@ def test_other_words_than_the_mock_says_leave_it_behind(tmp_path: Path) -> None:
 def test_a_recording_that_the_mock_has_left_behind_is_to_be_made_again(tmp_path: Path) -> None:
     (one,) = recorded({**HI, "seed": 1})
     one["response"]["error"]["message"] = "Unrecognized request argument supplied: seed"
-    said = drifted(tape(tmp_path, [one]))
-    assert "the mock says what the API says now: record again" in said.stdout
+    result = drifted(recording(tmp_path, [one]))
+    assert "the mock says what the API says now: record again" in result.stdout
 
 
 def test_what_is_taken_now_is_told_by_its_status(tmp_path: Path) -> None:
-    said = drifted(tape(tmp_path, recorded({**HI, "seed": 1})), lambda *asked: (200, {}, recorded(HI)[0]["response"]))
-    assert "project/tape.jsonl#1  status\n  recorded  400 Unknown parameter: 'seed'.\n  live      200\n" in said.stdout
+    result = drifted(
+        recording(tmp_path, recorded({**HI, "seed": 1})), lambda *request: (200, {}, recorded(HI)[0]["response"])
+    )
+    assert (
+        "project/tape.jsonl#1  status\n  recorded  400 Unknown parameter: 'seed'.\n  live      200\n" in result.stdout
+    )
 
 
 def test_neither_is_what_the_mock_says(tmp_path: Path) -> None:
     (one,) = recorded({**HI, "seed": 1})
     one["response"]["error"]["message"] = "Once."
-    said = drifted(tape(tmp_path, [one]), lambda *asked: error(400, "Now.", "seed", "unknown_parameter"))
-    assert "  the mock says neither\n" in said.stdout
+    result = drifted(recording(tmp_path, [one]), lambda *request: error(400, "Now.", "seed", "unknown_parameter"))
+    assert "  the mock says neither\n" in result.stdout
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "expected"),
     [
         ({"mood": "good"}, "answer.mood\n  recorded  absent\n  live      'good'\n  the mock still says"),
         ({"safety_identifier": "gone"}, "answer.safety_identifier\n  recorded  None\n  live      absent"),
@@ -97,11 +102,11 @@ def test_neither_is_what_the_mock_says(tmp_path: Path) -> None:
     ],
 )
 def test_members_kinds_and_values_that_the_api_chooses_are_compared(
-    tmp_path: Path, change: dict[str, Any], told: str
+    tmp_path: Path, change: dict[str, Any], expected: str
 ) -> None:
-    said = drifted(tape(tmp_path, recorded(HI)), altered(**change))
-    assert said.exit_code == 1
-    assert told in said.stdout
+    result = drifted(recording(tmp_path, recorded(HI)), altered(**change))
+    assert result.exit_code == 1
+    assert expected in result.stdout
 
 
 ELSEWHERE = [{"type": "message", "id": "msg_2", "role": "assistant", "status": "completed", "content": []}]
@@ -116,21 +121,21 @@ ELSEWHERE = [{"type": "message", "id": "msg_2", "role": "assistant", "status": "
     ],
 )
 def test_ids_times_texts_and_what_a_model_says_are_not(tmp_path: Path, change: dict[str, Any]) -> None:
-    said = drifted(tape(tmp_path, recorded(HI)), altered(**change))
-    assert said.exit_code == 0, said.stdout
+    result = drifted(recording(tmp_path, recorded(HI)), altered(**change))
+    assert result.exit_code == 0, result.stdout
 
 
 def test_an_event_of_a_new_kind_is_told(tmp_path: Path) -> None:
     made = recorded({**HI, "stream": True})
     made[0]["events"] = [each for each in made[0]["events"] if each["event"] != "response.in_progress"]
-    said = drifted(tape(tmp_path, made))
-    assert "events[response.in_progress]\n  recorded  absent\n  live      an object" in said.stdout
+    result = drifted(recording(tmp_path, made))
+    assert "events[response.in_progress]\n  recorded  absent\n  live      an object" in result.stdout
 
 
 def test_events_that_come_when_they_like_are_not_compared(tmp_path: Path) -> None:
     made = recorded({**HI, "stream": True})
     made[0]["events"].insert(2, {"event": "keepalive", "data": {"type": "keepalive", "sequence_number": 2}})
-    assert "1 as recorded" in drifted(tape(tmp_path, made)).stdout
+    assert "1 as recorded" in drifted(recording(tmp_path, made)).stdout
 
 
 def test_what_goes_on_with_words_that_were_not_said_again_is_not_sent(tmp_path: Path) -> None:
@@ -147,8 +152,8 @@ def test_what_goes_on_with_words_that_were_not_said_again_is_not_sent(tmp_path: 
     ]
     output = {"type": "function_call_output", "call_id": "call_then", "output": "ok"}
     follow = {**made[0], "id": "project/tape.jsonl#2", "request": {**HI, "input": [output]}}
-    said = drifted(tape(tmp_path, [made[0], follow]))
-    assert said.stdout == (
+    result = drifted(recording(tmp_path, [made[0], follow]))
+    assert result.stdout == (
         "1 exchange sent again: 1 as recorded, 0 not\n1 not sent: it goes on with what the model did not say this time\n"
     )
 
@@ -164,21 +169,23 @@ def test_what_goes_on_with_words_that_were_not_said_again_is_not_sent(tmp_path: 
 )
 def test_what_cannot_be_asked_again_is_left_out_and_counted(tmp_path: Path, changes: dict[str, Any], why: str) -> None:
     (one,) = recorded(HI)
-    said = drifted(tape(tmp_path, [one, {**one, "id": "project/tape.jsonl#2", **changes}]))
-    assert f"1 left out: {why}" in said.stderr
-    assert "1 exchange sent again: 1 as recorded" in said.stdout
+    result = drifted(recording(tmp_path, [one, {**one, "id": "project/tape.jsonl#2", **changes}]))
+    assert f"1 left out: {why}" in result.stderr
+    assert "1 exchange sent again: 1 as recorded" in result.stdout
 
 
 def test_the_budget_counts_what_a_chain_goes_on_from(tmp_path: Path) -> None:
     first = recorded(HI)
     first[0]["response"]["usage"] |= {"input_tokens": 4321}
-    assert "1 call, at most about 4,321 tokens in and 500 out" in drifted(tape(tmp_path, first)).stderr
+    assert "1 call, at most about 4,321 tokens in and 500 out" in drifted(recording(tmp_path, first)).stderr
 
 
 def test_a_refusal_of_what_was_not_known_is_compared(tmp_path: Path) -> None:
     made = recorded({**HI, "previous_response_id": "resp_nope"})
-    said = drifted(tape(tmp_path, made), lambda *asked: error(400, "No such response.", "previous_response_id"))
-    assert "live      No such response." in said.stdout
+    result = drifted(
+        recording(tmp_path, made), lambda *request: error(400, "No such response.", "previous_response_id")
+    )
+    assert "live      No such response." in result.stdout
 
 
 def talked(*steps: tuple[str, str, Any]) -> list[dict[str, Any]]:
@@ -200,9 +207,9 @@ ITEMS = ("GET", "/v1/conversations/{0}/items", {})
 def test_a_model_that_is_gone_is_told_and_nothing_that_follows_from_it(tmp_path: Path) -> None:
     made = talked(("POST", "/v1/conversations", {}), ("POST", "/v1/responses", HI), ITEMS)
     gone = error(400, "The requested model 'gpt-4.1' does not exist.", "model", "model_not_found")
-    said = drifted(tape(tmp_path, made), lambda method, path, body: gone if "model" in (body or {}) else None)
-    assert said.exit_code == 1
-    assert said.stdout.endswith(
+    result = drifted(recording(tmp_path, made), lambda method, path, body: gone if "model" in (body or {}) else None)
+    assert result.exit_code == 1
+    assert result.stdout.endswith(
         "3 exchanges sent again: 1 as recorded, 1 not\n"
         "1 not compared: something before it was answered otherwise\n"
         "project/tape.jsonl#2  model\n"
@@ -214,15 +221,17 @@ def test_a_model_that_is_gone_is_told_and_nothing_that_follows_from_it(tmp_path:
 def test_of_what_the_mock_does_not_answer_itself_the_form_tells_who_is_behind(tmp_path: Path) -> None:
     made = talked(("POST", "/v1/conversations", {}), ITEMS)
     empty = {"object": "list", "data": [], "first_id": None, "last_id": None, "has_more": "no"}
-    said = drifted(tape(tmp_path, made), lambda method, path, body: (200, {}, empty) if method == "GET" else None)
-    assert said.stdout.endswith("live      'no'\n  the mock still says what was recorded: it is behind\n")
+    result = drifted(
+        recording(tmp_path, made), lambda method, path, body: (200, {}, empty) if method == "GET" else None
+    )
+    assert result.stdout.endswith("live      'no'\n  the mock still says what was recorded: it is behind\n")
 
 
 def test_a_new_member_of_an_item_is_not_taken_for_the_mocks(tmp_path: Path) -> None:
     (one,) = recorded(HI)
     item = one["response"]["output"][0]
-    said = drifted(tape(tmp_path, [one]), altered(output=[{**item, "flavour": "x"}]))
-    assert said.stdout.endswith(
+    result = drifted(recording(tmp_path, [one]), altered(output=[{**item, "flavour": "x"}]))
+    assert result.stdout.endswith(
         "answer.output[message].flavour\n  recorded  absent\n  live      a text\n"
         "  the mock still says what was recorded: it is behind\n"
     )
@@ -236,44 +245,44 @@ def test_events_in_another_order_are_told_by_the_first_that_is_wrong(tmp_path: P
     def swapped(method: str, path: str, body: Any) -> Any:
         return 200, {"content_type": "text/event-stream"}, frames
 
-    said = drifted(tape(tmp_path, made), swapped)
-    assert said.exit_code == 1
-    assert "events[1]\n  recorded  conforms\n" in said.stdout
+    result = drifted(recording(tmp_path, made), swapped)
+    assert result.exit_code == 1
+    assert "events[1]\n  recorded  conforms\n" in result.stdout
 
 
 def test_an_answer_about_the_account_is_not_compared(tmp_path: Path) -> None:
-    said = drifted(tape(tmp_path, recorded(HI)), lambda *asked: error(403, "Not today."))
-    assert (said.exit_code, "which is about the account or the hour" in said.stdout) == (0, True)
+    result = drifted(recording(tmp_path, recorded(HI)), lambda *request: error(403, "Not today."))
+    assert (result.exit_code, "which is about the account or the hour" in result.stdout) == (0, True)
 
 
 def test_the_same_difference_is_told_once(tmp_path: Path) -> None:
-    said = drifted(tape(tmp_path, recorded(HI, {**HI, "input": "ho"})), altered(mood="good"))
-    assert said.stdout.count("answer.mood") == 1
-    assert "project/tape.jsonl#1 and 1 more  answer.mood" in said.stdout
+    result = drifted(recording(tmp_path, recorded(HI, {**HI, "input": "ho"})), altered(mood="good"))
+    assert result.stdout.count("answer.mood") == 1
+    assert "project/tape.jsonl#1 and 1 more  answer.mood" in result.stdout
 
 
 def test_a_refusal_that_followed_from_the_account_is_not_compared(tmp_path: Path) -> None:
     (one,) = recorded(HI)
     words = {"message": "The requested model 'gpt-4.1' does not exist.", "param": "model", "code": "model_not_found"}
     one |= {"status": 400, "response": {"error": {"type": "invalid_request_error", **words}}}
-    said = drifted(tape(tmp_path, [one]))
-    assert "1 not compared: it depends on the account" in said.stdout
+    result = drifted(recording(tmp_path, [one]))
+    assert "1 not compared: it depends on the account" in result.stdout
 
 
 def test_nothing_to_send_is_a_mistake(tmp_path: Path) -> None:
     (tmp_path / "notes.yaml").write_text("a: 1\n")
     (tmp_path / "broken.yaml").write_text("interactions:\n- request: {method: GET, uri: /v1/responses}\n")
-    said = drifted(tmp_path)
-    assert said.exit_code == 2
-    assert "no recorded request can be sent again. 1 left out: unreadable" in said.stderr
+    result = drifted(tmp_path)
+    assert result.exit_code == 2
+    assert "no recorded request can be sent again. 1 left out: unreadable" in result.stderr
 
 
 def test_what_was_found_is_told_as_json(tmp_path: Path) -> None:
-    file = tape(tmp_path, recorded(HI))
+    file = recording(tmp_path, recorded(HI))
     with live(altered(mood="good")) as (url, _):
-        said = drift(url, file, more=("--yes", "--json"))
-    told = json.loads(said.stdout)
-    assert told["exchanges"][0]["found"] == [
+        result = drift(url, file, more=("--yes", "--json"))
+    expected = json.loads(result.stdout)
+    assert expected["exchanges"][0]["found"] == [
         {"at": "answer.mood", "recorded": "absent", "live": "'good'", "mock": "recording"}
     ]
 
@@ -289,9 +298,9 @@ def test_evidence_that_people_transcribed_is_compared_as_far_as_it_goes(tmp_path
         "  request: {method: POST, uri: https://api.openai.com/v1/responses/, headers: {}, body: {}}\n"
         "  response: {status: {code: 404}, headers: {}, body: {error: {message: 'Invalid URL (POST /v1/responses/)'}}}\n"
     )
-    said = drifted(file)
-    assert "2 exchanges sent again" in said.stdout or "1 exchange sent again" in said.stdout
-    assert said.exit_code == 0, said.stdout
+    result = drifted(file)
+    assert "2 exchanges sent again" in result.stdout or "1 exchange sent again" in result.stdout
+    assert result.exit_code == 0, result.stdout
 
 
 # The parts.
@@ -315,23 +324,23 @@ def test_ids_are_replaced_wherever_they_stand() -> None:
 def in_turn(*answers: Any) -> Change:
     """The API, which answers so, one after the other, and then as ever."""
     left = list(answers)
-    return lambda *asked: left.pop(0) if left else None
+    return lambda *request: left.pop(0) if left else None
 
 
 def test_what_was_found_before_the_credit_ran_out_is_told(tmp_path: Path) -> None:
     new = error(400, "What is 'seed'?", "seed", "unknown_parameter")
     out = error(429, "You exceeded your current quota.", code="insufficient_quota")
-    said = drifted(tape(tmp_path, recorded(SEED, HI)), in_turn(new, out))
-    assert said.exit_code == 2
-    assert "1 exchange sent again: 0 as recorded, 1 not" in said.stdout
-    assert "live      What is 'seed'?" in said.stdout
-    assert "the account is out of credit" in said.stderr
+    result = drifted(recording(tmp_path, recorded(SEED, HI)), in_turn(new, out))
+    assert result.exit_code == 2
+    assert "1 exchange sent again: 0 as recorded, 1 not" in result.stdout
+    assert "live      What is 'seed'?" in result.stdout
+    assert "the account is out of credit" in result.stderr
 
 
 def test_a_long_wait_that_the_api_asks_for_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     monkeypatch.setattr(live_api, "time", SimpleNamespace(sleep=waits.append))
     limited = error(429, "Slow down.", code="rate_limit_exceeded", retry_after="2")
-    said = drifted(tape(tmp_path, recorded(HI)), in_turn(limited))
-    assert (said.exit_code, "waiting 2 s: the API has had enough requests for now" in said.stderr) == (0, True)
+    result = drifted(recording(tmp_path, recorded(HI)), in_turn(limited))
+    assert (result.exit_code, "waiting 2 s: the API has had enough requests for now" in result.stderr) == (0, True)
     assert waits[0] == 2

@@ -72,10 +72,10 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def cassette(folder: Path, name: str, header: CassetteHeader, *takes: Interaction) -> Path:
+def cassette(folder: Path, name: str, header: CassetteHeader, *interactions: Interaction) -> Path:
     file = folder / "cassettes" / name
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(dump_cassette(header, takes or (ASKED,)))
+    file.write_text(dump_cassette(header, interactions or (ASKED,)))
     return file
 
 
@@ -83,15 +83,15 @@ def listing(*arguments: str | Path) -> Result:
     return CliRunner().invoke(app, ["cassettes", *map(str, arguments)])
 
 
-def told(*arguments: str | Path) -> list[dict[str, Any]]:
-    said: list[dict[str, Any]] = json.loads(listing(*arguments, "--json").stdout)
-    return said
+def listed(*arguments: str | Path) -> list[dict[str, Any]]:
+    result: list[dict[str, Any]] = json.loads(listing(*arguments, "--json").stdout)
+    return result
 
 
 def test_a_cassette_says_its_age_its_client_and_what_it_costs(project: Path) -> None:
     header = CassetteHeader(recorded=TODAY, sdk="OpenAI/Python", sdk_version="3.0.0")
     cassette(project, "test_order.yaml", header, ASKED, SOCKET)
-    (one,) = told(project / "cassettes")
+    (one,) = listed(project / "cassettes")
     assert (one["exchanges"], one["recorded"], one["age"], one["sdk"]) == (2, TODAY, 0, "OpenAI/Python 3.0.0")
     assert one["now"] == installed_version("OpenAI/Python", project)
     assert (one["stale"], one["orphan"], one["replayed"]) == ([], False, "")
@@ -111,7 +111,7 @@ def test_a_cassette_says_its_age_its_client_and_what_it_costs(project: Path) -> 
 )
 def test_one_that_is_stale_says_why(project: Path, header: CassetteHeader, why: str) -> None:
     cassette(project, "test_order.yaml", header)
-    (one,) = told(project / "cassettes")
+    (one,) = listed(project / "cassettes")
     assert why in one["stale"][0]
 
 
@@ -120,13 +120,13 @@ def test_evidence_of_several_days_is_as_old_as_the_newest(project: Path) -> None
     cassette(
         project, "openai/rules/unknown_parameter.yaml", CassetteHeader(), *(replace(ASKED, origin=day) for day in days)
     )
-    assert told(project / "cassettes")[0]["recorded"] == "2026-01-04"
+    assert listed(project / "cassettes")[0]["recorded"] == "2026-01-04"
 
 
 def test_how_old_is_stale_can_be_chosen(project: Path) -> None:
     cassette(project, "test_order.yaml", CassetteHeader(recorded=(date.today() - timedelta(5)).isoformat()))
-    assert not told(project / "cassettes")[0]["stale"]
-    assert told(project / "cassettes", "--stale-after", "4")[0]["stale"] == ["it is 5 days old"]
+    assert not listed(project / "cassettes")[0]["stale"]
+    assert listed(project / "cassettes", "--stale-after", "4")[0]["stale"] == ["it is 5 days old"]
 
 
 @pytest.mark.parametrize(
@@ -145,22 +145,22 @@ def test_how_old_is_stale_can_be_chosen(project: Path) -> None:
 )
 def test_one_that_nothing_names_is_an_orphan(project: Path, name: str, orphan: bool) -> None:
     cassette(project, name, CassetteHeader(recorded=TODAY))
-    assert told(project / "cassettes")[0]["orphan"] is orphan
+    assert listed(project / "cassettes")[0]["orphan"] is orphan
 
 
 def test_a_project_may_be_written_in_any_language(project: Path) -> None:
     (project / "shop.test.ts").write_text('replay("story")')
     cassette(project, "story.yaml", CassetteHeader(recorded="2020-01-01"))
-    (one,) = told(project / "cassettes")
+    (one,) = listed(project / "cassettes")
     assert not one["orphan"]
     assert one["again"] == f"harness record --into {project}/cassettes/story.yaml -- COMMAND"
 
 
 def test_what_has_been_replayed_is_no_orphan(project: Path) -> None:
     file = cassette(project, "story.yaml", CassetteHeader(recorded=TODAY))
-    assert told(file)[0]["orphan"]
+    assert listed(file)[0]["orphan"]
     last_used.note_replay(file)
-    (one,) = told(file)
+    (one,) = listed(file)
     assert (one["replayed"][:2], one["orphan"]) == ("20", False)
 
 
@@ -174,7 +174,7 @@ def test_what_has_been_replayed_is_no_orphan(project: Path) -> None:
 def test_all_tests_that_a_mark_gives_a_cassette_record_it_again(project: Path, name: str, tests: list[str]) -> None:
     (project / "broken.py").write_text("pytest.mark.cassette(")
     file = cassette(project, f"{name}.yaml", CassetteHeader(recorded=TODAY))
-    assert told(file)[0]["again"].split()[2:] == [f"{os.path.relpath(project)}/{each}" for each in tests]
+    assert listed(file)[0]["again"].split()[2:] == [f"{os.path.relpath(project)}/{each}" for each in tests]
 
 
 def test_the_folder_of_cassettes_is_where_the_project_says(project: Path) -> None:
@@ -183,7 +183,7 @@ def test_the_folder_of_cassettes_is_where_the_project_says(project: Path) -> Non
     moved = project / "tapes" / "test_order.yaml"
     moved.parent.mkdir()
     moved.write_text(file.read_text())
-    assert [one["again"].partition(" ")[0] for one in told(file, moved)] == ["harness", "pytest"]
+    assert [one["again"].partition(" ")[0] for one in listed(file, moved)] == ["harness", "pytest"]
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_the_folder_of_cassettes_is_where_the_project_says(project: Path) -> Non
 )
 def test_it_is_recorded_again_where_it_was(project: Path, uri: str, leads: str) -> None:
     file = cassette(project, "story.yaml", CassetteHeader(recorded=TODAY), replace(ASKED, uri=uri))
-    assert told(file)[0]["again"] == f"harness record --into {file}{leads} -- COMMAND"
+    assert listed(file)[0]["again"] == f"harness record --into {file}{leads} -- COMMAND"
 
 
 @pytest.mark.parametrize(
@@ -216,13 +216,13 @@ def test_plugins_of_others_make_their_cassettes_again(project: Path, name: str, 
     file = project / name
     file.parent.mkdir(parents=True)
     file.write_text(yaml.safe_dump({"interactions": [FOREIGN], "version": 1}))
-    assert told(file)[0]["again"] == again
+    assert listed(file)[0]["again"] == again
 
 
 def test_a_rule_that_cannot_be_asked_of_any_account_has_no_command(project: Path) -> None:
     cassette(project, "openai/rules/auth_missing_scope.yaml", CassetteHeader(recorded="2020-01-01"))
-    said = listing(project / "cassettes").stdout
-    assert said.endswith("/auth_missing_scope.yaml: no command makes it again\n")
+    result = listing(project / "cassettes").stdout
+    assert result.endswith("/auth_missing_scope.yaml: no command makes it again\n")
 
 
 def test_that_a_replay_cannot_be_noted_is_no_failure(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,14 +234,14 @@ def test_that_a_replay_cannot_be_noted_is_no_failure(project: Path, monkeypatch:
 def test_the_cassettes_of_others_are_listed_too(project: Path) -> None:
     (project / "test_order.yaml").write_text(yaml.safe_dump({"interactions": [FOREIGN], "version": 1}))
     (project / "notes.yaml").write_text("a: 1\n")
-    (one,) = told(project)
+    (one,) = listed(project)
     assert (one["sdk"], one["recorded"]) == ("AsyncOpenAI/Python 2.1.0", "2026-04-09")
 
 
 def test_one_that_cannot_be_read_is_stale(project: Path) -> None:
     file = cassette(project, "test_order.yaml", CassetteHeader(recorded=TODAY))
     file.write_text("interactions:\n- request: {method: GET, uri: /v1/responses}\n")
-    (one,) = told(file)
+    (one,) = listed(file)
     assert (one["age"], one["exchanges"]) == (None, 0)
     assert one["stale"] == ["it cannot be read: interactions[0]: its request has no answer"]
 
@@ -263,9 +263,9 @@ def test_the_plan_says_what_to_run_and_what_it_costs(project: Path) -> None:
     for kind in ("rules", "accepts"):
         cassette(project, f"azure/{kind}/unknown_parameter.yaml", old, ASKED)
     cassette(project, "openai/rules/no_such_rule.yaml", old)
-    said = listing(project / "cassettes", "--stale-after", "60").stdout
-    assert "nothing names it" in said
-    first, second, last = said.splitlines()[-3:]
+    result = listing(project / "cassettes", "--stale-after", "60").stdout
+    assert "nothing names it" in result
+    first, second, last = result.splitlines()[-3:]
     assert first == (
         f"pytest --record=all {os.path.relpath(project)}/test_shop.py::test_order"
         "   # 1 call, at most about 14 tokens in and 20 out"
@@ -279,5 +279,5 @@ def test_the_plan_says_what_to_run_and_what_it_costs(project: Path) -> None:
 
 
 def test_no_cassette_is_a_mistake(tmp_path: Path) -> None:
-    said = listing(tmp_path)
-    assert (said.exit_code, "no cassette there" in said.stderr) == (2, True)
+    result = listing(tmp_path)
+    assert (result.exit_code, "no cassette there" in result.stderr) == (2, True)

@@ -28,7 +28,7 @@ def in_turn(*answers: Reply) -> Change:
     return lambda method, path, body: left.pop(0) if len(left) > 1 else left[0]
 
 
-def asked(*answers: Reply) -> tuple[Any, int, list[float]]:
+def send_in_turn(*answers: Reply) -> tuple[Any, int, list[float]]:
     """The reply to one request, how often it was sent, and the waits."""
     waits: list[float] = []
     with live(in_turn(*answers)) as (url, api):
@@ -50,22 +50,22 @@ def asked(*answers: Reply) -> tuple[Any, int, list[float]]:
     ],
 )
 def test_what_may_be_answered_later_is_sent_again_when_the_api_says(answer: Reply, wait: float) -> None:
-    reply, times, waits = asked(answer, GOOD)
+    reply, times, waits = send_in_turn(answer, GOOD)
     assert (reply.status, times, waits) == (200, 2, [wait])
 
 
 def test_a_server_error_that_stays_is_the_answer() -> None:
-    reply, times, waits = asked(error(500, "Oops."))
+    reply, times, waits = send_in_turn(error(500, "Oops."))
     assert (reply.status, times, waits) == (500, 2, [1.0])
 
 
 def test_a_limit_of_a_day_is_not_waited_for() -> None:
-    reply, times, waits = asked(error(429, "Tomorrow.", retry_after="86400"))
+    reply, times, waits = send_in_turn(error(429, "Tomorrow.", retry_after="86400"))
     assert (reply.status, times, waits) == (429, 1, [])
 
 
 def test_one_that_is_limited_for_good_is_given_up() -> None:
-    reply, times, _ = asked(error(429, "Slow.", retry_after_ms="1"))
+    reply, times, _ = send_in_turn(error(429, "Slow.", retry_after_ms="1"))
     assert (reply.status, times) == (429, 6)
 
 
@@ -82,7 +82,7 @@ def test_one_that_is_limited_for_good_is_given_up() -> None:
 def test_a_limit_that_is_used_up_is_waited_for_before_the_next_request(
     headers: dict[str, str], waits: list[float]
 ) -> None:
-    assert asked((200, headers, {"data": []}))[2] == waits
+    assert send_in_turn((200, headers, {"data": []}))[2] == waits
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_limit_that_is_used_up_is_waited_for_before_the_next_request(
 )
 def test_what_makes_going_on_pointless_ends_it(answer: Reply, message: str) -> None:
     with pytest.raises(UpstreamError, match=message) as raised:
-        asked(answer)
+        send_in_turn(answer)
     assert KEY not in str(raised.value)
 
 

@@ -52,10 +52,10 @@ def seeded(body: Any) -> bool:
 
 
 def test_examples_that_the_api_answers_as_expected_confirm_their_rules(api: tuple[str, Live], tmp_path: Path) -> None:
-    said = record(api[0], tmp_path, "shape", "state", "uploads", "access", "--yes")
-    assert said.exit_code == 0, said.output
-    assert re.search(r"all +(\d+) +\1 +- +- +-", said.stdout)
-    assert "calls, at most about" in said.stderr
+    result = record(api[0], tmp_path, "shape", "state", "uploads", "access", "--yes")
+    assert result.exit_code == 0, result.output
+    assert re.search(r"all +(\d+) +\1 +- +- +-", result.stdout)
+    assert "calls, at most about" in result.stderr
 
 
 def test_the_evidence_is_read_like_any_other(api: tuple[str, Live], tmp_path: Path) -> None:
@@ -70,8 +70,8 @@ def test_the_evidence_is_read_like_any_other(api: tuple[str, Live], tmp_path: Pa
         "Unknown parameter: 'seed'.",
     )
     assert [each.origin.key for each in held["auth_missing"].interactions] == [""]
-    taken = evidence.read_interactions(tmp_path / "openai/accepts/unknown_parameter.yaml")
-    assert [each.status for each in taken] == [200]
+    accepted = evidence.read_interactions(tmp_path / "openai/accepts/unknown_parameter.yaml")
+    assert [each.status for each in accepted] == [200]
 
 
 def test_no_key_and_no_id_of_the_account_is_written(api: tuple[str, Live], tmp_path: Path) -> None:
@@ -86,13 +86,13 @@ def test_no_key_and_no_id_of_the_account_is_written(api: tuple[str, Live], tmp_p
 
 def test_what_is_fresh_is_not_asked_again_but_told(api: tuple[str, Live], tmp_path: Path) -> None:
     first = record(api[0], tmp_path, "state", "access", "--yes")
-    asked = len(api[1].asked)
+    sent = len(api[1].asked)
     again = record(api[0], tmp_path, "state", "access", "--yes")
-    assert len(api[1].asked) == asked
+    assert len(api[1].asked) == sent
     assert "asked lately, and not again" in again.stderr
     assert first.stdout.splitlines()[-1] == again.stdout.splitlines()[-1]
     record(api[0], tmp_path, "access", "--yes", "--fresh", "0")
-    assert len(api[1].asked) == asked  # of today
+    assert len(api[1].asked) == sent  # of today
     with live() as other:
         record(other[0], tmp_path, "access", "--yes")
         assert other[1].asked
@@ -163,17 +163,17 @@ def changed(change: Change, tmp_path: Path, *more: str) -> Result:
 
 @pytest.mark.usefixtures("one_rule")
 def test_a_refusal_in_other_words_is_new_words(tmp_path: Path) -> None:
-    said = changed(
+    result = changed(
         lambda method, path, body: error(400, "No 'seed' here.", "seed", "unknown_parameter") if seeded(body) else None,
         tmp_path,
         "shape",
     )
-    assert said.exit_code == 1
+    assert result.exit_code == 1
     assert (
         """new words  unknown_parameter: Unknown parameter: 'seed'.
   message  "Unknown parameter: 'seed'." → "No 'seed' here."
 """
-        in said.stdout
+        in result.stdout
     )
     assert evidence.load_rule_cassettes(tmp_path)["unknown_parameter"]
 
@@ -181,33 +181,33 @@ def test_a_refusal_in_other_words_is_new_words(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("one_rule")
 def test_what_the_api_takes_contradicts_its_rule(tmp_path: Path) -> None:
     ok = (200, {}, {"id": "resp_1", "object": "response", "status": "completed", "output": []})
-    said = changed(lambda method, path, body: ok if seeded(body) else None, tmp_path, "shape")
-    assert said.exit_code == 1
-    assert "contradicted  unknown_parameter: Unknown parameter: 'seed'.\n  it is taken" in said.stdout
-    taken = evidence.read_interactions(tmp_path / "openai/accepts/unknown_parameter.yaml")
-    assert [orjson.loads(one.interaction.body).get("seed") for one in taken] == [1, None]
+    result = changed(lambda method, path, body: ok if seeded(body) else None, tmp_path, "shape")
+    assert result.exit_code == 1
+    assert "contradicted  unknown_parameter: Unknown parameter: 'seed'.\n  it is taken" in result.stdout
+    accepted = evidence.read_interactions(tmp_path / "openai/accepts/unknown_parameter.yaml")
+    assert [orjson.loads(one.interaction.body).get("seed") for one in accepted] == [1, None]
 
 
 @pytest.mark.usefixtures("one_rule")
 def test_what_the_api_refuses_contradicts_an_example_that_passes(tmp_path: Path) -> None:
     no = error(400, "Unknown parameter: 'tools[0].function'.", "tools[0].function", "unknown_parameter")
-    said = changed(
+    result = changed(
         lambda method, path, body: no if isinstance(body, dict) and isinstance(body.get("tools"), list) else None,
         tmp_path,
         "shape",
     )
-    assert "contradicted  unknown_parameter: an example that it takes\n  it is refused" in said.stdout
+    assert "contradicted  unknown_parameter: an example that it takes\n  it is refused" in result.stdout
 
 
 def test_another_rule_that_comes_first_contradicts(tmp_path: Path) -> None:
     no = error(400, "Unknown parameter: 'modell'.", "modell", "unknown_parameter")
-    said = changed(
+    result = changed(
         lambda method, path, body: no if isinstance(body, dict) and body.get("temperature") == 3 else None,
         tmp_path,
         "shape",
     )
-    assert "contradicted  number_above_maximum" in said.stdout
-    assert "  it is refused by unknown_parameter" in said.stdout
+    assert "contradicted  number_above_maximum" in result.stdout
+    assert "  it is refused by unknown_parameter" in result.stdout
 
 
 @pytest.mark.usefixtures("one_rule")
@@ -220,9 +220,9 @@ def test_another_rule_that_comes_first_contradicts(tmp_path: Path) -> None:
     ],
 )
 def test_what_lies_in_the_account_or_the_hour_is_unclear_and_not_kept(answer: Any, why: str, tmp_path: Path) -> None:
-    said = changed(lambda method, path, body: answer if seeded(body) else None, tmp_path, "shape")
-    assert said.exit_code == 0, said.output
-    unclear = said.stdout.partition("unclear  unknown_parameter: Unknown parameter: 'seed'.")[2]
+    result = changed(lambda method, path, body: answer if seeded(body) else None, tmp_path, "shape")
+    assert result.exit_code == 0, result.output
+    unclear = result.stdout.partition("unclear  unknown_parameter: Unknown parameter: 'seed'.")[2]
     assert why in unclear
     held = evidence.read_interactions(tmp_path / "openai/rules/unknown_parameter.yaml")
     assert not any(seeded(orjson.loads(one.interaction.body)) for one in held)
@@ -230,8 +230,8 @@ def test_what_lies_in_the_account_or_the_hour_is_unclear_and_not_kept(answer: An
 
 def test_an_example_whose_first_step_fails_is_unclear(tmp_path: Path) -> None:
     no = error(403, "Not for you.")
-    said = changed(lambda method, path, body: no if path == "/v1/conversations" else None, tmp_path, "state")
-    assert "what it needs could not be made: 403 Not for you." in said.stdout
+    result = changed(lambda method, path, body: no if path == "/v1/conversations" else None, tmp_path, "state")
+    assert "what it needs could not be made: 403 Not for you." in result.stdout
 
 
 def test_an_interrupted_run_keeps_what_it_has_and_goes_on_later(tmp_path: Path) -> None:
@@ -241,28 +241,28 @@ def test_an_interrupted_run_keeps_what_it_has_and_goes_on_later(tmp_path: Path) 
         first = record(url, tmp_path, "shape", "--yes")
         assert first.exit_code == 2
         assert "refuses the key: Incorrect API key provided." in first.stderr
-        kept = sum(len(evidence.read_interactions(file)) for file in tmp_path.rglob("*.yaml"))
-        assert kept >= 18
+        count = sum(len(evidence.read_interactions(file)) for file in tmp_path.rglob("*.yaml"))
+        assert count >= 18
         again = record(url, tmp_path, "shape", "--yes")
         assert again.exit_code == 0
-        assert len(behind.asked) == 32 + 1 + (19 - kept)
+        assert len(behind.asked) == 32 + 1 + (19 - count)
 
 
 def test_nothing_is_sent_before_somebody_has_agreed(api: tuple[str, Live], tmp_path: Path) -> None:
-    said = record(api[0], tmp_path, "access")
-    assert said.exit_code == 2
-    assert "nobody could be asked whether to spend this. Give --yes." in said.stderr
-    assert "3 calls, at most" in said.stderr
+    result = record(api[0], tmp_path, "access")
+    assert result.exit_code == 2
+    assert "nobody could be asked whether to spend this. Give --yes." in result.stderr
+    assert "3 calls, at most" in result.stderr
     assert (api[1].asked, list(tmp_path.iterdir())) == ([], [])
 
 
 @pytest.mark.parametrize(("answer", "sent_any"), [("n\n", False), ("y\n", True)])
 def test_one_is_asked_whether_to_go_on(api: tuple[str, Live], tmp_path: Path, answer: str, sent_any: bool) -> None:
     arguments = ["record", "--rules", "access", "--upstream", api[0], "--into", str(tmp_path)]
-    said = CliRunner().invoke(app, arguments, input=answer)
-    assert "Go on?" in said.stderr
+    result = CliRunner().invoke(app, arguments, input=answer)
+    assert "Go on?" in result.stderr
     assert bool(api[1].asked) is sent_any
-    assert said.exit_code == int(not sent_any)
+    assert result.exit_code == int(not sent_any)
 
 
 def test_every_area_has_a_name() -> None:
@@ -287,9 +287,11 @@ def probe() -> Probe:
 
 
 def run(answer: Any, status: int = 400, **members: Any) -> Any:
-    told = Origin("recorded", "https://api.openai.com", "2026-10-01")
-    take = build_interaction(build_request(probe().case, ()), "https://api.openai.com")
-    return [attach_origin(replace(take, status=status, chunks=((0.0, orjson.dumps(answer)),), **members), told)]
+    origin = Origin("recorded", "https://api.openai.com", "2026-10-01")
+    interaction = build_interaction(build_request(probe().case, ()), "https://api.openai.com")
+    return [
+        attach_origin(replace(interaction, status=status, chunks=((0.0, orjson.dumps(answer)),), **members), origin)
+    ]
 
 
 REFUSED = {"error": {"message": "Unknown parameter: 'seed'.", "type": "t", "param": "seed", "code": "c"}}
@@ -319,10 +321,10 @@ def test_an_answer_that_proves_nothing_is_not_kept(tmp_path: Path, answer: Any, 
 
 
 def test_what_is_refused_no_longer_leaves_the_place_of_what_was_refused(tmp_path: Path) -> None:
-    one, taken = probe(), {"id": "resp_1", "object": "response", "output": []}
+    one, accepted = probe(), {"id": "resp_1", "object": "response", "output": []}
     store.store_runs(tmp_path, "openai", {one: run(REFUSED)})
     assert (tmp_path / "openai/rules/unknown_parameter.yaml").is_file()
-    store.store_runs(tmp_path, "openai", {one: run(taken, 200)})
+    store.store_runs(tmp_path, "openai", {one: run(accepted, 200)})
     assert [file.parent.name for file in tmp_path.rglob("*.yaml")] == ["accepts"]
 
 
@@ -347,6 +349,6 @@ def test_a_changed_member_alone_is_new_words() -> None:
 
 def test_what_was_recorded_is_judged_without_a_finding(api: tuple[str, Live], tmp_path: Path) -> None:
     record(api[0], tmp_path, "transport", "cursors", "--yes")
-    said = CliRunner().invoke(app, ["verify", str(tmp_path)])
-    assert said.exit_code == 0, said.output
-    assert re.search(r"answers +[1-9]", said.output)
+    result = CliRunner().invoke(app, ["verify", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert re.search(r"answers +[1-9]", result.output)

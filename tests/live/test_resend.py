@@ -28,8 +28,8 @@ def frames(side: str, *events: Event) -> list[Frame]:
     return [(0.0, side, json.dumps(event)) for event in events]
 
 
-def create(given: Any = "hi", **members: Any) -> Event:
-    return {"type": "response.create", "model": "gpt-4.1", "input": given, **members}
+def create(text: Any = "hi", **members: Any) -> Event:
+    return {"type": "response.create", "model": "gpt-4.1", "input": text, **members}
 
 
 def talked(*events: Event, change: Change = lambda event: event) -> list[Frame]:
@@ -37,10 +37,10 @@ def talked(*events: Event, change: Change = lambda event: event) -> list[Frame]:
     socket, made, ids = Socket(), list[Frame](), list[str]()
     socket.mock.script(*[message("ok")] * len(events))
     for event in events:
-        sent = {name: said.format(*ids) if name.endswith("_id") else said for name, said in event.items()}
-        told = socket.send(sent)
-        ids += [each["response"]["id"] for each in told if each["type"] == "response.created"]
-        made += [*frames(CLIENT, sent), *frames(SERVER, *filter(None, map(change, told)))]
+        sent = {name: result.format(*ids) if name.endswith("_id") else result for name, result in event.items()}
+        received = socket.send(sent)
+        ids += [each["response"]["id"] for each in received if each["type"] == "response.created"]
+        made += [*frames(CLIENT, sent), *frames(SERVER, *filter(None, map(change, received)))]
     return made
 
 
@@ -48,9 +48,11 @@ def connection(frames: list[Frame], **more: Any) -> Interaction:
     return Interaction("GET", "https://api.openai.com/v1/responses", status=101, frames=tuple(frames), **more)
 
 
-def cassette(folder: Path, *takes: Interaction, dialect: str = "openai") -> Path:
+def cassette(folder: Path, *interactions: Interaction, dialect: str = "openai") -> Path:
     file = folder / "it.yaml"
-    file.write_text(dump_cassette(CassetteHeader(dialect=dialect, recorded="2026-09-21"), takes), encoding="utf-8")
+    file.write_text(
+        dump_cassette(CassetteHeader(dialect=dialect, recorded="2026-09-21"), interactions), encoding="utf-8"
+    )
     return file
 
 
@@ -58,20 +60,20 @@ def drift(url: str, file: Path, *more: str) -> Result:
     return CliRunner(env={"OPENAI_API_KEY": KEY}).invoke(app, ["drift", "--upstream", url, str(file), "--yes", *more])
 
 
-def drifted(folder: Path, *takes: Interaction, change: Change | None = None, **more: Any) -> Result:
+def drifted(folder: Path, *interactions: Interaction, change: Change | None = None, **more: Any) -> Result:
     with live(change, **more) as (url, _):
-        return drift(url, cassette(folder, *takes))
+        return drift(url, cassette(folder, *interactions))
 
 
-def found(said: Result) -> list[list[str]]:
+def found(result: Result) -> list[list[str]]:
     """Where each exchange differs, in order."""
-    assert said.stdout, said.output
-    return [[each["at"] for each in one["found"]] for one in json.loads(said.stdout)["exchanges"]]
+    assert result.stdout, result.output
+    return [[each["at"] for each in one["found"]] for one in json.loads(result.stdout)["exchanges"]]
 
 
-def differences(folder: Path, *takes: Interaction, change: Change | None = None) -> list[list[str]]:
+def differences(folder: Path, *interactions: Interaction, change: Change | None = None) -> list[list[str]]:
     with live(change) as (url, _):
-        return found(drift(url, cassette(folder, *takes), "--json"))
+        return found(drift(url, cassette(folder, *interactions), "--json"))
 
 
 def only(kind: str, change: Callable[[Event], Event | None], after: int = 0) -> Change:
@@ -90,16 +92,16 @@ NO = {"type": "error", "status": 400, "error": {"message": "No.", "type": "x", "
 CHAIN = (create(), create("and?", previous_response_id="{0}"), create("so?", previous_response_id="{1}"))
 
 
-# What is sent, and that nothing is told where nothing differs
+# Requests sent again, without any difference
 
 
 def test_a_connection_is_had_again_with_the_ids_of_today(tmp_path: Path) -> None:
     then = talked(*CHAIN)
     with live() as (url, api):
-        said = drift(url, cassette(tmp_path, connection(then)))
-    assert said.exit_code == 0, said.output
-    assert said.stdout == "3 exchanges sent again: 3 as recorded, 0 not\n"
-    assert "3 calls, at most about" in said.stderr
+        result = drift(url, cassette(tmp_path, connection(then)))
+    assert result.exit_code == 0, result.output
+    assert result.stdout == "3 exchanges sent again: 3 as recorded, 0 not\n"
+    assert "3 calls, at most about" in result.stderr
     assert (api.opened, api.keys) == (1, [f"Bearer {KEY}"])
     ids = [each["previous_response_id"] for each in api.asked[1:]]
     assert len({*ids, *(json.loads(text).get("previous_response_id") for _, _, text in then)} - {None}) == 4
@@ -109,14 +111,14 @@ def test_an_event_is_sent_with_all_that_http_does_not_know(tmp_path: Path) -> No
     event = create(stream_id="main", background=False, metadata={"a": "b"})
     beta = "responses_websockets=2026-02-06"
     with live() as (url, api):
-        said = drift(url, cassette(tmp_path, connection(talked(event), headers={"openai-beta": beta})))
-    assert (said.exit_code, api.asked, api.betas) == (0, [event], [beta])
+        result = drift(url, cassette(tmp_path, connection(talked(event), headers={"openai-beta": beta})))
+    assert (result.exit_code, api.asked, api.betas) == (0, [event], [beta])
 
 
 def test_each_connection_is_opened_anew_at_its_own_path(tmp_path: Path) -> None:
     with live() as (url, api):
-        said = drift(url, cassette(tmp_path, connection(talked(*CHAIN[:2])), connection(talked(create("ho")))))
-    assert "3 exchanges sent again: 3 as recorded" in said.stdout
+        result = drift(url, cassette(tmp_path, connection(talked(*CHAIN[:2])), connection(talked(create("ho")))))
+    assert "3 exchanges sent again: 3 as recorded" in result.stdout
     assert (api.opened, [each["input"] for each in api.asked]) == (2, ["hi", "and?", "ho"])
 
 
@@ -141,7 +143,7 @@ def test_a_refusal_is_had_again(tmp_path: Path) -> None:
     assert differences(tmp_path, connection(then)) == [[], [], []]
 
 
-# What is told where something differs: that, and nothing else
+# Exactly the difference is reported
 
 
 def test_a_member_that_is_new_is_told(tmp_path: Path) -> None:
@@ -155,9 +157,9 @@ def test_a_member_that_is_new_is_told(tmp_path: Path) -> None:
 
 def test_an_event_that_is_gone_is_told(tmp_path: Path) -> None:
     gone = only("response.in_progress", lambda event: None)
-    said = drifted(tmp_path, connection(talked(create())), change=gone)
-    assert said.exit_code == 1
-    assert said.stdout == (
+    result = drifted(tmp_path, connection(talked(create())), change=gone)
+    assert result.exit_code == 1
+    assert result.stdout == (
         "1 exchange sent again: 0 as recorded, 1 not\n"
         f"{tmp_path}/it.yaml#1.1  events[response.in_progress]\n"
         "  recorded  an object\n  live      absent\n  the mock still says what was recorded: it is behind\n"
@@ -166,15 +168,15 @@ def test_an_event_that_is_gone_is_told(tmp_path: Path) -> None:
 
 def test_an_event_that_the_recording_lacks_is_told(tmp_path: Path) -> None:
     then = talked(create(), change=only("response.in_progress", lambda event: None))
-    said = drifted(tmp_path, connection(then))
-    assert "events[response.in_progress]\n  recorded  absent\n  live      an object" in said.stdout
-    assert "the mock says what the API says now: record again" in said.stdout
+    result = drifted(tmp_path, connection(then))
+    assert "events[response.in_progress]\n  recorded  absent\n  live      an object" in result.stdout
+    assert "the mock says what the API says now: record again" in result.stdout
 
 
 def test_other_words_of_a_refusal_are_told(tmp_path: Path) -> None:
     other = only("error", lambda event: {**event, "error": {**event["error"], "message": "What is 'seed'?"}})
-    said = drifted(tmp_path, connection(talked(create(seed=1), create())), change=other)
-    assert said.stdout == (
+    result = drifted(tmp_path, connection(talked(create(seed=1), create())), change=other)
+    assert result.stdout == (
         "2 exchanges sent again: 1 as recorded, 1 not\n"
         f"{tmp_path}/it.yaml#1.1  error.message\n"
         "  recorded  Unknown parameter: 'seed'.\n  live      What is 'seed'?\n"
@@ -183,9 +185,9 @@ def test_other_words_of_a_refusal_are_told(tmp_path: Path) -> None:
 
 
 def test_what_is_refused_now_is_told_and_what_goes_on_with_it_is_not_sent(tmp_path: Path) -> None:
-    said = drifted(tmp_path, connection(talked(*CHAIN)), change=lambda event: NO)
-    assert "1 exchange sent again: 0 as recorded, 1 not\n2 not sent: it goes on with what" in said.stdout
-    assert "status\n  recorded  200\n  live      400 No." in said.stdout
+    result = drifted(tmp_path, connection(talked(*CHAIN)), change=lambda event: NO)
+    assert "1 exchange sent again: 0 as recorded, 1 not\n2 not sent: it goes on with what" in result.stdout
+    assert "status\n  recorded  200\n  live      400 No." in result.stdout
 
 
 # Warm-ups
@@ -194,8 +196,8 @@ def test_what_is_refused_now_is_told_and_what_goes_on_with_it_is_not_sent(tmp_pa
 def test_a_warm_up_is_sent_again_and_what_goes_on_with_it_is_compared(tmp_path: Path) -> None:
     then = talked(create(generate=False), create(previous_response_id="{0}"))
     with live() as (url, api):
-        said = drift(url, cassette(tmp_path, connection(then)))
-    assert "2 exchanges sent again: 2 as recorded, 0 not" in said.stdout
+        result = drift(url, cassette(tmp_path, connection(then)))
+    assert "2 exchanges sent again: 2 as recorded, 0 not" in result.stdout
     assert api.asked[0] == create(generate=False)
     new = only(WHOLE, lambda event: {**event, "response": {**event["response"], "mood": "good"}}, after=1)
     assert differences(tmp_path, connection(then), change=new) == [[], [f"events[{WHOLE}].response.mood"]]
@@ -213,49 +215,49 @@ def test_requests_that_overlap_are_left_out(tmp_path: Path) -> None:
     then = talked(create(stream_id="a"), create(stream_id="b"))
     second = next(at for at, (_, side, _) in enumerate(then) if at and side == CLIENT)
     mixed = [then[0], then[second], *then[1:second], *then[second + 1 :]]
-    said = drifted(tmp_path, connection(mixed), connection(talked(create())))
-    assert "2 left out: it was said over a WebSocket on which requests overlap" in said.stderr
-    assert "1 exchange sent again: 1 as recorded, 0 not" in said.stdout
+    result = drifted(tmp_path, connection(mixed), connection(talked(create())))
+    assert "2 left out: it was said over a WebSocket on which requests overlap" in result.stderr
+    assert "1 exchange sent again: 1 as recorded, 0 not" in result.stdout
 
 
 def test_responses_that_are_steered_are_left_out(tmp_path: Path) -> None:
     steer = {"type": "response.steer", "previous_response_id": "{0}", "input": "Be brief."}
     then = talked(create(model="gpt-6-astra"), steer)
-    said = drifted(tmp_path, connection(then), connection(talked(create())))
-    assert "2 left out: it was said over a WebSocket on which responses are steered" in said.stderr
-    assert "1 exchange sent again: 1 as recorded, 0 not" in said.stdout
+    result = drifted(tmp_path, connection(then), connection(talked(create())))
+    assert "2 left out: it was said over a WebSocket on which responses are steered" in result.stderr
+    assert "1 exchange sent again: 1 as recorded, 0 not" in result.stdout
 
 
 def test_what_breaks_off_in_the_recording_is_left_out(tmp_path: Path) -> None:
     then = talked(create(), create("and?"))
-    said = drifted(tmp_path, connection(then[:-2], cut=True))
-    assert "1 left out: what was said to it over a WebSocket breaks off in the recording" in said.stderr
-    assert "1 exchange sent again: 1 as recorded, 0 not" in said.stdout
+    result = drifted(tmp_path, connection(then[:-2], cut=True))
+    assert "1 left out: what was said to it over a WebSocket breaks off in the recording" in result.stderr
+    assert "1 exchange sent again: 1 as recorded, 0 not" in result.stdout
 
 
 def test_what_began_no_response_is_left_out(tmp_path: Path) -> None:
-    said = drifted(tmp_path, connection(talked({"type": "session.update"}, create())))
-    assert "1 left out: it was said over a WebSocket and began no response" in said.stderr
-    assert "1 exchange sent again: 1 as recorded, 0 not" in said.stdout
+    result = drifted(tmp_path, connection(talked({"type": "session.update"}, create())))
+    assert "1 left out: it was said over a WebSocket and began no response" in result.stderr
+    assert "1 exchange sent again: 1 as recorded, 0 not" in result.stdout
 
 
 TOO_OLD = {"type": "error", "status": 400, "error": {"code": "websocket_connection_limit_reached", "message": "Old."}}
 
 
 def test_what_was_said_of_the_hour_is_left_out(tmp_path: Path) -> None:
-    said = drifted(tmp_path, connection([*talked(create()), *frames(CLIENT, create()), *frames(SERVER, TOO_OLD)]))
+    result = drifted(tmp_path, connection([*talked(create()), *frames(CLIENT, create()), *frames(SERVER, TOO_OLD)]))
     assert (
         "1 left out: what was answered was about the account or the hour: websocket_connection_limit_reached"
-        in said.stderr
+        in result.stderr
     )
-    assert "1 exchange sent again: 1 as recorded, 0 not" in said.stdout
+    assert "1 exchange sent again: 1 as recorded, 0 not" in result.stdout
 
 
 def test_what_another_provider_said_is_left_out(tmp_path: Path) -> None:
     with live() as (url, api):
-        said = drift(url, cassette(tmp_path, connection(talked(create())), dialect="azure"))
-    assert (said.exit_code, api.opened) == (2, 0)
-    assert "no recorded request can be sent again. 1 left out: it is azure's" in said.stderr
+        result = drift(url, cassette(tmp_path, connection(talked(create())), dialect="azure"))
+    assert (result.exit_code, api.opened) == (2, 0)
+    assert "no recorded request can be sent again. 1 left out: it is azure's" in result.stderr
 
 
 # What is not compared
@@ -263,31 +265,31 @@ def test_what_another_provider_said_is_left_out(tmp_path: Path) -> None:
 
 def test_an_api_that_opens_no_websocket_is_not_compared(tmp_path: Path) -> None:
     no = Answer(404, {"error": {"message": "Not here."}}, {"content-type": "application/json"})
-    said = drifted(tmp_path, connection(talked(*CHAIN[:1], create())), connection(talked(create())), refused=[no])
-    assert said.exit_code == 0, said.output
-    assert said.stdout == (
+    result = drifted(tmp_path, connection(talked(*CHAIN[:1], create())), connection(talked(create())), refused=[no])
+    assert result.exit_code == 0, result.output
+    assert result.stdout == (
         "3 exchanges sent again: 1 as recorded, 0 not\n2 not compared: no WebSocket could be opened: 404 Not here.\n"
     )
 
 
 def test_a_connection_that_breaks_off_is_not_compared(tmp_path: Path) -> None:
-    said = drifted(tmp_path, connection(talked(create(), create())), closing=True)
-    assert said.stdout == (
+    result = drifted(tmp_path, connection(talked(create(), create())), closing=True)
+    assert result.stdout == (
         "2 exchanges sent again: 0 as recorded, 0 not\n"
         "2 not compared: the connection is closed (ConnectionClosedError)\n"
     )
 
 
 def test_what_goes_on_with_an_answer_that_did_not_come_is_not_sent(tmp_path: Path) -> None:
-    said = drifted(tmp_path, connection(talked(*CHAIN)), closing=True)
-    assert "1 not compared: the connection is closed" in said.stdout
-    assert "2 not sent: it goes on with what the model did not say this time" in said.stdout
+    result = drifted(tmp_path, connection(talked(*CHAIN)), closing=True)
+    assert "1 not compared: the connection is closed" in result.stdout
+    assert "2 not sent: it goes on with what the model did not say this time" in result.stdout
 
 
 @pytest.mark.parametrize(("status", "what"), [(403, "403"), (400, "websocket_connection_limit_reached")])
 def test_an_answer_about_the_account_or_the_hour_is_not_compared(tmp_path: Path, status: int, what: str) -> None:
-    said = drifted(tmp_path, connection(talked(create())), change=lambda event: {**TOO_OLD, "status": status})
-    assert f"1 not compared: it was answered {what}, which is about the account or the hour" in said.stdout
+    result = drifted(tmp_path, connection(talked(create())), change=lambda event: {**TOO_OLD, "status": status})
+    assert f"1 not compared: it was answered {what}, which is about the account or the hour" in result.stdout
 
 
 def test_a_response_that_the_server_fails_is_not_compared(tmp_path: Path) -> None:
@@ -303,12 +305,12 @@ def test_a_response_that_the_server_fails_is_not_compared(tmp_path: Path) -> Non
     then = connection(talked(create()))
     assert "1 not compared: it was answered server_error, which" in drifted(tmp_path, then, change=failed).stdout
     once = connection(talked(create(), change=failed))
-    said = drifted(tmp_path, once, then)
-    assert "1 left out: what was answered was about the account or the hour: server_error" in said.stderr
-    assert "1 exchange sent again: 1 as recorded, 0 not" in said.stdout
+    result = drifted(tmp_path, once, then)
+    assert "1 left out: what was answered was about the account or the hour: server_error" in result.stderr
+    assert "1 exchange sent again: 1 as recorded, 0 not" in result.stdout
 
 
 def test_a_stream_that_an_error_ends_is_not_compared(tmp_path: Path) -> None:
     error = {"type": "error", "code": "server_error", "message": "Oops.", "param": None, "sequence_number": 7}
-    said = drifted(tmp_path, connection(talked(create())), change=only(WHOLE, lambda event: error))
-    assert "1 not compared: it was answered server_error, which" in said.stdout
+    result = drifted(tmp_path, connection(talked(create())), change=only(WHOLE, lambda event: error))
+    assert "1 not compared: it was answered server_error, which" in result.stdout

@@ -60,14 +60,14 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Socket
 
 
 def test_an_api_that_answers_as_expected_confirms_every_rule_over_one_connection_each(once: Any) -> None:
-    _, api, _, said = once
-    assert said.exit_code == 0, said.output
-    (count,) = re.search(r"all +(\d+) +\1 +- +- +-", said.stdout).groups()
+    _, api, _, result = once
+    assert result.exit_code == 0, result.output
+    (count,) = re.search(r"all +(\d+) +\1 +- +- +-", result.stdout).groups()
     assert (
         api.opened == int(count) == len(probes_for_rules([one for one in RULES.values() if one.area == "websocket"])[0])
     )
     assert set(api.keys) == {f"Bearer {KEY}"}
-    assert "left out: time has to pass" in said.stderr
+    assert "left out: time has to pass" in result.stderr
 
 
 def test_what_was_said_is_kept_as_frames_with_its_origin(once: Any) -> None:
@@ -78,8 +78,8 @@ def test_what_was_said_is_kept_as_frames_with_its_origin(once: Any) -> None:
     assert (one.origin.level, one.origin.where, one.status) == ("recorded", url[:-3], 400)
     assert one.interaction.uri == "wss://api.openai.com/v1/responses"
     assert [side for _, side, _ in one.interaction.frames] == ["client", "server"]
-    taken = evidence.read_interactions(into / "openai/accepts/generate_kind.yaml")
-    assert [each.is_refusal for each in taken] == [False, False]
+    accepted = evidence.read_interactions(into / "openai/accepts/generate_kind.yaml")
+    assert [each.is_refusal for each in accepted] == [False, False]
     text = "".join(file.read_text() for file in into.rglob("*.yaml"))
     assert KEY not in text
     assert "Bearer" not in text
@@ -90,13 +90,13 @@ def test_what_was_said_is_kept_as_frames_with_its_origin(once: Any) -> None:
 
 def test_what_was_asked_lately_is_not_asked_again_but_told(once: Any) -> None:
     url, api, into, first = once
-    asked = len(api.asked)
+    sent = len(api.asked)
     again = record(url, into)
-    assert (len(api.asked), first.stdout) == (asked, again.stdout)
+    assert (len(api.asked), first.stdout) == (sent, again.stdout)
     assert "asked lately, and not again" in again.stderr
 
 
-def kept(probe: Probe, into: Path, change: Change | None = None) -> Path:
+def record_probe(probe: Probe, into: Path, change: Change | None = None) -> Path:
     """The file of what an API says to a probe now."""
     with live(change) as (url, _):
         store.store_runs(into, "openai", {probe: send_probe(probe, sender(url))}, [KEY])
@@ -105,11 +105,11 @@ def kept(probe: Probe, into: Path, change: Change | None = None) -> Path:
 
 def test_what_was_asked_longer_ago_makes_room_and_what_people_wrote_stays(tmp_path: Path) -> None:
     probe = of("event_type_missing")
-    file = kept(probe, tmp_path)
+    file = record_probe(probe, tmp_path)
     recorded = file.read_text()
     mine = recorded.partition("sockets:\n")[2].replace("level: recorded", "level: reported   # by hand")
     file.write_text(re.sub(r"date: '[\d-]+'", "date: '2020-01-01'", recorded) + mine)
-    text = kept(probe, tmp_path).read_text()
+    text = record_probe(probe, tmp_path).read_text()
     assert [one.origin.level for one in evidence.read_interactions(file)] == ["reported", "recorded"]
     assert mine in text
     assert "2020" not in text
@@ -118,15 +118,15 @@ def test_what_was_asked_longer_ago_makes_room_and_what_people_wrote_stays(tmp_pa
 def test_an_example_that_begins_with_a_request_is_found_again(tmp_path: Path) -> None:
     alone, probe = of("steer_response_not_found"), of("steer_response_not_found", 1)
     for _ in range(2):
-        kept(alone, tmp_path)
-        told = evidence.read_interactions(kept(probe, tmp_path))
-        assert [bool(one.interaction.frames) for one in told] == [False, True, True]
-        assert (find_runs(alone, told), find_runs(probe, told)) == ([(1,)], [(0, 2)])
+        record_probe(alone, tmp_path)
+        run = evidence.read_interactions(record_probe(probe, tmp_path))
+        assert [bool(one.interaction.frames) for one in run] == [False, True, True]
+        assert (find_runs(alone, run), find_runs(probe, run)) == ([(1,)], [(0, 2)])
 
 
 def test_other_words_are_new_words(tmp_path: Path) -> None:
     probe = of("event_type_missing")
-    (one,) = evidence.read_interactions(kept(probe, tmp_path, other(message="Not so.")))
+    (one,) = evidence.read_interactions(record_probe(probe, tmp_path, other(message="Not so.")))
     outcome = judge_probe(probe, [one])
     assert outcome.finding == "new words"
     assert outcome.received == {**(outcome.expected or {}), "message": "Not so."}
@@ -166,8 +166,8 @@ def test_steering_that_comes_too_late_is_unclear() -> None:
 
 def test_a_response_is_steered_while_it_runs() -> None:
     with live(lambda event: None if event["type"] == "response.completed" else event) as (url, _):
-        told = send_probe(of("steer_invalid_input"), sender(url, timeout=2.0))
-    assert [part.answer.status for part in told[-1].socket_exchanges] == [200, 400]
+        run = send_probe(of("steer_invalid_input"), sender(url, timeout=2.0))
+    assert [part.answer.status for part in run[-1].socket_exchanges] == [200, 400]
 
 
 @pytest.mark.parametrize(
@@ -195,25 +195,25 @@ def test_a_limit_is_waited_for_and_leaves_no_frames() -> None:
     }
     left, waits = [limited], list[float]()
     with live(lambda event: left.pop() if left else event) as (url, api):
-        told = send_probe(of("event_type_missing"), sender(url, waits))
+        run = send_probe(of("event_type_missing"), sender(url, waits))
     assert (waits, len(api.asked), api.opened) == ([7.0], 2, 1)
-    assert len(told[-1].interaction.frames) == 2
+    assert len(run[-1].interaction.frames) == 2
 
 
 def test_an_upgrade_that_is_limited_is_asked_for_again() -> None:
     waits: list[float] = []
     with live(refused=[Answer(429, {}, {"retry-after": "3", "content-type": "application/json"})]) as (url, _):
-        told = send_probe(of("event_type_missing"), sender(url, waits))
-    assert (waits, told[-1].status) == ([3.0], 400)
+        run = send_probe(of("event_type_missing"), sender(url, waits))
+    assert (waits, run[-1].status) == ([3.0], 400)
 
 
 def test_a_key_that_is_refused_ends_it() -> None:
     no = Answer(
         401, {"error": {"message": f"Incorrect API key provided: {KEY}."}}, {"content-type": "application/json"}
     )
-    with live(refused=[no]) as (url, _), pytest.raises(UpstreamError, match="refuses the key") as told:
+    with live(refused=[no]) as (url, _), pytest.raises(UpstreamError, match="refuses the key") as run:
         send_probe(of("event_type_missing"), sender(url))
-    assert KEY not in str(told.value)
+    assert KEY not in str(run.value)
 
 
 def test_an_api_without_websockets_leaves_it_unclear(tmp_path: Path) -> None:
@@ -228,9 +228,9 @@ def test_a_connection_that_closes_leaves_it_unclear() -> None:
     with live(closing=True) as (url, _):
         probe, asking = of("event_type_missing"), sender(url)
         asking.send("GET", "/v1/models", {}, None)
-        told = send_probe(probe, asking)
-        outcome = judge_probe(probe, told)
-    assert told[-1].interaction.cut
+        run = send_probe(probe, asking)
+        outcome = judge_probe(probe, run)
+    assert run[-1].interaction.cut
     assert (outcome.finding, outcome.why) == ("unclear", "0 the connection is closed (ConnectionClosedError)")
 
 
@@ -252,5 +252,5 @@ def test_nobody_there_ends_it() -> None:
 def test_it_is_asked_over_tls(tmp_path_factory: pytest.TempPathFactory) -> None:
     with over_tls(MockApi(fallback=small_talk), tmp_path_factory) as origin:
         probe = of("generate_kind", 2)
-        told = send_probe(probe, sender(f"{origin}/v1"))
-    assert judge_probe(probe, told).finding == "confirmed"
+        run = send_probe(probe, sender(f"{origin}/v1"))
+    assert judge_probe(probe, run).finding == "confirmed"
