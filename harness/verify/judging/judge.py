@@ -104,7 +104,7 @@ def _judge_parts(recorded: Recorded, world: World, operation: Operation, request
         yield from _judge_answer(recorded, operation)
     else:
         yield from _judge_stream(recorded, world, request)
-    if accepted and not absent and keeps_to_schema(violation):
+    if accepted and not absent and conforms_to_schema(violation):
         remember(world, *_mark_stored(recorded, request), recorded.events)
 
 
@@ -116,7 +116,7 @@ def _mark_stored(recorded: Recorded, request: Request) -> tuple[Request, Any]:
     return request._replace(body={**request.body, "store": True}), {**answer, "store": True}
 
 
-def keeps_to_schema(violation: Violation | None) -> bool:
+def conforms_to_schema(violation: Violation | None) -> bool:
     """Whether a request conforms to its schema, whichever rule it violates."""
     return violation is None or (violation.rule.check is not None and violation.rule.area != "transport")
 
