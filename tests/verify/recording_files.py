@@ -30,14 +30,14 @@ def based(raw: bytes) -> str:
     return base64.b64encode(raw).decode()
 
 
-def vcr(asked: Any = SENT, said: Any = None, answer: dict[str, Any] | None = None, **headers: list[str]) -> Any:
+def vcr(request: Any = SENT, body: Any = None, answer: dict[str, Any] | None = None, **headers: list[str]) -> Any:
     """An exchange as vcrpy writes it."""
     return {
-        "request": {"method": "POST", "uri": URL, "headers": ASKED_IN, "body": asked},
+        "request": {"method": "POST", "uri": URL, "headers": ASKED_IN, "body": request},
         "response": {
             "status": {"code": 200, "message": "OK"},
             "headers": {**SAID_IN, **headers},
-            "body": {"string": GOT if said is None else said},
+            "body": {"string": GOT if body is None else body},
             **(answer or {}),
         },
     }
@@ -68,20 +68,20 @@ VARIANTS: dict[str, Any] = {
         }
     ),
     "vcrpy, bodies as data": interactions(vcr(ASKED, answer={"body": SAID})),
-    "vcrpy, gzip": interactions(vcr(said=ZIPPED, **{"Content-Encoding": ["gzip"]})),
-    "vcrpy, gzip that no header tells": interactions(vcr(said=ZIPPED)),
+    "vcrpy, gzip": interactions(vcr(body=ZIPPED, **{"Content-Encoding": ["gzip"]})),
+    "vcrpy, gzip that no header tells": interactions(vcr(body=ZIPPED)),
     "vcrpy, gzip in two members": interactions(
-        vcr(said=gzip.compress(GOT[:9].encode()) + gzip.compress(GOT[9:].encode()))
+        vcr(body=gzip.compress(GOT[:9].encode()) + gzip.compress(GOT[9:].encode()))
     ),
-    "vcrpy, deflate": interactions(vcr(said=zlib.compress(GOT.encode()), **{"Content-Encoding": ["deflate"]})),
+    "vcrpy, deflate": interactions(vcr(body=zlib.compress(GOT.encode()), **{"Content-Encoding": ["deflate"]})),
     "vcrpy, deflate without a frame": interactions(
-        vcr(said=zlib.compress(GOT.encode(), wbits=-15), **{"Content-Encoding": ["deflate"]})
+        vcr(body=zlib.compress(GOT.encode(), wbits=-15), **{"Content-Encoding": ["deflate"]})
     ),
     "vcrpy, decoded under the old header": interactions(vcr(**{"Content-Encoding": ["br"]})),
     "vcrpy, deflate decoded under the old header": interactions(vcr(**{"Content-Encoding": ["deflate"]})),
     "vcrpy, in chunks": interactions(
         vcr(
-            said=f"5\r\n{GOT[:5]}\r\n{len(GOT) - 5:x};x=y\r\n{GOT[5:]}\r\n0\r\n\r\n",
+            body=f"5\r\n{GOT[:5]}\r\n{len(GOT) - 5:x};x=y\r\n{GOT[5:]}\r\n0\r\n\r\n",
             **{"Transfer-Encoding": ["chunked"]},
         )
     ),

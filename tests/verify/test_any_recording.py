@@ -82,18 +82,18 @@ def test_a_reference_without_an_id_is_no_failure(tmp_path: Path) -> None:
 
 
 def test_an_approval_of_what_the_recording_does_not_hold_is_no_failure(tmp_path: Path) -> None:
-    asked, answered = recorded(
+    requested, answered = recorded(
         {**HI, "tools": [{"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example"}]},
         HI,
         turns=[mcp_approval_request("prod", "deploy", {}), message("Done.")],
     )
-    request = asked["response"]["output"][0]["id"]
+    request = requested["response"]["output"][0]["id"]
     answered["request"] = {
-        **asked["request"],
-        "previous_response_id": asked["response"]["id"],
+        **requested["request"],
+        "previous_response_id": requested["response"]["id"],
         "input": [{"type": "mcp_approval_response", "approval_request_id": request, "approve": True}],
     }
-    answered["response"]["previous_response_id"] = asked["response"]["id"]
+    answered["response"]["previous_response_id"] = requested["response"]["id"]
     assert failures([*read_recording(tape(tmp_path, [answered]))]) == []
 
 

@@ -19,9 +19,9 @@ ERROR = {"message": "No.", "type": "invalid_request_error", "param": None, "code
 
 
 def exchange(status: Any = 400, *, error: Any = ERROR, **origin: Any) -> dict[str, Any]:
-    said = {"level": "reported", "where": "https://example.org/1", "date": "2026-03-27", **origin}
+    members = {"level": "reported", "where": "https://example.org/1", "date": "2026-03-27", **origin}
     return {
-        "origin": {name: value for name, value in said.items() if value is not None},
+        "origin": {name: value for name, value in members.items() if value is not None},
         "request": {
             "method": "POST",
             "uri": "https://api.openai.com/v1/responses?stream=true",
@@ -39,8 +39,8 @@ def before() -> dict[str, Any]:
     return made
 
 
-def socket(*said: dict[str, Any], **origin: Any) -> dict[str, Any]:
-    frames = [{"at": 0.5 * number, "from": by, "text": json.dumps(event)} for number, (by, event) in enumerate(said)]
+def socket(*members: dict[str, Any], **origin: Any) -> dict[str, Any]:
+    frames = [{"at": 0.5 * number, "from": by, "text": json.dumps(event)} for number, (by, event) in enumerate(members)]
     uri = "wss://api.openai.com/v1/responses"
     return {"origin": exchange(**origin)["origin"], "uri": uri, "headers": {}, "frames": frames}
 
@@ -80,12 +80,12 @@ def test_a_body_without_a_spelling_is_sent_as_it_stands(tmp_path: Path) -> None:
 
 
 def test_a_websocket_is_read_as_what_was_said_to_its_last_event(tmp_path: Path) -> None:
-    told = {"type": "error", "status": 400, "error": ERROR}
+    event = {"type": "error", "status": 400, "error": ERROR}
     held = [
         ("client", {"type": "response.create"}),
         ("server", {"type": "response.completed", "response": {"id": "r"}}),
     ]
-    file = write(tmp_path, sockets=[socket(*held, ("client", {"type": "x"}), ("server", told))])
+    file = write(tmp_path, sockets=[socket(*held, ("client", {"type": "x"}), ("server", event))])
     (one,) = evidence.read_rule_cassette(file).interactions
     assert (one.is_refusal, one.status, one.answer) == (True, 400, {"error": ERROR})
     assert [(part.event, part.answer.status) for part in one.socket_exchanges] == [
@@ -95,9 +95,9 @@ def test_a_websocket_is_read_as_what_was_said_to_its_last_event(tmp_path: Path) 
 
 
 def test_a_websocket_is_held_to_what_was_published_as_well(tmp_path: Path) -> None:
-    told = {"type": "error", "status": 400, "error": {"message": "No."}}
+    event = {"type": "error", "status": 400, "error": {"message": "No."}}
     with pytest.raises(EvidenceError, match=r"interaction 1: origin.published must list what the error holds: message"):
-        evidence.read_rule_cassette(write(tmp_path, sockets=[socket(("client", {}), ("server", told))]))
+        evidence.read_rule_cassette(write(tmp_path, sockets=[socket(("client", {}), ("server", event))]))
 
 
 @pytest.mark.parametrize(("written", "date"), [("2026", "2026"), ("2026-03", "2026-03"), ("2026-03-27", "2026-03-27")])

@@ -20,7 +20,7 @@ ASKED = {"model": "gpt-4.1", "input": "- a\n- b\n\nsockets:\n- c"}
 SPOKEN: Frame = (0.0, CLIENT, json.dumps({"type": "response.create", **ASKED}))
 
 
-def told(file: Path) -> list[str]:
+def exchange_lines(file: Path) -> list[str]:
     """The beginning of each line that is named."""
     lines = file.read_text(encoding="utf-8").splitlines()
     return [lines[number - 1].strip()[:10] for number in find_record_lines(file)]
@@ -32,7 +32,7 @@ def test_a_cassette_of_ours(tmp_path: Path) -> None:
     takes = [take(ASKED, {"a": "x"}), take(ASKED, {"b": 1}), socket, socket]
     file.write_text(dump_cassette(CassetteHeader(dialect="openai"), takes), encoding="utf-8")
     assert len(find_record_lines(file)) == max(number for number, _ in read_numbered(file)) == 4
-    assert [line.startswith("- ") for line in told(file)] == [True] * 4
+    assert [line.startswith("- ") for line in exchange_lines(file)] == [True] * 4
 
 
 @pytest.mark.parametrize("name", ["interactions", "http_interactions"])
@@ -47,7 +47,7 @@ def test_a_cassette_of_another_recorder(tmp_path: Path, name: str, deep: bool) -
     file.write_text(
         yaml.dump({"first": [1, 2], name: [one, deepcopy(one)], "version": 1, "z": [3]}, Dumper=Deep, sort_keys=False)
     )
-    assert told(file) == ["- request:", "- request:"]
+    assert exchange_lines(file) == ["- request:", "- request:"]
 
 
 def test_lines_of_json(tmp_path: Path) -> None:

@@ -40,8 +40,8 @@ def in_store(id: str) -> dict[str, Any]:
 
 
 def form(*parts: str) -> str:
-    whole = "".join(f"--x\r\nContent-Disposition: form-data; {part}\r\n" for part in parts)
-    return f"{whole}--x--\r\n"
+    body = "".join(f"--x\r\nContent-Disposition: form-data; {part}\r\n" for part in parts)
+    return f"{body}--x--\r\n"
 
 
 FILE = 'name="file"; filename="a.txt"\r\n\r\nParis'
@@ -62,20 +62,20 @@ PURPOSE = 'name="purpose"\r\n\r\nuser_data'
     ],
 )
 def test_what_a_taken_request_names_was_there_before(tmp_path, line, request_, answer) -> None:
-    said = judge(tmp_path, [call(1, line, request_, answer)])
-    assert (said["requests"]["accepted"], said["requests"]["refused"]) == (1, [])
-    assert said["answers"]["findings"] == []
+    report = judge(tmp_path, [call(1, line, request_, answer)])
+    assert (report["requests"]["accepted"], report["requests"]["refused"]) == (1, [])
+    assert report["answers"]["findings"] == []
 
 
 def test_what_is_no_id_of_a_vector_store_cannot_be_judged_beside_others(tmp_path) -> None:
     deleted = call(1, "DELETE /files/file-old", None, {"id": "file-old", "object": "file", "deleted": True})
-    said = judge(tmp_path, [deleted, call(2, "POST /responses", searches("docs"), OK)])
-    assert (said["requests"]["accepted"], said["requests"]["refused"]) == (1, [])
+    report = judge(tmp_path, [deleted, call(2, "POST /responses", searches("docs"), OK)])
+    assert (report["requests"]["accepted"], report["requests"]["refused"]) == (1, [])
 
 
 def test_a_file_is_known_from_its_upload_to_its_end(tmp_path) -> None:
     gone = error("No such File object: file-1", param="id")
-    said = judge(
+    report = judge(
         tmp_path,
         [
             call(1, "POST /files", form(FILE, PURPOSE), file("file-1"), request_headers=FORM),
@@ -84,8 +84,8 @@ def test_a_file_is_known_from_its_upload_to_its_end(tmp_path) -> None:
             call(4, "GET /files/file-1", None, gone, 404),
         ],
     )
-    assert (said["requests"]["accepted"], said["requests"]["refused"]) == (3, [])
-    assert said["refusals"]["same"] == 1
+    assert (report["requests"]["accepted"], report["requests"]["refused"]) == (3, [])
+    assert report["refusals"]["same"] == 1
 
 
 def test_a_vector_store_is_known_from_its_making_to_its_end(tmp_path) -> None:
@@ -95,7 +95,7 @@ def test_a_vector_store_is_known_from_its_making_to_its_end(tmp_path) -> None:
     out = {"id": "file-1", "object": "vector_store.file.deleted", "deleted": True}
     absent = error("No file found with id 'file-1' in vector store 'vs_1'.")
     gone = error("No vector store found with id 'vs_1'.", param="vector_store_id")
-    said = judge(
+    report = judge(
         tmp_path,
         [
             call(1, "POST /vector_stores", {}, made),
@@ -108,45 +108,45 @@ def test_a_vector_store_is_known_from_its_making_to_its_end(tmp_path) -> None:
             call(6, "GET /vector_stores/vs_1", None, gone, 404),
         ],
     )
-    assert (said["requests"]["accepted"], said["requests"]["refused"]) == (4, [])
-    assert said["refusals"]["same"] == 2
-    assert said["answers"]["findings"] == []
+    assert (report["requests"]["accepted"], report["requests"]["refused"]) == (4, [])
+    assert report["refusals"]["same"] == 2
+    assert report["answers"]["findings"] == []
 
 
 def test_an_answer_that_is_no_object_teaches_nothing(tmp_path) -> None:
     path = "/vector_stores/vs_1/files"
-    said = judge(
+    report = judge(
         tmp_path, [call(1, f"POST {path}", {"file_id": "file-1"}, {}), call(2, f"DELETE {path}/file-1", None, {})]
     )
-    assert said["requests"]["accepted"] == 2
+    assert report["requests"]["accepted"] == 2
 
 
 @pytest.mark.parametrize("sent", [form(PURPOSE), form('name="file"; filename="a.txt"\r\n\r\n', PURPOSE)])
 def test_an_upload_whose_bytes_were_left_out_cannot_be_judged(tmp_path, sent) -> None:
-    said = judge(tmp_path, [call(1, "POST /files", sent, file("file-1"), request_headers=FORM)])
-    assert (said["requests"]["accepted"], said["requests"]["refused"]) == (0, [])
-    assert said["requests"]["unverifiable"] == 1
+    report = judge(tmp_path, [call(1, "POST /files", sent, file("file-1"), request_headers=FORM)])
+    assert (report["requests"]["accepted"], report["requests"]["refused"]) == (0, [])
+    assert report["requests"]["unverifiable"] == 1
 
 
 @pytest.mark.parametrize("sent", [None, "<file>"])
 def test_an_upload_that_was_not_recorded_is_absent(tmp_path, sent) -> None:
-    said = judge(tmp_path, [call(1, "POST /files", sent, file("file-1"), request_headers=FORM)])
-    assert said["requests"]["absent"] == 1
+    report = judge(tmp_path, [call(1, "POST /files", sent, file("file-1"), request_headers=FORM)])
+    assert report["requests"]["absent"] == 1
 
 
 def test_a_refused_upload_is_refused_alike(tmp_path) -> None:
     words = "'x' is not one of ['fine-tune', 'assistants', 'batch', 'user_data', 'vision', 'evals'] - 'purpose'"
     sent = form(FILE, 'name="purpose"\r\n\r\nx')
-    said = judge(
+    report = judge(
         tmp_path,
         [call(1, "POST /files", sent, error(words, param="purpose"), 400, request_headers=FORM)],
     )
-    assert said["refusals"]["same"] == 1
+    assert report["refusals"]["same"] == 1
 
 
 def test_files_that_the_mock_missed_and_the_api_as_well_are_told_apart(tmp_path) -> None:
-    said = judge(tmp_path, [call(1, "POST /responses", names("file-x"), error("Nowhere."), 404)])
-    assert said["refusals"]["different"] == []
+    report = judge(tmp_path, [call(1, "POST /responses", names("file-x"), error("Nowhere."), 404)])
+    assert report["refusals"]["different"] == []
 
 
 def test_what_is_taken_out_of_a_store_that_nobody_knows_was_never_there() -> None:

@@ -42,28 +42,28 @@ def outcome(path: Path) -> tuple[int, str]:
     return len(found), str(caught.value).removeprefix(f"{path.as_posix()}: ")
 
 
-def tape_of(*entries: Any) -> str:
+def recording_of(*entries: Any) -> str:
     return json.dumps({"interactions": entries})
 
 
 BROKEN = {
     "no list": ("x.yaml", "interactions: null", 0, "interactions is null, not a list of exchanges"),
     "no list in HAR": ("x.har", '{"log": {"entries": {}}}', 0, "log.entries is a mapping, not a list of exchanges"),
-    "no mapping": ("x.json", tape_of(GOOD, 3, GOOD), 2, "interactions[1]: it is a number, not an exchange"),
-    "nothing": ("x.json", tape_of(GOOD, None, "x", [], True), 1,
+    "no mapping": ("x.json", recording_of(GOOD, 3, GOOD), 2, "interactions[1]: it is a number, not an exchange"),
+    "nothing": ("x.json", recording_of(GOOD, None, "x", [], True), 1,
                 "interactions[1]: it is null, not an exchange (and 3 more like it)"),
-    "no request": ("x.json", tape_of(GOOD, {"response": {}}), 1,
+    "no request": ("x.json", recording_of(GOOD, {"response": {}}), 1,
                    "interactions[1]: it has no request with a method and an address"),
-    "no address": ("x.json", tape_of({"request": {"method": "GET"}, "response": {}}), 0,
+    "no address": ("x.json", recording_of({"request": {"method": "GET"}, "response": {}}), 0,
                    "interactions[0]: it has no request with a method and an address"),
-    "no answer": ("x.json", tape_of(GOOD, {"request": REQUEST}), 1, "interactions[1]: its request has no answer"),
+    "no answer": ("x.json", recording_of(GOOD, {"request": REQUEST}), 1, "interactions[1]: its request has no answer"),
     "a list that begins with nothing": ("x.json", json.dumps([None, GOOD]), 1, "entry [0]: it is null, not an exchange"),
     "another list": ("x.json", json.dumps([GOOD, 3]), 1, "entry [1]: it is a number, not an exchange"),
     "fewer answers": ("x.json", json.dumps({"requests": [REQUEST] * 2, "responses": [GOOD["response"]]}), 1,
                       "requests[1]: its request has no answer"),
-    "cut JSON": ("x.json", tape_of(GOOD)[:-2], 0, "line 1, column "),
-    "NaN": ("x.json", tape_of(GOOD)[:-1] + ', "n": NaN}', 0, "line 1, column "),
-    "NaN and an escape": ("x.json", tape_of(GOOD)[:-1] + ', "n": [NaN, "\\u00e9"]}', 0, "no JSON ("),
+    "cut JSON": ("x.json", recording_of(GOOD)[:-2], 0, "line 1, column "),
+    "NaN": ("x.json", recording_of(GOOD)[:-1] + ', "n": NaN}', 0, "line 1, column "),
+    "NaN and an escape": ("x.json", recording_of(GOOD)[:-1] + ', "n": [NaN, "\\u00e9"]}', 0, "no JSON ("),
     "deep JSON": ("x.json", '{"interactions": ' + "[" * 100_000, 0, "line 1, column "),
     "deep JSON and an escape": ("x.json", '{"interactions": ["\\u00e9", ' + "[" * 100_000, 0,
                                 "no JSON (nested too deeply)"),
@@ -139,7 +139,7 @@ def test_an_empty_tape_is_a_tape(write: Write) -> None:
 
 def test_what_is_too_large_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_files, "LARGEST", 1 << 20)
-    path = write(tape_of(GOOD).encode() + b"\n" * (1 << 20), "x.json")
+    path = write(recording_of(GOOD).encode() + b"\n" * (1 << 20), "x.json")
     with pytest.raises(UnreadableRecording, match="it is larger than 1 MiB; only JSON lines may be"):
         list(read_recording(path))
 

@@ -81,20 +81,20 @@ YAML, JSON = written(as_yaml), written(as_json)
 def test_the_same_exchange_reads_the_same(content: bytes, write: Write) -> None:
     path = write(content, "tape.any")
     found = only(path)
-    told = {name: found.answer_headers[name] for name in EXPECTED.answer_headers}
-    assert found._replace(answer_headers=told) == EXPECTED._replace(id=f"{path.as_posix()}#1", file=path.as_posix())
+    events = {name: found.answer_headers[name] for name in EXPECTED.answer_headers}
+    assert found._replace(answer_headers=events) == EXPECTED._replace(id=f"{path.as_posix()}#1", file=path.as_posix())
 
 
 def test_a_form_in_har_is_its_bytes(write: Write) -> None:
-    tape = har({"text": "[{YWJj", "encoding": "base64"}, status=404)
-    tape["log"]["entries"][0]["request"]["postData"] = {"mimeType": "x", "params": [{"name": "A b", "value": "c"}]}
-    found = only(write(as_json(tape), "x.har"))
+    recording = har({"text": "[{YWJj", "encoding": "base64"}, status=404)
+    recording["log"]["entries"][0]["request"]["postData"] = {"mimeType": "x", "params": [{"name": "A b", "value": "c"}]}
+    found = only(write(as_json(recording), "x.har"))
     assert (found.request, found.raw, found.flags) == (None, b"A+b=c", {"unread-answer"})
 
 
 def test_a_parsed_body_may_stand_in_the_body(write: Write) -> None:
-    tape = interactions(vcr({"encoding": "utf-8", "parsed_body": ASKED}, answer={"body": {"base64_string": "A"}}))
-    assert (only(write(tape)).request, only(write(tape)).flags) == (ASKED, {"unread-answer"})
+    recording = interactions(vcr({"encoding": "utf-8", "parsed_body": ASKED}, answer={"body": {"base64_string": "A"}}))
+    assert (only(write(recording)).request, only(write(recording)).flags) == (ASKED, {"unread-answer"})
 
 
 def test_lines_are_exchanges_with_names_and_conversations_of_their_own(write: Write) -> None:
@@ -229,12 +229,16 @@ def test_the_recorded_traffic_reads_whole() -> None:
     for file in files([SHARED / "corpus"]):
         with gzip.open(file, "rt", encoding="utf-8") as lines:
             for line, one in zip(lines, read_recording(file), strict=True):
-                kept = json.loads(line)
-                assert (one.id, one.request, one.answer) == (kept["id"], kept["request"], kept.get("response"))
-                assert one.provider == kept["provider"]
+                exchange = json.loads(line)
+                assert (one.id, one.request, one.answer) == (
+                    exchange["id"],
+                    exchange["request"],
+                    exchange.get("response"),
+                )
+                assert one.provider == exchange["provider"]
                 assert one.raw is None
-                told = [event for event in kept.get("events") or () if isinstance(event["data"], dict)]
-                named = [event if event["event"].startswith("thread.") else event["data"] for event in told]
-                assert one.events == (named if "events" in kept else None)
+                events = [event for event in exchange.get("events") or () if isinstance(event["data"], dict)]
+                named = [event if event["event"].startswith("thread.") else event["data"] for event in events]
+                assert one.events == (named if "events" in exchange else None)
                 count += 1
     assert count == 5147

@@ -25,14 +25,14 @@ def test_what_the_mock_says_itself_is_clean(tmp_path: Path) -> None:
         {**HI, "input": [OUTPUT]},
         turns=[[reasoning("**Thought**"), message("Hi.")], CALL],
     )
-    tally, said = judged(tmp_path, tape(tmp_path, made))
+    tally, report = judged(tmp_path, tape(tmp_path, made))
     assert tally.is_clean
-    assert said["exchanges"] == 4
-    assert said["requests"]["accepted"] == 3
-    assert said["refusals"]["same"] == 1
-    assert said["answers"] == {"judged": 3, "conform": 3, "findings": [], "drift": []}
-    assert said["streams"]["conform"] == 1
-    assert said["streams"]["findings"] == said["streams"]["drift"] == []
+    assert report["exchanges"] == 4
+    assert report["requests"]["accepted"] == 3
+    assert report["refusals"]["same"] == 1
+    assert report["answers"] == {"judged": 3, "conform": 3, "findings": [], "drift": []}
+    assert report["streams"]["conform"] == 1
+    assert report["streams"]["findings"] == report["streams"]["drift"] == []
 
 
 def test_a_request_the_mock_would_refuse_is_named_with_its_rule(tmp_path: Path) -> None:
@@ -53,21 +53,21 @@ def test_a_request_the_mock_would_refuse_is_named_with_its_rule(tmp_path: Path) 
 
 
 def test_a_body_that_is_no_object_is_refused_as_it_was(tmp_path: Path) -> None:
-    told = error("Invalid type: expected an object, but got a string instead.")
-    assert judge(tmp_path, [exchange(1, '"hi"', 400, told)])["refusals"]["same"] == 1
+    text = error("Invalid type: expected an object, but got a string instead.")
+    assert judge(tmp_path, [exchange(1, '"hi"', 400, text)])["refusals"]["same"] == 1
 
 
 def test_a_refusal_in_other_words_is_shown_beside_the_recorded_ones(tmp_path: Path) -> None:
-    said = judge(tmp_path, [exchange(1, {**HI, "input": [OUTPUT]}, 400, error("No call for that."))])
-    (found,) = said["refusals"]["different"]
+    report = judge(tmp_path, [exchange(1, {**HI, "input": [OUTPUT]}, 400, error("No call for that."))])
+    (found,) = report["refusals"]["different"]
     assert found["recorded"]["message"] == "No call for that."
     assert found["mock"]["message"] == "No tool call found for function call output with call_id call_1."
     assert found["mock"]["rule"] == "output_needs_call"
 
 
 def test_a_refusal_that_the_mock_does_not_know_is_missed(tmp_path: Path) -> None:
-    said = judge(tmp_path, [exchange(1, HI, 400, error("Not on Sundays."))])
-    assert [found["recorded"]["message"] for found in said["refusals"]["missed"]] == ["Not on Sundays."]
+    report = judge(tmp_path, [exchange(1, HI, 400, error("Not on Sundays."))])
+    assert [found["recorded"]["message"] for found in report["refusals"]["missed"]] == ["Not on Sundays."]
 
 
 def test_members_that_a_recording_does_not_show_are_not_compared(tmp_path: Path) -> None:
@@ -77,9 +77,9 @@ def test_members_that_a_recording_does_not_show_are_not_compared(tmp_path: Path)
 
 def test_only_the_listed_values_may_differ(tmp_path: Path) -> None:
     older = error("Invalid value: 'x'. Supported values are: 'auto'.", param="truncation", code="invalid_value")
-    said = judge(tmp_path, [exchange(1, {**HI, "truncation": "x"}, 400, older)])["refusals"]
-    assert said["same"] == 1
-    assert [entry["recorded"]["message"] for entry in said["drift"]] == [older["error"]["message"]]
+    report = judge(tmp_path, [exchange(1, {**HI, "truncation": "x"}, 400, older)])["refusals"]
+    assert report["same"] == 1
+    assert [entry["recorded"]["message"] for entry in report["drift"]] == [older["error"]["message"]]
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,9 @@ def test_only_the_listed_values_may_differ(tmp_path: Path) -> None:
     ],
 )
 def test_what_lies_in_the_account_is_unverifiable(tmp_path: Path, status: int, answer: Any) -> None:
-    said = judge(tmp_path, [exchange(1, HI, status, answer)])["refusals"]
-    assert said["unverifiable"] == sum(said["unverifiable_why"].values()) == 1
-    assert said["missed"] == said["different"] == []
+    report = judge(tmp_path, [exchange(1, HI, status, answer)])["refusals"]
+    assert report["unverifiable"] == sum(report["unverifiable_why"].values()) == 1
+    assert report["missed"] == report["different"] == []
 
 
 @pytest.mark.parametrize(
@@ -109,16 +109,16 @@ def test_what_lies_in_the_account_is_unverifiable(tmp_path: Path, status: int, a
 )
 def test_ids_from_before_the_recording_are_unverifiable(tmp_path: Path, body: dict[str, Any]) -> None:
     (one,) = recorded(HI)
-    said = judge(tmp_path, [{**one, "request": body}])["requests"]
-    assert (said["accepted"], said["refused"], said["unverifiable"]) == (0, [], 1)
+    report = judge(tmp_path, [{**one, "request": body}])["requests"]
+    assert (report["accepted"], report["refused"], report["unverifiable"]) == (0, [], 1)
 
 
 def test_what_goes_on_from_before_the_recording_is_known_from_then_on(tmp_path: Path) -> None:
     one, two = recorded(HI, HI, turns=[CALL])
     one["request"] = {**HI, "conversation": "conv_before"}
     two["request"] = {**HI, "conversation": "conv_before", "input": [OUTPUT]}
-    said = judge(tmp_path, [one, two])["requests"]
-    assert (said["accepted"], said["unverifiable"]) == (1, 1)
+    report = judge(tmp_path, [one, two])["requests"]
+    assert (report["accepted"], report["unverifiable"]) == (1, 1)
     without = {**two, "request": one["request"], "status": 400}
     missing = {**without, "response": error("No tool output found for function call call_1.", param="input")}
     assert judge(tmp_path, [one, missing])["refusals"]["same"] == 1
@@ -147,20 +147,20 @@ def test_unknown_members_of_answers_are_drift_named_once(tmp_path: Path) -> None
     made = recorded(HI, HI)
     for one in made:
         one["response"]["mood"] = "good"
-    tally, said = judged(tmp_path, tape(tmp_path, made))
+    tally, report = judged(tmp_path, tape(tmp_path, made))
     assert tally.is_clean
-    (drift,) = said["answers"]["drift"]
+    (drift,) = report["answers"]["drift"]
     assert (drift["at"], drift["times"]) == ("mood", 2)
 
 
 def test_events_are_judged_one_by_one(tmp_path: Path) -> None:
     (one,) = recorded({**HI, "stream": True})
     del next(event for event in one["events"] if event["event"].endswith("delta"))["data"]["delta"]
-    said = judge(tmp_path, [one])["streams"]
-    (found,) = said["findings"]
+    report = judge(tmp_path, [one])["streams"]
+    (found,) = report["findings"]
     assert found["at"].startswith("events[")
     assert "delta" in found["message"]
-    assert said["conform"] == 0
+    assert report["conform"] == 0
 
 
 def test_events_must_tell_one_response(tmp_path: Path) -> None:
@@ -185,17 +185,17 @@ def test_other_traffic_is_skipped_and_counted(tmp_path: Path) -> None:
         {**one, "url_path": "/v1/embeddings"},
         {**one, "provider": "", "url_path": "/v1/messages"},
     ]
-    said = judge(tmp_path, [one, *others])
-    assert (said["exchanges"], said["skipped"]) == (4, 3)
-    assert sum(said["skipped_why"].values()) == 3
-    assert said["skipped_why"]["not judged: /chat/completions"] == 1
+    report = judge(tmp_path, [one, *others])
+    assert (report["exchanges"], report["skipped"]) == (4, 3)
+    assert sum(report["skipped_why"].values()) == 3
+    assert report["skipped_why"]["not judged: /chat/completions"] == 1
 
 
 def test_files_are_worlds_apart(tmp_path: Path) -> None:
     one, two = recorded(HI, {**HI, "previous_response_id": "{0}"})
     apart = [tape(tmp_path, [one], "a.jsonl"), tape(tmp_path, [{**two, "id": "other/tape#1"}], "b.jsonl")]
-    _, said = judged(tmp_path, *apart)
-    assert (said["requests"]["accepted"], said["requests"]["unverifiable"]) == (1, 1)
+    _, report = judged(tmp_path, *apart)
+    assert (report["requests"]["accepted"], report["requests"]["unverifiable"]) == (1, 1)
 
 
 def test_several_jobs_find_the_same_in_the_same_order(tmp_path: Path) -> None:
@@ -214,18 +214,18 @@ def test_several_jobs_find_the_same_in_the_same_order(tmp_path: Path) -> None:
 def test_a_file_that_breaks_off_keeps_what_came_before(tmp_path: Path) -> None:
     file = tape(tmp_path, recorded(HI))
     file.write_text(file.read_text() + '{"id": "project/tape.js')
-    tally, said = judged(tmp_path, file)
+    tally, report = judged(tmp_path, file)
     assert not tally.is_clean
-    assert said["requests"]["accepted"] == 1
-    assert [entry["file"] for entry in said["unreadable"]] == [file.as_posix()]
+    assert report["requests"]["accepted"] == 1
+    assert [entry["file"] for entry in report["unreadable"]] == [file.as_posix()]
 
 
 def test_a_folder_may_hold_other_files(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text('{"name": "x"}')
     folder = tape(tmp_path, recorded(HI)).parent
-    tally, said = judged(tmp_path, folder)
+    tally, report = judged(tmp_path, folder)
     assert tally.is_clean
-    assert said["others"] >= 1
+    assert report["others"] >= 1
 
 
 def test_a_path_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
@@ -238,12 +238,12 @@ def test_secrets_are_never_told(tmp_path: Path) -> None:
     one["request_headers"] = {"authorization": f"Bearer {KEY}", "api-key": "0123456789abcdef0123456789abcdef"}
     one["request"] = {**HI, KEY: 1}
     two = {**one, "request": {**HI, "0123456789abcdef0123456789abcdef": 1}}
-    tally, said = judged(tmp_path, tape(tmp_path, [one, two]))
-    told = json.dumps(said) + "\n".join(output.summary_lines(tally))
-    assert len(said["requests"]["refused"]) == 2
-    assert KEY not in told
-    assert "0123456789abcdef" not in told
-    assert "[hidden]" in told
+    tally, report = judged(tmp_path, tape(tmp_path, [one, two]))
+    text = json.dumps(report) + "\n".join(output.summary_lines(tally))
+    assert len(report["requests"]["refused"]) == 2
+    assert KEY not in text
+    assert "0123456789abcdef" not in text
+    assert "[hidden]" in text
 
 
 def test_the_memory_of_a_long_recording_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,9 +267,9 @@ def test_the_memory_of_a_long_recording_is_bounded(tmp_path: Path, monkeypatch: 
 def test_the_report_tells_the_first_findings_and_where_the_rest_is(tmp_path: Path) -> None:
     (one,) = recorded(HI)
     tally, _ = judged(tmp_path, tape(tmp_path, [{**one, "request": {**HI, "colour": n}} for n in range(30)]))
-    told = list(output.summary_lines(tally))
-    assert any("Unknown parameter: 'colour'." in line for line in told)
-    assert any("10 more" in line for line in told)
+    text = list(output.summary_lines(tally))
+    assert any("Unknown parameter: 'colour'." in line for line in text)
+    assert any("10 more" in line for line in text)
 
 
 def test_each_number_counts_exchanges_each_list_differences(tmp_path: Path) -> None:
@@ -279,8 +279,8 @@ def test_each_number_counts_exchanges_each_list_differences(tmp_path: Path) -> N
         del event["data"]["type"]
     wrong["events"][-1]["data"]["response"] |= {"temperature": 0.5, "top_p": 0.5}
     good["events"][-1]["data"]["response"] |= {"temperature": 0.5, "top_p": 0.5, "colour": "blue"}
-    tally, said = judged(tmp_path, tape(tmp_path, [good, wrong]), respelled=True)
-    assert (said["streams"]["judged"], said["streams"]["conform"], len(said["streams"]["findings"])) == (2, 1, 2)
-    assert (said["respelled"]["judged"], len(said["respelled"]["different"])) == (1, 2)
+    tally, report = judged(tmp_path, tape(tmp_path, [good, wrong]), respelled=True)
+    assert (report["streams"]["judged"], report["streams"]["conform"], len(report["streams"]["findings"])) == (2, 1, 2)
+    assert (report["respelled"]["judged"], len(report["respelled"]["different"])) == (1, 2)
     rows = list(zip(*(column.cells for column in output.counts_table(tally).columns), strict=True))
     assert rows[3:] == [("streams", "2", "1", "1", "-", "1"), ("respelled", "1", "-", "1", "-", "-")]

@@ -177,8 +177,8 @@ class TestTheMocksOwnAnswer:
         assert of(tally, "respelled.different") == [entry]
 
     def test_differs_from_an_api_that_tells_an_event_otherwise(self, watched):
-        told = recorded_by_mock({**HI, "stream": True, "background": True})[0]["events"]
-        body = "".join(f"event: {each['event']}\ndata: {json.dumps(each['data'])}\n\n" for each in told)
+        notices = recorded_by_mock({**HI, "stream": True, "background": True})[0]["events"]
+        body = "".join(f"event: {each['event']}\ndata: {json.dumps(each['data'])}\n\n" for each in notices)
 
         async def app(scope: Any, receive: Any, send: Any) -> None:
             headers = [(b"content-type", b"text/event-stream")]
@@ -207,18 +207,18 @@ def said() -> Any:
 
 
 def test_what_the_contract_refuses_is_told_before_it_is_sent(watched):
-    told = []
+    notices = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        told.append(list(passing.notices))
+        notices.append(list(passing.notices))
         await answering(400, {"error": {"message": "No."}})(scope, receive, send)
 
     passing = watched(app)
     passing.post(model="gpt-4.1", input=3)
     passing.post(**HI)
     notice = "request 1, POST /v1/responses: the contract refuses it (invalid_type): Invalid type for 'input'"
-    assert [text.startswith(notice) for text in told[0]] == [True]
-    assert told[1] == told[0]
+    assert [text.startswith(notice) for text in notices[0]] == [True]
+    assert notices[1] == notices[0]
 
 
 def test_an_api_that_takes_what_the_contract_refuses_is_a_finding(watched):
@@ -298,10 +298,10 @@ class TestAConnection:
 def test_an_exchange_that_never_ends_does_not_keep_the_others_from_being_judged(tmp_path):
     watch = RecordingJudge("tape.yaml", parse_upstream("http://127.0.0.1:1/v1"), tmp_path, print)
     answer = ((0.1, b'{"error": {"message": "Bad input."}}'),)
-    asked = Interaction(
+    interaction = Interaction(
         "POST", "http://127.0.0.1:1/v1/responses", {}, b'{"model": "gpt-4.1", "input": 3}', 400, {}, answer
     )
-    watch.after_interaction(2, asked)
+    watch.after_interaction(2, interaction)
     watch.after_interaction(4, None)
     watch.close()
     assert watch.tally.counts["refusals.different"] == 1

@@ -57,7 +57,7 @@ def stream(turn: Turn, **members: Any) -> dict[str, Any]:
     return made
 
 
-def told(tmp_path: Path, *exchanges: dict[str, Any]) -> list[dict[str, Any] | None]:
+def rerendered(tmp_path: Path, *exchanges: dict[str, Any]) -> list[dict[str, Any] | None]:
     """The verdicts, None for a stream that is told alike."""
     return [verdict.entry for one in read_recording(tape(tmp_path, exchanges)) for verdict in judge_rerendering(one)]
 
@@ -71,31 +71,31 @@ def changed(made: dict[str, Any], place: int, **members: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("turn", TURNS)
 @pytest.mark.parametrize("members", [{}, {"background": True}, {"stream_options": {"include_obfuscation": False}}])
 def test_what_the_mock_streams_it_streams_again(tmp_path: Path, turn: Turn, members: dict[str, Any]) -> None:
-    assert told(tmp_path, stream(turn, **members)) == [None]
+    assert rerendered(tmp_path, stream(turn, **members)) == [None]
 
 
 @given(turn=st.lists(ITEMS, min_size=1, max_size=3), streams=st.booleans(), known=st.booleans())
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_so_it_does_whatever_was_said(tmp_path: Path, turn: list[Item], streams: bool, known: bool) -> None:
     (made,) = recorded({**HI, "stream": streams}, turns=[turn])
-    assert told(tmp_path, made | ({} if known else {"request": None, "no_request": True})) == [None]
+    assert rerendered(tmp_path, made | ({} if known else {"request": None, "no_request": True})) == [None]
 
 
 @pytest.mark.parametrize("turn", TURNS)
 def test_so_it_does_when_the_request_is_not_known(tmp_path: Path, turn: Turn) -> None:
-    assert told(tmp_path, {**stream(turn), "request": None, "no_request": True}) == [None]
+    assert rerendered(tmp_path, {**stream(turn), "request": None, "no_request": True}) == [None]
 
 
 def test_the_cut_of_texts_and_what_comes_when_it_likes_do_not_matter(tmp_path: Path) -> None:
     made = stream(message(["Hel", "lo"]))
     one, two = made["events"][4:6]
-    whole = {**one["data"], "delta": "Hello", "obfuscation": ""}
+    merged = {**one["data"], "delta": "Hello", "obfuscation": ""}
     keepalive = {"type": "keepalive", "sequence_number": 0}
-    made["events"][4:6] = [{"event": whole["type"], "data": whole}, {"event": "keepalive", "data": keepalive}]
+    made["events"][4:6] = [{"event": merged["type"], "data": merged}, {"event": "keepalive", "data": keepalive}]
     for number, event in enumerate(made["events"]):
         event["data"]["sequence_number"] = number
     assert two["data"]["delta"] == "lo"
-    assert told(tmp_path, made) == [None]
+    assert rerendered(tmp_path, made) == [None]
 
 
 def test_an_annotation_may_come_later_than_ours(tmp_path: Path) -> None:
@@ -106,19 +106,19 @@ def test_an_annotation_may_come_later_than_ours(tmp_path: Path) -> None:
     events[at], events[at + 1] = events[at + 1], events[at]
     for number, event in enumerate(events):
         event["data"]["sequence_number"] = number
-    assert told(tmp_path, made) == [None]
+    assert rerendered(tmp_path, made) == [None]
 
 
 def of_today(made: dict[str, Any], **response: Any) -> dict[str, Any]:
     """A recording of these days, whose `response.created` has other members: `gone` is none."""
     told = {**made["events"][0]["data"]["response"], **response}
-    kept = {name: value for name, value in told.items() if value != "gone"}
-    return {**changed(made, 0, response=kept), "recorded_at": "2026-10-01"}
+    members = {name: value for name, value in told.items() if value != "gone"}
+    return {**changed(made, 0, response=members), "recorded_at": "2026-10-01"}
 
 
 class TestADifference:
     def test_is_named_with_its_place_and_both_sides(self, tmp_path: Path) -> None:
-        assert told(tmp_path, of_today(stream(message("Hi.")), temperature=0.3)) == [
+        assert rerendered(tmp_path, of_today(stream(message("Hi.")), temperature=0.3)) == [
             {
                 "id": "project/tape.jsonl#1",
                 "at": "events[0]",
@@ -132,20 +132,20 @@ class TestADifference:
         for event in made["events"]:
             if response := event["data"].get("response"):
                 response["truncation"] = "auto"
-        (entry,) = told(tmp_path, of_today(made))
+        (entry,) = rerendered(tmp_path, of_today(made))
         assert entry is not None
         assert entry["mock"] == "response.created: response.truncation 'disabled'"
 
     def test_is_an_event_more_or_less(self, tmp_path: Path) -> None:
         made = stream(message("Hi."), background=True)
         assert made["events"][1]["event"] == "response.queued"
-        (entry,) = told(tmp_path, {**made, "request": ASK, "recorded_at": "2026-01-01"})
+        (entry,) = rerendered(tmp_path, {**made, "request": ASK, "recorded_at": "2026-01-01"})
         assert entry is not None
         assert (entry["at"], entry["recorded"]) == ("events[1]", "response.queued")
         assert entry["mock"] == "response.in_progress"
 
     def test_is_a_member_of_a_response_that_is_not_there(self, tmp_path: Path) -> None:
-        (entry,) = told(tmp_path, of_today(stream(message("Hi.")), user="gone"))
+        (entry,) = rerendered(tmp_path, of_today(stream(message("Hi.")), user="gone"))
         assert entry is not None
         assert (entry["recorded"], entry["mock"]) == (
             "response.created: no response.user",
@@ -154,27 +154,27 @@ class TestADifference:
 
     def test_is_none_for_a_member_that_no_schema_knows(self, tmp_path: Path) -> None:
         made = stream(function_call("f", "{}"))
-        assert told(tmp_path, of_today(made, mood="good"), changed(made, 5, colour="blue")) == [None, None]
+        assert rerendered(tmp_path, of_today(made, mood="good"), changed(made, 5, colour="blue")) == [None, None]
 
     def test_is_none_in_a_stream_that_is_none_of_the_api(self, tmp_path: Path) -> None:
         made = stream(function_call("f", "{}"))
         item = made["events"][2]["data"]["item"]
-        assert told(tmp_path, changed(made, 2, item={**item, "mood": "good"})) == []
+        assert rerendered(tmp_path, changed(made, 2, item={**item, "mood": "good"})) == []
 
     def test_is_none_for_a_member_that_came_later(self, tmp_path: Path) -> None:
         old = of_today(stream(message("Hi.")), tool_usage="gone")
-        assert told(tmp_path, {**old, "recorded_at": "2026-06-01"}) == [None]
-        assert told(tmp_path, {**old, "recorded_at": "2026-07-01"}) != [None]
+        assert rerendered(tmp_path, {**old, "recorded_at": "2026-06-01"}) == [None]
+        assert rerendered(tmp_path, {**old, "recorded_at": "2026-07-01"}) != [None]
 
     def test_is_none_for_a_value_in_a_recording_from_before_the_api_answered_so(self, tmp_path: Path) -> None:
         old = of_today(stream(message("Hi.")), temperature=0.3)
-        assert told(tmp_path, {**old, "recorded_at": "2026-03-01"}) == [None]
+        assert rerendered(tmp_path, {**old, "recorded_at": "2026-03-01"}) == [None]
 
     def test_is_a_script_that_the_request_does_not_allow(self, tmp_path: Path) -> None:
         schema = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
         made = stream(message("Hi."))
         made["request"]["text"] = {"format": {"type": "json_schema", "name": "out", "schema": schema}}
-        (entry,) = told(tmp_path, made)
+        (entry,) = rerendered(tmp_path, made)
         assert entry is not None
         assert entry["at"] == f"events[{len(made['events']) - 1}]"
         assert "is not what text.format (out) asks for" in entry["mock"]
@@ -182,7 +182,7 @@ class TestADifference:
     def test_is_none_for_what_the_api_announces_in_one_way_or_another(self, tmp_path: Path) -> None:
         made = stream(message(["Hi."]))
         item = made["events"][2]["data"]["item"]
-        assert told(tmp_path, changed(made, 2, item={**item, "status": "completed"})) == [None]
+        assert rerendered(tmp_path, changed(made, 2, item={**item, "status": "completed"})) == [None]
 
 
 TODAY = "2026-10-01"
@@ -191,14 +191,14 @@ TODAY = "2026-10-01"
 def answer(request: dict[str, Any] = HI, turn: Turn | None = None, **members: Any) -> dict[str, Any]:
     """An answer as JSON, of these days, with other members: `gone` is none."""
     (made,) = recorded(request, turns=[turn or message("Hi.")])
-    said = {name: value for name, value in (made["response"] | members).items() if value != "gone"}
-    return {**made, "response": said, "recorded_at": TODAY}
+    answer_body = {name: value for name, value in (made["response"] | members).items() if value != "gone"}
+    return {**made, "response": answer_body, "recorded_at": TODAY}
 
 
 class TestAnAnswer:
     @pytest.mark.parametrize("turn", TURNS[:-3])
     def test_is_told_again(self, tmp_path: Path, turn: Turn) -> None:
-        assert told(tmp_path, answer(turn=turn)) == [None]
+        assert rerendered(tmp_path, answer(turn=turn)) == [None]
 
     @pytest.mark.parametrize(
         ("members", "at", "sides"),
@@ -214,17 +214,17 @@ class TestAnAnswer:
         ],
     )
     def test_differs_in_a_place(self, tmp_path: Path, members: Any, at: str, sides: tuple[str, str]) -> None:
-        found = told(tmp_path, answer(**members))
+        found = rerendered(tmp_path, answer(**members))
         assert found == [{"id": "project/tape.jsonl#1", "at": at, "recorded": sides[0], "mock": sides[1]}]
 
     def test_differs_in_each_place(self, tmp_path: Path) -> None:
-        found = told(tmp_path, answer(temperature=0.5, truncation="auto"))
+        found = rerendered(tmp_path, answer(temperature=0.5, truncation="auto"))
         assert [entry and entry["at"] for entry in found] == ["temperature", "truncation"]
 
     def test_differs_in_an_item(self, tmp_path: Path) -> None:
         made = answer(turn=web_search_call("rain"))
         made["response"]["output"][0]["action"]["sources"] = []
-        (entry,) = told(tmp_path, made)
+        (entry,) = rerendered(tmp_path, made)
         assert entry is not None
         assert (entry["at"], entry["mock"]) == ("output[0].action.sources", "absent")
 
@@ -238,41 +238,41 @@ class TestAnAnswer:
         ],
     )
     def test_is_the_same_but_for_what_others_choose_or_no_schema_knows(self, tmp_path: Path, members: Any) -> None:
-        assert told(tmp_path, answer(**members)) == [None]
+        assert rerendered(tmp_path, answer(**members)) == [None]
 
     def test_differs_in_what_was_asked_for_whoever_chooses_it_otherwise(self, tmp_path: Path) -> None:
-        (entry,) = told(tmp_path, answer({**HI, "store": True}, store=False))
+        (entry,) = rerendered(tmp_path, answer({**HI, "store": True}, store=False))
         assert entry is not None
         assert (entry["at"], entry["recorded"], entry["mock"]) == ("store", "False", "True")
 
     def test_differs_in_the_defaults_of_known_models_only(self, tmp_path: Path) -> None:
         ours = {**HI, "model": "ft:gpt-4.1:acme::1"}
-        assert told(tmp_path, answer(ours, top_p=0.9)) == [None]
-        assert told(tmp_path, answer({**ours, "top_p": 0.5}, top_p=0.9)) != [None]
-        assert told(tmp_path, answer(ours, truncation="auto")) != [None]
+        assert rerendered(tmp_path, answer(ours, top_p=0.9)) == [None]
+        assert rerendered(tmp_path, answer({**ours, "top_p": 0.5}, top_p=0.9)) != [None]
+        assert rerendered(tmp_path, answer(ours, truncation="auto")) != [None]
 
     def test_may_have_what_a_prompt_brings(self, tmp_path: Path) -> None:
-        asked = {"prompt": {"id": "pmpt_1"}}
-        made = {**answer(), "request": asked}
+        request = {"prompt": {"id": "pmpt_1"}}
+        made = {**answer(), "request": request}
         made["response"] |= {"prompt": {"id": "pmpt_1", "variables": {}, "version": "1"}, "instructions": "Be kind."}
-        assert told(tmp_path, made) == [None]
+        assert rerendered(tmp_path, made) == [None]
 
     def test_may_have_tools_that_were_loaded_before_the_recording_began(self, tmp_path: Path) -> None:
         tools = [{"type": "namespace", "name": "n", "description": "d", "tools": []}]
         for before in ({"previous_response_id": "resp_0"}, {"conversation": {"id": "conv_0"}}):
             made = {**answer(tools=tools, **before), "request": {**HI, **before}}
-            assert told(tmp_path, made) == [None]
+            assert rerendered(tmp_path, made) == [None]
 
     def test_is_no_stream(self, tmp_path: Path) -> None:
         made = {**answer(), "request": {**HI, "stream": True}}
-        (entry,) = told(tmp_path, made)
+        (entry,) = rerendered(tmp_path, made)
         assert entry is not None
         assert (entry["at"], entry["recorded"], entry["mock"]) == ("answer", "JSON", "a stream")
 
     def test_is_compared_while_it_is_under_way(self, tmp_path: Path) -> None:
-        asked = {**HI, "background": True}
-        assert told(tmp_path, answer(asked)) == [None]
-        assert told(tmp_path, answer(asked, truncation="auto")) != [None]
+        request = {**HI, "background": True}
+        assert rerendered(tmp_path, answer(request)) == [None]
+        assert rerendered(tmp_path, answer(request, truncation="auto")) != [None]
 
     @pytest.mark.parametrize(
         "members",
@@ -285,27 +285,27 @@ class TestAnAnswer:
         ],
     )
     def test_is_not_compared_where_it_cannot_be_told(self, tmp_path: Path, members: Any) -> None:
-        assert told(tmp_path, answer(**members)) == []
+        assert rerendered(tmp_path, answer(**members)) == []
 
     def test_that_does_not_conform_is_told_with_the_answers(self, tmp_path: Path) -> None:
         made = answer(turn=web_search_call("rain"))
         made["response"]["output"][0]["action"] = "rain"
-        assert told(tmp_path, made) == []
+        assert rerendered(tmp_path, made) == []
 
     def test_that_the_request_does_not_allow_differs(self, tmp_path: Path) -> None:
         made = answer()
         schema = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
         made["request"] = {**HI, "text": {"format": {"type": "json_schema", "name": "out", "schema": schema}}}
-        (entry,) = told(tmp_path, made)
+        (entry,) = rerendered(tmp_path, made)
         assert entry is not None
         assert (entry["at"], entry["recorded"]) == ("output", "completed")
 
     def test_that_was_published_and_not_recorded_is_not_compared(self, tmp_path: Path) -> None:
-        assert told(tmp_path, {**answer(), "transcribed": True}) == []
+        assert rerendered(tmp_path, {**answer(), "transcribed": True}) == []
 
 
 def test_a_whole_stream_is_compared_though_its_long_values_are_cut(tmp_path: Path) -> None:
-    assert told(tmp_path, {**stream(message("Hi.")), "cut": True}) == [None]
+    assert rerendered(tmp_path, {**stream(message("Hi.")), "cut": True}) == [None]
 
 
 def test_what_is_no_whole_stream_of_a_new_response_is_not_compared(tmp_path: Path) -> None:
@@ -318,7 +318,7 @@ def test_what_is_no_whole_stream_of_a_new_response_is_not_compared(tmp_path: Pat
                 item["type"] = "mood"
     read_back = {**made, "method": "GET", "url_path": "/v1/responses/resp_1"}
     (refused,) = recorded({**HI, "input": 3})
-    assert told(tmp_path, cut, unknown, read_back, refused) == []
+    assert rerendered(tmp_path, cut, unknown, read_back, refused) == []
 
 
 class TestVerify:
@@ -339,10 +339,10 @@ class TestVerify:
         assert row[:4] == ["respelled", "2", "1", "1"]
         assert "  recorded  response.created: response.temperature 0.3" in result.stdout
         CliRunner().invoke(app, ["verify", "--respell", str(file), "--json", str(tmp_path / "said")])
-        said = json.loads((tmp_path / "said").read_text())
-        jsonschema.validate(said, json.loads((schemas_directory() / "verify.json").read_text()))
-        assert said["respelled"]["same"] == 1
-        assert [entry["at"] for entry in said["respelled"]["different"]] == ["events[0]"]
+        answer_body = json.loads((tmp_path / "said").read_text())
+        jsonschema.validate(answer_body, json.loads((schemas_directory() / "verify.json").read_text()))
+        assert answer_body["respelled"]["same"] == 1
+        assert [entry["at"] for entry in answer_body["respelled"]["different"]] == ["events[0]"]
 
     def test_compares_in_every_process(self, tmp_path: Path) -> None:
         files = [tape(tmp_path, [stream(message(text))], f"{text}.jsonl") for text in ("a", "b")]

@@ -19,22 +19,22 @@ HI = {"role": "user", "content": "hi"}
 V2 = {"openai-beta": "assistants=v2"}
 
 
-class Taped(Desk):
-    """A desk that writes down what is sent and answered."""
+class ExchangeRecorder(Desk):
+    """A recorder that writes down what is sent and answered."""
 
     def __init__(self, **assistant: Any) -> None:
-        self.tape: list[dict[str, Any]] = []
+        self.exchanges: list[dict[str, Any]] = []
         super().__init__(**assistant)
 
     def send(self, call: str, body: Any = None, **query: Any) -> Any:
         answer = super().send(call, body, **query)
         method, _, below = call.partition(" ")
-        said = None if answer.events else answer.body
+        parsed = None if answer.events else answer.body
         more = {"method": method, "url_path": f"/v1{below}", "request_headers": V2}
-        one = exchange(len(self.tape) + 1, body, answer.status, deepcopy(said), **more)
+        one = exchange(len(self.exchanges) + 1, body, answer.status, deepcopy(parsed), **more)
         if answer.events is not None:
             one["events"] = deepcopy(list(answer.events))
-        self.tape.append(one)
+        self.exchanges.append(one)
         return answer
 
 
@@ -49,28 +49,28 @@ def messages(tally: Tally, at: str) -> list[str]:
 
 
 @pytest.fixture
-def desk() -> Taped:
-    return Taped(tools=[{"type": "code_interpreter"}])
+def recorder() -> ExchangeRecorder:
+    return ExchangeRecorder(tools=[{"type": "code_interpreter"}])
 
 
-def converse(desk: Taped) -> None:
+def converse(recorder: ExchangeRecorder) -> None:
     """Every endpoint once, and some refusals."""
     cited = message(["See", " it."], annotations=[file_citation("file-1", "a.txt")])
-    desk.mock.script([code_interpreter_call("5", outputs=["5"]), cited], function_call("f", {}, call_id="call_a"))
-    desk.mock.script(message("done"), message("last"))
-    thread = desk.thread("hi")
-    run = desk.run(thread, stream=True).body
-    desk.read(run)
-    step = desk.steps(run)[0]
-    desk.send(f"GET {path(run)}/steps/{step['id']}")
-    waiting = desk.settled(desk.run(thread).body)
-    desk.run(thread)
-    desk.send(f"POST /threads/{thread}/messages", HI)
-    desk.submit(waiting, {})
-    desk.submit(waiting, {"call_a": "ok"}, stream=True)
-    desk.submit(waiting, {"call_a": "ok"})
-    said = desk.send(f"POST /threads/{thread}/messages", HI).body
-    place = f"/threads/{thread}/messages/{said['id']}"
+    recorder.mock.script([code_interpreter_call("5", outputs=["5"]), cited], function_call("f", {}, call_id="call_a"))
+    recorder.mock.script(message("done"), message("last"))
+    thread = recorder.thread("hi")
+    run = recorder.run(thread, stream=True).body
+    recorder.read(run)
+    step = recorder.steps(run)[0]
+    recorder.send(f"GET {path(run)}/steps/{step['id']}")
+    waiting = recorder.settled(recorder.run(thread).body)
+    recorder.run(thread)
+    recorder.send(f"POST /threads/{thread}/messages", HI)
+    recorder.submit(waiting, {})
+    recorder.submit(waiting, {"call_a": "ok"}, stream=True)
+    recorder.submit(waiting, {"call_a": "ok"})
+    body = recorder.send(f"POST /threads/{thread}/messages", HI).body
+    place = f"/threads/{thread}/messages/{body['id']}"
     for call in (
         f"GET {place}",
         f"DELETE {place}",
@@ -78,50 +78,53 @@ def converse(desk: Taped) -> None:
         f"GET /threads/{thread}/runs",
         f"GET /threads/{thread}",
     ):
-        desk.send(call)
-    desk.messages(thread)
-    begun = desk.send("POST /threads/runs", {"assistant_id": desk.assistant, "thread": {"messages": [HI]}}).body
-    desk.send(f"POST {path(begun)}/cancel")
-    desk.send(f"DELETE /threads/{thread}")
-    desk.send(f"GET /threads/{thread}")
-    desk.send(f"GET /assistants/{desk.assistant}")
-    desk.send("GET /assistants")
-    desk.send(f"DELETE /assistants/{desk.assistant}")
-    desk.send(f"GET /assistants/{desk.assistant}")
+        recorder.send(call)
+    recorder.messages(thread)
+    begun = recorder.send("POST /threads/runs", {"assistant_id": recorder.assistant, "thread": {"messages": [HI]}}).body
+    recorder.send(f"POST {path(begun)}/cancel")
+    recorder.send(f"DELETE /threads/{thread}")
+    recorder.send(f"GET /threads/{thread}")
+    recorder.send(f"GET /assistants/{recorder.assistant}")
+    recorder.send("GET /assistants")
+    recorder.send(f"DELETE /assistants/{recorder.assistant}")
+    recorder.send(f"GET /assistants/{recorder.assistant}")
 
 
-def test_what_the_mock_says_itself_is_clean(desk: Taped, tmp_path: Path) -> None:
-    converse(desk)
-    tally = judged(tmp_path, desk.tape)
+def test_what_the_mock_says_itself_is_clean(recorder: ExchangeRecorder, tmp_path: Path) -> None:
+    converse(recorder)
+    tally = judged(tmp_path, recorder.exchanges)
     assert tally.is_clean, [*tally.entries("requests.refused"), *tally.entries("streams.findings")]
-    taken = sum(one["status"] == 200 for one in desk.tape)
-    assert (tally.counts["requests.accepted"], tally.counts["refusals.same"]) == (taken, len(desk.tape) - taken)
+    taken = sum(one["status"] == 200 for one in recorder.exchanges)
+    assert (tally.counts["requests.accepted"], tally.counts["refusals.same"]) == (
+        taken,
+        len(recorder.exchanges) - taken,
+    )
     assert (tally.counts["streams.conform"], tally.counts["requests.unverifiable"]) == (2, 0)
     assert not [at for at in tally.counts if at.endswith(("findings", "drift"))]
 
 
-def test_what_the_tape_did_not_make_is_presumed_after_its_first_use(desk: Taped, tmp_path: Path) -> None:
-    converse(desk)
-    later = [one for one in desk.tape if one["url_path"] not in ("/v1/assistants", "/v1/threads")]
+def test_what_the_tape_did_not_make_is_presumed_after_its_first_use(recorder: ExchangeRecorder, tmp_path: Path) -> None:
+    converse(recorder)
+    later = [one for one in recorder.exchanges if one["url_path"] not in ("/v1/assistants", "/v1/threads")]
     tally = judged(tmp_path, later)
     assert tally.is_clean
     assert tally.counts["requests.unverifiable"] < 4
 
 
-def test_what_ended_unseen_is_unverifiable(desk: Taped, tmp_path: Path) -> None:
-    run = desk.run(desk.thread("hi")).body
-    desk.settled(run)
-    desk.send(f"POST /threads/{run['thread_id']}/messages", HI)
-    unpolled = [one for one in desk.tape if one["method"] == "POST"]
+def test_what_ended_unseen_is_unverifiable(recorder: ExchangeRecorder, tmp_path: Path) -> None:
+    run = recorder.run(recorder.thread("hi")).body
+    recorder.settled(run)
+    recorder.send(f"POST /threads/{run['thread_id']}/messages", HI)
+    unpolled = [one for one in recorder.exchanges if one["method"] == "POST"]
     tally = judged(tmp_path, unpolled)
     assert tally.is_clean
     assert dict(tally.reasons) == {("requests.unverifiable", "what ran in the background may have ended unseen"): 1}
 
 
-def test_a_refusal_of_a_run_that_may_have_moved_is_unverifiable(desk: Taped, tmp_path: Path) -> None:
-    run = desk.run(desk.thread("hi")).body
-    desk.submit(desk.read(run), {"call_a": "ok"})
-    tally = judged(tmp_path, [one for one in desk.tape if one["method"] == "POST"])
+def test_a_refusal_of_a_run_that_may_have_moved_is_unverifiable(recorder: ExchangeRecorder, tmp_path: Path) -> None:
+    run = recorder.run(recorder.thread("hi")).body
+    recorder.submit(recorder.read(run), {"call_a": "ok"})
+    tally = judged(tmp_path, [one for one in recorder.exchanges if one["method"] == "POST"])
     assert tally.is_clean
     assert tally.counts["refusals.unverifiable"] == 1
 
@@ -143,43 +146,45 @@ def test_a_missing_header_lies_outside_the_recording(tmp_path: Path) -> None:
 
 
 class TestFoundry:
-    def taped(self) -> list[dict[str, Any]]:
-        """A run with a call of an MCP server that needs leave, as recorded below a project."""
-        desk = Taped()
-        desk.mock.script(mcp_approval_request("s", "f"), [mcp_call("s", "f", output="ok"), message("done")])
-        run = desk.run(desk.thread("hi"), stream=True).body
+    def exchanges(self) -> list[dict[str, Any]]:
+        """A run with a call of an MCP server that needs approval, as recorded below a project."""
+        recorder = ExchangeRecorder()
+        recorder.mock.script(mcp_approval_request("s", "f"), [mcp_call("s", "f", output="ok"), message("done")])
+        run = recorder.run(recorder.thread("hi"), stream=True).body
         (call,) = run["required_action"]["submit_tool_approval"]["tool_calls"]
-        given = {"tool_approvals": [{"tool_call_id": call["id"], "approve": True}], "stream": True}
+        approvals = {"tool_approvals": [{"tool_call_id": call["id"], "approve": True}], "stream": True}
         with pytest.raises(KeyError):  # refused without a project in the path, and not written down with one
-            desk.submit(run, {}, **given).body["id"]
-        desk.tape.pop()
-        answer = Desk.send(desk, f"POST /api/projects/p{path(run)}/submit_tool_outputs", given, **{"api-version": "v1"})
+            recorder.submit(run, {}, **approvals).body["id"]
+        recorder.exchanges.pop()
+        answer = Desk.send(
+            recorder, f"POST /api/projects/p{path(run)}/submit_tool_outputs", approvals, **{"api-version": "v1"}
+        )
         more = {"url_path": f"/v1{path(run)}/submit_tool_outputs", "events": list(answer.events or ())}
-        desk.tape.append(exchange(len(desk.tape) + 1, given, 200, None, **more))
-        for one in desk.tape:
+        recorder.exchanges.append(exchange(len(recorder.exchanges) + 1, approvals, 200, None, **more))
+        for one in recorder.exchanges:
             one |= {
                 "provider": "foundry",
                 "query": "api-version=v1",
                 "url_path": one["url_path"].replace("/v1", "/api/projects/p", 1),
             }
-        return desk.tape
+        return recorder.exchanges
 
     def test_is_judged_by_what_it_takes_more(self, tmp_path: Path) -> None:
-        tally = judged(tmp_path, self.taped())
+        tally = judged(tmp_path, self.exchanges())
         assert tally.is_clean, [*tally.entries("requests.refused"), *tally.entries("streams.findings")]
         assert (tally.counts["requests.accepted"], tally.counts["streams.conform"]) == (4, 2)
 
     def test_may_know_more_than_is_known_of_it(self, tmp_path: Path) -> None:
-        first, *_ = self.taped()
+        first, *_ = self.exchanges()
         first["request"] = {**PLAN, "tool_resources": {"azure_ai_search": {"indexes": []}}}
         tally = judged(tmp_path, [first])
         assert dict(tally.reasons) == {("requests.unverifiable", "Azure takes more than OpenAI"): 1}
 
 
-def stream_of(desk: Taped) -> list[dict[str, Any]]:
-    desk.mock.script([code_interpreter_call(["1", "+1"]), message(["Two", "."])])
-    desk.run(desk.thread("hi"), stream=True)
-    return list(desk.tape[-1]["events"])
+def stream_of(recorder: ExchangeRecorder) -> list[dict[str, Any]]:
+    recorder.mock.script([code_interpreter_call(["1", "+1"]), message(["Two", "."])])
+    recorder.run(recorder.thread("hi"), stream=True)
+    return list(recorder.exchanges[-1]["events"])
 
 
 def place_of(events: list[dict[str, Any]], name: str) -> int:
@@ -204,7 +209,7 @@ def drop(name: str) -> Callable[[list[dict[str, Any]]], None]:
         (drop("thread.message.created"), "was not created before its delta"),
         (bend("thread.run.step.completed", lambda step: step["step_details"]["tool_calls"][0].update(
             code_interpreter={"input": "3", "outputs": []})), "its deltas say something else"),
-        (bend("thread.message.completed", lambda said: said["content"].append(deepcopy(said["content"][0]))),
+        (bend("thread.message.completed", lambda body: body["content"].append(deepcopy(body["content"][0]))),
          "its deltas say something else"),
         (bend("thread.run.completed", lambda run: run.update(id="run_other")), "it tells of 2 runs"),
         (bend("thread.run.completed", lambda run: run.update(status="done")), "Invalid value: 'done'"),
@@ -212,23 +217,23 @@ def drop(name: str) -> Callable[[list[dict[str, Any]]], None]:
         (lambda events: events[0].update(event="thread.run.invented"), "Invalid value: 'thread.run.invented'"),
     ],
 )  # fmt: skip
-def test_a_bent_stream_is_found(desk: Taped, tmp_path: Path, change: Any, problem: str) -> None:
-    events = stream_of(desk)
-    assert judged(tmp_path, desk.tape).is_clean
+def test_a_bent_stream_is_found(recorder: ExchangeRecorder, tmp_path: Path, change: Any, problem: str) -> None:
+    events = stream_of(recorder)
+    assert judged(tmp_path, recorder.exchanges).is_clean
     change(events)
-    desk.tape[-1]["events"] = events
-    found = messages(judged(tmp_path, desk.tape), "streams.findings")
+    recorder.exchanges[-1]["events"] = events
+    found = messages(judged(tmp_path, recorder.exchanges), "streams.findings")
     assert [message for message in found if problem in message], found
 
 
 @pytest.mark.parametrize("data", [{"message": "No.", "type": "server_error"}, {"error": {"message": "No."}}])
-def test_an_error_may_end_a_stream(desk: Taped, tmp_path: Path, data: dict[str, Any]) -> None:
-    events = stream_of(desk)
-    desk.tape[-1]["events"] = [*events[:4], {"event": "error", "data": data}, events[-1]]
-    assert judged(tmp_path, desk.tape).is_clean
+def test_an_error_may_end_a_stream(recorder: ExchangeRecorder, tmp_path: Path, data: dict[str, Any]) -> None:
+    events = stream_of(recorder)
+    recorder.exchanges[-1]["events"] = [*events[:4], {"event": "error", "data": data}, events[-1]]
+    assert judged(tmp_path, recorder.exchanges).is_clean
 
 
-def test_a_cut_stream_is_not_added_up(desk: Taped, tmp_path: Path) -> None:
-    events = stream_of(desk)
-    desk.tape[-1] |= {"events": events[:-3], "cut": True}
-    assert judged(tmp_path, desk.tape).is_clean
+def test_a_cut_stream_is_not_added_up(recorder: ExchangeRecorder, tmp_path: Path) -> None:
+    events = stream_of(recorder)
+    recorder.exchanges[-1] |= {"events": events[:-3], "cut": True}
+    assert judged(tmp_path, recorder.exchanges).is_clean

@@ -35,9 +35,11 @@ def to_foundry(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def why(tmp_path: Path, *exchanges: dict[str, Any], kind: str = "refusals") -> dict[str, int]:
-    said = judge(tmp_path, list(exchanges))[kind]
+    report = judge(tmp_path, list(exchanges))[kind]
     return (
-        {"missed": len(said["missed"]), **said["unverifiable_why"]} if kind == "refusals" else said["unverifiable_why"]
+        {"missed": len(report["missed"]), **report["unverifiable_why"]}
+        if kind == "refusals"
+        else report["unverifiable_why"]
     )
 
 
@@ -59,16 +61,16 @@ class TestInTheBackground:
     def test_once_it_is_seen_to_have_ended_the_words_are_known(self, tmp_path: Path) -> None:
         one = background("queued")
         done = {**one["response"], "status": "completed"}
-        said = judge(tmp_path, [one, then(one, "GET", "", 200, done), then(one, "POST", "/cancel", 400, self.ENDED)])
-        assert said["refusals"]["same"] == 1
+        report = judge(tmp_path, [one, then(one, "GET", "", 200, done), then(one, "POST", "/cancel", 400, self.ENDED)])
+        assert report["refusals"]["same"] == 1
 
     def test_what_is_deleted_is_gone(self, tmp_path: Path) -> None:
         (one,) = recorded(HI)
         id = one["response"]["id"]
         deleted = {"id": id, "object": "response", "deleted": True}
         gone = error(f"Response with id '{id}' not found.")
-        said = judge(tmp_path, [one, then(one, "DELETE", "", 200, deleted), then(one, "GET", "", 404, gone)])
-        assert said["refusals"]["same"] == 1
+        report = judge(tmp_path, [one, then(one, "DELETE", "", 200, deleted), then(one, "GET", "", 404, gone)])
+        assert report["refusals"]["same"] == 1
 
 
 class TestAResumedStream:
@@ -230,15 +232,15 @@ class TestAConversation:
         added = self.on(2, "POST", "/items", 200, listed, asked)
         got = self.on(3, "GET", "/items/msg_1", 200, ITEM)
         deleted = self.on(4, "DELETE", "/items/msg_1", 200, CONVERSATION)
-        said = judge(tmp_path, [self.made(), added, got, deleted, {**got, "status": 404, "response": error("x")}])
-        assert said["requests"]["accepted"] == 4
-        assert said["refusals"]["unverifiable_why"] == {unverifiable.BEGAN_BEFORE: 1}
+        report = judge(tmp_path, [self.made(), added, got, deleted, {**got, "status": 404, "response": error("x")}])
+        assert report["requests"]["accepted"] == 4
+        assert report["refusals"]["unverifiable_why"] == {unverifiable.BEGAN_BEFORE: 1}
 
     def test_what_is_deleted_is_gone(self, tmp_path: Path) -> None:
         gone = {"id": "conv_1", "object": "conversation.deleted", "deleted": True}
         unknown = self.on(3, "GET", "", 404, error("Conversation with id 'conv_1' not found."))
-        said = judge(tmp_path, [self.made(), self.on(2, "DELETE", "", 200, gone), unknown])
-        assert said["refusals"]["same"] == 1
+        report = judge(tmp_path, [self.made(), self.on(2, "DELETE", "", 200, gone), unknown])
+        assert report["refusals"]["same"] == 1
 
     def test_an_answer_that_was_not_recorded_leaves_it_partly_unknown(self, tmp_path: Path) -> None:
         one, two = recorded(HI, HI)
@@ -256,5 +258,5 @@ def test_a_fault_of_the_harness_stops_nothing(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(verify, "judge", fails)
     from tests.support.recordings import tape
 
-    _, said = judged(tmp_path, tape(tmp_path, recorded(HI)))
-    assert "please report it" in said["unreadable"][0]["message"]
+    _, report = judged(tmp_path, tape(tmp_path, recorded(HI)))
+    assert "please report it" in report["unreadable"][0]["message"]

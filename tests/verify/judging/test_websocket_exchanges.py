@@ -26,10 +26,10 @@ HI = {"model": "gpt-4.1", "input": "hi"}
 API = parse_upstream("https://api.openai.com/v1")
 
 
-def judged(folder: Path, *takes: Interaction) -> Tally:
+def judged(folder: Path, *interactions: Interaction) -> Tally:
     spools = folder / "spools"
     spools.mkdir()
-    return verify_recordings([cassette(folder, *takes)], spools)
+    return verify_recordings([cassette(folder, *interactions)], spools)
 
 
 def events_of(exchange: Interaction) -> list[Any]:
@@ -41,8 +41,8 @@ def events_of(exchange: Interaction) -> list[Any]:
 
 def test_each_response_create_is_an_exchange_as_http_would_have_it() -> None:
     socket = scripted(message("one"), message("two"))
-    take = connection(*frames_sent(socket, create("a"), create("b", background=False, stream_id=None)))
-    first, second = to_recorded(take, "it.yaml#1", API)
+    interaction = connection(*frames_sent(socket, create("a"), create("b", background=False, stream_id=None)))
+    first, second = to_recorded(interaction, "it.yaml#1", API)
     assert [(one.id, one.file, one.method, one.path, one.status) for one in (first, second)] == [
         ("it.yaml#1.1", "it.yaml", "POST", "/v1/responses", 200),
         ("it.yaml#1.2", "it.yaml", "POST", "/v1/responses", 200),
@@ -70,8 +70,12 @@ def test_a_refused_one_has_the_status_and_the_error_of_its_event() -> None:
 
 def test_a_connection_that_ends_before_the_answer_leaves_a_cut_exchange() -> None:
     frames = frames_sent(scripted(message("one")), create("a"))
-    whole, none = connection(*frames[:4], cut=True), connection(*frames[:1], cut=True)
-    assert [("cut" in one.flags, one.status) for take in (whole, none) for one in to_recorded(take, "a#1", API)] == [
+    complete, none = connection(*frames[:4], cut=True), connection(*frames[:1], cut=True)
+    assert [
+        ("cut" in one.flags, one.status)
+        for interaction in (complete, none)
+        for one in to_recorded(interaction, "a#1", API)
+    ] == [
         (True, 200),
         (True, 0),
     ]
@@ -114,13 +118,13 @@ def test_a_sign_of_life_before_a_refusal_does_not_make_it_a_stream() -> None:
 def test_each_event_of_the_client_stands_alone_with_what_it_began() -> None:
     socket = scripted(message("one"))
     warm_up, other = create(generate=False), {"type": "session.update"}
-    take = connection(*frames_of(SERVER, {"type": "hello"}), *frames_sent(socket, warm_up, other, create("a")))
-    assert [(part.event["type"], len(began)) for part, began in split_by_client_event(take)] == [
+    interaction = connection(*frames_of(SERVER, {"type": "hello"}), *frames_sent(socket, warm_up, other, create("a")))
+    assert [(part.event["type"], len(began)) for part, began in split_by_client_event(interaction)] == [
         ("response.create", 1),
         ("session.update", 0),
         ("response.create", 1),
     ]
-    assert all(part.is_settled for part, _ in split_by_client_event(take))
+    assert all(part.is_settled for part, _ in split_by_client_event(interaction))
 
 
 # How it is judged

@@ -21,7 +21,7 @@ def parts(*said: tuple[str, Any]) -> list[SocketExchange]:
     return SocketLog((0.0, side, text) for side, text in texts).parts
 
 
-def told(kind: str, id: str = "resp_1", **more: Any) -> tuple[str, Any]:
+def server_event(kind: str, id: str = "resp_1", **more: Any) -> tuple[str, Any]:
     return "<", {"type": f"response.{kind}", "response": {"id": id}, **more}
 
 
@@ -30,12 +30,14 @@ def steer(id: str) -> tuple[str, Any]:
 
 
 def test_a_response_is_the_answer_to_its_event() -> None:
-    (part,) = parts((">", CREATE), told("created"), ("<", {"type": "response.output_text.delta"}), told("completed"))
+    (part,) = parts(
+        (">", CREATE), server_event("created"), ("<", {"type": "response.output_text.delta"}), server_event("completed")
+    )
     assert (part.is_begun, part.is_settled, part.answer) == (True, True, Answer(200, {"id": "resp_1"}))
 
 
 def test_it_is_begun_before_it_is_settled() -> None:
-    (part,) = parts((">", CREATE), told("created"))
+    (part,) = parts((">", CREATE), server_event("created"))
     assert (part.is_begun, part.is_settled) == (True, False)
     (part,) = parts((">", CREATE))
     assert (part.is_begun, part.answer) == (False, Answer(0))
@@ -45,15 +47,15 @@ def test_lanes_are_told_apart() -> None:
     first, second = parts(
         (">", {**CREATE, "stream_id": "a"}),
         (">", {**CREATE, "stream_id": "b"}),
-        told("completed", "resp_b", stream_id="b"),
-        told("failed", "resp_a", stream_id="a"),
+        server_event("completed", "resp_b", stream_id="b"),
+        server_event("failed", "resp_a", stream_id="a"),
     )
     assert (first.answer.body["id"], second.answer.body["id"]) == ("resp_a", "resp_b")
 
 
 def test_an_error_answers_what_is_under_way_in_its_lane_else_the_last_event() -> None:
     first, second = parts(
-        (">", CREATE), told("completed"), (">", {"type": "x"}), ("<", {"type": "error", "error": ERROR})
+        (">", CREATE), server_event("completed"), (">", {"type": "x"}), ("<", {"type": "error", "error": ERROR})
     )
     assert (first.answer.status, second.answer) == (200, Answer(400, {"error": ERROR}))
 
@@ -72,12 +74,12 @@ def test_an_error_event_of_a_stream_has_its_members_itself() -> None:
 def test_steering_is_answered_by_the_events_about_it_while_the_response_goes_on() -> None:
     created, steered = parts(
         (">", CREATE),
-        told("created"),
+        server_event("created"),
         steer("resp_1"),
         ("<", {"type": "response.output_text.delta"}),
         ("<", {"type": "response.steer.accepted", "steer": {"id": "steer_1"}}),
-        told("completed"),
-        told("created", "resp_2"),
+        server_event("completed"),
+        server_event("created", "resp_2"),
     )
     assert [event["type"] for event in created.events][-1] == "response.completed"
     assert (steered.is_steering, steered.is_settled, steered.answer.body) == (True, True, {"id": "resp_2"})
