@@ -38,8 +38,10 @@ class ItemChain:
         while link is not None:
             links.append(link.own)
             link = link.previous
+        items: list[Json] = []
         for own in reversed(links):
-            yield from own
+            items += own
+        return iter(items)
 
     def extend(self, *items: Json) -> ItemChain:
         """The chain with these items at its end; this one stays as it is."""
