@@ -70,17 +70,15 @@ def _replay_recordings(recordings: Path, host: str, port: int, paced: bool) -> N
 
 def _serve_foreground(app: AsgiApp, host: str, port: int, root: str, key: str) -> None:
     """Serve an app in the foreground; it prints the environment of a client as shell commands first."""
-    import uvicorn
-
-    from harness.server.asgi import bind, uvicorn_config
+    from harness.server.asgi import StoppableServer, bind, uvicorn_config
 
     listening = bind(host, port)
-    server = uvicorn.Server(uvicorn_config(app))
+    server = StoppableServer(uvicorn_config(app))
     url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}{root}"
     # What a World stores only grows: frequent collections would take a tenth of the time of an answer.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
-    with call_on_signals(partial(setattr, server, "should_exit", True)):
+    with call_on_signals(partial(server.stop, force=False)):
         with suppress(OSError):  # nobody reads it, and clients may know the port
             typer.echo(f"Serving {url}\nexport OPENAI_BASE_URL={url}\nexport OPENAI_API_KEY={key}")
         server.run(sockets=[listening])

@@ -8,5 +8,5 @@ from harness.server.mock_api import MockApi
 
 
 @pytest.fixture
-def mock() -> MockApi:
+def api() -> MockApi:
     return MockApi(keys=())

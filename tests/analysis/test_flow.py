@@ -18,18 +18,18 @@ BETA = {"openai-beta": "assistants=v2"}
 
 
 @pytest.fixture
-def world(mock):
-    return mock.open("sk-test", "flow")
+def world(api):
+    return api.open("sk-test", "flow")
 
 
 @pytest.fixture
-def ask(mock):
+def ask(api):
     """Send a body to the mock without a network; the answer is the result."""
 
     def ask(given, method="POST", path="/v1/responses", headers=(), **members):
         body = {"model": "gpt-4.1", "input": given, **members} if path == "/v1/responses" else given
         raw = b"" if given is None else json.dumps(body).encode()
-        return mock.handle(method, path, {"authorization": "Bearer sk-test", **dict(headers)}, {}, raw).body
+        return api.handle(method, path, {"authorization": "Bearer sk-test", **dict(headers)}, {}, raw).body
 
     return ask
 
@@ -239,10 +239,10 @@ def test_a_lane_that_is_called_like_a_participant_is_one_of_its_own():
 # Over HTTP
 
 
-def test_another_language_reads_the_flow_over_http(mock, world, ask):
+def test_another_language_reads_the_flow_over_http(api, world, ask):
     world.script(message("Done."))
     ask([USER], instructions=OPS)
-    with serve_in_thread(mock) as server:
+    with serve_in_thread(api) as server:
         connection = http.client.HTTPConnection(server.host, server.port, timeout=10)
         connection.request("GET", "/_harness/flow", headers={"authorization": "Bearer sk-test"})
         told = json.loads(connection.getresponse().read())

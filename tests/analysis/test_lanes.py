@@ -16,20 +16,20 @@ def tool(name):
 
 
 @pytest.fixture
-def world(mock):
-    world = mock.open("sk-test", "lanes")
+def world(api):
+    world = api.open("sk-test", "lanes")
     world.world.script.fallback = lambda request: [message("ok")]
     return world
 
 
 @pytest.fixture
-def ask(mock, world):
+def ask(api, world):
     """Send a body to the mock without a network; the answer is the result."""
 
     def ask(given="hi", method="POST", path="/v1/responses", headers=(), model="gpt-4.1", **members):
         body = given if path != "/v1/responses" else {"model": model, "input": given, **members}
         raw = b"" if method == "GET" else body if isinstance(body, bytes) else json.dumps(body).encode()
-        return mock.handle(method, path, {"authorization": "Bearer sk-test", **dict(headers)}, {}, raw).body
+        return api.handle(method, path, {"authorization": "Bearer sk-test", **dict(headers)}, {}, raw).body
 
     return ask
 
@@ -215,8 +215,8 @@ def test_a_malformed_request_has_a_lane_too(world, ask, members):
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[1]", b'"x"'])
-def test_a_body_that_is_no_object_is_the_lane_of_nobody_known(world, mock, body):
-    mock.handle("POST", "/v1/responses", {"authorization": "Bearer sk-test"}, {}, body)
+def test_a_body_that_is_no_object_is_the_lane_of_nobody_known(world, api, body):
+    api.handle("POST", "/v1/responses", {"authorization": "Bearer sk-test"}, {}, body)
     assert lanes(world) == {"agent 1": [1]}
 
 

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-import uvicorn
 
 from harness.api.upstream import parse_upstream
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.recording.in_flight import InteractionObserver, Recording
 from harness.cassettes.recording.proxy import run_proxy
-from harness.server.asgi import App, bind, uvicorn_config
+from harness.server.asgi import App, StoppableServer, bind, uvicorn_config
 from tests.support.processes import run, wait_until
 
 
@@ -48,14 +47,14 @@ def serving(app: Any, tls: Certificate | None = None) -> Iterator[str]:
     settings = uvicorn_config(app if not hasattr(app, "handle") else App(app))
     if tls:
         settings.ssl_certfile, settings.ssl_keyfile = str(tls.file), str(tls.key)
-    server, listening = uvicorn.Server(settings), bind("127.0.0.1", 0)
+    server, listening = StoppableServer(settings), bind("127.0.0.1", 0)
     port = listening.getsockname()[1]
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     try:
         yield f"{'https' if tls else 'http'}://127.0.0.1:{port}"
     finally:
-        server.should_exit = server.force_exit = True
+        server.stop()
         thread.join(10)
 
 

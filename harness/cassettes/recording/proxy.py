@@ -14,7 +14,6 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import httpx2
-import uvicorn
 
 from harness.api.upstream import Upstream, unreachable_advice
 from harness.cassettes.format.interaction import Interaction
@@ -22,7 +21,7 @@ from harness.cassettes.recording.in_flight import InFlightInteraction, Recording
 from harness.cassettes.recording.websocket_proxy import OPEN_TIMEOUT, tunnel_websocket
 from harness.core.exchange import Answer
 from harness.core.headers import header_pairs, normalize_headers
-from harness.server.asgi import Receive, Scope, Send, read_body, send_answer, uvicorn_config
+from harness.server.asgi import Receive, Scope, Send, StoppableServer, read_body, send_answer, uvicorn_config
 from harness.server.faulty_delivery import disconnect
 
 REQUEST_HOP_HEADERS = frozenset(
@@ -150,7 +149,7 @@ def run_proxy(upstream: Upstream, recording: Recording, listening: socket.socket
     client = httpx2.AsyncClient(timeout=httpx2.Timeout(None, connect=OPEN_TIMEOUT), limits=httpx2.Limits())
     settings = uvicorn_config(Proxy(upstream, recording, client))
     settings.date_header = False  # the API's own is forwarded
-    server = uvicorn.Server(settings)
+    server = StoppableServer(settings)
 
     async def serve() -> None:
         async with client:
@@ -165,7 +164,7 @@ def run_proxy(upstream: Upstream, recording: Recording, listening: socket.socket
     try:
         yield
     finally:
-        server.should_exit = True
+        server.stop(force=False)
         thread.join(SHUTDOWN_TIMEOUT)
-        server.force_exit = True
+        server.stop()
         thread.join(SHUTDOWN_TIMEOUT)

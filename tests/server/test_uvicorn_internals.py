@@ -1,0 +1,73 @@
+"""What harness/server overrides or reads of uvicorn, which promises none of it: a version that moves one is named."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from importlib.metadata import requires, version
+
+import pytest
+import uvicorn
+from packaging.requirements import Requirement
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from harness.server.asgi import serve_in_thread
+from harness.server.mock_api import MockApi
+
+MOVED = (
+    f"uvicorn {version('uvicorn')} has no {{}} as harness/server uses it; adapt that, and the bound in pyproject.toml"
+)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "parameters"),
+    [
+        (uvicorn.Server, "main_loop", ["self"]),
+        (uvicorn.Server, "on_tick", ["self", "counter"]),
+        (uvicorn.Server, "shutdown", ["self", "sockets"]),
+        (HttpToolsProtocol, "connection_made", ["self", "transport"]),
+        (WebSocketsSansIOProtocol, "send", ["self", "message"]),
+        (WebSocketsSansIOProtocol, "send_receive_event_to_app", ["self"]),
+    ],
+)
+def test_what_is_overridden_is_there(owner: type, name: str, parameters: list[str]) -> None:
+    method = getattr(owner, name, None)
+    found = list(inspect.signature(method).parameters) if method else None
+    assert found == parameters, MOVED.format(f"{owner.__name__}.{name}({', '.join(parameters)})")
+
+
+@pytest.mark.parametrize(
+    ("owner", "attributes"),
+    [
+        (uvicorn.Server, ("should_exit", "force_exit", "server_state", "servers")),
+        (WebSocketsSansIOProtocol, ("handshake_complete", "curr_msg_data_type", "frames")),
+    ],
+)
+def test_what_is_read_is_there(owner: type, attributes: tuple[str, ...]) -> None:
+    source = inspect.getsource(owner)
+    missing = [name for name in attributes if f"self.{name}" not in source]
+    assert not missing, MOVED.format(f"{owner.__name__}.{missing}")
+
+
+def test_the_send_of_a_request_belongs_to_an_object_with_its_transport() -> None:
+    """A connection is cut off by the transport of the bound method that ASGI gets as `send`."""
+    from uvicorn.protocols.http import httptools_impl
+
+    cycle = httptools_impl.RequestResponseCycle
+    assert "transport" in inspect.signature(cycle).parameters, MOVED.format("RequestResponseCycle(transport=…)")
+    assert inspect.iscoroutinefunction(cycle.send), MOVED.format("RequestResponseCycle.send")
+
+
+def test_the_installed_version_is_one_that_is_allowed() -> None:
+    wanted = [Requirement(each) for each in requires("responses-harness") or () if each.startswith("uvicorn")]
+    assert all(version("uvicorn") in each.specifier for each in wanted)
+
+
+def test_a_server_stops_without_waiting_for_its_tick() -> None:
+    took = []
+    for _ in range(3):
+        with serve_in_thread(MockApi()):
+            begun = time.perf_counter()
+        took.append(time.perf_counter() - begun)
+    assert min(took) < 0.08  # uvicorn's own tick is 0.1 s, and its shutdown another

@@ -1,0 +1,47 @@
+"""The handle that a test holds: what it offers is what the documentation shows, and nothing of it is its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import harness
+from harness.world.mock import Mock
+from harness.world.world import World
+
+DOCUMENTED = {
+    *("script", "when", "mcp", "gate", "organization", "learn", "file", "vector_store"),
+    *("automatic", "citations", "advance", "skip"),
+    *("exchanges", "said", "calls", "approvals", "lanes", "flow", "losses"),
+    *("base_url", "api_key", "azure_endpoint", "project_endpoint", "world"),
+}
+
+
+def test_it_offers_what_is_documented_and_no_more() -> None:
+    assert set(dir(Mock())) == DOCUMENTED
+    assert {name for name in vars(Mock) if not name.startswith("_")} == DOCUMENTED
+
+
+def test_what_is_set_on_it_is_set_in_its_world() -> None:
+    mock = Mock(World())
+    mock.automatic, mock.citations = False, "delta"
+    assert (mock.world.automatic, mock.world.citations) == (False, "delta")
+
+
+def test_a_misspelt_setting_is_an_error() -> None:
+    with pytest.raises(AttributeError):
+        Mock().automatik = False  # type: ignore[attr-defined]
+
+
+def test_two_handles_of_a_world_show_the_same() -> None:
+    world = World()
+    assert Mock(world).exchanges is Mock(world).exchanges
+
+
+def test_its_type_is_imported_from_harness_when_it_is_first_named() -> None:
+    assert (harness.Mock, harness.World) == (Mock, World)
+    program = "import sys, harness; print([name for name in sys.modules if name.startswith('harness.')])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"

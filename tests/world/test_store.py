@@ -1,0 +1,58 @@
+"""The store: chains that share their items, and tables that may keep their objects anywhere."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+from harness.server.mock_api import MockApi
+from harness.world.store import EMPTY_CHAIN, ItemChain, MemoryStore
+from tests.support.in_process import Client
+
+
+def item(number: int) -> dict[str, int]:
+    return {"id": number}
+
+
+class TestAChain:
+    def test_has_the_items_of_all_its_links_in_order(self) -> None:
+        chain = EMPTY_CHAIN.extend(item(1), item(2)).extend().extend(item(3))
+        assert list(chain) == [item(1), item(2), item(3)]
+        assert list(EMPTY_CHAIN) == []
+
+    def test_forks(self) -> None:
+        trunk = EMPTY_CHAIN.extend(item(1))
+        assert (list(trunk.extend(item(2))), list(trunk.extend(item(3)))) == ([item(1), item(2)], [item(1), item(3)])
+
+    def test_of_any_length_is_read_and_freed_without_recursion(self) -> None:
+        chain = EMPTY_CHAIN
+        for number in range(100_000):
+            chain = ItemChain((item(number),), chain)
+        assert len(list(chain)) == 100_000
+        del chain
+
+    def test_costs_what_its_responses_add(self) -> None:
+        store, turns = MemoryStore(), 300
+        tracemalloc.start()
+        sizes = []
+        for number in range(2 * turns):
+            previous = store.chain_of({"previous_response_id": f"resp_{number - 1}"})
+            store.put_response({"id": f"resp_{number}", "output": []}, [{"type": "message"}], previous)
+            if number in (turns - 1, 2 * turns - 1):
+                sizes.append(tracemalloc.get_traced_memory()[0])
+        tracemalloc.stop()
+        assert sizes[1] < 2.5 * sizes[0]
+
+
+def test_a_chain_outlives_the_responses_it_goes_through() -> None:
+    client = Client()
+    first = client.ask("one").body["id"]
+    second = client.ask("two", previous_response_id=first).body["id"]
+    client.send(f"DELETE /responses/{first}")
+    third = client.ask("three", previous_response_id=second)
+    chain = client.world.store.responses[third.body["id"]].chain
+    assert [item["role"] for item in chain] == ["user", "assistant"] * 3
+
+
+def test_two_worlds_have_two_stores() -> None:
+    api = MockApi()
+    assert api.open("sk-1").world.store is not api.open("sk-2").world.store
