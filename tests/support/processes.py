@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures.thread  # noqa: F401  (adds hooks to fork, which must not happen while a child is started)
 import os
 import signal
 import socket
