@@ -15,7 +15,7 @@ from harness.cassettes.format.serializer import dump_cassette
 from harness.cli import app
 from harness.core.exchange import Answer
 from harness.items import message
-from tests.support.interactions import take as over_http
+from tests.support.interactions import over_http
 from tests.support.live_api import KEY
 from tests.support.live_websockets import Change, Event, live
 from tests.support.websockets import Socket

@@ -11,7 +11,7 @@ from harness.items import message
 from harness.report.formats.json_file import read_report
 from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import MockApi
-from tests.support.interactions import sse, take
+from tests.support.interactions import over_http, sse
 from tests.support.recordings import HI, recorded
 from tests.support.reports import read_cases
 
@@ -90,8 +90,10 @@ def cassette(pytester):
     bare = {**item, "content": [{"type": "output_text", "text": "See page 3.", "annotations": []}]}
     asked = [{"role": "user", "content": "Report?"}, bare, {"role": "user", "content": "y"}]
     (answered,) = recorded({**HI, "input": asked})
-    takes = [take(one["request"], one["response"], status=one["status"]) for one in (greeted, refused, said, answered)]
-    takes.append(take({}, {}, uri="https://api.openai.com/v1/chat/completions"))
+    takes = [
+        over_http(one["request"], one["response"], status=one["status"]) for one in (greeted, refused, said, answered)
+    ]
+    takes.append(over_http({}, {}, uri="https://api.openai.com/v1/chat/completions"))
     return taped(pytester, *takes)
 
 
@@ -223,7 +225,9 @@ def test_a_cassette_is_replayed_at_once_or_as_slowly_as_it_was_recorded(run, pyt
     (made,) = recorded({**HI, "stream": True})
     events = [event["data"] for event in made["events"]]
     chunks = tuple((0.4 * (number > 0), sse(event)) for number, event in enumerate(events))
-    stream = replace(take({**HI, "stream": True}), answer_headers={"content-type": "text/event-stream"}, chunks=chunks)
+    stream = replace(
+        over_http({**HI, "stream": True}), answer_headers={"content-type": "text/event-stream"}, chunks=chunks
+    )
     taped(pytester, stream)
     run(PACED.format(marker=marker, expected=expected)).assert_outcomes(passed=1)
 

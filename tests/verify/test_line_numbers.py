@@ -13,7 +13,7 @@ from harness.cassettes.format.interaction import CLIENT, CassetteHeader, Frame, 
 from harness.cassettes.format.serializer import dump_cassette
 from harness.verify.line_numbers import find_record_lines
 from harness.verify.read_files import read_numbered
-from tests.support.interactions import take
+from tests.support.interactions import over_http
 from tests.support.recordings import HI, recorded, tape
 
 ASKED = {"model": "gpt-4.1", "input": "- a\n- b\n\nsockets:\n- c"}
@@ -29,7 +29,7 @@ def exchange_lines(file: Path) -> list[str]:
 def test_a_cassette_of_ours(tmp_path: Path) -> None:
     socket = Interaction("GET", "https://api.openai.com/v1/responses", status=101, frames=(SPOKEN,))
     file = tmp_path / "it.yaml"
-    takes = [take(ASKED, {"a": "x"}), take(ASKED, {"b": 1}), socket, socket]
+    takes = [over_http(ASKED, {"a": "x"}), over_http(ASKED, {"b": 1}), socket, socket]
     file.write_text(dump_cassette(CassetteHeader(dialect="openai"), takes), encoding="utf-8")
     assert len(find_record_lines(file)) == max(number for number, _ in read_numbered(file)) == 4
     assert [line.startswith("- ") for line in exchange_lines(file)] == [True] * 4

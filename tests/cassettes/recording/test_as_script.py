@@ -10,7 +10,7 @@ from harness.core.errors import ScriptError
 from harness.ending import incomplete
 from harness.items import message, reasoning
 from tests.support.in_process import Client
-from tests.support.interactions import JSON, compact, sse, streamed, take
+from tests.support.interactions import JSON, compact, over_http, sse, streamed
 
 MESSAGE = {
     "id": "msg_1",
@@ -34,15 +34,15 @@ def response(*output, status="completed", **members):
 
 
 def test_each_response_is_a_turn():
-    takes = [take({}, response(MESSAGE)), take({}, response(CALL, MESSAGE))]
-    first, second = turns_from_recording(takes, "it")
+    interactions = [over_http({}, response(MESSAGE)), over_http({}, response(CALL, MESSAGE))]
+    first, second = turns_from_recording(interactions, "it")
     assert [line.type for line in first] == ["message"]
     assert [line.type for line in second] == ["function_call", "message"]
 
 
 def test_the_mock_says_it_again():
     client = Client()
-    client.mock.script(*turns_from_recording([take({}, response(MESSAGE))], "it"))
+    client.mock.script(*turns_from_recording([over_http({}, response(MESSAGE))], "it"))
     made = client.ask("hi").body
     assert made["output"][0]["content"][0]["text"] == "hello"
     assert made["output"][0]["id"] != "msg_1"
@@ -61,22 +61,22 @@ def test_streams_are_told_again(whole):
 def test_endings_are_told_again():
     cut = response(MESSAGE, status="incomplete", incomplete_details={"reason": "content_filter"})
     broken = response(status="failed", error={"code": "server_error", "message": "Sorry."})
-    first, second = turns_from_recording([take({}, cut), take({}, broken)], "it")
+    first, second = turns_from_recording([over_http({}, cut), over_http({}, broken)], "it")
     assert first[1] == incomplete("content_filter")
     assert second[-1].status == "failed"
 
 
 def test_what_is_no_response_is_left_out():
-    takes = [
-        take({}, {"error": {}}, status=400),
+    interactions = [
+        over_http({}, {"error": {}}, status=400),
         Interaction(
             "GET", "https://api.openai.com/v1/responses/resp_1", status=200, chunks=((0.0, compact(response())),)
         ),
-        take({}, [1]),
+        over_http({}, [1]),
         streamed(b"data: {\n\n"),
-        take({}, response(MESSAGE), answer_headers=JSON),
+        over_http({}, response(MESSAGE), answer_headers=JSON),
     ]
-    assert len(turns_from_recording(takes, "it")) == 1
+    assert len(turns_from_recording(interactions, "it")) == 1
 
 
 def test_a_recording_without_any_says_so():
@@ -86,15 +86,15 @@ def test_a_recording_without_any_says_so():
 
 def test_what_cannot_be_scripted_is_named():
     with pytest.raises(ScriptError, match="it: the answer of response 1 cannot be a turn: type is 'new'"):
-        turns_from_recording([take({}, response({"type": "new"}))], "it")
+        turns_from_recording([over_http({}, response({"type": "new"}))], "it")
 
 
 def test_reasoning_keeps_what_it_says():
     item = {"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}], "status": None}
-    ((line,),) = turns_from_recording([take({}, response(item))], "it")
+    ((line,),) = turns_from_recording([over_http({}, response(item))], "it")
     assert line == reasoning("Hm.") or line.type == "reasoning"
     assert message("x").type == "message"
 
 
 def test_behind_a_gateway_too():
-    assert turns_from_recording([take({}, response(MESSAGE), uri="https://host/llm/v1/responses")], "it")
+    assert turns_from_recording([over_http({}, response(MESSAGE), uri="https://host/llm/v1/responses")], "it")

@@ -46,39 +46,39 @@ async def ask_async(http, url):
 
 def test_the_error_and_the_recording_say_which_address_it_was(http, file):
     url = f"http://127.0.0.1:{free_port()}/v1/responses"
-    with use_cassette(file, "all") as tape:
+    with use_cassette(file, "all") as backend:
         with pytest.raises(http.ConnectError) as refused:
             ask(http, f"{url}?key=secret-0123")
         with pytest.raises(http.ConnectError):
             asyncio.run(ask_async(http, url))
-    (told,) = refused.value.__notes__
-    assert told.startswith(f"POST {url} was not answered and not recorded: ")
-    assert told.endswith(" Is its address right, and is the API up?")
-    assert tape.failures == [told, *tape.failures[1:]]
-    assert (len(tape.failures), file.exists()) == (2, False)
+    (text,) = refused.value.__notes__
+    assert text.startswith(f"POST {url} was not answered and not recorded: ")
+    assert text.endswith(" Is its address right, and is the API up?")
+    assert backend.failures == [text, *backend.failures[1:]]
+    assert (len(backend.failures), file.exists()) == (2, False)
 
 
 def test_one_that_is_answered_at_last_is_no_problem(http, live, world, file):
     world.script(hang_up(), message("hello"))
-    with use_cassette(file, "all") as tape:
+    with use_cassette(file, "all") as backend:
         with pytest.raises(http.RemoteProtocolError):
             ask(http, live[1])
-        assert len(tape.failures) == 1
+        assert len(backend.failures) == 1
         ask(http, live[1])
-        assert tape.failures == []
+        assert backend.failures == []
     assert file.exists()
 
 
 def test_an_answer_that_takes_too_long_is_none(http, file):
-    with socket.create_server(("127.0.0.1", 0)) as silent, use_cassette(file, "all") as tape:
+    with socket.create_server(("127.0.0.1", 0)) as silent, use_cassette(file, "all") as backend:
         with pytest.raises(http.ReadTimeout):
             ask(http, f"http://127.0.0.1:{silent.getsockname()[1]}/v1/responses", timeout=0.2)
-        assert "was not answered and not recorded: timed out" in tape.failures[0]
+        assert "was not answered and not recorded: timed out" in backend.failures[0]
 
 
 def test_a_certificate_that_nobody_trusts_is_told(http, file, tmp_path_factory, monkeypatch):
-    with over_tls(MockApi(), tmp_path_factory) as origin, use_cassette(file, "all") as tape:
+    with over_tls(MockApi(), tmp_path_factory) as origin, use_cassette(file, "all") as backend:
         monkeypatch.delenv("SSL_CERT_FILE")
         with pytest.raises(http.ConnectError):
             ask(http, f"{origin}/v1/responses")
-        assert tape.failures[0].endswith("Name the file of its certificates in SSL_CERT_FILE.")
+        assert backend.failures[0].endswith("Name the file of its certificates in SSL_CERT_FILE.")

@@ -9,13 +9,13 @@ import pytest
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.recording.matching import NoMatch, Replay, api_root
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
-from tests.support.interactions import JSON, URI, compact, socket, take
+from tests.support.interactions import JSON, URI, compact, over_http, socket
 
 ID = "resp_bea7c4bf3d44bdfb006ab13b81a94602014275b3ca7edf822c"
 
 
 def asking(body, **members):
-    return take(body, status=0, **members)
+    return over_http(body, status=0, **members)
 
 
 def played(replay, body, **members):
@@ -24,7 +24,7 @@ def played(replay, body, **members):
 
 
 def test_requests_are_compared_as_json_and_not_as_bytes():
-    replay = Replay([take({"a": 1, "b": [1.0]}, "yes")])
+    replay = Replay([over_http({"a": 1, "b": [1.0]}, "yes")])
     sent = Interaction("POST", "http://127.0.0.1:8000/v1/responses", JSON, b'{ "b": [1.0], "a": 1 }')
     assert replay.play(sent) == replay.interactions[0]
 
@@ -42,11 +42,11 @@ def test_requests_are_compared_as_json_and_not_as_bytes():
     ids=["body", "path", "query", "method", "no JSON", "no body"],
 )
 def test_another_request_is_a_miss(other):
-    assert isinstance(Replay([take({"a": 1}, {})]).play(other), NoMatch)
+    assert isinstance(Replay([over_http({"a": 1}, {})]).play(other), NoMatch)
 
 
 def test_the_same_request_is_answered_in_order_and_once():
-    replay = Replay([take({"a": 1}, 1), take({"b": 1}, 3), take({"a": 1}, 2)])
+    replay = Replay([over_http({"a": 1}, 1), over_http({"b": 1}, 3), over_http({"a": 1}, 2)])
     assert [played(replay, {"a": 1}), played(replay, {"a": 1})] == [1, 2]
     assert str(played(replay, {"a": 1})) == "POST /v1/responses was recorded 2 times, and has been played as often"
     played(replay, {"b": 1})
@@ -54,12 +54,12 @@ def test_the_same_request_is_answered_in_order_and_once():
 
 
 def test_again_repeats_the_last():
-    replay = Replay([take({"a": 1}, 1), take({"a": 1}, 2)], repeat_last=True)
+    replay = Replay([over_http({"a": 1}, 1), over_http({"a": 1}, 2)], repeat_last=True)
     assert [played(replay, {"a": 1}) for _ in range(4)] == [1, 2, 2, 2]
 
 
 def test_secrets_do_not_tell_requests_apart():
-    recorded = scrub_interactions([take({"input": "mail jane@corp.com"}, {}, uri=f"{URI}?api-key=abcdefghi")])
+    recorded = scrub_interactions([over_http({"input": "mail jane@corp.com"}, {}, uri=f"{URI}?api-key=abcdefghi")])
     live = asking({"input": "mail jane@corp.com"}, uri=f"{URI}?api-key=123456789")
     assert isinstance(Replay(recorded).play(live), Interaction)
 
@@ -70,14 +70,14 @@ def test_ids_that_the_client_makes_are_told_apart_by_their_order():
 
     first, second = "call_A1b2C3d4E5f6G7h8I9j0K1l2", "7f9c24e8-3b12-4fef-91e0-55a1c0ffee00"
     other = "call_Z1b2C3d4E5f6G7h8I9j0K1l2"
-    replay = Replay([take({"input": sent(first, second)}, "yes")], repeat_last=True)
+    replay = Replay([over_http({"input": sent(first, second)}, "yes")], repeat_last=True)
     assert played(replay, {"input": sent(other, second.replace("7", "8"))}) == "yes"
     assert isinstance(played(replay, {"input": sent(other, other)}), NoMatch)
 
 
 def test_ids_that_an_answer_gave_must_be_those():
-    takes = scrub_interactions([take({"a": 1}, {"id": ID}), take({"previous_response_id": ID}, "yes")])
-    replay = Replay(takes)
+    interactions = scrub_interactions([over_http({"a": 1}, {"id": ID}), over_http({"previous_response_id": ID}, "yes")])
+    replay = Replay(interactions)
     given = played(replay, {"a": 1})["id"]
     assert isinstance(played(replay, {"previous_response_id": ID.replace("b", "c")}), NoMatch)
     assert played(replay, {"previous_response_id": given}) == "yes"
@@ -87,7 +87,7 @@ def test_ids_that_an_answer_gave_must_be_those():
 
 def test_an_id_that_an_answer_only_repeats_is_the_clients():
     uuid = "7f9c24e8-3b12-4fef-91e0-55a1c0ffee00"
-    replay = Replay([take({"metadata": {"run": uuid}}, {"metadata": {"run": uuid}})])
+    replay = Replay([over_http({"metadata": {"run": uuid}}, {"metadata": {"run": uuid}})])
     assert isinstance(replay.play(asking({"metadata": {"run": uuid.replace("7", "8")}})), Interaction)
 
 
@@ -104,9 +104,9 @@ def test_the_boundary_of_a_form_is_chance():
 def test_a_miss_shows_the_closest_recording_with_a_diff():
     replay = Replay(
         [
-            take({"model": "gpt-4.1", "input": "Weather in Paris?", "store": False}, {}),
-            take({"input": "something else"}, {}),
-            take({"model": "gpt-4.1"}, {}, uri="https://api.openai.com/v1/conversations"),
+            over_http({"model": "gpt-4.1", "input": "Weather in Paris?", "store": False}, {}),
+            over_http({"input": "something else"}, {}),
+            over_http({"model": "gpt-4.1"}, {}, uri="https://api.openai.com/v1/conversations"),
         ]
     )
     miss = replay.play(asking({"model": "gpt-4.1", "input": "Weather in Rome?", "store": False}))
@@ -126,7 +126,7 @@ def test_a_miss_shows_the_closest_recording_with_a_diff():
 
 
 def test_a_long_diff_is_cut():
-    miss = Replay([take(list(range(200)), {})]).play(asking(list(range(200, 400))))
+    miss = Replay([over_http(list(range(200)), {})]).play(asking(list(range(200, 400))))
     assert miss.diff.splitlines()[-1].startswith("… ")
     assert len(miss.diff.splitlines()) == 41
 
@@ -136,12 +136,12 @@ def test_an_empty_cassette_says_so():
 
 
 def test_websockets_stand_apart():
-    replay = Replay([socket(("client", {})), take({}, {})])
+    replay = Replay([socket(("client", {})), over_http({}, {})])
     assert len(replay.interactions) == len(replay.sockets) == 1
 
 
 def test_a_query_is_shown():
-    miss = Replay([take({}, {}, uri=f"{URI}?a=1")]).play(asking({}, uri=f"{URI}?a=2"))
+    miss = Replay([over_http({}, {}, uri=f"{URI}?a=1")]).play(asking({}, uri=f"{URI}?a=2"))
     assert "-  a=1" in miss.diff
     assert "+  a=2" in miss.diff
 

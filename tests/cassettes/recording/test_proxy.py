@@ -85,37 +85,42 @@ class TestWhatIsTakenDown:
     def test_is_the_request_as_it_was_sent_and_the_answer_as_it_came(self, live, front, client, world):
         world.script(ONCE)
         answer = client.post(f"{front.origin}/v1/responses?a=b", json=HI, headers={**KEY, "x-mine": "1"})
-        (take,) = front.takes()
-        assert (take.method, take.uri, take.status, take.reason) == ("POST", f"{live}/v1/responses?a=b", 200, "OK")
-        assert take.body == answer.request.content
-        assert take.answer == answer.content
-        assert (take.headers["x-mine"], take.answer_headers["content-type"]) == ("1", "application/json")
-        assert not take.cut
+        (interaction,) = front.takes()
+        assert (interaction.method, interaction.uri, interaction.status, interaction.reason) == (
+            "POST",
+            f"{live}/v1/responses?a=b",
+            200,
+            "OK",
+        )
+        assert interaction.body == answer.request.content
+        assert interaction.answer == answer.content
+        assert (interaction.headers["x-mine"], interaction.answer_headers["content-type"]) == ("1", "application/json")
+        assert not interaction.cut
 
     def test_keeps_every_chunk_and_when_it_came(self, front, client, world):
         world.script(pause(ONCE, after=5, seconds=0.2))
         client.post(f"{front.origin}/v1/responses", json=STREAM, headers=KEY)
-        (take,) = front.takes()
-        seconds = [at for at, _ in take.chunks]
+        (interaction,) = front.takes()
+        seconds = [at for at, _ in interaction.chunks]
         assert seconds == sorted(seconds)
-        assert len(take.chunks) == take.answer.count(b"event: ")
+        assert len(interaction.chunks) == interaction.answer.count(b"event: ")
         assert seconds[5] - seconds[4] == pytest.approx(0.2, abs=0.1)
 
     def test_of_a_broken_stream_is_what_came_marked_as_cut(self, front, client, world):
         world.script(cut(ONCE, after=5))
         with contextlib.suppress(httpx2.TransportError):
             client.post(f"{front.origin}/v1/responses", json=STREAM, headers=KEY)
-        (take,) = front.takes()
-        assert (take.cut, take.answer.count(b"event: ")) == (True, 5)
+        (interaction,) = front.takes()
+        assert (interaction.cut, interaction.answer.count(b"event: ")) == (True, 5)
 
     def test_of_a_client_that_leaves_is_what_came_by_then(self, front, client, world):
         gate = Gate()
         world.script(pause(ONCE, after=3, until=gate))
         with client.stream("POST", f"{front.origin}/v1/responses", json=STREAM, headers=KEY) as answer:
             next(answer.iter_raw())
-        (take,) = front.takes()
+        (interaction,) = front.takes()
         gate.open()
-        assert (take.cut, b"time" in take.answer) == (True, False)
+        assert (interaction.cut, b"time" in interaction.answer) == (True, False)
 
     def test_so_far_has_what_is_under_way_as_cut(self, front, client, world):
         gate = Gate()
@@ -125,7 +130,7 @@ class TestWhatIsTakenDown:
             pieces = answer.iter_raw()
             next(pieces)
             assert wait_until(lambda: len(front.recording.interactions_so_far) == 2)
-            assert [take.cut for take in front.recording.interactions_so_far] == [False, True]
+            assert [interaction.cut for interaction in front.recording.interactions_so_far] == [False, True]
             assert len(front.recording.interactions) == 1
             gate.open()
             assert b"time" in b"".join(pieces)
@@ -140,7 +145,7 @@ class TestWhatIsTakenDown:
             front.recording.interrupt()
         time.sleep(2 * CLIENT_GONE_TIMEOUT)
         gate.open()
-        assert [take.cut for take in front.recording.interactions] == [False]
+        assert [interaction.cut for interaction in front.recording.interactions] == [False]
 
     def test_stands_in_the_order_in_which_the_requests_came(self, front, client, world):
         gate = Gate()
@@ -156,7 +161,7 @@ class TestWhatIsTakenDown:
         client.post(f"{front.origin}/v1/responses", json={**HI, "input": "fast"}, headers=KEY)
         gate.open()
         slow.join(5)
-        assert [b"slow" in take.body for take in front.takes(2)] == [True, False]
+        assert [b"slow" in interaction.body for interaction in front.takes(2)] == [True, False]
 
 
 class TestAnApiThatIsNotThere:

@@ -63,8 +63,8 @@ class Played:
 
 
 @contextmanager
-def played(*takes: Interaction, paced: bool = False) -> Iterator[Played]:
-    player = ReplayApp(takes, paced)
+def played(*interactions: Interaction, paced: bool = False) -> Iterator[Played]:
+    player = ReplayApp(interactions, paced)
     with serving(player) as origin:
         yield Played(player, origin)
 
@@ -89,9 +89,9 @@ class TestARequest:
         with played(take("Weather in Paris?", "18"), take("Ship it.", "Done.")) as client:
             missed = client.post("Weather in Oslo?")
             assert (missed.status_code, missed.headers["x-should-retry"]) == (418, "false")
-            said = missed.json()["error"]["message"]
+            answer = missed.json()["error"]["message"]
             for part in ('-  "input": "Weather in Paris?"', '+  "input": "Weather in Oslo?"', "harness record"):
-                assert part in said
+                assert part in answer
             assert len(client.player.misses) == 1
 
     def test_whose_answer_was_cut_breaks_off_again(self):
@@ -133,23 +133,23 @@ class TestAConnection:
     def test_is_chosen_by_its_first_message(self):
         other = ("server", "{}")
         with played(socket(self.HI, self.HELLO), socket(self.BYE, other), socket(self.BYE, self.HELLO)) as client:
-            heard = []
+            received = []
             for text in (self.BYE[1], self.BYE[1], self.HI[1], self.BYE[1]):
                 with client.connect() as wire:
                     wire.send(text)
-                    heard.append(wire.recv(5))
-        assert heard == [other[1], self.HELLO[1], self.HELLO[1], self.HELLO[1]]
+                    received.append(wire.recv(5))
+        assert received == [other[1], self.HELLO[1], self.HELLO[1], self.HELLO[1]]
 
     @pytest.mark.parametrize(
-        ("said", "problem"),
+        ("messages", "problem"),
         [
             (['{"type": "response.create", "input": "ho"}'], '+  "input": "ho"'),
             ([HI[1], HI[1]], "the client says more than was recorded"),
         ],
     )
-    def test_that_says_something_else_is_told(self, said, problem):
+    def test_that_says_something_else_is_told(self, messages, problem):
         with played(socket(self.HI, self.HELLO)) as client, client.connect() as wire:
-            for text in said:
+            for text in messages:
                 wire.send(text)
             *_, last = (json.loads(text) for text in wire)
             assert (last["type"], last["status"], problem in last["error"]["message"]) == ("error", 418, True)
@@ -190,9 +190,9 @@ class TestAConnection:
 
 
 class TestWhatIsLoaded:
-    def record(self, path: Path, *takes: Interaction) -> None:
+    def record(self, path: Path, *interactions: Interaction) -> None:
         with open_recorder(path, CassetteHeader()) as cassette:
-            for each in takes:
+            for each in interactions:
                 cassette.add(each)
 
     def test_is_one_cassette_or_all_of_a_folder(self, tmp_path):

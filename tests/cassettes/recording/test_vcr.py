@@ -77,32 +77,32 @@ def slowly(world):
 
 def test_what_was_recorded_is_replayed_byte_for_byte(http, live, world, file):
     world.script(message("one"), message(["t", "wo"]))
-    with use_cassette(file, "all") as tape:
+    with use_cassette(file, "all") as session:
         first, second = ask(http, live.url), heard(http, live.url, ASKED)
-        assert tape.problems == []
+        assert session.problems == []
     recorded = read_cassette(file)
     assert recorded.header.sdk == f"python-{http.__name__}"
     assert KEY not in file.read_text(encoding="utf-8")
     with use_cassette(file):
         again = ask(http, "https://api.openai.com/v1/responses", headers={"authorization": "Bearer other"})
-        told = heard(http, "https://api.openai.com/v1/responses", ASKED)
+        caught = heard(http, "https://api.openai.com/v1/responses", ASKED)
     assert (again.status_code, again.reason_phrase) == (200, "OK")
     assert again.content == recorded.interactions[0].answer
     assert len(again.content) == len(first.content)
     assert again.json()["output"][0]["content"] == first.json()["output"][0]["content"]
-    assert [chunk for _, chunk in told] == [chunk for _, chunk in recorded.interactions[1].chunks]
-    assert sum(len(chunk) for _, chunk in told) == sum(len(chunk) for _, chunk in second)
+    assert [chunk for _, chunk in caught] == [chunk for _, chunk in recorded.interactions[1].chunks]
+    assert sum(len(chunk) for _, chunk in caught) == sum(len(chunk) for _, chunk in second)
 
 
 def test_a_stream_reaches_the_client_while_it_is_recorded_and_keeps_its_times(http, live, world, file):
     slowly(world)
     with use_cassette(file, "all"):
         got = heard(http, live.url, ASKED)
-    (take,) = read_cassette(file).interactions
+    (interaction,) = read_cassette(file).interactions
     assert len(got) >= 10
-    assert [len(data) for _, data in take.chunks] == [len(data) for _, data in got]
+    assert [len(data) for _, data in interaction.chunks] == [len(data) for _, data in got]
     assert got[-1][0] - got[0][0] > 9 * SLOW
-    late = [now - then for (then, _), (now, _) in zip(take.chunks, got, strict=True)]
+    late = [now - then for (then, _), (now, _) in zip(interaction.chunks, got, strict=True)]
     assert max(late) - min(late) < SLOW / 2
 
 
@@ -139,9 +139,9 @@ def test_a_stream_that_breaks_off_is_recorded_as_far_as_it_came_and_breaks_off_a
 
     with use_cassette(file, "all"):
         broken()
-    (take,) = read_cassette(file).interactions
-    assert take.cut
-    assert take.answer.count(b"event:") == 4
+    (interaction,) = read_cassette(file).interactions
+    assert interaction.cut
+    assert interaction.answer.count(b"event:") == 4
     with use_cassette(file):
         broken()
 
@@ -151,16 +151,16 @@ def test_a_client_that_stops_reading(http, live, world, file, until, cut):
     slowly(world)
     with use_cassette(file, "all"):
         heard(http, live.url, ASKED, until)
-    (take,) = read_cassette(file).interactions
-    assert until in take.answer
-    assert take.cut is cut or take.answer.endswith(b"\n\n")
+    (interaction,) = read_cassette(file).interactions
+    assert until in interaction.answer
+    assert interaction.cut is cut or interaction.answer.endswith(b"\n\n")
 
 
 def test_an_error_of_the_api_is_recorded_like_any_answer(http, live, world, file):
     with use_cassette(file, "all"):
         ask(http, live.url, {"model": "gpt-4.1"}, AUTH)
         ask(http, live.url, ASKED, {"authorization": "Bearer none"})
-    assert [take.status for take in read_cassette(file).interactions] == [400, 401]
+    assert [interaction.status for interaction in read_cassette(file).interactions] == [400, 401]
 
 
 def test_nothing_is_recorded_of_an_api_that_is_not_there(http, file):
@@ -173,11 +173,11 @@ def test_a_miss_is_a_418_that_tells_the_closest_recording(http, live, world, fil
     world.script(message("one"))
     with use_cassette(file, "all"):
         ask(http, live.url)
-    with use_cassette(file) as tape:
+    with use_cassette(file) as session:
         answer = ask(http, live.url, {**ASKED, "input": "ho"})
     assert (answer.status_code, answer.headers["x-should-retry"]) == (418, "false")
     said = answer.json()["error"]["message"]
-    assert tape.problems == [said]
+    assert session.problems == [said]
     assert said.startswith(f"{file.as_posix()}: not recorded: the closest recording, POST /v1/responses, differs:")
     assert '-  "input": "hi",\n+  "input": "ho",' in said
 
@@ -186,9 +186,9 @@ def test_what_was_played_is_not_played_again(http, live, world, file):
     world.script(message("one"))
     with use_cassette(file, "all"):
         ask(http, live.url)
-    with use_cassette(file) as tape:
+    with use_cassette(file) as session:
         assert [ask(http, live.url).status_code for _ in range(2)] == [200, 418]
-    assert "was recorded once, and has been played as often" in tape.problems[0]
+    assert "was recorded once, and has been played as often" in session.problems[0]
 
 
 def test_new_records_only_what_is_not_there(http, live, world, file):
@@ -207,27 +207,27 @@ def test_new_records_only_what_is_not_there(http, live, world, file):
 
 def test_all_records_everything_again(http, live, world, file):
     world.script(message("one"), message("two"))
-    for said in ("one", "two"):
+    for answer in ("one", "two"):
         with use_cassette(file, "all"):
             ask(http, live.url)
-        (take,) = read_cassette(file).interactions
-        assert said.encode() in take.answer
+        (interaction,) = read_cassette(file).interactions
+        assert answer.encode() in interaction.answer
 
 
 def test_a_live_request_cannot_continue_what_only_the_cassette_knows(http, live, world, file):
     world.script(message("one"))
     with use_cassette(file, "all"):
         ask(http, live.url)
-    with use_cassette(file, "new") as tape:
+    with use_cassette(file, "new") as session:
         given = ask(http, live.url).json()["id"]
         assert ask(http, live.url, {**ASKED, "previous_response_id": given}).status_code == 418
-    assert f"the request names {given}, which the cassette gave and the API does not know" in tape.problems[0]
+    assert f"the request names {given}, which the cassette gave and the API does not know" in session.problems[0]
 
 
 def test_a_websocket_over_http_is_refused(http, live, file):
-    with use_cassette(file, "all") as tape:
+    with use_cassette(file, "all") as session:
         assert ask(http, live.url, headers={"upgrade": "websocket"}).status_code == 418
-    assert "a WebSocket is not recorded in process" in tape.problems[0]
+    assert "a WebSocket is not recorded in process" in session.problems[0]
 
 
 def test_an_exception_writes_nothing(http, live, world, file):
@@ -272,8 +272,10 @@ def test_the_serializer_serves_plain_vcrpy(http, live, world, file):
 
 def test_the_gate_holds_here_too(http, live, world, file, monkeypatch):
     world.script(message("one"))
-    monkeypatch.setattr(machine, "scrub_interactions", lambda takes, secrets=(): tuple(takes))
-    monkeypatch.setattr("harness.cassettes.recording.writer.scrub_interactions", lambda takes, secrets=(): tuple(takes))
+    monkeypatch.setattr(machine, "scrub_interactions", lambda interactions, secrets=(): tuple(interactions))
+    monkeypatch.setattr(
+        "harness.cassettes.recording.writer.scrub_interactions", lambda interactions, secrets=(): tuple(interactions)
+    )
 
     def record():
         with use_cassette(file, "all"):
@@ -321,8 +323,10 @@ class TestOfVcrpy:
 
     def test_a_response_of_another_version(self):
         request = vcr.request.Request("GET", "https://x.test/", None, {})
-        take = interaction_from_vcr(request, {"status": {"code": 204}, "headers": {}, "body": {"string": "text"}})
-        assert (take.status, take.reason, take.answer) == (204, "", b"text")
+        interaction = interaction_from_vcr(
+            request, {"status": {"code": 204}, "headers": {}, "body": {"string": "text"}}
+        )
+        assert (interaction.status, interaction.reason, interaction.answer) == (204, "", b"text")
         assert interaction_from_vcr(request, {"status": {"code": 204}, "headers": {}, "body": {}}).chunks == ()
 
 
@@ -332,8 +336,8 @@ def test_ids_in_a_replay_are_those_that_the_client_was_given(http, live, world, 
         id = ask(http, live.url).json()["id"]
         ask(http, live.url, {**ASKED, "previous_response_id": id})
     assert id not in file.read_text(encoding="utf-8")
-    with use_cassette(file) as tape:
+    with use_cassette(file) as session:
         other = ask(http, live.url).json()["id"]
         answer = ask(http, live.url, {**ASKED, "previous_response_id": other})
-    assert tape.problems == []
+    assert session.problems == []
     assert json.loads(answer.content)["previous_response_id"] == other

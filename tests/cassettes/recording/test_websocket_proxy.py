@@ -41,20 +41,20 @@ class TestAConnection:
             first = events(wire)
             wire.send(CREATE.encode())
             second = events(wire)
-        (take,) = front.takes()
-        assert (take.uri, take.status, take.cut) == (f"{live}/v1/responses", 101, False)
-        assert [text for _, by, text in take.frames if by == "client"] == [CREATE, CREATE]
-        assert [json.loads(text) for _, by, text in take.frames if by == "server"] == [*first, *second]
-        seconds = [at for at, _, _ in take.frames]
+        (interaction,) = front.takes()
+        assert (interaction.uri, interaction.status, interaction.cut) == (f"{live}/v1/responses", 101, False)
+        assert [text for _, by, text in interaction.frames if by == "client"] == [CREATE, CREATE]
+        assert [json.loads(text) for _, by, text in interaction.frames if by == "server"] == [*first, *second]
+        seconds = [at for at, _, _ in interaction.frames]
         assert seconds == sorted(seconds)
 
     def test_that_is_open_is_kept_as_far_as_it_came(self, front, world):
         world.script(message("Hello."))
         with opened(front) as wire:
             wire.send(CREATE)
-            told = events(wire)
-            (take,) = front.recording.interactions_so_far
-            assert (take.status, take.cut, len(take.frames)) == (101, True, 1 + len(told))
+            text = events(wire)
+            (interaction,) = front.recording.interactions_so_far
+            assert (interaction.status, interaction.cut, len(interaction.frames)) == (101, True, 1 + len(text))
         assert not front.takes()[0].cut
 
     def test_ends_as_the_api_ends_it(self, front, world):
@@ -74,17 +74,17 @@ class TestAConnection:
             wire.send(CREATE)
             with pytest.raises(ConnectionClosedError):
                 events(wire)
-        (take,) = front.takes()
-        assert take.cut
-        assert len(take.frames) == 1 + 3
+        (interaction,) = front.takes()
+        assert interaction.cut
+        assert len(interaction.frames) == 1 + 3
 
     def test_that_is_refused_is_refused_alike(self, front, world):
         with pytest.raises(InvalidStatus) as refused, opened(front, Authorization="Basic x"):
             pass
-        (take,) = front.takes()
-        assert refused.value.response.status_code == take.status == 401
-        assert refused.value.response.body == take.answer
-        assert not take.cut
+        (interaction,) = front.takes()
+        assert refused.value.response.status_code == interaction.status == 401
+        assert refused.value.response.body == interaction.answer
+        assert not interaction.cut
 
     @pytest.mark.parametrize("url", ["http://127.0.0.1:9/v1", "http://no-such-host.invalid/v1"])
     def test_to_an_api_that_is_not_there_says_so(self, url):

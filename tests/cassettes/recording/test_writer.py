@@ -22,7 +22,7 @@ from harness.cassettes.recording.writer import (
     open_recorder,
     read_cassette,
 )
-from tests.support.interactions import JSON, streamed, take
+from tests.support.interactions import JSON, over_http, streamed
 
 KEY = "sk-AbCd1234EfGh5678IjKlMnOpQrSt"
 
@@ -32,10 +32,10 @@ def file(tmp_path):
     return tmp_path / "openai" / "weather.yaml"
 
 
-def record(file, *takes, **options):
-    with open_recorder(file, CassetteHeader(), **options) as tape:
-        for one in takes:
-            tape.add(one)
+def record(file, *interactions, **options):
+    with open_recorder(file, CassetteHeader(), **options) as recorder:
+        for one in interactions:
+            recorder.add(one)
 
 
 def others(file):
@@ -43,13 +43,13 @@ def others(file):
 
 
 def test_what_was_added_is_in_the_file(file):
-    record(file, take({"a": 1}, {"b": 2}), streamed(b"data: 1\n\n"))
-    assert read_cassette(file).interactions == (take({"a": 1}, {"b": 2}), streamed(b"data: 1\n\n"))
+    record(file, over_http({"a": 1}, {"b": 2}), streamed(b"data: 1\n\n"))
+    assert read_cassette(file).interactions == (over_http({"a": 1}, {"b": 2}), streamed(b"data: 1\n\n"))
     assert others(file) == []
 
 
 def test_the_header_says_when_and_by_whom(file):
-    record(file, take({}, {}, headers=JSON | {"user-agent": "OpenAI/Python 3.54.0"}))
+    record(file, over_http({}, {}, headers=JSON | {"user-agent": "OpenAI/Python 3.54.0"}))
     header = read_cassette(file).header
     assert (header.sdk, header.sdk_version) == ("OpenAI/Python", "3.54.0")
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", header.recorded)
@@ -59,19 +59,19 @@ def test_the_header_says_when_and_by_whom(file):
     ("path", "dialect"), [("/v1", "openai"), ("/openai/v1", "azure"), ("/api/projects/moon/openai/v1", "foundry")]
 )
 def test_the_header_says_which_dialect_was_spoken(file, path, dialect):
-    record(file, take({}, {}, uri=f"https://127.0.0.1{path}/responses"))
+    record(file, over_http({}, {}, uri=f"https://127.0.0.1{path}/responses"))
     assert read_cassette(file).header.dialect == dialect
 
 
 def test_what_the_header_says_already_stays(file):
-    with open_recorder(file, CassetteHeader("2026-01-02", sdk="mine", sdk_version="1")) as tape:
-        tape.add(take({}, {}, headers=JSON | {"user-agent": "curl/8"}))
+    with open_recorder(file, CassetteHeader("2026-01-02", sdk="mine", sdk_version="1")) as recorder:
+        recorder.add(over_http({}, {}, headers=JSON | {"user-agent": "curl/8"}))
     header = read_cassette(file).header
     assert (header.recorded, header.sdk, header.sdk_version) == ("2026-01-02", "mine", "1")
 
 
 def test_kept_takes_come_first(file):
-    record(file, take({"n": 2}, {}), existing=[take({"n": 1}, {})])
+    record(file, over_http({"n": 2}, {}), existing=[over_http({"n": 1}, {})])
     assert [one.body for one in read_cassette(file).interactions] == [b'{"n":1}', b'{"n":2}']
 
 
@@ -81,17 +81,17 @@ def test_nothing_recorded_is_nothing_written(file):
 
 
 def test_secrets_are_scrubbed(file):
-    record(file, take({"input": f"my {KEY} and swordfish-9"}, {}), secrets=["swordfish-9"])
+    record(file, over_http({"input": f"my {KEY} and swordfish-9"}, {}), secrets=["swordfish-9"])
     assert KEY not in file.read_text()
     assert "swordfish" not in file.read_text()
 
 
 def test_what_the_scrubber_misses_the_gate_refuses_and_the_old_file_stays(file, monkeypatch):
-    record(file, take({"n": 1}, {}))
+    record(file, over_http({"n": 1}, {}))
     before = file.read_bytes()
-    kept = [take({f"input {number}": f"my {KEY}"}, {}) for number in range(4)]
+    existing = [over_http({f"input {number}": f"my {KEY}"}, {}) for number in range(4)]
     with pytest.raises(SecretFound, match=r"not written.*\n  line \d+: .*form of a key.*(\n.*)*and 3 more") as caught:
-        record(file, take({}, {}), existing=kept)
+        record(file, over_http({}, {}), existing=existing)
     assert KEY not in str(caught.value)
     assert "interactions[0].request.body" in str(caught.value)
     assert file.read_bytes() == before
@@ -100,8 +100,8 @@ def test_what_the_scrubber_misses_the_gate_refuses_and_the_old_file_stays(file, 
 
 def test_an_interrupted_recording_is_written_as_far_as_it_came(file):
     def interrupted():
-        with open_recorder(file, CassetteHeader()) as tape:
-            tape.add(take({"n": 1}, {}))
+        with open_recorder(file, CassetteHeader()) as recorder:
+            recorder.add(over_http({"n": 1}, {}))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -116,37 +116,37 @@ class TestACassetteThatGrows:
         monkeypatch.setattr(writer, "SAVE_PAUSE_FACTOR", 0)
 
     def test_is_there_before_the_recording_ends(self, file):
-        with open_recorder(file, CassetteHeader()) as tape:
+        with open_recorder(file, CassetteHeader()) as recorder:
             for number in (1, 2):
-                tape.save_if_due(lambda: [take({"n": 1}, {})] * number)  # noqa: B023
+                recorder.save_if_due(lambda: [over_http({"n": 1}, {})] * number)  # noqa: B023
                 assert len(read_cassette(file).interactions) == number
         assert len(read_cassette(file).interactions) == 2
 
     def test_is_written_no_more_often_than_is_worth_it(self, file, monkeypatch):
         monkeypatch.setattr(writer, "SAVE_PAUSE_FACTOR", 10_000)
-        with open_recorder(file, CassetteHeader()) as tape:
-            tape.save_if_due(lambda: [take({}, {})])
-            tape.save_if_due(lambda: pytest.fail("too early"))
+        with open_recorder(file, CassetteHeader()) as recorder:
+            recorder.save_if_due(lambda: [over_http({}, {})])
+            recorder.save_if_due(lambda: pytest.fail("too early"))
         monkeypatch.setattr(writer, "SAVE_INTERVAL", 60.0)
-        with open_recorder(file, CassetteHeader()) as tape:
-            tape.save_if_due(lambda: pytest.fail("too early"))
+        with open_recorder(file, CassetteHeader()) as recorder:
+            recorder.save_if_due(lambda: pytest.fail("too early"))
 
     def test_that_cannot_be_written_yet_is_written_later(self, file):
-        odd = take({}, {}, answer_headers={"content-encoding": "gzip"}, chunks=((0.1, b"\x1f\x8b broken"),))
-        with open_recorder(file, CassetteHeader()) as tape:
-            tape.save_if_due(lambda: [odd])
+        odd = over_http({}, {}, answer_headers={"content-encoding": "gzip"}, chunks=((0.1, b"\x1f\x8b broken"),))
+        with open_recorder(file, CassetteHeader()) as recorder:
+            recorder.save_if_due(lambda: [odd])
             assert not file.exists()
-            tape.save_if_due(lambda: [take({}, {})])
+            recorder.save_if_due(lambda: [over_http({}, {})])
         assert len(read_cassette(file).interactions) == 1
 
     def test_stays_as_far_as_it_holds_no_secret(self, file, monkeypatch):
         found = iter([(), ("line 7: a key",), ("line 7: a key",)])
         monkeypatch.setattr(writer, "secrets_in", lambda *_: next(found))
-        tape = writer.Recorder(file, CassetteHeader())
-        tape.save_if_due(lambda: [take({"n": 1}, {})])
-        tape.save_if_due(lambda: [take({"n": 2}, {})] * 2)
+        recorder = writer.Recorder(file, CassetteHeader())
+        recorder.save_if_due(lambda: [over_http({"n": 1}, {})])
+        recorder.save_if_due(lambda: [over_http({"n": 2}, {})] * 2)
         with pytest.raises(SecretFound, match=r"line 7: a key\n.*The first 1 exchange of this recording are there"):
-            tape.save()
+            recorder.save()
         assert [one.body for one in read_cassette(file).interactions] == [b'{"n":1}']
 
 
@@ -159,7 +159,7 @@ class TestACassetteThatGrows:
     ],
 )
 def test_a_file_that_cannot_be_written_leaves_the_old_one(file, monkeypatch, code, says):
-    record(file, take({"n": 1}, {}))
+    record(file, over_http({"n": 1}, {}))
     before = file.read_bytes()
 
     def full(number):
@@ -167,7 +167,7 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(file, monkeypatch, cod
 
     monkeypatch.setattr(writer.os, "fsync", full)
     with pytest.raises(RecordError, match=says):
-        record(file, take({"n": 2}, {}))
+        record(file, over_http({"n": 2}, {}))
     assert file.read_bytes() == before
     assert others(file) == []
 
@@ -175,7 +175,7 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(file, monkeypatch, cod
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "a").write_text("a file")
     with pytest.raises(RecordError, match=r"a/b.yaml: cannot be written"):
-        record(tmp_path / "a" / "b.yaml", take({}, {}))
+        record(tmp_path / "a" / "b.yaml", over_http({}, {}))
 
 
 def test_two_recorders_of_one_cassette_are_told(file):
@@ -195,7 +195,7 @@ def test_a_name_is_free_that_nobody_uses(file):
     with lock_cassette(file):
         assert not is_free(file)
     assert is_free(file)
-    record(file, take({}, {}))
+    record(file, over_http({}, {}))
     assert not is_free(file)
 
 
@@ -216,7 +216,7 @@ def test_a_recorder_that_was_killed_holds_no_lock(file):
         killed.kill()
     assert ready.is_set()
     assert others(file) == [".weather.yaml.lock"]
-    record(file, take({}, {}))
+    record(file, over_http({}, {}))
     assert others(file) == []
 
 
@@ -230,14 +230,14 @@ def test_a_lock_that_vanishes_meanwhile_is_made_anew(file, monkeypatch):
             lost.pop().unlink()
 
     monkeypatch.setattr(fcntl, "flock", removed)
-    record(file, take({}, {}))
+    record(file, over_http({}, {}))
     assert len(read_cassette(file).interactions) == 1
 
 
 def test_the_rights_of_a_file_stay(file):
-    record(file, take({}, {}))
+    record(file, over_http({}, {}))
     file.chmod(0o640)
-    record(file, take({}, {}))
+    record(file, over_http({}, {}))
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
 
 
@@ -259,7 +259,7 @@ def test_a_file_that_is_no_text(file):
 
 
 def test_an_address_that_is_none(file):
-    record(file, take({}, {}), take({}, {}))
+    record(file, over_http({}, {}), over_http({}, {}))
     first, second = file.read_text().rsplit("https://api.openai.com", 1)
     file.write_text(f"{first}https://[api{second}")
     with pytest.raises(

@@ -18,7 +18,7 @@ from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cassettes.scrubbing.mask_interactions import known_secrets, scrub_interactions
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.cassettes.scrubbing.pseudonyms import is_pseudonym, pseudonym
-from tests.support.interactions import JSON, STREAM, compact, socket, sse, streamed, take
+from tests.support.interactions import JSON, STREAM, compact, over_http, socket, sse, streamed
 
 FORMS = {
     "key": "sk-proj-AbCd1234EfGh5678IjKl_mnop-QRST",
@@ -96,24 +96,24 @@ def in_bytes(planted: str, size: int) -> Interaction:
 
 def refused(planted: str) -> Interaction:
     error = {"message": f"Incorrect API key provided: {planted}.", "type": "x", "param": None, "code": None}
-    return take({}, {"error": error}, status=401, reason="Unauthorized")
+    return over_http({}, {"error": error}, status=401, reason="Unauthorized")
 
 
 def zipped(planted: str) -> Interaction:
     raw = gzip.compress(compact({"text": planted}))
-    return take({}, chunks=((0.1, raw),), answer_headers=JSON | {"content-encoding": "gzip"})
+    return over_http({}, chunks=((0.1, raw),), answer_headers=JSON | {"content-encoding": "gzip"})
 
 
 def zipped_stream(planted: str) -> Interaction:
     squeeze = zlib.compressobj(wbits=31)
     parts = [squeeze.compress(sse(event)) + squeeze.flush(zlib.Z_SYNC_FLUSH) for event in deltas(planted)]
-    told = tuple((float(number), part) for number, part in enumerate([*parts, squeeze.flush()]))
-    return take({}, chunks=told, answer_headers=STREAM | {"content-encoding": "gzip"})
+    text = tuple((float(number), part) for number, part in enumerate([*parts, squeeze.flush()]))
+    return over_http({}, chunks=text, answer_headers=STREAM | {"content-encoding": "gzip"})
 
 
 def form(planted: str) -> Interaction:
     body = f'--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n{planted}\r\n--b--\r\n'
-    return take(headers={"content-type": "multipart/form-data; boundary=b"}, said={}).__class__(
+    return over_http(headers={"content-type": "multipart/form-data; boundary=b"}, answer={}).__class__(
         "POST",
         "https://api.openai.com/v1/files",
         {"content-type": "multipart/form-data; boundary=b"},
@@ -143,28 +143,30 @@ def zipped_request(planted: str) -> Interaction:
 
 def arguments(planted: str) -> Interaction:
     """JSON in JSON, told in small pieces."""
-    told = json.dumps({"a": json.dumps({"b": planted})})
+    text = json.dumps({"a": json.dumps({"b": planted})})
     kind = {"type": "response.function_call_arguments.delta", "item_id": "fc_1"}
-    return streamed(*(sse({**kind, "delta": told[at : at + 12]}) for at in range(0, len(told), 12)))
+    return streamed(*(sse({**kind, "delta": text[at : at + 12]}) for at in range(0, len(text), 12)))
 
 
 POSITIONS: dict[str, Callable[[str], Interaction]] = {
-    "header of a request": lambda planted: take({}, {}, headers=JSON | {"openai-beta": planted}),
-    "unknown header": lambda planted: take({}, {}, headers=JSON | {"x-what": planted}),
-    "header of an answer": lambda planted: take({}, {}, answer_headers=JSON | {"x-request-id": planted}),
-    "query": lambda planted: take({}, {}, uri=f"https://api.openai.com/v1/responses?note={quote(planted, safe='')}"),
-    "path": lambda planted: take({}, {}, uri=f"https://api.openai.com/v1/files/{quote(planted, safe='')}/content"),
-    "request": lambda planted: take({"input": [{"role": "user", "content": planted}]}, {}),
-    "member of a request": lambda planted: take({"metadata": {planted: "1"}}, {}),
-    "fragment": lambda planted: take({}, {}, uri=f"https://api.openai.com/v1/responses#{quote(planted, safe='')}"),
+    "header of a request": lambda planted: over_http({}, {}, headers=JSON | {"openai-beta": planted}),
+    "unknown header": lambda planted: over_http({}, {}, headers=JSON | {"x-what": planted}),
+    "header of an answer": lambda planted: over_http({}, {}, answer_headers=JSON | {"x-request-id": planted}),
+    "query": lambda planted: over_http(
+        {}, {}, uri=f"https://api.openai.com/v1/responses?note={quote(planted, safe='')}"
+    ),
+    "path": lambda planted: over_http({}, {}, uri=f"https://api.openai.com/v1/files/{quote(planted, safe='')}/content"),
+    "request": lambda planted: over_http({"input": [{"role": "user", "content": planted}]}, {}),
+    "member of a request": lambda planted: over_http({"metadata": {planted: "1"}}, {}),
+    "fragment": lambda planted: over_http({}, {}, uri=f"https://api.openai.com/v1/responses#{quote(planted, safe='')}"),
     "form": form,
     "field beside a file": lambda planted: upload(b"", field=planted),
     "name of a file": named,
     "file": lambda planted: upload(planted.encode()),
     "compressed request": zipped_request,
-    "answer": lambda planted: take({}, {"output": [{"content": [{"text": planted}]}]}),
+    "answer": lambda planted: over_http({}, {"output": [{"content": [{"text": planted}]}]}),
     "error": refused,
-    "reason": lambda planted: take({}, {}, reason=planted),
+    "reason": lambda planted: over_http({}, {}, reason=planted),
     "compressed answer": zipped,
     "event": lambda planted: streamed(sse({"type": "response.completed", "response": {"output": planted}})),
     "event over chunks": lambda planted: in_bytes(planted, 7),
@@ -214,13 +216,13 @@ def told(stream: str) -> Iterator[str]:
 @pytest.mark.parametrize(("position", "encoding"), PLANTED, ids=lambda value: str(value).replace(" ", "-"))
 def test_no_planted_secret_is_left(position, encoding):
     planted = {name: ENCODINGS[encoding](secret) for name, secret in SECRETS.items()}
-    takes = [CARRIER, *map(POSITIONS[position], planted.values())]
-    clean = scrub_interactions(takes)
+    interactions = [CARRIER, *map(POSITIONS[position], planted.values())]
+    clean = scrub_interactions(interactions)
     text = dump_cassette(CassetteHeader(), clean)
     _, *kept = parse_cassette(text, "it").interactions
     assert [name for name, one in zip(SECRETS, kept, strict=True) if left(one, SECRETS[name], planted[name])] == []
     assert [name for name, secret in SECRETS.items() if secret in text] == []
-    assert secrets_in(text, known_secrets(takes)) == ()
+    assert secrets_in(text, known_secrets(interactions)) == ()
 
 
 SEEN = [position for position in POSITIONS if position not in ("unknown header", "compressed request")]
@@ -260,15 +262,15 @@ def test_headers_are_kept_by_name():
         "cf-ray": "1",
         "date": "now",
     }
-    (clean,) = scrub_interactions([take({}, {}, headers=sent, answer_headers=got)])
+    (clean,) = scrub_interactions([over_http({}, {}, headers=sent, answer_headers=got)])
     assert clean.headers == {"content-type": "application/json", "accept": "*/*"}
     assert clean.answer_headers == {"x-request-id": "req_1", "x-ratelimit-limit-requests": "5"}
 
 
 def test_an_id_becomes_the_same_other_id_everywhere():
     id = "resp_bea7c4bf3d44bdfb006ab13b81a94602014275b3ca7edf822c"
-    first = take({"input": f"see {id}"}, {"id": id})
-    second = take(
+    first = over_http({"input": f"see {id}"}, {"id": id})
+    second = over_http(
         {"previous_response_id": id, "input": json.dumps({"id": id})}, uri=f"https://api.openai.com/v1/responses/{id}"
     )
     clean = scrub_interactions([first, second])
@@ -302,21 +304,21 @@ def test_a_pseudonym_has_length_prefix_and_alphabet_and_is_its_own(id):
 
 
 def test_names_of_tools_and_words_are_no_ids():
-    said = {
+    answer = {
         "input": "call_emergencyServices2 run_integrationTests24",
         "tools": [{"name": "get_weatherForecastV2ForCity"}],
     }
-    assert json.loads(scrub_interactions([take(said, {})])[0].body) == said
+    assert json.loads(scrub_interactions([over_http(answer, {})])[0].body) == answer
 
 
 def test_what_was_not_secret_is_byte_for_byte_the_same():
     body = b'{ "a" : "caf\\u00e9 \\u2028",\n\t"b":[1.0,1e5,"x@example.com"], "c":"\xc3\xa9" }'
     raw = sse({"type": "a", "delta": "x"}, {"type": "b"}) + b": ping\r\n\r\ndata: [DONE]\n\n"
-    takes = [take(said={}), streamed(raw[:10], raw[10:])]
-    takes[0] = Interaction("POST", takes[0].uri, JSON, body, 200)
-    clean = scrub_interactions(takes)
+    interactions = [over_http(answer={}), streamed(raw[:10], raw[10:])]
+    interactions[0] = Interaction("POST", interactions[0].uri, JSON, body, 200)
+    clean = scrub_interactions(interactions)
     assert clean[0].body == body
-    assert clean[1].chunks == takes[1].chunks
+    assert clean[1].chunks == interactions[1].chunks
 
 
 def test_chunks_stay_cut_where_they_were():
@@ -344,8 +346,8 @@ def test_a_compressed_stream_keeps_its_times():
 
 
 def test_what_the_model_says_of_accounts_stays():
-    said = {"output": [{"arguments": json.dumps({"organization": "UN", "user_id": "42", "email": "none"})}]}
-    assert json.loads(scrub_interactions([take({}, said)])[0].answer) == said
+    answer = {"output": [{"arguments": json.dumps({"organization": "UN", "user_id": "42", "email": "none"})}]}
+    assert json.loads(scrub_interactions([over_http({}, answer)])[0].answer) == answer
 
 
 def test_what_names_an_account_in_the_api_goes():
@@ -354,14 +356,14 @@ def test_what_names_an_account_in_the_api_goes():
         "safety_identifier": "jane",
         "tools": [{"headers": {"X-Pass": "abc", "Accept": "json"}}],
     }
-    clean = json.loads(scrub_interactions([take(asked, {})])[0].body)
+    clean = json.loads(scrub_interactions([over_http(asked, {})])[0].body)
     assert clean["organization"] == "xxxx"
     assert clean["safety_identifier"] == "xxxx"
     assert clean["tools"] == [{"headers": {"X-Pass": "xxx", "Accept": "json"}}]
 
 
 @pytest.mark.parametrize(
-    ("uri", "kept"),
+    ("uri", "left"),
     [
         ("https://acme.openai.azure.com/openai/v1/responses", "https://xxxx.openai.azure.com/openai/v1/responses"),
         (
@@ -375,8 +377,8 @@ def test_what_names_an_account_in_the_api_goes():
         ),
     ],
 )
-def test_addresses(uri, kept):
-    assert scrub_interactions([take({}, {}, uri=uri)])[0].uri == kept
+def test_addresses(uri, left):
+    assert scrub_interactions([over_http({}, {}, uri=uri)])[0].uri == left
 
 
 def test_the_end_of_a_cut_recording_is_searched_too():
@@ -387,14 +389,16 @@ def test_the_end_of_a_cut_recording_is_searched_too():
 
 
 def test_given_values_are_secrets_too():
-    (clean,) = scrub_interactions([take({"input": "the word is swordfish-9"}, {})], secrets=["swordfish-9", "short"])
+    (clean,) = scrub_interactions(
+        [over_http({"input": "the word is swordfish-9"}, {})], secrets=["swordfish-9", "short"]
+    )
     assert b"swordfish" not in clean.body
 
 
 def test_a_password_of_basic_access_is_one():
     basic = base64.b64encode(b"jane:correct-horse").decode()
-    takes = [take({"input": "correct-horse"}, {}, headers=JSON | {"proxy-authorization": f"Basic {basic}"})]
-    assert b"correct-horse" not in scrub_interactions(takes)[0].body
+    interactions = [over_http({"input": "correct-horse"}, {}, headers=JSON | {"proxy-authorization": f"Basic {basic}"})]
+    assert b"correct-horse" not in scrub_interactions(interactions)[0].body
 
 
 def test_binary_bodies_are_searched_for_keys_and_known_values():
@@ -421,10 +425,10 @@ def test_what_cannot_be_decoded_is_refused(member, headers):
 
 @pytest.mark.parametrize("coding", ["xz", "gzip, br"])
 def test_what_is_in_an_encoding_of_no_known_name_is_refused_unless_it_is_text(coding):
-    packed = take({}, chunks=((0.1, b"\xfd7zXZ\x00 packed"),), answer_headers=JSON | {"content-encoding": coding})
+    packed = over_http({}, chunks=((0.1, b"\xfd7zXZ\x00 packed"),), answer_headers=JSON | {"content-encoding": coding})
     with pytest.raises(Unsearchable, match=f"exchange 1: the answer is in an encoding .*{coding!r}"):
         scrub_interactions([packed])
-    plain = take({}, {"a": 1}, answer_headers=JSON | {"content-encoding": coding})
+    plain = over_http({}, {"a": 1}, answer_headers=JSON | {"content-encoding": coding})
     assert scrub_interactions([plain])[0].answer == plain.answer
 
 
@@ -436,8 +440,8 @@ def test_bytes_that_are_no_text_stay():
 
 @pytest.mark.parametrize("pack", [gzip.compress, zlib.compress], ids=["gzip", "zlib"])
 def test_a_compressed_file_is_compressed_again(pack):
-    whole = upload(b"PACKED").body.replace(b"\x89PNG\xff\xfePACKED\xff", pack(f"my {FORMS['key']}".encode()))
-    (clean,) = scrub_interactions([Interaction("POST", "https://api.openai.com/v1/files", {}, whole, 200)])
+    complete = upload(b"PACKED").body.replace(b"\x89PNG\xff\xfePACKED\xff", pack(f"my {FORMS['key']}".encode()))
+    (clean,) = scrub_interactions([Interaction("POST", "https://api.openai.com/v1/files", {}, complete, 200)])
     file = clean.body.split(b"\r\n\r\n")[-1]
     assert file.endswith(b"\r\n--b--\r\n")
     assert zlib.decompressobj(47).decompress(file) == b"my " + Masker().mask_text(FORMS["key"]).encode()
@@ -452,12 +456,14 @@ def test_what_a_browser_sends_as_a_subprotocol_is_known():
 
 
 def test_cookies_of_an_answer_are_known():
-    told = {"set-cookie": "sid=Cr1sp-C00kie; Path=/; Secure, other=0123456789; Max-Age=10"}
-    assert known_secrets([Interaction("GET", "/", answer_headers=told)]) == ["Cr1sp-C00kie", "0123456789"]
+    text = {"set-cookie": "sid=Cr1sp-C00kie; Path=/; Secure, other=0123456789; Max-Age=10"}
+    assert known_secrets([Interaction("GET", "/", answer_headers=text)]) == ["Cr1sp-C00kie", "0123456789"]
 
 
 def test_a_damaged_compressed_stream_is_refused():
-    made = take({}, chunks=((0.1, b"\x1f\x8bnot gzip at all"),), answer_headers=STREAM | {"content-encoding": "gzip"})
+    made = over_http(
+        {}, chunks=((0.1, b"\x1f\x8bnot gzip at all"),), answer_headers=STREAM | {"content-encoding": "gzip"}
+    )
     with pytest.raises(Unsearchable, match="exchange 1: the answer"):
         scrub_interactions([made])
 

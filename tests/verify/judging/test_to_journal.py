@@ -12,7 +12,7 @@ from harness.analysis.loss import losses_of
 from harness.cassettes.format.interaction import SERVER, Interaction
 from harness.report.api_coverage import measure_coverage
 from harness.verify.judging.to_journal import build_journal
-from tests.support.interactions import URI, sse, take
+from tests.support.interactions import URI, over_http, sse
 from tests.support.recordings import HI, recorded
 
 SAID = {"id": "resp_1", "object": "response", "output": [], "status": "completed"}
@@ -23,7 +23,7 @@ def error(message: str, **members: Any) -> dict[str, Any]:
 
 
 def test_an_exchange_has_its_request_its_operation_and_its_answer() -> None:
-    (one,) = build_journal([take(HI, SAID)]).exchanges
+    (one,) = build_journal([over_http(HI, SAID)]).exchanges
     assert (one.number, one.status, one.request.body, one.answer.body) == (1, 200, HI, SAID)
     assert (one.request.operation, one.request.path, one.request.dialect) == ("POST /responses", "/responses", "openai")
     assert (one.answer.rule, one.answer.disconnection, one.answer.events) == (None, "", None)
@@ -31,20 +31,20 @@ def test_an_exchange_has_its_request_its_operation_and_its_answer() -> None:
 
 def test_a_stream_is_its_events_and_the_object_of_the_last() -> None:
     events = [{"type": f"response.{kind}", "response": SAID} for kind in ("created", "completed")]
-    stream = replace(take(HI), answer_headers={"content-type": "text/event-stream"}, chunks=((0.0, sse(*events)),))
+    stream = replace(over_http(HI), answer_headers={"content-type": "text/event-stream"}, chunks=((0.0, sse(*events)),))
     (one,) = build_journal([stream]).exchanges
     assert (one.answer.body, one.answer.events) == (SAID, events)
 
 
 def test_a_refusal_names_the_rule_with_which_the_mock_refuses_it() -> None:
     (refused,) = recorded({**HI, "input": 3})
-    (one,) = build_journal([take(refused["request"], refused["response"], status=400)]).exchanges
+    (one,) = build_journal([over_http(refused["request"], refused["response"], status=400)]).exchanges
     assert (one.status, one.answer.rule) == (400, "invalid_type")
 
 
 @pytest.mark.parametrize(("status", "answer"), [(400, error("Not on Sundays.")), (400, {"error": "x"}), (500, "x")])
 def test_a_refusal_that_no_rule_makes_names_none(status: int, answer: Any) -> None:
-    (one,) = build_journal([take(HI, answer, status=status)]).exchanges
+    (one,) = build_journal([over_http(HI, answer, status=status)]).exchanges
     assert (one.status, one.answer.rule) == (status, None)
 
 
@@ -54,7 +54,7 @@ def test_the_rule_of_another_state_is_known_by_its_words() -> None:
         param="previous_response_id",
         code="previous_response_not_found",
     )
-    (one,) = build_journal([take(HI, gone, status=400)]).exchanges
+    (one,) = build_journal([over_http(HI, gone, status=400)]).exchanges
     assert one.answer.rule == "previous_response_not_found"
 
 
@@ -69,27 +69,27 @@ def test_a_request_that_is_not_known_is_held_to_no_form() -> None:
 @pytest.mark.parametrize(("end", "broke"), [("in_progress", "cut off"), ("completed", "")])
 def test_a_stream_that_broke_off_before_its_end_says_so(end: str, broke: str) -> None:
     events = [{"type": f"response.{kind}", "response": SAID} for kind in ("created", end)]
-    stream = replace(take(HI), answer_headers={"content-type": "text/event-stream"}, chunks=((0.0, sse(*events)),))
+    stream = replace(over_http(HI), answer_headers={"content-type": "text/event-stream"}, chunks=((0.0, sse(*events)),))
     (one,) = build_journal([replace(stream, cut=True)]).exchanges
     assert one.answer.disconnection == broke
 
 
 def test_an_answer_that_never_came_says_so_and_one_of_which_long_values_are_cut_is_whole() -> None:
-    none, shortened = build_journal([take(HI, status=0), replace(take(HI, SAID), cut=True)]).exchanges
+    none, shortened = build_journal([over_http(HI, status=0), replace(over_http(HI, SAID), cut=True)]).exchanges
     assert (none.answer.disconnection, shortened.answer.disconnection) == ("no answer", "")
 
 
 def test_other_services_are_left_out() -> None:
     elsewhere = [
-        take(HI, {}, uri=uri) for uri in ("https://a.example/v1/weather", "https://a.example/v1/chat/completions")
+        over_http(HI, {}, uri=uri) for uri in ("https://a.example/v1/weather", "https://a.example/v1/chat/completions")
     ]
-    assert build_journal([*elsewhere, take(HI, SAID)]).exchanges[0].number == 1
+    assert build_journal([*elsewhere, over_http(HI, SAID)]).exchanges[0].number == 1
     assert build_journal(elsewhere).exchanges == []
 
 
 def test_the_path_tells_the_dialect() -> None:
     uri = "https://acme.example/openai/responses?api-version=2025-04-01-preview"
-    (one,) = build_journal([take(HI, SAID, uri=uri)]).exchanges
+    (one,) = build_journal([over_http(HI, SAID, uri=uri)]).exchanges
     assert (one.request.dialect, one.request.query) == ("azure", {"api-version": "2025-04-01-preview"})
 
 
@@ -100,7 +100,7 @@ def test_surface_and_losses_are_those_of_a_mock() -> None:
     bare = {**item, "content": [{**part, "annotations": []}]}
     user = {"role": "user", "content": "hi"}
     second = {**HI, "input": [user, bare, user]}
-    world = build_journal([take(HI, {**SAID, "output": [item]}), take(second, {**SAID, "id": "resp_2"})])
+    world = build_journal([over_http(HI, {**SAID, "output": [item]}), over_http(second, {**SAID, "id": "resp_2"})])
     assert [(lost.loss, lost.exchange) for lost in losses_of(world.exchanges)] == [("citation-dropped", 2)]
     touched = measure_coverage(world.exchanges, world)
     assert (touched["said"], touched["sent"], touched["dialects"]) == ({"message"}, {"message"}, {"openai"})

@@ -28,7 +28,7 @@ from harness.contract.schema import schemas_directory
 from harness.verify.evidence import PUBLISHED_MEMBERS, Origin
 from harness.verify.evidence import evidence_directory as cassettes
 from harness.verify.read_files import read_recording as recordings
-from tests.support.interactions import JSON, STREAM, URI, compact, socket, sse, streamed, take
+from tests.support.interactions import JSON, STREAM, URI, compact, over_http, socket, sse, streamed
 
 CASSETTES = sorted(cassettes().rglob("*.yaml"))
 HEADER = CassetteHeader("2026-09-21", "azure", "OpenAI/JS", "6.1.0", "recorded", "call_needs_output")
@@ -36,16 +36,16 @@ ASKED = {"model": "gpt-4.1", "input": "Is it 18 °C? 😀"}
 SAID = {"id": "resp_1", "output": [{"type": "message", "n": 1.0}]}
 
 
-def text_of(*takes: Interaction) -> str:
-    return dump_cassette(HEADER, takes)
+def text_of(*interactions: Interaction) -> str:
+    return dump_cassette(HEADER, interactions)
 
 
-def again(*takes: Interaction) -> tuple[Interaction, ...]:
-    return parse_cassette(text_of(*takes), "it").interactions
+def again(*interactions: Interaction) -> tuple[Interaction, ...]:
+    return parse_cassette(text_of(*interactions), "it").interactions
 
 
 def test_it_is_read_like_a_page():
-    assert text_of(take(ASKED, SAID), streamed(b'data: {"a":1}\n', b"\n", cut=True)) == (
+    assert text_of(over_http(ASKED, SAID), streamed(b'data: {"a":1}\n', b"\n", cut=True)) == (
         """\
 version: 1
 harness:
@@ -112,7 +112,7 @@ interactions:
 
 
 def test_the_header_comes_back():
-    assert parse_cassette(text_of(take({}, {})), "it").header == HEADER
+    assert parse_cassette(text_of(over_http({}, {})), "it").header == HEADER
 
 
 @pytest.mark.parametrize(
@@ -165,8 +165,8 @@ def test_chunks_come_back_as_they_were_cut():
 
 def test_a_websocket_is_kept_as_its_frames():
     one = socket(("client", {"type": "response.create"}), ("server", {"type": "error", "n": [1]}))
-    text = text_of(one, take({}, {}))
-    assert parse_cassette(text, "it").interactions == (take({}, {}), one)
+    text = text_of(one, over_http({}, {}))
+    assert parse_cassette(text, "it").interactions == (over_http({}, {}), one)
     assert "from: client" in text
 
 
@@ -185,7 +185,9 @@ def test_whatever_travels_comes_back(raw, text, cuts):
 class TestPlainVcrpy:
     def test_reads_ours(self, tmp_path: Path):
         file = tmp_path / "it.yaml"
-        file.write_text(text_of(take(ASKED, SAID), streamed(b"data: 1\n\n"), socket(("client", {}))), encoding="utf-8")
+        file.write_text(
+            text_of(over_http(ASKED, SAID), streamed(b"data: 1\n\n"), socket(("client", {}))), encoding="utf-8"
+        )
         requests, responses, *_ = vcr.persisters.filesystem.FilesystemPersister.load_cassette(
             file, vcr.serializers.yamlserializer
         )
@@ -195,13 +197,13 @@ class TestPlainVcrpy:
         assert responses[0]["status"] == {"code": 200, "message": "OK"}
 
     def test_is_read_by_us(self):
-        text = (Path(__file__).parent.parent / "cassettes/test_weather.yaml").read_text(encoding="utf-8")
-        tape = parse_cassette(text, "it")
-        assert tape.header is None
-        assert [one.status for one in tape.interactions] == [200, 200]
-        assert json.loads(tape.interactions[0].body)["model"] == "gpt-4.1"
-        assert tape.interactions[0].chunks[0][0] == 0.0
-        assert "content-length" not in tape.interactions[0].answer_headers
+        text = (Path(__file__).parent.parent / "test_weather.yaml").read_text(encoding="utf-8")
+        cassette = parse_cassette(text, "it")
+        assert cassette.header is None
+        assert [one.status for one in cassette.interactions] == [200, 200]
+        assert json.loads(cassette.interactions[0].body)["model"] == "gpt-4.1"
+        assert cassette.interactions[0].chunks[0][0] == 0.0
+        assert "content-length" not in cassette.interactions[0].answer_headers
 
 
 def test_recordings_of_other_forms_are_read_too():
@@ -220,11 +222,11 @@ interactions:
 
 class TestEditedByHand:
     def test_json_keeps_its_spelling(self):
-        text = text_of(take(ASKED, SAID)).replace("gpt-4.1", "gpt-5")
+        text = text_of(over_http(ASKED, SAID)).replace("gpt-4.1", "gpt-5")
         assert parse_cassette(text, "it").interactions[0].body == compact({**ASKED, "model": "gpt-5"})
 
     def test_json_that_is_none_any_more_stands_as_it_is(self):
-        text = text_of(take(ASKED, SAID)).replace('"model": "gpt-4.1",', '"model": gpt')
+        text = text_of(over_http(ASKED, SAID)).replace('"model": "gpt-4.1",', '"model": gpt')
         assert parse_cassette(text, "it").interactions[0].body.startswith(b'{\n  "model": gpt')
 
     def test_a_longer_stream_ends_in_a_longer_chunk(self):
@@ -287,22 +289,22 @@ class TestEditedByHand:
         ],
     )
     def test_what_is_wrong_is_told_with_its_place_and_what_is_expected_there(self, old, new, says):
-        text = text_of(take(ASKED, SAID), socket(("client", {"a": 1})))
+        text = text_of(over_http(ASKED, SAID), socket(("client", {"a": 1})))
         assert old in text
-        with pytest.raises(UnreadableRecording) as told:
+        with pytest.raises(UnreadableRecording) as caught:
             parse_cassette(text.replace(old, new).partition("\n#")[0], "it")
-        assert says in str(told.value)
-        assert str(told.value).startswith("it: ")
-        assert re.search(r"Record it again, or mend that place\.$|Update it, or record it again\.$", str(told.value))
+        assert says in str(caught.value)
+        assert str(caught.value).startswith("it: ")
+        assert re.search(r"Record it again, or mend that place\.$|Update it, or record it again\.$", str(caught.value))
 
     def test_yaml_that_is_none_is_named_by_its_line(self):
         with pytest.raises(UnreadableRecording, match=r"it: line .*: no YAML"):
-            parse_cassette(text_of(take(ASKED, SAID)).replace("interactions:", "interactions: ["), "it")
+            parse_cassette(text_of(over_http(ASKED, SAID)).replace("interactions:", "interactions: ["), "it")
 
     def test_a_value_is_never_quoted(self):
-        with pytest.raises(UnreadableRecording) as told:
-            parse_cassette(text_of(take(ASKED, SAID)).replace("  dialect: azure", "  dialect: sk-secret"), "it")
-        assert "sk-secret" not in str(told.value)
+        with pytest.raises(UnreadableRecording) as caught:
+            parse_cassette(text_of(over_http(ASKED, SAID)).replace("  dialect: azure", "  dialect: sk-secret"), "it")
+        assert "sk-secret" not in str(caught.value)
 
 
 class TestTheSchema:
@@ -310,8 +312,13 @@ class TestTheSchema:
         binary = Interaction("POST", URI, JSON, b"\xff", 200, JSON, ((0.0, b"\xff"),))
         full = socket(("client", {"a": 1}), ("server", {"b": 2}))
         origin = {"level": "reported", "where": "https://example.org/1", "date": "2026", "organization": {"zdr": True}}
-        takes = [take(ASKED, SAID), streamed(b"data: 1\n\n", cut=True), binary, replace(full, cut=True, origin=origin)]
-        validate_cassette(next(parse_yaml_documents(text_of(*takes))))
+        interactions = [
+            over_http(ASKED, SAID),
+            streamed(b"data: 1\n\n", cut=True),
+            binary,
+            replace(full, cut=True, origin=origin),
+        ]
+        validate_cassette(next(parse_yaml_documents(text_of(*interactions))))
         validate_cassette(next(parse_yaml_documents(dump_cassette(CassetteHeader(), ()))))
 
     @pytest.mark.parametrize("file", CASSETTES, ids=lambda file: file.stem)
@@ -346,14 +353,17 @@ def places(schema: dict[str, Any], place: str = "") -> Iterator[tuple[str, dict[
 
 def test_an_origin_comes_back_with_its_exchange_and_its_socket():
     origin = {"level": "reported", "where": "https://example.org/1", "date": "2026-03", "published": ["status", "type"]}
-    takes = (replace(take(ASKED, SAID), origin=origin), replace(socket(("client", {"a": 1})), origin=origin))
-    text = text_of(*takes)
-    assert again(*takes) == takes
+    interactions = (
+        replace(over_http(ASKED, SAID), origin=origin),
+        replace(socket(("client", {"a": 1})), origin=origin),
+    )
+    text = text_of(*interactions)
+    assert again(*interactions) == interactions
     assert "- origin:\n    level: reported\n    where: https://example.org/1\n" in text
 
 
 def test_what_came_at_once_has_no_times():
-    one = replace(take(ASKED, SAID), chunks=((0.0, compact(SAID)),))
+    one = replace(over_http(ASKED, SAID), chunks=((0.0, compact(SAID)),))
     assert "arrivals" not in text_of(one)
     assert again(one) == (one,)
 
@@ -365,14 +375,14 @@ def test_other_files_are_no_cassettes(text):
 
 
 def test_the_same_takes_give_the_same_text():
-    assert text_of(take(ASKED, SAID)) == text_of(take(ASKED, SAID))
+    assert text_of(over_http(ASKED, SAID)) == text_of(over_http(ASKED, SAID))
 
 
 def test_verify_reads_it_with_what_its_header_says(tmp_path):
     file = tmp_path / "it.yaml"
     here = "http://127.0.0.1:1/openai/v1/responses"
-    takes = [take(ASKED, SAID, uri=here), streamed(sse({"type": "a"}), uri=here, cut=True)]
-    file.write_text(dump_cassette(HEADER, takes), encoding="utf-8")
+    interactions = [over_http(ASKED, SAID, uri=here), streamed(sse({"type": "a"}), uri=here, cut=True)]
+    file.write_text(dump_cassette(HEADER, interactions), encoding="utf-8")
     first, second = recordings(file)
     assert (first.provider, first.request, first.answer) == ("azure", ASKED, SAID)
     assert second.events == [{"type": "a"}]

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.cassettes.format.interaction import Interaction, find_client
-from tests.support.interactions import streamed, take
+from tests.support.interactions import over_http, streamed
 
 
 def test_an_answer_is_its_chunks():
@@ -12,7 +12,7 @@ def test_an_answer_is_its_chunks():
 
 def test_a_stream_says_so_in_its_headers():
     assert streamed(b"data: 1\n\n").is_stream
-    assert not take({}, {}).is_stream
+    assert not over_http({}, {}).is_stream
 
 
 @pytest.mark.parametrize(
