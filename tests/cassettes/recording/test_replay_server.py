@@ -27,7 +27,7 @@ SAID = {"content-type": "application/json", "x-request-id": "req_1", "content-le
 STREAMED = {"content-type": "text/event-stream"}
 
 
-def take(input: str, answer: str, status: int = 200, **more: Any) -> Interaction:
+def exchange(input: str, answer: str, status: int = 200, **more: Any) -> Interaction:
     """A recorded request with this input."""
     body = json.dumps({"input": input}).encode()
     return Interaction("POST", URL, ASKED, body, status, SAID, ((0.0, json.dumps({"said": answer}).encode()),), **more)
@@ -71,22 +71,22 @@ def played(*interactions: Interaction, paced: bool = False) -> Iterator[Played]:
 
 class TestARequest:
     def test_is_answered_as_it_was(self):
-        with played(take("hi", "Hello."), take("no", "No.", 429)) as client:
+        with played(exchange("hi", "Hello."), exchange("no", "No.", 429)) as client:
             assert client.said("hi") == "Hello."
             refused = client.post("no")
             assert (refused.status_code, refused.headers["x-request-id"]) == (429, "req_1")
             assert client.player.misses == []
 
     def test_asked_again_gets_the_next_answer_and_the_last_one_from_then_on(self):
-        with played(take("hi", "1"), take("hi", "2")) as client:
+        with played(exchange("hi", "1"), exchange("hi", "2")) as client:
             assert [client.said("hi") for _ in range(3)] == ["1", "2", "2"]
 
     def test_of_another_key_begins_anew(self):
-        with played(take("hi", "1"), take("hi", "2")) as client:
+        with played(exchange("hi", "1"), exchange("hi", "2")) as client:
             assert [client.said("hi", key) for key in ("sk-a", "sk-b", "sk-a")] == ["1", "1", "2"]
 
     def test_that_was_not_recorded_is_told_with_the_closest_and_what_differs(self):
-        with played(take("Weather in Paris?", "18"), take("Ship it.", "Done.")) as client:
+        with played(exchange("Weather in Paris?", "18"), exchange("Ship it.", "Done.")) as client:
             missed = client.post("Weather in Oslo?")
             assert (missed.status_code, missed.headers["x-should-retry"]) == (418, "false")
             answer = missed.json()["error"]["message"]
@@ -95,7 +95,7 @@ class TestARequest:
             assert len(client.player.misses) == 1
 
     def test_whose_answer_was_cut_breaks_off_again(self):
-        with played(stream("hi", (0.0, "a"), cut=True), take("json", "x", cut=True)) as client:
+        with played(stream("hi", (0.0, "a"), cut=True), exchange("json", "x", cut=True)) as client:
             for input in ("hi", "json"):
                 with pytest.raises(httpx2.RemoteProtocolError):
                     client.post(input)
@@ -182,7 +182,7 @@ class TestAConnection:
             assert problem.value.response.body == b'{"error": {}}'
 
     def test_that_was_not_recorded_is_told(self):
-        with played(take("hi", "Hello.")) as client:
+        with played(exchange("hi", "Hello.")) as client:
             with pytest.raises(InvalidStatus) as problem, client.connect("/elsewhere"):
                 pass
             assert problem.value.response.status_code == 418
@@ -196,8 +196,8 @@ class TestWhatIsLoaded:
                 cassette.add(each)
 
     def test_is_one_cassette_or_all_of_a_folder(self, tmp_path):
-        self.record(tmp_path / "b.yaml", take("b", "B"))
-        self.record(tmp_path / "a.yaml", take("a", "A"), socket(("client", "{}")))
+        self.record(tmp_path / "b.yaml", exchange("b", "B"))
+        self.record(tmp_path / "a.yaml", exchange("a", "A"), socket(("client", "{}")))
         (tmp_path / "other.yaml").write_text("name: nothing recorded\n")
         assert [each.answer for each in load_recordings(tmp_path)] == [b'{"said": "A"}', b"", b'{"said": "B"}']
         assert [each.answer for each in load_recordings(tmp_path / "b.yaml")] == [b'{"said": "B"}']

@@ -219,8 +219,8 @@ def test_no_planted_secret_is_left(position, encoding):
     interactions = [CARRIER, *map(POSITIONS[position], planted.values())]
     clean = scrub_interactions(interactions)
     text = dump_cassette(CassetteHeader(), clean)
-    _, *kept = parse_cassette(text, "it").interactions
-    assert [name for name, one in zip(SECRETS, kept, strict=True) if left(one, SECRETS[name], planted[name])] == []
+    _, *written = parse_cassette(text, "it").interactions
+    assert [name for name, one in zip(SECRETS, written, strict=True) if left(one, SECRETS[name], planted[name])] == []
     assert [name for name, secret in SECRETS.items() if secret in text] == []
     assert secrets_in(text, known_secrets(interactions)) == ()
 
