@@ -99,8 +99,8 @@ def _print_report(report: Report) -> None:
 
     console = make_console()
     console.print(summary_line(report.totals, report.percent_covered("rules")))
-    for trial, found in report.unexpected[:MAX_FINDINGS]:
-        console.print(f"{':'.join(map(str, trial.location_of(found)))}  {found.title}: {found.text}")
+    for case, finding in report.unexpected[:MAX_FINDINGS]:
+        console.print(f"{':'.join(map(str, case.location_of(finding)))}  {finding.title}: {finding.text}")
     if (hidden := len(report.unexpected) - MAX_FINDINGS) > 0:
         console.print(f"… and {hidden} more")
     table = Table("surface", "touched", "of", "%", box=None, pad_edge=False)

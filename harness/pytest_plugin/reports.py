@@ -166,7 +166,7 @@ class _Reporter:
         hit = merge_coverage(
             {name: frozenset(names) for name, names in summary["hits"].items()} for summary in summaries
         )
-        return Report([ReportCase.from_json(summary["trial"]) for summary in summaries if "trial" in summary], hit=hit)
+        return Report([ReportCase.from_json(summary["case"]) for summary in summaries if "case" in summary], hit=hit)
 
 
 def _add_phase(progress: _TestProgress, report: pytest.TestReport, call: pytest.CallInfo[None]) -> _TestProgress:
@@ -210,8 +210,8 @@ def _summarize_test(
         "hits": {name: sorted(touched) for name, touched in measure_coverage(exchanges, world).items()}
     }
     if with_exchanges:
-        trial = fill_case(_new_case(item, progress), world, losses, allowed, judged=judged)
-        found, summary["trial"] = trial.found, trial.to_json()
+        case = fill_case(_new_case(item, progress), world, losses, allowed, judged=judged)
+        found, summary["case"] = case.found, case.to_json()
     else:
         passed = progress.outcome in PASSED_OUTCOMES
         found = collect_findings(world, exchanges, losses, passed, allowed, judged=judged)

@@ -31,11 +31,11 @@ def explain_refusal(exchange: Exchange, exchanges: Sequence[Exchange], losses: S
         exchange, str(answer_error(exchange).get("param") or ""), _ID.findall(_error_message(exchange))
     )
     history = _history_before(exchange, exchanges)
-    found = [lost for lost in losses if lost.exchange == exchange.number]
-    if lost := next((lost for lost in found if refused_request.has_id_of(lost)), None):
+    own_losses = [lost for lost in losses if lost.exchange == exchange.number]
+    if lost := next((lost for lost in own_losses if refused_request.has_id_of(lost)), None):
         return headline, f"{lost.at or refused_request.param or 'input'}: {_loss_line(lost)}"
     where = refused_request.trace_ids(history) or refused_request.describe_place(history, exchanges)
-    if lost := next((lost for lost in found if refused_request.is_at_item_of(lost)), None):
+    if lost := next((lost for lost in own_losses if refused_request.is_at_item_of(lost)), None):
         return headline, f"{where}; {_loss_line(lost)}"
     return headline, f"{where}{refused_request.rule_note}"
 

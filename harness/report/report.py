@@ -102,21 +102,21 @@ class ReportCase:
     @classmethod
     def from_json(cls, members: Json) -> ReportCase:
         """A case from its JSON."""
-        return cls(**{**members, "found": [ReportFinding(**found) for found in members["found"]]})
+        return cls(**{**members, "found": [ReportFinding(**finding) for finding in members["found"]]})
 
     def to_json(self) -> Json:
         """The case as JSON."""
         own = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {**own, "found": [asdict(found) for found in self.found]}
+        return {**own, "found": [asdict(finding) for finding in self.found]}
 
     @property
     def unexpected(self) -> list[ReportFinding]:
         """The findings that were not expected."""
-        return [found for found in self.found if not found.expected]
+        return [finding for finding in self.found if not finding.expected]
 
-    def location_of(self, found: ReportFinding) -> tuple[str, int]:
+    def location_of(self, finding: ReportFinding) -> tuple[str, int]:
         """The file and the line of a finding of this case."""
-        return self.file, found.line or self.line
+        return self.file, finding.line or self.line
 
 
 class Totals(NamedTuple):
@@ -149,14 +149,14 @@ class Report:
     def totals(self) -> Totals:
         """The totals of all cases."""
         totals = Totals()
-        for trial in self.cases:
-            totals = totals.plus(count_totals(len(trial.exchanges), trial.found))
+        for case in self.cases:
+            totals = totals.plus(count_totals(len(case.exchanges), case.found))
         return totals
 
     @property
     def unexpected(self) -> list[tuple[ReportCase, ReportFinding]]:
         """Every finding that was not expected, with its case."""
-        return [(trial, found) for trial in self.cases for found in trial.unexpected]
+        return [(case, finding) for case in self.cases for finding in case.unexpected]
 
     def percent_covered(self, dimension: str) -> int:
         """The covered share of a dimension, in whole per cent."""
@@ -168,9 +168,9 @@ class Report:
         return {"version": REPORT_VERSION, "totals": self.totals._asdict(), "surface": surface}
 
 
-def count_totals(exchanges: int, found: Sequence[ReportFinding]) -> Totals:
+def count_totals(exchanges: int, findings: Sequence[ReportFinding]) -> Totals:
     """The totals of one case."""
-    counts = Counter((finding.kind, finding.expected) for finding in found)
+    counts = Counter((finding.kind, finding.expected) for finding in findings)
     losses = counts["loss", True] + counts["loss", False]
     rest = (counts[kind, False] for kind in ("unanswered", "unused", "disagreement", "unreadable"))
     return Totals(1, exchanges, counts["refusal", True], counts["refusal", False], losses, *rest)
@@ -210,20 +210,20 @@ def collect_findings(
     refused = [one for one in exchanges if one.status >= 400]
     known = {lost.exchange for lost in losses} if judged else {one.number for one in refused}
     traced = {one.number for one in refused[-MAX_TRACED:]} if not passed else ()
-    found = [
+    findings = [
         _unanswered_finding(one, passed)
         if is_unanswered(one)
         else _refusal_finding(one, exchanges, losses, passed, one.number in traced)
         for one in refused
     ]
-    found += [_loss_finding(lost, lost.loss in allowed or (passed and lost.exchange in known)) for lost in losses]
-    found.sort(key=lambda one: one.exchange or 0)
+    findings += [_loss_finding(lost, lost.loss in allowed or (passed and lost.exchange in known)) for lost in losses]
+    findings.sort(key=lambda one: one.exchange or 0)
     expected = passed or "unused" in allowed
     unused = [
         ReportFinding("unused", expected, f"{route}: {summarize_turn(turn)}", fix=UNUSED_FIX)
         for route, turn in world.script.unused
     ]
-    return [*found, *unused]
+    return [*findings, *unused]
 
 
 def _unanswered_finding(exchange: Exchange, passed: bool) -> ReportFinding:
@@ -255,20 +255,20 @@ def _loss_finding(lost: Lost, expected: bool) -> ReportFinding:
 
 
 def fill_case(
-    trial: ReportCase, world: World, losses: Sequence[Lost], allowed: Collection[str] = (), *, judged: bool = True
+    case: ReportCase, world: World, losses: Sequence[Lost], allowed: Collection[str] = (), *, judged: bool = True
 ) -> ReportCase:
     """A case with the exchanges and findings of its World, shortened and masked; see `collect_findings`."""
     headers = {id(one.request.headers): one.request.headers for one in world.exchanges}
     secrets = frozenset().union(*map(secrets_in_headers, headers.values()))
     exchanges = [_redact_exchange(one, secrets) for one in world.exchanges]
-    found = collect_findings(world, exchanges, losses, trial.outcome in PASSED_OUTCOMES, allowed, judged=judged)
+    findings = collect_findings(world, exchanges, losses, case.outcome in PASSED_OUTCOMES, allowed, judged=judged)
     lane_exchanges = assign_lanes(exchanges, world.script.agent_hints)
     return replace(
-        trial,
+        case,
         exchanges=list(map(_exchange_json, lane_exchanges)),
-        found=[ReportFinding(**sanitize_value(asdict(one), secrets)) for one in found],
+        found=[ReportFinding(**sanitize_value(asdict(one), secrets)) for one in findings],
         diagram=build_flow(lane_exchanges).last_steps(DIAGRAM_STEPS).mermaid if lane_exchanges else "",
-        why=sanitize_value(trial.why, secrets),
+        why=sanitize_value(case.why, secrets),
     )
 
 

@@ -13,11 +13,11 @@ MAX_ANNOTATIONS = 10
 def annotation_commands(report: Report) -> Iterator[str]:
     """A line for each of the first unexpected findings."""
     pairs = report.unexpected
-    for trial, found in pairs[:MAX_ANNOTATIONS]:
-        file, line = trial.location_of(found)
-        named = {"file": file, "line": str(line), "title": found.title}
+    for case, finding in pairs[:MAX_ANNOTATIONS]:
+        file, line = case.location_of(finding)
+        named = {"file": file, "line": str(line), "title": finding.title}
         members = ",".join(f"{name}={_escape_property(value)}" for name, value in named.items())
-        yield f"::error {members}::{_escape_data(found.text)}"
+        yield f"::error {members}::{_escape_data(finding.text)}"
     if (hidden := len(pairs) - MAX_ANNOTATIONS) > 0:
         yield f"::notice title=contract::{hidden} more findings are in the report."
 

@@ -34,8 +34,8 @@ def _data_scripts(report: Report) -> Iterator[str]:
     }
     index |= {"explained": _explanations(report), "tests": list(map(_case_json, report.cases))}
     yield f'<script type="application/json" id="index">{_script_safe_json(index)}</script>'
-    for number, trial in enumerate(report.cases):
-        lines = "\n".join(map(_script_safe_json, trial.exchanges))
+    for number, case in enumerate(report.cases):
+        lines = "\n".join(map(_script_safe_json, case.exchanges))
         yield f'<script type="text/plain" id="exchanges-{number}">{lines}</script>'
 
 
@@ -47,20 +47,20 @@ def _script_safe_json(value: Any) -> str:
 def _explanations(report: Report) -> Json:
     """The documentation of the rules and losses in the report, by id."""
     ids = report.known["rules"] | report.hit["refusals"]
-    ids = ids.union(found.id for trial in report.cases for found in trial.found)
+    ids = ids.union(finding.id for case in report.cases for finding in case.found)
     return {id: known for id in sorted(ids) if (known := explain(id))}
 
 
-def _case_json(trial: ReportCase) -> Json:
+def _case_json(case: ReportCase) -> Json:
     return {
-        "id": trial.id,
-        "place": f"{trial.file}:{trial.line}",
-        "outcome": trial.outcome,
-        "seconds": trial.seconds,
-        "why": trial.why,
-        "diagram": trial.diagram,
-        "found": trial.found,
-        "rows": [_exchange_row(exchange) for exchange in trial.exchanges],
+        "id": case.id,
+        "place": f"{case.file}:{case.line}",
+        "outcome": case.outcome,
+        "seconds": case.seconds,
+        "why": case.why,
+        "diagram": case.diagram,
+        "found": case.found,
+        "rows": [_exchange_row(exchange) for exchange in case.exchanges],
     }
 
 

@@ -20,7 +20,7 @@ from harness.report.report import REPORT_VERSION, Report, ReportCase
 def render(report: Report) -> str:
     """A report as JSON with one line for each test, so that two of them can be compared."""
     head = orjson.dumps(report.summary_json(), option=orjson.OPT_INDENT_2).decode().removesuffix("\n}")
-    tests = ",".join(f"\n    {orjson.dumps(trial).decode()}" for trial in report.cases)
+    tests = ",".join(f"\n    {orjson.dumps(case).decode()}" for case in report.cases)
     return f'{head},\n  "tests": [{tests}\n  ]\n}}\n'
 
 
@@ -63,9 +63,9 @@ def merge_reports(reports: Sequence[Report]) -> Report:
 
     A test in several of them is kept once, unless they differ in more than its duration.
     """
-    trials: dict[str, ReportCase] = {}
-    for trial in (trial for report in reports for trial in report.cases):
-        timeless = orjson.dumps(replace(trial, seconds=0)).decode()
-        trials.setdefault(timeless, trial)
+    cases: dict[str, ReportCase] = {}
+    for case in (case for report in reports for case in report.cases):
+        timeless = orjson.dumps(replace(case, seconds=0)).decode()
+        cases.setdefault(timeless, case)
     hit, known = merge_coverage(report.hit for report in reports), merge_coverage(report.known for report in reports)
-    return Report(list(trials.values()), known, hit)
+    return Report(list(cases.values()), known, hit)

@@ -16,13 +16,13 @@ _OUTCOME_ELEMENTS = {"failed": "failure", "error": "error", "skipped": "skipped"
 
 def render(report: Report) -> str:
     """The report as one suite; a failed test shows its findings."""
-    outcomes = [_OUTCOME_ELEMENTS.get(trial.outcome, "") for trial in report.cases]
+    outcomes = [_OUTCOME_ELEMENTS.get(case.outcome, "") for case in report.cases]
     counts = {
         "tests": str(len(outcomes)),
         "failures": str(outcomes.count("failure")),
         "errors": str(outcomes.count("error")),
     }
-    total_seconds = f"{sum(trial.seconds for trial in report.cases):.3f}"
+    total_seconds = f"{sum(case.seconds for case in report.cases):.3f}"
     suites = Xml.Element("testsuites", {"name": "contract", **counts, "time": total_seconds})
     suite_counts = {"skipped": str(outcomes.count("skipped")), "time": total_seconds}
     suite = Xml.SubElement(suites, "testsuite", {"name": "contract", **counts, **suite_counts})
@@ -30,8 +30,8 @@ def render(report: Report) -> str:
     for name in DIMENSIONS:
         value = f"{len(report.hit[name])} of {len(report.known[name])}"
         Xml.SubElement(properties, "property", {"name": name, "value": value})
-    for trial in report.cases:
-        _add_case(suite, trial)
+    for case in report.cases:
+        _add_case(suite, case)
     Xml.SubElement(suite, "system-out").text = summary_line(report.totals, report.percent_covered("rules"))
     Xml.indent(suites)
     return Xml.tostring(suites, encoding="unicode", xml_declaration=False, short_empty_elements=True).join(
@@ -39,22 +39,22 @@ def render(report: Report) -> str:
     )
 
 
-def _add_case(suite: Xml.Element, trial: ReportCase) -> None:
-    module = trial.id.partition("::")[0].removesuffix(".py").replace("/", ".")
-    inside, _, name = trial.id.partition("::")[2].rpartition("::")
+def _add_case(suite: Xml.Element, case: ReportCase) -> None:
+    module = case.id.partition("::")[0].removesuffix(".py").replace("/", ".")
+    inside, _, name = case.id.partition("::")[2].rpartition("::")
     names = {
         "classname": _replace_invalid(".".join([module, *inside.split("::")]).rstrip(".")),
-        "name": _replace_invalid(name or trial.id),
+        "name": _replace_invalid(name or case.id),
     }
-    case = Xml.SubElement(suite, "testcase", {**names, "time": f"{trial.seconds:.3f}"})
-    if element := _OUTCOME_ELEMENTS.get(trial.outcome):
-        message = next((found.message for found in trial.unexpected), trial.why)
-        outcome = Xml.SubElement(case, element, {"message": _replace_invalid(message.partition("\n")[0])})
-        outcome.text = _replace_invalid(_failure_text(trial))
+    test = Xml.SubElement(suite, "testcase", {**names, "time": f"{case.seconds:.3f}"})
+    if element_name := _OUTCOME_ELEMENTS.get(case.outcome):
+        message = next((finding.message for finding in case.unexpected), case.why)
+        outcome = Xml.SubElement(test, element_name, {"message": _replace_invalid(message.partition("\n")[0])})
+        outcome.text = _replace_invalid(_failure_text(case))
 
 
-def _failure_text(trial: ReportCase) -> str:
-    lines = [f"{trial.file}:{trial.line}", trial.why, *(f"{found.title}: {found.text}" for found in trial.unexpected)]
+def _failure_text(case: ReportCase) -> str:
+    lines = [f"{case.file}:{case.line}", case.why, *(f"{finding.title}: {finding.text}" for finding in case.unexpected)]
     return "\n".join(filter(None, lines))
 
 

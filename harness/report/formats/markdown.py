@@ -22,12 +22,12 @@ def render(report: Report) -> str:
 
 
 def _lines(report: Report) -> Iterator[str]:
-    wrong = [trial for trial in report.cases if trial.unexpected]
+    wrong = [case for case in report.cases if case.unexpected]
     yield f"### {'❌' if wrong else '✅'} {summary_line(report.totals, report.percent_covered('rules'))}"
     yield from _findings_table(report.unexpected)
-    for trial in wrong[:MAX_DIAGRAMS]:
-        if trial.diagram:
-            yield f"\n<details><summary>{_escape_cell(trial.id)}</summary>\n\n```mermaid\n{trial.diagram}\n```\n\n</details>"
+    for case in wrong[:MAX_DIAGRAMS]:
+        if case.diagram:
+            yield f"\n<details><summary>{_escape_cell(case.id)}</summary>\n\n```mermaid\n{case.diagram}\n```\n\n</details>"
     yield "\n| surface | touched | of | |\n|---|--:|--:|--:|"
     for name, title in DIMENSIONS.items():
         yield f"| {title} | {len(report.hit[name])} | {len(report.known[name])} | {report.percent_covered(name)} % |"
@@ -37,9 +37,9 @@ def _findings_table(pairs: Sequence[tuple[ReportCase, ReportFinding]]) -> Iterat
     if not pairs:
         return
     yield "\n| test | what | where | fix |\n|---|---|---|---|"
-    for trial, found in pairs[:MAX_FINDINGS]:
-        test = f"{':'.join(map(str, trial.location_of(found)))} {trial.id.rpartition('::')[2]}"
-        cells = (test, f"{found.title}: {found.message}", found.place, found.fix)
+    for case, finding in pairs[:MAX_FINDINGS]:
+        test = f"{':'.join(map(str, case.location_of(finding)))} {case.id.rpartition('::')[2]}"
+        cells = (test, f"{finding.title}: {finding.message}", finding.place, finding.fix)
         yield f"| {' | '.join(map(_escape_cell, cells))} |"
     if (hidden := len(pairs) - MAX_FINDINGS) > 0:
         yield f"\n… and {hidden} more."

@@ -25,13 +25,13 @@ _KIND_SUMMARIES = {
 def render(report: Report) -> str:
     """The log: one run with a result for each unexpected finding."""
     pairs = report.unexpected
-    ids = list(dict.fromkeys(_rule_id(found) for _, found in pairs))
-    rules = {_rule_id(found): _rule(found) for _, found in pairs}
+    ids = list(dict.fromkeys(_rule_id(finding) for _, finding in pairs))
+    rules = {_rule_id(finding): _rule(finding) for _, finding in pairs}
     driver = {"name": "responses-harness", "version": version("responses-harness"), "rules": list(rules.values())}
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(trial, found, ids.index(_rule_id(found))) for trial, found in pairs],
+        "results": [_result(case, finding, ids.index(_rule_id(finding))) for case, finding in pairs],
     }
     return (
         orjson.dumps({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, option=orjson.OPT_INDENT_2).decode()
@@ -39,35 +39,35 @@ def render(report: Report) -> str:
     )
 
 
-def _rule_id(found: ReportFinding) -> str:
-    return found.id or found.kind
+def _rule_id(finding: ReportFinding) -> str:
+    return finding.id or finding.kind
 
 
-def _rule(found: ReportFinding) -> Json:
-    known = explain(found.id)
+def _rule(finding: ReportFinding) -> Json:
+    known = explain(finding.id)
     rule: Json = {
-        "id": _rule_id(found),
-        "shortDescription": {"text": known.get("summary") or _KIND_SUMMARIES[found.kind]},
-        "help": {"text": known.get("fix") or found.fix or _KIND_SUMMARIES[found.kind]},
-        "properties": {"tags": [found.kind]},
+        "id": _rule_id(finding),
+        "shortDescription": {"text": known.get("summary") or _KIND_SUMMARIES[finding.kind]},
+        "help": {"text": known.get("fix") or finding.fix or _KIND_SUMMARIES[finding.kind]},
+        "properties": {"tags": [finding.kind]},
     }
     if doc := known.get("doc"):
         rule["fullDescription"] = {"text": doc}
     return rule
 
 
-def _result(trial: ReportCase, found: ReportFinding, index: int) -> Json:
-    file, line = trial.location_of(found)
+def _result(case: ReportCase, finding: ReportFinding, index: int) -> Json:
+    file, line = case.location_of(finding)
     place = {
         "artifactLocation": {"uri": quote(file), "uriBaseId": "%SRCROOT%"},
         "region": {"startLine": line},
     }
-    fingerprint = "\n".join([trial.id, _rule_id(found), found.at, found.message])
+    fingerprint = "\n".join([case.id, _rule_id(finding), finding.at, finding.message])
     return {
-        "ruleId": _rule_id(found),
+        "ruleId": _rule_id(finding),
         "ruleIndex": index,
-        "level": "warning" if found.kind == "unused" else "error",
-        "message": {"text": f"{trial.id}: {found.text}"},
+        "level": "warning" if finding.kind == "unused" else "error",
+        "message": {"text": f"{case.id}: {finding.text}"},
         "locations": [{"physicalLocation": place}],
         "partialFingerprints": {"finding/v1": sha256(fingerprint.encode()).hexdigest()[:32]},
     }
