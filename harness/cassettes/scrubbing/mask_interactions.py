@@ -16,14 +16,14 @@ from harness.cassettes.scrubbing.encodings import decode_string, find_strings, i
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable, mask
 from harness.core.redact import SECRET_HEADERS
 
-KEPT_HEADERS = frozenset(
+ALLOWED_HEADERS = frozenset(
     {
         *("content-type", "accept", "openai-beta", "openai-version", "openai-processing-ms", "x-request-id"),
         *("retry-after", "retry-after-ms", "x-should-retry", "apim-request-id", "x-ms-region"),
     }
 )
 """Headers that stay in a cassette, in lower case."""
-KEPT_HEADER_PREFIX = "x-ratelimit-"
+ALLOWED_HEADER_PREFIX = "x-ratelimit-"
 """The prefix of other headers that stay."""
 SHORTEST_SECRET = 8
 """A shorter value may occur anywhere by chance, and is masked only where it is known to be a secret."""
@@ -63,7 +63,7 @@ def _header_secrets(name: str, value: str) -> Iterator[str]:
     if name == "sec-websocket-protocol":  # how browsers send a key: `openai-insecure-api-key.sk-…`
         protocols = (each.strip().partition(".") for each in value.split(","))
         yield from (each for what, _, each in protocols if _SECRET_HEADER.search(what) and len(each) >= SHORTEST_SECRET)
-    if _is_kept_header(name) or not (name in SECRET_HEADERS or _SECRET_HEADER.search(name)):
+    if _is_allowed_header(name) or not (name in SECRET_HEADERS or _SECRET_HEADER.search(name)):
         return
     words = [value.strip(), value.strip().rpartition(" ")[2]]
     if "cookie" in name:
@@ -87,8 +87,8 @@ def _is_secret_query(name: str) -> bool:
     return bool(_SECRET_QUERY.search(name)) and not name.startswith("include")
 
 
-def _is_kept_header(name: str) -> bool:
-    return name in KEPT_HEADERS or name.startswith(KEPT_HEADER_PREFIX)
+def _is_allowed_header(name: str) -> bool:
+    return name in ALLOWED_HEADERS or name.startswith(ALLOWED_HEADER_PREFIX)
 
 
 def _decode_bodies(interaction: Interaction, number: int) -> Interaction:
@@ -185,7 +185,7 @@ def _scrub_interaction(interaction: Interaction, masker: Masker) -> Interaction:
 
 
 def _scrub_headers(headers: Mapping[str, str], masker: Masker) -> dict[str, str]:
-    return {name: masker.mask_text(headers[name]) for name in headers if _is_kept_header(name)}
+    return {name: masker.mask_text(headers[name]) for name in headers if _is_allowed_header(name)}
 
 
 def _scrub_url(uri: str, masker: Masker) -> str:

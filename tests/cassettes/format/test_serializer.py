@@ -32,8 +32,8 @@ from tests.support.interactions import JSON, STREAM, URI, compact, over_http, so
 
 CASSETTES = sorted(cassettes().rglob("*.yaml"))
 HEADER = CassetteHeader("2026-09-21", "azure", "OpenAI/JS", "6.1.0", "recorded", "call_needs_output")
-ASKED = {"model": "gpt-4.1", "input": "Is it 18 °C? 😀"}
-SAID = {"id": "resp_1", "output": [{"type": "message", "n": 1.0}]}
+REQUEST = {"model": "gpt-4.1", "input": "Is it 18 °C? 😀"}
+ANSWER = {"id": "resp_1", "output": [{"type": "message", "n": 1.0}]}
 
 
 def text_of(*interactions: Interaction) -> str:
@@ -45,7 +45,7 @@ def again(*interactions: Interaction) -> tuple[Interaction, ...]:
 
 
 def test_it_is_read_like_a_page():
-    assert text_of(over_http(ASKED, SAID), streamed(b'data: {"a":1}\n', b"\n", cut=True)) == (
+    assert text_of(over_http(REQUEST, ANSWER), streamed(b'data: {"a":1}\n', b"\n", cut=True)) == (
         """\
 version: 1
 harness:
@@ -118,14 +118,14 @@ def test_the_header_comes_back():
 @pytest.mark.parametrize(
     "body",
     [
-        compact(ASKED),
-        json.dumps(ASKED).encode(),
-        json.dumps(ASKED, ensure_ascii=False).encode(),
-        json.dumps(ASKED, separators=(",", ":")).encode(),
-        json.dumps(ASKED, indent=2).encode(),
-        json.dumps(ASKED, indent=2, ensure_ascii=False).encode(),
-        json.dumps(ASKED, indent=4).encode(),
-        json.dumps(ASKED, indent=2).encode() + b"\n",
+        compact(REQUEST),
+        json.dumps(REQUEST).encode(),
+        json.dumps(REQUEST, ensure_ascii=False).encode(),
+        json.dumps(REQUEST, separators=(",", ":")).encode(),
+        json.dumps(REQUEST, indent=2).encode(),
+        json.dumps(REQUEST, indent=2, ensure_ascii=False).encode(),
+        json.dumps(REQUEST, indent=4).encode(),
+        json.dumps(REQUEST, indent=2).encode() + b"\n",
         b'{"a": 1e2, "b": 1.50}',
         b'{"a":1,"a":2}',
         b'{"a":NaN}',
@@ -186,13 +186,13 @@ class TestPlainVcrpy:
     def test_reads_ours(self, tmp_path: Path):
         file = tmp_path / "it.yaml"
         file.write_text(
-            text_of(over_http(ASKED, SAID), streamed(b"data: 1\n\n"), socket(("client", {}))), encoding="utf-8"
+            text_of(over_http(REQUEST, ANSWER), streamed(b"data: 1\n\n"), socket(("client", {}))), encoding="utf-8"
         )
         requests, responses, *_ = vcr.persisters.filesystem.FilesystemPersister.load_cassette(
             file, vcr.serializers.yamlserializer
         )
-        assert json.loads(requests[0].body) == ASKED
-        assert json.loads(responses[0]["body"]["string"]) == SAID
+        assert json.loads(requests[0].body) == REQUEST
+        assert json.loads(responses[0]["body"]["string"]) == ANSWER
         assert responses[1]["body"]["string"] == b"data: 1\n\n"
         assert responses[0]["status"] == {"code": 200, "message": "OK"}
 
@@ -222,11 +222,11 @@ interactions:
 
 class TestEditedByHand:
     def test_json_keeps_its_spelling(self):
-        text = text_of(over_http(ASKED, SAID)).replace("gpt-4.1", "gpt-5")
-        assert parse_cassette(text, "it").interactions[0].body == compact({**ASKED, "model": "gpt-5"})
+        text = text_of(over_http(REQUEST, ANSWER)).replace("gpt-4.1", "gpt-5")
+        assert parse_cassette(text, "it").interactions[0].body == compact({**REQUEST, "model": "gpt-5"})
 
     def test_json_that_is_none_any_more_stands_as_it_is(self):
-        text = text_of(over_http(ASKED, SAID)).replace('"model": "gpt-4.1",', '"model": gpt')
+        text = text_of(over_http(REQUEST, ANSWER)).replace('"model": "gpt-4.1",', '"model": gpt')
         assert parse_cassette(text, "it").interactions[0].body.startswith(b'{\n  "model": gpt')
 
     def test_a_longer_stream_ends_in_a_longer_chunk(self):
@@ -289,7 +289,7 @@ class TestEditedByHand:
         ],
     )
     def test_what_is_wrong_is_told_with_its_place_and_what_is_expected_there(self, old, new, says):
-        text = text_of(over_http(ASKED, SAID), socket(("client", {"a": 1})))
+        text = text_of(over_http(REQUEST, ANSWER), socket(("client", {"a": 1})))
         assert old in text
         with pytest.raises(UnreadableRecording) as caught:
             parse_cassette(text.replace(old, new).partition("\n#")[0], "it")
@@ -299,11 +299,13 @@ class TestEditedByHand:
 
     def test_yaml_that_is_none_is_named_by_its_line(self):
         with pytest.raises(UnreadableRecording, match=r"it: line .*: no YAML"):
-            parse_cassette(text_of(over_http(ASKED, SAID)).replace("interactions:", "interactions: ["), "it")
+            parse_cassette(text_of(over_http(REQUEST, ANSWER)).replace("interactions:", "interactions: ["), "it")
 
     def test_a_value_is_never_quoted(self):
         with pytest.raises(UnreadableRecording) as caught:
-            parse_cassette(text_of(over_http(ASKED, SAID)).replace("  dialect: azure", "  dialect: sk-secret"), "it")
+            parse_cassette(
+                text_of(over_http(REQUEST, ANSWER)).replace("  dialect: azure", "  dialect: sk-secret"), "it"
+            )
         assert "sk-secret" not in str(caught.value)
 
 
@@ -313,7 +315,7 @@ class TestTheSchema:
         full = socket(("client", {"a": 1}), ("server", {"b": 2}))
         origin = {"level": "reported", "where": "https://example.org/1", "date": "2026", "organization": {"zdr": True}}
         interactions = [
-            over_http(ASKED, SAID),
+            over_http(REQUEST, ANSWER),
             streamed(b"data: 1\n\n", cut=True),
             binary,
             replace(full, cut=True, origin=origin),
@@ -354,7 +356,7 @@ def places(schema: dict[str, Any], place: str = "") -> Iterator[tuple[str, dict[
 def test_an_origin_comes_back_with_its_exchange_and_its_socket():
     origin = {"level": "reported", "where": "https://example.org/1", "date": "2026-03", "published": ["status", "type"]}
     interactions = (
-        replace(over_http(ASKED, SAID), origin=origin),
+        replace(over_http(REQUEST, ANSWER), origin=origin),
         replace(socket(("client", {"a": 1})), origin=origin),
     )
     text = text_of(*interactions)
@@ -363,7 +365,7 @@ def test_an_origin_comes_back_with_its_exchange_and_its_socket():
 
 
 def test_what_came_at_once_has_no_times():
-    one = replace(over_http(ASKED, SAID), chunks=((0.0, compact(SAID)),))
+    one = replace(over_http(REQUEST, ANSWER), chunks=((0.0, compact(ANSWER)),))
     assert "arrivals" not in text_of(one)
     assert again(one) == (one,)
 
@@ -375,16 +377,16 @@ def test_other_files_are_no_cassettes(text):
 
 
 def test_the_same_takes_give_the_same_text():
-    assert text_of(over_http(ASKED, SAID)) == text_of(over_http(ASKED, SAID))
+    assert text_of(over_http(REQUEST, ANSWER)) == text_of(over_http(REQUEST, ANSWER))
 
 
 def test_verify_reads_it_with_what_its_header_says(tmp_path):
     file = tmp_path / "it.yaml"
     here = "http://127.0.0.1:1/openai/v1/responses"
-    interactions = [over_http(ASKED, SAID, uri=here), streamed(sse({"type": "a"}), uri=here, cut=True)]
+    interactions = [over_http(REQUEST, ANSWER, uri=here), streamed(sse({"type": "a"}), uri=here, cut=True)]
     file.write_text(dump_cassette(HEADER, interactions), encoding="utf-8")
     first, second = recordings(file)
-    assert (first.provider, first.request, first.answer) == ("azure", ASKED, SAID)
+    assert (first.provider, first.request, first.answer) == ("azure", REQUEST, ANSWER)
     assert second.events == [{"type": "a"}]
     assert "cut" in second.flags
     assert "transcribed" not in first.flags

@@ -22,21 +22,23 @@ from harness.core.errors import ConfigError
 from tests.support.live_server import serving
 
 URL = "https://api.openai.com/v1/responses"
-ASKED = {"content-type": "application/json"}
-SAID = {"content-type": "application/json", "x-request-id": "req_1", "content-length": "999"}
+REQUEST = {"content-type": "application/json"}
+ANSWER = {"content-type": "application/json", "x-request-id": "req_1", "content-length": "999"}
 STREAMED = {"content-type": "text/event-stream"}
 
 
 def exchange(input: str, answer: str, status: int = 200, **more: Any) -> Interaction:
     """A recorded request with this input."""
     body = json.dumps({"input": input}).encode()
-    return Interaction("POST", URL, ASKED, body, status, SAID, ((0.0, json.dumps({"said": answer}).encode()),), **more)
+    return Interaction(
+        "POST", URL, REQUEST, body, status, ANSWER, ((0.0, json.dumps({"said": answer}).encode()),), **more
+    )
 
 
 def stream(input: str, *chunks: tuple[float, str], cut: bool = False) -> Interaction:
     body = json.dumps({"input": input}).encode()
     told = tuple((at, f"data: {text}\n\n".encode()) for at, text in chunks)
-    return Interaction("POST", URL, ASKED, body, 200, STREAMED, told, cut)
+    return Interaction("POST", URL, REQUEST, body, 200, STREAMED, told, cut)
 
 
 def socket(*frames: tuple[str, str], cut: bool = False) -> Interaction:
@@ -174,7 +176,7 @@ class TestAConnection:
             assert client.player.misses == []
 
     def test_that_was_refused_is_refused_again(self):
-        refused = Interaction("GET", URL, status=401, answer_headers=SAID, chunks=((0.1, b'{"error": {}}'),))
+        refused = Interaction("GET", URL, status=401, answer_headers=ANSWER, chunks=((0.1, b'{"error": {}}'),))
         with played(refused) as client:
             with pytest.raises(InvalidStatus) as problem, client.connect():
                 pass

@@ -24,7 +24,7 @@ from harness.world.mock import Mock
 
 KEY = "sk-AbCd1234EfGh5678IjKlMnOpQrSt"
 AUTH = {"authorization": f"Bearer {KEY}"}
-ASKED = {"model": "gpt-4.1", "input": "hi"}
+REQUEST = {"model": "gpt-4.1", "input": "hi"}
 SLOW = 0.06
 WORDS = [f"word{number} " for number in range(10)]
 
@@ -44,12 +44,12 @@ def world(live: MockApi) -> Iterator[Mock]:
     live.close(KEY)
 
 
-def ask(http, url, body=ASKED, headers=AUTH):
+def send(http, url, body=REQUEST, headers=AUTH):
     with http.Client() as client:
         return client.post(url, json=body, headers=headers)
 
 
-def heard(http, url, body, until=None):
+def read_stream(http, url, body, until=None):
     """The chunks of a stream, each with the seconds after which it came."""
     got, began = [], time.perf_counter()
     with http.Client() as client, client.stream("POST", url, json={**body, "stream": True}, headers=AUTH) as response:
@@ -60,7 +60,7 @@ def heard(http, url, body, until=None):
     return got
 
 
-async def heard_async(http, url, body):
+async def read_stream_async(http, url, body):
     async with http.AsyncClient() as client:
         asking = client.stream("POST", url, json={**body, "stream": True}, headers=AUTH)
         async with asking as response:
@@ -78,14 +78,14 @@ def slowly(world):
 def test_what_was_recorded_is_replayed_byte_for_byte(http, live, world, file):
     world.script(message("one"), message(["t", "wo"]))
     with use_cassette(file, "all") as session:
-        first, second = ask(http, live.url), heard(http, live.url, ASKED)
+        first, second = send(http, live.url), read_stream(http, live.url, REQUEST)
         assert session.problems == []
     recorded = read_cassette(file)
     assert recorded.header.sdk == f"python-{http.__name__}"
     assert KEY not in file.read_text(encoding="utf-8")
     with use_cassette(file):
-        again = ask(http, "https://api.openai.com/v1/responses", headers={"authorization": "Bearer other"})
-        caught = heard(http, "https://api.openai.com/v1/responses", ASKED)
+        again = send(http, "https://api.openai.com/v1/responses", headers={"authorization": "Bearer other"})
+        caught = read_stream(http, "https://api.openai.com/v1/responses", REQUEST)
     assert (again.status_code, again.reason_phrase) == (200, "OK")
     assert again.content == recorded.interactions[0].answer
     assert len(again.content) == len(first.content)
@@ -97,7 +97,7 @@ def test_what_was_recorded_is_replayed_byte_for_byte(http, live, world, file):
 def test_a_stream_reaches_the_client_while_it_is_recorded_and_keeps_its_times(http, live, world, file):
     slowly(world)
     with use_cassette(file, "all"):
-        got = heard(http, live.url, ASKED)
+        got = read_stream(http, live.url, REQUEST)
     (interaction,) = read_cassette(file).interactions
     assert len(got) >= 10
     assert [len(data) for _, data in interaction.chunks] == [len(data) for _, data in got]
@@ -109,11 +109,11 @@ def test_a_stream_reaches_the_client_while_it_is_recorded_and_keeps_its_times(ht
 def test_it_is_replayed_at_once_or_at_the_pace_at_which_it_came(http, live, world, file):
     slowly(world)
     with use_cassette(file, "all"):
-        heard(http, live.url, ASKED)
+        read_stream(http, live.url, REQUEST)
     with use_cassette(file, pace=True):
-        slow = heard(http, live.url, ASKED)
+        slow = read_stream(http, live.url, REQUEST)
     with use_cassette(file):
-        quick = heard(http, live.url, ASKED)
+        quick = read_stream(http, live.url, REQUEST)
     assert slow[-1][0] - slow[0][0] > 9 * SLOW
     assert quick[-1][0] < 5 * SLOW
     assert [chunk for _, chunk in slow] == [chunk for _, chunk in quick]
@@ -122,9 +122,9 @@ def test_it_is_replayed_at_once_or_at_the_pace_at_which_it_came(http, live, worl
 def test_asynchronous_clients_are_recorded_and_replayed_too(http, live, world, file):
     world.script(message("two"))
     with use_cassette(file, "all"):
-        first = asyncio.run(heard_async(http, live.url, ASKED))
+        first = asyncio.run(read_stream_async(http, live.url, REQUEST))
     with use_cassette(file, pace=True):
-        again = asyncio.run(heard_async(http, live.url, ASKED))
+        again = asyncio.run(read_stream_async(http, live.url, REQUEST))
     assert [len(chunk) for chunk in again] == [len(chunk) for chunk in first]
     assert b"".join(again) == read_cassette(file).interactions[0].answer
 
@@ -135,7 +135,9 @@ def test_a_stream_that_breaks_off_is_recorded_as_far_as_it_came_and_breaks_off_a
 
     def broken():
         with pytest.raises(http.RemoteProtocolError):
-            heard(http, live.url, ASKED) if way == "sync" else asyncio.run(heard_async(http, live.url, ASKED))
+            read_stream(http, live.url, REQUEST) if way == "sync" else asyncio.run(
+                read_stream_async(http, live.url, REQUEST)
+            )
 
     with use_cassette(file, "all"):
         broken()
@@ -150,7 +152,7 @@ def test_a_stream_that_breaks_off_is_recorded_as_far_as_it_came_and_breaks_off_a
 def test_a_client_that_stops_reading(http, live, world, file, until, cut):
     slowly(world)
     with use_cassette(file, "all"):
-        heard(http, live.url, ASKED, until)
+        read_stream(http, live.url, REQUEST, until)
     (interaction,) = read_cassette(file).interactions
     assert until in interaction.answer
     assert interaction.cut is cut or interaction.answer.endswith(b"\n\n")
@@ -158,23 +160,23 @@ def test_a_client_that_stops_reading(http, live, world, file, until, cut):
 
 def test_an_error_of_the_api_is_recorded_like_any_answer(http, live, world, file):
     with use_cassette(file, "all"):
-        ask(http, live.url, {"model": "gpt-4.1"}, AUTH)
-        ask(http, live.url, ASKED, {"authorization": "Bearer none"})
+        send(http, live.url, {"model": "gpt-4.1"}, AUTH)
+        send(http, live.url, REQUEST, {"authorization": "Bearer none"})
     assert [interaction.status for interaction in read_cassette(file).interactions] == [400, 401]
 
 
 def test_nothing_is_recorded_of_an_api_that_is_not_there(http, file):
     with use_cassette(file, "all"), pytest.raises(http.ConnectError):
-        ask(http, "http://127.0.0.1:9/v1/responses")
+        send(http, "http://127.0.0.1:9/v1/responses")
     assert not file.exists()
 
 
 def test_a_miss_is_a_418_that_tells_the_closest_recording(http, live, world, file):
     world.script(message("one"))
     with use_cassette(file, "all"):
-        ask(http, live.url)
+        send(http, live.url)
     with use_cassette(file) as session:
-        answer = ask(http, live.url, {**ASKED, "input": "ho"})
+        answer = send(http, live.url, {**REQUEST, "input": "ho"})
     assert (answer.status_code, answer.headers["x-should-retry"]) == (418, "false")
     said = answer.json()["error"]["message"]
     assert session.problems == [said]
@@ -185,22 +187,22 @@ def test_a_miss_is_a_418_that_tells_the_closest_recording(http, live, world, fil
 def test_what_was_played_is_not_played_again(http, live, world, file):
     world.script(message("one"))
     with use_cassette(file, "all"):
-        ask(http, live.url)
+        send(http, live.url)
     with use_cassette(file) as session:
-        assert [ask(http, live.url).status_code for _ in range(2)] == [200, 418]
+        assert [send(http, live.url).status_code for _ in range(2)] == [200, 418]
     assert "was recorded once, and has been played as often" in session.problems[0]
 
 
 def test_new_records_only_what_is_not_there(http, live, world, file):
     world.script(message("one"), message("two"))
-    for body in (ASKED, {**ASKED, "input": "ho"}):
+    for body in (REQUEST, {**REQUEST, "input": "ho"}):
         with use_cassette(file, "new"):
-            assert ask(http, live.url).status_code == 200
-            assert ask(http, live.url, body).status_code in (200, 418)
+            assert send(http, live.url).status_code == 200
+            assert send(http, live.url, body).status_code in (200, 418)
             break
     with use_cassette(file, "new"):
-        ask(http, live.url)
-        ask(http, live.url)
+        send(http, live.url)
+        send(http, live.url)
     assert len(world.exchanges) == 2
     assert len(read_cassette(file).interactions) == 2
 
@@ -209,7 +211,7 @@ def test_all_records_everything_again(http, live, world, file):
     world.script(message("one"), message("two"))
     for answer in ("one", "two"):
         with use_cassette(file, "all"):
-            ask(http, live.url)
+            send(http, live.url)
         (interaction,) = read_cassette(file).interactions
         assert answer.encode() in interaction.answer
 
@@ -217,16 +219,16 @@ def test_all_records_everything_again(http, live, world, file):
 def test_a_live_request_cannot_continue_what_only_the_cassette_knows(http, live, world, file):
     world.script(message("one"))
     with use_cassette(file, "all"):
-        ask(http, live.url)
+        send(http, live.url)
     with use_cassette(file, "new") as session:
-        given = ask(http, live.url).json()["id"]
-        assert ask(http, live.url, {**ASKED, "previous_response_id": given}).status_code == 418
+        given = send(http, live.url).json()["id"]
+        assert send(http, live.url, {**REQUEST, "previous_response_id": given}).status_code == 418
     assert f"the request names {given}, which the cassette gave and the API does not know" in session.problems[0]
 
 
 def test_a_websocket_over_http_is_refused(http, live, file):
     with use_cassette(file, "all") as session:
-        assert ask(http, live.url, headers={"upgrade": "websocket"}).status_code == 418
+        assert send(http, live.url, headers={"upgrade": "websocket"}).status_code == 418
     assert "a WebSocket is not recorded in process" in session.problems[0]
 
 
@@ -235,7 +237,7 @@ def test_an_exception_writes_nothing(http, live, world, file):
 
     def broken():
         with use_cassette(file, "all"):
-            ask(http, live.url)
+            send(http, live.url)
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -247,11 +249,11 @@ def test_other_clients_are_recorded_as_vcrpy_does(live, world, file):
     requests = pytest.importorskip("requests")
     world.script(message("one"))
     with use_cassette(file, "all"):
-        first = requests.post(live.url, json=ASKED, headers=AUTH, timeout=10)
+        first = requests.post(live.url, json=REQUEST, headers=AUTH, timeout=10)
     with use_cassette(file):
-        again = requests.post(live.url, json=ASKED, headers=AUTH, timeout=10)
+        again = requests.post(live.url, json=REQUEST, headers=AUTH, timeout=10)
         with pytest.raises(Exception, match='"input": "ho"'):
-            requests.post(live.url, json={**ASKED, "input": "ho"}, headers=AUTH, timeout=10)
+            requests.post(live.url, json={**REQUEST, "input": "ho"}, headers=AUTH, timeout=10)
     assert len(again.content) == len(first.content)
     assert b"one" in again.content
 
@@ -261,12 +263,12 @@ def test_the_serializer_serves_plain_vcrpy(http, live, world, file):
     plain = vcr.VCR(serializer="harness", record_mode="once")
     plain.register_serializer("harness", VcrAdapter(CassetteHeader(), [KEY]))
     with plain.use_cassette(str(file)):
-        first = ask(http, live.url)
+        first = send(http, live.url)
     text = file.read_text(encoding="utf-8")
     assert KEY not in text
     assert '"input": "hi"' in text
     with plain.use_cassette(str(file)):
-        again = ask(http, live.url)
+        again = send(http, live.url)
     assert len(first.content) == len(again.content)
 
 
@@ -279,7 +281,7 @@ def test_the_gate_holds_here_too(http, live, world, file, monkeypatch):
 
     def record():
         with use_cassette(file, "all"):
-            ask(http, live.url)
+            send(http, live.url)
 
     before = http.HTTPTransport.handle_request
     with pytest.raises(SecretFound):
@@ -333,11 +335,11 @@ class TestOfVcrpy:
 def test_ids_in_a_replay_are_those_that_the_client_was_given(http, live, world, file):
     world.script(message("one"), message("two"))
     with use_cassette(file, "all"):
-        id = ask(http, live.url).json()["id"]
-        ask(http, live.url, {**ASKED, "previous_response_id": id})
+        id = send(http, live.url).json()["id"]
+        send(http, live.url, {**REQUEST, "previous_response_id": id})
     assert id not in file.read_text(encoding="utf-8")
     with use_cassette(file) as session:
-        other = ask(http, live.url).json()["id"]
-        answer = ask(http, live.url, {**ASKED, "previous_response_id": other})
+        other = send(http, live.url).json()["id"]
+        answer = send(http, live.url, {**REQUEST, "previous_response_id": other})
     assert session.problems == []
     assert json.loads(answer.content)["previous_response_id"] == other
