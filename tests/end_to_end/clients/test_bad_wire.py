@@ -40,16 +40,16 @@ def test_the_points_are_all_there_are(mock, client):
 @pytest.mark.parametrize("after", POINTS)
 def test_a_stream_of_the_sdk_raises_and_is_never_complete(mock, client, after):
     mock.script(cut(TURN, after=after))
-    told = []
+    events = []
     with pytest.raises(openai.APIConnectionError):
-        told += ask(client, stream=True)
+        events += ask(client, stream=True)
     mock.script(cut(TURN, after=after))
     with (
         pytest.raises(openai.APIConnectionError),
         client.responses.stream(model=MODEL, input="Weather in Paris?") as stream,
     ):
-        told += stream
-    assert "response.completed" not in {event.type for event in told}
+        events += stream
+    assert "response.completed" not in {event.type for event in events}
     mock.script(TURN)
     assert ask(client).status == "completed"
 
@@ -95,13 +95,13 @@ def test_a_thread_is_cut_and_its_run_ends_all_the_same(mock, client, recwarn):
 
 def test_a_background_stream_is_picked_up_where_it_broke_off(mock, client):
     mock.script(cut(message(["Hel", "lo."]), after=5))
-    told = []
+    events = []
     with pytest.raises(openai.APIConnectionError):
-        told += ask(client, stream=True, background=True)
-    last = told[-1].sequence_number
-    told += client.responses.retrieve(told[0].response.id, stream=True, starting_after=last)
-    assert [event.sequence_number for event in told] == list(range(len(told)))
-    assert told[-1].response.output_text == "Hello."
+        events += ask(client, stream=True, background=True)
+    last = events[-1].sequence_number
+    events += client.responses.retrieve(events[0].response.id, stream=True, starting_after=last)
+    assert [event.sequence_number for event in events] == list(range(len(events)))
+    assert events[-1].response.output_text == "Hello."
 
 
 @pytest.mark.parametrize(

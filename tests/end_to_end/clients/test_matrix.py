@@ -66,7 +66,7 @@ def suite(tmp_path: Path) -> Write:
 
 
 def table(**cells: str) -> str:
-    return HERE + "".join(f'["cells"."{cell}"]\nhere = {json.dumps(told)}\n' for cell, told in cells.items())
+    return HERE + "".join(f'["cells"."{cell}"]\nhere = {json.dumps(outcome)}\n' for cell, outcome in cells.items())
 
 
 def rows(root: Path, cache: Path) -> dict[str, Row]:
@@ -83,23 +83,23 @@ def is_running(pid: str) -> bool:
 
 class TestACell:
     def test_is_as_expected_or_says_what_differs(self, suite: Write, tmp_path: Path) -> None:
-        said = table(
+        content = table(
             test_passes="green",
             test_is_refused="Invalid value: 'input_file'",
             **{"test_parameters[1]": "green", "test_parameters[2]": "No request came"},
         )
-        told = rows(suite(said), tmp_path / "cache")
-        assert [told[name].verdict for name in told] == ["green", "red", "green", "red"]
-        assert [name for name in told if told[name].fault] == []
-        assert "input_file" in told["test_is_refused"].reason
+        by_test = rows(suite(content), tmp_path / "cache")
+        assert [by_test[name].verdict for name in by_test] == ["green", "red", "green", "red"]
+        assert [name for name in by_test if by_test[name].fault] == []
+        assert "input_file" in by_test["test_is_refused"].reason
 
     @pytest.mark.slow
     def test_that_came_out_otherwise_is_told_with_its_reason(self, suite: Write, tmp_path: Path) -> None:
-        said = table(test_passes="never said", test_is_refused="green", test_parameters="another cause")
-        told = rows(suite(said), tmp_path / "cache")
-        assert told["test_passes"].fault == "passed, not red with 'never said'"
-        assert told["test_is_refused"].fault.startswith("not green:")
-        assert "do not say 'another cause'" in told["test_parameters[2]"].fault
+        content = table(test_passes="never said", test_is_refused="green", test_parameters="another cause")
+        by_test = rows(suite(content), tmp_path / "cache")
+        assert by_test["test_passes"].fault == "passed, not red with 'never said'"
+        assert by_test["test_is_refused"].fault.startswith("not green:")
+        assert "do not say 'another cause'" in by_test["test_parameters[2]"].fault
 
     def test_without_its_test_shows_what_was_printed(self, suite: Write, tmp_path: Path) -> None:
         root = suite(table(test_passes="green"), "import not_there\ndef test_passes(mock): pass\n")
@@ -143,13 +143,13 @@ class TestACell:
         assert row.verdict == "red"
 
     def test_that_is_red_needs_the_cause_in_the_first_lines(self) -> None:
-        said = ["Request 2 was refused\nby a rule: Invalid value", "third\nfourth\nfifth"]
-        assert [row.fault for row in judge(expected="Invalid value", says=said)] == [""]
-        (row,) = judge(expected="fifth", says=said)
+        content = ["Request 2 was refused\nby a rule: Invalid value", "third\nfourth\nfifth"]
+        assert [row.fault for row in judge(expected="Invalid value", says=content)] == [""]
+        (row,) = judge(expected="fifth", says=content)
         assert row.fault.startswith("the harness's first 2 lines do not say 'fifth'")
 
 
-def judge(*more: dict[str, Any], expected: str = "green", **said: Any) -> list[Row]:
+def judge(*more: dict[str, Any], expected: str = "green", **content: Any) -> list[Row]:
     """The rows of a test that ended so."""
     run = Run(
         cells.Suite(Path("suites/made_up"), (Environment("here"),), {"test_x": {"here": expected}}), Environment("here")
@@ -163,12 +163,12 @@ def judge(*more: dict[str, Any], expected: str = "green", **said: Any) -> list[R
         "text": "E boom",
         "losses": [],
     }
-    return judged(run, [one | said, *(one | each for each in more)], "")
+    return judged(run, [one | content, *(one | each for each in more)], "")
 
 
 class TestATable:
     @pytest.mark.parametrize(
-        ("said", "fault"),
+        ("content", "fault"),
         [
             ("no toml", "TOMLDecodeError"),
             ("[cells]", "KeyError('environments')"),
@@ -180,9 +180,9 @@ class TestATable:
             (HERE + "[cells]\n", "environments.here: no cell is in it"),
         ],
     )
-    def test_that_does_not_fit_is_refused(self, suite: Write, said: str, fault: str) -> None:
+    def test_that_does_not_fit_is_refused(self, suite: Write, content: str, fault: str) -> None:
         with pytest.raises(ConfigError) as caught:
-            found(root=suite(said))
+            found(root=suite(content))
         assert fault in str(caught.value)
 
     def test_needs_tests_that_can_be_read(self, suite: Write) -> None:
@@ -200,12 +200,12 @@ class TestATable:
 
 class TestAnEnvironment:
     def test_runs_only_the_files_it_has_cells_in(self, suite: Write, tmp_path: Path) -> None:
-        said = (
+        content = (
             "[environments.other]\nhere = true\n"
             + table(test_passes="green")
             + '[cells.test_elsewhere]\nother = "green"\n'
         )
-        root = suite(said, "def test_passes(): pass", test_else__py="import not_there\ndef test_elsewhere(): pass")
+        root = suite(content, "def test_passes(): pass", test_else__py="import not_there\ndef test_elsewhere(): pass")
         here = runs(found(root=root), "here")
         assert [row.fault for _, more in played(here, 1, tmp_path / "cache") for row in more] == [""]
 
@@ -313,6 +313,6 @@ const answer = await fetch(process.env.OPENAI_BASE_URL + "/responses", {method: 
   authorization: "Bearer " + process.env.OPENAI_API_KEY}});
 console.log(JSON.stringify({text: (await answer.json()).output[0].content[0].text}));
 """
-    said = table(test_node="green", test_fails="No request came")
-    told = rows(suite(said, tests, ask__mjs=ask, fail__mjs="throw new Error('boom')"), tmp_path / "cache")
-    assert [told[name].fault for name in told] == ["", ""]
+    content = table(test_node="green", test_fails="No request came")
+    by_test = rows(suite(content, tests, ask__mjs=ask, fail__mjs="throw new Error('boom')"), tmp_path / "cache")
+    assert [by_test[name].fault for name in by_test] == ["", ""]

@@ -64,9 +64,9 @@ async def test_parse_reads_the_text_as_a_model_or_gives_none(mock, async_client)
 
 async def test_the_inline_tools_loop(mock, async_client):
     mock.script(function_call("get_weather", {"city": "Oslo"}), message("4 degrees."))
-    asked = [{"role": "user", "content": "Weather in Oslo?"}]
-    first = await async_client.responses.create(model=MODEL, input=asked, tools=[WEATHER], store=False)
-    replayed = [*asked, *sent_back(first), *outputs(first)]
+    requests = [{"role": "user", "content": "Weather in Oslo?"}]
+    first = await async_client.responses.create(model=MODEL, input=requests, tools=[WEATHER], store=False)
+    replayed = [*requests, *sent_back(first), *outputs(first)]
     second = await async_client.responses.create(model=MODEL, input=replayed, tools=[WEATHER], store=False)
     assert second.output_text == "4 degrees."
     types = [item.get("type", item.get("role")) for item in mock.exchanges[1].request.body["input"]]
@@ -126,9 +126,9 @@ async def test_a_refusal_is_a_typed_exception(mock, async_client, more, kind, pa
 
 async def test_fifty_requests_at_once_get_fifty_answers(mock, async_client):
     mock.script(*[lambda request: message(request.body["input"])] * 50)
-    asked = [f"question {number}" for number in range(50)]
-    answers = await asyncio.gather(*(async_client.responses.create(model=MODEL, input=text) for text in asked))
-    assert [response.output_text for response in answers] == asked
+    requests = [f"question {number}" for number in range(50)]
+    answers = await asyncio.gather(*(async_client.responses.create(model=MODEL, input=text) for text in requests))
+    assert [response.output_text for response in answers] == requests
     assert len({response.id for response in answers}) == len(
         {one.answer.headers["x-request-id"] for one in mock.exchanges}
     )

@@ -64,30 +64,30 @@ def stage(mock: Mock, client: openai.OpenAI) -> Stage:
     return Stage(mock, client)
 
 
-def judge(method: str, given: Any) -> None:
+def judge(method: str, result: Any) -> None:
     """What a method gave is of the type and has the content that the table says."""
     kind, _, holds = CALLS[method]
-    first = given[0] if isinstance(given, list) else given
+    first = result[0] if isinstance(result, list) else result
     assert re.fullmatch(kind, type(first).__name__.partition("[")[0])
-    assert holds(given), given
+    assert holds(result), result
 
 
 class TestTheClient:
     @pytest.mark.parametrize("method", which(""))
     def test_plain(self, client: openai.OpenAI, stage: Stage, method: str) -> None:
-        judge(method, whole(of(client, method, "")(**CALLS[method].arguments(stage))))
+        judge(method, read_all(of(client, method, "")(**CALLS[method].arguments(stage))))
 
     @pytest.mark.parametrize("method", which(RAW))
     def test_raw(self, client: openai.OpenAI, stage: Stage, method: str) -> None:
         raw = of(client, method, RAW)(**CALLS[method].arguments(stage))
         assert (raw.status_code, raw.headers["openai-version"]) == (200, "2020-10-01")
-        judge(method, whole(raw.parse()))
+        judge(method, read_all(raw.parse()))
 
     @pytest.mark.parametrize("method", which(STREAMING))
     def test_streaming(self, client: openai.OpenAI, stage: Stage, method: str) -> None:
         with of(client, method, STREAMING)(**CALLS[method].arguments(stage)) as raw:
             assert raw.status_code == 200
-            judge(method, whole(raw.parse()))
+            judge(method, read_all(raw.parse()))
 
 
 @pytest.mark.asyncio
@@ -109,12 +109,12 @@ class TestTheAsyncClient:
             judge(method, await later(raw.parse()))
 
 
-def whole(given: Any) -> Any:
+def read_all(result: Any) -> Any:
     """A result as it is; of a list, a stream or a connection all that it gives."""
-    if hasattr(given, "__enter__"):
-        with given as inner:
+    if hasattr(result, "__enter__"):
+        with result as inner:
             return _talk(inner) if hasattr(inner, "recv") else list(inner)
-    return list(given) if hasattr(given, "iter_pages") else given
+    return list(result) if hasattr(result, "iter_pages") else result
 
 
 def _talk(connection: Any) -> list[Any]:
@@ -125,14 +125,14 @@ def _talk(connection: Any) -> list[Any]:
     return events
 
 
-async def later(given: Any) -> Any:
+async def later(result: Any) -> Any:
     """The same of the async client."""
-    if inspect.isawaitable(given) and not hasattr(given, "__aenter__") and not hasattr(given, "__aiter__"):
-        given = await given
-    if hasattr(given, "__aenter__"):
-        async with given as inner:
+    if inspect.isawaitable(result) and not hasattr(result, "__aenter__") and not hasattr(result, "__aiter__"):
+        result = await result
+    if hasattr(result, "__aenter__"):
+        async with result as inner:
             return await _talk_later(inner) if hasattr(inner, "recv") else [each async for each in inner]
-    return [each async for each in given] if hasattr(given, "__aiter__") else given
+    return [each async for each in result] if hasattr(result, "__aiter__") else result
 
 
 async def _talk_later(connection: Any) -> list[Any]:

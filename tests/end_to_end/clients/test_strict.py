@@ -18,18 +18,18 @@ def with_answer(exchange: Exchange, **changes: object) -> Exchange:
 def test_a_response_without_a_member_is_found_out(mock, client, name):
     mock.script(message("hi"))
     client.responses.create(model=MODEL, input="hi")
-    whole = mock.exchanges[0]
-    body = {member: value for member, value in whole.answer.body.items() if member != name}
-    assert faults(whole) == []
-    assert [fault for fault in faults(with_answer(whole, body=body)) if f"{name}: Field required" in fault]
+    exchange = mock.exchanges[0]
+    body = {member: value for member, value in exchange.answer.body.items() if member != name}
+    assert faults(exchange) == []
+    assert [fault for fault in faults(with_answer(exchange, body=body)) if f"{name}: Field required" in fault]
 
 
 def test_a_member_of_another_type_is_found_out(mock, client):
     mock.script(message("hi"))
     client.responses.create(model=MODEL, input="hi")
-    whole = mock.exchanges[0]
-    usage = {**whole.answer.body["usage"], "input_tokens": "7"}
-    broken = with_answer(whole, body={**whole.answer.body, "usage": usage})
+    exchange = mock.exchanges[0]
+    usage = {**exchange.answer.body["usage"], "input_tokens": "7"}
+    broken = with_answer(exchange, body={**exchange.answer.body, "usage": usage})
     assert [fault for fault in faults(broken) if "usage.input_tokens: Input should be a valid integer" in fault]
 
 
@@ -37,11 +37,11 @@ def test_every_event_without_its_number_is_found_out(mock, client):
     mock.script([message("hi"), function_call("f")])
     with client.responses.stream(model=MODEL, input="hi") as stream:
         stream.until_done()
-    whole = mock.exchanges[0]
-    for index, event in enumerate(whole.answer.events):
-        told: list[Json] = list(whole.answer.events)
-        told[index] = {name: value for name, value in event.items() if name != "sequence_number"}
-        assert any("sequence_number: Field required" in fault for fault in faults(with_answer(whole, events=told)))
+    exchange = mock.exchanges[0]
+    for index, event in enumerate(exchange.answer.events):
+        events: list[Json] = list(exchange.answer.events)
+        events[index] = {name: value for name, value in event.items() if name != "sequence_number"}
+        assert any("sequence_number: Field required" in fault for fault in faults(with_answer(exchange, events=events)))
 
 
 def test_an_error_without_a_member_is_found_out(mock, client):

@@ -34,7 +34,7 @@ from tests.support.processes import free_port, run
 
 pytestmark = pytest.mark.slow
 KEY = "sk-any-language-0123456789"
-TOLD = ["Once ", "upon ", "a ", "time."]
+TEXTS = ["Once ", "upon ", "a ", "time."]
 
 PYTHON = """
 import json, openai
@@ -111,7 +111,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, MockAp
 def world(live: tuple[str, MockApi], mock: Mock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mock]:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     made = live[1].open(KEY, "another seed")
-    made.script(message("A story?"), pause(message(TOLD), after=4, seconds=0.1))
+    made.script(message("A story?"), pause(message(TEXTS), after=4, seconds=0.1))
     yield made
     live[1].close(KEY)
 
@@ -128,11 +128,11 @@ def record(upstream: str, file: Path, command: Sequence[str]) -> None:
 def test_a_client_of_any_language_is_recorded_and_played_to(client: Command, live, world, tmp_path, capfd, monkeypatch):
     command, file = client(tmp_path), tmp_path / "story.yaml"
     record(live[0], file, command)
-    heard = capfd.readouterr().out
-    assert "Invalid type for 'input'" in heard
+    output = capfd.readouterr().out
+    assert "Invalid type for 'input'" in output
 
-    whole, streamed, refused = read_cassette(file).interactions
-    assert [take.status for take in (whole, streamed, refused)] == [200, 200, 400]
+    first, streamed, refused = read_cassette(file).interactions
+    assert [interaction.status for interaction in (first, streamed, refused)] == [200, 200, 400]
     assert len(streamed.chunks) == streamed.answer.count(b"event: ") >= 10
     assert KEY not in file.read_text()
     assert [found.status for found in read_recording(file)] == [200, 200, 400]
@@ -142,13 +142,13 @@ def test_a_client_of_any_language_is_recorded_and_played_to(client: Command, liv
         monkeypatch.setenv("OPENAI_BASE_URL", f"{origin}/v1")
         again = run(command, check=True).stdout
     assert player.misses == []
-    assert texts(again) == texts(heard)
+    assert texts(again) == texts(output)
 
 
-def texts(heard: str) -> list[Any]:
+def texts(output: str) -> list[Any]:
     """What a client has printed, without ids, which a cassette renames."""
     lines = [
-        line.partition("data: ")[2] or line for line in heard.splitlines() if line.strip() and "event: " not in line
+        line.partition("data: ")[2] or line for line in output.splitlines() if line.strip() and "event: " not in line
     ]
     return [_plain(json.loads(line)) if line[:1] in "[{" else line for line in lines]
 
@@ -185,7 +185,7 @@ TOOLS = [
         "strict": False,
     }
 ]
-ASKED: list[tuple[str, str, Any]] = [
+REQUESTS: list[tuple[str, str, Any]] = [
     ("POST", "/responses", {"model": "gpt-4.1", "input": "What is the capital of France?"}),
     ("POST", "/responses", {"model": "gpt-4.1", "input": "weather in Paris", "stream": True, "tools": TOOLS}),
     ("POST", "/responses", {"model": "gpt-4.1", "input": "And now?", "stream": True}),
@@ -195,11 +195,11 @@ ASKED: list[tuple[str, str, Any]] = [
 ]
 
 
-def heard(base_url: str) -> list[tuple[int, str, list[bytes]]]:
-    """What a client gets for each of these: status, type, and the body in the pieces in which it came."""
+def send_all(base_url: str) -> list[tuple[int, str, list[bytes]]]:
+    """Send each of these; the status, type and body, in the pieces in which it came, of each answer."""
     got = []
     with httpx2.Client(timeout=20, headers={"authorization": f"Bearer {KEY}"}) as client:
-        for method, path, body in ASKED:
+        for method, path, body in REQUESTS:
             sent = body.encode() if isinstance(body, str) else None if body is None else json.dumps(body).encode()
             headers = {"content-type": "application/json"} if sent else {}
             with client.stream(method, f"{base_url}{path}", content=sent, headers=headers) as answer:
@@ -209,43 +209,43 @@ def heard(base_url: str) -> list[tuple[int, str, list[bytes]]]:
 
 def by_proxy(upstream: str, file: Path) -> list[Any]:
     with recorded(upstream) as front, open_recorder(file, CassetteHeader(), secrets=[KEY]) as cassette:
-        got = heard(f"{front.origin}{front.root}")
-        cassette.interactions = front.takes(len(ASKED))
+        got = send_all(f"{front.origin}{front.root}")
+        cassette.interactions = front.takes(len(REQUESTS))
     return got
 
 
 def in_process(upstream: str, file: Path) -> list[Any]:
-    with use_cassette(file, "all", secrets=[KEY]) as tape:
-        got = heard(upstream)
-    assert tape.failures == []
+    with use_cassette(file, "all", secrets=[KEY]) as cassette:
+        got = send_all(upstream)
+    assert cassette.failures == []
     return got
 
 
 def played_by_server(upstream: str, file: Path) -> list[Any]:
     with serving(ReplayApp(load_recordings(file))) as origin:
-        return heard(f"{origin}/v1")
+        return send_all(f"{origin}/v1")
 
 
 def played_in_process(upstream: str, file: Path) -> list[Any]:
     with use_cassette(file):
-        return heard(upstream)
+        return send_all(upstream)
 
 
 @pytest.mark.parametrize("play", [played_by_server, played_in_process])
 @pytest.mark.parametrize("record", [by_proxy, in_process])
 def test_a_foreign_server_over_tls_is_played_byte_for_byte(record, play, foreign, tmp_path):
-    told = record(foreign, file := tmp_path / "it.yaml")
-    assert [status for status, _, _ in told] == [200, 200, 200, 400, 200, 404]
-    assert all(len(told[number][2]) > 1 for number in (1, 2))
+    recorded = record(foreign, file := tmp_path / "it.yaml")
+    assert [status for status, _, _ in recorded] == [200, 200, 200, 400, 200, 404]
+    assert all(len(recorded[number][2]) > 1 for number in (1, 2))
     again = play(foreign, file)
-    assert [(status, kind) for status, kind, _ in again] == [(status, kind) for status, kind, _ in told]
-    assert [b"".join(pieces) for _, _, pieces in again] == [masked(*one) for one in told]
+    assert [(status, kind) for status, kind, _ in again] == [(status, kind) for status, kind, _ in recorded]
+    assert [b"".join(pieces) for _, _, pieces in again] == [masked(*one) for one in recorded]
     if play is played_in_process:
-        assert [[*map(len, pieces)] for _, _, pieces in again] == [[*map(len, pieces)] for _, _, pieces in told]
+        assert [[*map(len, pieces)] for _, _, pieces in again] == [[*map(len, pieces)] for _, _, pieces in recorded]
 
 
 def masked(status: int, kind: str, pieces: Sequence[bytes]) -> bytes:
     """What an answer becomes in a cassette: ids are others, everything else is the same."""
     chunks = tuple((0.0, piece) for piece in pieces)
-    take = Interaction("GET", "/", status=status, answer_headers={"content-type": kind}, chunks=chunks)
-    return scrub_interactions([take])[0].answer
+    interaction = Interaction("GET", "/", status=status, answer_headers={"content-type": kind}, chunks=chunks)
+    return scrub_interactions([interaction])[0].answer

@@ -71,7 +71,7 @@ def record(upstream: str, into: Path, *options: str, command: Sequence[str] = AS
     return CliRunner().invoke(app, ["record", "--upstream", upstream, "--into", str(into), *options, "--", *command])
 
 
-def takes(file: Path) -> tuple[Interaction, ...]:
+def interactions_in(file: Path) -> tuple[Interaction, ...]:
     return read_cassette(file).interactions
 
 
@@ -80,9 +80,14 @@ class TestARecording:
         file = tmp_path / "a.yaml"
         result = record(live, file)
         assert result.exit_code == 0
-        (take,) = takes(file)
-        assert (take.method, take.uri, take.status, take.cut) == ("POST", f"{live}/responses", 200, False)
-        assert json.loads(take.body) == {"model": "gpt-4.1", "input": "hi"}
+        (interaction,) = interactions_in(file)
+        assert (interaction.method, interaction.uri, interaction.status, interaction.cut) == (
+            "POST",
+            f"{live}/responses",
+            200,
+            False,
+        )
+        assert json.loads(interaction.body) == {"model": "gpt-4.1", "input": "hi"}
         assert json.loads(capfd.readouterr().out)["output"][0]["content"][0]["text"] == "Hello."
         lines = result.stderr.splitlines()
         origin = live.removesuffix("/v1")
@@ -105,7 +110,7 @@ class TestARecording:
         file = tmp_path / "a.yaml"
         for _ in range(2):
             record(live, file)
-        assert len(takes(file)) == 1
+        assert len(interactions_in(file)) == 1
 
     def test_of_a_command_that_asks_nothing_leaves_nothing(self, live, tmp_path):
         result = record(live, tmp_path / "a.yaml", command=(sys.executable, "-c", ""))
@@ -130,7 +135,7 @@ class TestTheEnd:
         world.script(rate_limit(after="1s"))
         limited = record(live, tmp_path / "a.yaml")
         assert "1 × 429: the limits of the key are reached" in limited.stderr
-        assert takes(tmp_path / "a.yaml")[0].answer_headers["retry-after"] == "1"
+        assert interactions_in(tmp_path / "a.yaml")[0].answer_headers["retry-after"] == "1"
         monkeypatch.delenv("OPENAI_API_KEY")
         missing = record(live, tmp_path / "b.yaml")
         assert "1 × 401: is the key of the command right, and in its environment?" in missing.stderr
@@ -148,7 +153,7 @@ class TestTheEnd:
     def test_of_an_api_that_refuses_everything_has_a_hint(self, tmp_path, answer, hint):
         with live_api(lambda method, path, body: answer) as (url, _):
             result = record(url, tmp_path / "a.yaml")
-        assert (result.exit_code, hint in result.stderr, len(takes(tmp_path / "a.yaml"))) == (0, True, 1)
+        assert (result.exit_code, hint in result.stderr, len(interactions_in(tmp_path / "a.yaml"))) == (0, True, 1)
 
     def test_has_no_hint_for_one_404_among_other_answers(self, tmp_path, monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -157,7 +162,7 @@ class TestTheEnd:
         with live_api(lambda method, path, body: next(statuses, None)) as (url, _):
             result = record(url, tmp_path / "a.yaml", command=(sys.executable, "-c", script))
         hint = "the path of" in result.stderr
-        assert (result.exit_code, hint, len(takes(tmp_path / "a.yaml"))) == (0, False, 2), result.stderr
+        assert (result.exit_code, hint, len(interactions_in(tmp_path / "a.yaml"))) == (0, False, 2), result.stderr
 
     def test_of_a_command_that_did_not_reach_the_api_is_a_failure(self, tmp_path):
         result = record("http://127.0.0.1:9/v1", tmp_path / "a.yaml")
@@ -214,8 +219,8 @@ class TestAValidatingProxy:
 
         def change(method: str, path: str, body: Any) -> Any:
             raw = json.dumps(body).encode()
-            said = mock.handle(method, path, {"authorization": f"Bearer {KEY}"}, {}, raw)
-            return 200, {}, said.body | {"truncation": "auto"}
+            answer = mock.handle(method, path, {"authorization": f"Bearer {KEY}"}, {}, raw)
+            return 200, {}, answer.body | {"truncation": "auto"}
 
         with live_api(change) as (url, _):
             checked = record(url, tmp_path / "a.yaml", "--check")
@@ -223,8 +228,8 @@ class TestAValidatingProxy:
         mock.close(KEY)
         assert (checked.exit_code, strict.exit_code) == (0, 1)
         assert re.search(r"^respelled +1 +- +1 ", checked.stderr, re.M)
-        told = f"respelled.different  {tmp_path / 'a.yaml'}#1\n  truncation\n    recorded  'auto'\n    mock      'disabled'"
-        assert told in checked.stderr
+        line = f"respelled.different  {tmp_path / 'a.yaml'}#1\n  truncation\n    recorded  'auto'\n    mock      'disabled'"
+        assert line in checked.stderr
 
 
 @contextlib.contextmanager
@@ -260,7 +265,9 @@ class TestAnInterruption:
         gate.open()
         assert result.exit_code == 128 + signal.SIGTERM
         assert f"1 exchange in {file}" in result.stderr
-        assert [json.loads(take.answer)["output"][0]["content"][0]["text"] for take in takes(file)] == ["whole"]
+        assert [
+            json.loads(interaction.answer)["output"][0]["content"][0]["text"] for interaction in interactions_in(file)
+        ] == ["whole"]
         assert [each.name for each in tmp_path.iterdir()] == ["a.yaml"]
 
     def test_ends_also_a_command_that_does_not_listen(self, live, tmp_path, monkeypatch):
@@ -275,36 +282,36 @@ class TestAnInterruption:
 
     def test_ends_a_recorder_without_a_command(self, live, world, tmp_path):
         file, port = tmp_path / "a.yaml", free_port()
-        asked: list[httpx2.Response] = []
+        responses: list[httpx2.Response] = []
         body, headers = {"model": "gpt-4.1", "input": "hi"}, {"authorization": f"Bearer {KEY}"}
 
         def work() -> None:
             assert wait_until(lambda: is_listening(port))
-            asked.append(httpx2.post(f"http://127.0.0.1:{port}/v1/responses", json=body, headers=headers))
+            responses.append(httpx2.post(f"http://127.0.0.1:{port}/v1/responses", json=body, headers=headers))
             time.sleep(0.1)
 
         options = ["record", "--upstream", live, "--into", str(file), "--listen", f"127.0.0.1:{port}"]
         with interrupted(work):
             result = CliRunner().invoke(app, options)
         assert f"harness: export OPENAI_BASE_URL=http://127.0.0.1:{port}/v1" in result.stderr
-        assert (asked[0].status_code, result.exit_code, len(takes(file))) == (200, 0, 1)
+        assert (responses[0].status_code, result.exit_code, len(interactions_in(file))) == (200, 0, 1)
 
 
 class TestServingARecording:
     def test_answers_as_it_was_answered(self, live, world, tmp_path, capfd):
         record(live, tmp_path / "a.yaml")
-        recorded, port, told = capfd.readouterr().out.strip(), free_port(), []
+        recorded, port, printed = capfd.readouterr().out.strip(), free_port(), []
 
         def work() -> None:
             assert wait_until(lambda: is_listening(port))
             env = {**os.environ, "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1"}
             for more in ("{}", '{"input": "ho"}'):
-                asked = run([*ASKING, more], env=env, timeout=30)
-                told.append(asked.stdout.strip())
+                answer = run([*ASKING, more], env=env, timeout=30)
+                printed.append(answer.stdout.strip())
 
         with interrupted(work):
             result = CliRunner().invoke(app, ["serve", "--replay", str(tmp_path), "--port", str(port)])
-        played, missed = told
+        played, missed = printed
         assert json.loads(played)["output"][0]["content"] == json.loads(recorded)["output"][0]["content"]
         assert missed.startswith("418 ")
         assert f"export OPENAI_BASE_URL=http://127.0.0.1:{port}/v1" in result.stdout
