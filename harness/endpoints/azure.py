@@ -1,4 +1,4 @@
-"""How Azure OpenAI and Azure AI Foundry answer: what their responses say more or less than OpenAI's, and their headers.
+"""How Azure OpenAI and Azure AI Foundry answer: the members their responses add or omit, and their headers.
 
 A World stores responses as OpenAI has them; the dialect is how a request is shown them. Read from recorded answers of
 2025-11 to 2026-08.
@@ -22,40 +22,40 @@ NIL_REQUEST_ID = "00000000-0000-0000-0000-000000000000"
 """The request id of an answer to a key without a World."""
 REGION = "West Europe"
 OPENAI_ONLY_MEMBERS = frozenset({"access_programs", "billing"})
-"""What OpenAI says of a response and Azure does not."""
+"""Members of a response that OpenAI has and Azure has not."""
 FOUNDRY_MEMBERS = (
     *("metadata", "temperature", "top_p", "user", "service_tier", "top_logprobs", "previous_response_id", "model"),
     *("reasoning", "background", "text", "tools", "tool_choice", "truncation", "id", "object", "status", "created_at"),
     *("error", "incomplete_details", "output", "instructions", "usage", "parallel_tool_calls", "conversation"),
 )
-"""What a Foundry project says of a response as JSON, in order; in a stream it says all that Azure OpenAI does."""
+"""Members of a Foundry project's response as JSON, in order; in a stream it has all those of Azure OpenAI."""
 
 
 def answer_in_dialect(handler: Handler, request: Request, world: World) -> Answer:
-    """The answer of an operation, as the dialect of the request tells it."""
+    """The answer of an operation in the dialect of the request."""
     agent = _resolve_agent(request, world)
-    asked = apply_agent(request, {agent["name"]: foundry_agents.resolve_definition(world, agent)} if agent else None)
-    answer = handler(asked, world)
+    resolved = apply_agent(request, {agent["name"]: foundry_agents.resolve_definition(world, agent)} if agent else None)
+    answer = handler(resolved, world)
     if not isinstance(answer.body, dict) or answer.body.get("object") != "response":
         return answer
     if request.operation == CREATE_RESPONSE:
-        world.store.azure_members[answer.body["id"]] = _deployment_members(asked, agent)
-    said = world.store.azure_members.get(answer.body["id"], {})
+        world.store.azure_members[answer.body["id"]] = _deployment_members(resolved, agent)
+    members = world.store.azure_members.get(answer.body["id"], {})
     if answer.events is None:
-        told = (
-            _render_foundry_response(answer.body, said)
+        shown = (
+            _render_foundry_response(answer.body, members)
             if request.dialect == FOUNDRY
-            else _render_response(answer.body, said)
+            else _render_response(answer.body, members)
         )
-        return answer._replace(body=told)
-    events = [_render_event(event, said, answer.body["id"]) for event in answer.events]
-    return answer._replace(body=_render_response(answer.body, said), events=events)
+        return answer._replace(body=shown)
+    events = [_render_event(event, members, answer.body["id"]) for event in answer.events]
+    return answer._replace(body=_render_response(answer.body, members), events=events)
 
 
-def _render_event(event: Json, said: Json, id: str) -> Json:
+def _render_event(event: Json, members: Json, id: str) -> Json:
     if "response" in event:
-        return {**event, "response": _render_response(event["response"], said)}
-    return {**event, "item": _add_agent(event["item"], said, id)} if "item" in event else event
+        return {**event, "response": _render_response(event["response"], members)}
+    return {**event, "item": _add_agent(event["item"], members, id)} if "item" in event else event
 
 
 def _resolve_agent(request: Request, world: World) -> Json | None:
@@ -68,50 +68,50 @@ def _resolve_agent(request: Request, world: World) -> Json | None:
 
 
 def _deployment_members(request: Request, agent: Json | None) -> Json:
-    """What a response says by the request's own words: its deployment, its agent.
+    """The members of a response that repeat the request: its deployment, its agent.
 
-    Recorded: to clients of a preview an agent is called otherwise.
+    Recorded: for clients of a preview version the agent's member has another name.
     """
-    said = {"model": name} if (name := request.body.get("model")) else {}
+    members = {"model": name} if (name := request.body.get("model")) else {}
     if agent:
         is_preview = str(request.query.get(VERSION_PARAMETER)).endswith("-preview")
-        said |= {"agent": {**agent, "type": "agent_id"}} if is_preview else {AGENT_REFERENCE: agent}
-    return said
+        members |= {"agent": {**agent, "type": "agent_id"}} if is_preview else {AGENT_REFERENCE: agent}
+    return members
 
 
-def _add_agent(item: Json, said: Json, response_id: str) -> Json:
-    """An item with the agent that said it, if one did."""
-    if "agent" in said:
-        return {**item, "created_by": {"agent": said["agent"], "response_id": response_id}}
+def _add_agent(item: Json, members: Json, response_id: str) -> Json:
+    """An item with the agent that made it, if one did."""
+    if "agent" in members:
+        return {**item, "created_by": {"agent": members["agent"], "response_id": response_id}}
     return (
-        {**item, AGENT_REFERENCE: said[AGENT_REFERENCE], "response_id": response_id}
-        if AGENT_REFERENCE in said
+        {**item, AGENT_REFERENCE: members[AGENT_REFERENCE], "response_id": response_id}
+        if AGENT_REFERENCE in members
         else item
     )
 
 
-def _render_response(response: Json, said: Json) -> Json:
-    """A response in full. Recorded: behind an agent a stream says nothing of the choice of tools."""
-    told: Json = {}
+def _render_response(response: Json, members: Json) -> Json:
+    """A response in full. Recorded: behind an agent `tool_choice` is null in a stream."""
+    shown: Json = {}
     for name, value in response.items():
         if name not in OPENAI_ONLY_MEMBERS:
-            told[name] = value
+            shown[name] = value
         if name == "completed_at":
-            told["content_filters"] = _content_filters(response)
-    silent = {"tool_choice": None} if said.keys() & {AGENT_REFERENCE, "agent"} else {}
-    return {**told, **said, **silent, "output": _render_output(response, said)}
+            shown["content_filters"] = _content_filters(response)
+    silent = {"tool_choice": None} if members.keys() & {AGENT_REFERENCE, "agent"} else {}
+    return {**shown, **members, **silent, "output": _render_output(response, members)}
 
 
-def _render_output(response: Json, said: Json) -> list[Json]:
-    return [_add_agent(item, said, response["id"]) for item in response["output"]]
+def _render_output(response: Json, members: Json) -> list[Json]:
+    return [_add_agent(item, members, response["id"]) for item in response["output"]]
 
 
-def _render_foundry_response(response: Json, said: Json) -> Json:
-    whole = {"conversation": None, **response, "output": _render_output(response, said)}
-    if whole["previous_response_id"] is None:
-        del whole["previous_response_id"]
-    reasoning = {name: value for name, value in whole["reasoning"].items() if value is not None}
-    return {name: whole[name] for name in FOUNDRY_MEMBERS if name in whole} | {"reasoning": reasoning, **said}
+def _render_foundry_response(response: Json, members: Json) -> Json:
+    full = {"conversation": None, **response, "output": _render_output(response, members)}
+    if full["previous_response_id"] is None:
+        del full["previous_response_id"]
+    reasoning = {name: value for name, value in full["reasoning"].items() if value is not None}
+    return {name: full[name] for name in FOUNDRY_MEMBERS if name in full} | {"reasoning": reasoning, **members}
 
 
 def _content_filters(response: Json) -> Any:
@@ -141,8 +141,8 @@ def add_headers(request: Request, answer: Answer, id: str, models: Models) -> An
 
 
 def _shared_headers(request: Request, id: str) -> dict[str, str]:
-    asked = request.headers.get("x-ms-client-request-id")
-    echoed = {"x-ms-client-request-id": asked} if asked else {}
+    requested = request.headers.get("x-ms-client-request-id")
+    echoed = {"x-ms-client-request-id": requested} if requested else {}
     shared = {"x-request-id": id, "x-ms-region": REGION, "skip-error-remapping": "true", **echoed}
     return shared | _PROJECT_HEADERS if request.dialect == FOUNDRY else shared
 

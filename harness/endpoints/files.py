@@ -27,8 +27,8 @@ def list_files(request: Request, world: World) -> Answer:
     """The uploaded files, newest first unless `order=asc`, of one `purpose` when asked for."""
     purpose = request.query.get("purpose")
     objects = [file.object for id in list(world.store.files) if (file := world.uploads.file(id))]
-    asked = [one for one in objects if purpose in (None, one["purpose"])]
-    return Answer(200, page(asked, request.query, limit=FILES_PER_PAGE))
+    selected = [one for one in objects if purpose in (None, one["purpose"])]
+    return Answer(200, page(selected, request.query, limit=FILES_PER_PAGE))
 
 
 @operation("GET", "/files/{file_id}", answer="FileObject")

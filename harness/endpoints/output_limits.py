@@ -39,10 +39,10 @@ def check_turn(body: Json, items: Sequence[Item], ending: Ending) -> None:
             f"the turn has {calls} calls of the API's own tools, but max_tool_calls is {limit}: the API ignores those "
             "beyond it. Script fewer, or raise max_tool_calls."
         )
-    asked = (body.get("text") or {}).get("format") or {}
-    if asked.get("type") == "json_schema" and asked.get("strict") is not False and not ending.off_schema:
+    requested = (body.get("text") or {}).get("format") or {}
+    if requested.get("type") == "json_schema" and requested.get("strict") is not False and not ending.off_schema:
         for text in _output_texts(items):
-            _check_schema(text, asked)
+            _check_schema(text, requested)
 
 
 def _output_texts(items: Sequence[Item]) -> Iterator[str]:
@@ -51,11 +51,11 @@ def _output_texts(items: Sequence[Item]) -> Iterator[str]:
             yield from (part["text"] for part in item.members["content"] if part["type"] == "output_text")
 
 
-def _check_schema(text: str, asked: Json) -> None:
-    if not (reason := _describe_mismatch(text, asked["schema"])):
+def _check_schema(text: str, requested: Json) -> None:
+    if not (reason := _describe_mismatch(text, requested["schema"])):
         return
     raise ScriptError(
-        f"message: {shorten(text, 121)!r} is not what text.format ({asked.get('name')}) asks for: {reason}. The API's "
+        f"message: {shorten(text, 121)!r} is not what text.format ({requested.get('name')}) asks for: {reason}. The API's "
         "models keep to the schema: script a text that does, or say that this one need not: "
         "[message('…'), completed(off_schema=True)]."
     )

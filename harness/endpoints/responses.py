@@ -33,21 +33,21 @@ MAX_TOKENS_MEMBERS = incomplete("max_output_tokens").members
 def create(request: Request, world: World) -> Answer:
     """Run the model once: the next turn of the script, as one JSON object or as a stream of events.
 
-    In the background the object is queued; as a stream it is told to its end at once, background or not.
+    In the background the object is queued; a stream is rendered to its end at once, background or not.
     """
     body = drop_nulls(request.body)
-    said, held = _next_turn(request, body, world)
-    items, ending = split_ending(said)
+    lines, held = _next_turn(request, body, world)
+    items, ending = split_ending(lines)
     output_limits.check_turn(body, items, ending)
     run = _run_model(body, items, ending, world)
     _record_approvals(run, held, world)
-    if said and isinstance(said[-1], Fault):
-        return apply_faults(_build_answer(_discard_if_cut(run, said), body, items, world), said, world.gate)
+    if lines and isinstance(lines[-1], Fault):
+        return apply_faults(_build_answer(_discard_if_cut(run, lines), body, items, world), lines, world.gate)
     return _build_answer(run, body, items, world)
 
 
 def _build_answer(run: PendingResponse, body: Json, items: Sequence[Item], world: World) -> Answer:
-    """The answer that tells a response, whole; what is stored of it is."""
+    """The complete answer with a response, which is stored unless the request forbids it."""
     ending, streams, background = run.ending, body.get("stream"), body.get("background")
     if ending.status == "failed" and not streams and not background:
         error = to_api_error(ending.members["error"])
@@ -58,9 +58,9 @@ def _build_answer(run: PendingResponse, body: Json, items: Sequence[Item], world
     return _stream_answer(response, body, items, world) if streams else Answer(200, add_billing(response))
 
 
-def _discard_if_cut(run: PendingResponse, said: Sequence[TurnLine]) -> PendingResponse:
+def _discard_if_cut(run: PendingResponse, lines: Sequence[TurnLine]) -> PendingResponse:
     """A run whose answer may be cut: it counts as ended by who hangs up, unless it is made in the background (assumed)."""
-    goes_on = find_cut(said) is None or run.initial_response["background"]
+    goes_on = find_cut(lines) is None or run.initial_response["background"]
     return run if goes_on else run._replace(is_stored=False, conversation=None)
 
 
@@ -72,7 +72,7 @@ def _next_turn(request: Request, body: Json, world: World) -> tuple[Sequence[Tur
 
 
 def _record_approvals(run: PendingResponse, held: Sequence[TurnLine], world: World) -> None:
-    """Remember what was asked, answered and called; the exchange is the next of the journal."""
+    """Write approvals and their calls into the ledger; the exchange is the next of the journal."""
     if held:
         world.mcp_servers.hold_for_approval(run.output, held)
     if concerns_approvals(run.own_input, run.output):
@@ -88,15 +88,15 @@ def _run_model(body: Json, turn: Sequence[Item], ending: Ending, world: World) -
         body, id, now, conversation=conversation, items=transcript.items, models=world.models
     )
     include, limit = body.get("include") or (), body.get("max_output_tokens")
-    said = [_add_namespace(render_item(item, world.ids, id, now), body, transcript.items) for item in turn]
+    output_items = [_add_namespace(render_item(item, world.ids, id, now), body, transcript.items) for item in turn]
     if limit is not None:
-        said, ending = output_limits.limit_output(said, ending, limit)
+        output_items, ending = output_limits.limit_output(output_items, ending, limit)
     if ending.status != "completed":
-        said[-1:] = [_mark_incomplete(item) for item in said[-1:]]
+        output_items[-1:] = [_mark_incomplete(item) for item in output_items[-1:]]
     output = world.apply_include(
-        world.add_encrypted_content(said, "reasoning.encrypted_content" in include, now), include
+        world.add_encrypted_content(output_items, "reasoning.encrypted_content" in include, now), include
     )
-    kept = started["background"] or not (started["store"] is False or world.account.zdr)
+    is_stored = started["background"] or not (started["store"] is False or world.account.zdr)
     return PendingResponse(
         started,
         output,
@@ -106,13 +106,13 @@ def _run_model(body: Json, turn: Sequence[Item], ending: Ending, world: World) -
         world.add_item_ids(render_input_items({"input": transcript.added}), id, now),
         world.store.chain_of(body),
         conversation,
-        kept,
+        is_stored,
         ending,
     )
 
 
 def _mark_incomplete(item: Json) -> Json:
-    """The last item of a response that did not complete; how it stands is told where its kind has a status."""
+    """The last item of a response that did not complete; marked where its kind has a status."""
     return {**item, "status": "incomplete"} if item.get("status") == "completed" else item
 
 
@@ -126,10 +126,10 @@ def _add_namespace(item: Json, body: Json, read: Sequence[Json]) -> Json:
 
 def _stream_answer(response: Json, body: Json, turn: Sequence[Item], world: World) -> Answer:
     padded = (body.get("stream_options") or {}).get("include_obfuscation", True)
-    told = render_events(response, items=turn, obfuscate=padded, background=response["background"])
+    events = render_events(response, items=turn, obfuscate=padded, background=response["background"])
     if response["background"]:
-        world.store.put_events(response["id"], told)
-    return Answer(200, response, events=told)
+        world.store.put_events(response["id"], events)
+    return Answer(200, response, events=events)
 
 
 def _count_input_tokens(body: Json, items: Sequence[Json]) -> int:
@@ -148,8 +148,8 @@ def retrieve(request: Request, world: World) -> Answer:
     id = request.params["response_id"]
     stored = world.store.responses[id]
     if request.query.get("stream"):
-        told = stored.events or ()
-        return Answer(200, stored.response, events=told[max(0, request.query.get("starting_after", -1) + 1) :])
+        events = stored.events or ()
+        return Answer(200, stored.response, events=events[max(0, request.query.get("starting_after", -1) + 1) :])
     if world.automatic and id in world.store.pending:
         world.advance(id)
     return Answer(200, add_billing(_reveal_included(world.store.responses[id].response, request, world)))

@@ -1,4 +1,4 @@
-"""Runs of assistants on threads, and their steps: the next turn of the script, told as a stream or by polling.
+"""Runs of assistants on threads, and their steps: the next turn of the script, streamed or polled.
 
 A turn is taken when a run is made, and again with each answer to what it waits for.
 """
@@ -60,19 +60,19 @@ def _create_run(thread: Thread, body: Json, request: Request, world: World, befo
 
 
 def _run_next_turn(thread: Thread, run: Json, events: Sequence[Json], request: Request, world: World) -> Answer:
-    """Tell the next turn of a run that is queued: all of it in a stream, else what a client would see now."""
+    """Run the next turn of a queued run: to its end in a stream, else up to what a client would see now."""
     known = {step["id"]: step for step in thread.steps_of(run["id"])}
     known |= {event["data"]["id"]: event["data"] for event in events if "step" in event["event"]}
     read = _build_model_request(thread, run, list(known.values()), world)
-    said = world.script.next(request._replace(body=read))
-    turn, ending = split_ending(said)
-    teller = RunWriter(run, world.ids, world.now, _count_prompt_tokens(read), world.citations)
-    whole = [*events, *teller.write_turn(turn, list(known.values()), ending)]
+    lines = world.script.next(request._replace(body=read))
+    turn, ending = split_ending(lines)
+    writer = RunWriter(run, world.ids, world.now, _count_prompt_tokens(read), world.citations)
+    written = [*events, *writer.write_turn(turn, list(known.values()), ending)]
     streamed = bool(request.body.get("stream"))
-    now = thread.start_run(run["id"], whole, at_once=streamed)
-    seen = [*(_render_stream_event(event, request.query) for event in whole), DONE_EVENT] if streamed else None
+    now = thread.start_run(run["id"], written, at_once=streamed)
+    seen = [*(_render_stream_event(event, request.query) for event in written), DONE_EVENT] if streamed else None
     answer = Answer(200, now, events=seen)
-    return apply_faults(answer, said, world.gate) if said and isinstance(said[-1], Fault) else answer
+    return apply_faults(answer, lines, world.gate) if lines and isinstance(lines[-1], Fault) else answer
 
 
 def _build_model_request(thread: Thread, run: Json, steps: Sequence[Json], world: World) -> Json:
@@ -124,7 +124,7 @@ def cancel(request: Request, world: World) -> Answer:
 
 @operation("POST", f"{RUN}/submit_tool_outputs", body="SubmitToolOutputs", answer="Run")
 def submit_tool_outputs(request: Request, world: World) -> Answer:
-    """Give a run what it waits for: the outputs of its calls, or leave to make them."""
+    """Give a run what it waits for: the outputs of its calls, or the approval to make them."""
     thread, body = find_thread(request, world), drop_nulls(request.body)
     run = {**thread.runs[request.params["run_id"]], "status": "queued", "required_action": None}
     outputs = {each["tool_call_id"]: each.get("output", "") for each in body.get("tool_outputs") or ()}
@@ -140,8 +140,8 @@ def submit_tool_outputs(request: Request, world: World) -> Answer:
 def _complete_step(step: Json, outputs: Mapping[str, str], prompt: int, now: int) -> Json:
     """A step whose calls the client has answered."""
     calls = [_set_output(call, outputs) for call in step["step_details"]["tool_calls"]]
-    said = [call.get("function", call) for call in calls]
-    return complete_step(step, {**step["step_details"], "tool_calls": calls}, now, count_step_usage(prompt, said))
+    made = [call.get("function", call) for call in calls]
+    return complete_step(step, {**step["step_details"], "tool_calls": calls}, now, count_step_usage(prompt, made))
 
 
 def _set_output(call: Json, outputs: Mapping[str, str]) -> Json:

@@ -142,8 +142,8 @@ def create_batch(request: Request, world: World) -> Answer:
     """Take several files into a vector store at once."""
     store, body = _find_store(request, world), drop_nulls(request.body)
     now, id = world.tick(), world.ids.hex("vsfb_", 32)
-    asked = body.get("files") or [{**body, "file_id": file} for file in body["file_ids"]]
-    attached = [_attach_file(world, store, one) for one in asked]
+    requested = body.get("files") or [{**body, "file_id": file} for file in body["file_ids"]]
+    attached = [_attach_file(world, store, one) for one in requested]
     made = {
         "id": id,
         "object": "vector_store.file_batch",

@@ -45,7 +45,7 @@ class App:
 
     @cached_property
     def _control_plane(self) -> AsgiApp:
-        # FastAPI takes longer to import than all the rest, and most test runs never ask for it.
+        # FastAPI takes longer to import than all the rest, and most test runs never need it.
         from harness.server.control_plane import control_app
 
         return control_app(self.api)
@@ -83,11 +83,11 @@ def _headers_and_query(scope: Scope) -> tuple[dict[str, str], dict[str, str | li
     return headers, parse_query(scope["query_string"]) if scope["query_string"] else {}
 
 
-def websocket_protocol(**given: Any) -> asyncio.Protocol:
+def websocket_protocol(**arguments: Any) -> asyncio.Protocol:
     """The protocol of a connection that becomes a WebSocket; loaded with the first one, most servers never see one."""
     from harness.server.websocket import WebSocketProtocol as Sockets
 
-    return Sockets(**given)
+    return Sockets(**arguments)
 
 
 async def read_body(receive: Receive) -> bytes | None:
@@ -103,7 +103,7 @@ async def read_body(receive: Receive) -> bytes | None:
 
 
 async def send_answer(send: Send, answer: Answer) -> None:
-    """Send an answer at once and whole."""
+    """Send a complete answer at once."""
     streamed = answer.events is not None
     body = encode_events(answer.events or ()) if streamed else _encode_body(answer.body)
     headers = encode_headers(answer.headers.items())

@@ -22,7 +22,7 @@ class CoalescingTransport:
         self._loop = loop
         self._parts: list[bytes] = []
         self._size = 0
-        self.is_closing = transport.is_closing  # asked with every answer
+        self.is_closing = transport.is_closing  # called for every answer
 
     def write(self, data: bytes) -> None:
         """Keep the bytes until the event loop's next turn, or until enough have gathered."""
@@ -48,8 +48,8 @@ class CoalescingTransport:
 
 
 class HttpProtocol(HttpToolsProtocol):
-    """uvicorn's HTTP protocol on a corked transport."""
+    """uvicorn's HTTP protocol on a coalescing transport."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Cork the transport of a new connection."""
+        """Wrap the transport of a new connection."""
         super().connection_made(cast("asyncio.Transport", CoalescingTransport(transport, self.loop)))

@@ -112,7 +112,7 @@ async def unused(request: Request) -> Json:
 
 
 async def losses(request: Request, strict: bool = False) -> list[Json]:
-    """What the client lost of what was said, oldest first; with `strict=true` also what may be a right habit."""
+    """What the client lost of the model's answers, oldest first; with `strict=true` also what may be intended."""
     return [asdict(lost) for lost in losses_of(_mock_of(request).exchanges, strict)]
 
 
@@ -139,7 +139,7 @@ async def calls(request: Request) -> list[Json]:
 
 
 async def approvals(request: Request) -> list[Json]:
-    """The calls of hosted MCP servers that needed leave, oldest first: who gave it, and how often each was made."""
+    """The calls of hosted MCP servers that needed an approval, oldest first, each with its answer and executions."""
     return [{**asdict(each), "executed": each.executed} for each in _mock_of(request).approvals]
 
 
@@ -161,7 +161,7 @@ async def compare(request: Request) -> Json:
 
 
 async def open_gate(request: Request) -> Json:
-    """Let go on what a turn holds until a gate opens: `{"gate": "shown"}`."""
+    """Open a gate that a turn waits for: `{"gate": "shown"}`."""
     name = (await _read_object(request)).get("gate")
     if not isinstance(name, str):
         raise HarnessError('`gate` must be the name of a gate: {"gate": "shown"}.')

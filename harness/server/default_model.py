@@ -1,9 +1,9 @@
-"""What an unscripted model says: small talk, the shortest JSON a schema allows, or the call that was asked for.
+"""The answers of an unscripted model: small talk, the shortest JSON a schema allows, or a tool call.
 
 after a tool's output                    a text, so that agent loops end
 tool_choice requires or names a tool     a call of it with the least arguments
-the user speaks of what a tool is for    a call as well: of `get_weather` for "What is the weather?" (see `choice`)
-text.format asks for JSON                a text that is the least instance
+the user speaks of what a tool is for    a call as well: of `get_weather` for "What is the weather?" (`tool_picker`)
+text.format requires JSON                a text that is the least instance
 else                                     a text
 """
 
@@ -85,11 +85,11 @@ def _call_tool(tool: Json) -> Item:
     )
 
 
-def _message_text(body: Json, otherwise: str) -> str:
+def _message_text(body: Json, default: str) -> str:
     wanted = (body.get("text") or {}).get("format") or {}
     if wanted.get("type") == "json_schema":
         return _compact_json(least_instance(wanted.get("schema") or {}, "text.format"))
-    return "{}" if wanted.get("type") == "json_object" else otherwise
+    return "{}" if wanted.get("type") == "json_object" else default
 
 
 def _compact_json(value: Any) -> str:
@@ -146,10 +146,10 @@ def _least_of_all_of(schema: Json, root: Any, open_refs: tuple[str, ...]) -> Any
     names = tuple(part["$ref"] for part in schema["allOf"] if "$ref" in part)
     if not set(names).isdisjoint(open_refs):
         raise _EndlessError
-    whole = {name: value for name, value in schema.items() if name != "allOf"}
+    merged = {name: value for name, value in schema.items() if name != "allOf"}
     for part in schema["allOf"]:
-        whole = _merge_schemas(whole, _resolve_pointer(part["$ref"], root) if "$ref" in part else part)
-    return _least_value(whole, root, (*open_refs, *names))
+        merged = _merge_schemas(merged, _resolve_pointer(part["$ref"], root) if "$ref" in part else part)
+    return _least_value(merged, root, (*open_refs, *names))
 
 
 def _first_possible(make: Callable[[Any], Any], choices: Sequence[Any]) -> Any:

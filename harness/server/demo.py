@@ -163,7 +163,7 @@ def _run_with_openai(mock: Mock) -> str:
         "deploy": lambda ref: f"{ref} is live",
     }
     instructions = PLANNER_INSTRUCTIONS
-    told: list[Any] = [{"role": "user", "content": TASK}]
+    items: list[Any] = [{"role": "user", "content": TASK}]
     with _client(mock) as client:
         while True:
             declared: list[Any] = [
@@ -171,13 +171,13 @@ def _run_with_openai(mock: Mock) -> str:
                 if instructions is PLANNER_INSTRUCTIONS
                 else _declare_tool("deploy", "ref")
             ]
-            response = client.responses.create(model=MODEL, instructions=instructions, input=told, tools=declared)
+            response = client.responses.create(model=MODEL, instructions=instructions, input=items, tools=declared)
             calls = [item for item in response.output if item.type == "function_call"]
             if not calls:
                 return response.output_text
             for call in calls:
                 output = tools[call.name](**json.loads(call.arguments))
-                told += [call.to_dict(), {"type": "function_call_output", "call_id": call.call_id, "output": output}]
+                items += [call.to_dict(), {"type": "function_call_output", "call_id": call.call_id, "output": output}]
                 instructions = OPS_INSTRUCTIONS
 
 

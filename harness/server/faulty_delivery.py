@@ -44,7 +44,7 @@ def _timed_messages(
     start = {"type": "http.response.start", "status": status, "headers": headers}
     if answer.events is None:
         body = answer.body if isinstance(answer.body, bytes) else orjson.dumps(answer.body)
-        # One byte is missing at least, so that what was cut is not taken for whole.
+        # The length is one byte too great, so that a cut body is never complete.
         headers.append((b"content-length", str(len(body) + delivery.disconnects).encode()))
         yield start, list(delivery.pauses)
         yield _body_message(body, delivery.disconnects), []
@@ -69,7 +69,7 @@ def _pauses_after(delivery: Delivery, sent: int) -> list[Pause]:
 
 
 async def _wait_unless_left(pauses: Iterable[Pause], receive: Receive, early: list[Message]) -> bool:
-    """Stand still; what the client says meanwhile goes into `early`. False when it leaves before it is over."""
+    """Wait; messages of the client meanwhile go into `early`. False when it disconnects before the pauses are over."""
     for pause in pauses:
         over = asyncio.ensure_future(_wait_for_pause(pause))
         try:
@@ -81,13 +81,13 @@ async def _wait_unless_left(pauses: Iterable[Pause], receive: Receive, early: li
 
 
 async def _receive_until(receive: Receive, over: asyncio.Future[None]) -> list[Message]:
-    """What the client says before something is over: one message, or none."""
-    said = asyncio.ensure_future(receive())
+    """The message that the client sends before `over` is done, or none."""
+    message = asyncio.ensure_future(receive())
     try:
-        await asyncio.wait((over, said), return_when=asyncio.FIRST_COMPLETED)
-        return [said.result()] if said.done() else []
+        await asyncio.wait((over, message), return_when=asyncio.FIRST_COMPLETED)
+        return [message.result()] if message.done() else []
     finally:
-        said.cancel()
+        message.cancel()
 
 
 def _has_disconnected(early: list[Message]) -> bool:
@@ -117,7 +117,7 @@ def disconnect(send: Send) -> None:
 
 
 async def send_events(events: Iterable[Json], delivery: Delivery, receive: Receive, send: Send) -> list[Message]:
-    """Send events over a WebSocket, with pauses; returns what the client has said meanwhile."""
+    """Send events over a WebSocket, with pauses; returns the messages of the client meanwhile."""
     early: list[Message] = []
     sent = 0
     for sent, event in enumerate(events, 1):

@@ -1,7 +1,7 @@
 """The whole mock in one function: from the bytes of a request to the answer, without any network.
 
-`MockApi.handle` finds the World by its key and the operation by its path, lets the contract judge, and only then lets the
-operation answer. What a user of the harness has to fix comes back as a 418 that no SDK retries.
+`MockApi.handle` finds the World by its key and the operation by its path, checks the contract, and only then calls the
+operation. What a user of the harness has to fix comes back as a 418 that no SDK retries.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _parse_request(
 
 
 def _check_and_answer(request: Request, world: Any, handler: Handler) -> Answer:
-    """The contract's refusal, else the handler's answer; what a rule or the handler raises is told as its fault."""
+    """The contract's refusal, else the handler's answer; an exception of a rule or the handler is reported as a problem."""
     try:
         refusal = check(request, world)
         return _refusal_answer(refusal) if refusal else handler(request, world)
@@ -189,7 +189,7 @@ def _refuse_as_scripted(fault: ScriptedRefusal, request: Request, world: Any) ->
         return Answer(0, delivery=DISCONNECT_AT_END)
     with world.changed_account(**fault.account):
         refusal = check(request, world)
-    assert refusal is not None  # accounts like this are refused whatever they ask
+    assert refusal is not None  # an account like this is always refused
     return _refusal_answer(refusal)
 
 
@@ -210,7 +210,7 @@ def _call_handler(request: Request, world: World | None) -> Answer:
 
 
 def teapot_answer(problem: HarnessError) -> Answer:
-    """What only the user of the harness can fix, as an answer no SDK takes for a fault of the API."""
+    """A problem that only the user of the harness can fix, as an answer that no SDK retries."""
     error = {"message": str(problem), "type": "harness_error", "param": None, "code": type(problem).__name__}
     return Answer(TEAPOT, {"error": error}, {"x-should-retry": "false"})
 

@@ -1,8 +1,8 @@
 """A WebSocket connection to `/v1/responses` without the network: events of the client in, events of the server out.
 
-A `response.create` is judged and answered as `POST /responses` is, on what the connection knows. Every event is answered
-at once and whole, so that responses of several lanes never mix. As OpenAI's guides to WebSocket mode and to steering have
-it, read in 2026-09.
+A `response.create` is checked and answered as `POST /responses` is, with what the connection knows. Every event is
+answered completely before the next, so that responses of several lanes never mix. As OpenAI's guides to WebSocket mode
+and to steering have it, read in 2026-09.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from harness.server import steering_events
 from harness.world.websocket_state import ConnectionWorld, LaneResponse
 
 CheckAndAnswer = Callable[[Request, Any, Handler], Answer]
-"""Answers a request to a World: the contract's refusal, else what the handler says; what is raised becomes an answer."""
+"""Answers a request to a World: the contract's refusal, else the handler's answer; an exception becomes an answer."""
 
 ENVELOPE_MEMBERS = ("type", "stream_id", "generate", "background")
-"""Members of a `response.create` that are none of the request it carries."""
+"""Members of a `response.create` that do not belong to the request it carries."""
 
 
 class SocketSession:
@@ -49,9 +49,9 @@ class SocketSession:
         self._judge = judge
         self._note = note
 
-    def receive(self, said: str | bytes) -> Sequence[Json]:
+    def receive(self, message: str | bytes) -> Sequence[Json]:
         """The server's events for one message of the client; a binary one is read like a text. Never raises."""
-        raw = said.encode("utf-8", "surrogatepass") if isinstance(said, str) else said
+        raw = message.encode("utf-8", "surrogatepass") if isinstance(message, str) else message
         body, fault = parse_body(raw)
         sent = Request("WS", "/responses", self._headers, body=body, raw=raw, operation=SOCKET, fault=fault)
         answer = self._judge(sent, self._connection, self._handle_event)
@@ -104,38 +104,38 @@ class SocketSession:
         assert held is not None  # the contract has refused a steer without a target
         id = connection.ids.hex("steer_", 32)
         held.steers += input_items(request.body)
-        told = steering_events.accepted_event(held, id)
+        accepted = steering_events.accepted_event(held, id)
         if owed := steering_events.owed_outputs(held.response["output"]):
-            return Answer(200, told, events=[told, steering_events.pending_event(held, id, owed)])
-        return self._create_successor(request, held, told)
+            return Answer(200, accepted, events=[accepted, steering_events.pending_event(held, id, owed)])
+        return self._create_successor(request, held, accepted)
 
-    def _create_successor(self, request: Request, held: LaneResponse, told: Json) -> Answer:
+    def _create_successor(self, request: Request, held: LaneResponse, accepted: Json) -> Answer:
         """The response after a steered one: with its settings, and with the steering as input."""
         self._connection.generate = True
         body = {**held.body, "previous_response_id": held.response["id"], "input": []}
         answer = self._create_response(request, body, held.lane)
         if answer.events is not None or answer.delivery:
-            return answer._replace(events=[told, *(answer.events or ())])
+            return answer._replace(events=[accepted, *(answer.events or ())])
         held.steers.clear()
         if answer.rule is None:
-            return answer._replace(events=[told, _error_event(answer, held.lane)])
+            return answer._replace(events=[accepted, _error_event(answer, held.lane)])
         rule = RULES["successor_creation_failed"]
         refused = rule.error.body()
-        failed = steering_events.failed_event(held, request.body, refused["error"], told["steer"]["id"])
-        return Answer(rule.error.status, refused, rule=rule.id, events=[told, failed])
+        failed = steering_events.failed_event(held, request.body, refused["error"], accepted["steer"]["id"])
+        return Answer(rule.error.status, refused, rule=rule.id, events=[accepted, failed])
 
 
 def is_invalid_stream(stream: Any) -> bool:
-    """Whether `stream` is of a type that the schema refuses; any other value says nothing here."""
+    """Whether `stream` is of a type that the schema refuses; any other value is ignored here."""
     return not (stream is None or isinstance(stream, bool))
 
 
 def _error_event(answer: Answer, lane: str | None) -> Json:
     error = answer.body["error"]
-    told = {name: error[name] for name in ("type", "code", "message", "param")}
+    members = {name: error[name] for name in ("type", "code", "message", "param")}
     return {
         "type": "error",
         "status": answer.status,
         **({"stream_id": lane} if lane else {}),
-        "error": {**told, "headers": dict(answer.headers)} if answer.headers else told,
+        "error": {**members, "headers": dict(answer.headers)} if answer.headers else members,
     }

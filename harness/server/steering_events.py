@@ -22,10 +22,10 @@ def pending_event(held: LaneResponse, id: str, owed: Sequence[Json]) -> Json:
 
 
 def failed_event(held: LaneResponse | None, body: Json, error: Json, id: str | None = None) -> Json:
-    """The input of this steer goes nowhere; it is given back. `id` is that of a steer that was accepted before."""
+    """The input of this steer is rejected and returned. `id` is that of a steer that was accepted before."""
     steer = {name: body[name] for name in ("input", "previous_response_id") if name in body}
-    told = {name: error[name] for name in ("type", "code", "message")}
-    return _event("failed", held, error=told, steer={"id": id, **steer} if id else steer)
+    members = {name: error[name] for name in ("type", "code", "message")}
+    return _event("failed", held, error=members, steer={"id": id, **steer} if id else steer)
 
 
 def _event(kind: str, held: LaneResponse | None, **members: Any) -> Json:

@@ -1,8 +1,8 @@
 """Which tool a model without a script calls: one that `tool_choice` demands, or one that the user speaks of.
 
 Of the functions and custom tools that `tool_choice` leaves, the one is taken that the last message of the user fits best:
-it says the name, else words of the name, else telling words of the description. Who asks for a tool without saying which
-gets the first.
+by its name, else by words of the name, else by distinctive words of the description. A request for a tool without a
+name gets the first.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _COMMON_WORDS = frozenset(
         *("show", "tool", "update", "user", "using", "with", "write"),
     )
 )
-"""Words of every trade, which do not tell what a tool is about."""
+"""Common words, which do not identify a tool."""
 _GENERAL_WORDS = _COMMON_WORDS | frozenset(
     (
         *("about", "answer", "current", "given", "information", "location", "named", "number", "other", "please"),
@@ -52,7 +52,7 @@ _GENERAL_WORDS = _COMMON_WORDS | frozenset(
 )
 """Those of descriptions."""
 MIN_WORD_LENGTH = 5
-"""Letters that a word of a description has at least to tell something."""
+"""Letters of the shortest words of a description that count."""
 
 
 def pick_tool(body: Json) -> Json | None:
@@ -60,12 +60,12 @@ def pick_tool(body: Json) -> Json | None:
     tools, choice = _allowed_tools(body)
     if not tools or choice == "none":
         return None
-    said = _user_text(next(reversed(input_items(body)), {})).lower()
+    text = _user_text(next(reversed(input_items(body)), {})).lower()
     free = choice == "auto"
-    if free and _TOOL_FORBIDDEN.search(said):
+    if free and _TOOL_FORBIDDEN.search(text):
         return None
-    best = max(tools, key=lambda tool: _match_score(tool, said))
-    wanted = any(_match_score(best, said)) or bool(_TOOL_WANTED.search(said))
+    best = max(tools, key=lambda tool: _match_score(tool, text))
+    wanted = any(_match_score(best, text)) or bool(_TOOL_WANTED.search(text))
     return best if wanted or not free else None
 
 
@@ -83,29 +83,29 @@ def _allowed_tools(body: Json) -> tuple[Sequence[Json], str]:
 
 
 def _user_text(item: Json) -> str:
-    """What a user's message says; an item of another kind says nothing."""
+    """The text of a user's message; empty for an item of another kind."""
     content = item.get("content") if item.get("role") == "user" else None
     parts = content if isinstance(content, list) else [{"text": content}]
     return " ".join(text for part in parts if isinstance(text := part.get("text"), str))
 
 
-def _match_score(tool: Json, said: str) -> tuple[int, int, int]:
+def _match_score(tool: Json, text: str) -> tuple[int, int, int]:
     """How well a tool fits what is said: by its name, by words of the name, by words of its description."""
-    name, words = tool["name"], set(_WORD.findall(said))
-    whole = len(name) > 2 and re.search(rf"(?<!\w){re.escape(name.lower())}(?!\w)", said)
-    telling = {word for word in _split_words(name) if len(word) > 3} - _COMMON_WORDS
+    name, words = tool["name"], set(_WORD.findall(text))
+    named = len(name) > 2 and re.search(rf"(?<!\w){re.escape(name.lower())}(?!\w)", text)
+    distinctive = {word for word in _split_words(name) if len(word) > 3} - _COMMON_WORDS
     described = {
         word for word in _split_words(tool.get("description") or "") if len(word) >= MIN_WORD_LENGTH
     } - _GENERAL_WORDS
-    return int(bool(whole)), _count_shared(telling, words), _count_shared(described, words)
+    return int(bool(named)), _count_shared(distinctive, words), _count_shared(described, words)
 
 
 def _split_words(text: str) -> list[str]:
     return _WORD.findall(_CAMEL_CASE.sub(" ", text).lower())
 
 
-def _count_shared(telling: Iterable[str], said: Iterable[str]) -> int:
-    return sum(any(_is_same_word(word, other) for other in said) for word in telling)
+def _count_shared(own: Iterable[str], words: Iterable[str]) -> int:
+    return sum(any(_is_same_word(word, other) for other in words) for word in own)
 
 
 def _is_same_word(one: str, other: str) -> bool:

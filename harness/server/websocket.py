@@ -54,12 +54,12 @@ async def serve_session(session: SocketSession, receive: Receive, send: Send) ->
     await send({"type": "websocket.accept"})
     early: list[Message] = []
     while (message := early.pop(0) if early else await receive())["type"] == "websocket.receive":
-        said = message.get("text")
-        events = session.receive(message["bytes"] if said is None else said)
+        text = message.get("text")
+        events = session.receive(message["bytes"] if text is None else text)
         if delivery := session.delivery:
             early += await send_events(events, delivery, receive, send)
             if delivery.disconnects:
-                return  # uvicorn closes what is left open, without a word
+                return  # uvicorn closes the connection without a closing frame
             continue
         for event in events:
             await send({"type": "websocket.send", "text": orjson.dumps(event).decode()})

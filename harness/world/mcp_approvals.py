@@ -1,7 +1,8 @@
-"""What the model says to a request that has scripted MCP servers: a script only says which tool it calls.
+"""What the model answers to a request that has scripted MCP servers: a script only names the tools that it calls.
 
-Recorded: the tools are listed once in a chain, those that the request allows; a call that needs leave ends the response
-with a request for it, beside other calls; an approved call comes first in the next output, a denied one is not made
+Recorded: the tools are listed once in a chain, those that the request allows; a call that needs an
+approval ends the response with a request for it, beside other calls; an approved call comes first in the next output,
+a denied one is not made
 (langchain-ai/langchain test_mcp_builtin, vercel/ai mcp-tool-approval, openai/openai-dotnet MCPTool…, 2025-09 to 2026-08).
 """
 
@@ -48,21 +49,21 @@ OfferedServers = Mapping[str, Json]
 
 
 class ModelTurn(NamedTuple):
-    """What the model says to one request, and what it will say once the calls in it are approved (`held`)."""
+    """The lines of a turn for one request, and those held back until the calls in it are approved."""
 
     lines: Sequence[TurnLine]
     held_lines: Sequence[TurnLine] = ()
 
 
 class AwaitingApproval(NamedTuple):
-    """What the model says once all these approval requests are approved."""
+    """The lines that follow once all these approval requests are approved."""
 
     ids: frozenset[str]
     lines: Sequence[TurnLine]
 
 
 class McpServers:
-    """The scripted MCP servers of one key, by label, and what the model says when it gets the leave it asked for."""
+    """The scripted MCP servers of one key, by label, and the lines that wait for an approval."""
 
     def __init__(self) -> None:
         self._servers: dict[str, McpServer] = {}
@@ -72,41 +73,42 @@ class McpServers:
         return bool(self._servers)
 
     def add(self, server: McpServer) -> None:
-        """Serve one more; a label that is known is served anew."""
+        """Add a server; one with the same label is replaced."""
         self._servers[server.label] = server
 
-    def plan_turn(self, body: Json, read: Sequence[Json], ask: TakeTurn) -> ModelTurn:
-        """What the model says to a request whose transcript is `read`: tools listed, calls that were approved, its words.
+    def plan_turn(self, body: Json, read: Sequence[Json], take_turn: TakeTurn) -> ModelTurn:
+        """The turn for a request whose transcript is `read`: lists of tools, approved calls, then the lines of the script.
 
-        What was held for an approval is said then, else the next turn; a model that is not asked says and calls nothing.
+        Lines that waited for an approval come first, else the next turn is taken; without lines nothing is listed or called.
         """
         offers = {tool["server_label"]: tool for tool in declared_tools(body) if self._is_served(tool)}
         granted = {
             request["id"]: request for request in _approved_requests(read) if request["server_label"] in self._servers
         }
         words = (
-            next((waiting.lines for waiting in self._awaiting_approval if waiting.ids <= granted.keys()), None) or ask()
+            next((waiting.lines for waiting in self._awaiting_approval if waiting.ids <= granted.keys()), None)
+            or take_turn()
         )
         if not words:
             return ModelTurn(())
-        said, held = self._decide_calls(words, offers, ask)
-        own = [step for step in said if isinstance(step, Item)]
+        lines, held = self._decide_calls(words, offers, take_turn)
+        own = [step for step in lines if isinstance(step, Item)]
         made = {item.members["approval_request_id"] for item in own if item.type == MCP_CALL}
         approved = [self._plan_approved_call(request) for id, request in granted.items() if id not in made]
-        steps = [*self._tool_listings(offers, read, own), *approved, *said]
+        steps = [*self._tool_listings(offers, read, own), *approved, *lines]
         return ModelTurn([step.execute() if isinstance(step, PlannedCall) else step for step in steps], held)
 
     def hold_for_approval(self, output: Sequence[Json], held: Sequence[TurnLine]) -> None:
-        """Keep what the model says once the requests in an output are approved."""
+        """Hold lines back until the approval requests of an output are approved."""
         ids = frozenset(item["id"] for item in output if item["type"] == APPROVAL_REQUEST)
         self._awaiting_approval.append(AwaitingApproval(ids, held))
 
     def _is_served(self, tool: Json) -> bool:
         return tool.get("type") == "mcp" and tool.get("server_label") in self._servers
 
-    def _tool_listings(self, offers: OfferedServers, read: Sequence[Json], said: Sequence[Item]) -> Iterator[Item]:
+    def _tool_listings(self, offers: OfferedServers, read: Sequence[Json], scripted: Sequence[Item]) -> Iterator[Item]:
         listed = {item.get("server_label") for item in read if item.get("type") == MCP_LIST_TOOLS}
-        listed |= {item.members["server_label"] for item in said if item.type == MCP_LIST_TOOLS}
+        listed |= {item.members["server_label"] for item in scripted if item.type == MCP_LIST_TOOLS}
         for label, offer in offers.items():
             if label not in listed:
                 yield mcp_list_tools(label, self._servers[label].allowed_tools(offer))
@@ -115,40 +117,40 @@ class McpServers:
         return PlannedCall(self._servers[request["server_label"]], request["name"], request["arguments"], request["id"])
 
     def _decide_calls(
-        self, words: Sequence[TurnLine], offers: OfferedServers, ask: TakeTurn
+        self, words: Sequence[TurnLine], offers: OfferedServers, take_turn: TakeTurn
     ) -> tuple[list[PlannedLine], Sequence[TurnLine]]:
-        """The words with each scripted call decided, and those that wait for leave.
+        """The lines with each scripted call decided, and those that wait for an approval.
 
         After a call that is made the model goes on in the same response, with the next turn.
         """
-        said: list[PlannedLine] = []
+        lines: list[PlannedLine] = []
         for _ in range(MAX_ROUNDS):
-            held = self._decide_turn(said, words, offers)
-            last = next(step for step in reversed(said) if not _is_fault(step))
-            if not isinstance(last, PlannedCall) or any(map(_needs_client, said)):
-                return sorted(said, key=_is_fault), held
-            words = ask()
+            held = self._decide_turn(lines, words, offers)
+            last = next(step for step in reversed(lines) if not _is_fault(step))
+            if not isinstance(last, PlannedCall) or any(map(_needs_client, lines)):
+                return sorted(lines, key=_is_fault), held
+            words = take_turn()
         raise ScriptError(f"{MAX_ROUNDS} turns in a row end with a call of an MCP server. Let one end with a message.")
 
     def _decide_turn(
-        self, said: list[PlannedLine], words: Sequence[TurnLine], offers: OfferedServers
+        self, decided: list[PlannedLine], words: Sequence[TurnLine], offers: OfferedServers
     ) -> Sequence[TurnLine]:
-        """Add one turn to what is said; the rest of it, once it asks for leave and the calls beside that are there."""
+        """Add one turn to the decided lines; returns the rest of it where an approval is requested."""
         for place, line in enumerate(words):
-            if any(isinstance(step, Item) and step.type == APPROVAL_REQUEST for step in said) and not _is_call(line):
-                said += filter(_is_fault, words[place:])
+            if any(isinstance(step, Item) and step.type == APPROVAL_REQUEST for step in decided) and not _is_call(line):
+                decided += filter(_is_fault, words[place:])
                 return [rest for rest in words[place:] if not _is_fault(rest)]
-            said.append(
+            decided.append(
                 self._decide_call(line, offers) if isinstance(line, Item) and self._is_undecided(line) else line
             )
         return ()
 
     def _is_undecided(self, item: Item) -> bool:
-        """Whether a script leaves it to the server what comes of a call."""
-        said = item.members
-        if item.type != MCP_CALL or said["server_label"] not in self._servers:
+        """Whether a script leaves the result of a call to the server."""
+        members = item.members
+        if item.type != MCP_CALL or members["server_label"] not in self._servers:
             return False
-        return said["output"] is None and not said["error"] and not said["approval_request_id"]
+        return members["output"] is None and not members["error"] and not members["approval_request_id"]
 
     def _decide_call(self, item: Item, offers: OfferedServers) -> Item | PlannedCall:
         label, name, arguments = (item.members[member] for member in ("server_label", "name", "arguments"))
@@ -168,7 +170,7 @@ def _is_call(line: TurnLine) -> bool:
 
 
 def _is_fault(step: PlannedLine) -> bool:
-    """Whether it goes wrong with the response at hand, whatever else of its turn is held back."""
+    """Whether it is a fault of this response, which is never held back."""
     return isinstance(step, Fault)
 
 

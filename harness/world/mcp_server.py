@@ -21,7 +21,7 @@ TOOL_MEMBERS = ("annotations", "description", "input_schema")
 class ToolError(Exception):
     """What a scripted tool raises, or is, when its calls fail: `ToolError("no such ref")`.
 
-    A text is what the tool said went wrong; an object is the `error` of the wire, say `{"type": "http_error", "code": 500,
+    A text is the tool's message; an object is the `error` of the wire, say `{"type": "http_error", "code": 500,
     "message": "…"}`.
     """
 
@@ -84,14 +84,14 @@ def _run_tool(result: Any, arguments: str, where: str) -> Any:
     if not callable(result):
         return result
     try:
-        given = orjson.loads(arguments)
+        named = orjson.loads(arguments)
     except orjson.JSONDecodeError:
-        given = None
-    if not isinstance(given, dict):
+        named = None
+    if not isinstance(named, dict):
         raise ScriptError(
             f"{where}: the arguments are {arguments}. A tool's function takes those of an object by name."
         )
-    return result(**given)
+    return result(**named)
 
 
 def _output_text(result: Any) -> str:
@@ -100,7 +100,7 @@ def _output_text(result: Any) -> str:
 
 
 def build_server(label: str, tools: Mapping[str, Any]) -> McpServer:
-    """The server of `World.mcp`, which says how tools are declared; ConfigError when they are not."""
+    """A server from its label and tools, declared as for `Mock.mcp`; a ConfigError when they are not."""
     if not isinstance(tools, Mapping):
         raise ConfigError(f"mcp({label!r}): tools is {tools!r}. Give a dict: by the name of each tool its result.")
     own = {name: _tool_declaration(label, name, tool) for name, tool in tools.items()}
@@ -135,9 +135,9 @@ def _is_selected(tool: Json, chosen: Json | None, *, blank: bool) -> bool:
 
 def needs_approval(tool: Json, offer: Json) -> bool:
     """Whether a call needs leave: always, unless `never` says that it does not. Recorded: a tool in neither list does."""
-    asked = offer.get("require_approval")
-    if not isinstance(asked, dict):
-        return bool(asked != "never")
-    return _is_selected(tool, asked.get("always"), blank=False) or not _is_selected(
-        tool, asked.get("never"), blank=False
+    required = offer.get("require_approval")
+    if not isinstance(required, dict):
+        return bool(required != "never")
+    return _is_selected(tool, required.get("always"), blank=False) or not _is_selected(
+        tool, required.get("never"), blank=False
     )

@@ -26,7 +26,7 @@ from harness.world.world import World
 
 
 class Mock:
-    """The mock as a test sees it: it scripts the model, says what is there, and shows what happened.
+    """The mock as a test sees it: scripts for the model, settings, and views of what happened.
 
     It holds nothing itself; `world` has all of it.
     """
@@ -60,7 +60,7 @@ class Mock:
         return self.azure_endpoint + API_ROOTS[FOUNDRY].removesuffix("/openai/v1")
 
     def script(self, *turns: Turn) -> Route:
-        """What the model says to the next requests that no `when` route answers, one turn a request."""
+        """Add turns for the next requests that no `when` route answers, one turn a request."""
         return self.world.script.add(turns)
 
     def when(

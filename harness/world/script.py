@@ -1,4 +1,4 @@
-"""What the model says next: turns, routes that choose among them, and the loud answer to a request no turn fits.
+"""The scripted turns of the model, the routes that choose among them, and the error for a request without a turn.
 
 A turn is an item, a list of items with or without an ending (`harness.ending`), a function of the request that returns
 one of these, or a generator function whose yields are turns. Routes are tried in the order they were added, the
@@ -35,7 +35,7 @@ CONDITIONS = ("instructions", "tools", "model", "input", "agent")
 
 
 def condition_value(request: Request, what: str) -> Any:
-    """What a request says under one of the conditions: text for most, a list of names for `tools`."""
+    """The value that a condition is compared with: text for most, a list of names for `tools`."""
     body: Json = request.body if isinstance(request.body, dict) else {}
     if what == "tools":
         return [tool.get("name") or tool.get("server_label") or tool.get("type") for tool in body.get("tools") or []]
@@ -72,14 +72,14 @@ class Route:
     validated_items: dict[int, Item] = field(default_factory=dict)
 
     def script(self, *turns: Turn) -> Route:
-        """Add turns; what is none of the forms of a turn is a ScriptError here, not in the middle of a test."""
+        """Add turns; an invalid turn is a ScriptError here, not in the middle of a test."""
         for turn in turns:
             _validate_turn(turn, self)
         self.turns.extend(turns)
         return self
 
     def unmet_conditions(self, request: Request) -> list[tuple[str, Matcher, Any]]:
-        """The conditions that this request does not meet: name, wanted, said."""
+        """The conditions that this request does not meet: name, wanted value, actual value."""
         if not self.conditions:
             return []
         found = ((name, wanted, condition_value(request, name)) for name, wanted in self.conditions.items())
@@ -91,22 +91,22 @@ class Route:
         if callable(turn) and inspect.isgeneratorfunction(turn):
             turn = self.turns[0] = turn(request)
         if isinstance(turn, Iterator):
-            if (said := self._call_user_code(_resume_turns, turn, request)) is _EXHAUSTED:
+            if (turned := self._call_user_code(_resume_turns, turn, request)) is _EXHAUSTED:
                 self.turns.popleft()
                 return []
         else:
             self.turns.popleft()
-            said = self._call_user_code(turn, request) if callable(turn) else turn
+            turned = self._call_user_code(turn, request) if callable(turn) else turn
         self.taken += 1
-        lines = parse_turn(said, self)
+        lines = parse_turn(turned, self)
         if isinstance(lines[0], Refusal):
             raise ScriptedRefusal(lines[0])
         return lines
 
-    def _call_user_code(self, ask: Callable[..., Any], *args: Any) -> Any:
-        """What a function or generator of the user says; what it raises becomes a ScriptError, so that the test fails."""
+    def _call_user_code(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function or generator of the user; what it raises becomes a ScriptError, so that the test fails."""
         try:
-            return ask(*args)
+            return function(*args)
         except HarnessError:
             raise
         except Exception as problem:
@@ -137,7 +137,7 @@ def _validate_turn(turn: Any, route: Route) -> None:
 
 
 def parse_turn(turn: Any, route: Route) -> list[TurnLine]:
-    """A turn as its lines: items, then an ending if it has one; anything else is a ScriptError that says what is allowed."""
+    """A turn as its lines: items, then an ending if it has one; anything else is a ScriptError with what is allowed."""
     lines = list(turn) if isinstance(turn, list | tuple) else [turn]
     if isinstance(lines[-1] if lines else None, Fault):
         return _parse_faulty_turn(lines, route)
@@ -154,18 +154,18 @@ def parse_turn(turn: Any, route: Route) -> list[TurnLine]:
 
 
 def _parse_faulty_turn(lines: list[TurnLine], route: Route) -> list[TurnLine]:
-    """A turn that ends with faults: a refusal stands alone, all others follow what is said."""
+    """A turn that ends with faults: a refusal stands alone, all others follow items."""
     if isinstance(lines[0], Refusal) and len(lines) == 1:
         return lines
-    said = [line for line in lines if not isinstance(line, Fault)]
-    faults = lines[len(said) :]
+    spoken = [line for line in lines if not isinstance(line, Fault)]
+    faults = lines[len(spoken) :]
     if refusal := next((line for line in lines if isinstance(line, Refusal)), None):
         raise ScriptError(f"{route}: {refusal!r} is an answer by itself. Make it a turn of its own.")
     if not all(isinstance(line, Fault) for line in faults):
         raise ScriptError(
             f"{route}: a fault is followed by what is said. Give it last: cut([reasoning('…'), …], after=4)."
         )
-    return [*parse_turn(said, route), *faults]
+    return [*parse_turn(spoken, route), *faults]
 
 
 _NOT_LAST = "is not the last line of its turn. Give it last: [message('Once'), incomplete()]."
@@ -176,7 +176,7 @@ _NO_TURN = (
 
 
 def _validate_item(item: Item, route: Route) -> None:
-    """What leaves the mock passes the schemas of the API: an item is judged once, when it is first scripted."""
+    """Check an item against the schemas of the API, once, when it is first scripted."""
     if finding := check_item(item):
         raise ScriptError(f"{route}: {item.type} is not what the API could say: {finding.message} (at {finding.at})")
     if len(route.validated_items) >= MAX_VALIDATED:
@@ -185,7 +185,7 @@ def _validate_item(item: Item, route: Route) -> None:
 
 
 def is_match(name: str, wanted: Matcher, actual: Any) -> bool:
-    """Whether what a request says meets a condition.
+    """Whether the value of a request meets a condition.
 
     A string is looked for without regard to case (`model`: a shell pattern), a compiled pattern is searched for, a
     function decides by itself; for `tools` every wanted name must be declared, a pattern must match one.
@@ -249,7 +249,7 @@ class Script:
         raise NoTurn(self.explain_no_turn(request))
 
     def explain_no_turn(self, request: Request) -> str:
-        """Why no turn answers this request: the closest route, what it wanted and what was said, and how to fix it."""
+        """Why no turn answers this request: the closest route, what it wanted and what was sent, and how to fix it."""
         waiting = [route for route in self.all_routes if route.turns]
         if not waiting:
             spent = ", ".join(f"{route} ({route.taken} taken)" for route in self.all_routes) or "nothing was scripted"

@@ -1,7 +1,7 @@
 """What one API key has stored: a table a kind, in memory unless another implementation of the tables is given.
 
-A table is a mutable mapping by id: it gets, puts, deletes and iterates in the order of creation. Whoever changes an object
-that a table holds puts it back, so that a table may keep its objects anywhere.
+A table is a mutable mapping by id: it gets, puts, deletes and iterates in the order of creation. Endpoints change threads
+and vector stores in place, so a table that returns copies does not suffice for these two.
 """
 
 from __future__ import annotations

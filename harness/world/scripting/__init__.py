@@ -1,1 +1,1 @@
-"""Scripts from files and over HTTP: YAML, JSON, Python. The script itself is `world.script`."""
+"""Scripts read from YAML, JSON and Python, for files and the control plane; `harness.world.script` holds the turns."""

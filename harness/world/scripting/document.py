@@ -1,9 +1,9 @@
-"""A script as plain data: what YAML files and the control plane say.
+"""A script as plain data, as YAML files and the control plane send it.
 
 {"script": [turns…], "when": [{"instructions": "planner", "script": [turns…]}], "repeat": true, "citations": "delta"}
 
 A turn is a line or a list of lines: items, then an ending, then faults. A line is an object of the wire,
-`{"type": "message", …}`, or the name of a builder with its arguments, `{"message": "Hello."}`. `repeat` tells turns over
+`{"type": "message", …}`, or the name of a builder with its arguments, `{"message": "Hello."}`. `repeat` plays turns over
 and over, those of all routes or of one. What else there is: `harness.world.scripting.settings`.
 """
 
@@ -42,25 +42,25 @@ DOCUMENT_KEYS = ("script", "when", "repeat", *SETTINGS)
 
 @dataclass(frozen=True, slots=True)
 class ScriptedRoute:
-    """Turns and the conditions under which they are said; without any they answer what no other route does."""
+    """Turns and the conditions of their route; without conditions they answer what no other route does."""
 
     conditions: Mapping[str, Matcher]
     turns: Sequence[Turn]
 
     def add_to(self, mock: Mock) -> Route:
-        """Script a World with it."""
+        """Add it to the script of a mock."""
         return add_route(mock, self.conditions).script(*self.turns)
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptDocument:
-    """A script that was read: what it changes, by the name of the setting, and what it says."""
+    """A script that was read: its changes by the name of the setting, and its routes."""
 
     changes: Mapping[str, SettingChange]
     routes: Sequence[ScriptedRoute]
 
     def apply(self, mock: Mock) -> Json:
-        """Script a World with all of it; returns how many turns wait on its routes, and what the settings made."""
+        """Script a mock with all of it; returns how many turns wait on its routes, and what the settings made."""
         made = {}
         for name, change in self.changes.items():
             with errors_at(name):
@@ -74,9 +74,9 @@ def add_route(mock: Mock, conditions: Mapping[str, Matcher]) -> Route:
     return mock.world.script.when(dict(conditions)) if conditions else mock.script()
 
 
-def parse_document(said: Any) -> ScriptDocument:
-    """A whole script; a mistake is a Misplaced."""
-    own = check_members(said, "key", DOCUMENT_KEYS)
+def parse_document(value: Any) -> ScriptDocument:
+    """A whole script; InvalidData where something is wrong."""
+    own = check_members(value, "key", DOCUMENT_KEYS)
     if not own.keys() - {"repeat"}:
         raise InvalidData(f"nothing is scripted. Give `script:`, `when:` or a setting: {', '.join(SETTINGS)}.")
     changes = {}
@@ -93,31 +93,31 @@ def parse_document(said: Any) -> ScriptDocument:
     return ScriptDocument(changes, parts)
 
 
-def parse_route(said: Json) -> ScriptDocument:
+def parse_route(value: Json) -> ScriptDocument:
     """One route: `{"when": {"instructions": "planner"}, "turns": [turns…]}`; without `when` the script."""
-    own = check_members(said, "key", ("turns", "when", "repeat"))
+    own = check_members(value, "key", ("turns", "when", "repeat"))
     with errors_at("when"):
         conditions = _parse_conditions({} if own.get("when") is None else own["when"])
     return ScriptDocument({}, [ScriptedRoute(conditions, _parse_turns("turns", own, False))])
 
 
-def _parse_route(index: int, said: Any, repeat: bool) -> ScriptedRoute:
+def _parse_route(index: int, value: Any, repeat: bool) -> ScriptedRoute:
     with errors_at(index):
-        own = check_members(said, "condition", (*CONDITIONS, "script", "repeat"))
+        own = check_members(value, "condition", (*CONDITIONS, "script", "repeat"))
         conditions = _parse_conditions({name: own[name] for name in CONDITIONS if name in own})
         if not conditions or "script" not in own:
             raise InvalidData(f"a route has a condition ({', '.join(CONDITIONS)}) and a script. Give both.")
         return ScriptedRoute(conditions, _parse_turns("script", own, repeat))
 
 
-def _parse_repeat(own: Json, otherwise: bool = False) -> bool:
+def _parse_repeat(own: Json, default: bool = False) -> bool:
     with errors_at("repeat"):
-        return bool(BOOLEAN.check("repeat", own.get("repeat", otherwise)))
+        return bool(BOOLEAN.check("repeat", own.get("repeat", default)))
 
 
-def _parse_conditions(said: Any) -> dict[str, Matcher]:
+def _parse_conditions(value: Any) -> dict[str, Matcher]:
     found = {}
-    for name, wanted in check_members(check_json(said), "condition", CONDITIONS).items():
+    for name, wanted in check_members(check_json(value), "condition", CONDITIONS).items():
         with errors_at(name):
             found[name] = _parse_condition(name, wanted)
     return found
@@ -129,13 +129,13 @@ _NAMES_OR_PATTERN = ValueForm(
 _TEXT_OR_PATTERN = ValueForm("a text, or a pattern", TEXT.is_valid)
 
 
-def _parse_condition(name: str, said: Any) -> Matcher:
+def _parse_condition(name: str, value: Any) -> Matcher:
     """What a condition looks for; `{"pattern": "…"}` is a regular expression."""
-    if not isinstance(said, dict) or "pattern" not in said:
-        wanted: Matcher = (_NAMES_OR_PATTERN if name == "tools" else _TEXT_OR_PATTERN).check(name, said)
+    if not isinstance(value, dict) or "pattern" not in value:
+        wanted: Matcher = (_NAMES_OR_PATTERN if name == "tools" else _TEXT_OR_PATTERN).check(name, value)
         return wanted
     with errors_at("pattern"):
-        pattern = TEXT.check("pattern", check_members(said, "member", ("pattern",))["pattern"])
+        pattern = TEXT.check("pattern", check_members(value, "member", ("pattern",))["pattern"])
         try:
             return re.compile(pattern)
         except re.error as problem:
@@ -148,12 +148,12 @@ def _parse_turns(name: str, own: Json, repeat: bool) -> Sequence[Turn]:
     return [_repeat_turns(turns)] if _parse_repeat(own, repeat) else turns
 
 
-def _parse_turn(index: int, said: Any) -> list[TurnLine]:
+def _parse_turn(index: int, value: Any) -> list[TurnLine]:
     with errors_at(index):
-        if isinstance(said, dict):
-            return _validate_lines([_parse_line(said)])
+        if isinstance(value, dict):
+            return _validate_lines([_parse_line(value)])
         lines = []
-        for place, each in enumerate(check_list(said, "a turn")):
+        for place, each in enumerate(check_list(value, "a turn")):
             with errors_at(place):
                 lines.append(_parse_line(each))
         return _validate_lines(lines)
@@ -172,25 +172,25 @@ def line_builders() -> dict[str, Callable[..., TurnLine]]:
     return {**{name: kind.builder for name, kind in ITEMS.items()}, **NON_ITEM_LINES}
 
 
-def _parse_line(said: Any) -> TurnLine:
-    if not isinstance(said, dict) or ("type" not in said and len(said) != 1):
+def _parse_line(value: Any) -> TurnLine:
+    if not isinstance(value, dict) or ("type" not in value and len(value) != 1):
         form = 'An item is one name with its arguments, `message: {text: …}`, or `{"type": "message", …}`.'
-        raise InvalidData(f"{said!r} is no item. {form}")
-    check_json(said)
-    if "type" in said:
-        TEXT.check("type", said["type"])
-        return line_from_wire(said, NON_ITEM_LINES)
-    ((name, arguments),) = check_members(said, "item", line_builders()).items()
+        raise InvalidData(f"{value!r} is no item. {form}")
+    check_json(value)
+    if "type" in value:
+        TEXT.check("type", value["type"])
+        return line_from_wire(value, NON_ITEM_LINES)
+    ((name, arguments),) = check_members(value, "item", line_builders()).items()
     with errors_at(name):
         return _build_line(name, arguments)
 
 
-def _build_line(name: str, said: Any) -> TurnLine:
+def _build_line(name: str, value: Any) -> TurnLine:
     builder = line_builders()[name]
     signature = inspect.signature(builder)
     known = [each.name for each in signature.parameters.values() if each.kind is not each.VAR_POSITIONAL]
-    named = check_members(said, f"{name} argument", known) if isinstance(said, dict) else {}
-    alone = () if said is None or isinstance(said, dict) else (said,)
+    named = check_members(value, f"{name} argument", known) if isinstance(value, dict) else {}
+    alone = () if value is None or isinstance(value, dict) else (value,)
     try:
         bound = signature.bind(*alone, **named)
     except TypeError as problem:
@@ -199,7 +199,7 @@ def _build_line(name: str, said: Any) -> TurnLine:
 
 
 def _repeat_turns(turns: list[list[TurnLine]]) -> Turn:
-    """A turn that tells all these over and over."""
+    """A turn that plays all these over and over."""
 
     def again(_: Request) -> Generator[list[TurnLine], Request, None]:
         # A generator takes the request that a Route sends in; cycle itself would not.

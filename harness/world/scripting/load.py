@@ -1,4 +1,4 @@
-"""Script files: what `harness serve --script FILE` makes every World say and be.
+"""Script files: `harness serve --script FILE` applies one to every new World.
 
 A Python file defines `script` (a turn, a list of turns, or a function that answers every request), `routes =
 [({"instructions": "planner"}, [turns…])]`, or `setup(mock)`, which does to every new World what a test does to `mock`.
@@ -38,12 +38,12 @@ from harness.world.world import World
 
 @dataclass(frozen=True, slots=True)
 class ScriptFile:
-    """A script file that was read, and found good for a World."""
+    """A script file that was read and tried on a World."""
 
     script: PythonScript | YamlScript
 
     def apply(self, mock: Mock) -> None:
-        """Script a World with all of it; if it is not good for this one, each request to its model is told why."""
+        """Script a mock with all of it; where that fails, each request for its model is answered with the reason."""
         try:
             self.script.apply(mock)
         except ScriptError as problem:

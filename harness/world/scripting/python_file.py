@@ -29,13 +29,13 @@ AnswerFunction = Callable[[Request], Any]
 
 @dataclass(frozen=True, slots=True)
 class PythonRoute:
-    """What one route of a file says: turns, or a function; without `conditions` it answers any request."""
+    """One route of a file: turns, or a function; without `conditions` it answers any request."""
 
     conditions: Mapping[str, Matcher]
     turns: list[Turn] | AnswerFunction
 
     def add_to(self, mock: Mock) -> None:
-        """Script a World with it."""
+        """Add it to the script of a mock."""
         route = add_route(mock, self.conditions)
         route.script(*(self.turns if isinstance(self.turns, list) else [_answer_always(self.turns, route)]))
 
@@ -49,7 +49,7 @@ class PythonScript:
     routes: tuple[PythonRoute, ...]
 
     def apply(self, mock: Mock) -> None:
-        """Script a World with all of it."""
+        """Script a mock with all of it."""
         if self.setup:
             with _locate_errors(self.path):
                 self.setup(mock)
@@ -93,8 +93,8 @@ def _locate_errors(path: Path) -> Iterator[None]:
     except Exception as problem:
         frames = traceback.extract_tb(problem.__traceback__)
         line = next((frame.lineno for frame in reversed(frames) if frame.filename == str(path)), 1)
-        said = str(problem) if isinstance(problem, HarnessError) else f"{type(problem).__name__}: {problem}"
-        raise ScriptError(f"{path}:{line}: {said}") from problem
+        message = str(problem) if isinstance(problem, HarnessError) else f"{type(problem).__name__}: {problem}"
+        raise ScriptError(f"{path}:{line}: {message}") from problem
 
 
 def _build_script(path: Path, tree: ast.Module, module: ModuleType) -> PythonScript:
@@ -136,26 +136,26 @@ def _find_line(tree: ast.Module, name: str) -> int:
 def _parse_route(at: str, route: Any, path: Path) -> PythonRoute:
     if not isinstance(route, list | tuple) or len(route) != 2 or not isinstance(route[0], dict) or not route[0]:
         raise ScriptError(f"{at} is {route!r}. Give ({{'instructions': 'planner'}}, [turns]).")
-    conditions, said = route
+    conditions, script = route
     for name in conditions:
         if name not in CONDITIONS:
             raise ScriptError(f"{at}: no condition {name!r}. {suggest_name(name, CONDITIONS)}")
-    return PythonRoute(conditions, _parse_turns(at, said, path))
+    return PythonRoute(conditions, _parse_turns(at, script, path))
 
 
-def _parse_turns(at: str, said: Any, path: Path) -> list[Turn] | AnswerFunction:
+def _parse_turns(at: str, script: Any, path: Path) -> list[Turn] | AnswerFunction:
     """What a Python file gives as a script: one turn, a list of them, or a function for every request."""
-    turns = said if isinstance(said, list) else [said]
+    turns = script if isinstance(script, list) else [script]
     if not turns:
         raise ScriptError(f"{at} is empty. Give turns: [message('…')].")
     guarded = [_guard_turn(at, turn, path) for turn in turns]
-    if callable(said) and not inspect.isgeneratorfunction(said):
+    if callable(script) and not inspect.isgeneratorfunction(script):
         return guarded[0]  # type: ignore[no-any-return]
     return guarded
 
 
 def _guard_turn(at: str, turn: Any, path: Path) -> Any:
-    """A turn that was looked at; a function is wrapped, so that what it raises names the file and line."""
+    """A checked turn; a function is wrapped, so that what it raises names the file and line."""
     if isinstance(turn, Iterator) or inspect.iscoroutinefunction(turn) or inspect.isasyncgenfunction(turn):
         raise ScriptError(
             f"{at}: {turn!r} is not a turn. Give the function itself, not what it returns, and no async one."
@@ -184,9 +184,9 @@ def _guard_generator(turn: AnswerFunction, path: Path) -> AnswerFunction:
 def _guard_function(at: str, turn: AnswerFunction, path: Path) -> AnswerFunction:
     def guarded(request: Request) -> Any:
         with _locate_errors(path):
-            said = turn(request)
-        if said == []:
+            result = turn(request)
+        if result == []:
             raise ScriptError(f"{at}: the function returned no item. Return an item or a list of items.")
-        return said
+        return result
 
     return guarded

@@ -1,4 +1,4 @@
-"""What a World can be told besides turns, as plain data: for script files in YAML and for the control plane.
+"""The settings of a World besides turns, as plain data: for script files in YAML and for the control plane.
 
 organization: {zdr: true, models: [gpt-4.1], rate_limit: {limit: 3, used: 3, requested: 1}}
 mcp: {prod: {deploy: "v2 is live", rollback: {error: "no such ref"}, status: {description: "…", result: {up: true}}}}
@@ -36,7 +36,7 @@ from harness.world.scripting.validation import (
 )
 
 SettingChange = Callable[[Mock], Any]
-"""What a setting does to a World; what it returns, if anything, is of use to who set it: ids by name."""
+"""Applies a setting to a mock; returns the ids of what it made by name, or nothing."""
 
 FORMS_BY_TYPE: Mapping[str, ValueForm] = {
     "bool": BOOLEAN,
@@ -61,8 +61,8 @@ FORMS_BY_TYPE: Mapping[str, ValueForm] = {
 """What a field may be, by its type."""
 
 
-def _parse_organization(said: Any) -> SettingChange:
-    changes = _parse_fields(Organization, said)
+def _parse_organization(value: Any) -> SettingChange:
+    changes = _parse_fields(Organization, value)
     if (limit := changes.get("rate_limit")) is not None:
         with errors_at("rate_limit"):
             changes["rate_limit"] = RateLimit(**_parse_fields(RateLimit, limit))
@@ -74,26 +74,26 @@ def _parse_organization(said: Any) -> SettingChange:
     return change
 
 
-def _parse_fields(of: type[Organization] | type[RateLimit], said: Any) -> Json:
+def _parse_fields(of: type[Organization] | type[RateLimit], value: Any) -> Json:
     """Fields of a dataclass by name, each of its form; those without a default must be there."""
     known: dict[str, Field[Any]] = {field.name: field for field in fields(of)}
-    own = _check_forms(said, "member", {name: FORMS_BY_TYPE[str(field.type)] for name, field in known.items()})
+    own = _check_forms(value, "member", {name: FORMS_BY_TYPE[str(field.type)] for name, field in known.items()})
     if missing := [name for name, field in known.items() if field.default is MISSING and name not in own]:
         raise InvalidData(f"{', '.join(missing)} is missing. Give {', '.join(known)}.")
     return own
 
 
-def _check_forms(said: Any, what: str, forms: Mapping[str, ValueForm]) -> Json:
+def _check_forms(members: Any, what: str, forms: Mapping[str, ValueForm]) -> Json:
     """The members of an object, each of its form."""
-    own = {**check_members(said, what, forms)}
+    own = {**check_members(members, what, forms)}
     for name, value in own.items():
         with errors_at(name):
             forms[name].check(name, value)
     return own
 
 
-def _parse_mcp(said: Any) -> SettingChange:
-    servers = [_parse_server(label, tools) for label, tools in check_named_members(said, "mcp").items()]
+def _parse_mcp(value: Any) -> SettingChange:
+    servers = [_parse_server(label, tools) for label, tools in check_named_members(value, "mcp").items()]
 
     def change(mock: Mock) -> None:
         for server in servers:
@@ -108,53 +108,53 @@ def _parse_server(label: str, tools: Any) -> McpServer:
         made = build_server(label, {name: _parse_tool(name, tool) for name, tool in declared.items()})
         for name in declared:
             with errors_at(name):
-                made.call(name, "{}")  # what it returns is said here, so it is judged here
+                made.call(name, "{}")  # results are data here, so each is checked at once
     return made
 
 
-def _parse_tool(name: str, said: Any) -> Any:
+def _parse_tool(name: str, declared: Any) -> Any:
     """A tool as `World.mcp` takes it; the `error` that its calls end with stands in the place of a `result`."""
-    if not isinstance(said, dict) or "error" not in said or not said.keys() <= {*TOOL_MEMBERS, "error"}:
-        return said
+    if not isinstance(declared, dict) or "error" not in declared or not declared.keys() <= {*TOOL_MEMBERS, "error"}:
+        return declared
     with errors_at(name, "error"):
         error = ValueForm("a text or an object", lambda value: isinstance(value, str | dict)).check(
-            "error", said["error"]
+            "error", declared["error"]
         )
-    return {**{name: said[name] for name in said if name != "error"}, "result": ToolError(error)}
+    return {**{name: declared[name] for name in declared if name != "error"}, "result": ToolError(error)}
 
 
-def _parse_files(said: Any) -> SettingChange:
-    given = {name: _parse_file(name, file) for name, file in check_named_members(said, "files").items()}
-    return lambda mock: {name: mock.file(name, **file) for name, file in given.items()}
+def _parse_files(value: Any) -> SettingChange:
+    files = {name: _parse_file(name, file) for name, file in check_named_members(value, "files").items()}
+    return lambda mock: {name: mock.file(name, **file) for name, file in files.items()}
 
 
-def _parse_file(name: str, said: Any) -> Json:
+def _parse_file(name: str, value: Any) -> Json:
     """What `World.file` takes of a file: its text, or an object with its text or its bytes."""
     with errors_at(name):
-        own = _check_forms({"data": said} if isinstance(said, str) else said, "member of a file", _FILE_FORMS)
+        own = _check_forms({"data": value} if isinstance(value, str) else value, "member of a file", _FILE_FORMS)
         data = _decode_base64(own["base64"]) if "base64" in own else own.get("data", "")
         return {"data": data, **{each: own[each] for each in own if each in ("purpose", "expires_after")}}
 
 
-def _decode_base64(said: str) -> bytes:
+def _decode_base64(value: str) -> bytes:
     with errors_at("base64"):
         try:
-            return b64decode(said, validate=True)
+            return b64decode(value, validate=True)
         except ValueError as problem:
-            raise InvalidData(f"base64 is {said!r}. Give bytes in base64: {problem}.") from problem
+            raise InvalidData(f"base64 is {value!r}. Give bytes in base64: {problem}.") from problem
 
 
 _FILE_FORMS: Mapping[str, ValueForm] = {"data": TEXT, "base64": TEXT, "purpose": TEXT, "expires_after": WHOLE_NUMBER}
 
 
-def _parse_vector_stores(said: Any) -> SettingChange:
-    given = {
-        name: _parse_vector_store(name, store) for name, store in check_named_members(said, "vector_stores").items()
+def _parse_vector_stores(value: Any) -> SettingChange:
+    stores = {
+        name: _parse_vector_store(name, store) for name, store in check_named_members(value, "vector_stores").items()
     }
 
     def change(mock: Mock) -> dict[str, str]:
         made = {}
-        for name, (files, own) in given.items():
+        for name, (files, own) in stores.items():
             with errors_at(name):
                 made[name] = mock.vector_store(*(_file_id(file, mock) for file in files), name=name, **own)
         return made
@@ -162,11 +162,11 @@ def _parse_vector_stores(said: Any) -> SettingChange:
     return change
 
 
-def _parse_vector_store(name: str, said: Any) -> tuple[list[str], Json]:
+def _parse_vector_store(name: str, value: Any) -> tuple[list[str], Json]:
     """The files of a vector store, by name or id, and what else it is made with."""
     with errors_at(name):
         own = _check_forms(
-            {"files": said} if isinstance(said, list) else said, "member of a vector store", _VECTOR_STORE_FORMS
+            {"files": value} if isinstance(value, list) else value, "member of a vector store", _VECTOR_STORE_FORMS
         )
         return own.get("files", []), {each: own[each] for each in own if each != "files"}
 
@@ -189,19 +189,19 @@ def _file_id(file: str, mock: Mock) -> str:
     return next(named, file)
 
 
-def _parse_citations(said: Any) -> SettingChange:
+def _parse_citations(placement: Any) -> SettingChange:
     known = get_args(CitationPlacement)
-    ValueForm(f"one of {', '.join(known)}", lambda value: value in known).check("citations", said)
-    return lambda mock: setattr(mock, "citations", said)
+    ValueForm(f"one of {', '.join(known)}", lambda value: value in known).check("citations", placement)
+    return lambda mock: setattr(mock, "citations", placement)
 
 
-def _parse_automatic(said: Any) -> SettingChange:
-    BOOLEAN.check("automatic", said)
-    return lambda mock: setattr(mock, "automatic", said)
+def _parse_automatic(value: Any) -> SettingChange:
+    BOOLEAN.check("automatic", value)
+    return lambda mock: setattr(mock, "automatic", value)
 
 
-def _parse_dialect(said: Any) -> SettingChange:
-    dialect = check_dialect(said)
+def _parse_dialect(value: Any) -> SettingChange:
+    dialect = check_dialect(value)
     return lambda mock: setattr(mock.world, "dialect", dialect)
 
 
@@ -214,4 +214,4 @@ SETTINGS: Mapping[str, Callable[[Any], SettingChange]] = {
     "automatic": _parse_automatic,
     "dialect": _parse_dialect,
 }
-"""Every setting: from what is said to what it changes, in the order in which they are made."""
+"""Every setting: the parser of its value, in the order in which settings are applied."""

@@ -35,7 +35,7 @@ class YamlScript:
     document: ScriptDocument
 
     def apply(self, mock: Mock) -> None:
-        """Script a World with all of it."""
+        """Script a mock with all of it."""
         with _locate_errors(self.path, self.node):
             self.document.apply(mock)
 
@@ -48,14 +48,14 @@ def parse_yaml_script(path: Path, text: str) -> YamlScript:
             raise ScriptError(f"{path}:1: the file is empty. Begin with `script:` and a list of items.")
         for key in _duplicate_keys(node, set()):
             raise ScriptError(f"{path}:{key.start_mark.line + 1}: key {key.value!r} is given twice. Remove one.")
-        said = loader.construct_object(node, deep=True)
+        value = loader.construct_object(node, deep=True)
     except yaml.MarkedYAMLError as problem:
         line = problem.problem_mark.line + 1 if problem.problem_mark else 1
         raise ScriptError(f"{path}:{line}: {problem.problem}.") from problem
     except (yaml.YAMLError, ValueError, RecursionError) as problem:
         raise ScriptError(f"{path}:1: {str(problem).splitlines()[0]}.") from problem
     with _locate_errors(path, node):
-        return YamlScript(path, node, parse_document(said))
+        return YamlScript(path, node, parse_document(value))
 
 
 @contextmanager
