@@ -135,6 +135,13 @@ def test_nobody_imports_another_modules_private_names():
     assert not private
 
 
+def test_a_class_name_occurs_once():
+    names = [
+        node.name for file in modules().values() for node in ast.walk(tree(file)) if isinstance(node, ast.ClassDef)
+    ]
+    assert not sorted(name for name in set(names) if names.count(name) > 1)
+
+
 def test_the_pure_packages_know_no_files_network_threads_clock_or_chance():
     for name, file in modules().items():
         if package(name) in PURE and not place(file).startswith(MAINTAINERS):

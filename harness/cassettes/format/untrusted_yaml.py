@@ -62,7 +62,7 @@ def _complete_part(text: str, line: int) -> str:
 
 
 def _parse_documents(text: str) -> Iterator[Any]:
-    loader = _Loader(text)
+    loader = _RecordingLoader(text)
     try:
         while loader.check_node():
             yield _Converter(len(text) + 100).convert(loader.get_node())
@@ -75,7 +75,7 @@ def _parse_documents(text: str) -> Iterator[Any]:
         raise _InvalidYaml(mark.line if mark else 0, f"{place}no YAML ({reason})", show_line=False) from problem
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+class _RecordingLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """PyYAML's composer, which calls these methods for every node, with a limit of nesting."""
 
     _depth = 0

@@ -17,7 +17,7 @@ from harness.world.scripting.validation import InvalidData, PathStep
 TIMESTAMP_TAG = "tag:yaml.org,2002:timestamp"
 
 
-class _Loader(yaml.SafeLoader):
+class _ScriptLoader(yaml.SafeLoader):
     """YAML with the values that JSON has: a date stays a text."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012
@@ -43,7 +43,7 @@ class YamlScript:
 def parse_yaml_script(path: Path, text: str) -> YamlScript:
     """Read the text of a file; what cannot be used in it is a ScriptError with its line."""
     try:
-        loader = _Loader(text)
+        loader = _ScriptLoader(text)
         if (node := loader.get_single_node()) is None:
             raise ScriptError(f"{path}:1: the file is empty. Begin with `script:` and a list of items.")
         for key in _duplicate_keys(node, set()):
