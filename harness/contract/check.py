@@ -108,6 +108,17 @@ def _check_schema(request: Request) -> Violation | None:
     return _to_violation(found) if found else None
 
 
+def conforms_to_schema(request: Request, world: Any, violation: Violation | None) -> bool:
+    """Whether a request conforms to its schema; `violation` is what `check` found, which may precede the schema."""
+    if violation is None or violation.rule.area not in AREAS_BEFORE_SCHEMA:
+        return violation is None or violation.rule.check is not None
+    if violation.rule.area == "transport":
+        return False
+    if request.dialect == FOUNDRY and world is not None:
+        request = apply_agent(request, world.account.agents)
+    return _check_schema(request) is None
+
+
 def check_answer(root: str, body: Any) -> Finding | None:
     """The first violation of the schema `root` by an answer, None if it conforms. Unknown members are allowed."""
     if (found := first_violation.find_violation(root, body)) is None:

@@ -129,3 +129,9 @@ def test_a_response_without_a_status_can_be_cancelled_and_deleted(tmp_path: Path
         exchange(3, None, 200, {"deleted": True}, url_path=path, method="DELETE"),
     ]
     assert failures([*read_recording(tape(tmp_path, [made, *more]))]) == []
+
+
+def test_an_earlier_violation_does_not_hide_that_a_request_is_malformed(tmp_path: Path) -> None:
+    (made,) = recorded(HI)
+    azure = {"provider": "azure", "url_path": "/openai/responses", "request": {**HI, "input": [{"role": "assistant"}]}}
+    assert failures([*read_recording(tape(tmp_path, [{**made, **azure}]))]) == []

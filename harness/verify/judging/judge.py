@@ -14,7 +14,7 @@ import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.api.dialects import API_ROOTS, OPENAI, ApiPath, parse_api_path
 from harness.api.providers import path_below_root, root_of
 from harness.cassettes.format.recorded import Recorded
-from harness.contract.check import Violation, check, check_answer
+from harness.contract.check import Violation, check, check_answer, conforms_to_schema
 from harness.contract.rules.http.beta import ASSISTANTS_OPERATIONS, ASSISTANTS_V2
 from harness.contract.unknown_members import find_unknown_members
 from harness.core.exchange import EMPTY_MAPPING, Finding, Json, Request
@@ -104,7 +104,7 @@ def _judge_parts(recorded: Recorded, world: World, operation: Operation, request
         yield from _judge_answer(recorded, operation)
     else:
         yield from _judge_stream(recorded, world, request)
-    if accepted and not absent and conforms_to_schema(violation):
+    if accepted and not absent and conforms_to_schema(request, world, violation):
         remember(world, *_mark_stored(recorded, request), recorded.events)
 
 
@@ -114,11 +114,6 @@ def _mark_stored(recorded: Recorded, request: Request) -> tuple[Request, Any]:
     if "socket" not in recorded.flags or not isinstance(answer, dict) or not isinstance(request.body, dict):
         return request, answer
     return request._replace(body={**request.body, "store": True}), {**answer, "store": True}
-
-
-def conforms_to_schema(violation: Violation | None) -> bool:
-    """Whether a request conforms to its schema, whichever rule it violates."""
-    return violation is None or (violation.rule.check is not None and violation.rule.area != "transport")
 
 
 def rebuild_request(recorded: Recorded) -> tuple[Operation | None, Request]:

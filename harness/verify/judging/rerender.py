@@ -15,13 +15,13 @@ from harness.answers.reader import StreamError, strip_volatile
 from harness.answers.stream import read_recorded
 from harness.api.statuses import END_EVENTS
 from harness.cassettes.format.recorded import Recorded
-from harness.contract.check import check, check_answer
+from harness.contract.check import check, check_answer, conforms_to_schema
 from harness.contract.unknown_members import find_unknown_members
 from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Json
 from harness.core.redact import redact, secrets_in_headers
 from harness.verify.compare import ABSENT, Difference, Profile, compare, map_strings
-from harness.verify.judging.judge import Verdict, conforms_to_schema, rebuild_request
+from harness.verify.judging.judge import Verdict, rebuild_request
 from harness.verify.judging.mock_answer import is_response_request, render_mock_answer, renderable_response
 from harness.verify.judging.rerender_profile import make_profile
 from harness.verify.judging.response_stream import RESPONSE_EVENT_SCHEMA, judge_response_stream
@@ -84,7 +84,7 @@ def _find_rendering_differences(recorded: Recorded, world: World) -> list[Differ
 def _is_well_formed(recorded: Recorded, world: World) -> bool:
     """Whether the request, where it is known, and the answer of an exchange with `POST /responses` conform."""
     _, request = rebuild_request(recorded)
-    if "no_request" not in recorded.flags and not conforms_to_schema(check(request, world)):
+    if "no_request" not in recorded.flags and not conforms_to_schema(request, world, check(request, world)):
         return False
     if recorded.events is None:
         return check_answer("Response", recorded.answer) is None
