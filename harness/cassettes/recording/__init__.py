@@ -1,1 +1,1 @@
-"""Records exchanges, through a proxy or vcrpy, and replays them; what a cassette looks like is `format`."""
+"""Records exchanges, through a proxy or vcrpy, and replays them; the format of cassettes is in `format`."""

@@ -81,7 +81,7 @@ def _async_handler(library: Any, backend: CassetteBackend) -> Callable[[Any, Any
 
 @contextmanager
 def _explain_failure(library: Any, backend: CassetteBackend, sent: Interaction) -> Iterator[None]:
-    """Add to the error of a request without an answer its address, and what to do."""
+    """Add the address and advice to the error of a request that was not answered."""
     try:
         yield
     except library.TransportError as problem:

@@ -1,4 +1,4 @@
-"""What a recording proxy records: an exchange while it is under way, and all that have ended."""
+"""The exchanges that a proxy records: those under way, and those that have ended."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class InFlightInteraction:
 
 
 class InteractionObserver(Protocol):
-    """Is told of each exchange while it is recorded."""
+    """Observes each exchange while it is recorded."""
 
     async def before_send(self, number: int, request: Interaction) -> None:
         """A request, or a message of a WebSocket, is about to be sent."""

@@ -1,4 +1,4 @@
-"""A proxy in front of the live API that records what passes; `websocket_proxy` does the same for WebSockets.
+"""A proxy in front of the live API that records every exchange; `websocket_proxy` does the same for WebSockets.
 
 An answer is forwarded chunk by chunk, as it arrives. Requests ask for no content encoding, so that the recording can be
 read. A connection that breaks upstream breaks here at the same place.

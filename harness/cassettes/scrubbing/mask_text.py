@@ -85,7 +85,7 @@ _ASSIGNED_SECRET = re.compile(
     r"(?=[A-Za-z+/_\-]*[0-9])(?=[0-9+/_\-]*[A-Za-z])([A-Za-z0-9+/_.\-]{16,}={0,2})",
     re.I,
 )
-"""A name that tells, and what it is given, as in the environment and in connection strings."""
+"""The name of a secret and its value, as in environments and connection strings."""
 _ID = re.compile(
     r"(?<![A-Za-z0-9])(?:[a-z]{2,16}[_-][A-Za-z0-9]{12,}|[A-Za-z0-9]{20,}"
     r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![A-Za-z0-9])"
