@@ -20,6 +20,7 @@ from agents import (
     function_tool,
     input_guardrail,
 )
+from agents.models.openai_provider import shared_http_client
 from openai.types.shared import Reasoning
 from pydantic import BaseModel
 
@@ -63,12 +64,14 @@ def bodies(mock: Mock) -> list[Json]:
     return [exchange.request.body for exchange in mock.exchanges]
 
 
-async def test_the_environment_alone_leads_an_agent_to_the_mock(mock):
+async def test_the_environment_alone_leads_an_agent_to_the_mock(mock, monkeypatch):
+    monkeypatch.setattr("agents.models.openai_provider._http_client", None)  # shared by providers, which never close it
     mock.script(message("Hello."))
     provider = OpenAIProvider()
     config = RunConfig(tracing_disabled=True, model_provider=provider)
     result = await Runner.run(Agent("Clerk", model=MODEL), "hi", run_config=config)
     await provider.aclose()
+    await shared_http_client().aclose()
     assert result.final_output == "Hello."
     assert mock.exchanges[0].request.headers["user-agent"].startswith("Agents/Python")
 
