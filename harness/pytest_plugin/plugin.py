@@ -1,4 +1,4 @@
-"""The fixtures `mock`, `client` and `async_client`: one server for a test run, one World for each test.
+"""The fixture `mock`: one server for a test run, one World for each test.
 
 A test fails for unanswered requests, unused turns and losses, with a report section that explains them. Nothing but pytest
 is imported before the first test uses the mock.
@@ -6,7 +6,6 @@ is imported before the first test uses the mock.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Iterator, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -14,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from harness.core.errors import ConfigError
+from harness.pytest_plugin.environment import set_environment
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI, OpenAI
-
     from harness.analysis.loss import Lost
     from harness.server.asgi import Server
     from harness.world.mock import Mock
@@ -30,25 +28,11 @@ MARKER_VALUES = {"unused": UNUSED_VALUES, "losses": LOSSES_VALUES, "dialect": ("
 
 `losses` may also be a list, the ids of the losses to allow.
 """
-AZURE_VERSION = "2025-04-01-preview"
-CLEARED_VARIABLES = (
-    "OPENAI_ORG_ID",
-    "OPENAI_PROJECT",
-    "OPENAI_PROJECT_ID",
-    "OPENAI_CUSTOM_HEADERS",
-    "OPENAI_API_TYPE",
-    "OPENAI_API_VERSION",
-)
-"""Variables that change the requests of a client, beside those that begin with AZURE_OPENAI_."""
-
-_MOCK_VARIABLES = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT")
-"""Variables that lead clients to the mock."""
-
 WORLD_STASH_KEY = pytest.StashKey["World"]()
 """The key of a running test's World in the stash of its item."""
 _JUDGED_STASH_KEY = pytest.StashKey[int]()
 
-pytest_plugins = ["harness.pytest_plugin.cassettes", "harness.pytest_plugin.reports"]
+pytest_plugins = ["harness.pytest_plugin.clients", "harness.pytest_plugin.cassettes", "harness.pytest_plugin.reports"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -88,48 +72,11 @@ def mock(request: pytest.FixtureRequest, mock_server: Server, monkeypatch: pytes
     mock = mock_server.api.open(api_key_for(name), name, base_url)
     world = request.node.stash[WORLD_STASH_KEY] = mock.world
     world.dialect = dialect
-    _set_environment(mock, monkeypatch)
+    set_environment(mock, monkeypatch)
     yield mock
     mock_server.api.close(world.api_key)
     if len(world.problems) > request.node.stash.get(_JUDGED_STASH_KEY, len(world.problems)):
         _fail_test(world)
-
-
-@pytest.fixture
-def client(request: pytest.FixtureRequest) -> Iterator[OpenAI]:
-    """An `openai.OpenAI` on the mock, or on the test's cassette; it never retries, so that each call is one exchange."""
-    openai = _import_openai()
-    base_url, api_key, verify = _client_target(request)
-    http = openai.DefaultHttpxClient(verify=verify)
-    with openai.OpenAI(base_url=base_url, api_key=api_key, max_retries=0, http_client=http) as made:
-        yield made
-
-
-@pytest.fixture
-def async_client(request: pytest.FixtureRequest) -> Iterator[AsyncOpenAI]:
-    """An `openai.AsyncOpenAI` like `client`, for any event loop; it never retries and keeps no connection open.
-
-    A connection that outlives its test's event loop cannot be closed any more.
-    """
-    import asyncio
-
-    openai = _import_openai()
-    base_url, api_key, verify = _client_target(request)
-    limits = type(openai.DEFAULT_CONNECTION_LIMITS)(max_connections=1000, max_keepalive_connections=0)
-    http = openai.DefaultAsyncHttpxClient(limits=limits, verify=verify)
-    made = openai.AsyncOpenAI(base_url=base_url, api_key=api_key, max_retries=0, http_client=http)
-    yield made
-    loop = asyncio.new_event_loop()
-    loop.run_until_complete(made.close())
-    loop.close()
-
-
-def _client_target(request: pytest.FixtureRequest) -> tuple[str | None, str, bool]:
-    """Base URL and key for the client of a test, and whether to verify certificates: of the mock or the cassette."""
-    if request.node.get_closest_marker("cassette"):
-        return os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY", ""), True
-    mock = request.getfixturevalue("mock")
-    return mock.base_url, mock.api_key, False  # plain HTTP: loading certificates would take 20 ms
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
@@ -214,41 +161,8 @@ def api_key_for(name: str) -> str:
     return f"sk-harness-{blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
 
 
-def _set_environment(mock: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in [
-        *CLEARED_VARIABLES,
-        *_MOCK_VARIABLES,
-        *(name for name in os.environ if name.startswith("AZURE_OPENAI_")),
-    ]:
-        monkeypatch.delenv(variable, raising=False)
-    for variable, value in _mock_environment(mock).items():
-        monkeypatch.setenv(variable, value)
-    for variable in ("NO_PROXY", "no_proxy"):
-        monkeypatch.setenv(variable, "127.0.0.1", prepend=",")
-
-
-def _mock_environment(mock: Mock) -> dict[str, str]:
-    """The variables that lead clients to the mock; Azure's only for its dialect, since OpenAI's client reads them too."""
-    found = {"OPENAI_BASE_URL": mock.base_url, "OPENAI_API_KEY": mock.api_key}
-    if mock.world.dialect == "azure":
-        key = {"AZURE_OPENAI_API_KEY": mock.api_key, "OPENAI_API_VERSION": AZURE_VERSION}
-        return {"AZURE_OPENAI_ENDPOINT": mock.azure_endpoint, **key}
-    if mock.world.dialect == "foundry":
-        project = dict.fromkeys(("AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT"), mock.project_endpoint)
-        return found | project
-    return found
-
-
 def _fail_test(world: World, losses: Sequence[Lost] = (), *, unused: bool = False) -> None:
     from harness.report import failure
 
     if text := failure.verdict(world, losses, unused=unused):
         pytest.fail(text, pytrace=False)
-
-
-def _import_openai() -> Any:
-    try:
-        import openai
-    except ImportError:
-        pytest.fail('the fixture needs the openai package: pip install "responses-harness[openai]"', pytrace=False)
-    return openai

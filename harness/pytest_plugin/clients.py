@@ -1,0 +1,57 @@
+"""The fixtures `client` and `async_client`: the SDK's clients on the World of a test, or on its cassette."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI, OpenAI
+
+
+@pytest.fixture
+def client(request: pytest.FixtureRequest) -> Iterator[OpenAI]:
+    """An `openai.OpenAI` on the mock, or on the test's cassette; it never retries, so that each call is one exchange."""
+    openai = _import_openai()
+    base_url, api_key, verify = _client_target(request)
+    http = openai.DefaultHttpxClient(verify=verify)
+    with openai.OpenAI(base_url=base_url, api_key=api_key, max_retries=0, http_client=http) as made:
+        yield made
+
+
+@pytest.fixture
+def async_client(request: pytest.FixtureRequest) -> Iterator[AsyncOpenAI]:
+    """An `openai.AsyncOpenAI` like `client`, for any event loop; it never retries and keeps no connection open.
+
+    A connection that outlives its test's event loop cannot be closed any more.
+    """
+    import asyncio
+
+    openai = _import_openai()
+    base_url, api_key, verify = _client_target(request)
+    limits = type(openai.DEFAULT_CONNECTION_LIMITS)(max_connections=1000, max_keepalive_connections=0)
+    http = openai.DefaultAsyncHttpxClient(limits=limits, verify=verify)
+    made = openai.AsyncOpenAI(base_url=base_url, api_key=api_key, max_retries=0, http_client=http)
+    yield made
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(made.close())
+    loop.close()
+
+
+def _client_target(request: pytest.FixtureRequest) -> tuple[str | None, str, bool]:
+    """Base URL and key for the client of a test, and whether to verify certificates: of the mock or the cassette."""
+    if request.node.get_closest_marker("cassette"):
+        return os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY", ""), True
+    mock = request.getfixturevalue("mock")
+    return mock.base_url, mock.api_key, False  # plain HTTP: loading certificates would take 20 ms
+
+
+def _import_openai() -> Any:
+    try:
+        import openai
+    except ImportError:
+        pytest.fail('the fixture needs the openai package: pip install "responses-harness[openai]"', pytrace=False)
+    return openai
