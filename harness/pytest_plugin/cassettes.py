@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from harness.core.errors import ConfigError, HarnessError
-from harness.pytest_plugin.plugin import read_marker_options
+from harness.pytest_plugin.options import read_marker_options
 
 if TYPE_CHECKING:
     from harness.cassettes.format.interaction import Interaction

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.core.errors import ConfigError
 from harness.pytest_plugin.environment import set_environment
+from harness.pytest_plugin.options import read_marker_options
 
 if TYPE_CHECKING:
     from harness.analysis.loss import Lost
@@ -21,13 +21,6 @@ if TYPE_CHECKING:
     from harness.world.mock import Mock
     from harness.world.world import World
 
-UNUSED_VALUES = ("fail", "allow")
-LOSSES_VALUES = ("fail", "allow", "strict")
-MARKER_VALUES = {"unused": UNUSED_VALUES, "losses": LOSSES_VALUES, "dialect": ("openai", "azure", "foundry")}
-"""The options of the marker `harness` with their values; without a dialect the mock has the paths of all of them.
-
-`losses` may also be a list, the ids of the losses to allow.
-"""
 WORLD_STASH_KEY = pytest.StashKey["World"]()
 """The key of a running test's World in the stash of its item."""
 _JUDGED_STASH_KEY = pytest.StashKey[int]()
@@ -113,32 +106,6 @@ def _report_sections(item: pytest.Item, world: World) -> Iterator[tuple[str, str
     yield failure.SECTION_TITLE, failure.render_failure(world, losses, unused=unused and not judged, verdict=verdict)
     if drawn := failure.render_diagram(world):
         yield failure.DIAGRAM_TITLE, drawn
-
-
-def read_marker_options(node: pytest.Item) -> dict[str, Any]:
-    """The options of the `harness` markers of a test, the closest first; ConfigError for an invalid one."""
-    chosen: dict[str, Any] = {"unused": UNUSED_VALUES[0], "losses": LOSSES_VALUES[0]}
-    for marker in reversed(list(node.iter_markers("harness"))):
-        unknown = [*map(repr, marker.args), *(f"{name}=…" for name in marker.kwargs if name not in MARKER_VALUES)]
-        if unknown:
-            raise ConfigError(
-                f"@pytest.mark.harness({', '.join(unknown)}): it knows {', '.join(MARKER_VALUES)}, as in unused='allow'."
-            )
-        chosen |= marker.kwargs
-    for name, value in chosen.items():
-        ids = _loss_ids() if name == "losses" and isinstance(value, list) else ()
-        if not (all(id in ids for id in value) if ids else value in MARKER_VALUES[name]):
-            known = ", ".join(map(repr, ids or MARKER_VALUES[name]))
-            some, also = ("some", "") if ids else ("one", " or a list of losses to allow" if name == "losses" else "")
-            raise ConfigError(f"@pytest.mark.harness({name}={value!r}): give {some} of {known}{also}.")
-    return chosen
-
-
-def _loss_ids() -> tuple[str, ...]:
-    import harness.analysis.losses  # noqa: F401  (registers every loss)
-    from harness.analysis.loss import LOSSES
-
-    return tuple(LOSSES)
 
 
 def _disallowed_losses(node: pytest.Item, world: World, *, accepted_only: bool) -> list[Lost]:

@@ -16,7 +16,8 @@ import pytest
 
 from harness.core.errors import ConfigError
 from harness.pytest_plugin.cassettes import CASSETTE_STASH_KEY
-from harness.pytest_plugin.plugin import WORLD_STASH_KEY, read_marker_options
+from harness.pytest_plugin.options import read_marker_options
+from harness.pytest_plugin.plugin import WORLD_STASH_KEY
 from harness.report.formats import ACTIONS_VARIABLE, CHECKOUT_VARIABLE, FORMATS, why_unwritable, write_report
 
 if TYPE_CHECKING:
