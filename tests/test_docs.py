@@ -18,10 +18,10 @@ import yaml
 from typer.testing import CliRunner
 
 import harness.endpoints  # noqa: F401  (registers every operation)
+from harness.api.operations import OPERATIONS
 from harness.cli import app
 from harness.contract.rule import LEVELS
 from harness.core.account import Organization
-from harness.endpoints.operation import OPERATIONS
 from harness.items.kind import ITEMS
 from harness.report.formats import FORMATS
 from harness.world.mock import Mock

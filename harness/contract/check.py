@@ -193,8 +193,8 @@ def _plan_rules(operation: str, members: frozenset[str], dialect: str = OPENAI) 
 
 
 def _applies_to(rule: Rule, operation: str) -> bool:
-    shared = SHARED_RULES.get(operation, ()) if CREATE_RESPONSE in rule.on else ()
-    return operation in rule.on or "*" in rule.on or rule.area in shared or rule.id in shared
+    shared = SHARED_RULES.get(operation, ()) if rule.covers(CREATE_RESPONSE) else ()
+    return rule.covers(operation) or rule.area in shared or rule.id in shared
 
 
 def _bind_subjects(rule: Rule) -> RuleCheck:

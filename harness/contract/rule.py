@@ -11,9 +11,11 @@ import inspect
 import sys
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any, Literal, Protocol, Required, TypedDict, Unpack
 
 from harness.api.models import Models
+from harness.api.operations import OPERATIONS
 from harness.api.resources.files import Uploads
 from harness.core.account import Organization
 from harness.core.errors import ApiError, RegistrationError
@@ -23,6 +25,8 @@ from harness.core.registry import Registry
 Level = Literal["recorded", "reported", "documented", "typed", "assumed"]
 LEVELS: tuple[Level, ...] = ("recorded", "reported", "documented", "typed", "assumed")
 CREATE_RESPONSE = "POST /responses"
+JSON_BODY = "(a JSON body)"
+"""The `on` of rules about every operation whose body is JSON."""
 UNREADABLE_BODY = "(unread)"
 """The `when` of rules about a body that is not a JSON object."""
 LIMITED_ACCOUNT = "(limited)"
@@ -146,6 +150,10 @@ class Rule:
         """The first line of the documentation."""
         return self.doc.splitlines()[0]
 
+    def covers(self, operation: str) -> bool:
+        """Whether `on` names this operation."""
+        return matches_operation(self.on, operation)
+
     @property
     def level(self) -> Level:
         """The best evidence level among the sources."""
@@ -159,6 +167,13 @@ class Rule:
 RULES: Registry[Rule] = Registry("rule")
 """Every rule by id; filled by importing `harness.contract.rules`, in order of precedence."""
 
+
+def matches_operation(on: Iterable[str], operation: str) -> bool:
+    """Whether one of these operation ids, patterns of ids or JSON_BODY stands for an operation."""
+    known = OPERATIONS.get(operation)
+    return any(fnmatchcase(operation, each) or (each == JSON_BODY and known and known.takes_json) for each in on)
+
+
 CHECK_PARAMETERS = ("request", "world", "transcript")
 
 
@@ -166,7 +181,8 @@ class RuleDeclaration(TypedDict, total=False):
     """The declaration of a rule besides its function.
 
     `rejects` maps each exact message of the API to a request that gets it; no rule may refuse the requests in `accepts`.
-    `on` names operations (`POST /responses` by default, `*` for all), `fix` tells a client what to do instead. `when`
+    `on` names operations, `POST /responses` by default; `*` in it stands for any text (`*{file_id}*`: every path with
+    this parameter), and JSON_BODY for every operation with such a body. `fix` tells a client what to do instead. `when`
     names members of the body: a request with none of them cannot violate the rule, and it is not run (`input[]`: an array
     as input). `since` and `until` are the first and last day of this error, if it is not valid at all times. `dialects`
     are those with this error (`openai`, `azure`, `foundry`), by default all.

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from harness.api.operations import operation
 from harness.api.paging import page
 from harness.api.resources import foundry_agents
 from harness.core.exchange import Answer, Json, Request
-from harness.endpoints.operation import operation
 from harness.world.world import World
 
 AGENT = "/agents/{agent_name}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from harness.api.operations import operation
 from harness.api.paging import page
 from harness.api.resources import assistants
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
-from harness.endpoints.operation import operation
 from harness.world.world import World
 
 

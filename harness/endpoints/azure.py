@@ -11,11 +11,11 @@ from typing import Any
 from harness.api.content_filters import filter_result
 from harness.api.dialects import AGENT_REFERENCE, AZURE, FOUNDRY, VERSION_PARAMETER, agent_of, apply_agent
 from harness.api.models import Models
+from harness.api.operations import Handler
 from harness.api.resources import foundry_agents
 from harness.api.tokens import CHARACTERS_PER_TOKEN
 from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.exchange import Answer, Json, Request
-from harness.endpoints.operation import Handler
 from harness.world.world import World
 
 NIL_REQUEST_ID = "00000000-0000-0000-0000-000000000000"

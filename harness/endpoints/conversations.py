@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from harness.answers.response import render_input_items
 from harness.api import include
 from harness.api.dialects import FOUNDRY
+from harness.api.operations import operation
 from harness.api.paging import list_object, page
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
-from harness.endpoints.operation import operation
 from harness.world.store import Conversation
 from harness.world.world import World
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from harness.api.multipart import ENCODING
+from harness.api.operations import operation
 from harness.api.paging import page
 from harness.core.exchange import Answer, Json, Request
-from harness.endpoints.operation import operation
 from harness.world.world import World
 
 FILES_PER_PAGE = 10_000

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from harness.api.operations import operation
 from harness.api.paging import page
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
-from harness.endpoints.operation import operation
 from harness.endpoints.threads import add_messages, find_thread
 from harness.world.world import World
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from harness.api.operations import operation
 from harness.core.exchange import Answer, Json, Request
-from harness.endpoints.operation import operation
 from harness.world.world import CLOCK_START, World
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from harness.api import multipart
 from harness.api.body import coerce_query, parse_body
 from harness.api.dialects import ApiPath
+from harness.api.operations import Operation
 from harness.contract import schema
 from harness.core.exchange import Request
-from harness.endpoints.operation import Operation
 
 
 def request_from(

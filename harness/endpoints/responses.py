@@ -9,6 +9,7 @@ from harness.answers.response import add_billing, build_initial_response, render
 from harness.answers.stream import render_events
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.api.include import filter_page, filter_stored_items
+from harness.api.operations import operation
 from harness.api.paging import page
 from harness.api.tokens import TOKENS_PER_TOOL, estimate_tokens, make_usage
 from harness.api.tools import declared_tools, namespace_of
@@ -17,7 +18,6 @@ from harness.core.delivery import Fault
 from harness.core.exchange import Answer, Json, Request
 from harness.ending import Ending, TurnLine, incomplete, split_ending, to_api_error
 from harness.endpoints import output_limits
-from harness.endpoints.operation import operation
 from harness.faults import find_cut
 from harness.faults.broken_off import apply_faults
 from harness.items.kind import Item, render_item

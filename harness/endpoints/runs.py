@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.answers.run_events import RunWriter, complete_step, count_step_usage
+from harness.api.operations import operation
 from harness.api.paging import page
 from harness.api.resources import assistants
 from harness.api.resources.threads import DONE_EVENT, Thread, make_event
@@ -17,7 +18,6 @@ from harness.contract.check import drop_nulls
 from harness.core.delivery import Fault
 from harness.core.exchange import Answer, Json, Request
 from harness.ending import split_ending
-from harness.endpoints.operation import operation
 from harness.endpoints.threads import CODE_INTERPRETER_RESOURCES, add_messages, find_thread, start_thread
 from harness.faults import ScriptedRefusal
 from harness.faults.broken_off import apply_faults

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from harness.api.operations import operation
 from harness.api.resources import assistants
 from harness.api.resources.threads import Thread
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
-from harness.endpoints.operation import operation
 from harness.world.world import World
 
 CODE_INTERPRETER_RESOURCES: Json = {"code_interpreter": {"file_ids": []}}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from harness.api.operations import operation
 from harness.api.paging import page
 from harness.api.resources.files import FileBatch, VectorStore, render_batch, render_store
 from harness.api.resources.search import file_text, queries_of, search_files, split_chunks
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Answer, Json, Request
-from harness.endpoints.operation import operation
 from harness.world.world import World
 
 STORE_PATH = "/vector_stores/{vector_store_id}"

@@ -13,6 +13,7 @@ from typing import Any
 import harness.contract.rules  # noqa: F401  (registers every rule)
 from harness.analysis.lanes import asks_model
 from harness.api.dialects import omit_dialect_members
+from harness.api.operations import OPERATIONS
 from harness.api.providers import PROVIDERS
 from harness.contract import check, schema
 from harness.contract.first_violation import JSON_TYPES, NAMED_RULE_KEYWORDS, allowed_types, deref, discriminator_values
@@ -20,7 +21,6 @@ from harness.contract.rule import CREATE_RESPONSE, LIMITED_ACCOUNT, RULES, Rule
 from harness.contract.rules.http.websocket import CREATE_EVENT, SOCKET
 from harness.core.exchange import Exchange, Json, Request
 from harness.core.loose_json import as_object, as_string, objects_in
-from harness.endpoints.operation import OPERATIONS
 from harness.items.kind import ITEMS
 from harness.items.transcript import input_items
 

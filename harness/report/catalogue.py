@@ -8,9 +8,11 @@ from dataclasses import asdict, fields, is_dataclass
 from typing import Any
 
 import harness.analysis.losses
-import harness.contract.rules  # noqa: F401  (registers every rule)
+import harness.contract.rules
+import harness.endpoints  # noqa: F401  (registers every operation; the import above every rule)
 from harness.analysis.loss import Loss
-from harness.contract.rule import Case, Rule
+from harness.api.operations import OPERATIONS
+from harness.contract.rule import Case, Rule, matches_operation
 from harness.core.exchange import Json
 from harness.items.kind import Item
 
@@ -23,7 +25,7 @@ def rule_row(rule: Rule) -> dict[str, str]:
 def rule_sections(rule: Rule) -> Iterator[tuple[str, list[str]]]:
     """The sections of a rule's page: heading and lines."""
     error = rule.error
-    yield "Asked of", ["every request" if on == "*" else on for on in rule.on]
+    yield "Asked of", ["every request"] if "*" in rule.on else list(_operation_ids(rule))
     if rule.dialects:
         yield "Spoken by", list(rule.dialects)
     if rule.since or rule.until:
@@ -70,7 +72,7 @@ def rule_json(rule: Rule) -> Json:
     return {
         **rule_row(rule),
         "doc": rule.doc,
-        "on": list(rule.on),
+        "on": list(_operation_ids(rule)),
         "error": {"status": error.status, **error.members()},
         "rejects": [{"message": words, "request": _example_json(case)} for words, case in rule.rejects.items()],
         "accepts": [_example_json(case) for case in rule.accepts],
@@ -80,6 +82,13 @@ def rule_json(rule: Rule) -> Json:
         "since": rule.since,
         "until": rule.until,
     }
+
+
+def _operation_ids(rule: Rule) -> Iterator[str]:
+    """The operations that a rule is asked of, patterns resolved; `*` alone stays."""
+    for on in rule.on:
+        known = [] if on == "*" else [each for each in OPERATIONS if matches_operation([on], each)]
+        yield from known or [on]
 
 
 def _example_json(case: Case) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.api.dialects import OPENAI, ApiPath, check_dialect, parse_api_path
 from harness.api.models import MODELS
+from harness.api.operations import OPERATIONS, Handler, find_operation
 from harness.contract.check import Violation, check
 from harness.contract.rules.http.websocket import UPGRADE, UPGRADE_RULES
 from harness.core.account import Organization
@@ -21,7 +22,6 @@ from harness.core.errors import HarnessError
 from harness.core.exchange import Answer, Request
 from harness.ending import TurnLine
 from harness.endpoints import azure
-from harness.endpoints.operation import OPERATIONS, Handler, find_operation
 from harness.endpoints.request import request_from
 from harness.faults import ScriptedRefusal
 from harness.server.socket_session import SocketSession

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from harness.api.body import parse_body
+from harness.api.operations import OPERATIONS, Handler
 from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.contract.rules.http.websocket import SOCKET, STEER, STEER_EVENT, WARM_UP, requested_lane
 from harness.core.delivery import Delivery
 from harness.core.exchange import Answer, Json, Request
-from harness.endpoints.operation import OPERATIONS, Handler
 from harness.items.transcript import input_items
 from harness.server import steering_events
 from harness.world.websocket_state import ConnectionWorld, LaneResponse

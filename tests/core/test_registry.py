@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from harness.analysis.loss import LOSSES
+from harness.api.operations import OPERATIONS
 from harness.contract.rule import RULES
 from harness.core.errors import RegistrationError
 from harness.core.registry import Registry, import_modules, suggest_name
 from harness.ending import ENDINGS
-from harness.endpoints.operation import OPERATIONS
 from harness.faults import FAULTS
 from harness.items.kind import ITEMS
 

@@ -12,14 +12,15 @@ from typing import Any
 import orjson
 import pytest
 
+from harness.api.operations import OPERATIONS, PATHS, Operation, operation
 from harness.contract import schema
 from harness.contract.rules.stored.threads import ID_PREFIXES
 from harness.core.exchange import Answer, Json, Request
 from harness.ending import TurnLine
-from harness.endpoints.operation import OPERATIONS, Operation
 from harness.items import function_call, message
 from harness.server.mock_api import MockApi
 from harness.verify.examples import OK_TURN
+from tests.support.registries import restored
 
 HI: Json = {"role": "user", "content": "hi"}
 API = [operation for operation in OPERATIONS.values() if not operation.is_project]
@@ -246,6 +247,41 @@ class TestAList:
         shown = {each["id"] for each in mine.ask(operation.id, mine.ids).body["data"]}
         assert shown
         assert shown.isdisjoint(theirs.ids.values())
+
+
+@pytest.mark.parametrize(
+    ("template", "id", "error"),
+    [
+        ("/responses/{response_id}/cheeses", "resp_x", (404, "Response with id 'resp_x' not found.")),
+        ("/conversations/{conversation_id}/cheeses", "conv_x", (404, "Conversation with id 'conv_x' not found.")),
+        ("/files/{file_id}/cheeses", "file-x", (404, "No such File object: file-x")),
+        ("/threads/{thread_id}/cheeses", "thread_x", (404, "No thread found with id 'thread_x'.")),
+        ("/vector_stores/{vector_store_id}/cheeses", "docs", (400, "Invalid 'vector_store_id': 'docs'.")),
+    ],
+)
+def test_a_new_endpoint_refuses_unknown_ids_by_itself(
+    mine: Tenant, template: str, id: str, error: tuple[int, str]
+) -> None:
+    def list_cheeses(request: Request, world: object) -> Answer:
+        """The cheeses."""
+        return Answer(200)
+
+    with restored(OPERATIONS, PATHS):
+        operation("GET", template)(list_cheeses)
+        answer = mine.send(f"GET {re.sub('{.*}', id, template)}")
+    message = answer.body["error"]["message"]
+    assert (answer.status, message[: len(error[1])]) == error
+
+
+def test_a_new_endpoint_refuses_malformed_json_by_itself(mine: Tenant) -> None:
+    def create_cheese(request: Request, world: object) -> Answer:
+        """A new cheese."""
+        return Answer(200)
+
+    with restored(OPERATIONS, PATHS):
+        operation("POST", "/cheeses", body="CreateConversation")(create_cheese)
+        answer = mine.api.handle("POST", "/v1/cheeses", mine.headers, {}, b"{")
+    assert (answer.status, answer.rule) == (400, "body_syntax")
 
 
 def test_what_another_key_tries_changes_nothing(mine: Tenant, theirs: Tenant) -> None:

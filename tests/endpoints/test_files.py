@@ -8,10 +8,10 @@ import httpx2 as httpx
 import orjson
 import pytest
 
+from harness.api.operations import find_operation
 from harness.contract.check import check_answer
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
-from harness.endpoints.operation import find_operation
 from harness.server.mock_api import MockApi
 from tests.support.in_process import KEY, Client, error
 

@@ -8,23 +8,21 @@ from typing import Any
 import pytest
 
 from harness.answers.response import render_input_items
+from harness.api.operations import OPERATIONS, PATHS, find_operation, operation
 from harness.contract.schema import root_names, schemas_directory
 from harness.core.errors import RegistrationError
 from harness.core.exchange import Answer, Request
 from harness.ending import incomplete
-from harness.endpoints import operation as module
-from harness.endpoints.operation import OPERATIONS, find_operation, operation
 from harness.items import function_call, message
 from tests.support.in_process import Client
+from tests.support.registries import restored
 
 
 class TestADeclaration:
     @pytest.fixture(autouse=True)
     def registry(self) -> Iterator[None]:
-        yield
-        for id in [id for id in OPERATIONS if "/cheeses" in id]:
-            del OPERATIONS[id]
-            module._PATHS.pop(id.partition(" ")[2], None)
+        with restored(OPERATIONS, PATHS):
+            yield
 
     def handler(self, request: Request, world: Any) -> Answer:
         """Cheese."""

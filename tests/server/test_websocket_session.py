@@ -32,7 +32,7 @@ OF_STREAMS = ("unknown_parameter", "organization_unverified")
 OWN = [
     (rule, words, case)
     for rule in RULES.values()
-    if CREATE_RESPONSE in rule.on
+    if "*" not in rule.on and rule.covers(CREATE_RESPONSE)
     for words, case in rule.rejects.items()
     if case.on is None and case.headers is None and not (rule.id in OF_STREAMS and "stream" not in (case.body or ()))
 ]

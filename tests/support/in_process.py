@@ -6,10 +6,10 @@ from typing import Any
 
 import orjson
 
+from harness.api.operations import find_operation
 from harness.contract.check import check_answer
 from harness.core.account import Organization
 from harness.core.exchange import Answer
-from harness.endpoints.operation import find_operation
 from harness.items import message
 from harness.server.mock_api import MockApi
 

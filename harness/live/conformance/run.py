@@ -13,13 +13,13 @@ import orjson
 
 import harness.contract.rules  # noqa: F401  (registers every rule)
 from harness.api.dialects import AZURE
+from harness.api.operations import find_operation
 from harness.contract.check import check_answer
 from harness.contract.rule import CREATE_RESPONSE, Case
-from harness.contract.rules.http.beta import ASSISTANTS_OPERATIONS
+from harness.contract.rules.http.beta import is_assistants_operation
 from harness.contract.rules.http.websocket import CREATE_EVENT, SOCKET
 from harness.core.errors import ConfigError
 from harness.core.exchange import Finding, Json
-from harness.endpoints.operation import find_operation
 from harness.live.client.http import HttpClient, ServerReply
 from harness.live.conformance import answer_scenarios, state_scenarios  # noqa: F401  (register their scenarios)
 from harness.live.conformance.grade import grade_reply, is_refused, reply_error
@@ -185,7 +185,7 @@ class Examination:
         if reply.fault:
             self.score.add_form(kind, on, [Finding("", reply.fault)])
         elif recorded.events is not None:
-            verdict = judge_run_stream(recorded) if on in ASSISTANTS_OPERATIONS else judge_response_stream(recorded)
+            verdict = judge_run_stream(recorded) if is_assistants_operation(on) else judge_response_stream(recorded)
             self.score.add_form(kind, on, [] if is_refused(reply) else verdict.findings)
         elif root := "Error" if kind == "errors" else operation and operation.answer_schema:
             found = check_answer(root, recorded.answer)

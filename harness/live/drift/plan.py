@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import orjson
 
+from harness.api.operations import find_operation
 from harness.api.providers import path_below_root
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.recorded import Recorded
@@ -20,7 +21,6 @@ from harness.cassettes.listing import files
 from harness.cassettes.recording.writer import read_cassette
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
-from harness.endpoints.operation import find_operation
 from harness.live.client.budget import Budget, estimate_request, sum_budgets
 from harness.live.drift.compare import find_transient
 from harness.verify.judging.judge import answer_object, explain_skip

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.api.dialects import API_ROOTS, OPENAI, ApiPath, parse_api_path
+from harness.api.operations import Operation, find_operation
 from harness.api.providers import path_below_root, root_of
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import Violation, check, check_answer, conforms_to_schema
-from harness.contract.rules.http.beta import ASSISTANTS_OPERATIONS, ASSISTANTS_V2
+from harness.contract.rules.http.beta import ASSISTANTS_V2, is_assistants_operation
 from harness.contract.unknown_members import find_unknown_members
 from harness.core.exchange import EMPTY_MAPPING, Finding, Json, Request
 from harness.core.redact import redact, secrets_in_headers
-from harness.endpoints.operation import Operation, find_operation
 from harness.endpoints.request import request_from
 from harness.verify.compare import differing_error_members, select_error_members
 from harness.verify.judging.presume_files import presume_files
@@ -50,7 +50,7 @@ def judge(recorded: Recorded, world: World) -> Iterator[Verdict]:
     if operation is None:
         yield Verdict("skipped", {"why": explain_skip(recorded)})
         return
-    if operation.id in ASSISTANTS_OPERATIONS and _is_assistants_v1(recorded):
+    if is_assistants_operation(operation.id) and _is_assistants_v1(recorded):
         yield Verdict("skipped", {"why": "not judged: version 1 of the Assistants API"})
         return
     secrets = secrets_in_headers(recorded.headers) | secrets_in_headers(recorded.answer_headers)
@@ -203,7 +203,7 @@ def _finding_json(finding: Finding) -> Json:
 
 
 def _judge_stream(recorded: Recorded, world: World, request: Request) -> Iterator[Verdict]:
-    if request.operation in ASSISTANTS_OPERATIONS:
+    if is_assistants_operation(request.operation):
         judgment = judge_run_stream(recorded)
     else:
         stored = world.store.responses.get(request.params.get("response_id", ""))

@@ -8,6 +8,7 @@ from typing import Any
 
 from harness.api.dialects import OPENAI
 from harness.api.include import infer_include
+from harness.api.operations import OPERATIONS
 from harness.api.providers import path_below_root
 from harness.api.statuses import PENDING_STATUSES
 from harness.cassettes.format.recorded import Recorded
@@ -15,7 +16,6 @@ from harness.contract.rule import CREATE_RESPONSE
 from harness.core.exchange import Answer, Json, Request
 from harness.ending import Ending, TurnLine
 from harness.endpoints import azure
-from harness.endpoints.operation import OPERATIONS
 from harness.items import message
 from harness.items.kind import ITEMS, Item, item_from_wire
 from harness.items.stream_grammar import Deltas

@@ -16,7 +16,7 @@ from harness.api.dialects import AZURE_DIALECTS, agent_of
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.check import Violation
 from harness.contract.rule import RULES, Rule
-from harness.contract.rules.http.beta import ASSISTANTS_OPERATIONS
+from harness.contract.rules.http.beta import is_assistants_operation
 from harness.contract.rules.http.cursors import ITEM_LISTS
 from harness.core.exchange import Json, Request
 from harness.items.transcript import conversation_id
@@ -71,7 +71,7 @@ def explain_unverifiable_violation(violation: Violation, recorded: Recorded, req
         return RECORDING_IS_CUT
     if not recorded.flags.isdisjoint(("sanitized", "inferred")) and rule.area in ID_AREAS:
         return IDS_REWRITTEN
-    if request.operation in ASSISTANTS_OPERATIONS and request.dialect in AZURE_DIALECTS and rule.keyword:
+    if is_assistants_operation(request.operation) and request.dialect in AZURE_DIALECTS and rule.keyword:
         return AZURE_ACCEPTS_MORE
     if rule.area in MODEL_AREAS and request.dialect in AZURE_DIALECTS:
         return AGENT_HIDES_MODEL if agent_of(request) else DEPLOYMENT_HIDES_MODEL

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from harness.api.operations import OPERATIONS
 from harness.core.account import Organization
 from harness.core.exchange import EMPTY_MAPPING, Answer, Json
-from harness.endpoints.operation import OPERATIONS
 from harness.items import function_call, message, reasoning
 from harness.server.mock_api import MockApi
 from harness.verify.examples import MINIMAL_REQUEST, OK_TURN

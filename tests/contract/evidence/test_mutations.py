@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 from jsonschema import validators
 from jsonschema.validators import Draft202012Validator
 
+from harness.api.operations import OPERATIONS
 from harness.contract import first_violation, schema
 from harness.contract.check import check_answer
 from harness.contract.rule import CREATE_RESPONSE, RULES, Rule
 from harness.core.exchange import Answer, Json
-from harness.endpoints.operation import OPERATIONS
 from tests.contract.evidence.mutate import Mutation, instance, mutations, places, replaced
 from tests.contract.evidence.samples import NAMED, REQUESTS
 from tests.contract.evidence.stored import continuing, fresh, post, remembering, send

@@ -14,12 +14,12 @@ import pytest
 import vcr
 from vcr.record_mode import RecordMode
 
+from harness.api.operations import find_operation
 from harness.cassettes.format.interaction import CLIENT
 from harness.cassettes.recording.writer import read_cassette
 from harness.contract.rule import RULES
 from harness.core.account import Organization, RateLimit
 from harness.core.exchange import Answer, Request
-from harness.endpoints.operation import find_operation
 from harness.live.rule_evidence.store import build_header
 from harness.server.mock_api import API_ROOT, MockApi
 from harness.server.socket_session import SocketSession

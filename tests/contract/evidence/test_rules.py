@@ -7,12 +7,12 @@ from itertools import chain
 import pytest
 
 import harness.server.mock_api  # noqa: F401  (registers the rules)
+from harness.api.operations import find_operation
 from harness.contract import schema
 from harness.contract.check import _plan_rules, check_answer, named_rules
 from harness.contract.rule import RULES, Case, Rule, assumed, reported, rule
 from harness.contract.rules import AREAS
 from harness.core.errors import ApiError, RegistrationError
-from harness.endpoints.operation import find_operation
 from harness.verify.examples import play_case
 
 REJECTS = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.api.dialects import AZURE, OPENAI
-from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, assumed, reported, rule
+from harness.contract.rule import LIMITED_ACCOUNT, Case, WorldView, assumed, matches_operation, reported, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
@@ -13,39 +13,13 @@ from harness.core.exchange import Json, Request
 ASSISTANTS_V2 = "assistants=v2"
 _KEY_HEADERS = {"authorization": "Bearer sk-harness-example", "content-type": "application/json"}
 
-BY_ASSISTANT_ID = tuple(f"{method} /assistants/{{assistant_id}}" for method in ("GET", "POST", "DELETE"))
-BY_MESSAGE_ID = tuple(
-    f"{method} /threads/{{thread_id}}/messages/{{message_id}}" for method in ("GET", "POST", "DELETE")
-)
-BY_STEP_ID = ("GET /threads/{thread_id}/runs/{run_id}/steps/{step_id}",)
-BY_RUN_ID = (
-    "GET /threads/{thread_id}/runs/{run_id}",
-    "POST /threads/{thread_id}/runs/{run_id}",
-    "POST /threads/{thread_id}/runs/{run_id}/cancel",
-    "POST /threads/{thread_id}/runs/{run_id}/submit_tool_outputs",
-    "GET /threads/{thread_id}/runs/{run_id}/steps",
-    *BY_STEP_ID,
-)
-BY_THREAD_ID = (
-    "GET /threads/{thread_id}",
-    "POST /threads/{thread_id}",
-    "DELETE /threads/{thread_id}",
-    "GET /threads/{thread_id}/messages",
-    "POST /threads/{thread_id}/messages",
-    *BY_MESSAGE_ID,
-    "GET /threads/{thread_id}/runs",
-    "POST /threads/{thread_id}/runs",
-    *BY_RUN_ID,
-)
-ASSISTANTS_OPERATIONS = (
-    "GET /assistants",
-    "POST /assistants",
-    *BY_ASSISTANT_ID,
-    "POST /threads",
-    "POST /threads/runs",
-    *BY_THREAD_ID,
-)
-"""Every operation of the Assistants API; the tuples above are those whose paths contain such an id."""
+ASSISTANTS_OPERATIONS = ("* /assistants*", "* /threads*")
+"""Every operation of the Assistants API."""
+
+
+def is_assistants_operation(operation: str) -> bool:
+    """Whether an operation is one of the Assistants API."""
+    return matches_operation(ASSISTANTS_OPERATIONS, operation)
 
 
 @rule(

@@ -6,38 +6,12 @@ from collections.abc import Iterator
 
 from harness.api.dialects import OPENAI
 from harness.contract.phrasing import describe_actual
-from harness.contract.rule import CREATE_RESPONSE, UNREADABLE_BODY, Case, assumed, recorded, reported, rule
+from harness.contract.rule import JSON_BODY, UNREADABLE_BODY, Case, assumed, recorded, reported, rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
 AUTH_HEADERS = {"authorization": "Bearer sk-harness-example"}
 PARSER_PROBE = "public probe of the platform's JSON parser"
-OPERATIONS_WITH_BODY = (
-    CREATE_RESPONSE,
-    "POST /responses/compact",
-    "POST /responses/input_tokens",
-    "POST /conversations",
-    "POST /conversations/{conversation_id}",
-    "POST /conversations/{conversation_id}/items",
-    "POST /assistants",
-    "POST /assistants/{assistant_id}",
-    "POST /threads",
-    "POST /threads/{thread_id}",
-    "POST /threads/{thread_id}/messages",
-    "POST /threads/{thread_id}/messages/{message_id}",
-    "POST /threads/runs",
-    "POST /threads/{thread_id}/runs",
-    "POST /threads/{thread_id}/runs/{run_id}",
-    "POST /threads/{thread_id}/runs/{run_id}/submit_tool_outputs",
-    "POST /vector_stores",
-    "POST /vector_stores/{vector_store_id}",
-    "POST /vector_stores/{vector_store_id}/search",
-    "POST /vector_stores/{vector_store_id}/files",
-    "POST /vector_stores/{vector_store_id}/files/{file_id}",
-    "POST /vector_stores/{vector_store_id}/file_batches",
-    "POST /agents/{agent_name}/versions",
-)
-"""The operations with a body."""
 
 
 @rule(
@@ -94,7 +68,7 @@ def wrong_method(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=OPERATIONS_WITH_BODY,
+    on=JSON_BODY,
     error=ApiError(
         400,
         "Unsupported content type: '{type}'. This API method only accepts 'application/json' requests, but you specified "
@@ -126,7 +100,7 @@ def unsupported_content_type(request: Request) -> Iterator[Json]:
 
 @rule(
     when=UNREADABLE_BODY,
-    on=OPERATIONS_WITH_BODY,
+    on=JSON_BODY,
     error=ApiError(
         400,
         "Invalid body: encountered a unicode decode error when parsing this JSON value. Please check the value to ensure "
@@ -151,7 +125,7 @@ def body_unicode(request: Request) -> Iterator[Json]:
 
 @rule(
     when=UNREADABLE_BODY,
-    on=OPERATIONS_WITH_BODY,
+    on=JSON_BODY,
     error=ApiError(
         400,
         "Invalid body: failed to parse JSON value. Please check the value to ensure it is valid JSON. (Common errors "
@@ -177,7 +151,7 @@ def body_syntax(request: Request) -> Iterator[Json]:
 
 @rule(
     when=UNREADABLE_BODY,
-    on=OPERATIONS_WITH_BODY,
+    on=JSON_BODY,
     error=ApiError(
         400,
         "Invalid body: duplicate JSON key '{name}' at '{path}'. Duplicate JSON keys are not supported.",
@@ -199,7 +173,7 @@ def body_duplicate_key(request: Request) -> Iterator[Json]:
 
 @rule(
     when=UNREADABLE_BODY,
-    on=OPERATIONS_WITH_BODY,
+    on=JSON_BODY,
     error=ApiError(400, "Invalid type: expected an object, but got {kind} instead."),
     source=[
         reported(PARSER_PROBE, "2026-09"),

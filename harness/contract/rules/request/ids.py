@@ -12,25 +12,9 @@ _CHARACTERS_MESSAGE = (
     "Expected an ID that contains letters, numbers, underscores, or dashes, "
     "but this value contained additional characters."
 )
-BY_RESPONSE_ID = (
-    "GET /responses/{response_id}",
-    "DELETE /responses/{response_id}",
-    "GET /responses/{response_id}/input_items",
-    "POST /responses/{response_id}/cancel",
-)
-"""The operations on a response."""
-BY_CONVERSATION_ID = (
-    "GET /conversations/{conversation_id}",
-    "POST /conversations/{conversation_id}",
-    "DELETE /conversations/{conversation_id}",
-    "GET /conversations/{conversation_id}/items",
-    "POST /conversations/{conversation_id}/items",
-    "GET /conversations/{conversation_id}/items/{item_id}",
-    "DELETE /conversations/{conversation_id}/items/{item_id}",
-)
-"""The operations on a conversation."""
-BY_ITEM_ID = tuple(operation for operation in BY_CONVERSATION_ID if "{item_id}" in operation)
-"""The operations on an item of a conversation."""
+BY_RESPONSE_ID = "*{response_id}*"
+BY_CONVERSATION_ID = "*{conversation_id}*"
+BY_ITEM_ID = "*{item_id}*"
 
 
 def _reasoning_body(id: str) -> Json:

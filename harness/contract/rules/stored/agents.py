@@ -133,13 +133,7 @@ def agent_tools_given(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=(
-        "GET /agents/{agent_name}",
-        "DELETE /agents/{agent_name}",
-        "GET /agents/{agent_name}/versions",
-        "GET /agents/{agent_name}/versions/{agent_version}",
-        "DELETE /agents/{agent_name}/versions/{agent_version}",
-    ),
+    on=("GET /agents/{agent_name}*", "DELETE /agents/{agent_name}*"),
     dialects=FOUNDRY,
     error=ApiError(404, "Agent {name} with version {version}not found.", code="not_found"),
     source=[

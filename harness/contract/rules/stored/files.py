@@ -11,8 +11,6 @@ from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
-BY_FILE_ID = ("GET /files/{file_id}", "DELETE /files/{file_id}", "GET /files/{file_id}/content")
-"""The operations on a file."""
 NOT_DOWNLOADABLE = ("assistants", "user_data")
 """Purposes whose files cannot be downloaded; for other purposes no refusal is known."""
 ACCOUNT_WITH_OLD_FILES = Organization(files=frozenset(["file-old", "vs_old"]))
@@ -27,7 +25,7 @@ def _file_body(id: str) -> Json:
 
 
 @rule(
-    on=BY_FILE_ID,
+    on="* /files/{file_id}*",
     error=ApiError(404, "No such File object: {id}", "id"),
     source=[
         reported("https://github.com/danny-avila/LibreChat/issues/2632", "2024-05-07"),

@@ -7,14 +7,6 @@ from typing import Any
 
 from harness.api.dialects import AZURE, FOUNDRY, OPENAI
 from harness.contract.rule import Case, WorldView, after, assumed, recorded, reported, rule
-from harness.contract.rules.http.beta import (
-    ASSISTANTS_OPERATIONS,
-    BY_ASSISTANT_ID,
-    BY_MESSAGE_ID,
-    BY_RUN_ID,
-    BY_STEP_ID,
-    BY_THREAD_ID,
-)
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
@@ -35,7 +27,7 @@ START_RUN = Case({"assistant_id": "{0.id}"}, on="POST /threads/{1.id}/runs")
 
 
 @rule(
-    on=tuple(operation for operation in ASSISTANTS_OPERATIONS if "{" in operation),
+    on=("* /assistants/{*", "* /threads/{*"),
     error=ApiError(
         400, "Invalid '{name}': '{id}'. Expected an ID that begins with '{prefix}'.", "{name}", "invalid_value"
     ),
@@ -139,7 +131,7 @@ def tools_of_foundry(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=(*BY_ASSISTANT_ID, *RUN_CREATIONS),
+    on=("*{assistant_id}*", *RUN_CREATIONS),
     error=ApiError(404, "No assistant found with id '{id}'."),
     source=reported("https://github.com/flows-network/openai-assistant-telegram/issues/1", "2023-11-21"),
     rejects={
@@ -160,7 +152,7 @@ def assistant_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
-    on=BY_THREAD_ID,
+    on="*{thread_id}*",
     error=ApiError(404, "No thread found with id '{id}'."),
     source=[recorded(f"{RUBY_CASSETTES}: the form, of a step"), LIKE_STEPS],
     rejects={
@@ -189,7 +181,7 @@ def _check_in_thread(request: Request, world: WorldView, name: str, table: str) 
 
 
 @rule(
-    on=BY_MESSAGE_ID,
+    on="*{message_id}*",
     error=ApiError(404, "No message found with id '{id}'."),
     source=[recorded(f"{RUBY_CASSETTES}: the form, of a step"), LIKE_STEPS],
     rejects={
@@ -208,7 +200,7 @@ def message_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
-    on=BY_RUN_ID,
+    on="*{run_id}*",
     error=ApiError(404, "No run found with id '{id}'."),
     source=[recorded(f"{RUBY_CASSETTES}: the form, of a step"), LIKE_STEPS],
     rejects={
@@ -224,7 +216,7 @@ def run_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
-    on=BY_STEP_ID,
+    on="*{step_id}*",
     error=ApiError(404, "No run step found with id '{id}'."),
     source=recorded(RUBY_CASSETTES),
     rejects={

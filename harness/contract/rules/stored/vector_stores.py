@@ -12,29 +12,11 @@ from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
 STORE_PATH = "/vector_stores/{vector_store_id}"
-BY_STORE_FILE_ID = tuple(
-    f"{call.partition(' ')[0]} {STORE_PATH}/files/{{file_id}}{call.partition(' ')[2]}"
-    for call in ("GET ", "POST ", "DELETE ", "GET /content")
-)
-"""The operations on a file of a vector store."""
-BY_BATCH_ID = (
-    f"GET {STORE_PATH}/file_batches/{{batch_id}}",
-    f"POST {STORE_PATH}/file_batches/{{batch_id}}/cancel",
-    f"GET {STORE_PATH}/file_batches/{{batch_id}}/files",
-)
-"""The operations on a batch of files."""
 CREATE_BATCH = f"POST {STORE_PATH}/file_batches"
 MAY_CREATE_STORES = ("POST /assistants", "POST /threads", "POST /threads/runs")
 """The operations that may also create vector stores."""
 ATTACH_FILES = ("POST /vector_stores", f"POST {STORE_PATH}/files", CREATE_BATCH, *MAY_CREATE_STORES)
 """The operations that add uploaded files to a vector store."""
-BY_STORE_ID = (
-    *(f"GET {STORE_PATH}", f"POST {STORE_PATH}", f"DELETE {STORE_PATH}", f"POST {STORE_PATH}/search"),
-    *(f"GET {STORE_PATH}/files", f"POST {STORE_PATH}/files", CREATE_BATCH),
-    *BY_STORE_FILE_ID,
-    *BY_BATCH_ID,
-)
-"""The operations on a vector store."""
 UPLOAD_FILE = upload("purpose=assistants")
 CREATE_STORE = Case({}, on="POST /vector_stores")
 THREAD_BODY: Json = {"messages": [{"role": "user", "content": "hi"}]}
@@ -50,7 +32,7 @@ def _file_search_body(*ids: str) -> Json:
 
 
 @rule(
-    on=BY_STORE_ID,
+    on="*{vector_store_id}*",
     error=ApiError(
         400,
         "Invalid 'vector_store_id': '{id}'. Expected an ID that begins with 'vs_'.",
@@ -74,7 +56,7 @@ def vector_store_id_prefix(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=BY_BATCH_ID,
+    on="*{batch_id}*",
     error=ApiError(
         400, "Invalid 'batch_id': '{id}'. Expected an ID that begins with 'vsfb_'.", "batch_id", "invalid_value"
     ),
@@ -94,7 +76,7 @@ def batch_id_prefix(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=BY_STORE_ID,
+    on="*{vector_store_id}*",
     error=ApiError(404, "No vector store found with id '{id}'.", "vector_store_id"),
     source=[
         reported("public code of five origins that handles it; its `param` from a server that copies it", "2026"),
@@ -120,7 +102,7 @@ def vector_store_not_found(request: Request, world: WorldView) -> Iterator[Json]
 
 
 @rule(
-    on=BY_BATCH_ID,
+    on="*{batch_id}*",
     error=ApiError(404, "No file batch found with id '{id}' in vector store '{store}'."),
     source=assumed("that it is said as of a file in a vector store"),
     rejects={
@@ -138,7 +120,7 @@ def batch_not_found(request: Request, world: WorldView) -> Iterator[Json]:
 
 
 @rule(
-    on=BY_STORE_FILE_ID,
+    on=f"* {STORE_PATH}/files/{{file_id}}*",
     error=ApiError(404, "No file found with id '{id}' in vector store '{store}'."),
     source=[
         reported("https://github.com/mkdev-me/terraform-provider-openai/issues/35", "2025-10-28"),

@@ -33,11 +33,16 @@ class Operation:
         """The method and the path template, as rules name it."""
         return f"{self.method} {self.template}"
 
+    @property
+    def takes_json(self) -> bool:
+        """Whether the body is JSON."""
+        return not self.is_form and (self.body_schema is not None or (self.is_project and self.method == "POST"))
+
 
 OPERATIONS: Registry[Operation] = Registry("operation")
 """Every operation by id; filled by importing `harness.endpoints`."""
 
-_PATHS: dict[str, dict[str, Operation]] = {}
+PATHS: dict[str, dict[str, Operation]] = {}
 _PROJECT_ROOT = re.compile(r"/api/projects/[^/]+")
 
 
@@ -61,7 +66,7 @@ def operation(
         made = Operation(method, template, body, query, answer, handler, pattern, form, project)
         if not handler.__doc__:
             raise RegistrationError(f"operation {made.id}: no docstring")
-        _PATHS.setdefault(template, {})[method] = OPERATIONS.add(made.id, made)
+        PATHS.setdefault(template, {})[method] = OPERATIONS.add(made.id, made)
         return handler
 
     return register
@@ -72,12 +77,12 @@ def find_operation(method: str, path: str, root: str = "") -> tuple[Operation | 
 
     A literal path goes before a template, but only for the methods it has: `GET /responses/compact` asks for a response.
     """
-    exact = {} if "{" in path else _PATHS.get(path, {})
+    exact = {} if "{" in path else PATHS.get(path, {})
     found = exact.get(method)
     if found is not None and (not found.is_project or _PROJECT_ROOT.fullmatch(root)):
         return found, {}, True
     known = bool(exact) and _is_below_root(exact, root)
-    for methods in _PATHS.values():
+    for methods in PATHS.values():
         one = next(iter(methods.values()))
         if "{" in one.template and (match := one.pattern.fullmatch(path)) and _is_below_root(methods, root):
             if method in methods:
