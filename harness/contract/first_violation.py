@@ -16,6 +16,7 @@ from typing import Any
 
 from jsonschema import ValidationError, validators
 from jsonschema.validators import Draft202012Validator
+from referencing import Registry
 
 from harness.contract import schema as schemas
 from harness.contract.phrasing import abbreviate, describe_actual, describe_expected, did_you_mean, quote_and_join
@@ -155,7 +156,7 @@ def make_ordered_validator(schema: Json) -> Validator:
         type_checker=Draft202012Validator.TYPE_CHECKER,
         applicable_validators=_sort_keywords,
     )
-    return kind(schema)
+    return kind(schema, registry=Registry())  # the default one would fetch what a `$ref` names
 
 
 def _sort_keywords(schema: Any) -> list[tuple[str, Any]]:

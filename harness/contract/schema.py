@@ -17,6 +17,7 @@ from typing import Any
 import jsonschema_rs
 import orjson
 
+from harness.contract.compile_schema import compile_schema
 from harness.contract.overlay import OverlayEntry, apply_entries, parse_entries, suggest_nearest
 from harness.core.errors import SchemaError
 from harness.core.exchange import Json
@@ -45,7 +46,7 @@ def load(root: str) -> Json:
 @cache
 def validator(root: str) -> jsonschema_rs.Validator:
     """The compiled schema of a root: `is_valid`, `iter_errors`."""
-    return jsonschema_rs.validator_for(load(root))
+    return compile_schema(load(root))
 
 
 _PART_VALIDATORS: dict[tuple[int, int], jsonschema_rs.Validator] = {}
@@ -56,7 +57,7 @@ def part_validator(root: Json, part: Json) -> jsonschema_rs.Validator:
     key = (id(root), id(part))  # parts of cached schemas are never freed, so their ids are stable
     if key not in _PART_VALIDATORS:
         schema = with_definitions({"$schema": DRAFT, "allOf": [part]}, root.get("$defs", {}))
-        _PART_VALIDATORS[key] = jsonschema_rs.validator_for(schema)
+        _PART_VALIDATORS[key] = compile_schema(schema)
     return _PART_VALIDATORS[key]
 
 

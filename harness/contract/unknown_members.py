@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema_rs
 
 from harness.contract import schema
+from harness.contract.compile_schema import compile_schema
 from harness.contract.first_violation import format_path, make_ordered_validator
 from harness.core.exchange import Finding, Json
 
@@ -31,7 +32,7 @@ def find_unknown_members(root: str, body: Any) -> Iterator[Finding]:
 @cache
 def _closed_validators(root: str) -> tuple[jsonschema_rs.Validator, Any]:
     closed = forbid_unknown_members(schema.load(root))
-    return jsonschema_rs.validator_for(closed), make_ordered_validator(closed)
+    return compile_schema(closed), make_ordered_validator(closed)
 
 
 def forbid_unknown_members(node: Any) -> Any:

@@ -14,6 +14,7 @@ import jsonschema_rs
 import orjson
 
 from harness.api.tokens import count_words
+from harness.contract.compile_schema import compile_request_schema
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.core.shorten import shorten
@@ -64,7 +65,7 @@ def _check_schema(text: str, requested: Json) -> None:
 def _describe_mismatch(text: str, schema: Json) -> str:
     """What in a text breaks a schema, empty if nothing does; a schema that is none breaks nothing here."""
     try:
-        validator = jsonschema_rs.validator_for(schema, retriever=_refuse_reference)
+        validator = compile_request_schema(schema)
     except ValueError:
         return ""
     try:
@@ -75,10 +76,6 @@ def _describe_mismatch(text: str, schema: Json) -> str:
         place = "".join(f"[{step!r}]" for step in problem.instance_path)
         return f"{problem.message}{f' (at {place})' if place else ''}"
     return ""
-
-
-def _refuse_reference(uri: str) -> Json:
-    raise ValueError(f"{uri} is not read: a schema stands alone")
 
 
 def limit_output(output: list[Json], ending: Ending, limit: int) -> tuple[list[Json], Ending]:

@@ -28,12 +28,11 @@ def validate_cassette(document: Any) -> None:
 @cache
 def _schema_and_validator() -> tuple[Json, Any]:
     """The schema and its validator; loaded late, because many recordings are by other recorders."""
-    import jsonschema_rs
-
+    from harness.contract.compile_schema import compile_schema
     from harness.contract.schema import schemas_directory
 
     schema: Json = orjson.loads((schemas_directory() / "cassette.json").read_bytes())
-    return schema, jsonschema_rs.validator_for(schema)
+    return schema, compile_schema(schema)
 
 
 def _describe_expected(schema: Any, path: Sequence[str | int]) -> str:

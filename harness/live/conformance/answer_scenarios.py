@@ -6,8 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import jsonschema_rs
-
+from harness.contract.compile_schema import compile_schema
 from harness.contract.rules.http.websocket import SOCKET
 from harness.core.exchange import Json
 from harness.live.client.http import ServerReply
@@ -153,7 +152,7 @@ def _claim_outputs_accepted(server: ServerUnderTest, request: Json, response: Js
 
 def _claim_matches_schema(claim: str, written: Any) -> Claim:
     try:
-        jsonschema_rs.validate(CITY_SCHEMA, json.loads(written))
+        compile_schema(CITY_SCHEMA).validate(json.loads(written))
     except (TypeError, ValueError) as problem:
         return Claim(claim, f"{shorten_json(written)}: {str(problem).partition(chr(10))[0]}")
     return Claim(claim)

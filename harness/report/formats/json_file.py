@@ -10,6 +10,7 @@ from pathlib import Path
 import jsonschema_rs
 import orjson
 
+from harness.contract.compile_schema import compile_schema
 from harness.contract.schema import schemas_directory
 from harness.core.errors import ConfigError
 from harness.core.exchange import Json
@@ -47,7 +48,7 @@ _FILE_HINT = "Give a file that pytest --harness-report=FILE.json or harness veri
 
 @cache
 def _validator() -> jsonschema_rs.Validator:
-    return jsonschema_rs.validator_for(orjson.loads((schemas_directory() / "report.json").read_bytes()))
+    return compile_schema(orjson.loads((schemas_directory() / "report.json").read_bytes()))
 
 
 def _parse_report(document: Json) -> Report:

@@ -1,0 +1,213 @@
+"""The least instance of a JSON Schema, and the bounds of the search for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.contract.compile_schema import MAX_UNFOLDED, compile_request_schema, unfolded_size
+from harness.core.errors import ScriptError
+from harness.server.least_instance import MAX_DEPTH, MAX_STEPS, least_instance
+
+NODE = {
+    "type": "object",
+    "properties": {
+        "value": {"type": "integer"},
+        "next": {"anyOf": [{"$ref": "#/$defs/Node"}, {"type": "null"}]},
+        "children": {"type": "array", "items": {"$ref": "#/$defs/Node"}},
+    },
+    "required": ["value", "next", "children"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "least"),
+    [
+        ({"type": "string"}, ""),
+        ({"type": "integer"}, 0),
+        ({"type": "number"}, 0),
+        ({"type": "boolean"}, False),
+        ({"type": "null"}, None),
+        ({"type": "array", "items": {"type": "string"}}, []),
+        ({"type": "object"}, {}),
+        ({}, ""),
+        (True, ""),
+        ({"enum": ["red", "green"]}, "red"),
+        ({"type": "string", "enum": [1, "one"]}, "one"),
+        ({"type": "boolean", "const": True}, True),
+        ({"type": ["string", "null"]}, ""),
+        ({"anyOf": [{"type": "integer", "minimum": 3}, {"type": "null"}], "description": "d"}, 3),
+        ({"oneOf": [{"type": "null"}, {"type": "string"}]}, None),
+        ({"properties": {"a": {"type": "null"}}, "required": ["a"]}, {"a": None}),
+        ({"type": "object", "required": ["a"], "additionalProperties": {"type": "integer"}}, {"a": 0}),
+        ({"items": {"type": "integer"}, "minItems": 2}, [0, 0]),
+        ({"type": "array", "prefixItems": [{"type": "null"}], "items": {"const": 1}, "minItems": 2}, [None, 1]),
+        ({"minimum": 4}, 4),
+        ({"type": "integer", "exclusiveMinimum": 4}, 5),
+        ({"type": "integer", "maximum": -2.5}, -3),
+        ({"type": "integer", "minimum": 1, "multipleOf": 7}, 7),
+        ({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}, 0.5),
+        ({"type": "string", "minLength": 3}, "aaa"),
+        ({"type": "string", "pattern": "^[A-Z]{2}$"}, "AA"),
+        ({"type": "string", "pattern": "^\\d{4}$"}, "0000"),
+        ({"type": "string", "pattern": "@"}, "a@example.com"),
+        ({"type": "string", "format": "date"}, "2026-01-01"),
+        ({"type": "string", "format": "unheard-of"}, ""),
+        ({"allOf": [{"$ref": "#/$defs/A"}, {"required": ["a"]}], "$defs": {"A": {"properties": {"a": {}}}}}, {"a": ""}),
+        ({"$ref": "#/$defs/a~1b", "$defs": {"a/b": {"type": "integer"}}}, 0),
+        ({"$ref": "#/$defs/Node", "$defs": {"Node": NODE}}, {"value": 0, "next": None, "children": []}),
+        (
+            {
+                "properties": {"x": {"$ref": "#/$defs/A", "description": "d"}},
+                "required": ["x"],
+                "$defs": {"A": {"const": 1}},
+            },
+            {"x": 1},
+        ),
+    ],
+)
+def test_the_least_instance_of_a_schema(schema: Any, least: Any) -> None:
+    assert least_instance(schema) == least
+    jsonschema.Draft202012Validator(schema).validate(least)
+
+
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        (
+            {"$ref": "#/$defs/A", "$defs": {"A": {"properties": {"a": {"$ref": "#/$defs/A"}}, "required": ["a"]}}},
+            "itself",
+        ),
+        ({"$ref": "#/$defs/A", "$defs": {"A": {"allOf": [{"$ref": "#/$defs/A"}]}}}, "contain itself"),
+        ({"type": "string", "pattern": "^[xyz]{40}$"}, "no value for"),
+        ({"type": "integer", "minimum": 3, "maximum": 2}, "no value for"),
+        ({"type": "text"}, 'type: "text" is not valid'),
+        ({"type": "array", "items": {"const": 1}, "minItems": 2, "uniqueItems": True}, "[1,1] does not satisfy it"),
+        ({"$ref": "#/$defs/Missing"}, "Missing' does not exist"),
+        ({"anyOf": [{"enum": []}]}, "no value for"),
+        ({"properties": {"a": {"type": []}}}, "properties.a.type: [] is not valid"),
+    ],
+)
+def test_a_schema_without_an_instance_says_why_and_what_to_do(schema: Any, reason: str) -> None:
+    with pytest.raises(ScriptError) as caught:
+        least_instance(schema, "tool 'f'")
+    assert "no example of tool 'f'" in str(caught.value)
+    assert reason in str(caught.value)
+    assert "Script the turn" in str(caught.value)
+
+
+SCALARS: st.SearchStrategy[Any] = st.one_of(
+    st.sampled_from([{"type": "string"}, {"type": "boolean"}, {"type": "null"}, {"type": ["integer", "null"]}]),
+    st.builds(
+        lambda least, more: {"type": "string", "minLength": least, "maxLength": least + more},
+        st.integers(0, 9),
+        st.integers(0, 5),
+    ),
+    st.builds(
+        lambda low, more: {"type": "integer", "minimum": low, "maximum": low + more},
+        st.integers(-99, 99),
+        st.integers(0, 9),
+    ),
+    st.builds(lambda low: {"type": "number", "exclusiveMinimum": low}, st.floats(-1e6, 1e6)),
+    st.builds(lambda high: {"type": "number", "exclusiveMaximum": high}, st.floats(-1e6, 1e6)),
+    st.builds(
+        lambda step, low: {"type": "integer", "multipleOf": step, "minimum": low},
+        st.integers(1, 50),
+        st.integers(-99, 99),
+    ),
+    st.builds(lambda values: {"enum": values}, st.lists(st.one_of(st.text(), st.integers(), st.none()), min_size=1)),
+)
+
+
+def _composed(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    objects = st.dictionaries(st.text(max_size=5), inner, max_size=4).map(
+        lambda members: {
+            "type": "object",
+            "properties": members,
+            "required": [*members][:3],
+            "additionalProperties": False,
+        }
+    )
+    arrays = st.builds(
+        lambda items, least: {"type": "array", "items": items, "minItems": least}, inner, st.integers(0, 3)
+    )
+    unions = st.lists(inner, min_size=1, max_size=3).map(lambda branches: {"anyOf": branches, "title": "t"})
+    return st.one_of(objects, arrays, unions)
+
+
+@given(st.recursive(SCALARS, _composed, max_leaves=8))
+def test_every_instance_satisfies_its_schema(schema: Any) -> None:
+    jsonschema.Draft202012Validator(schema).validate(least_instance(schema))
+
+
+def nested(depth: int) -> Any:
+    """A schema of objects in objects."""
+    made: Any = {"type": "null"}
+    for _ in range(depth):
+        made = {"type": "object", "properties": {"a": made}, "required": ["a"]}
+    return made
+
+
+def doubled(times: int, of: str = "anyOf") -> Any:
+    """A schema of a few definitions, each of which names the next one twice."""
+    two = {
+        f"A{n}": {of: [{"$ref": f"#/$defs/A{n + 1}"}, {"type": "integer", "allOf": [{"$ref": f"#/$defs/A{n + 1}"}]}]}
+        for n in range(times)
+    }
+    return {"$ref": "#/$defs/A0", "$defs": {**two, f"A{times}": {"type": "string", "minLength": 1}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "bound"),
+    [
+        ({"type": "array", "items": {"type": "string"}, "minItems": 10**6}, "10,000 steps"),
+        ({"type": "array", "minItems": 1e9}, "10,000 steps"),
+        ({"type": "string", "minLength": 10**9}, "10,000 steps"),
+        ({"type": "array", "minItems": 100, "items": {"type": "string", "minLength": 10**5}}, "10,000 steps"),
+        ({"required": [f"a{n}" for n in range(MAX_STEPS + 1)]}, "10,000 steps"),
+        (
+            {
+                "$ref": "#/$defs/A0",
+                "$defs": {
+                    **{
+                        f"A{n}": {
+                            "properties": {name: {"$ref": f"#/$defs/A{n + 1}"} for name in "ab"},
+                            "required": ["a", "b"],
+                        }
+                        for n in range(14)
+                    },
+                    "A14": {"type": "null"},
+                },
+            },
+            "10,000 steps",
+        ),
+        (nested(MAX_DEPTH + 1), "nested deeper than 100"),
+        (nested(900), "Recursion limit"),
+        (doubled(60), "unfold to more than 1,000,000 parts"),
+        ({"type": "number", "minimum": 1e308, "multipleOf": 1e-300}, "infinity"),
+        ({"type": "integer", "minimum": 10**400}, "too large"),
+    ],
+)
+def test_a_small_schema_of_a_huge_instance_costs_a_bounded_search(schema: Any, bound: str) -> None:
+    with pytest.raises(ScriptError, match=bound):
+        least_instance(schema)
+
+
+def test_what_is_within_the_bounds_is_made() -> None:
+    assert len(least_instance({"type": "array", "items": {"type": "null"}, "minItems": MAX_STEPS - 1})) == MAX_STEPS - 1
+    assert least_instance({"enum": list(range(100_000))}) == 0
+    assert least_instance(doubled(10)) == "a"
+
+
+def test_the_size_of_a_schema_counts_what_its_references_name() -> None:
+    assert unfolded_size({"type": "string"}) == 1
+    assert unfolded_size({"$ref": "#/$defs/A", "$defs": {"A": {}}}) == 4  # the schema, `$defs`, and A in two places
+    assert unfolded_size(NODE | {"$defs": {"Node": NODE}}) < 50
+    assert MAX_UNFOLDED < unfolded_size(doubled(40)) < 2**60
+    with pytest.raises(ValueError, match="unfold"):
+        compile_request_schema(doubled(40))
