@@ -45,7 +45,7 @@ def mock_server() -> Iterator[Server]:
     from harness.server.asgi import serve_in_thread
     from harness.server.mock_api import MockApi
 
-    with serve_in_thread(MockApi(keys=())) as server:
+    with serve_in_thread(MockApi(keys=()), keep_alive=False) as server:
         yield server
 
 

@@ -22,6 +22,7 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
 from harness.core.headers import encode_headers
 from harness.server.coalesced_write import HttpProtocol
+from harness.server.connection_close import ClosingHttpProtocol
 from harness.server.faulty_delivery import deliver_answer
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 
@@ -162,11 +163,11 @@ class StoppableServer(uvicorn.Server):
 class Server:
     """A running server in a thread of this process; `base_url` is what clients are given."""
 
-    def __init__(self, api: MockApi, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(self, api: MockApi, host: str = "127.0.0.1", port: int = 0, *, keep_alive: bool = True) -> None:
         self.api = api
         self._socket = bind(host, port)
         self.host, self.port = self._socket.getsockname()[:2]
-        self._uvicorn = StoppableServer(uvicorn_config(App(api)))
+        self._uvicorn = StoppableServer(uvicorn_config(App(api), keep_alive=keep_alive))
         self._thread = threading.Thread(target=self._run, name="responses-harness", daemon=True)
 
     @property
@@ -189,11 +190,11 @@ class Server:
         self._uvicorn.run(sockets=[self._socket])
 
 
-def uvicorn_config(app: AsgiApp) -> uvicorn.Config:
+def uvicorn_config(app: AsgiApp, *, keep_alive: bool = True) -> uvicorn.Config:
     """How uvicorn runs an app: nothing logged but its own faults, no lifespan."""
     return uvicorn.Config(
         cast("Any", app),
-        http=HttpProtocol,
+        http=HttpProtocol if keep_alive else ClosingHttpProtocol,
         log_level="warning",
         access_log=False,
         lifespan="off",
@@ -225,9 +226,11 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 @contextlib.contextmanager
-def serve_in_thread(api: MockApi, host: str = "127.0.0.1", port: int = 0) -> Iterator[Server]:
+def serve_in_thread(
+    api: MockApi, host: str = "127.0.0.1", port: int = 0, *, keep_alive: bool = True
+) -> Iterator[Server]:
     """A server for the time of a `with` block."""
-    server = Server(api, host, port).start()
+    server = Server(api, host, port, keep_alive=keep_alive).start()
     try:
         yield server
     finally:

@@ -224,6 +224,22 @@ class TestAServer:
             assert one.port != other.port
             assert one.api.worlds is not other.api.worlds
 
+    @pytest.mark.parametrize(("keep_alive", "connection"), [(True, None), (False, "close")])
+    def test_keeps_connections_open_unless_told_otherwise(self, keep_alive: bool, connection: str | None) -> None:
+        api = MockApi(fallback=lambda _: [message("hi")])
+        with serve_in_thread(api, keep_alive=keep_alive) as running:
+            for body in (GOOD, STREAM):
+                client = http.client.HTTPConnection(running.host, running.port)
+                client.request("POST", "/v1/responses", body, {"authorization": "Bearer sk-1"})
+                answer = client.getresponse()
+                assert answer.read()
+                assert (answer.status, answer.headers["connection"], answer.will_close) == (
+                    200,
+                    connection,
+                    not keep_alive,
+                )
+                client.close()
+
     def test_lets_the_control_plane_speak_for_itself(self, server: Server) -> None:
         connection = http.client.HTTPConnection(server.host, server.port, timeout=10)
         connection.request("GET", "/_harness/health")

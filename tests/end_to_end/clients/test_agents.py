@@ -12,7 +12,6 @@ from agents import (
     InputGuardrailTripwireTriggered,
     ModelRefusalError,
     ModelSettings,
-    OpenAIProvider,
     OpenAIResponsesModel,
     RunConfig,
     Runner,
@@ -20,7 +19,6 @@ from agents import (
     function_tool,
     input_guardrail,
 )
-from agents.models.openai_provider import shared_http_client
 from openai.types.shared import Reasoning
 from pydantic import BaseModel
 
@@ -64,14 +62,10 @@ def bodies(mock: Mock) -> list[Json]:
     return [exchange.request.body for exchange in mock.exchanges]
 
 
-async def test_the_environment_alone_leads_an_agent_to_the_mock(mock, monkeypatch):
-    monkeypatch.setattr("agents.models.openai_provider._http_client", None)  # shared by providers, which never close it
+@pytest.mark.parametrize("number", [1, 2, 3])
+async def test_tests_with_event_loops_of_their_own_share_the_http_client_of_all_providers(mock, number):
     mock.script(message("Hello."))
-    provider = OpenAIProvider()
-    config = RunConfig(tracing_disabled=True, model_provider=provider)
-    result = await Runner.run(Agent("Clerk", model=MODEL), "hi", run_config=config)
-    await provider.aclose()
-    await shared_http_client().aclose()
+    result = await Runner.run(Agent("Clerk", model=MODEL), "hi", run_config=RunConfig(tracing_disabled=True))
     assert result.final_output == "Hello."
     assert mock.exchanges[0].request.headers["user-agent"].startswith("Agents/Python")
 
