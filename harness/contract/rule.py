@@ -180,7 +180,8 @@ CHECK_PARAMETERS = ("request", "world", "transcript")
 class RuleDeclaration(TypedDict, total=False):
     """The declaration of a rule besides its function.
 
-    `rejects` maps each exact message of the API to a request that gets it; no rule may refuse the requests in `accepts`.
+    `rejects` maps each exact message of the API to a request that gets it; of a message without placeholders it is a list
+    of that request. No rule may refuse the requests in `accepts`.
     `on` names operations, `POST /responses` by default; `*` in it stands for any text (`*{file_id}*`: every path with
     this parameter), and JSON_BODY for every operation with such a body. `fix` tells a client what to do instead. `when`
     names members of the body: a request with none of them cannot violate the rule, and it is not run (`input[]`: an array
@@ -190,7 +191,7 @@ class RuleDeclaration(TypedDict, total=False):
 
     error: Required[ApiError]
     source: Required[Source | Sequence[Source]]
-    rejects: Required[Mapping[str, Json | Case]]
+    rejects: Required[Mapping[str, Json | Case] | Sequence[Json | Case]]
     accepts: Sequence[Json | Case]
     on: str | Sequence[str]
     when: str | Sequence[str]
@@ -244,7 +245,7 @@ def _register(
         doc=doc,
         error=declaration["error"],
         sources=(source,) if isinstance(source, Source) else tuple(source),
-        rejects={message: _as_case(case) for message, case in declaration["rejects"].items()},
+        rejects={message: _as_case(case) for message, case in _by_message(declaration).items()},
         accepts=tuple(map(_as_case, declaration.get("accepts", ()))),
         on=_as_tuple(declaration.get("on", CREATE_RESPONSE)),
         when=_as_tuple(declaration.get("when", ())),
@@ -273,6 +274,15 @@ def _declaration_problem(declared: Rule) -> str | None:
 
 def _as_tuple(named: str | Sequence[str]) -> tuple[str, ...]:
     return (named,) if isinstance(named, str) else tuple(named)
+
+
+def _by_message(declaration: RuleDeclaration) -> Mapping[str, Json | Case]:
+    rejects, message = declaration["rejects"], declaration["error"].message
+    if isinstance(rejects, Mapping):
+        return rejects
+    if len(rejects) > 1 or "{" in message:
+        raise RegistrationError(f"rule about {message!r}: write rejects={{'the exact words': {{…}}, …}}")
+    return {message: rejects[0]} if rejects else {}
 
 
 def _as_case(case: Json | Case) -> Case:

@@ -61,7 +61,10 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class SourcedInteraction:
-    """An interaction with its parsed origin: over HTTP, or a WebSocket, whose last client event then is the request."""
+    """An Interaction with its origin parsed, which a cassette's format leaves to evidence as plain JSON.
+
+    It is one over HTTP, or a WebSocket, whose last client event then is the request.
+    """
 
     origin: Origin
     interaction: Interaction

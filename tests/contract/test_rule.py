@@ -54,6 +54,10 @@ class TestADeclaration:
     def test_gives_the_function_back(self) -> None:
         assert rule(error=ERROR, source=SEEN, rejects=EXAMPLE)(cheese) is cheese
 
+    def test_needs_no_words_beside_the_example_of_a_constant_message(self) -> None:
+        made = declared(error=ApiError(400, "No cheese."), rejects=[{"input": "cheese?"}])
+        assert made.rejects == {"No cheese.": Case({"input": "cheese?"})}
+
     def test_makes_cases_of_its_examples(self) -> None:
         whole = Case({}, headers={})
         made = declared(rejects={**EXAMPLE, "No ham.": whole}, accepts=[{"input": "ham"}])
@@ -124,6 +128,10 @@ class TestAWrongDeclaration:
 
     def test_has_no_source(self) -> None:
         self.refused("has no source", source=[])
+
+    @pytest.mark.parametrize(("message", "count"), [("No cheese.", 2), ("No {thing}.", 1)])
+    def test_has_examples_without_their_words(self, message: str, count: int) -> None:
+        self.refused("write rejects=", error=ApiError(400, message), rejects=[{"input": "cheese?"}] * count)
 
     def test_has_no_example_although_it_is_no_guess(self) -> None:
         self.refused("has no example: add rejects=", rejects={})

@@ -38,7 +38,7 @@ CONNECTED_EVENTS = {"http": "connection.connect_tcp.complete", "https": "connect
 
 
 class ServerReply(NamedTuple):
-    """An exchange with a server: as parsed, and as it travelled. An answer that never came has status 0."""
+    """A Recorded, which is judged, with the Interaction it was parsed from, which is stored. Status 0: no answer came."""
 
     recorded: Recorded
     interaction: Interaction

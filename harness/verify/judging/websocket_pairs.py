@@ -28,6 +28,7 @@ _STEERING_FAILED = f"{STEER_EVENT}.failed"
 class SocketExchange:
     """A client event and the server events that answer it; `event` is empty when `text` is not a JSON object.
 
+    It grows while frames arrive, which an Exchange or a Recorded cannot: those are made from it when it is settled.
     `is_settled` says whether the outcome is known: the response has ended, the event was refused, or steering was answered.
     """
 

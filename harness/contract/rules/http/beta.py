@@ -62,12 +62,7 @@ def assistants_gone(request: Request, world: WorldView) -> Iterator[Json]:
         reported("https://github.com/PipedreamHQ/pipedream/issues/15059", "2024-12-23"),
         reported("https://github.com/JZO001/Forge.OpenAI/issues/25: the code", "2025-07-01"),
     ],
-    rejects={
-        "The v1 Assistants API has been deprecated. Please try again by setting the header 'OpenAI-Beta: assistants=v2'. "
-        "See the migration guide for more information: https://platform.openai.com/docs/assistants/migration.": Case(
-            {}, on="POST /threads", headers={**_KEY_HEADERS, "openai-beta": "assistants=v1"}
-        )
-    },
+    rejects=[Case({}, on="POST /threads", headers={**_KEY_HEADERS, "openai-beta": "assistants=v1"})],
     since="2024-12-18",
     fix="Send `OpenAI-Beta: assistants=v2`; files and retrieval of version 1 are `tool_resources` and `file_search`.",
 )
@@ -92,10 +87,7 @@ def beta_version_1(request: Request) -> Iterator[Json]:
         reported("https://github.com/openai-php/client/issues/700", "2025-10-07"),
         reported("https://github.com/openai/openai-ruby/issues/136", "2025-05-01"),
     ],
-    rejects={
-        "You must provide the 'OpenAI-Beta' header to access the Assistants API. Please try again by setting the header "
-        "'OpenAI-Beta: assistants=v2'.": Case(on="GET /assistants", headers=_KEY_HEADERS)
-    },
+    rejects=[Case(on="GET /assistants", headers=_KEY_HEADERS)],
     accepts=[
         Case(on="GET /assistants", headers={**_KEY_HEADERS, "openai-beta": "realtime=v1, assistants=v2"}),
         Case(on="GET !/api/projects/p/assistants?api-version=v1", headers=_KEY_HEADERS),

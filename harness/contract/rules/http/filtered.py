@@ -38,13 +38,13 @@ FILTERED_MESSAGE = (
         },
     ),
     source=reported("several public reports of Azure OpenAI's Responses, whole bodies", "2026"),
-    rejects={
-        FILTERED_MESSAGE: Case(
+    rejects=[
+        Case(
             {"model": "gpt-4o", "input": "hi"},
             on="POST !/openai/v1/responses",
             account=Organization(blocked=frozenset(["jailbreak"])),
         )
-    },
+    ],
     fix="Scripted: `mock.organization(blocked=())` ends it. With the real API change the prompt, or the filter.",
 )
 def prompt_filtered(request: Request, world: WorldView) -> Iterator[Json]:

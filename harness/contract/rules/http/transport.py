@@ -111,10 +111,7 @@ def unsupported_content_type(request: Request) -> Iterator[Json]:
         reported("public recording of a Foundry project's /openai/v1/responses", "2026"),
         reported(PARSER_PROBE, "2026-09"),
     ],
-    rejects={
-        "Invalid body: encountered a unicode decode error when parsing this JSON value. Please check the value to ensure "
-        "it is valid unicode.": Case(raw=b'{"model": "gpt-4.1", "input": "\xff"}')
-    },
+    rejects=[Case(raw=b'{"model": "gpt-4.1", "input": "\xff"}')],
     fix="Encode the body as UTF-8; do not compress it, the API does not look at Content-Encoding.",
 )
 def body_unicode(request: Request) -> Iterator[Json]:
@@ -137,10 +134,7 @@ def body_unicode(request: Request) -> Iterator[Json]:
         reported("public code that handles it, three of different origin", "2026-07"),
         recorded("microsoft/agent-framework: on /v1/conversations", "2025-10"),
     ],
-    rejects={
-        "Invalid body: failed to parse JSON value. Please check the value to ensure it is valid JSON. (Common errors "
-        "include trailing commas, missing closing brackets, missing quotation marks, etc.)": Case(raw=b'{"model": ')
-    },
+    rejects=[Case(raw=b'{"model": ')],
     fix="Serialise the body with a JSON library; NaN and Infinity are no JSON.",
 )
 def body_syntax(request: Request) -> Iterator[Json]:

@@ -83,11 +83,7 @@ _CREATE_STEERABLE = _event_case({"model": "gpt-6-astra"})
         reported("https://github.com/earendil-works/pi/issues/6268", "2026-07-03"),
         reported("https://github.com/james-6-23/codex2api/issues/346", "2026-07-10"),
     ],
-    rejects={
-        "Responses websocket connection limit reached (60 minutes). Create a new websocket connection to continue.": after(
-            _event_case(), _event_case(skip=MAX_AGE)
-        )
-    },
+    rejects=[after(_event_case(), _event_case(skip=MAX_AGE))],
     accepts=[after(_event_case(), _event_case(skip=MAX_AGE - 1))],
     fix="Open a new connection and send the whole context, or the `previous_response_id` of a stored response.",
 )
@@ -104,7 +100,7 @@ def connection_limit_reached(world: ConnectionView) -> Iterator[Json]:
     on=SOCKET,
     error=ApiError(400, "Missing required parameter: 'type'.", "type", "missing_required_parameter"),
     source=ASSUMED_LIKE_SCHEMA,
-    rejects={"Missing required parameter: 'type'.": _event_case(absent=("type",))},
+    rejects=[_event_case(absent=("type",))],
     fix="Send events: the members of a request to `/responses` and `type: 'response.create'`.",
 )
 def event_type_missing(request: Request) -> Iterator[Json]:
@@ -166,10 +162,7 @@ def event_type_unknown(request: Request) -> Iterator[Json]:
         "invalid_stream_id",
     ),
     source=WEBSOCKET_GUIDE,
-    rejects={
-        "The 'stream_id' field must be a non-empty string with at most 256 characters and may only contain letters, "
-        "numbers, underscores, hyphens, and periods.": _event_case({"stream_id": ""})
-    },
+    rejects=[_event_case({"stream_id": ""})],
     accepts=[
         _event_case({"stream_id": "agent_1.a-b"}),
         _event_case({"stream_id": "x" * 256}),
@@ -194,13 +187,12 @@ def stream_id_invalid(request: Request) -> Iterator[Json]:
         "websocket_stream_limit_reached",
     ),
     source=WEBSOCKET_GUIDE,
-    rejects={
-        "This WebSocket connection has reached its maximum number of distinct stream IDs (32). Reuse an existing "
-        "stream_id or open a new WebSocket connection.": after(
+    rejects=[
+        after(
             *(_event_case({"stream_id": f"agent_{number}"}) for number in range(MAX_LANES)),
             _event_case({"stream_id": "agent_32"}),
         )
-    },
+    ],
     fix="Use a lane again, or open another connection.",
 )
 def stream_limit_reached(request: Request, world: ConnectionView) -> Iterator[Json]:
@@ -226,7 +218,7 @@ def stream_limit_reached(request: Request, world: ConnectionView) -> Iterator[Js
         documented("openapi 2.3.0: ResponsesClientEventResponseCreate, that it is not supported", "2026-09"),
         assumed("that it is refused and not passed over; the words"),
     ],
-    rejects={"Unsupported parameter: 'background' is not supported over WebSocket.": _event_case({"background": True})},
+    rejects=[_event_case({"background": True})],
     accepts=[_event_case({"background": False}), _event_case({"background": None}), _event_case({"stream": True})],
     fix="Send it over HTTP; leave `stream` out too, an answer over WebSocket is always told as events.",
 )
@@ -263,7 +255,7 @@ def generate_kind(request: Request) -> Iterator[Json]:
     on=STEER,
     error=ApiError(400, "Invalid steering input.", code="invalid_input"),
     source=[STEERING_GUIDE, STEER_ERROR_CODES, ASSUMED_WORDS],
-    rejects={"Invalid steering input.": after(_CREATE_STEERABLE, _steer_case(stream_id="main"))},
+    rejects=[after(_CREATE_STEERABLE, _steer_case(stream_id="main"))],
     accepts=[
         after(_CREATE_STEERABLE, _steer_case()),
         after(
@@ -337,9 +329,7 @@ def steer_response_already_completed(request: Request, world: ConnectionView) ->
     on=STEER,
     error=ApiError(400, "Steering is not supported for this response.", code="steering_not_supported"),
     source=[STEERING_GUIDE, STEER_ERROR_CODES, ASSUMED_WORDS],
-    rejects={
-        "Steering is not supported for this response.": after(_event_case({"model": "gpt-5.6"}), _steer_case()),
-    },
+    rejects=[after(_event_case({"model": "gpt-5.6"}), _steer_case())],
     accepts=[after(_CREATE_STEERABLE, _steer_case()), after(_event_case({"model": "my-own-model"}), _steer_case())],
     fix="Steer models from GPT-6 on, without a conversation and without automatic compaction.",
 )
@@ -368,11 +358,7 @@ shape(
         code="successor_creation_failed",
     ),
     source=[documented("https://developers.openai.com/api/reference/resources/responses/websocket-events", "2026-09")],
-    rejects={
-        "We couldn't start the next response. Send this steering input again with response.create.": after(
-            _CREATE_STEERABLE, _steer_case(account=Organization(models=frozenset(["gpt-4.1"])))
-        )
-    },
+    rejects=[after(_CREATE_STEERABLE, _steer_case(account=Organization(models=frozenset(["gpt-4.1"]))))],
     fix="Send the input with `response.create`, which says why it is refused.",
 )
 

@@ -74,7 +74,7 @@ def sampling_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     when=("include", "top_logprobs"),
     error=ApiError(400, "logprobs are not supported with reasoning models.", "{name}", "unsupported_parameter"),
     source=[recorded("maruel/genai"), reported(PROBE_ADDRESS, PROBE_DATE)],
-    rejects={"logprobs are not supported with reasoning models.": {"model": TERRA, "top_logprobs": 1}},
+    rejects=[{"model": TERRA, "top_logprobs": 1}],
     accepts=[{"model": "gpt-4.1", "top_logprobs": 1, "include": [LOGPROBS]}],
     fix="Ask for logprobs of models that do not reason.",
 )
@@ -135,12 +135,12 @@ def effort_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
         "unsupported_parameter",
     ),
     source=reported("public reports of three origins", "2026"),
-    rejects={
-        "Unsupported parameter: 'reasoning.effort' is not supported with this model.": {
+    rejects=[
+        {
             "model": "gpt-4o",
             "reasoning": {"effort": "medium"},
         }
-    },
+    ],
     accepts=[{"model": "gpt-4o", "reasoning": {"effort": None}}],
     fix="Leave `reasoning` out for a model that does not reason.",
 )
@@ -179,12 +179,12 @@ def summary_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     when="include",
     error=ApiError(400, "Encrypted content is not supported with this model.", "include"),
     source=reported("https://github.com/microsoft/agent-framework/issues/7483", "2026-08"),
-    rejects={
-        "Encrypted content is not supported with this model.": {
+    rejects=[
+        {
             "store": False,
             "include": ["reasoning.encrypted_content"],
         }
-    },
+    ],
     accepts=[{"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}],
     fix="Ask for encrypted reasoning only of models that reason.",
 )
@@ -229,12 +229,12 @@ def verbosity_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
         "invalid_parameter",
     ),
     source=PROBED,
-    rejects={
-        "This model is compatible only with 24h extended prompt caching": {
+    rejects=[
+        {
             "model": TERRA,
             "prompt_cache_retention": "in_memory",
         }
-    },
+    ],
     accepts=[{"model": "gpt-4.1", "prompt_cache_retention": "in_memory"}],
     fix="Leave it out or ask for `24h`.",
 )

@@ -102,12 +102,12 @@ _IMAGEGEN: Json = {
         reported("https://github.com/Wei-Shaw/sub2api/issues/4022: with either alone it is taken", "2026-07-12"),
         reported("public reports of eight more origins", "2026-08"),
     ],
-    rejects={
-        "Invalid Value: 'tools'. Function 'image_gen.imagegen' conflicts with a hosted tool in the same request.": {
+    rejects=[
+        {
             "model": "gpt-5.5",
             "tools": [_IMAGEGEN, {"type": "image_generation"}],
         }
-    },
+    ],
     accepts=[
         {"model": "gpt-5.6-sol", "tools": [_IMAGEGEN, {"type": "image_generation"}]},
         {"model": "gpt-5.5", "tools": [_IMAGEGEN]},
@@ -133,11 +133,7 @@ DEEP_RESEARCH_TOOLS = ("web_search_preview", "web_search", "mcp", "file_search")
         "tools",
     ),
     source=reported("public reports of three origins", "2025"),
-    rejects={
-        "Deep research models require at least one of 'web_search_preview', 'mcp', or 'file_search' tools.": {
-            "model": "o3-deep-research"
-        }
-    },
+    rejects=[{"model": "o3-deep-research"}],
     accepts=[{"model": "o3-deep-research", "tools": [{"type": "web_search_preview"}]}],
     fix="Declare one of these tools.",
 )

@@ -56,9 +56,7 @@ shape(
         code="missing_required_parameter",
     ),
     source=reported(PROBE_ADDRESS, PROBE_DATE),
-    rejects={
-        "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be provided.": {"input": []},
-    },
+    rejects=[{"input": []}],
     accepts=[after({"input": "hi"}, {"input": [], "previous_response_id": "{0.id}"}), {"input": ""}],
     fix="Send at least one item, or continue something.",
 )
@@ -80,11 +78,7 @@ def input_empty(request: Request) -> Iterator[Json]:
         400, "Invalid value: 'compaction_trigger'. It must be the final input item.", "input[{index}]", "invalid_value"
     ),
     source=assumed("the condition is the openai SDK's (3.54: must be the final input item), the words are not known"),
-    rejects={
-        "Invalid value: 'compaction_trigger'. It must be the final input item.": {
-            "input": [{"type": "compaction_trigger"}, {"role": "user", "content": "hi"}]
-        }
-    },
+    rejects=[{"input": [{"type": "compaction_trigger"}, {"role": "user", "content": "hi"}]}],
     accepts=[{"input": [{"role": "user", "content": "hi"}, {"type": "compaction_trigger"}]}],
     fix="Put the trigger last.",
 )

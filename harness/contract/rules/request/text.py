@@ -72,12 +72,12 @@ def response_schema(request: Request) -> Iterator[Json]:
         "input",
     ),
     source=reported("public reports of three origins", "2026"),
-    rejects={
-        "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.": {
+    rejects=[
+        {
             "instructions": "Answer in JSON.",
             "text": {"format": {"type": "json_object"}},
         }
-    },
+    ],
     accepts=[
         {"input": "As JSON, please.", "text": {"format": {"type": "json_object"}}},
         after(
@@ -105,13 +105,13 @@ def _contains_json_word(value: Any) -> bool:
     when="text",
     error=ApiError(400, "Web Search cannot be used with JSON mode."),
     source=reported("public reports of two origins", "2026-06"),
-    rejects={
-        "Web Search cannot be used with JSON mode.": {
+    rejects=[
+        {
             "input": "json",
             "tools": [{"type": "web_search_preview"}],
             "text": {"format": {"type": "json_object"}},
         }
-    },
+    ],
     accepts=[{"input": "json", "text": {"format": {"type": "json_object"}}}],
     fix="Use a JSON schema, or leave the search out.",
 )
@@ -126,11 +126,7 @@ def web_search_json_mode(request: Request) -> Iterator[Json]:
     when="stream_options",
     error=ApiError(400, "The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options"),
     source=reported("public reports of two origins", "2026"),
-    rejects={
-        "The 'stream_options' parameter is only allowed when 'stream' is enabled.": {
-            "stream_options": {"include_obfuscation": False}
-        }
-    },
+    rejects=[{"stream_options": {"include_obfuscation": False}}],
     accepts=[{"stream": True, "stream_options": {"include_obfuscation": False}}],
     fix="Set `stream: true` or leave the options out.",
 )

@@ -271,7 +271,7 @@ def mcp_unreachable(request: Request, world: WorldView) -> Iterator[Json]:
         reported("public probes of three origins: every model", "2026-05"),
         assumed("that param is `tools`, as for other tools"),
     ],
-    rejects={"The local_shell tool is no longer supported.": {"tools": [{"type": "local_shell"}]}},
+    rejects=[{"tools": [{"type": "local_shell"}]}],
     accepts=[{"model": "gpt-5.3-codex", "tools": [{"type": "shell"}]}],
     since="2026-05",
     fix="Declare `shell`; calls and outputs of the old tool may stay in the input.",

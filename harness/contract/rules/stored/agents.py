@@ -32,11 +32,7 @@ ACCOUNT_WITH_HELPER = Organization(agents={"helper": {"model": "mine", "instruct
         reported("https://github.com/MicrosoftLearning/mslearn-ai-agents/issues/108", "2026-02-25"),
         reported("https://github.com/Azure/azure-sdk-for-js/pull/39083", "2026-06-25"),
     ],
-    rejects={
-        "The 'agent' property is deprecated. Use 'agent_reference' instead.": Case(
-            {"agent": HELPER_REFERENCE, "input": "hi"}, on=ON_FOUNDRY
-        )
-    },
+    rejects=[Case({"agent": HELPER_REFERENCE, "input": "hi"}, on=ON_FOUNDRY)],
     accepts=[Case(AGENT_BODY, on=ON_FOUNDRY)],
     since="2026-02-25",
     fix="Name the agent in `agent_reference`.",
@@ -117,11 +113,7 @@ def agent_model_mismatch(request: Request, world: WorldView) -> Iterator[Json]:
         reported("https://github.com/microsoft/agent-framework/issues/6657", "2026-06-22"),
         reported("https://github.com/microsoft/agent-framework/issues/5087", "2026-04-03"),
     ],
-    rejects={
-        "Not allowed when agent is specified.": Case(
-            {**AGENT_BODY, "tools": [{"type": "web_search"}], "tool_choice": "auto"}, on=ON_FOUNDRY
-        )
-    },
+    rejects=[Case({**AGENT_BODY, "tools": [{"type": "web_search"}], "tool_choice": "auto"}, on=ON_FOUNDRY)],
     accepts=[Case({**AGENT_BODY, "tools": None, "temperature": 0.5}, on=ON_FOUNDRY)],
     since="2026-04-03",
     fix="Give the tools to the agent's definition, not to the request.",

@@ -24,12 +24,12 @@ CREATE_CONVERSATION = Case({}, on="POST /conversations")
         code="mutually_exclusive_parameters",
     ),
     source=[reported(PROBE_ADDRESS, PROBE_DATE), reported("public report of another origin", "2026")],
-    rejects={
-        "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'pre..._id' or 'conversation'.": {
+    rejects=[
+        {
             "previous_response_id": "resp_x",
             "conversation": "conv_x",
         }
-    },
+    ],
     fix="Continue a response or a conversation, not both.",
 )
 def previous_response_and_conversation(request: Request) -> Iterator[Json]:
@@ -129,12 +129,12 @@ def conversation_item_not_found(request: Request, world: WorldView) -> Iterator[
         "conversation_locked",
     ),
     source=[reported("public reports of three origins", "2026")],
-    rejects={
-        "Another process is currently operating on this conversation. Please retry in a few seconds.": after(
+    rejects=[
+        after(
             CREATE_CONVERSATION,
             Case({"conversation": "{0.id}"}, account=Organization(locked=frozenset(["{0.id}"]))),
         )
-    },
+    ],
     accepts=[
         after(
             CREATE_CONVERSATION,
@@ -177,11 +177,7 @@ def prompt_not_found(request: Request, world: WorldView) -> Iterator[Json]:
         "unsupported_parameter",
     ),
     source=reported("public reports of three origins", "2026"),
-    rejects={
-        "Previous response cannot be used for this organization due to Zero Data Retention.": Case(
-            {"previous_response_id": "resp_x"}, account=Organization(zdr=True)
-        )
-    },
+    rejects=[Case({"previous_response_id": "resp_x"}, account=Organization(zdr=True))],
     fix="Send the whole transcript as `input`, with `include: ['reasoning.encrypted_content']`.",
 )
 def previous_response_zdr(request: Request, world: WorldView) -> Iterator[Json]:

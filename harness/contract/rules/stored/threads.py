@@ -82,11 +82,7 @@ def members_of_foundry(request: Request) -> Iterator[Json]:
         400, "Missing required parameter: 'tool_outputs'.", "tool_outputs", code="missing_required_parameter"
     ),
     source=assumed("the words are those for any member that must be there"),
-    rejects={
-        "Missing required parameter: 'tool_outputs'.": Case(
-            {}, on="POST /threads/thread_x/runs/run_x/submit_tool_outputs"
-        )
-    },
+    rejects=[Case({}, on="POST /threads/thread_x/runs/run_x/submit_tool_outputs")],
     fix="Send `tool_outputs`, one for each call of `required_action`.",
 )
 def outputs_absent(request: Request) -> Iterator[Json]:

@@ -192,7 +192,7 @@ def upload_not_lines(request: Request) -> Iterator[Json]:
     on=UPLOAD,
     error=ApiError(400, "File is empty."),
     source=reported("https://github.com/openai/openai-go/issues/434", "2025-06-30"),
-    rejects={"File is empty.": upload("purpose=user_data", data="")},
+    rejects=[upload("purpose=user_data", data="")],
     accepts=[ANY_UPLOAD],
     fix="Rewind the stream before it is sent: it may have been read already.",
 )
@@ -209,7 +209,7 @@ def upload_empty(request: Request) -> Iterator[Json]:
         reported("https://github.com/bespokelabsai/curator/issues/111", "2024-11-15"),
         documented("openai SDK 3.54, docstring: 512 MB, 200 MB for a batch", "2026-11"),
     ],
-    rejects={"File is too large.": upload("purpose=user_data", account=Organization(largest_file=4))},
+    rejects=[upload("purpose=user_data", account=Organization(largest_file=4))],
     accepts=[upload("purpose=user_data", account=Organization(largest_file=5))],
     fix="Send less than 512 MB, for a batch less than 200 MB; `mock.organization(largest_file=…)` sets the limit.",
 )
