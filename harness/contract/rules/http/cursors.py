@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Mapping
 
 from harness.contract.rule import Case, WorldView, after, assumed, reported, rule
-from harness.contract.rules.stored.threads import CREATE_ASSISTANT, CREATE_GREETED_THREAD, CREATE_THREAD, HI, START_RUN
+from harness.contract.rules.stored.threads import CREATE_ASSISTANT, CREATE_THREAD, HI, STARTED_RUN
 from harness.contract.rules.stored.uploads import ANY_UPLOAD
 from harness.contract.rules.stored.vector_stores import (
     CREATE_BATCH,
@@ -76,10 +76,7 @@ def _unknown_cursors(request: Request, world: WorldView, known: ListedIds) -> It
         ),
         "No run found with id 'run_x'.": after(CREATE_THREAD, Case(on="GET /threads/{0.id}/runs?after=run_x")),
         "No run step found with id 'step_x'.": after(
-            CREATE_ASSISTANT,
-            CREATE_GREETED_THREAD,
-            START_RUN,
-            Case(on="GET /threads/{1.id}/runs/{2.id}/steps?after=step_x"),
+            *STARTED_RUN, Case(on="GET /threads/{1.id}/runs/{2.id}/steps?after=step_x")
         ),
         "No vector store found with id 'vs_x'.": Case(on="GET /vector_stores?after=vs_x"),
         "No file found with id 'file-x'.": after(CREATE_STORE, Case(on="GET /vector_stores/{0.id}/files?after=file-x")),

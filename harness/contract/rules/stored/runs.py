@@ -14,6 +14,7 @@ from harness.contract.rules.stored.threads import (
     RUBY_CASSETTES,
     RUN_CREATIONS,
     START_RUN,
+    STARTED_RUN,
     SUBMIT_OUTPUTS,
 )
 from harness.core.errors import ApiError
@@ -24,6 +25,10 @@ OPENAI_PYTHON_ISSUE = "https://github.com/openai/openai-python/issues/1023"
 CREATE_RUN = RUN_CREATIONS[1]
 RUN_PATH = "/threads/{1.id}/runs/{2.id}"
 READ_RUN = Case(on=f"GET {RUN_PATH}")
+TWICE_READ_RUN = (*STARTED_RUN, READ_RUN, READ_RUN)
+"""The steps to a run that has ended, or waits for the outputs of its calls."""
+UPDATE_RUN = Case({"metadata": {"a": "b"}}, on=f"POST {RUN_PATH}")
+CANCEL_RUN = Case(on=f"POST {RUN_PATH}/cancel")
 CALLS_TURN = ([function_call("f", {}, call_id="call_a"), function_call("g", {}, call_id="call_b")],)
 APPROVAL_REQUEST_TURN = ([mcp_approval_request("s", "f")],)
 CREATE_BARE_ASSISTANT = Case({"model": "gpt-4o"}, on="POST /assistants")
@@ -40,19 +45,10 @@ def _submit_outputs(*ids: str) -> Case:
     source=reported(OPENAI_PYTHON_ISSUE),
     rejects={
         "Can't add messages to {1.id} while a run {2.id} is active.": after(
-            CREATE_ASSISTANT, CREATE_GREETED_THREAD, START_RUN, Case(HI, on="POST /threads/{1.id}/messages")
+            *STARTED_RUN, Case(HI, on="POST /threads/{1.id}/messages")
         )
     },
-    accepts=[
-        after(
-            CREATE_ASSISTANT,
-            CREATE_GREETED_THREAD,
-            START_RUN,
-            READ_RUN,
-            READ_RUN,
-            Case(HI, on="POST /threads/{1.id}/messages"),
-        )
-    ],
+    accepts=[after(*TWICE_READ_RUN, Case(HI, on="POST /threads/{1.id}/messages"))],
     fix="Wait until the run has ended, answer what it asks for, or cancel it and wait.",
 )
 def message_while_active(request: Request, world: WorldView) -> Iterator[Json]:
@@ -67,11 +63,9 @@ def message_while_active(request: Request, world: WorldView) -> Iterator[Json]:
     error=ApiError(400, "Thread {thread} already has an active run {run}."),
     source=reported("public reports of several origins"),
     rejects={
-        "Thread {1.id} already has an active run {2.id}.": after(
-            CREATE_ASSISTANT, CREATE_GREETED_THREAD, START_RUN, START_RUN
-        ),
+        "Thread {1.id} already has an active run {2.id}.": after(*STARTED_RUN, START_RUN),
     },
-    accepts=[after(CREATE_ASSISTANT, CREATE_GREETED_THREAD, START_RUN, READ_RUN, READ_RUN, START_RUN)],
+    accepts=[after(*TWICE_READ_RUN, START_RUN)],
     fix="One run a thread at a time: wait until it has ended, or cancel it and wait.",
 )
 def run_while_active(request: Request, world: WorldView) -> Iterator[Json]:
@@ -126,30 +120,13 @@ def _find_run(request: Request, world: WorldView) -> Any:
     source=recorded(RUBY_CASSETTES),
     rejects={
         'Runs in status "in_progress" do not accept tool outputs.': after(
-            CREATE_ASSISTANT, CREATE_GREETED_THREAD, START_RUN, READ_RUN, _submit_outputs("call_a")
+            *STARTED_RUN, READ_RUN, _submit_outputs("call_a")
         ),
         'Runs in status "expired" do not accept tool outputs.': after(
-            CREATE_ASSISTANT,
-            CREATE_GREETED_THREAD,
-            START_RUN,
-            READ_RUN,
-            READ_RUN,
-            Case(on=READ_RUN.on, skip=601),
-            _submit_outputs("call_a"),
-            turns=CALLS_TURN,
+            *TWICE_READ_RUN, Case(on=READ_RUN.on, skip=601), _submit_outputs("call_a"), turns=CALLS_TURN
         ),
     },
-    accepts=[
-        after(
-            CREATE_ASSISTANT,
-            CREATE_GREETED_THREAD,
-            START_RUN,
-            READ_RUN,
-            READ_RUN,
-            _submit_outputs("call_a", "call_b"),
-            turns=CALLS_TURN,
-        )
-    ],
+    accepts=[after(*TWICE_READ_RUN, _submit_outputs("call_a", "call_b"), turns=CALLS_TURN)],
     fix="Poll until the run is `requires_action`, and answer within ten minutes.",
 )
 def outputs_not_expected(request: Request, world: WorldView) -> Iterator[Json]:
@@ -165,38 +142,18 @@ def outputs_not_expected(request: Request, world: WorldView) -> Iterator[Json]:
     source=[reported("public report with the whole body"), assumed("that approvals are missed in the same words")],
     rejects={
         "Expected tool outputs for call_ids ['call_a', 'call_b'], got ['call_a']": after(
-            CREATE_ASSISTANT,
-            CREATE_GREETED_THREAD,
-            START_RUN,
-            READ_RUN,
-            READ_RUN,
-            _submit_outputs("call_a"),
-            turns=CALLS_TURN,
+            *TWICE_READ_RUN, _submit_outputs("call_a"), turns=CALLS_TURN
         ),
         "Expected tool outputs for call_ids ['call_a', 'call_b'], got []": after(
-            CREATE_ASSISTANT, CREATE_GREETED_THREAD, START_RUN, READ_RUN, READ_RUN, _submit_outputs(), turns=CALLS_TURN
+            *TWICE_READ_RUN, _submit_outputs(), turns=CALLS_TURN
         ),
         "Expected tool approvals for call_ids ['{4.required_action.submit_tool_approval.tool_calls.0.id}'], got []": after(
-            CREATE_ASSISTANT,
-            CREATE_GREETED_THREAD,
-            START_RUN,
-            READ_RUN,
-            READ_RUN,
+            *TWICE_READ_RUN,
             Case({"tool_approvals": []}, on=f"POST !/api/projects/p{RUN_PATH}/submit_tool_outputs?api-version=v1"),
             turns=APPROVAL_REQUEST_TURN,
         ),
     },
-    accepts=[
-        after(
-            CREATE_ASSISTANT,
-            CREATE_GREETED_THREAD,
-            START_RUN,
-            READ_RUN,
-            READ_RUN,
-            _submit_outputs("call_b", "call_a"),
-            turns=CALLS_TURN,
-        )
-    ],
+    accepts=[after(*TWICE_READ_RUN, _submit_outputs("call_b", "call_a"), turns=CALLS_TURN)],
     fix="Answer every call of `required_action` in one request.",
 )
 def outputs_missing(request: Request, world: WorldView) -> Iterator[Json]:
@@ -217,27 +174,10 @@ def outputs_missing(request: Request, world: WorldView) -> Iterator[Json]:
         assumed("that a run is as fixed before it starts and while it is cancelled"),
     ],
     rejects={
-        "Cannot update run with status 'queued'.": after(
-            CREATE_ASSISTANT, CREATE_GREETED_THREAD, START_RUN, Case({"metadata": {"a": "b"}}, on=f"POST {RUN_PATH}")
-        ),
-        "Cannot update run with status 'in_progress'.": after(
-            CREATE_ASSISTANT,
-            CREATE_GREETED_THREAD,
-            START_RUN,
-            READ_RUN,
-            Case({"metadata": {"a": "b"}}, on=f"POST {RUN_PATH}"),
-        ),
+        "Cannot update run with status 'queued'.": after(*STARTED_RUN, UPDATE_RUN),
+        "Cannot update run with status 'in_progress'.": after(*STARTED_RUN, READ_RUN, UPDATE_RUN),
     },
-    accepts=[
-        after(
-            CREATE_ASSISTANT,
-            CREATE_GREETED_THREAD,
-            START_RUN,
-            READ_RUN,
-            READ_RUN,
-            Case({"metadata": {"a": "b"}}, on=f"POST {RUN_PATH}"),
-        )
-    ],
+    accepts=[after(*TWICE_READ_RUN, UPDATE_RUN)],
     fix="Give the metadata when the run is made, or wait until it has ended.",
 )
 def update_active_run(request: Request, world: WorldView) -> Iterator[Json]:
@@ -252,18 +192,10 @@ def update_active_run(request: Request, world: WorldView) -> Iterator[Json]:
     error=ApiError(400, "Cannot cancel run with status '{status}'."),
     source=assumed("that it is said as of an update"),
     rejects={
-        "Cannot cancel run with status 'completed'.": after(
-            CREATE_ASSISTANT, CREATE_GREETED_THREAD, START_RUN, READ_RUN, READ_RUN, Case(on=f"POST {RUN_PATH}/cancel")
-        ),
-        "Cannot cancel run with status 'cancelling'.": after(
-            CREATE_ASSISTANT,
-            CREATE_GREETED_THREAD,
-            START_RUN,
-            Case(on=f"POST {RUN_PATH}/cancel"),
-            Case(on=f"POST {RUN_PATH}/cancel"),
-        ),
+        "Cannot cancel run with status 'completed'.": after(*TWICE_READ_RUN, CANCEL_RUN),
+        "Cannot cancel run with status 'cancelling'.": after(*STARTED_RUN, CANCEL_RUN, CANCEL_RUN),
     },
-    accepts=[after(CREATE_ASSISTANT, CREATE_GREETED_THREAD, START_RUN, READ_RUN, Case(on=f"POST {RUN_PATH}/cancel"))],
+    accepts=[after(*STARTED_RUN, READ_RUN, CANCEL_RUN)],
     fix="Look at the status first.",
 )
 def cancel_ended_run(request: Request, world: WorldView) -> Iterator[Json]:

@@ -24,6 +24,7 @@ HI: Json = {"role": "user", "content": "hi"}
 CREATE_GREETED_THREAD = Case({"messages": [HI]}, on="POST /threads")
 START_RUN = Case({"assistant_id": "{0.id}"}, on="POST /threads/{1.id}/runs")
 """The third of three steps: create an assistant, a thread, a run."""
+STARTED_RUN = (CREATE_ASSISTANT, CREATE_GREETED_THREAD, START_RUN)
 
 
 @rule(
@@ -203,7 +204,7 @@ def message_not_found(request: Request, world: WorldView) -> Iterator[Json]:
         "No run found with id 'run_x'.": after(CREATE_THREAD, Case(on="GET /threads/{0.id}/runs/run_x")),
         "No run found with id 'run_y'.": after(CREATE_THREAD, Case(on="POST /threads/{0.id}/runs/run_y/cancel")),
     },
-    accepts=[after(CREATE_ASSISTANT, CREATE_GREETED_THREAD, START_RUN, Case(on="GET /threads/{1.id}/runs/{2.id}"))],
+    accepts=[after(*STARTED_RUN, Case(on="GET /threads/{1.id}/runs/{2.id}"))],
     fix="Use the id the API gave, with the thread of the run.",
 )
 def run_not_found(request: Request, world: WorldView) -> Iterator[Json]:
@@ -217,10 +218,7 @@ def run_not_found(request: Request, world: WorldView) -> Iterator[Json]:
     source=recorded(RUBY_CASSETTES),
     rejects={
         "No run step found with id 'step_123'.": after(
-            CREATE_ASSISTANT,
-            CREATE_GREETED_THREAD,
-            START_RUN,
-            Case(on="GET /threads/{1.id}/runs/{2.id}/steps/step_123"),
+            *STARTED_RUN, Case(on="GET /threads/{1.id}/runs/{2.id}/steps/step_123")
         )
     },
     fix="Use an id from the list of the run's steps.",
