@@ -165,10 +165,7 @@ def server_is_overloaded(world: WorldView) -> Iterator[Json]:
         code="insufficient_quota",
         type="insufficient_quota",
     ),
-    source=[
-        recorded("vercel/ai: in a stream"),
-        documented("https://platform.openai.com/docs/guides/error-codes"),
-    ],
+    source=[recorded("vercel/ai: in a stream"), documented("https://platform.openai.com/docs/guides/error-codes")],
     rejects=[Case(account=Organization(out_of_quota=True))],
     fix="Scripted: `mock.organization(out_of_quota=False)` ends it. Waiting does not help with the real API.",
 )

@@ -113,10 +113,7 @@ def resource_not_found(request: Request) -> Iterator[Json]:
             "traceId": f"00-{'0' * 32}-{'0' * 16}-00",
         },
     ),
-    source=[
-        reported("a public client of a Foundry project", "2026"),
-        assumed("that a wrong method is told so too"),
-    ],
+    source=[reported("a public client of a Foundry project", "2026"), assumed("that a wrong method is told so too")],
     rejects=[Case({}, on=f"POST !{PROJECT_PATH}/openai/v1/response")],
     fix="Check the path: the project's endpoint, then `/openai/v1/…`.",
 )
@@ -245,11 +242,7 @@ PERMISSION_DENIED = (
     rejects={
         PERMISSION_DENIED.format(
             principal="org-harness", action="write", method="POST", path="/openai/responses"
-        ): Case(
-            {},
-            on=f"{ON_CLASSIC}?api-version={FIRST_VERSION}",
-            account=Organization(scopes=frozenset()),
-        )
+        ): Case({}, on=f"{ON_CLASSIC}?api-version={FIRST_VERSION}", account=Organization(scopes=frozenset()))
     },
     accepts=[Case(VALID_BODY, on=ON_AZURE, account=Organization(scopes=frozenset(["api.responses.write"])))],
     fix="Give the principal a role with the data action: `mock.organization(scopes={'api.responses.write'})`.",

@@ -236,7 +236,7 @@ def background_over_socket(request: Request) -> Iterator[Json]:
     ),
     source=[documented("openai 3.54.0: ResponseCreate", "2026-09"), ASSUMED_LIKE_SCHEMA],
     rejects={
-        "Invalid type for 'generate': expected a boolean, but got a string instead.": _event_case({"generate": "no"}),
+        "Invalid type for 'generate': expected a boolean, but got a string instead.": _event_case({"generate": "no"})
     },
     accepts=[
         _event_case({"generate": False}),
@@ -308,9 +308,7 @@ def steer_response_not_found(request: Request, world: ConnectionView) -> Iterato
     on=STEER,
     error=ApiError(400, "Response '{id}' has already completed.", code="response_already_completed"),
     source=[STEER_ERROR_CODES, assumed("the words: those of `response.inject.failed`, which has the same code")],
-    rejects={
-        "Response '{0.id}' has already completed.": after(_CREATE_STEERABLE, _CREATE_STEERABLE, _steer_case()),
-    },
+    rejects={"Response '{0.id}' has already completed.": after(_CREATE_STEERABLE, _CREATE_STEERABLE, _steer_case())},
     accepts=[after(_CREATE_STEERABLE, _event_case({"model": "gpt-6-astra", "stream_id": "other"}), _steer_case())],
     fix="Continue a response that is done with `response.create`.",
 )

@@ -135,12 +135,7 @@ def effort_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
         "unsupported_parameter",
     ),
     source=reported("public reports of three origins", "2026"),
-    rejects=[
-        {
-            "model": "gpt-4o",
-            "reasoning": {"effort": "medium"},
-        }
-    ],
+    rejects=[{"model": "gpt-4o", "reasoning": {"effort": "medium"}}],
     accepts=[{"model": "gpt-4o", "reasoning": {"effort": None}}],
     fix="Leave `reasoning` out for a model that does not reason.",
 )
@@ -179,12 +174,7 @@ def summary_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
     when="include",
     error=ApiError(400, "Encrypted content is not supported with this model.", "include"),
     source=reported("https://github.com/microsoft/agent-framework/issues/7483", "2026-08"),
-    rejects=[
-        {
-            "store": False,
-            "include": ["reasoning.encrypted_content"],
-        }
-    ],
+    rejects=[{"store": False, "include": ["reasoning.encrypted_content"]}],
     accepts=[{"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}],
     fix="Ask for encrypted reasoning only of models that reason.",
 )
@@ -229,12 +219,7 @@ def verbosity_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
         "invalid_parameter",
     ),
     source=PROBED,
-    rejects=[
-        {
-            "model": TERRA,
-            "prompt_cache_retention": "in_memory",
-        }
-    ],
+    rejects=[{"model": TERRA, "prompt_cache_retention": "in_memory"}],
     accepts=[{"model": "gpt-4.1", "prompt_cache_retention": "in_memory"}],
     fix="Leave it out or ask for `24h`.",
 )

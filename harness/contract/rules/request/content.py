@@ -79,7 +79,7 @@ shape(
     source=[PROBED, reported("public reports with shorter lists", "2025")],
     rejects={
         "Invalid value: 'output_text'. Supported values are: 'input_text', 'input_image', 'input_file', 'scoped_content', "
-        "and 'input_audio'.": {"input": [{"role": "user", "content": [_part("output_text", text="x")]}]},
+        "and 'input_audio'.": {"input": [{"role": "user", "content": [_part("output_text", text="x")]}]}
     },
     accepts=[{"input": [{"role": role, "content": [_part("input_text", text="x")]}]} for role in ("user", "system")],
     fix="Use `input_text` for what a user says.",
@@ -97,7 +97,7 @@ shape(
                 {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"},
                 {"type": "function_call_output", "call_id": "call_1", "output": [_part("output_text", text="x")]},
             ]
-        },
+        }
     },
     accepts=[
         {
@@ -118,7 +118,7 @@ shape(
     rejects={
         "Invalid value: 'other'. Supported values are: 'search', 'open_page', and 'find_in_page'.": {
             "input": [{"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "other"}}]
-        },
+        }
     },
     fix="Send the item back as the API returned it, or leave it out.",
 )

@@ -37,12 +37,7 @@ def _has_all_tools(request: Request) -> bool:
         reported("https://github.com/Wei-Shaw/sub2api/issues/5942", "2026-08-21"),
         assumed("that it holds for MCP servers and custom tools as for functions"),
     ],
-    rejects=[
-        {
-            "model": SOL,
-            "tools": [DEFERRED_CRM_NAMESPACE, FUNCTION_TOOL],
-        }
-    ],
+    rejects=[{"model": SOL, "tools": [DEFERRED_CRM_NAMESPACE, FUNCTION_TOOL]}],
     accepts=[
         {"model": SOL, "tools": [DEFERRED_FUNCTION, TOOL_SEARCH]},
         {"model": SOL, "tools": [DEFERRED_FUNCTION, CLIENT_TOOL_SEARCH]},
@@ -75,12 +70,7 @@ def _tool_searches(tools: Iterable[Json]) -> list[Json]:
         recorded("langchain-ai/langchain: a search by the client needs none", "2026-03"),
         assumed("that param is `tools.tool_search`, as for `tools.defer_loading`"),
     ],
-    rejects=[
-        {
-            "model": SOL,
-            "tools": [TOOL_SEARCH, FUNCTION_TOOL, CRM_NAMESPACE],
-        }
-    ],
+    rejects=[{"model": SOL, "tools": [TOOL_SEARCH, FUNCTION_TOOL, CRM_NAMESPACE]}],
     accepts=[
         {"model": SOL, "tools": [CLIENT_TOOL_SEARCH]},
         {"model": SOL, "tools": [TOOL_SEARCH, DEFERRED_CRM_NAMESPACE]},

@@ -102,12 +102,7 @@ _IMAGEGEN: Json = {
         reported("https://github.com/Wei-Shaw/sub2api/issues/4022: with either alone it is taken", "2026-07-12"),
         reported("public reports of eight more origins", "2026-08"),
     ],
-    rejects=[
-        {
-            "model": "gpt-5.5",
-            "tools": [_IMAGEGEN, {"type": "image_generation"}],
-        }
-    ],
+    rejects=[{"model": "gpt-5.5", "tools": [_IMAGEGEN, {"type": "image_generation"}]}],
     accepts=[
         {"model": "gpt-5.6-sol", "tools": [_IMAGEGEN, {"type": "image_generation"}]},
         {"model": "gpt-5.5", "tools": [_IMAGEGEN]},

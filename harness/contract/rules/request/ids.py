@@ -113,7 +113,7 @@ def path_response_id(request: Request) -> Iterator[Json]:
     ),
     source=assumed("what the member `conversation` of a body is told, said of the path as for a response"),
     rejects={
-        "Invalid 'conversation_id': 'abc'. Expected an ID that begins with 'conv_'.": Case(on="GET /conversations/abc"),
+        "Invalid 'conversation_id': 'abc'. Expected an ID that begins with 'conv_'.": Case(on="GET /conversations/abc")
     },
     fix="Pass the id of a conversation.",
 )

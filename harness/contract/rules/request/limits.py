@@ -58,12 +58,7 @@ def organization_unverified(request: Request, world: WorldView) -> Iterator[Json
         "context_length_exceeded",
     ),
     source=[recorded("crmne/ruby_llm", "2025-10"), reported("public reports of three origins", "2026")],
-    rejects=[
-        {
-            "model": "gpt-4",
-            "input": "more " * 8_193,
-        }
-    ],
+    rejects=[{"model": "gpt-4", "input": "more " * 8_193}],
     accepts=[
         {"model": "gpt-4", "input": "more " * 8_000},
         {"model": "gpt-4", "input": "more " * 8_193, "truncation": "auto"},

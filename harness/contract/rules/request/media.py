@@ -68,7 +68,7 @@ def _mime_type(url: str) -> str:
         "Invalid file data: 'input[0].content[1].file_data'. Expected a base64-encoded data URL with a valid file MIME "
         "type (e.g. 'data:text/plain;base64,SGVsbG8sIFdvcmxkIQ=='), but got unsupported MIME type 'audio/mpeg'. Please "
         "see https://platform.openai.com/docs/assistants/tools/file-search#supported-files for supported file "
-        "types.": _file_body("data:audio/mpeg;base64,SUQzBAAAAAAAI1RTU0U="),
+        "types.": _file_body("data:audio/mpeg;base64,SUQzBAAAAAAAI1RTU0U=")
     },
     accepts=[_file_body("data:application/pdf;base64,JVBERi0xLjQ="), _file_body("data:text/plain;base64,SGVsbG8=")],
     fix="Send documents as `input_file`; sound and video are not taken there.",

@@ -160,9 +160,7 @@ def approval_request_unanswered(transcript: Transcript) -> Iterator[Json]:
 @rule(
     when=TRANSCRIPT_MEMBERS,
     error=ApiError(
-        400,
-        "The following MCP approval requests have approval responses but weren't passed as input: {ids}",
-        "input",
+        400, "The following MCP approval requests have approval responses but weren't passed as input: {ids}", "input"
     ),
     source=[
         reported("https://github.com/microsoft/agent-framework/pull/4054", "2026-02-18"),

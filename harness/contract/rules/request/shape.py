@@ -142,7 +142,7 @@ shape(
     source=reported("https://github.com/openclaw/openclaw/issues/10640", "2026-02"),
     rejects={
         "Invalid 'prompt_cache_key': string too long. Expected a string with maximum length 64, but got a string with "
-        "length 70 instead.": {"prompt_cache_key": "k" * 70},
+        "length 70 instead.": {"prompt_cache_key": "k" * 70}
     },
     fix="Shorten it.",
 )
@@ -158,7 +158,7 @@ shape(
     source=reported("public reports of two origins", "2026"),
     rejects={
         "Invalid 'input[0].name': empty string. Expected a string with minimum length 1, but got an empty string "
-        "instead.": {"input": [{"type": "function_call", "call_id": "c", "name": "", "arguments": "{}"}]},
+        "instead.": {"input": [{"type": "function_call", "call_id": "c", "name": "", "arguments": "{}"}]}
     },
     fix="Give it a value.",
 )
@@ -188,7 +188,7 @@ shape(
     source=reported("public reports of three origins", "2026-09-17"),
     rejects={
         "Invalid 'tools[0].name': string does not match pattern. Expected a string that matches the pattern "
-        "'^[a-zA-Z0-9_-]+$'.": {"tools": [{"type": "function", "name": "cart.add", "parameters": {"type": "object"}}]},
+        "'^[a-zA-Z0-9_-]+$'.": {"tools": [{"type": "function", "name": "cart.add", "parameters": {"type": "object"}}]}
     },
     fix="Use letters, digits and what else the pattern allows.",
 )
@@ -207,7 +207,7 @@ shape(
         "Invalid 'input[0].content': array too long. Expected an array with maximum length 0, but got an array with "
         "length 1 instead.": {
             "input": [{"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "x"}]}]
-        },
+        }
     },
     fix="Send fewer, or in several requests.",
 )
@@ -280,7 +280,7 @@ shape(
     source=PROBED,
     rejects={
         "Invalid 'metadata': too many properties. Expected an object with at most 16 properties, but got an object with "
-        "17 properties instead.": {"metadata": {f"k{number}": "v" for number in range(17)}},
+        "17 properties instead.": {"metadata": {f"k{number}": "v" for number in range(17)}}
     },
     fix="Send fewer.",
 )
@@ -299,7 +299,7 @@ shape(
     source=reported("the same validator, measured on another endpoint of the platform", PROBE_DATE),
     rejects={
         "Invalid property name in 'metadata': 'kkk...kkk' is too long. Expected a string with maximum length 64, but got a "
-        "string with length 65 instead.": {"metadata": {"k" * 65: "v"}},
+        "string with length 65 instead.": {"metadata": {"k" * 65: "v"}}
     },
     fix="Shorten the name.",
 )

@@ -72,12 +72,7 @@ def response_schema(request: Request) -> Iterator[Json]:
         "input",
     ),
     source=reported("public reports of three origins", "2026"),
-    rejects=[
-        {
-            "instructions": "Answer in JSON.",
-            "text": {"format": {"type": "json_object"}},
-        }
-    ],
+    rejects=[{"instructions": "Answer in JSON.", "text": {"format": {"type": "json_object"}}}],
     accepts=[
         {"input": "As JSON, please.", "text": {"format": {"type": "json_object"}}},
         after(
@@ -105,13 +100,7 @@ def _contains_json_word(value: Any) -> bool:
     when="text",
     error=ApiError(400, "Web Search cannot be used with JSON mode."),
     source=reported("public reports of two origins", "2026-06"),
-    rejects=[
-        {
-            "input": "json",
-            "tools": [{"type": "web_search_preview"}],
-            "text": {"format": {"type": "json_object"}},
-        }
-    ],
+    rejects=[{"input": "json", "tools": [{"type": "web_search_preview"}], "text": {"format": {"type": "json_object"}}}],
     accepts=[{"input": "json", "text": {"format": {"type": "json_object"}}}],
     fix="Use a JSON schema, or leave the search out.",
 )

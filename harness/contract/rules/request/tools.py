@@ -58,10 +58,7 @@ def _function_body(*, strict: bool = True, **parameters: object) -> Json:
         ),
         "Invalid schema for function 'f': In context=('properties', 'a', 'anyOf', '0'), 'allOf' is not permitted.": (
             _function_body(
-                type="object",
-                properties={"a": {"anyOf": [{"allOf": []}]}},
-                required=["a"],
-                additionalProperties=False,
+                type="object", properties={"a": {"anyOf": [{"allOf": []}]}}, required=["a"], additionalProperties=False
             )
         ),
     },
@@ -221,9 +218,7 @@ _MATCH_LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_-]*").fullmatch
     when="tools",
     error=ApiError(400, "Duplicate MCP server_label '{label}' found in 'tools' parameter.", "tools"),
     source=reported("https://github.com/smg-project/smg, which copies the API's words", "2026"),
-    rejects={
-        "Duplicate MCP server_label 'A' found in 'tools' parameter.": {"tools": [_mcp_tool("a"), _mcp_tool("A")]},
-    },
+    rejects={"Duplicate MCP server_label 'A' found in 'tools' parameter.": {"tools": [_mcp_tool("a"), _mcp_tool("A")]}},
     accepts=[{"tools": [_mcp_tool("a"), _mcp_tool("b")]}],
     fix="Give every server a label of its own.",
 )

@@ -47,10 +47,7 @@ def agent_deprecated(request: Request) -> Iterator[Json]:
     when="agent_reference",
     dialects=FOUNDRY,
     error=ApiError(
-        400,
-        'required: Required properties ["{name}"] are not present',
-        "/agent_reference",
-        "invalid_payload",
+        400, 'required: Required properties ["{name}"] are not present', "/agent_reference", "invalid_payload"
     ),
     source=[
         reported("public clients of Foundry projects: of `type`", "2026"),

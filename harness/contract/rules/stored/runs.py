@@ -62,9 +62,7 @@ def message_while_active(request: Request, world: WorldView) -> Iterator[Json]:
     on=CREATE_RUN,
     error=ApiError(400, "Thread {thread} already has an active run {run}."),
     source=reported("public reports of several origins"),
-    rejects={
-        "Thread {1.id} already has an active run {2.id}.": after(*STARTED_RUN, START_RUN),
-    },
+    rejects={"Thread {1.id} already has an active run {2.id}.": after(*STARTED_RUN, START_RUN)},
     accepts=[after(*TWICE_READ_RUN, START_RUN)],
     fix="One run a thread at a time: wait until it has ended, or cancel it and wait.",
 )

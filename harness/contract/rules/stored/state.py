@@ -24,12 +24,7 @@ CREATE_CONVERSATION = Case({}, on="POST /conversations")
         code="mutually_exclusive_parameters",
     ),
     source=[reported(PROBE_ADDRESS, PROBE_DATE), reported("public report of another origin", "2026")],
-    rejects=[
-        {
-            "previous_response_id": "resp_x",
-            "conversation": "conv_x",
-        }
-    ],
+    rejects=[{"previous_response_id": "resp_x", "conversation": "conv_x"}],
     fix="Continue a response or a conversation, not both.",
 )
 def previous_response_and_conversation(request: Request) -> Iterator[Json]:
@@ -130,10 +125,7 @@ def conversation_item_not_found(request: Request, world: WorldView) -> Iterator[
     ),
     source=[reported("public reports of three origins", "2026")],
     rejects=[
-        after(
-            CREATE_CONVERSATION,
-            Case({"conversation": "{0.id}"}, account=Organization(locked=frozenset(["{0.id}"]))),
-        )
+        after(CREATE_CONVERSATION, Case({"conversation": "{0.id}"}, account=Organization(locked=frozenset(["{0.id}"]))))
     ],
     accepts=[
         after(

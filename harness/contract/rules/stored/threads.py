@@ -181,9 +181,7 @@ def _check_in_thread(request: Request, world: WorldView, name: str, table: str) 
     on="*{message_id}*",
     error=ApiError(404, "No message found with id '{id}'."),
     source=[recorded(f"{RUBY_CASSETTES}: the form, of a step"), LIKE_STEPS],
-    rejects={
-        "No message found with id 'msg_x'.": after(CREATE_THREAD, Case(on="GET /threads/{0.id}/messages/msg_x")),
-    },
+    rejects={"No message found with id 'msg_x'.": after(CREATE_THREAD, Case(on="GET /threads/{0.id}/messages/msg_x"))},
     accepts=[
         after(
             CREATE_THREAD, Case(HI, on="POST /threads/{0.id}/messages"), Case(on="GET /threads/{0.id}/messages/{1.id}")
