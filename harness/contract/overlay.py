@@ -24,26 +24,21 @@ An operation that does not fit the schema or changes nothing is stale, which is 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import orjson
 import yaml
 
+from harness.contract.overlay_operations import ARGUMENT_TYPES, OVERLAY_OPERATIONS, OverlayEntryError, suggest_nearest
 from harness.core.errors import SchemaError
 from harness.core.exchange import Json
 
 LEVELS = ("recorded", "reported", "documented", "typed", "assumed")
-_PRESERVED_KEYWORDS = ("$schema", "title", "$defs")  # members at the top of a root that `replace` retains
 _DATE = re.compile(r"\d{4}(-\d\d){0,2}")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class _EntryError(Exception):
-    """An operation that does not fit the schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +79,7 @@ class OverlayEntry:
         if self.definition in schema.get("$defs", {}):
             found.append(schema["$defs"][self.definition])
         if self.roots and not found:
-            raise _EntryError(
+            raise OverlayEntryError(
                 suggest_nearest(f"{root} has no $defs/{self.definition}", self.definition, schema.get("$defs", {}))
             )
         return found
@@ -114,31 +109,31 @@ def _parse_entry(file: str, index: int, entry: Any) -> OverlayEntry:
         target, pointer = _parse_at(entry)
         operations = {name: entry[name] for name in OVERLAY_OPERATIONS if name in entry}
         if not operations:
-            raise _EntryError(f"no operation; give one of {', '.join(OVERLAY_OPERATIONS)}")
+            raise OverlayEntryError(f"no operation; give one of {', '.join(OVERLAY_OPERATIONS)}")
         for name, value in operations.items():
-            if not isinstance(value, _ARGUMENT_TYPES[name]):
-                raise _EntryError(f"`{name}` takes a {_ARGUMENT_TYPES[name].__name__}, got {value!r}")
+            if not isinstance(value, ARGUMENT_TYPES[name]):
+                raise OverlayEntryError(f"`{name}` takes a {ARGUMENT_TYPES[name].__name__}, got {value!r}")
         roots = frozenset(_read_texts(entry, "roots")) if "roots" in entry else frozenset[str]()
         if roots and not target.startswith("$defs/"):
-            raise _EntryError("`roots` narrows `at: $defs/…` only")
+            raise OverlayEntryError("`roots` narrows `at: $defs/…` only")
         source, level, date = _read_texts(entry, "source"), _read_level(entry), _read_date(entry)
-    except _EntryError as problem:
+    except OverlayEntryError as problem:
         raise SchemaError(f"{file}[{index}]: {problem}") from None
     return OverlayEntry(file, index, target, pointer, operations, source, level, date, entry.get("why"), roots)
 
 
 def _parse_at(entry: Any) -> tuple[str, str]:
     if not isinstance(entry, dict):
-        raise _EntryError(f"an entry is a mapping, got {entry!r}")
+        raise OverlayEntryError(f"an entry is a mapping, got {entry!r}")
     for name in entry:
         if name not in _ENTRY_KEYS:
-            raise _EntryError(suggest_nearest(f"unknown key `{name}`", str(name), _ENTRY_KEYS))
+            raise OverlayEntryError(suggest_nearest(f"unknown key `{name}`", str(name), _ENTRY_KEYS))
     at = entry.get("at")
     if not isinstance(at, str) or not at:
-        raise _EntryError("`at` is missing; give a root or `$defs/Name`, then `#/json/pointer`")
+        raise OverlayEntryError("`at` is missing; give a root or `$defs/Name`, then `#/json/pointer`")
     target, _, pointer = at.partition("#")
     if pointer and not pointer.startswith("/"):
-        raise _EntryError(f"`at: {at}`: the pointer after # starts with /")
+        raise OverlayEntryError(f"`at: {at}`: the pointer after # starts with /")
     return target, pointer
 
 
@@ -146,13 +141,13 @@ def _read_texts(entry: Json, key: str) -> tuple[str, ...]:
     value = entry.get(key)
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text for text in texts):
-        raise _EntryError(f"`{key}` is a text or a list of texts, got {value!r}")
+        raise OverlayEntryError(f"`{key}` is a text or a list of texts, got {value!r}")
     return tuple(texts)
 
 
 def _read_level(entry: Json) -> str:
     if entry.get("level") not in LEVELS:
-        raise _EntryError(f"`level` is one of {', '.join(LEVELS)}, got {entry.get('level')!r}")
+        raise OverlayEntryError(f"`level` is one of {', '.join(LEVELS)}, got {entry.get('level')!r}")
     return str(entry["level"])
 
 
@@ -160,7 +155,7 @@ def _read_date(entry: Json) -> str | None:
     if "date" not in entry:
         return None
     if not _DATE.fullmatch(str(entry["date"])):
-        raise _EntryError(f"`date` is YYYY, YYYY-MM or YYYY-MM-DD, got {entry['date']!r}")
+        raise OverlayEntryError(f"`date` is YYYY, YYYY-MM or YYYY-MM-DD, got {entry['date']!r}")
     return str(entry["date"])
 
 
@@ -172,14 +167,8 @@ def apply_entries(root: str, schema: Json, overlays: Iterable[OverlayEntry]) -> 
                 node = _resolve_pointer(place, overlay.pointer)
                 for name, argument in overlay.operations.items():
                     OVERLAY_OPERATIONS[name](schema if name == "define" else node, deepcopy(argument))
-        except _EntryError as problem:
+        except OverlayEntryError as problem:
             yield f"{overlay} in {root}: {problem}"
-
-
-def suggest_nearest(problem: str, name: str, names: Iterable[str]) -> str:
-    """A problem with a name, and the nearest valid name."""
-    near = get_close_matches(name, list(names), n=1, cutoff=0.5)
-    return f"{problem}; nearest: {near[0]}" if near else problem
 
 
 def _resolve_pointer(place: Json, pointer: str) -> Json:
@@ -187,7 +176,7 @@ def _resolve_pointer(place: Json, pointer: str) -> Json:
     for step in (part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]):
         node = _follow_step(node, step)
     if not isinstance(node, dict):
-        raise _EntryError(f"the pointer leads to {node!r}, which is no schema object; merge into its parent")
+        raise OverlayEntryError(f"the pointer leads to {node!r}, which is no schema object; merge into its parent")
     return node
 
 
@@ -197,123 +186,9 @@ def _follow_step(node: Any, step: str) -> Any:
     if isinstance(node, dict) and step in node:
         return node[step]
     if isinstance(node, dict) and "$ref" in node:
-        raise _EntryError(f"`{step}` is behind a $ref; start at {node['$ref'].removeprefix('#/')}")
+        raise OverlayEntryError(f"`{step}` is behind a $ref; start at {node['$ref'].removeprefix('#/')}")
     names = map(str, range(len(node))) if isinstance(node, list) else node if isinstance(node, dict) else ()
-    raise _EntryError(suggest_nearest(f"the pointer does not resolve at `{step}`", step, names))
+    raise OverlayEntryError(suggest_nearest(f"the pointer does not resolve at `{step}`", step, names))
 
 
-def merge_patch(value: Any, patch: Any) -> Any:
-    """`value` after a JSON merge patch (RFC 7396): null removes a member, objects are merged, other values replace."""
-    if not isinstance(patch, dict):
-        return patch
-    merged = dict(value) if isinstance(value, dict) else {}
-    for name, part in patch.items():
-        if part is None:
-            merged.pop(name, None)
-        else:
-            merged[name] = merge_patch(merged.get(name), part)
-    return merged
-
-
-def _define(root: Json, schemas: Json) -> None:
-    _add_new(schemas, root.setdefault("$defs", {}), "$defs")
-
-
-def _replace(node: Json, schema: Json) -> None:
-    before = {name: node[name] for name in _PRESERVED_KEYWORDS if name in node}
-    node.clear()
-    node.update(before | schema)
-
-
-def _merge(node: Json, patch: Json) -> None:
-    merged = merge_patch(node, patch)
-    if merged == node:
-        raise _EntryError("`merge` changes nothing")
-    node.clear()
-    node.update(merged)
-
-
-def _require(node: Json, names: Sequence[str]) -> None:
-    members, required = _properties_of(node), node.get("required", [])
-    for name in names:
-        if name not in members:
-            raise _EntryError(suggest_nearest(f"`require`: no member {name!r}", name, members))
-        if name in required:
-            raise _EntryError(f"`require`: {name!r} is required already")
-    node["required"] = [*required, *names]
-
-
-def _make_optional(node: Json, names: Sequence[str]) -> None:
-    required = node.get("required", [])
-    for name in names:
-        if name not in required:
-            raise _EntryError(suggest_nearest(f"`optional`: {name!r} is not required", name, required))
-    node["required"] = [name for name in required if name not in names]
-
-
-def _add_members(node: Json, schemas: Json) -> None:
-    _add_new(schemas, _properties_of(node), "members")
-
-
-def _order_members(node: Json, names: Sequence[str]) -> None:
-    members = _properties_of(node)
-    for name in names:
-        if name not in members:
-            raise _EntryError(suggest_nearest(f"`order`: no member {name!r}", name, members))
-    ordered = {name: members[name] for name in names} | members
-    if list(ordered) == list(members):
-        raise _EntryError("`order` changes nothing")
-    node["properties"] = ordered
-
-
-def _add_enum_values(node: Json, values: Sequence[Any]) -> None:
-    present = [node["const"]] if "const" in node else node.get("enum")
-    if present is None:
-        raise _EntryError(f"`enum_add`: no enum or const among {', '.join(node) or 'no keywords'}")
-    if known := [value for value in values if value in present]:
-        raise _EntryError(f"`enum_add`: {known[0]!r} is there already")
-    node.pop("const", None)
-    node["enum"] = [*present, *values]
-
-
-def _add_branches(node: Json, schemas: Sequence[Json]) -> None:
-    if "anyOf" not in node:
-        raise _EntryError(f"`branches`: no union among {', '.join(node) or 'no keywords'}")
-    if known := [schema for schema in schemas if schema in node["anyOf"]]:
-        raise _EntryError(f"`branches`: {known[0]!r} is there already")
-    node["anyOf"] = [*node["anyOf"], *schemas]
-
-
-def _properties_of(node: Json) -> Json:
-    if "$ref" in node:
-        raise _EntryError(f"a $ref has no members; start at {node['$ref'].removeprefix('#/')}")
-    if "properties" not in node and node.get("type") != "object":
-        raise _EntryError(f"not an object schema: {', '.join(node) or 'no keywords'}")
-    members: Json = node.setdefault("properties", {})
-    return members
-
-
-def _add_new(schemas: Json, present: Json, what: str) -> None:
-    for name in schemas:
-        if name in present:
-            raise _EntryError(f"{name!r} is in {what} already")
-    present.update(schemas)
-
-
-OVERLAY_OPERATIONS: Mapping[str, Callable[[Json, Any], None]] = {
-    "define": _define,
-    "replace": _replace,
-    "merge": _merge,
-    "members": _add_members,
-    "require": _require,
-    "optional": _make_optional,
-    "order": _order_members,
-    "enum_add": _add_enum_values,
-    "branches": _add_branches,
-}
-"""The operations in the order of their application, each on the schema at its place (`define`: on the root)."""
-
-_ARGUMENT_TYPES = {
-    name: dict if name in ("define", "replace", "merge", "members") else list for name in OVERLAY_OPERATIONS
-}
 _ENTRY_KEYS = (*OVERLAY_OPERATIONS, "at", "roots", "source", "date", "level", "why")

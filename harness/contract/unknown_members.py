@@ -10,7 +10,8 @@ import jsonschema_rs
 
 from harness.contract import schema
 from harness.contract.compile_schema import compile_schema
-from harness.contract.first_violation import format_path, make_ordered_validator
+from harness.contract.first_violation import format_path
+from harness.contract.ordered_validator import make_ordered_validator
 from harness.core.exchange import Finding, Json
 
 

@@ -202,7 +202,8 @@ def _summarize_test(
     """
     from harness.analysis.loss import losses_of
     from harness.report.api_coverage import measure_coverage
-    from harness.report.report import PASSED_OUTCOMES, collect_findings, count_totals, fill_case
+    from harness.report.collect_findings import PASSED_OUTCOMES, collect_findings, fill_case
+    from harness.report.report import count_totals
 
     options, exchanges = read_marker_options(item), world.exchanges
     losses = losses_of(exchanges, strict=options["losses"] == "strict")

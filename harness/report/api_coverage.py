@@ -16,7 +16,8 @@ from harness.api.dialects import omit_dialect_members
 from harness.api.operations import OPERATIONS
 from harness.api.providers import PROVIDERS
 from harness.contract import check, schema
-from harness.contract.first_violation import JSON_TYPES, NAMED_RULE_KEYWORDS, allowed_types, deref, discriminator_values
+from harness.contract.first_violation import NAMED_RULE_KEYWORDS
+from harness.contract.ordered_validator import JSON_TYPES, allowed_types, deref, discriminator_values
 from harness.contract.rule import CREATE_RESPONSE, LIMITED_ACCOUNT, RULES, Rule
 from harness.contract.rules.http.websocket import CREATE_EVENT, SOCKET
 from harness.core.exchange import Exchange, Json, Request

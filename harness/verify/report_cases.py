@@ -17,8 +17,9 @@ import orjson
 from harness.cassettes.format.recorded import Recorded
 from harness.core.exchange import Json
 from harness.report.api_coverage import Coverage, measure_coverage, merge_coverage
+from harness.report.collect_findings import fill_case
 from harness.report.formats import CHECKOUT_VARIABLE
-from harness.report.report import Report, ReportCase, ReportFinding, fill_case
+from harness.report.report import Report, ReportCase, ReportFinding
 from harness.report.sanitize import sanitize_value
 from harness.verify.judging.judge import Verdict
 from harness.verify.judging.to_journal import rebuild_exchange

@@ -6,9 +6,11 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
+from jsonschema.validators import Draft202012Validator
 
-from harness.contract import first_violation, schema
-from harness.contract.first_violation import SchemaViolation, allowed_types, deref, discriminator_values, format_path
+from harness.contract import first_violation, ordered_validator, schema
+from harness.contract.first_violation import SchemaViolation, format_path
+from harness.contract.ordered_validator import allowed_types, deref, discriminator_values
 
 CREATE = "CreateResponse"
 MINIMAL = {"model": "gpt-4.1", "input": "hi"}
@@ -117,9 +119,7 @@ class TestTheKeyword:
         assert first(max_output_tokens=16.0, temperature=1, metadata={}, tools=[]) is None
 
     def test_is_the_last_resort_where_the_walk_sees_no_fault(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(
-            first_violation, "_load_ordered_validator", lambda root: first_violation.Draft202012Validator({})
-        )
+        monkeypatch.setattr(first_violation, "_load_ordered_validator", lambda root: Draft202012Validator({}))
         said = first(tools=[{"type": "function"}])
         assert said == SchemaViolation("unexplained", None, {"path": "tools[0]", "value": "", "values": "", "name": 0})
         whole = first_violation.find_violation(CREATE, [])
@@ -277,5 +277,5 @@ KEYED: dict[str, Any] = {
     ],
 )
 def test_a_branch_without_a_key_is_tried_whatever_the_key_says(body: dict[str, Any], right: bool) -> None:
-    assert first_violation.make_ordered_validator(KEYED).is_valid(body) is right
+    assert ordered_validator.make_ordered_validator(KEYED).is_valid(body) is right
     assert jsonschema_rs.is_valid(KEYED, body) is right

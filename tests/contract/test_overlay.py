@@ -5,7 +5,8 @@ from copy import deepcopy
 
 import pytest
 
-from harness.contract.overlay import OVERLAY_OPERATIONS, apply_entries, merge_patch, parse_entries
+from harness.contract.overlay import apply_entries, parse_entries
+from harness.contract.overlay_operations import OVERLAY_OPERATIONS, merge_patch
 from harness.core.errors import SchemaError
 
 SCHEMA = {

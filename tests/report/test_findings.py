@@ -10,7 +10,8 @@ import pytest
 from harness.contract.rule import RULES
 from harness.faults import hang_up, rate_limit
 from harness.items import message
-from harness.report.report import MAX_TRACED, ReportCase, ReportFinding, Totals, count_totals, explain, summary_line
+from harness.report.collect_findings import MAX_TRACED
+from harness.report.report import ReportCase, ReportFinding, Totals, count_totals, explain, summary_line
 from harness.report.sanitize import MAX_DEPTH, MAX_LIST_LENGTH, MAX_TEXT_LENGTH, sanitize_value
 from harness.server.mock_api import MockApi
 from harness.world.world import World

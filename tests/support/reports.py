@@ -15,9 +15,9 @@ from harness.core.exchange import Json
 from harness.ending import TurnLine
 from harness.items import message
 from harness.report.api_coverage import DIMENSIONS
+from harness.report.collect_findings import fill_case as fill_report_case
 from harness.report.formats.json_file import read_report
 from harness.report.report import Report, ReportCase, ReportFinding
-from harness.report.report import fill_case as fill_report_case
 from harness.server.mock_api import MockApi
 from harness.world.world import World
 

@@ -13,7 +13,8 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 from harness.api.decoding import undo_encodings
 from harness.cassettes.format.interaction import Chunk, Frame, Interaction
 from harness.cassettes.scrubbing.encodings import decode_string, find_strings, is_json
-from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable, mask
+from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
+from harness.cassettes.scrubbing.secret_forms import mask
 from harness.core.redact import SECRET_HEADERS
 
 ALLOWED_HEADERS = frozenset(

@@ -18,7 +18,8 @@ import orjson
 
 from harness.contract import schema
 from harness.contract.check import named_rules
-from harness.contract.overlay import OverlayEntry, apply_entries, suggest_nearest
+from harness.contract.overlay import OverlayEntry, apply_entries
+from harness.contract.overlay_operations import suggest_nearest
 from harness.contract.rule import RULES
 from harness.contract.schemagen import from_openapi
 from harness.contract.schemagen.from_openapi import Change

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from harness.contract.first_violation import deref, format_path
+from harness.contract.first_violation import format_path
+from harness.contract.ordered_validator import deref
 from harness.core.exchange import Json
 
 Step = str | int

@@ -21,7 +21,7 @@ from jsonschema import validators
 from jsonschema.validators import Draft202012Validator
 
 from harness.api.operations import OPERATIONS
-from harness.contract import first_violation, schema
+from harness.contract import first_violation, ordered_validator, schema
 from harness.contract.check import check_answer
 from harness.contract.rule import CREATE_RESPONSE, RULES, Rule
 from harness.core.exchange import Answer, Json
@@ -170,7 +170,7 @@ NO_JSON = (
     '"\x01"',
 )
 ROOTS = schema.root_names(schema.schemas_directory())
-PLAIN = validators.extend(Draft202012Validator, {"pattern": first_violation._check_pattern})
+PLAIN = validators.extend(Draft202012Validator, {"pattern": ordered_validator._check_pattern})
 """The library as it is; only `$` is the end of a text and not also the place before a last line break."""
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.contract import first_violation, schema
+from harness.contract import ordered_validator, schema
 from harness.core.exchange import Json
 from tests.contract.evidence.mutate import places
 from tests.contract.evidence.samples import NAMED, REQUESTS
@@ -31,7 +31,7 @@ def test_a_sample_that_continues_is_taken_by_a_mock_that_remembers(body: Json) -
 def test_the_samples_hold_every_kind_the_schema_knows() -> None:
     whole = schema.load("CreateResponse")
     kinds = {
-        tuple(first_violation.discriminator_values(whole, branch, "type"))
+        tuple(ordered_validator.discriminator_values(whole, branch, "type"))
         for union in unions(whole)
         for branch in union
     }

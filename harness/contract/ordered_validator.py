@@ -1,0 +1,242 @@
+"""Validates JSON in the API's order: type, required, unknown members, members in declared order, one error at a time.
+
+A branch of a union is chosen by JSON type, then by its key (`type`, `role`), never by trying all. Annotations of schemas:
+`x-known` and `x-values` (lists as the API prints them), `x-known-rule`, `x-key` and `x-default` (the key of a union and the
+value of a missing one), `x-at: parent`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
+from typing import Any
+
+from jsonschema import ValidationError, validators
+from jsonschema.validators import Draft202012Validator
+from referencing import Registry
+
+from harness.contract import schema as schemas
+from harness.contract.phrasing import describe_expected
+from harness.core.exchange import Json
+
+KEYWORD_ORDER = ("type", "enum", "const", "required", "if", "additionalProperties")
+Validator = Any
+"""The class that `validators.create` returns; its `descend` and `evolve` are not in the library's protocol."""
+ValidationErrors = Iterator[ValidationError]
+JSON_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
+
+
+def make_ordered_validator(schema: Json) -> Validator:
+    """A validator whose `iter_errors` walks a root's schema in the API's order; the schema must never be freed."""
+    keywords: dict[str, Any] = {
+        "anyOf": partial(_check_union, schema),
+        "oneOf": partial(_check_union, schema),
+        "type": partial(_check_type, schema),
+        "enum": partial(_check_enum, schema),
+        "const": partial(_check_enum, schema),
+        "required": _check_required,
+        "additionalProperties": _check_additional,
+        "propertyNames": _check_property_names,
+        "pattern": _check_pattern,
+        "maxLength": _check_max_length,
+        "items": partial(_check_items, schema),
+    }
+    kind = validators.create(
+        meta_schema=Draft202012Validator.META_SCHEMA,
+        validators={**Draft202012Validator.VALIDATORS, **keywords},
+        type_checker=Draft202012Validator.TYPE_CHECKER,
+        applicable_validators=_sort_keywords,
+    )
+    return kind(schema, registry=Registry())  # the default one would fetch what a `$ref` names
+
+
+def _sort_keywords(schema: Any) -> list[tuple[str, Any]]:
+    if "$ref" in schema:
+        return [("$ref", schema["$ref"])]
+    return sorted(
+        schema.items(),
+        key=lambda pair: KEYWORD_ORDER.index(pair[0]) if pair[0] in KEYWORD_ORDER else len(KEYWORD_ORDER),
+    )
+
+
+def deref(root: Json, schema: Json) -> Json:
+    """The schema behind a chain of `#/$defs/Name` references."""
+    while "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
+    return schema
+
+
+def allowed_types(root: Json, schema: Json) -> frozenset[str]:
+    """The JSON types that a schema allows (`integer` counts as `number`, too)."""
+    schema = deref(root, schema)
+    if "anyOf" in schema:
+        return frozenset().union(*(allowed_types(root, branch) for branch in schema["anyOf"]))
+    if "type" in schema:
+        named = schema["type"]
+        return frozenset([named] if isinstance(named, str) else named)
+    values = schema.get("enum", [schema["const"]] if "const" in schema else [])
+    return frozenset(_json_type(value) for value in values) or frozenset((*JSON_TYPES.values(), "null"))
+
+
+def _json_type(value: Any) -> str:
+    return "null" if value is None else JSON_TYPES[type(value)]
+
+
+def _type_matches(root: Json, schema: Json, value: Any) -> bool:
+    types, name = allowed_types(root, schema), _json_type(value)
+    return name in types or (name == "integer" and "number" in types) or _is_integral(value, types)
+
+
+def _is_integral(value: Any, types: frozenset[str]) -> bool:
+    return "integer" in types and isinstance(value, float) and value.is_integer()
+
+
+def _type_error(root: Json, schema: Json, value: Any) -> ValidationError:
+    return ValidationError(
+        "", validator="type", validator_value=describe_expected(root, schema), instance=value, schema=schema
+    )
+
+
+def _check_type(root: Json, validator: Validator, types: Any, value: Any, schema: Json) -> ValidationErrors:
+    if not _type_matches(root, {"type": types}, value):
+        yield _type_error(root, schema, value)
+
+
+def _check_enum(root: Json, validator: Validator, values: Any, value: Any, schema: Json) -> ValidationErrors:
+    values = values if isinstance(values, list) else [values]
+    if not _type_matches(root, {"enum": values}, value):
+        yield _type_error(root, schema, value)
+    elif value not in values:
+        yield ValidationError("", validator="enum", validator_value=values, instance=value, schema=schema)
+
+
+def _check_required(validator: Validator, names: Sequence[str], value: Any, schema: Json) -> ValidationErrors:
+    for name in names:
+        if isinstance(value, dict) and name not in value:
+            yield ValidationError("", validator="required", validator_value=name, path=[name], schema=schema)
+
+
+def _check_additional(validator: Validator, allowed: Any, value: Any, schema: Json) -> ValidationErrors:
+    if not isinstance(value, dict):
+        return
+    members = schema.get("properties", {})
+    for name in value:
+        if "not" in (member := members.get(name, {})):
+            yield ValidationError("", validator="not", path=[name], schema=member)
+        elif name in members:
+            continue
+        elif allowed is False:
+            yield ValidationError("", validator="additionalProperties", path=[name], schema=schema)
+        elif isinstance(allowed, dict):
+            yield from validator.descend(value[name], allowed, path=name)
+
+
+def _check_property_names(validator: Validator, names: Json, value: Any, schema: Json) -> ValidationErrors:
+    limit = names["maxLength"]
+    for name in value if isinstance(value, dict) else ():
+        if len(name) > limit:
+            yield ValidationError("", validator="propertyNames", validator_value=limit, instance=name, schema=names)
+
+
+def _check_pattern(validator: Validator, pattern: str, value: Any, schema: Json) -> ValidationErrors:
+    if isinstance(value, str) and not _compile_pattern(pattern).search(value):
+        yield ValidationError("", validator="pattern", validator_value=pattern, instance=value, schema=schema)
+
+
+def _check_max_length(validator: Validator, limit: int, value: Any, schema: Json) -> ValidationErrors:
+    """As the library does, without a message: it would quote the text, which may have megabytes."""
+    if isinstance(value, str) and len(value) > limit:
+        yield ValidationError("", validator="maxLength", validator_value=limit, instance=value, schema=schema)
+
+
+@cache
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
+    """A pattern in which `$` matches only at the very end, as in JSON Schema; Python's also matches before a newline."""
+    return re.compile(f"{pattern[:-1]}\\Z" if pattern.endswith("$") else pattern)
+
+
+def _check_items(root: Json, validator: Validator, items: Json, value: Any, schema: Json) -> ValidationErrors:
+    if not isinstance(value, list):
+        return
+    decide = schemas.part_validator(root, items).is_valid if len(value) > 8 else None
+    for index, item in enumerate(value):
+        if decide is None or not decide(item):
+            yield from validator.descend(item, items, path=index)
+
+
+def _check_union(root: Json, validator: Validator, branches: Any, value: Any, schema: Json) -> ValidationErrors:
+    fitting = [branch for branch in branches if _type_matches(root, branch, value)]
+    if not fitting:
+        yield _type_error(root, schema, value)
+    elif len(fitting) == 1 and not isinstance(value, dict):
+        yield from validator.descend(value, fitting[0])
+    elif isinstance(value, dict):
+        yield from _check_keyed_union(root, validator, fitting, value, schema)
+    elif not any(validator.evolve(schema=branch).is_valid(value) for branch in fitting):
+        yield from validator.descend(value, fitting[0])
+
+
+def _check_keyed_union(
+    root: Json, validator: Validator, branches: list[Json], value: Json, schema: Json
+) -> ValidationErrors:
+    key = schema.get("x-key", "type")
+    likely = (branch for branch in branches if _may_match_key(root, branch, key, value.get(key)))
+    if any(validator.evolve(schema=branch).is_valid(value) for branch in likely):
+        return
+    table = {name: branch for branch in reversed(branches) for name in discriminator_values(root, branch, key)}
+    value_of_key = value.get(key, schema.get("x-default"))
+    if len(branches) == 1 or not table:
+        yield from validator.descend(value, branches[0])
+    elif isinstance(value_of_key, str) and value_of_key in table:
+        yield from validator.descend(value, table[value_of_key])
+    elif key not in value and "x-at" not in schema:
+        if without := next((branch for branch in branches if not _requires_member(root, branch, key)), None):
+            yield from validator.descend(value, without)
+        else:
+            yield ValidationError("", validator="required", validator_value=key, path=[key], schema={})
+    else:
+        yield _unknown_key_error(schema, key, value_of_key, list(table))
+
+
+def _may_match_key(root: Json, schema: Json, key: str, value_of_key: Any) -> bool:
+    schema = deref(root, schema)
+    if "anyOf" in schema:
+        return any(_may_match_key(root, branch, key, value_of_key) for branch in schema["anyOf"])
+    values = discriminator_values(root, schema, key)
+    return not values or not isinstance(value_of_key, str) or value_of_key in values
+
+
+def _requires_member(root: Json, schema: Json, name: str) -> bool:
+    schema = deref(root, schema)
+    if "anyOf" in schema:
+        return all(_requires_member(root, branch, name) for branch in schema["anyOf"])
+    return name in schema.get("required", ())
+
+
+def _unknown_key_error(schema: Json, key: str, value_of_key: Any, names: list[str]) -> ValidationError:
+    known = schema.get("x-known")
+    outside = known is not None and value_of_key not in known
+    place = [] if schema.get("x-at") == "parent" or (known and not outside) else [key]
+    values = known if outside else schema.get("x-values", names)
+    rule = schema.get("x-known-rule") if outside else schema.get("x-rule")
+    return ValidationError(
+        "",
+        validator="enum",
+        validator_value=values,
+        instance=value_of_key,
+        path=place,
+        schema={"x-values": values, "x-rule": rule},
+    )
+
+
+def discriminator_values(root: Json, schema: Json, key: str) -> list[str]:
+    """The values of `key` that select a branch of a union."""
+    schema = deref(root, schema)
+    if "anyOf" in schema:
+        return [name for branch in schema["anyOf"] for name in discriminator_values(root, branch, key)]
+    member = deref(root, schema.get("properties", {}).get(key, {}))
+    for option in member.get("anyOf", [member]):
+        if "const" in option or "enum" in option:
+            return list(option.get("enum", [option.get("const")]))
+    return []
