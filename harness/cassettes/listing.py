@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 
 from harness.cassettes.format.untrusted_text import UnreadableRecording
@@ -23,9 +25,15 @@ def files(paths: Sequence[Path]) -> Iterator[Path]:
         elif path.is_file():
             yield path
         else:
-            raise UnreadableRecording(
-                f"{printable_path(path)}: no such file or folder. Give the path of a recording, or of a folder."
-            )
+            raise UnreadableRecording(f"{printable_path(path)}: no such file or folder. {_suggest_path(path)}")
+
+
+def _suggest_path(path: Path) -> str:
+    """The nearest name beside a missing path, or what to give."""
+    with suppress(OSError):
+        if near := get_close_matches(path.name, os.listdir(path.parent), 1):
+            return f"Did you mean {printable_path(path.with_name(near[0]))!r}?"
+    return "Give the path of a recording, or of a folder."
 
 
 def _below(folder: Path) -> Iterator[Path]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
 
+from harness.cli.exit_codes import ExitCode
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.registry import suggest_name
 
@@ -23,25 +25,34 @@ DISTRIBUTION = "responses-harness"
 """The name of the installed package."""
 REDRAW_SECONDS = 0.1
 """The shortest time between two updates of a progress bar, in seconds."""
-PIPED_WIDTH = 1000
-"""Columns when the output is no terminal, so that lines do not wrap and can be searched."""
+PIPED_WIDTH = 1 << 30
+"""Columns when the output is no terminal: no line is ever wrapped."""
+WHOLE_SENTENCE = 1 << 10
+"""Characters of a command's summary: all of its first sentence."""
+_TRAILING_BLANKS = re.compile(r"[ \t]+$", re.M)
 
 
 class _CommandGroup(TyperGroup):
-    """The commands; a HarnessError ends any of them with one message and exit code 2."""
+    """The commands; a HarnessError ends any of them with one message and ExitCode.NOTHING_JUDGED."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except HarnessError as problem:
             typer.echo(f"harness: {problem}", err=True)
-            raise typer.Exit(2) from problem
+            raise typer.Exit(ExitCode.NOTHING_JUDGED) from problem
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands with whole sentences; the inherited one cuts them at the width of the terminal."""
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = [(name, each.get_short_help_str(WHOLE_SENTENCE)) for name, each in commands if each and not each.hidden]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
 
 app = typer.Typer(
     cls=_CommandGroup,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="A strict mock of the OpenAI Responses API: it refuses what the API refuses, word for word.",
@@ -75,11 +86,13 @@ def refuse_outside_checkout(name: str) -> None:
     app.command(name, hidden=True, context_settings=anything)(refuse)
 
 
-def require_known(what: str, name: str, all_known: Iterable[str]) -> str:
-    """The name itself if it is known; else a ConfigError with the nearest one."""
+def require_known(what: str, name: str, all_known: Iterable[str], listing: str = "") -> str:
+    """The name itself if it is known; else a ConfigError with the nearest one, and with the command `listing` them all."""
     names = list(dict.fromkeys(all_known))
     if name not in names:
-        raise ConfigError(f"no {what} {name!r}. {suggest_name(name, names)}")
+        nearest = suggest_name(name, names)
+        more = f" `{listing}` lists them." if listing and nearest.startswith("The nearest") else ""
+        raise ConfigError(f"no {what} {name!r}. {nearest}{more}")
     return name
 
 
@@ -88,12 +101,29 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
 
 
+class _TrimmedStream:
+    """A stream for a file or a pipe: lines are written without trailing blanks, with which rich fills tables."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        self._stream.write(_TRAILING_BLANKS.sub("", text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 def make_console(stderr: bool = False) -> Console:
-    """A console for stdout or stderr that prints texts without markup."""
+    """A console for stdout or stderr that prints texts without markup; for a file or a pipe without padding or wrapping."""
     from rich.console import Console
 
-    terminal = (sys.stderr if stderr else sys.stdout).isatty()
-    return Console(stderr=stderr, width=None if terminal else PIPED_WIDTH, highlight=False, markup=False, emoji=False)
+    stream = sys.stderr if stderr else sys.stdout
+    if stream.isatty():
+        return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    plain = cast("IO[str]", _TrimmedStream(stream))
+    return Console(file=plain, width=PIPED_WIDTH, highlight=False, markup=False, emoji=False)
 
 
 def print_rows(rows: Sequence[Mapping[str, str]], as_json: bool) -> None:
@@ -118,7 +148,10 @@ def print_page(title: str, doc: str, sections: Iterable[tuple[str, list[str]]]) 
     for heading, lines in sections:
         console.print(f"\n{heading}", style="bold")
         for text in lines:
-            console.print(Padding(text, (0, 0, 0, 2), expand=False))
+            if text.startswith(("{", "[")):  # JSON stays in one piece
+                console.print(f"  {text}", soft_wrap=True)
+            else:
+                console.print(Padding(text, (0, 0, 0, 2), expand=False))
 
 
 @contextmanager

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
 
 def cassettes(
-    paths: Annotated[
-        list[Path] | None, typer.Argument(metavar="[PATH...]", help="Cassettes, or folders of them.")
-    ] = None,
+    paths: Annotated[list[Path] | None, typer.Argument(metavar="PATH", help="Cassettes, or folders of them.")] = None,
     stale_after: Annotated[int, typer.Option(min=0, metavar="DAYS", help="When a recording is stale.")] = 90,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List cassettes: age, SDK then and now, which are stale, which nothing names, and what recording again costs."""
+    """List cassettes: age, what uses them, how to record them again.
+
+    Told are also the SDK then and now, and what recording the stale ones again costs at most.
+    """
     import harness.contract.rules  # noqa: F401  (registers every rule)
     from harness.live.inventory import list_cassettes
 

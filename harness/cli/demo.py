@@ -8,7 +8,10 @@ from harness.cli.app import make_console
 
 
 def demo() -> None:
-    """Two agents against the mock, then a request that the API refuses, and its repair; needs no network and no key."""
+    """Run two agents against the mock, then a refusal and its repair.
+
+    It needs no network and no key.
+    """
     from harness.server.demo import NotRefusedError, run_demo
     from harness.server.mock_api import MockApi
 

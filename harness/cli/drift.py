@@ -33,17 +33,15 @@ DRIFT_MEANINGS = {
 
 
 def drift(
-    paths: Annotated[
-        list[Path] | None, typer.Argument(metavar="[PATH...]", help="Recordings, or folders of them.")
-    ] = None,
+    paths: Annotated[list[Path] | None, typer.Argument(metavar="PATH", help="Recordings, or folders of them.")] = None,
     upstream: UpstreamOption = "https://api.openai.com/v1",
     key_env: KeyEnvOption = "",
     yes: YesOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Send recorded requests to the live API again: what does it say now, what did it say then, and what does the mock?
+    """Send recordings to the live API again: what does it say now?
 
-    Ids, times, texts and usage are not compared.
+    Compared are the old answer, the new one and the mock's. Ids, times, texts and usage are not compared.
     """
     from harness.live.drift.plan import plan_resending
     from harness.live.drift.resend import resend

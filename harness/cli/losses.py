@@ -7,19 +7,28 @@ from typing import Annotated
 import typer
 
 from harness.cli.app import print_json, print_page, print_rows, require_known
+from harness.cli.completion import complete_loss
 
 
 def losses(
-    name: Annotated[str, typer.Argument(metavar="[ID]", help="The loss to explain; without it all are listed.")] = "",
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID", autocompletion=complete_loss, help="The loss to explain; without it all are listed."
+        ),
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List what a client may lose although the API accepts the request, or explain one loss."""
+    """List what a client may lose of an answer, or explain one loss.
+
+    The API accepts the requests that show a loss.
+    """
     from harness.analysis.loss import LOSSES
     from harness.report.catalogue import loss_json, loss_row, loss_sections
 
     if not name:
         print_rows([loss_row(loss) for loss in LOSSES.values()], as_json)
         return
-    loss = LOSSES[require_known("loss", name, LOSSES)]
+    loss = LOSSES[require_known("loss", name, LOSSES, "harness losses")]
     title = f"{loss.id}  ({loss.area}, {'strict' if loss.strict else 'always'})"
     print_json(loss_json(loss)) if as_json else print_page(title, loss.doc, loss_sections(loss))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli.app import call_on_signals, make_console
+from harness.cli.completion import complete_area_or_all
 from harness.cli.live_api import KeyEnvOption, YesOption
 from harness.cli.record_rules import FRESH_DAYS, record_rules
 from harness.core.errors import ConfigError
@@ -47,7 +48,12 @@ ADDRESS_HINTS = {
 
 def record(
     command: Annotated[
-        list[str] | None, typer.Argument(metavar="-- COMMAND...", help="What to run; without it, until interrupted.")
+        list[str] | None,
+        typer.Argument(
+            metavar="-- COMMAND",
+            autocompletion=complete_area_or_all,
+            help="What to run; without it, until interrupted.",
+        ),
     ] = None,
     upstream: Annotated[
         str, typer.Option(envvar="OPENAI_BASE_URL", metavar="URL", help="The live API's root, as clients are given it.")
@@ -74,7 +80,10 @@ def record(
     ] = FRESH_DAYS,
     yes: YesOption = False,
 ) -> None:
-    """Run a command and record what its clients, in any language, and the live API say to each other."""
+    """Run a command, and record what its clients and the live API say.
+
+    The clients may be in any language: a proxy stands between them and the API. The exit code is the command's.
+    """
     if rules:
         record_rules(command or [], upstream or OPENAI_URL, into, key_env=key_env, yes=yes, fresh=fresh)
     from harness.api.upstream import parse_upstream, redirected_environment

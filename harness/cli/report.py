@@ -50,14 +50,16 @@ def _flags(option: str) -> list[str]:
 
 @with_format_options
 def report(
-    files: Annotated[list[str], typer.Argument(metavar="[merge] FILE...", help="JSON reports; several become one.")],
+    files: Annotated[list[str], typer.Argument(metavar="[merge] FILE", help="JSON reports; several become one.")],
     fail_under: Annotated[
         float | None,
         typer.Option(min=0, max=100, metavar="PCT", help="End with 1 below so many per cent of the rules."),
     ] = None,
     **outputs: Path | None,
 ) -> None:
-    """Show, convert and merge reports of pytest --harness-report=FILE.json and harness verify --report FILE.json.
+    """Show, convert and merge reports of test runs and recordings.
+
+    pytest --harness-report=FILE.json and harness verify --report FILE.json write them.
 
     `merge` makes one JSON report of several, of shards or jobs of a matrix: in the file of -o, else on stdout; the other
     options go with it. Without it the report is told, with annotations where GitHub Actions reads them.

@@ -7,18 +7,27 @@ from typing import Annotated
 import typer
 
 from harness.cli.app import make_console, print_json, print_page, print_rows, require_known
+from harness.cli.completion import complete_area, complete_rule
 
 
 def rules(
-    name: Annotated[str, typer.Argument(metavar="[ID]", help="The rule to explain; without it all are listed.")] = "",
-    area: Annotated[str, typer.Option(help="Only the rules of this area.")] = "",
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID", autocompletion=complete_rule, help="The rule to explain; without it all are listed."
+        ),
+    ] = "",
+    area: Annotated[str, typer.Option(autocompletion=complete_area, help="Only the rules of this area.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     assumed: Annotated[bool, typer.Option("--assumed", help="Only what is assumed, not known.")] = False,
     coverage: Annotated[
         bool, typer.Option("--coverage", help="How well each area is known, and what proves it.")
     ] = False,
 ) -> None:
-    """List why the API refuses requests, in order of precedence, or explain one rule."""
+    """List why the API refuses requests, or explain one rule.
+
+    The list is in order of precedence: the API reports one error, the first.
+    """
     from harness.contract.rule import RULES
     from harness.report.catalogue import rule_json, rule_row, rule_sections
 
@@ -28,7 +37,7 @@ def rules(
         _print_coverage(as_json)
         return
     if name:
-        rule = RULES[require_known("rule", name, RULES)]
+        rule = RULES[require_known("rule", name, RULES, "harness rules")]
         title = f"{rule.id}  ({rule.area}, {rule.level})"
         print_json(rule_json(rule)) if as_json else print_page(title, rule.doc, rule_sections(rule))
         return

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 
 def verify(
-    paths: Annotated[
-        list[Path] | None, typer.Argument(metavar="[PATH]...", help="Recordings, or folders of them.")
-    ] = None,
+    paths: Annotated[list[Path] | None, typer.Argument(metavar="PATH", help="Recordings, or folders of them.")] = None,
     server: Annotated[str, typer.Option(metavar="URL", help="Instead of recordings: the base URL of a server.")] = "",
     model: Annotated[str, typer.Option(help="With --server: the model it is asked for.")] = "",
     key_env: Annotated[
@@ -42,7 +40,9 @@ def verify(
         typer.Option("--respell", help="Also: would the mock, scripted with what an answer says, have answered alike?"),
     ] = False,
 ) -> None:
-    """Judge recorded exchanges (vcrpy and other cassettes, HAR, JSON lines), or with --server a server.
+    """Judge recordings, or with --server a server, by the contract.
+
+    Recordings are cassettes (of vcrpy and others), HAR and JSON lines.
 
     Would the mock take what the API took, and refuse in the same words what it refused? Do the answers and streams conform?
     A server is asked what the rules give as examples, and plays some scenarios: every answer costs it a run of the model.

@@ -44,10 +44,20 @@ def import_modules(package: str, modules: Iterable[str]) -> None:
         import_module(f"{package}.{module}")
 
 
+MAX_KNOWN_LISTED = 40
+"""Names that are all listed when none is near."""
+
+
 def suggest_name(name: object, known: Iterable[str]) -> str:
-    """`Did you mean 'x'?`, or every known name when none is near."""
+    """`Did you mean 'x'?`; else the names that contain it, every known name, or of many the nearest three."""
     from difflib import get_close_matches
 
-    names = list(known)
-    near = get_close_matches(str(name), names, 1)
-    return f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(names)}."
+    names, text = list(known), str(name)
+    if near := get_close_matches(text, names, 1):
+        return f"Did you mean {near[0]!r}?"
+    if containing := [each for each in names if len(text) > 2 and text in each][:3]:
+        return f"Did you mean {' or '.join(map(repr, containing))}?"
+    if len(names) <= MAX_KNOWN_LISTED:
+        return f"Known: {', '.join(names)}."
+    nearest = get_close_matches(text, names, 3, cutoff=0.0)
+    return f"The nearest of {len(names)} are {', '.join(map(repr, nearest))}."

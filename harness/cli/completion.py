@@ -1,0 +1,40 @@
+"""What a shell completes: the ids of rules and losses, and areas of rules. Imported only when a shell asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def complete_rule(incomplete: str) -> list[str]:
+    """The ids of rules that begin so."""
+    return _starting_with(incomplete, _rules())
+
+
+def complete_area(incomplete: str) -> list[str]:
+    """The areas of rules that begin so."""
+    return _starting_with(incomplete, dict.fromkeys(_rules().values()))
+
+
+def complete_area_or_all(incomplete: str) -> list[str]:
+    """The areas of rules that begin so, and `all`."""
+    return _starting_with(incomplete, [*dict.fromkeys(_rules().values()), "all"])
+
+
+def complete_loss(incomplete: str) -> list[str]:
+    """The ids of losses that begin so."""
+    import harness.analysis.losses  # noqa: F401  (registers every loss)
+    from harness.analysis.loss import LOSSES
+
+    return _starting_with(incomplete, LOSSES)
+
+
+def _rules() -> dict[str, str]:
+    """The area of each rule."""
+    import harness.contract.rules  # noqa: F401  (registers every rule)
+    from harness.contract.rule import RULES
+
+    return {rule.id: rule.area for rule in RULES.values()}
+
+
+def _starting_with(incomplete: str, names: Iterable[str]) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]
