@@ -1,15 +1,27 @@
-"""The environment of a test: the variables that lead the clients of the code under test to the mock, and no others."""
+"""The environment: the variables that lead the clients of the code under test to the mock, and no others.
+
+They are set while a test uses `mock`; with `harness_env = session` they are also set before anything is collected, so that
+a client made at import finds the mock. Then one key leads to the World of whichever test is running.
+"""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
 
+if TYPE_CHECKING:
+    from harness.server.mock_api import MockApi
+    from harness.server.on_demand import OnDemandServer
     from harness.world.mock import Mock
 
+ENV_INI = "harness_env"
+ENV_VALUES = ("test", "session")
+SESSION_ENV = f"{ENV_INI} = session"
+"""The line of an ini file that leads clients made at import to the mock."""
+SESSION_KEY = "sk-harness-session"
+"""The API key of the environment of a whole run."""
 AZURE_VERSION = "2025-04-01-preview"
 CLEARED_VARIABLES = (
     "OPENAI_ORG_ID",
@@ -21,30 +33,92 @@ CLEARED_VARIABLES = (
 )
 """Variables that change the requests of a client, beside those that begin with AZURE_OPENAI_."""
 
+_SERVER_STASH_KEY = pytest.StashKey["OnDemandServer"]()
 _MOCK_VARIABLES = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT")
 """Variables that lead clients to the mock."""
+_NO_WORLD = (
+    f"no test uses `mock` now, and the key of `{SESSION_ENV}` leads to the World of the running test. Request the fixture "
+    "`mock` in the test that asks, or make no request at import."
+)
 
 
-def set_environment(mock: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lead every OpenAI client that is made while the test runs to its World."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the ini option for the environment."""
+    parser.addini(
+        ENV_INI,
+        "when OPENAI_BASE_URL and OPENAI_API_KEY lead to the mock: while a test uses it (test), or from before collection "
+        "to the end of the run (session), which clients made at import need",
+        default=ENV_VALUES[0],
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Set the environment before any file of the project is imported."""
+    _set_session_environment(early_config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Set the environment where a conftest has loaded this plugin, too late for the hook before."""
+    _set_session_environment(config)
+
+
+def _set_session_environment(config: pytest.Config) -> None:
+    chosen = config.getini(ENV_INI)
+    if chosen not in ENV_VALUES:
+        raise pytest.UsageError(f"{ENV_INI} = {chosen}: it is one of {', '.join(ENV_VALUES)}.")
+    if chosen != "session" or session_server(config):
+        return
+    from harness.server.on_demand import OnDemandServer
+
+    server = config.stash[_SERVER_STASH_KEY] = OnDemandServer(_make_session_api)
+    config.add_cleanup(server.stop)
+    monkeypatch = pytest.MonkeyPatch()
+    config.add_cleanup(monkeypatch.undo)
+    _set_variables({"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": SESSION_KEY}, monkeypatch)
+
+
+def session_server(config: pytest.Config) -> OnDemandServer | None:
+    """The server that has its address before collection; None unless the environment is that of the session."""
+    return config.stash.get(_SERVER_STASH_KEY, None)
+
+
+def _make_session_api() -> MockApi:
+    from harness.server.mock_api import MockApi
+
+    return MockApi(keys=(), reserved={SESSION_KEY: _NO_WORLD})
+
+
+def set_environment(mock: Mock, config: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lead every OpenAI client that is made while the test runs to its World.
+
+    With the environment of the session its key remains: a client that is made in one test may be used in the next.
+    """
+    key = SESSION_KEY if session_server(config) else mock.api_key
+    _set_variables(_mock_environment(mock, key), monkeypatch)
+
+
+def _set_variables(variables: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in [
         *CLEARED_VARIABLES,
         *_MOCK_VARIABLES,
         *(name for name in os.environ if name.startswith("AZURE_OPENAI_")),
     ]:
         monkeypatch.delenv(variable, raising=False)
-    for variable, value in _mock_environment(mock).items():
+    for variable, value in variables.items():
         monkeypatch.setenv(variable, value)
     for variable in ("NO_PROXY", "no_proxy"):
-        monkeypatch.setenv(variable, "127.0.0.1", prepend=",")
+        if "127.0.0.1" not in os.environ.get(variable, "").split(","):
+            monkeypatch.setenv(variable, "127.0.0.1", prepend=",")
 
 
-def _mock_environment(mock: Mock) -> dict[str, str]:
+def _mock_environment(mock: Mock, key: str) -> dict[str, str]:
     """The variables that lead clients to the mock; Azure's only for its dialect, since OpenAI's client reads them too."""
-    found = {"OPENAI_BASE_URL": mock.base_url, "OPENAI_API_KEY": mock.api_key}
+    found = {"OPENAI_BASE_URL": mock.base_url, "OPENAI_API_KEY": key}
     if mock.world.dialect == "azure":
-        key = {"AZURE_OPENAI_API_KEY": mock.api_key, "OPENAI_API_VERSION": AZURE_VERSION}
-        return {"AZURE_OPENAI_ENDPOINT": mock.azure_endpoint, **key}
+        azure = {"AZURE_OPENAI_API_KEY": key, "OPENAI_API_VERSION": AZURE_VERSION}
+        return {"AZURE_OPENAI_ENDPOINT": mock.azure_endpoint, **azure}
     if mock.world.dialect == "foundry":
         project = dict.fromkeys(("AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT"), mock.project_endpoint)
         return found | project

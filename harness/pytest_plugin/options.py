@@ -10,10 +10,15 @@ from harness.core.errors import ConfigError
 
 UNUSED_VALUES = ("fail", "allow")
 LOSSES_VALUES = ("fail", "allow", "strict")
-MARKER_VALUES = {"unused": UNUSED_VALUES, "losses": LOSSES_VALUES, "dialect": ("openai", "azure", "foundry")}
+MARKER_VALUES: dict[str, tuple[str, ...]] = {
+    "unused": UNUSED_VALUES,
+    "losses": LOSSES_VALUES,
+    "dialect": ("openai", "azure", "foundry"),
+    "key": (),
+}
 """The options of the marker `harness` with their values; without a dialect the mock has the paths of all of them.
 
-`losses` may also be a list, the ids of the losses to allow.
+`losses` may also be a list, the ids of the losses to allow. `key` is any text: one more API key of the test.
 """
 
 
@@ -28,12 +33,22 @@ def read_marker_options(node: pytest.Item) -> dict[str, Any]:
             )
         chosen |= marker.kwargs
     for name, value in chosen.items():
+        if name == "key":
+            _check_key(value)
+            continue
         ids = _loss_ids() if name == "losses" and isinstance(value, list) else ()
         if not (all(id in ids for id in value) if ids else value in MARKER_VALUES[name]):
             known = ", ".join(map(repr, ids or MARKER_VALUES[name]))
             some, also = ("some", "") if ids else ("one", " or a list of losses to allow" if name == "losses" else "")
             raise ConfigError(f"@pytest.mark.harness({name}={value!r}): give {some} of {known}{also}.")
     return chosen
+
+
+def _check_key(value: Any) -> None:
+    if not isinstance(value, str) or not value.strip():
+        raise ConfigError(
+            f"@pytest.mark.harness(key={value!r}): give the API key that the program sends, as in key='sk-test'."
+        )
 
 
 def _loss_ids() -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.pytest_plugin.environment import set_environment
+from harness.pytest_plugin.environment import SESSION_KEY, session_server, set_environment
 from harness.pytest_plugin.options import read_marker_options
 
 if TYPE_CHECKING:
@@ -25,7 +25,12 @@ WORLD_STASH_KEY = pytest.StashKey["World"]()
 """The key of a running test's World in the stash of its item."""
 _JUDGED_STASH_KEY = pytest.StashKey[int]()
 
-pytest_plugins = ["harness.pytest_plugin.clients", "harness.pytest_plugin.cassettes", "harness.pytest_plugin.reports"]
+pytest_plugins = [
+    "harness.pytest_plugin.environment",
+    "harness.pytest_plugin.clients",
+    "harness.pytest_plugin.cassettes",
+    "harness.pytest_plugin.reports",
+]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -35,13 +40,17 @@ def pytest_configure(config: pytest.Config) -> None:
         'harness(unused="fail"): what the mock does at the end of a test; unused="allow" lets turns be left over. '
         'harness(losses="fail"): a client that lost what was said fails its test; losses="allow" permits all of it, '
         'losses=["citation-dropped"] these, "strict" looks for more. '
-        'harness(dialect="azure"): the mock is that provider alone (openai, azure, foundry), and so is the environment.',
+        'harness(dialect="azure"): the mock is that provider alone (openai, azure, foundry), and so is the environment. '
+        'harness(key="sk-test"): requests with this key belong to the test, too.',
     )
 
 
 @pytest.fixture(scope="session")
-def mock_server() -> Iterator[Server]:
+def mock_server(pytestconfig: pytest.Config) -> Iterator[Server]:
     """The server of this process, started by the first test that uses it; it accepts only the keys of running tests."""
+    if early := session_server(pytestconfig):
+        yield early.start()
+        return
     from harness.server.asgi import serve_in_thread
     from harness.server.mock_api import MockApi
 
@@ -59,13 +68,17 @@ def mock(request: pytest.FixtureRequest, mock_server: Server, monkeypatch: pytes
     """
     from harness.api.dialects import API_ROOTS
 
-    dialect = read_marker_options(request.node).get("dialect")
+    options = read_marker_options(request.node)
+    dialect = options.get("dialect")
     name = f"{request.node.parent.nodeid}::{request.node.name}"
     base_url = mock_server.base_url.removesuffix(API_ROOTS["openai"]) + API_ROOTS[dialect or "openai"]
     mock = mock_server.api.open(api_key_for(name), name, base_url)
     world = request.node.stash[WORLD_STASH_KEY] = mock.world
     world.dialect = dialect
-    set_environment(mock, monkeypatch)
+    for alias in (SESSION_KEY, options.get("key")):
+        if alias:
+            mock_server.api.add_alias(alias, mock.api_key)
+    set_environment(mock, request.config, monkeypatch)
     yield mock
     mock_server.api.close(world.api_key)
     if len(world.problems) > request.node.stash.get(_JUDGED_STASH_KEY, len(world.problems)):

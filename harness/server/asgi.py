@@ -161,11 +161,22 @@ class StoppableServer(uvicorn.Server):
 
 
 class Server:
-    """A running server in a thread of this process; `base_url` is what clients are given."""
+    """A running server in a thread of this process; `base_url` is what clients are given.
 
-    def __init__(self, api: MockApi, host: str = "127.0.0.1", port: int = 0, *, keep_alive: bool = True) -> None:
+    It listens on `listening` if that is given, else on a socket of its own.
+    """
+
+    def __init__(
+        self,
+        api: MockApi,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        keep_alive: bool = True,
+        listening: socket.socket | None = None,
+    ) -> None:
         self.api = api
-        self._socket = bind(host, port)
+        self._socket = listening or bind(host, port)
         self.host, self.port = self._socket.getsockname()[:2]
         self._uvicorn = StoppableServer(uvicorn_config(App(api), keep_alive=keep_alive))
         self._thread = threading.Thread(target=self._run, name="responses-harness", daemon=True)

@@ -6,9 +6,12 @@ operation. What a user of the harness has to fix comes back as a 418 that no SDK
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from time import monotonic
 from traceback import extract_tb
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.api.dialects import OPENAI, ApiPath, check_dialect, parse_api_path
@@ -18,7 +21,7 @@ from harness.contract.check import Violation, check
 from harness.contract.rules.http.websocket import UPGRADE, UPGRADE_RULES
 from harness.core.account import Organization
 from harness.core.delivery import DISCONNECT_AT_END
-from harness.core.errors import HarnessError
+from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Answer, Request
 from harness.ending import TurnLine
 from harness.endpoints import azure
@@ -38,6 +41,16 @@ CONTROL_ROOT = "/_harness"
 KEY_PREFIX = "sk-"
 UNKNOWN_REQUEST_ID = "req_" + "0" * 32
 """The request id of an answer to a key without a World."""
+MAX_STRAYS = 100
+"""How many requests without a World are kept, the newest ones."""
+
+
+class Stray(NamedTuple):
+    """A request to the API whose key leads to no World, and its answer; `time` is of `time.monotonic`."""
+
+    request: Request
+    answer: Answer
+    time: float
 
 
 class MockApi:
@@ -46,7 +59,8 @@ class MockApi:
     With `keys` None any key that starts with `sk-` opens a World of its own; otherwise only the named keys are known.
     `fallback` answers what was never scripted, `prepare` is called with each new World, `journal` bounds how many
     exchanges a World keeps (None: all). `dialect` is the only one to speak (openai, azure, foundry), None is all of them:
-    a request speaks the one that its path has.
+    a request speaks the one that its path has. `reserved` are keys that lead to a World only while they are its alias, each
+    with the text of the 418 that it gets meanwhile. `strays` are the newest requests without a World.
     """
 
     def __init__(
@@ -58,8 +72,12 @@ class MockApi:
         prepare: Callable[[Mock], None] = lambda mock: None,
         journal: int | None = None,
         dialect: str | None = None,
+        reserved: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.worlds: dict[str, World] = {}
+        self.strays: deque[Stray] = deque(maxlen=MAX_STRAYS)
+        self._aliases: dict[str, str] = {}
+        self._reserved = reserved
         self._keys = None if keys is None else frozenset(keys)
         self._organization = organization
         self._fallback = fallback
@@ -85,19 +103,24 @@ class MockApi:
             self.worlds[key] = world
         return self.worlds[key]
 
+    def add_alias(self, alias: str, key: str) -> None:
+        """Let one more key lead to the World of a key, until that is closed."""
+        self._aliases[alias] = key
+
     def close(self, key: str) -> None:
-        """Forget a World."""
+        """Forget a World and its aliases."""
         self.worlds.pop(key, None)
+        self._aliases = {alias: of for alias, of in self._aliases.items() if of != key}
 
     def world_of(self, headers: Mapping[str, str], dialect: str = OPENAI) -> World | None:
         """The World a request belongs to; None when its key names none.
 
         In the dialects of Azure the key may be an `api-key`, and both that and a token may look like anything.
         """
-        key = bearer_key(headers) if dialect == OPENAI else headers.get("api-key") or bearer_key(headers)
+        key = key_of(headers, dialect)
         if key is None:
             return None
-        if world := self.worlds.get(key):
+        if world := self.worlds.get(self._aliases.get(key, key)):
             return world
         own = dialect != OPENAI or (key.startswith(KEY_PREFIX) and key != KEY_PREFIX)
         return self._open_world(key) if (own if self._keys is None else key in self._keys) else None
@@ -114,7 +137,7 @@ class MockApi:
         if world is not None and world.dialect not in (None, place.dialect):
             place = parse_api_path(path, world.dialect)
         request = _parse_request(method, place, headers, query, raw)
-        answer = _check_and_answer(request, world, _call_handler)
+        answer = self._reserved_answer(request, world) or _check_and_answer(request, world, _call_handler)
         return self._finish_answer(request, answer, world)
 
     def open_session(self, path: str, headers: Mapping[str, str], query: Mapping[str, Any]) -> SocketSession | Answer:
@@ -126,6 +149,8 @@ class MockApi:
             return self.handle("GET", path, headers, query, b"")
         world = self.world_of(headers)
         request = Request("WS", RESPONSES_PATH, headers, query, operation=UPGRADE)
+        if reserved := self._reserved_answer(request, world):
+            return self._finish_answer(request, reserved, world)
         refusal = check(request, world)
         if world is None or (refusal and refusal.rule.id in UPGRADE_RULES):
             assert refusal is not None  # the contract refuses a request without a World
@@ -137,6 +162,13 @@ class MockApi:
             lambda sent, answer: world.add_exchange(sent, answer, self._journal),
         )
 
+    def _reserved_answer(self, request: Request, world: World | None) -> Answer | None:
+        """The 418 for a reserved key that is no alias now."""
+        if world is not None or not self._reserved:
+            return None
+        text = self._reserved.get(key_of(request.headers, request.dialect) or "")
+        return teapot_answer(ConfigError(f"{request.method} {request.path}: {text}")) if text else None
+
     def _finish_answer(self, request: Request, answer: Answer, world: World | None) -> Answer:
         """An answer with its headers, written into the journal of its World."""
         if request.dialect != OPENAI:
@@ -144,10 +176,16 @@ class MockApi:
             answer = azure.add_headers(request, answer, id, world.models if world else MODELS)
         else:
             answer = _with_headers(answer, world.ids.request() if world else UNKNOWN_REQUEST_ID)
-        if world is None:
-            return answer
-        world.add_exchange(request, answer, self._journal)
+        if world is not None:
+            world.add_exchange(request, answer, self._journal)
+        elif request.root:
+            self.strays.append(Stray(request, answer, monotonic()))
         return answer
+
+
+def key_of(headers: Mapping[str, str], dialect: str) -> str | None:
+    """The key of a request in a dialect; in those of Azure it may be an `api-key`."""
+    return bearer_key(headers) if dialect == OPENAI else headers.get("api-key") or bearer_key(headers)
 
 
 def bearer_key(headers: Mapping[str, str]) -> str | None:

@@ -9,11 +9,11 @@ from typing import Any
 import orjson
 import pytest
 
+from harness.api import operations
 from harness.contract.rule import RULES, assumed, rule
 from harness.core.account import Organization
 from harness.core.errors import ApiError, HarnessError, ScriptError
 from harness.core.exchange import Answer, Request
-from harness.endpoints import operation
 from harness.items import message
 from harness.server.mock_api import MockApi, bearer_key, teapot_answer
 
@@ -37,10 +37,10 @@ def added(method: str, template: str, check: Any) -> Iterator[None]:
         """Nothing."""
         return Answer(200, {})
 
-    operation.operation(method, template)(handler)
+    operations.operation(method, template)(handler)
     rule(on=f"{method} {template}", error=ApiError(400, "{value}"), source=assumed("a test"), rejects={})(check)
     yield
-    del RULES[check.__name__], operation.OPERATIONS[f"{method} {template}"], operation._PATHS[template]
+    del RULES[check.__name__], operations.OPERATIONS[f"{method} {template}"], operations.PATHS[template]
 
 
 class TestAKey:
@@ -95,6 +95,37 @@ class TestAKey:
         mock = scripted()
         answer = post(mock, headers={"authorization": "Bearer nobody"})
         assert (answer.status, answer.headers["x-request-id"], mock.worlds) == (401, "req_" + "0" * 32, {})
+
+    def test_has_aliases_until_it_is_closed(self) -> None:
+        mock = MockApi(keys=())
+        world = mock.open("sk-mock").world
+        world.script.add([message("hi")])
+        mock.add_alias("own key", "sk-mock")
+        assert post(mock, headers={"authorization": "Bearer own key"}).status == 200
+        assert post(mock, headers={"api-key": "own key"}, path="/openai/v1/responses").status == 418
+        assert len(world.exchanges) == 2
+        mock.close("sk-mock")
+        assert post(mock, headers={"authorization": "Bearer own key"}).status == 401
+
+    def test_that_is_reserved_is_refused_with_its_text_unless_it_is_an_alias(self) -> None:
+        mock = MockApi(keys=(), reserved={"sk-run": "no test runs."}, fallback=lambda _: [message("hi")])
+        headers = {"authorization": "Bearer sk-run"}
+        before = post(mock, headers=headers)
+        assert (before.status, before.body["error"]["message"]) == (418, "POST /responses: no test runs.")
+        mock.open("sk-mock")
+        mock.add_alias("sk-run", "sk-mock")
+        assert post(mock, headers=headers).status == 200
+        mock.close("sk-mock")
+        assert post(mock, headers=headers).status == 418
+
+    def test_without_a_world_leaves_its_requests_as_strays(self) -> None:
+        mock = MockApi(keys=(), reserved={"sk-run": "no test runs."})
+        for key in ("sk-other", "sk-run"):
+            post(mock, headers={"authorization": f"Bearer {key}"})
+        assert [(stray.request.path, stray.answer.status) for stray in mock.strays] == [
+            ("/responses", 401),
+            ("/responses", 418),
+        ]
 
 
 class TestAnAnswer:

@@ -1,0 +1,63 @@
+"""A server whose address is known at once, and which starts with the first connection.
+
+Only a socket is bound, so that a run without any request pays nothing: the server and all that it imports come later.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from harness.server.asgi import Server
+    from harness.server.mock_api import MockApi
+
+HOST = "127.0.0.1"
+BACKLOG = 2048
+
+
+class OnDemandServer:
+    """A listening socket and its server, which keeps no connection open; those made before it has started wait for it."""
+
+    def __init__(self, make_api: Callable[[], MockApi]) -> None:
+        self._make_api = make_api
+        self._listening = socket.create_server((HOST, 0), backlog=BACKLOG)
+        self._waker, self._woken = socket.socketpair()
+        self._lock = threading.Lock()
+        self._server: Server | None = None
+        self._watcher = threading.Thread(target=self._watch, name="responses-harness-watcher", daemon=True)
+        self.base_url = f"http://{HOST}:{self._listening.getsockname()[1]}/v1"
+        self._watcher.start()
+
+    def start(self) -> Server:
+        """The server, started unless it has been."""
+        from harness.server.asgi import Server
+
+        with self._lock:
+            if self._server is None:
+                self._server = Server(self._make_api(), keep_alive=False, listening=self._listening).start()
+                self._waker.send(b".")
+            return self._server
+
+    def stop(self) -> None:
+        """Stop serving, and give the address back."""
+        self._waker.close()
+        self._watcher.join()
+        self._woken.close()
+        if self._server is not None:
+            self._server.stop()
+        self._listening.close()
+
+    def _watch(self) -> None:
+        """Start the server when a client connects; ends when it has been started or is not needed any more."""
+        readable, _, _ = select.select([self._listening, self._woken], [], [])
+        if self._woken in readable:
+            return
+        try:
+            self.start()
+        except BaseException:
+            self._listening.close()  # else the client would wait for ever
+            raise
