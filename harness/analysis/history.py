@@ -13,8 +13,8 @@ from itertools import pairwise
 from harness.analysis.approval_ledger import APPROVAL_REQUEST, APPROVAL_RESPONSE
 from harness.analysis.lanes import INSTRUCTION_ROLES
 from harness.api.statuses import PENDING_STATUSES
+from harness.api.websocket_mode import SOCKET
 from harness.contract.rule import CREATE_RESPONSE
-from harness.contract.rules.http.websocket import SOCKET
 from harness.core.exchange import Exchange, Json
 from harness.core.loose_json import as_string, objects_in
 from harness.core.shorten import quote

@@ -21,6 +21,10 @@ API_ROOTS: Mapping[str, str] = {OPENAI: "/v1", AZURE: "/openai/v1", FOUNDRY: "/a
 
 VERSION_PARAMETER = "api-version"
 """The query parameter of Azure with the version of the API."""
+FIRST_VERSION = "2025-03-01-preview"
+"""The first version of Azure OpenAI with the Responses API."""
+DATED_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?")
+UNDATED_VERSIONS = ("v1", "preview", "latest")
 AGENT_REFERENCE = "agent_reference"
 AGENT_MEMBERS = (AGENT_REFERENCE, "agent")
 """Members by which a request to Foundry names an agent, which has its own model, instructions and tools."""
@@ -63,6 +67,12 @@ def _parse_other_path(path: str, only: str | None) -> ApiPath:
     else:
         dialect = AZURE if path.startswith("/openai/") else only or OPENAI
     return ApiPath(dialect, root, path[len(root) :])
+
+
+def api_version(request: Request) -> str:
+    """The version in the query; the first one if it occurs twice."""
+    version = request.query.get(VERSION_PARAMETER) or ""
+    return version if isinstance(version, str) else str(version[0])
 
 
 def is_versioned(request: Request) -> bool:

@@ -15,11 +15,11 @@ from harness.analysis.lanes import asks_model
 from harness.api.dialects import omit_dialect_members
 from harness.api.operations import OPERATIONS
 from harness.api.providers import PROVIDERS
+from harness.api.websocket_mode import CREATE_EVENT, SOCKET
 from harness.contract import check, schema
 from harness.contract.first_violation import NAMED_RULE_KEYWORDS
 from harness.contract.ordered_validator import JSON_TYPES, allowed_types, deref, discriminator_values
 from harness.contract.rule import CREATE_RESPONSE, LIMITED_ACCOUNT, RULES, Rule
-from harness.contract.rules.http.websocket import CREATE_EVENT, SOCKET
 from harness.core.exchange import Exchange, Json, Request
 from harness.core.loose_json import as_object, as_string, objects_in
 from harness.items.kind import ITEMS

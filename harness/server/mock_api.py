@@ -17,8 +17,9 @@ import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.api.dialects import OPENAI, ApiPath, check_dialect, parse_api_path
 from harness.api.models import MODELS
 from harness.api.operations import OPERATIONS, Handler, find_operation
+from harness.api.websocket_mode import UPGRADE
 from harness.contract.check import Violation, check
-from harness.contract.rules.http.websocket import UPGRADE, UPGRADE_RULES
+from harness.contract.rules.http.websocket import UPGRADE_RULES
 from harness.core.account import Organization
 from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.errors import ConfigError, HarnessError

@@ -12,8 +12,8 @@ from typing import Any
 
 from harness.api.body import parse_body
 from harness.api.operations import OPERATIONS, Handler
+from harness.api.websocket_mode import SOCKET, STEER, STEER_EVENT, WARM_UP, requested_lane
 from harness.contract.rule import CREATE_RESPONSE, RULES
-from harness.contract.rules.http.websocket import SOCKET, STEER, STEER_EVENT, WARM_UP, requested_lane
 from harness.core.delivery import Delivery
 from harness.core.exchange import Answer, Json, Request
 from harness.items.transcript import input_items

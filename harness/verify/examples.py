@@ -14,9 +14,9 @@ from urllib.parse import parse_qsl
 
 import orjson
 
+from harness.api.websocket_mode import CREATE_EVENT, SOCKET
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import CREATE_RESPONSE, Case
-from harness.contract.rules.http.websocket import CREATE_EVENT, SOCKET
 from harness.core.account import Organization
 from harness.core.exchange import Answer, Json
 from harness.ending import TurnLine, completed

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.api.websocket_mode import SOCKET
 from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule
-from harness.contract.rules.http.websocket import SOCKET
 from harness.core.account import Organization, RateLimit
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer

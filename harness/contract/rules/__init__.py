@@ -15,6 +15,7 @@ MODULES = (
     "http.beta",
     "stored.agents",
     "http.websocket",
+    "http.steering",
     "request.shape",
     "request.content",
     "request.ids",

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from harness.api.websocket_mode import SOCKET
 from harness.contract.compile_schema import compile_schema
-from harness.contract.rules.http.websocket import SOCKET
 from harness.core.exchange import Json
 from harness.live.client.http import ServerReply
 from harness.live.conformance.scenario import (

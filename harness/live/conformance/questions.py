@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import orjson
 
 from harness.api.dialects import API_ROOTS, OPENAI, parse_api_path
+from harness.api.websocket_mode import CREATE_EVENT, SOCKET
 from harness.contract.rule import CREATE_RESPONSE, RULES, Case, Rule
-from harness.contract.rules.http.websocket import CREATE_EVENT, SOCKET
 from harness.contract.rules.stored.uploads import ANY_UPLOAD as ANY_FILE
 from harness.live.conformance.minimal_requests import minimal_requests
 from harness.live.rule_questions import OTHER_PROVIDER, Question, examples_of, explain_left_out

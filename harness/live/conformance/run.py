@@ -14,10 +14,10 @@ import orjson
 import harness.contract.rules  # noqa: F401  (registers every rule)
 from harness.api.dialects import AZURE
 from harness.api.operations import find_operation
+from harness.api.websocket_mode import CREATE_EVENT, SOCKET
 from harness.contract.check import check_answer
 from harness.contract.rule import CREATE_RESPONSE, Case
 from harness.contract.rules.http.beta import is_assistants_operation
-from harness.contract.rules.http.websocket import CREATE_EVENT, SOCKET
 from harness.core.errors import ConfigError
 from harness.core.exchange import Finding, Json
 from harness.live.client.http import HttpClient, ServerReply

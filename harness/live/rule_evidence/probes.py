@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.api.dialects import OPENAI
+from harness.api.websocket_mode import CREATE_EVENT
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import CREATE_RESPONSE, Case, Rule
-from harness.contract.rules.http.websocket import CREATE_EVENT
 from harness.core.exchange import Json
 from harness.live.client import budget
 from harness.live.rule_questions import Question, examples_of, explain_left_out, is_socket_event

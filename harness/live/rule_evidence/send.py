@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from harness.api.websocket_mode import STEER_EVENT
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import Case
-from harness.contract.rules.http.websocket import STEER_EVENT
 from harness.core.exchange import Answer
 from harness.live.client.paced import Sender
 from harness.live.client.websocket import WebSocketClient

@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 import orjson
 
 from harness.api.upstream import Upstream
+from harness.api.websocket_mode import CREATE_EVENT, STEER_EVENT
 from harness.cassettes.format.bodies import encode_body
 from harness.cassettes.format.interaction import CLIENT, SERVER, Interaction
 from harness.cassettes.format.recorded import Recorded, parse_recorded
-from harness.contract.rules.http.websocket import CREATE_EVENT, STEER_EVENT
 from harness.core.exchange import Json
 from harness.server.socket_session import ENVELOPE_MEMBERS, is_invalid_stream
 from harness.verify.judging.rerender import UNORDERED_EVENTS

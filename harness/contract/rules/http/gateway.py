@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from math import ceil
 
-from harness.api.dialects import AZURE, AZURE_DIALECTS, FOUNDRY, VERSION_PARAMETER, agent_of, is_versioned
+from harness.api.dialects import (
+    AZURE,
+    AZURE_DIALECTS,
+    DATED_VERSION,
+    FIRST_VERSION,
+    FOUNDRY,
+    UNDATED_VERSIONS,
+    agent_of,
+    api_version,
+    is_versioned,
+)
 from harness.contract.rule import CREATE_RESPONSE, LIMITED_ACCOUNT, Case, WorldView, assumed, recorded, reported, rule
 from harness.core.account import Organization, RateLimit
 from harness.core.errors import ApiError
@@ -17,31 +26,24 @@ KEY_HEADERS = {"api-key": "sk-harness-example", "content-type": "application/jso
 ON_AZURE = "POST !/openai/v1/responses"
 ON_CLASSIC = "POST !/openai/responses"
 PROJECT_PATH = "/api/projects/p"
-ON_FOUNDRY = f"POST !{PROJECT_PATH}/openai/v1/responses"
-ON_PREVIEW = f"POST !{PROJECT_PATH}/openai/responses"
+ON_FOUNDRY, ON_PREVIEW = f"POST !{PROJECT_PATH}/openai/v1/responses", f"POST !{PROJECT_PATH}/openai/responses"
 GATEWAY_ERROR_FORM = {"error": {"code": "{code}", "message": "{message}"}}
 """The form of errors of Azure's gateway: no type, no param."""
-FIRST_VERSION = "2025-03-01-preview"
-"""The first version of Azure OpenAI with the Responses API."""
-_DATED_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?")
-_UNDATED_VERSIONS = ("v1", "preview", "latest")
+NOT_AN_ENDPOINT = ("unknown URL", "outside the API", "wrong method")
 
 
-def _api_version(request: Request) -> str:
-    """The version in the query; the first one if it occurs twice."""
-    version = request.query.get(VERSION_PARAMETER) or ""
-    return version if isinstance(version, str) else str(version[0])
+def _gateway_error(status: int, message: str, code: str) -> ApiError:
+    return ApiError(status, message, code=code, body_template=GATEWAY_ERROR_FORM)
 
 
 @rule(
     on="*",
     dialects=AZURE_DIALECTS,
-    error=ApiError(
+    error=_gateway_error(
         401,
         "Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an "
         "active subscription and use a correct regional API endpoint for your resource.",
-        code="401",
-        body_template=GATEWAY_ERROR_FORM,
+        "401",
     ),
     source=[
         recorded("crmne/ruby_llm: another path of the same gateway", "2026-08-19"),
@@ -57,6 +59,7 @@ def subscription_key_invalid(request: Request, world: WorldView | None) -> Itera
         yield {}
 
 
+AZURE_AUDIENCE, FOUNDRY_AUDIENCE = "https://cognitiveservices.azure.com", "https://ai.azure.com/"
 UNAUTHORIZED = "Unauthorized. Access token is missing, invalid, audience is incorrect ({audience}), or have expired."
 
 
@@ -69,8 +72,8 @@ UNAUTHORIZED = "Unauthorized. Access token is missing, invalid, audience is inco
         reported("https://github.com/MuiseDestiny/zotero-gpt/issues/412: Azure OpenAI", "2025-02-08"),
     ],
     rejects={
-        UNAUTHORIZED.format(audience="https://cognitiveservices.azure.com"): Case({}, on=ON_AZURE, headers={}),
-        UNAUTHORIZED.format(audience="https://ai.azure.com/"): Case({}, on=ON_FOUNDRY, headers={}),
+        UNAUTHORIZED.format(audience=AZURE_AUDIENCE): Case({}, on=ON_AZURE, headers={}),
+        UNAUTHORIZED.format(audience=FOUNDRY_AUDIENCE): Case({}, on=ON_FOUNDRY, headers={}),
     },
     accepts=[Case(VALID_BODY, on=ON_AZURE, headers={"authorization": "Bearer eyJ0.fake"})],
     fix="Send `api-key: <key>`, or `Authorization: Bearer <token>` of a credential.",
@@ -78,15 +81,13 @@ UNAUTHORIZED = "Unauthorized. Access token is missing, invalid, audience is inco
 def token_invalid(request: Request, world: WorldView | None) -> Iterator[Json]:
     """Without an `api-key` a request must carry a token; the mock takes any."""
     if world is None and "api-key" not in request.headers:
-        yield {
-            "audience": "https://ai.azure.com/" if request.dialect == FOUNDRY else "https://cognitiveservices.azure.com"
-        }
+        yield {"audience": FOUNDRY_AUDIENCE if request.dialect == FOUNDRY else AZURE_AUDIENCE}
 
 
 @rule(
-    on=("unknown URL", "outside the API", "wrong method"),
+    on=NOT_AN_ENDPOINT,
     dialects=AZURE,
-    error=ApiError(404, "Resource not found", code="404", body_template=GATEWAY_ERROR_FORM),
+    error=_gateway_error(404, "Resource not found", "404"),
     source=[
         reported("https://github.com/langchain-ai/langchain/issues/13284", "2023-11-13"),
         reported("https://github.com/openai/openai-python/issues/362", "2023-04-20"),
@@ -101,7 +102,7 @@ def resource_not_found(request: Request) -> Iterator[Json]:
 
 
 @rule(
-    on=("unknown URL", "outside the API", "wrong method"),
+    on=NOT_AN_ENDPOINT,
     dialects=FOUNDRY,
     error=ApiError(
         404,
@@ -125,7 +126,7 @@ def route_not_found(request: Request) -> Iterator[Json]:
 @rule(
     on="*",
     dialects=AZURE,
-    error=ApiError(404, "Resource not found", code="404", body_template=GATEWAY_ERROR_FORM),
+    error=_gateway_error(404, "Resource not found", "404"),
     source=[
         reported("https://github.com/MicrosoftDocs/azure-docs/issues/114602: chat completions", "2023-09-12"),
         assumed("that responses say it as chat completions do"),
@@ -136,16 +137,14 @@ def route_not_found(request: Request) -> Iterator[Json]:
 )
 def version_missing(request: Request) -> Iterator[Json]:
     """A path without `/v1` needs `api-version` in the query."""
-    if not is_versioned(request) and not _api_version(request):
+    if not is_versioned(request) and not api_version(request):
         yield {}
 
 
 @rule(
     on="*",
     dialects=FOUNDRY,
-    error=ApiError(
-        400, "Missing required query parameter: api-version", code="BadRequest", body_template=GATEWAY_ERROR_FORM
-    ),
+    error=_gateway_error(400, "Missing required query parameter: api-version", "BadRequest"),
     source=assumed("that it is refused, as the project's clients always send it; the words are of its other refusals"),
     rejects=[Case({}, on=ON_PREVIEW)],
     accepts=[Case(VALID_BODY, on=f"{ON_PREVIEW}?api-version=2025-11-15-preview")],
@@ -153,19 +152,14 @@ def version_missing(request: Request) -> Iterator[Json]:
 )
 def project_version_missing(request: Request) -> Iterator[Json]:
     """A project's path without `/v1` needs `api-version` in the query."""
-    if not is_versioned(request) and not _api_version(request):
+    if not is_versioned(request) and not api_version(request):
         yield {}
 
 
 @rule(
     on="*",
     dialects=FOUNDRY,
-    error=ApiError(
-        400,
-        "api-version query parameter is not allowed when using /v1 path",
-        code="BadRequest",
-        body_template=GATEWAY_ERROR_FORM,
-    ),
+    error=_gateway_error(400, "api-version query parameter is not allowed when using /v1 path", "BadRequest"),
     source=reported("public clients of Foundry projects", "2026"),
     rejects=[Case({}, on=f"{ON_FOUNDRY}?api-version=v1")],
     accepts=[Case(VALID_BODY, on=ON_FOUNDRY)],
@@ -174,14 +168,14 @@ def project_version_missing(request: Request) -> Iterator[Json]:
 )
 def version_not_allowed(request: Request) -> Iterator[Json]:
     """A project's path with `/v1` takes no `api-version`."""
-    if is_versioned(request) and _api_version(request):
+    if is_versioned(request) and api_version(request):
         yield {}
 
 
 @rule(
     on="*",
     dialects=AZURE,
-    error=ApiError(400, "API version not supported", code="BadRequest", body_template=GATEWAY_ERROR_FORM),
+    error=_gateway_error(400, "API version not supported", "BadRequest"),
     source=[
         reported("https://github.com/hotovo/aider-desk/issues/460", "2025-11-01"),
         reported("https://github.com/zendev-sh/goai/pull/54: a dated version of the path with /v1", "2026-05-03"),
@@ -197,23 +191,16 @@ def version_not_allowed(request: Request) -> Iterator[Json]:
 )
 def version_unsupported(request: Request) -> Iterator[Json]:
     """The path with `/v1` takes no dated version, the one without it takes a date."""
-    version = _api_version(request)
-    if (
-        version
-        and version not in _UNDATED_VERSIONS
-        and (is_versioned(request) or not _DATED_VERSION.fullmatch(version))
-    ):
+    version = api_version(request)
+    if version and version not in UNDATED_VERSIONS and (is_versioned(request) or not DATED_VERSION.fullmatch(version)):
         yield {}
 
 
 @rule(
     on=(CREATE_RESPONSE, "GET /responses/{response_id}", "POST /responses/compact", "POST /responses/input_tokens"),
     dialects=AZURE,
-    error=ApiError(
-        400,
-        f"Azure OpenAI Responses API is enabled only for api-version {FIRST_VERSION} and later",
-        code="BadRequest",
-        body_template=GATEWAY_ERROR_FORM,
+    error=_gateway_error(
+        400, f"Azure OpenAI Responses API is enabled only for api-version {FIRST_VERSION} and later", "BadRequest"
     ),
     source=reported("https://github.com/Aider-AI/aider/issues/4029", "2025-05-16"),
     rejects=[Case({}, on=f"{ON_CLASSIC}?api-version=2024-10-21")],
@@ -222,8 +209,8 @@ def version_unsupported(request: Request) -> Iterator[Json]:
 )
 def version_too_old(request: Request) -> Iterator[Json]:
     """Versions before the first with Responses do not have it."""
-    version = _api_version(request)
-    if not is_versioned(request) and _DATED_VERSION.fullmatch(version) and version[:10] < FIRST_VERSION[:10]:
+    version = api_version(request)
+    if not is_versioned(request) and DATED_VERSION.fullmatch(version) and version[:10] < FIRST_VERSION[:10]:
         yield {}
 
 
@@ -237,7 +224,7 @@ PERMISSION_DENIED = (
     when=LIMITED_ACCOUNT,
     on="*",
     dialects=AZURE_DIALECTS,
-    error=ApiError(401, PERMISSION_DENIED, code="PermissionDenied", body_template=GATEWAY_ERROR_FORM),
+    error=_gateway_error(401, PERMISSION_DENIED, "PermissionDenied"),
     source=reported("https://github.com/microsoft/vscode/issues/283763", "2025-12-16"),
     rejects={
         PERMISSION_DENIED.format(

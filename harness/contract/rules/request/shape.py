@@ -14,6 +14,14 @@ def _path_error(message: str, code: str) -> ApiError:
     return ApiError(400, message, "{path}", code)
 
 
+def _length_error(problem: str, bound: str, code: str) -> ApiError:
+    kind = "a string" if "string" in problem else "an array"
+    got = f"an {problem}" if problem.startswith("empty") else f"{kind} with length {{length}}"
+    return _path_error(
+        f"Invalid '{{path}}': {problem}. Expected {kind} with {bound} length {{limit}}, but got {got} instead.", code
+    )
+
+
 shape(
     "missing_required_parameter",
     """Required members must be there.
@@ -134,11 +142,7 @@ shape(
     "string_above_max_length",
     """A string must not be longer than its limit.""",
     keyword="maxLength",
-    error=_path_error(
-        "Invalid '{path}': string too long. Expected a string with maximum length {limit}, but got a string with length "
-        "{length} instead.",
-        "string_above_max_length",
-    ),
+    error=_length_error("string too long", "maximum", "string_above_max_length"),
     source=reported("https://github.com/openclaw/openclaw/issues/10640", "2026-02"),
     rejects={
         "Invalid 'prompt_cache_key': string too long. Expected a string with maximum length 64, but got a string with "
@@ -151,10 +155,7 @@ shape(
     "empty_string",
     """A string must not be empty where its limit asks for a character.""",
     keyword="minLength:empty",
-    error=_path_error(
-        "Invalid '{path}': empty string. Expected a string with minimum length {limit}, but got an empty string instead.",
-        "empty_string",
-    ),
+    error=_length_error("empty string", "minimum", "empty_string"),
     source=reported("public reports of two origins", "2026"),
     rejects={
         "Invalid 'input[0].name': empty string. Expected a string with minimum length 1, but got an empty string "
@@ -167,11 +168,7 @@ shape(
     "string_below_min_length",
     """A string must not be shorter than its limit.""",
     keyword="minLength",
-    error=_path_error(
-        "Invalid '{path}': string too short. Expected a string with minimum length {limit}, but got a string with length "
-        "{length} instead.",
-        "string_below_min_length",
-    ),
+    error=_length_error("string too short", "minimum", "string_below_min_length"),
     source=assumed("by analogy with string_above_max_length; no minimum over 1 is known on this surface"),
     rejects={},
     fix="Lengthen it.",
@@ -197,11 +194,7 @@ shape(
     "array_above_max_length",
     """An array must not be longer than its limit.""",
     keyword="maxItems",
-    error=_path_error(
-        "Invalid '{path}': array too long. Expected an array with maximum length {limit}, but got an array with length "
-        "{length} instead.",
-        "array_above_max_length",
-    ),
+    error=_length_error("array too long", "maximum", "array_above_max_length"),
     source=reported("public reports of two origins", "2026"),
     rejects={
         "Invalid 'input[0].content': array too long. Expected an array with maximum length 0, but got an array with "
@@ -216,10 +209,7 @@ shape(
     "empty_array",
     """An array must not be empty where its limit asks for a member.""",
     keyword="minItems:empty",
-    error=_path_error(
-        "Invalid '{path}': empty array. Expected an array with minimum length {limit}, but got an empty array instead.",
-        "empty_array",
-    ),
+    error=_length_error("empty array", "minimum", "empty_array"),
     source=assumed("by analogy with empty_string"),
     rejects={},
     fix="Leave it out or give it members.",
@@ -229,11 +219,7 @@ shape(
     "array_below_min_length",
     """An array must not be shorter than its limit.""",
     keyword="minItems",
-    error=_path_error(
-        "Invalid '{path}': array too short. Expected an array with minimum length {limit}, but got an array with length "
-        "{length} instead.",
-        "array_below_min_length",
-    ),
+    error=_length_error("array too short", "minimum", "array_below_min_length"),
     source=assumed("by analogy with array_above_max_length"),
     rejects={},
     fix="Add members.",
