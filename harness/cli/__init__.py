@@ -1,7 +1,8 @@
 """The `harness` command: serve, record, rules, losses, verify, report, drift, cassettes, schemas, demo; one module each.
 
 It parses options and prints; what the commands do lives in the packages above. Exit codes: 0 done, 1 something was found
-or a check failed, 2 the command line is wrong, explained in one message on stderr.
+or a check failed, 2 the command line is wrong, explained in one message on stderr; `record` and `serve` with a command
+exit as it does.
 """
 
 from __future__ import annotations

@@ -175,13 +175,13 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
-def call_on_signals(end: Callable[[], object]) -> Iterator[None]:
-    """Call `end` on SIGINT, SIGTERM and SIGHUP, also while no server handles them."""
+def call_on_signals(handle: Callable[[int], object]) -> Iterator[None]:
+    """Call `handle` with the number of a SIGINT, SIGTERM or SIGHUP, also while no server handles them."""
     signals = [signal.SIGINT, signal.SIGTERM]
     hung_up = getattr(signal, "SIGHUP", None)
     if hung_up and signal.getsignal(hung_up) is not signal.SIG_IGN:  # ignored below nohup
         signals.append(hung_up)
-    before = [signal.signal(each, lambda *_: end()) for each in signals]
+    before = [signal.signal(each, lambda number, _: handle(number)) for each in signals]
     try:
         yield
     finally:

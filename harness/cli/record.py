@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -21,6 +20,7 @@ from harness.cli.app import call_on_signals, make_console
 from harness.cli.completion import complete_area_or_all
 from harness.cli.live_api import KeyEnvOption, YesOption
 from harness.cli.record_rules import FRESH_DAYS, record_rules
+from harness.cli.run_command import run_command
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 OPENAI_URL = "https://api.openai.com/v1"
 CASSETTE_SUFFIXES = (".yaml", ".yml")
-GRACE_SECONDS = 3.0
-"""Seconds that an interrupted command has to end by itself, and again after SIGTERM."""
 DEFAULT_LISTEN = "127.0.0.1:0"
 NOTHING_RECORDED = "nothing was recorded."
 NO_REQUEST_HINT = "Does the command read OPENAI_BASE_URL?"
@@ -105,7 +103,7 @@ def record(
             with run_proxy(api, recording, listening):
                 save = partial(cassette.save_if_due, lambda: recording.interactions_so_far)
                 code = (
-                    _run_command(command, environment, recording.interrupt, save)
+                    run_command(command, {**os.environ, **environment}, interrupt=recording.interrupt, meanwhile=save)
                     if command
                     else _record_until_signal(environment, save)
                 )
@@ -157,45 +155,10 @@ def _open_watch(file: Path, api: Upstream, wanted: bool) -> Iterator[RecordingJu
         yield RecordingJudge(file.as_posix(), api, Path(folder), _print_stderr)
 
 
-def _run_command(
-    command: Sequence[str], environment: Mapping[str, str], interrupt: Callable[[], None], meanwhile: Callable[[], None]
-) -> int:
-    """Run the command and return its exit code; an interrupted command has time to end by itself."""
-    stopped = Event()
-    with call_on_signals(stopped.set):
-        try:
-            child = subprocess.Popen(command, env={**os.environ, **environment})
-        except OSError as problem:
-            message = f"{command[0]}: cannot be run: {problem.strerror}. Give a command after --."
-            raise ConfigError(message) from problem
-        while not (stopped.is_set() or _has_ended_within(child, 0.1)):
-            meanwhile()
-        if stopped.is_set():
-            interrupt()
-            _stop_command(child)
-    code = child.wait()
-    return 128 - code if code < 0 else code
-
-
-def _stop_command(child: subprocess.Popen[bytes]) -> None:
-    """End a command that a signal to this process may not have reached."""
-    for more in (child.terminate, child.kill):
-        if _has_ended_within(child, GRACE_SECONDS):
-            return
-        more()
-
-
-def _has_ended_within(child: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Whether the command ends within the time."""
-    with suppress(subprocess.TimeoutExpired):
-        child.wait(seconds)
-    return child.returncode is not None
-
-
 def _record_until_signal(environment: Mapping[str, str], meanwhile: Callable[[], None]) -> int:
     """Record any client until a signal arrives."""
     stopped = Event()
-    with call_on_signals(stopped.set):
+    with call_on_signals(lambda _: stopped.set()):
         for name, value in environment.items():
             if name.upper() != "NO_PROXY":
                 _print_stderr(f"export {name}={value}")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from harness.server.mock_api import MockApi
     from harness.world.world import World
 
+DEFAULT_PORT = 8765
 JOURNAL_LIMIT = 1000
 """How many exchanges a World keeps, so that a server can run for days."""
 MAX_LOSSES = 5
@@ -27,11 +28,23 @@ ANY_KEY = "sk-anything"
 
 
 def serve(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="-- COMMAND...", help="What to run with the mock; without it, serve until interrupted."),
+    ] = None,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 8765,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=65535, help="The port to listen on; 0 takes a free one.", show_default="8765, with a COMMAND 0"
+        ),
+    ] = None,
     script: Annotated[Path | None, typer.Option(help="What the model says: a .py or .yaml file.")] = None,
     keys: Annotated[str, typer.Option(help="The only API keys that are known, by commas.")] = "",
     models: Annotated[str, typer.Option(help="The only models that are known, by commas.")] = "",
+    scripted: Annotated[
+        bool, typer.Option("--scripted", help="Without a script refuse every request instead of making an answer up.")
+    ] = False,
     zdr: Annotated[bool, typer.Option("--zdr", help="Zero Data Retention: nothing is stored for any key.")] = False,
     dialect: Annotated[str, typer.Option(help="openai, azure or foundry; without it all three, by the path.")] = "",
     assistants: Annotated[str, typer.Option(help="v2, or gone as since the sunset: 404.")] = "v2",
@@ -40,20 +53,36 @@ def serve(
     ] = None,
     paced: Annotated[bool, typer.Option("--paced", help="--replay at the pace of the recording.")] = False,
 ) -> None:
-    """Serve the mock until it is interrupted; every key that starts with `sk-` sees a world of its own."""
+    """Serve the mock, every key that starts with `sk-` a world of its own, until interrupted or a COMMAND has ended."""
     from harness.api.dialects import API_ROOTS, OPENAI
     from harness.server.asgi import App
 
     if replay:
-        if script or keys or models or zdr or dialect:
+        if command or script or scripted or keys or models or zdr or dialect:
             raise typer.BadParameter("--replay plays what was recorded; give it with --host, --port and --paced alone.")
-        _replay_recordings(replay, host, port, paced)
+        _replay_recordings(replay, host, _or_default(port), paced)
         return
-    mock = _make_mock(script, _split_names(keys), _make_account(_split_names(models), zdr, assistants), dialect or None)
-    _serve_foreground(App(mock), host, port, API_ROOTS[dialect or OPENAI], next(iter(_split_names(keys)), ANY_KEY))
+    mock = _make_mock(
+        script,
+        _split_names(keys),
+        _make_account(_split_names(models), zdr, assistants),
+        dialect or None,
+        scripted=scripted,
+        journal=None if command else JOURNAL_LIMIT,
+    )
+    key = next(iter(_split_names(keys)), ANY_KEY)
+    if command:
+        from harness.cli.serve_command import run_with_mock
+
+        raise typer.Exit(run_with_mock(command, mock, host, port or 0, dialect or OPENAI, key))
+    _serve_foreground(App(mock), host, _or_default(port), API_ROOTS[dialect or OPENAI], key)
     for world in mock.worlds.values():
         if summary := _summarize_world(world):
             typer.echo(summary, err=True)
+
+
+def _or_default(port: int | None) -> int:
+    return DEFAULT_PORT if port is None else port
 
 
 def _replay_recordings(recordings: Path, host: str, port: int, paced: bool) -> None:
@@ -78,7 +107,7 @@ def _serve_foreground(app: AsgiApp, host: str, port: int, root: str, key: str) -
     # What a World stores only grows: frequent collections would take a tenth of the time of an answer.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
-    with call_on_signals(partial(server.stop, force=False)):
+    with call_on_signals(lambda _: server.stop(force=False)):
         with suppress(OSError):  # nobody reads it, and clients may know the port
             typer.echo(f"Serving {url}\nexport OPENAI_BASE_URL={url}\nexport OPENAI_API_KEY={key}")
         server.run(sockets=[listening])
@@ -104,13 +133,20 @@ def _summarize_world(world: World) -> str:
     )
 
 
-def _make_mock(script: Path | None, keys: Sequence[str], account: Organization | None, dialect: str | None) -> MockApi:
+def _make_mock(
+    script: Path | None,
+    keys: Sequence[str],
+    account: Organization | None,
+    dialect: str | None,
+    *,
+    scripted: bool,
+    journal: int | None,
+) -> MockApi:
     from harness.server.default_model import small_talk
     from harness.server.mock_api import MockApi
 
-    mock = partial(
-        MockApi, keys or None, organization=account, fallback=small_talk, journal=JOURNAL_LIMIT, dialect=dialect
-    )
+    fallback = None if scripted else small_talk
+    mock = partial(MockApi, keys or None, organization=account, fallback=fallback, journal=journal, dialect=dialect)
     if script is None:
         return mock()
     from harness.world.scripting.load import load_script_file

@@ -7,9 +7,12 @@ a client made at import finds the mock. Then one key leads to the World of which
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import pytest
+
+from harness.server.client_environment import client_variables, environment_changes
 
 if TYPE_CHECKING:
     from harness.server.mock_api import MockApi
@@ -22,20 +25,8 @@ SESSION_ENV = f"{ENV_INI} = session"
 """The line of an ini file that leads clients made at import to the mock."""
 SESSION_KEY = "sk-harness-session"
 """The API key of the environment of a whole run."""
-AZURE_VERSION = "2025-04-01-preview"
-CLEARED_VARIABLES = (
-    "OPENAI_ORG_ID",
-    "OPENAI_PROJECT",
-    "OPENAI_PROJECT_ID",
-    "OPENAI_CUSTOM_HEADERS",
-    "OPENAI_API_TYPE",
-    "OPENAI_API_VERSION",
-)
-"""Variables that change the requests of a client, beside those that begin with AZURE_OPENAI_."""
 
 _SERVER_STASH_KEY = pytest.StashKey["OnDemandServer"]()
-_MOCK_VARIABLES = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT")
-"""Variables that lead clients to the mock."""
 _NO_WORLD = (
     f"no test uses `mock` now, and the key of `{SESSION_ENV}` leads to the World of the running test. Request the fixture "
     "`mock` in the test that asks, or make no request at import."
@@ -96,30 +87,12 @@ def set_environment(mock: Mock, config: pytest.Config, monkeypatch: pytest.Monke
     With the environment of the session its key remains: a client that is made in one test may be used in the next.
     """
     key = SESSION_KEY if session_server(config) else mock.api_key
-    _set_variables(_mock_environment(mock, key), monkeypatch)
+    _set_variables(client_variables(mock, key), monkeypatch)
 
 
-def _set_variables(variables: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in [
-        *CLEARED_VARIABLES,
-        *_MOCK_VARIABLES,
-        *(name for name in os.environ if name.startswith("AZURE_OPENAI_")),
-    ]:
-        monkeypatch.delenv(variable, raising=False)
-    for variable, value in variables.items():
-        monkeypatch.setenv(variable, value)
-    for variable in ("NO_PROXY", "no_proxy"):
-        if "127.0.0.1" not in os.environ.get(variable, "").split(","):
-            monkeypatch.setenv(variable, "127.0.0.1", prepend=",")
-
-
-def _mock_environment(mock: Mock, key: str) -> dict[str, str]:
-    """The variables that lead clients to the mock; Azure's only for its dialect, since OpenAI's client reads them too."""
-    found = {"OPENAI_BASE_URL": mock.base_url, "OPENAI_API_KEY": key}
-    if mock.world.dialect == "azure":
-        azure = {"AZURE_OPENAI_API_KEY": key, "OPENAI_API_VERSION": AZURE_VERSION}
-        return {"AZURE_OPENAI_ENDPOINT": mock.azure_endpoint, **azure}
-    if mock.world.dialect == "foundry":
-        project = dict.fromkeys(("AZURE_AI_PROJECT_ENDPOINT", "FOUNDRY_PROJECT_ENDPOINT"), mock.project_endpoint)
-        return found | project
-    return found
+def _set_variables(variables: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable, value in environment_changes(variables, os.environ).items():
+        if value is None:
+            monkeypatch.delenv(variable, raising=False)
+        else:
+            monkeypatch.setenv(variable, value)

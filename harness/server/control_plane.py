@@ -12,14 +12,14 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 
-from harness.analysis.loss import losses_in_accepted, losses_of
+from harness.analysis.loss import losses_of
 from harness.analysis.surfaced import describe_difference
 from harness.api.dialects import AZURE, OPENAI
 from harness.contract.rule import RULES
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.headers import normalize_headers
-from harness.report import failure
+from harness.server.judgement import judge_world
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.world.mock import Mock
 from harness.world.scripting.document import parse_document, parse_route
@@ -145,10 +145,8 @@ async def approvals(request: Request) -> list[Json]:
 
 async def report(request: Request) -> Json:
     """What a failing test shows, its cause in the first two lines; `verdict` is why one fails that held, else null."""
-    mock = _mock_of(request)
-    why = failure.verdict(mock.world, losses_in_accepted(mock.exchanges))
-    text = failure.render_failure(mock.world, mock.losses, unused=True, verdict=why)
-    return {"verdict": why or None, "report": text}
+    verdict, text = judge_world(_mock_of(request))
+    return {"verdict": verdict or None, "report": text}
 
 
 async def compare(request: Request) -> Json:
@@ -173,6 +171,14 @@ async def forget(request: Request) -> Json:
     """Forget everything about a key."""
     _api(request).close(_mock_of(request).api_key)
     return {"deleted": True}
+
+
+async def begin(request: Request) -> Json:
+    """Forget everything about a key and begin again, `{"name": "weather.test.ts > asks"}`; ids follow from the name."""
+    key, sent = _mock_of(request).api_key, check_members(await _read_object(request), "member", ("name",))
+    name = TEXT.check("name", sent.get("name"))
+    _api(request).close(key)
+    return {"name": _api(request).open(key, name).world.name}
 
 
 async def rules() -> list[Json]:
@@ -204,6 +210,7 @@ CONTROLS: Sequence[tuple[str, str, Callable[..., Awaitable[Any]]]] = (
     ("GET", "/report", report),
     ("POST", "/surfaced", compare),
     ("POST", "/open", open_gate),
+    ("POST", "/world", begin),
     ("DELETE", "/world", forget),
     ("GET", "/rules", rules),
 )

@@ -61,7 +61,8 @@ class MockApi:
     `fallback` answers what was never scripted, `prepare` is called with each new World, `journal` bounds how many
     exchanges a World keeps (None: all). `dialect` is the only one to speak (openai, azure, foundry), None is all of them:
     a request speaks the one that its path has. `reserved` are keys that lead to a World only while they are its alias, each
-    with the text of the 418 that it gets meanwhile. `strays` are the newest requests without a World.
+    with the text of the 418 that it gets meanwhile. `strays` are the newest requests without a World; `request_count`
+    counts the others, those of closed Worlds too.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class MockApi:
     ) -> None:
         self.worlds: dict[str, World] = {}
         self.strays: deque[Stray] = deque(maxlen=MAX_STRAYS)
+        self.request_count = 0
         self._aliases: dict[str, str] = {}
         self._reserved = reserved
         self._keys = None if keys is None else frozenset(keys)
@@ -156,6 +158,7 @@ class MockApi:
         if world is None or (refusal and refusal.rule.id in UPGRADE_RULES):
             assert refusal is not None  # the contract refuses a request without a World
             return self._finish_answer(request, _refusal_answer(refusal), world)
+        self.request_count += 1
         return SocketSession(
             ConnectionWorld(world),
             headers,
@@ -178,6 +181,7 @@ class MockApi:
         else:
             answer = _with_headers(answer, world.ids.request() if world else UNKNOWN_REQUEST_ID)
         if world is not None:
+            self.request_count += 1
             world.add_exchange(request, answer, self._journal)
         elif request.root:
             self.strays.append(Stray(request, answer, monotonic()))

@@ -161,6 +161,16 @@ class TestTheJournal:
         assert client.send("GET", "/_harness/exchanges") == (200, [])
         assert client.send("GET", f"/v1/responses/{id}")[0] == 404
 
+    def test_begins_again_under_a_name_that_its_ids_follow_from(self, client: Client, server: Server) -> None:
+        ids = []
+        for name in ("asks", "answers", "asks"):
+            assert client.send("POST", "/_harness/world", {"name": name}) == (200, {"name": name})
+            assert client.send("GET", "/_harness/exchanges") == (200, [])
+            client.send("POST", "/_harness/script", {"script": [{"message": "Hi."}]})
+            ids.append(client.ask()[1]["id"])
+        assert ids[0] == ids[2] != ids[1]
+        assert client.send("POST", "/_harness/world", {})[0] == 400
+
 
 class TestTheServer:
     def test_says_that_it_is_up_and_counts_its_worlds(self) -> None:

@@ -178,7 +178,6 @@ class TestTheEnd:
             (["--listen", "nowhere"], "--listen nowhere: give HOST:PORT"),
             (["--listen", "127.0.0.1:99999"], "--listen 127.0.0.1:99999: give HOST:PORT"),
             (["--listen", "256.0.0.1:0"], "cannot listen on 256.0.0.1:0"),
-            (["--", "no-such-command"], "no-such-command: cannot be run: No such file or directory"),
         ],
     )
     def test_of_what_was_asked_wrongly_is_one_message(self, tmp_path, options, problem):
@@ -186,6 +185,11 @@ class TestTheEnd:
         assert result.exit_code == 2
         assert problem in result.stderr
         assert list(tmp_path.iterdir()) == []
+
+    def test_of_a_command_that_is_not_there_is_that_of_a_shell(self, tmp_path):
+        result = CliRunner().invoke(app, ["record", "--into", str(tmp_path / "a.yaml"), "--", "no-such-command"])
+        assert (result.exit_code, list(tmp_path.iterdir())) == (127, [])
+        assert "no-such-command: cannot be run: No such file or directory" in result.stderr
 
     def test_of_a_second_recorder_of_a_cassette_is_one_message(self, live, tmp_path):
         with lock_cassette(tmp_path / "a.yaml"):
@@ -253,7 +257,7 @@ def interrupted(work: Callable[[], object], number: int = signal.SIGINT) -> Iter
 class TestAnInterruption:
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     def test_leaves_what_is_whole(self, live, world, tmp_path, number, monkeypatch):
-        monkeypatch.setattr("harness.cli.record.GRACE_SECONDS", 0.2)
+        monkeypatch.setattr("harness.cli.run_command.GRACE_SECONDS", 0.2)
         gate = Gate()
         world.script(message("whole"), pause(message("Once upon"), after=3, until=gate))
         file = tmp_path / "a.yaml"
@@ -263,7 +267,7 @@ class TestAnInterruption:
         with interrupted(lambda: wait_until(lambda: len(world.exchanges) == 2), number):
             result = record(live, file, command=(sys.executable, "-c", f"{ASK}\n{stream}"))
         gate.open()
-        assert result.exit_code == 128 + signal.SIGTERM
+        assert result.exit_code == 128 + number
         assert f"1 exchange in {file}" in result.stderr
         assert [
             json.loads(interaction.answer)["output"][0]["content"][0]["text"] for interaction in interactions_in(file)
@@ -271,10 +275,11 @@ class TestAnInterruption:
         assert [each.name for each in tmp_path.iterdir()] == ["a.yaml"]
 
     def test_ends_also_a_command_that_does_not_listen(self, live, tmp_path, monkeypatch):
-        monkeypatch.setattr("harness.cli.record.GRACE_SECONDS", 0.2)
+        monkeypatch.setattr("harness.cli.run_command.GRACE_SECONDS", 0.2)
         (deaf := tmp_path / "deaf").touch()
         ignoring = (
-            f"import os, signal, time; signal.signal(15, signal.SIG_IGN); os.remove({str(deaf)!r}); time.sleep(60)"
+            f"import os, signal, time; signal.signal(2, signal.SIG_IGN); signal.signal(15, signal.SIG_IGN); "
+            f"os.remove({str(deaf)!r}); time.sleep(60)"
         )
         with interrupted(lambda: wait_until(lambda: not deaf.exists())):
             result = record(live, tmp_path / "a.yaml", command=(sys.executable, "-c", ignoring))

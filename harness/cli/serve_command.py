@@ -1,0 +1,88 @@
+"""`harness serve -- COMMAND`: a command with the mock behind its clients, and the judgement of what they did."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import typer
+
+from harness.cli.run_command import run_command
+
+if TYPE_CHECKING:
+    from harness.server.mock_api import MockApi
+
+URL_VARIABLE = "HARNESS_URL"
+"""The variable with the origin of the server, below which its control plane is."""
+NO_REQUEST = (
+    "no request came from the command, so nothing was tested. Its clients must read OPENAI_BASE_URL and OPENAI_API_KEY, "
+    "or be given them."
+)
+EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""Addresses to listen on that no client can connect to everywhere, and one that it can."""
+
+
+def run_with_mock(command: Sequence[str], api: MockApi, host: str, port: int, dialect: str, key: str) -> int:
+    """Run a command against the mock, print the report of each World on stderr, and return the exit code.
+
+    It is the command's own, or 1 when that is 0 and a verdict on a World is not null, or there is nothing to judge.
+    """
+    from harness.core.shorten import pluralize
+    from harness.server.asgi import serve_in_thread
+
+    with serve_in_thread(api, host, port) as server:
+        parts = urlsplit(server.base_url)
+        name = EVERY_ADDRESS.get(host, server.host)
+        origin = parts._replace(netloc=f"{f'[{name}]' if ':' in name else name}:{server.port}", path="").geturl()
+        code = run_command(command, _command_environment(origin, dialect, key, os.environ))
+    problems = list(_problems(api))
+    for text in problems or [f"{pluralize(api.request_count, 'request')}, nothing is wrong"]:
+        _print_stderr(text)
+    return code or int(bool(problems))
+
+
+def _command_environment(origin: str, dialect: str, key: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a command whose clients are to reach the World of a key."""
+    from harness.api.dialects import API_ROOTS, OPENAI
+    from harness.server.client_environment import client_variables, environment_changes
+    from harness.world.mock import Mock
+    from harness.world.world import World
+
+    spoken = None if dialect == OPENAI else dialect
+    world = World(key, api_key=key, base_url=origin + API_ROOTS[dialect], dialect=spoken)
+    changed = {
+        **environment,
+        **environment_changes(client_variables(Mock(world), key), environment),
+        URL_VARIABLE: origin,
+    }
+    return {name: value for name, value in changed.items() if value is not None}
+
+
+def _problems(api: MockApi) -> Iterator[str]:
+    """Why a run fails that its command passed, one text for each World and for requests that reached none."""
+    from harness.core.shorten import pluralize
+    from harness.server.judgement import judge_world
+    from harness.world.mock import Mock
+
+    if not api.request_count and not api.strays:
+        yield NO_REQUEST
+    if api.strays:
+        request, answer, _ = api.strays[-1]
+        error = answer.body.get("error", answer.body) if isinstance(answer.body, dict) else {}
+        yield (
+            f"{pluralize(len(api.strays), 'request')} came with a key that the mock does not know, the last one "
+            f"{request.method} {request.path}: {answer.status} {error.get('message', '')}"
+        )
+    for world in api.worlds.values():
+        verdict, report = judge_world(Mock(world))
+        if verdict:
+            yield f"{world.name}:\n\n{report}\n"
+
+
+def _print_stderr(text: str) -> None:
+    """Print a text on stderr, ignoring a closed one; stdout belongs to the command."""
+    with suppress(OSError):
+        typer.echo(f"harness: {text}", err=True)

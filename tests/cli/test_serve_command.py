@@ -1,0 +1,152 @@
+"""`harness serve -- COMMAND`: what the command is given, how the run ends, what is said about it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import run as run_child
+from tests.support.processes import spawn
+
+ROOT = Path(__file__).parents[2]
+ASK = """
+import json, os, sys, urllib.request
+def ask(key=os.environ.get("OPENAI_API_KEY"), url=os.environ.get("OPENAI_BASE_URL"), **asked):
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    body = json.dumps({"model": "gpt-4.1", "input": "hi", **asked}).encode()
+    try:
+        with urllib.request.urlopen(urllib.request.Request(f"{url}/responses", body, headers)) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as refused:
+        return refused.code
+"""
+
+
+def program(text: str) -> list[str]:
+    """A command whose function `ask` sends a request."""
+    return ["--", sys.executable, "-c", ASK + text]
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), **more}
+
+
+def serve(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return run_child([sys.executable, "-m", "harness", "serve", *arguments], env=environment(**more))
+
+
+@contextmanager
+def serving(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    with spawn([sys.executable, "-m", "harness", "serve", *arguments], env=environment()) as child:
+        yield child
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> str:
+    file = tmp_path / "script.yaml"
+    file.write_text("script: [ {message: Paris it is.}, {message: Sure.} ]")
+    return str(file)
+
+
+class TestTheCommand:
+    def test_reaches_the_mock_and_owns_stdout(self, script: str) -> None:
+        ended = serve("--script", script, *program("ask(); print(ask()['output'][0]['content'][0]['text'])"))
+        assert (ended.returncode, ended.stdout) == (0, "Sure.\n")
+        assert ended.stderr == "harness: 2 requests, nothing is wrong\n"
+
+    def test_finds_nothing_in_its_environment_that_leads_elsewhere(self) -> None:
+        names = "OPENAI_ORG_ID", "AZURE_OPENAI_ENDPOINT", "NO_PROXY", "OPENAI_API_KEY", "HARNESS_URL"
+        printing = f"ask(); print(*(os.environ.get(name) for name in {names}))"
+        misleading = dict.fromkeys(("OPENAI_ORG_ID", "AZURE_OPENAI_ENDPOINT", "NO_PROXY", "no_proxy"), "elsewhere")
+        given = serve(*program(printing), **misleading, OPENAI_BASE_URL="https://elsewhere.invalid/v1")
+        *before, url = given.stdout.split()
+        assert before == ["None", "None", "127.0.0.1,elsewhere", "sk-anything"]
+        assert url.startswith("http://127.0.0.1:")
+
+    def test_of_azure_finds_azures_variables(self) -> None:
+        names = "OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY"
+        printing = f"print(*map(os.environ.get, {names})); ask(os.environ['AZURE_OPENAI_API_KEY'], "
+        given = serve("--dialect", "azure", *program(f"{printing}os.environ['AZURE_OPENAI_ENDPOINT'] + '/openai/v1')"))
+        base_url, endpoint, key = given.stdout.split()
+        assert (base_url, endpoint[:17], key, given.returncode) == ("None", "http://127.0.0.1:", "sk-anything", 0)
+
+    def test_has_the_address_of_the_control_plane(self) -> None:
+        asking = "ask(); print(urllib.request.urlopen(os.environ['HARNESS_URL'] + '/_harness/health').status)"
+        assert serve(*program(asking)).stdout == "200\n"
+
+    def test_reads_what_it_is_given(self) -> None:
+        reading = ["--", sys.executable, "-c", f"{ASK}\nask(); print(input())"]
+        with spawn(
+            [sys.executable, "-m", "harness", "serve", *reading], env=environment(), stdin=subprocess.PIPE
+        ) as it:
+            assert it.communicate("a line\n", timeout=30)[0] == "a line\n"
+
+
+class TestTheExitCode:
+    def test_is_that_of_the_command_before_all(self, script: str) -> None:
+        assert serve(*program("ask(); sys.exit(7)")).returncode == 7
+        assert serve("--script", script, *program("ask(); sys.exit(7)")).returncode == 7
+
+    def test_is_1_with_the_report_when_the_verdict_is_not_null(self, script: str) -> None:
+        ended = serve("--script", script, *program("ask()"))
+        assert ended.returncode == 1
+        assert ended.stderr.startswith("harness: sk-anything:\n\n1 turn of the script no request took:\n")
+
+    def test_is_judged_for_each_key_that_the_command_uses(self, script: str) -> None:
+        ended = serve("--script", script, *program("[ask(key) for key in ('sk-a', 'sk-a', 'sk-b', 'sk-c', 'sk-c')]"))
+        assert (ended.returncode, ended.stderr.count("harness: ")) == (1, 1)
+        assert ended.stderr.startswith("harness: sk-b:\n")
+
+    def test_is_1_when_no_request_came(self, script: str) -> None:
+        ended = serve("--script", script, "--", "true")
+        assert (ended.returncode, "no request came from the command" in ended.stderr) == (1, True)
+        assert "turn" not in ended.stderr
+
+    def test_is_1_when_a_request_came_with_an_unknown_key(self) -> None:
+        ended = serve(*program("ask(); ask(key='test')"))
+        assert ended.returncode == 1
+        assert (
+            "1 request came with a key that the mock does not know, the last one POST /responses: 401" in ended.stderr
+        )
+
+    def test_is_1_for_a_request_that_nothing_was_scripted_for(self) -> None:
+        ended = serve("--scripted", *program("assert ask() == 418"))
+        assert (ended.returncode, "could not be answered" in ended.stderr) == (1, True)
+
+    def test_is_that_of_a_shell_for_a_signal_and_for_what_cannot_be_run(self, tmp_path: Path) -> None:
+        (plain := tmp_path / "plain").write_text("no program")
+        assert serve("--", "sh", "-c", "kill -9 $$").returncode == 128 + 9
+        assert serve("--", str(plain)).returncode == 126
+        missing = serve("--", "no-such-command")
+        assert missing.returncode == 127
+        assert missing.stderr == (
+            "harness: no-such-command: cannot be run: No such file or directory. Give a command after --.\n"
+        )
+
+    def test_of_options_that_do_not_go_together_is_2(self, tmp_path: Path) -> None:
+        assert serve("--replay", str(tmp_path), "--", "true").returncode == 2
+
+
+class TestASignal:
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_reaches_the_command_and_what_it_started(self, number: int) -> None:
+        catching = f"trap 'echo caught; exit 3' {number}; echo ready; while :; do sleep 0.05; done"
+        with serving("--", "sh", "-c", catching) as child:
+            assert child.stdout
+            assert child.stdout.readline() == "ready\n"
+            child.send_signal(number)
+            output, _ = child.communicate(timeout=30)
+        assert (output, child.returncode) == ("caught\n", 3)
+
+    def test_is_not_needed_for_what_the_command_leaves_behind(self) -> None:
+        with serving("--", "sh", "-c", "sleep 60 & echo $!") as child:
+            output, _ = child.communicate(timeout=30)  # the sleeper would keep stdout open
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(output), 0)
