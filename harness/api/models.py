@@ -129,11 +129,17 @@ class Models(Mapping[str, Model]):
             return _cache(self._defaults, name, replace(family, name=name, snapshot=name))
 
     def _nearest_family(self, name: str) -> Model:
-        for length in range(len(name), 1, -1):
-            for known in self._families.values():
-                if known.name.startswith(name[:length]):
-                    return known
-        return self._families[FALLBACK_FAMILY]
+        """The first family that shares the longest beginning with a name, of two characters at least."""
+        shared = {known: _count_shared(known, name) for known in self._families}
+        nearest = max(shared, key=shared.__getitem__)
+        return self._families[nearest if shared[nearest] > 1 else FALLBACK_FAMILY]
+
+
+def _count_shared(one: str, other: str) -> int:
+    """How many characters two names begin with in common."""
+    return next(
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
 
 
 def _cache(table: dict[str, T], name: str, value: T) -> T:

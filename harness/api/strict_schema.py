@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from harness.core.exchange import Json
@@ -11,27 +13,33 @@ _SCHEMA_MAPS = ("properties", "$defs", "definitions")
 _SCHEMA_LISTS = ("anyOf", "allOf", "oneOf", "prefixItems")
 _NOT_AT_THE_TOP = ("oneOf", "anyOf", "allOf", "enum", "const", "not")
 _NOT_STRICT = ("oneOf", "allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "uniqueItems")
+_SAYS_WHAT_IT_IS = ("type", "$ref", "anyOf", "enum", "const", "properties")
+_FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
+"""The formats of texts in strict mode: https://github.com/BuilderIO/agent-native/pull/3085, 2026-08."""
+_DEFINITION = re.compile(r"#(?:/(?:\$defs|definitions)/[^/]+)?")
 
 Path = tuple[str, ...]
 ProblemFinder = Callable[[Json, Path], Iterator[str]]
 
 
-def function_problems(schema: Json, *, strict: bool | None) -> Iterator[str]:
-    """The problems of a function's parameters, outermost first.
+def function_problems(schema: Json, invalid: str = "", *, strict: bool | None) -> Iterator[str]:
+    """The problems of a function's parameters, outermost first; `invalid` says why they are no JSON Schema at all.
 
     Without `strict` the API closes a schema itself where it can and accepts it unchanged where it cannot.
     """
     yield from _root_problems(schema)
+    yield from filter(None, [invalid])
     if strict is False and any(name in schema for name in _NOT_AT_THE_TOP):
         yield f"schema must have type 'object' and not have {'/'.join(map(repr, _NOT_AT_THE_TOP))} at the top level."
     if strict is not None:
-        yield from _check_subschemas(schema, (), _strict_problems if strict else _array_problems)
+        yield from _check_subschemas(schema, (), partial(_strict_problems, schema) if strict else _array_problems)
 
 
-def format_problems(schema: Json) -> Iterator[str]:
-    """The problems of a strict response format, outermost first."""
+def format_problems(schema: Json, invalid: str = "") -> Iterator[str]:
+    """The problems of a strict response format, outermost first; `invalid` says why it is no JSON Schema at all."""
     yield from _root_problems(schema)
-    yield from _check_subschemas(schema, (), _strict_problems)
+    yield from filter(None, [invalid])
+    yield from _check_subschemas(schema, (), partial(_strict_problems, schema))
 
 
 def close_schema(schema: Any) -> Any:
@@ -76,13 +84,43 @@ def _check_subschemas(schema: Any, path: Path, look: ProblemFinder) -> Iterator[
 
 
 def _array_problems(schema: Json, path: Path) -> Iterator[str]:
-    if schema.get("type") == "array" and not {"items", "prefixItems"} & schema.keys():
-        yield f"In context={path!r}, array schema missing items."
+    types = schema.get("type")
+    if (types == "array" or (isinstance(types, list) and "array" in types)) and not {
+        "items",
+        "prefixItems",
+    } & schema.keys():
+        at = path if isinstance(types, str) else (*path, "type", str(types.index("array")))
+        yield f"In context={at!r}, array schema missing items."
 
 
-def _strict_problems(schema: Json, path: Path) -> Iterator[str]:
+def _format_problems(schema: Json, path: Path) -> Iterator[str]:
+    """The format of a text is a known one; those of numbers are free, as recorded: `uint8`, `double`."""
+    types, format = schema.get("type"), schema.get("format")
+    texts = isinstance(types, list) and "string" in types
+    if format and format not in _FORMATS and (texts or types == "string"):
+        at = (*path, "type", str(types.index("string"))) if isinstance(types, list) else path
+        yield f"In context={at!r}, '{format}' is not a valid format."
+
+
+def _reference_problems(root: Json, schema: Json, where: str) -> Iterator[str]:
+    """A reference stands alone, apart from definitions at the top, and names one of these or the schema itself."""
+    reference = schema["$ref"]
+    if beside := sorted(schema.keys() - {"$ref", *_SCHEMA_MAPS}):
+        yield f"{where}, $ref cannot have keywords {{{', '.join(map(repr, beside))}}}."
+    if not _DEFINITION.fullmatch(reference):
+        yield f"{where}, reference can only point to definitions defined at the top level of the schema."
+    elif (steps := reference.split("/")[1:]) and steps[1] not in _object_at(root, steps[0]):
+        yield f"{where}, reference to component '{reference}' which was not found in the schema."
+
+
+def _strict_problems(root: Json, schema: Json, path: Path) -> Iterator[str]:
+    if isinstance(schema.get("$ref"), str):
+        yield from _reference_problems(root, schema, f"In context={path!r}")
     yield from (f"In context={path!r}, '{name}' is not permitted." for name in _NOT_STRICT if name in schema)
+    if path and not any(name in schema for name in _SAYS_WHAT_IT_IS):
+        yield f"In context={path!r}, schema must have a 'type' key."
     yield from _array_problems(schema, path)
+    yield from _format_problems(schema, path)
     if schema.get("type") == "object" or "properties" in schema:
         yield from _openness_problems(schema, f"In context={path!r}")
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.api.strict_schema import format_problems
+from harness.contract.meta_schema import find_schema_problem
 from harness.contract.rule import after, reported, rule
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
@@ -30,6 +31,13 @@ _SCHEMA_PROBLEMS: dict[str, Json] = {
         "properties": {"a": {"type": "array"}},
         "required": ["a"],
     },
+    "In context=('properties', 'a'), schema must have a 'type' key.": {"properties": {"a": {}}, "required": ["a"]},
+    "In context=('properties', 'a', 'items'), reference can only point to definitions defined at the top level of the "
+    "schema.": {
+        "properties": {"a": {"type": "array", "items": {"$ref": "#/properties/b/items"}}},
+        "required": ["a"],
+    },
+    "[] is not of type 'object', 'boolean'.": {"properties": {"a": []}, "required": ["a"]},
     "In context=(), 'required' is required to be supplied and to be an array including every key in properties. Extra "
     "required key 'b' supplied.": {"required": ["b"]},
 }
@@ -47,6 +55,8 @@ def _json_schema_body(schema: Json, **members: Any) -> Json:
     source=[
         reported("public reports of three origins", "2026"),
         reported("public reports of eight more origins: keywords that are not permitted", "2026-08"),
+        reported("https://github.com/dotnet/extensions/issues/6918: references", "2025-10"),
+        reported("https://github.com/langchain-ai/langchainjs/pull/11384: $ref with keywords", "2026-08"),
     ],
     rejects={
         f"Invalid schema for response_format 'out': {problem}": _json_schema_body(
@@ -61,7 +71,8 @@ def response_schema(request: Request) -> Iterator[Json]:
     """With `strict: true` the schema of the answer must be closed, and all its properties required."""
     format = _text_format(request)
     if format.get("type") == "json_schema" and format.get("strict") is True:
-        yield from ({"name": format["name"], "problem": problem} for problem in format_problems(format["schema"]))
+        problems = format_problems(format["schema"], find_schema_problem(format["schema"]))
+        yield from ({"name": format["name"], "problem": problem} for problem in problems)
 
 
 @rule(
