@@ -14,6 +14,7 @@ from xml.etree import ElementTree as Xml
 import jsonschema
 import pytest
 import typer
+from markdown_it import MarkdownIt
 from typer.testing import CliRunner
 
 from harness.cli.report import report, with_format_options
@@ -177,6 +178,36 @@ def test_markdown_tells_what_to_mend_and_what_was_touched() -> None:
     assert r"400 Unknown parameter: 'a\|b'." in said
     assert "```mermaid\nsequenceDiagram\n```" in said
     assert f"| Rules that a request was held to | 1 | {len(api_surface()['rules'])} | 0 % |" in said
+
+
+class Tags(HTMLParser):
+    """The tags of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.found.add(tag)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<img src=x onerror=alert(1)>",
+        "a\n\n<script>alert(1)</script>",
+        "</summary><iframe src=x>",
+        "```\n<img src=x>\n```",
+        "[a](javascript:alert(1)) ![b](x)",
+        "| <b>x</b> |\n<svg onload=alert(1)>",
+    ],
+)
+def test_nothing_in_markdown_becomes_an_element(hostile: str) -> None:
+    finding = replace(REFUSED, message=hostile, fix=hostile, at=hostile)
+    case = replace(FAILED, id=hostile, file=hostile, found=(finding,), diagram=f"sequenceDiagram\n{hostile}")
+    page = Tags()
+    page.feed(MarkdownIt("commonmark", {"html": True}).enable("table").render(render_report(make_report(case), ".md")))
+    assert page.found <= {"h3", "p", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "pre", "code"}
 
 
 def test_markdown_of_a_good_run_has_nothing_to_mend() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator, Sequence
 
@@ -27,7 +28,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield from _findings_table(report.unexpected)
     for case in wrong[:MAX_DIAGRAMS]:
         if case.diagram:
-            yield f"\n<details><summary>{_escape_cell(case.id)}</summary>\n\n```mermaid\n{case.diagram}\n```\n\n</details>"
+            yield f"\n<details><summary>{_escape_html(case.id)}</summary>\n\n{_fence(case.diagram)}\n\n</details>"
     yield "\n| surface | touched | of | |\n|---|--:|--:|--:|"
     for name, title in DIMENSIONS.items():
         yield f"| {title} | {len(report.hit[name])} | {len(report.known[name])} | {report.percent_covered(name)} % |"
@@ -43,6 +44,18 @@ def _findings_table(pairs: Sequence[tuple[ReportCase, ReportFinding]]) -> Iterat
         yield f"| {' | '.join(map(_escape_cell, cells))} |"
     if (hidden := len(pairs) - MAX_FINDINGS) > 0:
         yield f"\n… and {hidden} more."
+
+
+def _escape_html(text: str) -> str:
+    """A text in one line, for an element of HTML: there Markdown's escapes mean nothing."""
+    return html.escape(" ".join(shorten(text, 300).split()))
+
+
+def _fence(diagram: str) -> str:
+    """A diagram as a block of code, between fences that do not occur in it."""
+    longest = max(map(len, re.findall("`+", diagram)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}mermaid\n{diagram}\n{fence}"
 
 
 def _escape_cell(text: str) -> str:
