@@ -74,9 +74,9 @@ def shorten_repr(value: Any, width: int, *, tail: int = 0, mark: str = "…") ->
     return shorten(repr(value), width, tail=tail, mark=mark)
 
 
-def pluralize(number: int, noun: str) -> str:
-    """`1 turn`, `2 turns`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def pluralize(number: int, noun: str, plural: str = "") -> str:
+    """`1 turn`, `2 turns`; `plural` is that of a noun that takes no `s`."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def _render_value(value: Any, depth: int) -> str:

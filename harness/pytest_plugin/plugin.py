@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from harness.core.errors import HarnessError
 from harness.pytest_plugin.environment import SESSION_KEY, session_server, set_environment
 from harness.pytest_plugin.options import read_marker_options
 
 if TYPE_CHECKING:
     from harness.analysis.loss import Lost
+    from harness.report.cause import Cause
     from harness.server.asgi import Server
     from harness.world.mock import Mock
     from harness.world.world import World
@@ -96,28 +98,39 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add sections about the World to the report of a failure."""
     report = yield
     world = item.stash.get(WORLD_STASH_KEY, None)
     if world and report.failed:
-        report.sections += _report_sections(item, world)
+        report.sections += _report_sections(item, world, report, is_own=_is_users_mistake(call))
     if world and report.when == "teardown":
         del item.stash[WORLD_STASH_KEY]
     return report
 
 
-def _report_sections(item: pytest.Item, world: World) -> Iterator[tuple[str, str]]:
-    """The sections of a failure: the text about the World, and the diagram of its flow."""
+def _is_users_mistake(call: pytest.CallInfo[None]) -> bool:
+    """Whether the error of a test is one of the harness, whose text is the cause."""
+    return call.excinfo is not None and isinstance(call.excinfo.value, HarnessError)
+
+
+def _report_sections(
+    item: pytest.Item, world: World, report: pytest.TestReport, *, is_own: bool
+) -> Iterator[tuple[str, str]]:
+    """The sections of a failure: cause and flow, with `-v` all details; the error itself is the cause when it `is_own`."""
     from harness.report import failure
 
-    judged, unused = _JUDGED_STASH_KEY in item.stash, _is_unused_fatal(item)
-    verdict = (
-        failure.verdict(world, _disallowed_losses(item, world, accepted_only=True), unused=unused) if judged else ""
-    )
-    losses = _disallowed_losses(item, world, accepted_only=False)
-    yield failure.SECTION_TITLE, failure.render_failure(world, losses, unused=unused and not judged, verdict=verdict)
-    if drawn := failure.render_diagram(world):
+    unused, verbose = _is_unused_fatal(item), item.config.get_verbosity() > 0
+    causes: list[Cause] = []
+    if _JUDGED_STASH_KEY in item.stash:
+        causes = failure.find_verdict(world, _disallowed_losses(item, world, accepted_only=True), unused=unused)
+    elif not is_own and (world.exchanges or report.when == "call"):
+        causes = failure.find_suspects(world, _disallowed_losses(item, world, accepted_only=False), unused=unused)
+    if text := failure.render_section(world, causes, told=report.longreprtext, verbose=verbose):
+        yield failure.SECTION_TITLE, text
+    if verbose and (drawn := failure.render_diagram(world)):
         yield failure.DIAGRAM_TITLE, drawn
 
 

@@ -14,7 +14,7 @@ from harness.core.exchange import Exchange, Json
 from harness.core.redact import secrets_in_headers
 from harness.core.shorten import answer_error
 from harness.report.api_coverage import is_account_rule
-from harness.report.failure import summarize_turn
+from harness.report.find_causes import summarize_turn
 from harness.report.refusal_cause import explain_refusal
 from harness.report.report import ReportCase, ReportFinding
 from harness.report.sanitize import sanitize_value
@@ -82,7 +82,7 @@ def _refusal_finding(
         id,
         exchange.number,
         at=param if isinstance(param, str) else "",
-        why=explain_refusal(exchange, exchanges, losses)[1] if traced and not expected else "",
+        why=explain_refusal(exchange, exchanges, losses).where if traced and not expected else "",
         fix=RULES[id].fix if id in RULES else "",
     )
 

@@ -143,9 +143,12 @@ async def approvals(request: Request) -> list[Json]:
     return [{**asdict(each), "executed": each.executed} for each in _mock_of(request).approvals]
 
 
-async def report(request: Request) -> Json:
-    """What a failing test shows, its cause in the first two lines; `verdict` is why one fails that held, else null."""
-    verdict, text = judge_world(_mock_of(request))
+async def report(request: Request, verbose: bool = False) -> Json:
+    """What a failing test shows, the cause first; `verdict` is why one fails that held, else null.
+
+    With `verbose=true` every cause in full, the evidence and the bodies.
+    """
+    verdict, text = judge_world(_mock_of(request), verbose=verbose)
     return {"verdict": verdict or None, "report": text}
 
 

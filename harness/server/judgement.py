@@ -6,17 +6,22 @@ from typing import NamedTuple
 
 from harness.analysis.loss import losses_in_accepted
 from harness.report import failure
+from harness.report.cause import render_causes
 from harness.world.mock import Mock
 
 
 class Judgement(NamedTuple):
-    """`verdict` is why a test fails, empty when it does not; `report` is its text, the cause in the first two lines."""
+    """`verdict` is why a test fails, empty when it does not; `report` is its text, which begins with the cause."""
 
     verdict: str
     report: str
 
 
-def judge_world(mock: Mock) -> Judgement:
-    """Judge all that has happened in a World: unanswered requests, unused turns, losses."""
-    verdict = failure.verdict(mock.world, losses_in_accepted(mock.exchanges))
-    return Judgement(verdict, failure.render_failure(mock.world, mock.losses, unused=True, verdict=verdict))
+def judge_world(mock: Mock, *, verbose: bool = False) -> Judgement:
+    """Judge all that has happened in a World: unanswered requests, unused turns, losses.
+
+    With `verbose` the report has every cause in full, the evidence and the bodies.
+    """
+    verdict = failure.find_verdict(mock.world, losses_in_accepted(mock.exchanges))
+    causes = verdict or failure.find_suspects(mock.world, mock.losses)
+    return Judgement(render_causes(verdict), failure.render_section(mock.world, causes, verbose=verbose))

@@ -18,7 +18,7 @@ from harness.api.websocket_mode import CREATE_EVENT, SOCKET
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import CREATE_RESPONSE, Case
 from harness.core.account import Organization
-from harness.core.exchange import Answer, Json
+from harness.core.exchange import Answer, Exchange, Json
 from harness.ending import TurnLine, completed
 from harness.items import message
 from harness.server.mock_api import API_ROOT, MockApi
@@ -40,10 +40,11 @@ _PLACEHOLDER = re.compile(r"\{(\d+)\.([\w.]+)\}")
 
 @dataclass(frozen=True, slots=True)
 class PlayedCase:
-    """The answers to a case: to the requests before it, and to the request itself."""
+    """The answers to a case: to the requests before it, and to the request itself; `exchanges` are the journal."""
 
     before: tuple[Answer, ...]
     answer: Answer
+    exchanges: Sequence[Exchange] = ()
 
     def fill(self, text: str) -> str:
         """A text with each `{n.path}` replaced by the value at that path in the n-th answer."""
@@ -88,7 +89,7 @@ def play_case(case: Case, root: str = API_ROOT) -> PlayedCase:
         before.append(player.send(step, before))
     if case.account:
         player.mock.world.account = _fill_account(case.account, before)
-    return PlayedCase(tuple(before), player.send(case, before))
+    return PlayedCase(tuple(before), player.send(case, before), player.mock.exchanges)
 
 
 def build_request(case: Case, before: Sequence[Answer], root: str = API_ROOT) -> Interaction:

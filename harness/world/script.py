@@ -20,7 +20,8 @@ from harness.answers.response import check_item
 from harness.core.delivery import Fault
 from harness.core.errors import HarnessError, NoTurn, ScriptError
 from harness.core.exchange import Json, Request
-from harness.core.shorten import shorten_repr
+from harness.core.shorten import pluralize, shorten
+from harness.core.vocabulary import PYTHON, Vocabulary
 from harness.ending import DEFAULT_ENDING, Ending, TurnLine
 from harness.faults import Refusal, ScriptedRefusal
 from harness.items.kind import Item
@@ -70,6 +71,7 @@ class Route:
     turns: deque[Turn] = field(default_factory=deque)
     taken: int = 0
     validated_items: dict[int, Item] = field(default_factory=dict)
+    vocabulary: Vocabulary = PYTHON
 
     def script(self, *turns: Turn) -> Route:
         """Add turns; an invalid turn is a ScriptError here, not in the middle of a test."""
@@ -113,8 +115,7 @@ class Route:
             raise ScriptError(f"{self}: a turn raised {type(problem).__name__}: {problem}") from problem
 
     def __str__(self) -> str:
-        named = ", ".join(f"{name}={wanted!r}" for name, wanted in self.conditions.items())
-        return f"when({named})" if named else "script"
+        return self.vocabulary.name_route(self.conditions)
 
 
 _EXHAUSTED = object()
@@ -208,18 +209,19 @@ class Script:
     fallback: Callable[[Request], Sequence[TurnLine]] | None = None
     routes: list[Route] = field(default_factory=list)
     default: Route | None = None
+    vocabulary: Vocabulary = PYTHON
 
     def when(self, conditions: dict[str, Matcher]) -> Route:
         """A new route for requests that meet all conditions."""
         unknown = set(conditions) - set(CONDITIONS)
         if unknown:
             raise ScriptError(f"when({', '.join(sorted(unknown))}=…): a route can look at {', '.join(CONDITIONS)}.")
-        self.routes.append(Route(conditions))
+        self.routes.append(Route(conditions, vocabulary=self.vocabulary))
         return self.routes[-1]
 
     def add(self, turns: Sequence[Turn]) -> Route:
         """More turns for requests that no other route answers."""
-        self.default = (self.default or Route({})).script(*turns)
+        self.default = (self.default or Route({}, vocabulary=self.vocabulary)).script(*turns)
         return self.default
 
     @property
@@ -250,15 +252,18 @@ class Script:
 
     def explain_no_turn(self, request: Request) -> str:
         """Why no turn answers this request: the closest route, what it wanted and what was sent, and how to fix it."""
+        words = self.vocabulary
         waiting = [route for route in self.all_routes if route.turns]
         if not waiting:
             spent = ", ".join(f"{route} ({route.taken} taken)" for route in self.all_routes) or "nothing was scripted"
-            return f"No turn is left for this request: {spent}. Add one: mock.script(message('…'))."
+            return f"No turn is left for this request: {spent}.\n{words.add_turn}"
         closest = min(waiting, key=lambda route: len(route.unmet_conditions(request)))
-        lines = [f"No turn answers this request. The closest is {closest}, {len(closest.turns)} turn(s) left:"]
+        left = pluralize(len(closest.turns), "turn")
+        lines = [f"No turn answers this request. The closest is {closest}, {left} left:"]
         for name, wanted, actual in closest.unmet_conditions(request):
-            lines += [f"  - {name} wanted: {wanted!r}", f"  + {name} was:    {shorten_repr(actual, 200, mark='...')}"]
-        return "\n".join([*lines, "Loosen that condition, or add a turn that answers every request: mock.script(…)."])
+            shown = shorten(words.render_value(actual), 200, mark="...")
+            lines += [f"  - {name} wanted: {words.render_value(wanted)}", f"  + {name} was:    {shown}"]
+        return "\n".join([*lines, words.add_open_turn])
 
 
 def _is_started_turn(turn: Turn) -> bool:

@@ -23,6 +23,7 @@ from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Exchange, Json, Request
 from harness.core.ids import Ids
+from harness.core.vocabulary import PYTHON, Vocabulary
 from harness.ending import TurnLine
 from harness.items.kind import id_prefix
 from harness.world.mcp_approvals import McpServers
@@ -38,6 +39,7 @@ class World:
 
     With `automatic` each retrieve of a background response moves it on by one step; with False only `advance` does.
     `dialect` is the only one it speaks (openai, azure, foundry), None all of them: each has paths of its own.
+    `vocabulary` words the advice to its user.
     `exchanges` is the journal, of which the oldest may be dropped; `exchange_count` counts all. `problems` are the requests
     that the harness could not answer, with the reason.
     """
@@ -52,11 +54,13 @@ class World:
         fallback: Callable[[Request], Sequence[TurnLine]] | None = None,
         dialect: str | None = None,
         store: Store | None = None,
+        vocabulary: Vocabulary = PYTHON,
     ) -> None:
         self.name = name
         self.api_key = api_key
         self.base_url = base_url
         self.dialect = check_dialect(dialect)
+        self.vocabulary = vocabulary
         self.account = organization or DEFAULT_ORGANIZATION
         self.models = MODELS
         self.ids = Ids(name)
@@ -64,7 +68,7 @@ class World:
         self.skipped_seconds = 0
         self.store = store or MemoryStore()
         self.uploads = Uploads(self, self.store.files, self.store.vector_stores)
-        self.script = Script(fallback)
+        self.script = Script(fallback, vocabulary=vocabulary)
         self.mcp_servers = McpServers()
         self.gates: dict[str, Gate] = {}
         self.automatic = True

@@ -9,6 +9,7 @@ from harness.ending import failed
 from harness.faults import cut, server_error
 from harness.items import function_call, message
 from harness.report import failure
+from harness.report.cause import render_causes
 from harness.report.journal import render_journal
 from harness.server.mock_api import MockApi
 
@@ -86,97 +87,159 @@ def test_a_body_that_is_no_object_has_a_line(world, post):
     assert render_journal(world.exchanges).split() == ["1", "POST", "/responses", "400", "body_not_object"]
 
 
-def test_without_a_request_the_report_says_how_clients_find_the_mock(world):
-    told = failure.render_failure(world)
-    assert told.startswith("No request came with this test's key sk-test.")
-    assert "OPENAI_BASE_URL" in told
-    assert "mock.base_url" in told
+def section(world, **options):
+    """The section of a test that failed by itself."""
+    return failure.render_section(world, failure.find_suspects(world), **options)
+
+
+def test_without_a_request_the_report_says_how_clients_find_the_mock(mock, world):
+    mock.script(message("hi"))
+    assert section(world).splitlines() == [
+        "No request came with this test's key sk-test.",
+        '  unused  script: message "hi"',
+        "  fix     The code under test must read OPENAI_BASE_URL and OPENAI_API_KEY while the test runs (a client made at "
+        "import",
+        "          is too early), or be given mock.base_url and mock.api_key.",
+    ]
 
 
 # Refusals
 
 
-def test_a_refusal_says_what_where_why_how_to_fix_and_how_we_know(world, post):
+def test_a_refusal_says_what_where_how_to_fix_and_how_we_know_and_then_the_flow(world, post):
     post(asked([USER, {**USER, "bogus": {"a": 1}}]))
-    told = failure.render_failure(world).splitlines()
-    assert told[:2] == [
+    assert section(world).splitlines() == [
         "Request 1 was refused (400): Unknown parameter: 'input[1].bogus'.",
-        'input[1].bogus: {"a": 1} in a user message; Unknown members are refused, at the top level before any other fault '
-        "of a field.",
-    ]
-    assert told[4:-5] == [
-        "",
-        "Request 1 was refused (400) by unknown_parameter:",
+        '  where   input[1].bogus: {"a": 1} in a user message; Unknown members are refused, at the top level before any '
+        "other",
+        "          fault of a field.",
         '  sent    input[1].bogus = {"a": 1}',
-        "  where   input[1].bogus",
-        "  why     Unknown parameter: 'input[1].bogus'.",
-        *(f"          {line}" for line in RULES["unknown_parameter"].doc.splitlines() if line),
         "  fix     Remove the member; SDK sugar such as `parsed` must be stripped before items are sent back.",
-        "  source  reported, https://github.com/kangminlee-maker/local-OAuth-CLI-API-adapter, 2026-08-30",
+        "  source  unknown_parameter: reported, https://github.com/kangminlee-maker/local-OAuth-CLI-API-adapter, 2026-08-30",
+        "",
+        '  1  agent 1  user "hi"',
+        '              user "hi"',
+        "              → refused, see above",
     ]
 
 
-def test_the_best_evidence_comes_first(world, post):
+def test_what_a_failure_has_said_is_not_said_again(world, post):
     post({"input": "hi"})
-    sources = failure.render_failure(world).partition("source")[2].splitlines()
-    assert sources[0].split()[0] == "recorded,"
-    assert sources[1].split()[0] == "reported,"
+    causes = failure.find_suspects(world)
+    told = failure.render_section(world, causes, told=f"Failed: {render_causes(causes)}")
+    assert told.splitlines() == ['  1  agent 1  user "hi"', "              → refused, see above"]
 
 
-def test_only_the_newest_refusals_are_explained(world, post):
-    for _ in range(7):
+def test_everything_else_is_shown_on_demand(world, post):
+    post({"input": "hi"})
+    brief, full = section(world), section(world, verbose=True)
+    assert full.startswith(brief)
+    journal, evidence, bodies = full.removeprefix(brief).strip("\n").split("\n\n", 2)
+    assert journal.split() == ["1", "POST", "/responses", '"hi"', "400", "missing_required_parameter"]
+    rule = RULES["missing_required_parameter"]
+    assert evidence.splitlines()[:2] == ["missing_required_parameter:", f"  {rule.summary}"]
+    assert [line.split()[0] for line in full.splitlines() if line.startswith(("  recorded,", "  reported,"))] == [
+        "recorded,",
+        *["reported,"] * (len(rule.sources) - 1),
+    ]
+    assert '  {\n    "input": "hi"\n  }' in bodies
+    assert '"code": "missing_required_parameter"' in bodies
+
+
+def test_the_newest_refusal_comes_first_and_the_others_are_a_line_each(world, post):
+    for _ in range(8):
         post({"input": "hi"})
-    told = failure.render_failure(world)
-    assert "… 2 earlier refusals" in told
-    assert "Request 2 was refused" not in told
-    assert "Request 3 was refused" in told
-    assert "Request 7 was refused" in told
+    causes, words = failure.find_suspects(world), "was refused (400): Missing required parameter: 'model'."
+    lines = render_causes(causes).splitlines()
+    assert lines[0] == f"Request 8 {words}"
+    assert lines[-7:] == [
+        "and 7 more; -v shows them:",
+        *(f"  Request {number} {words}" for number in (7, 6, 5, 4, 3)),
+        "  … 2 others",
+    ]
 
 
 def test_a_body_of_a_thousand_items_stays_short(world, post):
     post(asked([USER] * 1000 + [{**USER, "role": "x" * 5000}], instructions="y" * 90_000))
     post(asked([USER] * 1000, previous_response_id="resp_no"))
-    told = failure.render_failure(world)
+    told = section(world)
     assert len(told) < 4000
     assert max(map(len, told.splitlines())) < 400
 
 
 def test_a_refused_request_without_a_body_shows_its_path(world, post):
     post(method="GET", path="/v1/responses/resp_1")
-    assert "  sent    GET /responses/resp_1\n" in failure.render_failure(world)
+    assert "  where   GET /responses/resp_1; " in section(world)
+
+
+def test_probes_of_a_client_are_no_suspects(world, post):
+    post(asked([USER, {**USER, "bogus": 1}]))
+    post(method="GET", path="/v1/nothing/here")
+    assert section(world).startswith("Request 1 was refused (400): Unknown parameter: 'input[1].bogus'.")
 
 
 # Requests that no turn answers
 
 
-def test_an_unanswered_request_comes_with_its_number_and_the_explanation(mock, world, post):
+def test_an_unanswered_request_says_why_what_it_sent_and_how_to_answer_it(mock, world, post):
     mock.script(message("hi"))
     post(asked("one"))
     post(asked("two"))
-    why = "No turn is left for this request: script (1 taken). Add one: mock.script(message('…'))."
-    told = failure.render_failure(world)
-    assert told.splitlines()[:2] == [f"Request 2, POST /responses, could not be answered: {why}", 'it sent user "two"']
-    assert f"\n\nRequest 2, POST /responses, could not be answered:\n  {why}\n" in told
+    assert section(world).splitlines() == [
+        "Request 2, POST /responses, could not be answered: No turn is left for this request: script (1 taken).",
+        '  sent    user "two"',
+        "  fix     Add one: mock.script(message('…')).",
+        "",
+        '  1  agent 1  user "one"',
+        '              → assistant "hi"',
+        '  2  agent 1  user "two"',
+        "              → no answer, see above",
+    ]
 
 
-def test_a_generator_among_the_unused_turns_is_named(mock, world):
+def test_the_difference_to_the_nearest_route_is_shown(mock, world, post):
+    mock.when(tools="search", instructions="planner").script(message("hi"))
+    post(asked("one", instructions="You are the planner."))
+    assert section(world).splitlines()[:6] == [
+        "Request 1, POST /responses, could not be answered: No turn answers this request. The closest is",
+        "when(instructions='planner', tools='search'), 1 turn left:",
+        "  where   - tools wanted: 'search'",
+        "          + tools was:    []",
+        '  sent    user "one"',
+        "  fix     Loosen that condition, or add a turn that answers every request: mock.script(…).",
+    ]
+
+
+# Turns that no request takes
+
+
+def unused_lines(world):
+    """The lines of the verdict about unused turns."""
+    return [line.removeprefix("  where ").strip() for line in failure.verdict(world).splitlines()[1:-2]]
+
+
+def test_a_generator_among_the_unused_turns_is_named(mock, world, post):
     def talk(request):
         yield message("a")
 
-    mock.script(talk, iter([message("b")]))
-    assert failure.verdict(world).splitlines()[1:3] == [
-        "  script: the function talk",
-        "  script: the function list_iterator",
-    ]
+    mock.script(message("hi"), talk, iter([message("b")]))
+    post(asked("hi"))
+    assert unused_lines(world) == ["script: the function talk", "script: the function list_iterator"]
 
 
-def test_the_end_of_an_unused_turn_is_named(mock, world):
-    mock.script([message("a"), failed()], cut(message("b"), after=1), server_error())
-    assert failure.verdict(world).splitlines()[1:4] == [
-        '  script: message "a" + failed',
-        '  script: message "b" + cut',
-        "  script: refusal",
-    ]
+def test_the_end_of_an_unused_turn_is_named(mock, world, post):
+    mock.script(message("hi"), [message("a"), failed()], cut(message("b"), after=1), server_error())
+    post(asked("hi"))
+    assert unused_lines(world) == ['script: message "a" + failed', 'script: message "b" + cut', "script: refusal"]
+
+
+def test_a_turn_that_is_left_after_a_refusal_is_not_reported_beside_its_cause(mock, world, post):
+    mock.script(message("hi"), message("there"))
+    post(asked("hi"))
+    post(asked([USER, {**USER, "bogus": 1}]))
+    told = failure.verdict(world)
+    assert told.startswith("Request 2 was refused (400): Unknown parameter: 'input[1].bogus'.")
+    assert "no request took" not in told
 
 
 def test_a_world_whose_turns_were_all_taken_has_no_fault(mock, world, post):

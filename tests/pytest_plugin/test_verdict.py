@@ -21,21 +21,51 @@ def test_a_turn_that_no_request_took_fails_the_test(run):
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "2 turns of the script no request took:",
-            "  when(instructions='ops'): the function <lambda>",
-            '  script: message "there" + function_call f {"a":1}',
-            '*@pytest.mark.harness(unused="allow")*',
+            "2 turns of the script no request took.",
+            "  where   when(instructions='ops'): the function <lambda>",
+            '          script: message "there" + function_call f {"a":1}',
+            '  allow   @pytest.mark.harness(unused="allow")',
             "*- responses-harness -*",
-            '  1  POST /responses  gpt-4.1  "x"  200',
+            '  1  agent 1  user "x"',
         ]
     )
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
 
 
 def test_only_the_first_unused_turns_are_named(run):
-    result = run("def test_it(mock): mock.script(*map(message, 'abcdefghijkl'))")
-    result.stdout.fnmatch_lines(["12 turns of the script no request took:", '  script: message "j"', "  … 2 more"])
-    result.stdout.no_fnmatch_line('*message "k"*')
+    result = run("""
+def test_it(mock, client):
+    mock.script(*map(message, "abcdefghijklm"))
+    client.responses.create(model="gpt-4.1", input="x")
+""")
+    result.stdout.fnmatch_lines(["12 turns of the script no request took.", '*script: message "g"', "*… 6 more"])
+    result.stdout.no_fnmatch_line('*message "h"*')
+
+
+def test_a_script_that_no_request_reached_says_how_clients_find_the_mock(run):
+    result = run("def test_it(mock): mock.script(message('hi'))")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "No request came with this test's key sk-harness-*",
+            '  unused  script: message "hi"',
+            "  fix *OPENAI_BASE_URL*",
+        ]
+    )
+
+
+def test_a_mistake_of_the_script_is_its_own_cause(run):
+    result = run("def test_it(mock): mock.script([7])")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E *ScriptError: *7*"])
+    result.stdout.no_fnmatch_line("*No request came*")
+
+
+def test_a_cassette_that_is_missing_is_its_own_cause(run):
+    result = run("def test_it(mock, cassette): mock.script(*cassette('nothing'))")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E *nothing.yaml: there is no such cassette*"])
+    result.stdout.no_fnmatch_line("*No request came*")
 
 
 def test_unused_turns_can_be_allowed(run):
@@ -61,7 +91,7 @@ def test_it(mock):
     assert 1 == 2
 """)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["E*assert 1 == 2", "*- responses-harness -*", "1 turn of the script no request took:"])
+    result.stdout.fnmatch_lines(["E*assert 1 == 2", "*- responses-harness -*", "No request came with*"])
 
 
 def test_an_allowed_unused_turn_is_not_mentioned(run):
@@ -92,14 +122,20 @@ def test_a_request_no_turn_answers_fails_the_test_even_when_the_app_swallows_it(
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "Request 1, POST /responses, could not be answered: No turn answers this request. The closest is "
-            "when(instructions='planner')*",
+            "Request 1, POST /responses, could not be answered: No turn answers this request. The closest is",
+            "when(instructions='planner'), 1 turn left:",
             "*- responses-harness -*",
-            '  1  POST /responses  gpt-4.1  "x"  418  NoTurn',
-            "Request 1, POST /responses, could not be answered:",
-            "    - instructions wanted: 'planner'",
-            "    + instructions was:    'You build.'",
+            '  1  *user "x"',
+            "*→ no answer, see above",
         ]
+    )
+    result.stdout.fnmatch_lines(
+        [
+            "  where   - instructions wanted: 'planner'",
+            "          + instructions was:    'You build.'",
+            "  fix     Loosen that condition, *",
+        ],
+        consecutive=False,
     )
 
 
@@ -121,7 +157,13 @@ def test_it(mock):
         with pytest.raises(openai.APIStatusError):
             openai.OpenAI().responses.create(model="gpt-4.1", input="x")
 """)
-    result.stdout.fnmatch_lines(["Request 1, POST /responses, could not be answered (and 2 more): No turn is left*"])
+    result.stdout.fnmatch_lines(
+        [
+            "Request 1, POST /responses, could not be answered: No turn is left*",
+            "and 2 more; -v shows them:",
+            "  Request 2, POST /responses, could not be answered: No turn is left*",
+        ]
+    )
 
 
 def test_a_turn_that_raises_fails_the_test_with_its_words(run):
@@ -154,10 +196,12 @@ def app(mock):
 def test_it(app): ...
 """)
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["Request 1, POST /responses, could not be answered*", '*POST /responses*"bye"*418*'])
+    result.stdout.fnmatch_lines(
+        ["Request 1, POST /responses, could not be answered*", '  sent    user "bye"', "*→ no answer, see above"]
+    )
 
 
-def test_a_setup_that_fails_shows_the_journal(run):
+def test_a_setup_that_fails_shows_the_flow(run):
     result = run("""
 @pytest.fixture
 def app(mock):
@@ -168,7 +212,7 @@ def app(mock):
 def test_it(app): ...
 """)
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*OSError: no disk", "*- responses-harness -*", '*"warm up"*200'])
+    result.stdout.fnmatch_lines(["*OSError: no disk", "*- responses-harness -*", '*"warm up"', '*"hi"'])
 
 
 def test_a_unittest_case_fails_once(run):

@@ -37,8 +37,8 @@ def ask(mock):
 
 
 def why(world):
-    """The second line about the newest request."""
-    return explain_refusal(world.exchanges[-1], world.exchanges, world.losses)[1]
+    """Place and cause of the newest refusal."""
+    return explain_refusal(world.exchanges[-1], world.exchanges, world.losses).where
 
 
 def output(call_id="call_1"):
@@ -47,7 +47,7 @@ def output(call_id="call_1"):
 
 def test_the_first_line_is_the_words_of_the_api(world, ask):
     ask([USER, output()])
-    said, _ = explain_refusal(world.exchanges[0], world.exchanges, [])
+    said, _, _ = explain_refusal(world.exchanges[0], world.exchanges, [])
     assert said == ("Request 1 was refused (400): No tool call found for function call output with call_id call_1.")
 
 
@@ -69,7 +69,10 @@ def test_a_call_that_nobody_said_is_named_as_such(world, ask):
 
 def test_an_output_without_call_is_traced_too(world, ask):
     ask([USER, output()])
-    assert why(world) == "input[1]: function_call_output (call_1) answers a call that no exchange of this test has said"
+    assert why(world) == (
+        "input[1]: function_call_output (call_1) answers a `call_id` that nobody asked for: no exchange of this test has "
+        "said it"
+    )
     world.script(function_call("deploy", {}, call_id="call_1"))
     ask("Ship v2.")
     ask([USER, output()])
@@ -78,6 +81,52 @@ def test_an_output_without_call_is_traced_too(world, ask):
     assert explain_refusal(world.exchanges[-1], world.exchanges, [])[1] == (
         "input[1]: function_call_output (call_1) answers function_call deploy (call_1), said in exchange 2, which this "
         "request leaves out"
+    )
+
+
+def test_every_call_without_output_is_named_with_its_exchange(world, ask):
+    world.script(
+        [function_call("deploy", {}, call_id="call_1"), function_call("undo", {}, call_id="call_2")],
+        function_call("check", {}, call_id="call_3"),
+    )
+    first, second = ask("Ship v2."), ask("Check it.")
+    ask([USER, *first["output"], output("call_1"), *second["output"]])
+    refused = explain_refusal(world.exchanges[-1], world.exchanges, world.losses)
+    assert refused.where == (
+        "input[2], input[4]: 2 calls are answered nowhere in this request: function_call undo (call_2), said in exchange "
+        "1; function_call check (call_3), said in exchange 2"
+    )
+    assert refused.sent.startswith("input = [… 2 entries, {")
+    assert '"call_2"' in refused.sent
+    assert "call_1" not in refused.sent
+
+
+def test_calls_of_a_response_that_is_continued_are_all_named_too(world, ask):
+    world.script([function_call("deploy", {}, call_id="call_1"), function_call("undo", {}, call_id="call_2")])
+    ask("Well?", previous_response_id=ask("Ship v2.")["id"])
+    assert why(world) == (
+        "input: 2 calls are answered nowhere in this request: function_call deploy (call_1), function_call undo (call_2), "
+        "said in exchange 1"
+    )
+
+
+def test_every_output_that_nobody_asked_for_is_named(world, ask):
+    world.script(function_call("deploy", {}, call_id="call_1"))
+    ask([output("call_8"), output("call_1"), output("call_9")], previous_response_id=ask("Ship v2.")["id"])
+    nobody = "answers a `call_id` that nobody asked for: no exchange of this test has said it"
+    assert why(world) == (
+        f"input[0]: function_call_output (call_8) {nobody}; input[2]: function_call_output (call_9) {nobody}"
+    )
+
+
+def test_an_output_of_the_wrong_kind_is_named_as_such(world, ask):
+    world.script(function_call("deploy", {}, call_id="call_1"))
+    first = ask("Ship v2.")
+    custom = {"type": "custom_tool_call_output", "call_id": "call_1", "output": "up"}
+    ask([output(), custom], previous_response_id=first["id"])
+    assert why(world) == (
+        "input[1]: custom_tool_call_output (call_1) answers the function_call of that `call_id`, which takes an output of "
+        "its own kind"
     )
 
 
@@ -156,6 +205,6 @@ def test_an_answer_without_words_is_told_by_its_rule(world, ask):
     ask([USER, output()])
     [exchange] = world.exchanges
     silent = exchange._replace(answer=exchange.answer._replace(body=None, rule=None))
-    said, where = explain_refusal(silent, [silent], [])
+    said, where, _ = explain_refusal(silent, [silent], [])
     assert said == "Request 1 was refused (400): no reason given"
-    assert where.startswith('{"model": "gpt-4.1", "input": [')
+    assert where.startswith('POST /responses: {"model": "gpt-4.1", "input": [')

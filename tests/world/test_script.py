@@ -228,14 +228,14 @@ class TestWithoutATurn:
         with pytest.raises(NoTurn) as told:
             Script().next(ask())
         assert str(told.value) == (
-            "No turn is left for this request: nothing was scripted. Add one: mock.script(message('…'))."
+            "No turn is left for this request: nothing was scripted.\nAdd one: mock.script(message('…'))."
         )
 
     def test_the_problem_says_what_was_taken(self) -> None:
         script = Script()
         script.when({"input": "x"}).script(message("one"))
         script.next(ask("x"))
-        with pytest.raises(NoTurn, match=r"No turn is left for this request: when\(input='x'\) \(1 taken\)\. Add one"):
+        with pytest.raises(NoTurn, match=r"No turn is left for this request: when\(input='x'\) \(1 taken\)\.\nAdd one"):
             script.next(ask("x"))
 
     def test_the_problem_shows_the_closest_route_and_what_differs(self) -> None:
@@ -245,7 +245,7 @@ class TestWithoutATurn:
         with pytest.raises(NoTurn) as told:
             script.next(ask("x" * 300))
         assert str(told.value).splitlines() == [
-            "No turn answers this request. The closest is when(input='weather', model='gpt-*'), 2 turn(s) left:",
+            "No turn answers this request. The closest is when(input='weather', model='gpt-*'), 2 turns left:",
             "  - input wanted: 'weather'",
             f"  + input was:    '{'x' * 196}...",
             "Loosen that condition, or add a turn that answers every request: mock.script(…).",

@@ -1,0 +1,114 @@
+"""The causes of failures, one function for each kind: refusals, losses, unanswered requests, unused turns, silence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from harness.analysis.loss import Lost
+from harness.contract.rule import RULES
+from harness.core.delivery import Fault
+from harness.core.exchange import Exchange, Request
+from harness.core.shorten import pluralize, summarize_item
+from harness.core.vocabulary import Vocabulary
+from harness.ending import Ending
+from harness.items.kind import Item
+from harness.report.cause import Cause
+from harness.report.refusal import describe_source, rank_sources
+from harness.report.refusal_cause import explain_refusal
+
+if TYPE_CHECKING:
+    from harness.world.world import World
+
+MAX_UNUSED = 6
+"""How many unused turns are listed, the first ones."""
+
+
+def refusal_cause(exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost]) -> Cause:
+    """A refused request: the API's words, what the client did, what it sent, the fix, the best source of the rule."""
+    rule = RULES.get(exchange.answer.rule or "")
+    explained = explain_refusal(exchange, exchanges, losses)
+    sent = explained.sent if explained.sent not in explained.where else ""
+    rows = [("where", explained.where), ("sent", sent)]
+    if rule:
+        rows += [("fix", rule.fix), ("source", f"{rule.id}: {describe_source(rank_sources(rule)[0])}")]
+    return Cause(explained.what, rows, exchange.number)
+
+
+def loss_cause(lost: Lost, vocabulary: Vocabulary) -> Cause:
+    """A loss: what is gone, where it is missing and which exchange said it, the fix, how to allow it."""
+    said = f"exchange {lost.said} said it; " if lost.said else ""
+    rows = [
+        ("where", lost.at or "the request"),
+        ("fix", lost.fix),
+        ("allow", vocabulary.allow_losses([lost.loss])),
+        ("source", f"{said}`harness losses {lost.loss}` explains it"),
+    ]
+    return Cause(f"Loss {lost.loss} in request {lost.exchange}: {lost.message}", rows, lost.exchange)
+
+
+def unanswered_cause(world: World, request: Request, text: str) -> Cause:
+    """A request that the harness could not answer: why, what differed from the nearest route, what it sent, the fix.
+
+    The first line of the text says what is wrong; lines that begin with `-` or `+` show a difference, others the fix.
+    """
+    number = next((exchange.number for exchange in world.exchanges if is_same_request(exchange, request)), 0)
+    what, *rest = text.splitlines() or [""]
+    differing = [line.strip() for line in rest if line.lstrip().startswith(("-", "+"))]
+    fix = " ".join(line.strip() for line in rest if line.strip() not in differing)
+    rows = [("where", "\n".join(differing)), ("sent", _sent_gist(request)), ("fix", fix)]
+    return Cause(f"Request {number}, {request.method} {request.path}, could not be answered: {what}", rows, number)
+
+
+def is_same_request(exchange: Exchange, request: Request) -> bool:
+    """Whether an exchange belongs to a request, or to the WebSocket event that holds the request."""
+    return exchange.request is request or (request.raw != b"" and exchange.request.raw is request.raw)
+
+
+def _sent_gist(request: Request) -> str:
+    """The end of the input of a request, or its path."""
+    input = request.body.get("input") if isinstance(request.body, dict) else None
+    last = input[-1] if isinstance(input, list) and input else {"role": "user", "content": input}
+    return summarize_item(last) if input else f"{request.method} {request.path}"
+
+
+def unused_cause(world: World) -> Cause:
+    """Turns that no request took: their routes and items, how to allow them."""
+    turns = pluralize(len(world.script.unused), "turn")
+    fix = "Remove what is too much, or look why the requests for it did not come."
+    rows = [("where", _list_unused(world)), ("fix", fix), ("allow", world.vocabulary.allow_unused)]
+    return Cause(f"{turns} of the script no request took.", rows)
+
+
+def no_request_cause(world: World) -> Cause:
+    """No request came at all: how clients find the mock, and the turns that wait."""
+    words = world.vocabulary
+    fix = (
+        f"The code under test must read OPENAI_BASE_URL and OPENAI_API_KEY{words.too_early}, or be given "
+        f"{words.base_url} and {words.api_key}."
+    )
+    return Cause(
+        f"No request came with this test's key {world.api_key}.", [("unused", _list_unused(world)), ("fix", fix)]
+    )
+
+
+def _list_unused(world: World) -> str:
+    """The first unused turns of a script, a line each."""
+    unused = world.script.unused
+    lines = [f"{route}: {summarize_turn(turn)}" for route, turn in unused[:MAX_UNUSED]]
+    hidden = len(unused) - len(lines)
+    return "\n".join([*lines, *([f"… {hidden} more"] if hidden else [])])
+
+
+def summarize_turn(turn: Any) -> str:
+    """A turn in one line: its items, its ending, its faults."""
+    return " + ".join(map(_summarize_line, turn if isinstance(turn, list | tuple) else [turn]))
+
+
+def _summarize_line(line: Any) -> str:
+    """An item, ending or fault of a turn; else the function that would return them."""
+    if isinstance(line, Item):
+        return summarize_item({**line.members, "role": line.type})
+    if isinstance(line, Ending | Fault):
+        return getattr(line, "status", type(line).__name__.lower())
+    return f"the function {getattr(line, '__name__', type(line).__name__)}"

@@ -1,0 +1,75 @@
+"""The block that says why a test fails: at most 12 lines of 120 columns, for every kind of failure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import harness.server.mock_api  # noqa: F401  (registers the rules)
+from harness.contract.rule import RULES, Case, Rule
+from harness.report.cause import CAUSE_WIDTH, MAX_CAUSE_LINES, Cause, render_cause, render_causes
+from harness.report.find_causes import refusal_cause
+from harness.verify.examples import play_case
+
+REFUSALS = [
+    pytest.param(each, case, id=f"{each.id}: {words[:60]}")
+    for each in RULES.values()
+    for words, case in each.rejects.items()
+]
+
+
+def assert_fits(text: str) -> None:
+    lines = text.splitlines()
+    assert len(lines) <= MAX_CAUSE_LINES
+    assert max(map(len, lines)) <= CAUSE_WIDTH
+
+
+@pytest.mark.parametrize(("rule", "case"), REFUSALS)
+def test_every_refusal_says_what_where_how_to_fix_it_and_how_we_know(rule: Rule, case: Case) -> None:
+    played = play_case(case)
+    exchanges = played.exchanges
+    if not exchanges or exchanges[-1].answer != played.answer:  # a key without a World has no journal
+        exchanges = [play_case(Case()).exchanges[0]._replace(answer=played.answer)]
+    told = render_cause(refusal_cause(exchanges[-1], exchanges, []))
+    assert_fits(told)
+    what, *rows = told.splitlines()
+    assert what.startswith(f"Request {exchanges[-1].number} was refused ({played.answer.status}): ")
+    assert {row.split()[0] for row in rows if row[:2] == "  " and row[2] != " "} - {"sent"} == {
+        "where",
+        "fix",
+        "source",
+    }
+    assert f"  source  {rule.id}: " in told
+
+
+def test_a_row_that_is_too_long_is_cut_and_leaves_the_others_their_lines() -> None:
+    cause = Cause(
+        "what " * 200, [("where", "place " * 500), ("sent", "x " * 500), ("fix", "mend " * 500), ("source", "s")]
+    )
+    told = render_cause(cause)
+    assert_fits(told)
+    assert [line.split()[0] for line in told.splitlines() if line[0] != " "] == ["what", "what", "what"]
+    assert told.splitlines()[-1] == "  source  s"
+    assert told.count("…") == 4
+
+
+def test_a_row_of_several_lines_keeps_them() -> None:
+    cause = Cause(
+        "It differs.", [("where", "- tools wanted: 'a'\n+ tools was:    []"), ("fix", "Add it."), ("allow", "")]
+    )
+    assert render_cause(cause).splitlines() == [
+        "It differs.",
+        "  where   - tools wanted: 'a'",
+        "          + tools was:    []",
+        "  fix     Add it.",
+    ]
+    assert_fits(render_cause(replace(cause, rows=[("where", "line\n" * 50), ("fix", "Add it.")])))
+
+
+def test_of_several_causes_the_others_are_a_line_each() -> None:
+    causes = [Cause(f"Cause {number} {'x' * 200}", [("fix", "Mend it.")]) for number in range(9)]
+    first, fix, more, *others = render_causes(causes).splitlines()[1:]
+    assert (first.strip()[:1], fix, more) == ("x", "  fix     Mend it.", "and 8 more; -v shows them:")
+    assert [line[:9] for line in others] == [*(f"  Cause {number}" for number in range(1, 6)), "  … 3 others"[:9]]
+    assert render_causes([]) == ""
