@@ -11,7 +11,7 @@
     newest = "green"
 
 A cell is named by a test function, or by one of its parameter sets (`test_x[stream]`). It is "green", or red with a text
-that the harness's report of the failure has in its first two lines.
+that the harness's report of the failure has in its first lines.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Why a request was refused, in two lines: the API's words, and what the client did."""
+"""Why a request was refused: the API's words, what the client did and what it sent."""
 
 import json
 

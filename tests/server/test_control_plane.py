@@ -386,8 +386,14 @@ class TestTheReport:
         client.send("POST", "/_harness/script", {"turns": [{"message": "never asked for"}]})
         client.ask(temperature="hot")
         told = client.send("GET", "/_harness/report")[1]
-        assert told["report"].splitlines()[:2] == told["verdict"].splitlines()[:2]
-        assert "temperature" in "".join(told["verdict"].splitlines()[:2])
+        assert told["report"].startswith(told["verdict"])
+        assert "  where   temperature = " in told["verdict"]
+        assert '"temperature": "hot"' not in told["report"]
+
+    def test_shows_bodies_and_evidence_on_demand(self, client: Client) -> None:
+        client.ask(temperature="hot")
+        told = client.send("GET", "/_harness/report?verbose=true")[1]
+        assert '"temperature": "hot"' in told["report"]
 
     def test_has_no_verdict_when_nothing_is_wrong(self, client: Client) -> None:
         client.ask()

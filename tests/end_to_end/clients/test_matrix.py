@@ -143,10 +143,10 @@ class TestACell:
         assert row.verdict == "red"
 
     def test_that_is_red_needs_the_cause_in_the_first_lines(self) -> None:
-        content = ["Request 2 was refused\nby a rule: Invalid value", "third\nfourth\nfifth"]
+        content = ["Request 2 was refused\nby a rule: Invalid value", "1\n2\n3\n4\n5\nsixth"]
         assert [row.fault for row in judge(expected="Invalid value", says=content)] == [""]
-        (row,) = judge(expected="fifth", says=content)
-        assert row.fault.startswith("the harness's first 2 lines do not say 'fifth'")
+        (row,) = judge(expected="sixth", says=content)
+        assert row.fault.startswith("the harness's first 5 lines do not say 'sixth'")
 
 
 def judge(*more: dict[str, Any], expected: str = "green", **content: Any) -> list[Row]:
