@@ -21,7 +21,7 @@ from harness.cli.app import REDRAW_SECONDS, progress
 from harness.contract.schema import schemas_directory
 from harness.verify.run import verify_recordings
 from tests.support.processes import run as run_child
-from tests.support.recordings import HI, KEY, exchange, recorded, tape
+from tests.support.recordings import HI, KEY, exchange, recorded, write_jsonl
 
 ROOT = Path(__file__).parents[2]
 CASSETTES = ROOT / "tests/cassettes"
@@ -46,18 +46,18 @@ def bad() -> list[dict[str, Any]]:
 
 class TestExitCode:
     def test_0_when_nothing_is_found(self, tmp_path: Path) -> None:
-        result = run(tape(tmp_path, recorded(HI)))
+        result = run(write_jsonl(tmp_path, recorded(HI)))
         assert result.exit_code == 0, result.stdout
 
     def test_1_when_something_is(self, tmp_path: Path) -> None:
-        result = run(tape(tmp_path, bad()))
+        result = run(write_jsonl(tmp_path, bad()))
         assert result.exit_code == 1
         assert "Unknown parameter: 'colour'." in result.stdout
 
     def test_drift_is_no_finding(self, tmp_path: Path) -> None:
         (one,) = recorded(HI)
         one["response"]["mood"] = "good"
-        assert run(tape(tmp_path, [one])).exit_code == 0
+        assert run(write_jsonl(tmp_path, [one])).exit_code == 0
 
     @pytest.mark.parametrize("arguments", [[], ["nowhere"], ["--jobs", "0", "."], ["--json"]])
     def test_2_for_a_mistake_in_what_was_asked(self, arguments: list[str]) -> None:
@@ -70,14 +70,14 @@ class TestExitCode:
         assert "no recording" in result.stderr
 
     def test_2_when_the_report_cannot_be_written(self, tmp_path: Path) -> None:
-        result = run(tape(tmp_path, recorded(HI)), "--json", tmp_path / "no" / "report.json")
+        result = run(write_jsonl(tmp_path, recorded(HI)), "--json", tmp_path / "no" / "report.json")
         assert result.exit_code == 2
         assert "cannot be written" in result.stderr
 
 
 class TestReport:
     def test_it_goes_to_stdout_on_request(self, tmp_path: Path) -> None:
-        result = run(tape(tmp_path, bad()), "--json", "-")
+        result = run(write_jsonl(tmp_path, bad()), "--json", "-")
         assert json.loads(result.stdout)["requests"]["refused"][0]["rule"] == "unknown_parameter"
 
     def test_it_has_what_was_promised(self, tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ class TestWhatMayLieInAFolder:
     @pytest.mark.parametrize("name", OTHERS)
     def test_none_of_it_stops_the_others(self, tmp_path: Path, name: str) -> None:
         (tmp_path / name).write_bytes(OTHERS[name])
-        good = tape(tmp_path, recorded(HI))
+        good = write_jsonl(tmp_path, recorded(HI))
         said = told(tmp_path, tmp_path / name, good)
         assert said["requests"]["accepted"] == 1
         assert [entry["file"] for entry in said["unreadable"]] == [(tmp_path / name).as_posix()]
@@ -142,7 +142,7 @@ class TestWhatMayLieInAFolder:
     def test_chat_completions_and_other_services_are_counted(self, tmp_path: Path) -> None:
         (one,) = recorded(HI)
         elsewhere = {**exchange(2, {}, 200, {}), "provider": "", "url_path": "/v1/messages"}
-        said = told(tmp_path, tape(tmp_path, [one, {**one, "url_path": "/v1/chat/completions"}, elsewhere]))
+        said = told(tmp_path, write_jsonl(tmp_path, [one, {**one, "url_path": "/v1/chat/completions"}, elsewhere]))
         assert (said["exchanges"], said["skipped"]) == (3, 2)
 
     def test_secrets_stay_hidden(self, tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ class TestWhatMayLieInAFolder:
         cookie = "session=0123456789abcdef"
         one["request_headers"] = {"authorization": f"Bearer {KEY}", "cookie": cookie}
         one["request"] = {**HI, "note": KEY, cookie: KEY}
-        file = tape(tmp_path, [one])
+        file = write_jsonl(tmp_path, [one])
         result = run(file, "--json", "-")
         shown = result.stdout + run(file).stdout
         assert result.exit_code == 1
@@ -200,7 +200,7 @@ class TestProgress:
 
     @pytest.mark.parametrize("jobs", [1, 2])
     def test_each_file_is_told(self, tmp_path: Path, jobs: int) -> None:
-        files = [tape(tmp_path, recorded(HI), name) for name in ("a.jsonl", "b.jsonl")]
+        files = [write_jsonl(tmp_path, recorded(HI), name) for name in ("a.jsonl", "b.jsonl")]
         (spools := tmp_path / "spools").mkdir()
         told: list[tuple[int, int]] = []
         verify_recordings(files, spools, jobs, progress=lambda done, total: told.append((done, total)))

@@ -28,19 +28,19 @@ def request(body: Any = None, **members: Any) -> Request:
     )
 
 
-def refused(asked: Request, world: World | None = None) -> str | None:
-    refusal = check(asked, world or World())
+def refused(sent: Request, world: World | None = None) -> str | None:
+    refusal = check(sent, world or World())
     return refusal.rule.id if refusal else None
 
 
 class TestTheOrder:
     def test_begins_with_the_key(self) -> None:
-        asked = Request("POST", "/responses", {}, fault=JsonFault("syntax"), operation="POST /responses")
-        assert refused(asked) == "auth_missing"
+        sent = Request("POST", "/responses", {}, fault=JsonFault("syntax"), operation="POST /responses")
+        assert refused(sent) == "auth_missing"
 
     def test_goes_on_with_what_came_over_the_wire(self) -> None:
-        asked = Request("POST", "/responses", AUTH, fault=JsonFault("syntax"), operation="POST /responses")
-        assert refused(asked) == "body_syntax"
+        sent = Request("POST", "/responses", AUTH, fault=JsonFault("syntax"), operation="POST /responses")
+        assert refused(sent) == "body_syntax"
 
     def test_then_the_schema_then_the_state(self) -> None:
         unknown = {"previous_response_id": "resp_0"}
@@ -54,18 +54,18 @@ class TestTheOrder:
         assert refusal.error == ApiError(400, "Unknown parameter: 'seed'.", "seed", "unknown_parameter")
         assert refusal.facts["path"] == "seed"
 
-    def test_takes_no_notice_of_the_schema_where_there_is_none(self) -> None:
-        asked = Request(
+    def test_ignores_the_schema_where_there_is_none(self) -> None:
+        sent = Request(
             "GET",
             "/conversations/conv_x",
             AUTH,
             params={"conversation_id": "conv_x"},
             operation="GET /conversations/{conversation_id}",
         )
-        assert refused(asked) == "conversation_path_not_found"
+        assert refused(sent) == "conversation_path_not_found"
 
     def test_judges_the_query_of_a_request_without_body(self) -> None:
-        asked = Request(
+        sent = Request(
             "GET",
             "/responses/resp_0",
             AUTH,
@@ -74,21 +74,21 @@ class TestTheOrder:
             operation="GET /responses/{response_id}",
             schema="RetrieveResponse",
         )
-        assert refused(asked) == "invalid_type"
+        assert refused(sent) == "invalid_type"
 
     def test_changes_nothing_in_the_body(self) -> None:
-        asked = request({"temperature": None, "input": [{"role": "user", "content": "x"}]})
-        before = str(asked.body)
-        assert refused(asked) is None
-        assert str(asked.body) == before
+        sent = request({"temperature": None, "input": [{"role": "user", "content": "x"}]})
+        before = str(sent.body)
+        assert refused(sent) is None
+        assert str(sent.body) == before
 
 
 def subjects(*names: str) -> Any:
     """A rule that takes these subjects and yields what they are."""
     scope: dict[str, Any] = {}
-    takes = ", ".join(names)
+    args = ", ".join(names)
     exec(
-        f'def judge({takes}):\n    """A rule."""\n    yield {{"seen": " ".join(type(one).__name__ for one in ({takes},))}}',
+        f'def judge({args}):\n    """A rule."""\n    yield {{"seen": " ".join(type(one).__name__ for one in ({args},))}}',
         scope,
     )
     return scope["judge"]
@@ -121,7 +121,7 @@ def registered() -> Iterator[Any]:
         ("request", "world", "transcript"),
     ],
 )
-def test_a_rule_is_given_the_subjects_it_takes(registered: Any, names: tuple[str, ...]) -> None:
+def test_a_rule_gets_the_subjects_it_accepts(registered: Any, names: tuple[str, ...]) -> None:
     registered(subjects(*names), "POST /mine")
     refusal = check(Request("POST", "/mine", AUTH, body={}, operation="POST /mine"), World())
     assert refusal is not None

@@ -21,9 +21,9 @@ def first(**members: Any) -> SchemaViolation | None:
 
 
 def found(**members: Any) -> tuple[str, str]:
-    said = first(**members)
-    assert said is not None, "the schema took it"
-    return said.keyword, said.path
+    violation = first(**members)
+    assert violation is not None, "the schema took it"
+    return violation.keyword, violation.path
 
 
 def with_item(**item: Any) -> tuple[str, str]:
@@ -103,9 +103,9 @@ class TestTheKeyword:
         ],
     )
     def test_of_an_item_without_type_is_that_of_a_message(self, root: str, body: Any, path: str) -> None:
-        said = first_violation.find_violation(root, body)
-        assert said is not None
-        assert (said.keyword, said.path) == ("type", path)
+        violation = first_violation.find_violation(root, body)
+        assert violation is not None
+        assert (violation.keyword, violation.path) == ("type", path)
 
     def test_is_found_behind_a_thousand_good_items(self) -> None:
         good = {"role": "user", "content": "x"}
@@ -114,14 +114,16 @@ class TestTheKeyword:
             "input[1000].content",
         )
 
-    def test_is_none_for_a_body_the_schema_takes(self) -> None:
+    def test_is_none_for_a_body_the_schema_accepts(self) -> None:
         assert first() is None
         assert first(max_output_tokens=16.0, temperature=1, metadata={}, tools=[]) is None
 
     def test_is_the_last_resort_where_the_walk_sees_no_fault(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(first_violation, "_load_ordered_validator", lambda root: Draft202012Validator({}))
-        said = first(tools=[{"type": "function"}])
-        assert said == SchemaViolation("unexplained", None, {"path": "tools[0]", "value": "", "values": "", "name": 0})
+        violation = first(tools=[{"type": "function"}])
+        assert violation == SchemaViolation(
+            "unexplained", None, {"path": "tools[0]", "value": "", "values": "", "name": 0}
+        )
         whole = first_violation.find_violation(CREATE, [])
         assert whole is not None
         assert (whole.keyword, whole.path) == ("unexplained", "")
@@ -161,16 +163,16 @@ def test_a_keyword_speaks_only_of_values_of_its_type(
 ) -> None:
     monkeypatch.setattr(schema, "load", lambda root: own)
     monkeypatch.setattr(schema, "validator", lambda root: jsonschema_rs.validator_for(own))
-    said = first_violation.find_violation(f"test {own}", body)
-    assert said is not None
-    assert (said.keyword, said.path) == (keyword, path)
+    violation = first_violation.find_violation(f"test {own}", body)
+    assert violation is not None
+    assert (violation.keyword, violation.path) == (keyword, path)
 
 
 class TestTheFacts:
     def facts(self, **members: Any) -> dict[str, Any]:
-        said = first(**members)
-        assert said is not None
-        return dict(said.facts)
+        violation = first(**members)
+        assert violation is not None
+        return dict(violation.facts)
 
     @pytest.mark.parametrize(
         ("members", "facts"),
@@ -192,14 +194,14 @@ class TestTheFacts:
         assert facts.items() <= self.facts(**members).items()
 
     def test_name_the_rule_that_the_schema_names(self) -> None:
-        said = first(input=[{"type": "x"}])
-        assert said is not None
-        assert said.rule == "input_item_type"
+        violation = first(input=[{"type": "x"}])
+        assert violation is not None
+        assert violation.rule == "input_item_type"
 
     def test_name_no_rule_where_the_keyword_speaks_for_itself(self) -> None:
-        said = first(temperature="hot")
-        assert said is not None
-        assert said.rule is None
+        violation = first(temperature="hot")
+        assert violation is not None
+        assert violation.rule is None
 
 
 class TestThePath:

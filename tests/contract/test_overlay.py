@@ -73,7 +73,7 @@ class TestOperations:
     def test_require_starts_the_list(self):
         assert applied(entry("$defs/Tool", require=["name"]))["$defs"]["Tool"]["required"] == ["name"]
 
-    def test_optional_takes_a_name_from_required(self):
+    def test_optional_removes_a_name_from_required(self):
         assert applied(entry(optional=["name"]))["required"] == []
 
     def test_members_adds_properties(self):
@@ -153,7 +153,7 @@ class TestPlaces:
 
 class TestStale:
     @pytest.mark.parametrize(
-        ("given", "says"),
+        ("text", "problem_text"),
         [
             (entry("Create#/properties/nam", merge={"a": 1}), "does not resolve at `nam`; nearest: name"),
             (entry("Create#/properties/zzz", merge={"a": 1}), "does not resolve at `zzz`"),
@@ -181,8 +181,8 @@ class TestStale:
             (entry("Create#/properties/name", enum_add=["a"]), "no enum or const among type"),
         ],
     )
-    def test_what_does_not_fit_is_said_with_the_nearest_name(self, given, says):
-        assert says in problem(given)
+    def test_what_does_not_match_is_reported_with_the_nearest_name(self, text, problem_text):
+        assert problem_text in problem(text)
 
     def test_a_problem_names_file_entry_place_and_root(self):
         text = problem(entry(require=["kind"]), entry("Create#/properties/x", merge={"a": 1}))
@@ -201,7 +201,7 @@ class TestParse:
         assert found.date == date
 
     @pytest.mark.parametrize(
-        ("given", "says"),
+        ("text", "problem_text"),
         [
             ("- [", "o.yaml: not readable"),
             ("[", "o.yaml: not readable"),
@@ -222,8 +222,8 @@ class TestParse:
             (entry(merge={"a": 1}, date="yesterday"), "`date` is YYYY"),
         ],
     )
-    def test_an_entry_that_cannot_be_used_is_refused_by_file_and_place(self, given, says):
-        assert says in refused(given)
+    def test_an_entry_that_cannot_be_used_is_refused_by_file_and_place(self, text, problem_text):
+        assert problem_text in refused(text)
 
 
 @pytest.mark.parametrize(

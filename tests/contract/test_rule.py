@@ -38,13 +38,13 @@ def declared(**words: Any) -> Rule:
 
 
 class TestADeclaration:
-    def test_takes_its_name_area_and_documentation_from_the_function(self) -> None:
+    def test_gets_its_name_area_and_documentation_from_the_function(self) -> None:
         made = declared()
         assert (made.id, made.area, made.summary) == ("cheese", "test_rule", "There must be cheese.")
         assert made.doc == "There must be cheese.\n\nThe last of it counts."
         assert (made.needs, made.check, made.keyword) == (("request", "world"), cheese, None)
 
-    def test_is_about_create_unless_it_says_otherwise(self) -> None:
+    def test_is_about_create_unless_it_names_others(self) -> None:
         assert declared().on == ("POST /responses",)
         RULES.pop("cheese")
         assert declared(on="*").on == ("*",)
@@ -85,7 +85,7 @@ class TestARefusal:
             400, "No ham.", "tools[1]", "none_ham"
         )
 
-    def test_may_have_facts_that_look_like_fields(self) -> None:
+    def test_may_have_facts_that_resemble_fields(self) -> None:
         assert declared().error_for({"thing": "{x}", "place": "{"}).message == "No {x}."
 
     def test_without_its_facts_is_an_error(self) -> None:

@@ -109,7 +109,7 @@ def test_a_part_of_a_root_is_compiled_once_with_what_it_refers_to():
     assert schema.part_validator(root, items) is part
 
 
-def test_only_reachable_definitions_are_kept_in_order():
+def test_only_reachable_definitions_are_preserved_in_order():
     definitions = {"C": {}, "B": {"items": {"$ref": "#/$defs/C"}}, "A": {}, "D": {"anyOf": [{"$ref": "#/$defs/D"}]}}
     assert schema.with_definitions({"anyOf": [{"$ref": "#/$defs/B"}]}, definitions)["$defs"] == {
         "C": {},

@@ -29,7 +29,7 @@ USAGE: dict[str, Any] = {
 }
 
 
-def said(**members: Any) -> dict[str, Any]:
+def finished_response(**members: Any) -> dict[str, Any]:
     """A finished response with one message, and these members besides."""
     part = {"type": "output_text", "text": "Hi", "annotations": [], "logprobs": []}
     item = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
@@ -42,11 +42,11 @@ def found(body: Any, root: str = "Response") -> list[tuple[str, str]]:
 
 
 def test_a_known_answer_has_none() -> None:
-    assert found(said()) == []
+    assert found(finished_response()) == []
 
 
 def test_each_unknown_member_is_named_once_by_its_path() -> None:
-    body = said(brand_new=1)
+    body = finished_response(brand_new=1)
     body["usage"]["images"] = {"many": 1, "more": 2}
     body["output"][0]["content"][0]["mood"] = "good"
     assert sorted(found(body)) == [
@@ -57,22 +57,22 @@ def test_each_unknown_member_is_named_once_by_its_path() -> None:
 
 
 def test_it_is_no_finding_of_a_rule() -> None:
-    assert [each.rule for each in find_unknown_members("Response", said(brand_new=1))] == [None]
+    assert [each.rule for each in find_unknown_members("Response", finished_response(brand_new=1))] == [None]
 
 
 def test_what_is_the_users_own_is_never_drift() -> None:
-    body = said(metadata={"mine": "1"}, agent={"name": "x"}, billing={"payer": "x"})
+    body = finished_response(metadata={"mine": "1"}, agent={"name": "x"}, billing={"payer": "x"})
     assert found(body) == []
 
 
 def test_a_broken_answer_has_the_drift_it_has() -> None:
-    body = said(brand_new=1, status="done")
+    body = finished_response(brand_new=1, status="done")
     del body["usage"]["total_tokens"]
     assert found(body) == [("brand_new", "unknown member 'brand_new'")]
 
 
 def test_nothing_is_looked_for_below_an_item_of_no_known_type() -> None:
-    body = said()
+    body = finished_response()
     body["output"][0] |= {"type": "mesage", "mood": "good"}
     assert found(body) == []
 
@@ -91,7 +91,7 @@ def test_what_is_no_answer_has_none(body: Any) -> None:
     assert found(body) == []
 
 
-def test_an_unknown_root_is_said() -> None:
+def test_an_unknown_root_is_reported() -> None:
     with pytest.raises(SchemaError, match="no schema 'Respnse'"):
         found({}, "Respnse")
 

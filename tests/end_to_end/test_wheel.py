@@ -131,8 +131,8 @@ def test_the_installed_wheel_says_its_version(installed, tmp_path):
 @pytest.mark.parametrize("arguments", [[], ["--check"], ["--sync", "--openapi", "x.yaml"]])
 def test_schemas_are_made_in_a_checkout_only(installed, tmp_path, arguments):
     done = attempt(installed / "harness", "schemas", *arguments, cwd=tmp_path)
-    said = "harness: `harness schemas` needs a checkout of the project; an installed package cannot run it.\n"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+    message = "harness: `harness schemas` needs a checkout of the project; an installed package cannot run it.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
     assert "schemas" not in run(installed / "harness", "--help", cwd=tmp_path)
 
 

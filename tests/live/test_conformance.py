@@ -152,7 +152,7 @@ class TestARightServer:
         assert (examined.score.percent, examined.score.is_clean) == (100.0, True)
         assert examined.report["percent"] == 100
 
-    def test_nothing_that_could_be_asked_is_blocked(self, examined: Examined) -> None:
+    def test_nothing_that_could_be_sent_is_blocked(self, examined: Examined) -> None:
         score = examined.score
         assert not [reason for reason in score.left_out if reason.startswith(("what comes", "the server"))]
         assert set(score.surfaces) == set(OPTIONAL_ENDPOINTS)
@@ -171,7 +171,7 @@ class TestARightServer:
         progress = examined.progress
         assert progress[-1][0] == progress[-1][1] == len(progress)
 
-    def test_a_model_of_its_own_takes_the_place_of_the_examples_and_a_429_is_waited_for(self) -> None:
+    def test_a_model_of_its_own_replaces_the_examples_and_a_429_is_waited_for(self) -> None:
         models = []
 
         def note(method: str, path: str, headers: Any, raw: bytes) -> Reply:
@@ -195,11 +195,11 @@ class TestARightServer:
             return 500, JSON, json.dumps({"error": {"message": f"bad {headers.get('authorization')}"}}).encode()
 
         with server(note) as url:
-            shown = run("--server", url, "--key-env", "OWN", OWN=KEY)
+            result = run("--server", url, "--key-env", "OWN", OWN=KEY)
             report = run("--server", url, "--key-env", "OWN", "--json", "-", OWN=KEY)
         assert f"Bearer {KEY}" in seen
-        assert KEY not in shown.output + report.output
-        assert (shown.exit_code, report.exit_code) == (1, 1)
+        assert KEY not in result.output + report.output
+        assert (result.exit_code, report.exit_code) == (1, 1)
 
     @pytest.mark.parametrize("root", ["/openai/v1", "/api/projects/p/openai/v1"])
     def test_a_server_of_azure_or_foundry_is_known_by_its_path(self, right: str, root: str) -> None:
@@ -315,7 +315,7 @@ class TestAWrongServer:
         looked_for = len(OPTIONAL_ENDPOINTS)  # these answers are not judged
         assert changed[3] - looked_for <= sum(found) <= changed[3]
 
-    def test_what_it_takes_although_it_must_not(self, small: Score) -> None:
+    def test_what_it_accepts_although_it_must_not(self, small: Score) -> None:
         assert set(small.refusals["content"]) == {"taken"}
         assert "a chain that leaves it unanswered is refused" in kinds(small)
 
@@ -337,7 +337,7 @@ class TestAWrongServer:
             each["claim"] for each in forgetful.findings if each.get("area") == "custom tool streamed"
         }
 
-    def test_a_member_that_is_missing_is_told_once(self, forgetful: Score) -> None:
+    def test_a_member_that_is_missing_is_reported_once(self, forgetful: Score) -> None:
         answers = [each for each in forgetful.findings if each["kind"] == "answers"]
         (found,) = [each for each in answers if each["on"] == "POST /responses" and each["at"] == "parallel_tool_calls"]
         assert found["times"] > 100
@@ -425,7 +425,7 @@ class TestNoSuchServer:
             examine_server(url, timeout=0.2)
         assert time.monotonic() - began < 2
 
-    def test_one_that_drips_is_given_up_in_time(self) -> None:
+    def test_one_that_drips_is_abandoned_in_time(self) -> None:
         def drip(handler: Handler) -> None:
             handler.send_response(200)
             handler.end_headers()
@@ -545,7 +545,7 @@ class TestSockets:
         assert reply.fault.startswith(fault)
         assert not reply.is_accepted
 
-    def test_a_connection_that_remembers_nothing_is_told(self) -> None:
+    def test_a_connection_that_remembers_nothing_is_reported(self) -> None:
         made = {"id": "resp_1", "status": "completed", "output": []}
 
         def forgetful(connection: Any) -> None:
@@ -597,7 +597,7 @@ class TestOptions:
             ["--server", "http://a/v1", "--timeout", "0"],
         ],
     )
-    def test_a_mistake_in_what_is_asked(self, arguments: list[str]) -> None:
+    def test_a_mistake_in_the_request(self, arguments: list[str]) -> None:
         assert run(*arguments).exit_code == 2
 
 
@@ -629,7 +629,7 @@ EXAMPLES = [items for declared in item_types().values() for items in declared.ex
 
 class TestQuestions:
     @pytest.mark.parametrize(("name", "case"), [(f"{area} {name}", case) for area, name, case in minimal_requests()])
-    def test_the_mock_takes_every_probe(self, name: str, case: Any) -> None:
+    def test_the_mock_accepts_every_probe(self, name: str, case: Any) -> None:
         assert play_case(case).answer.status == 200
 
     def test_there_is_a_probe_of_each_kind_that_a_client_runs_itself(self) -> None:
@@ -639,12 +639,12 @@ class TestQuestions:
             f"{kind}_output" for kind in ("function_call", "custom_tool_call", "shell_call", "apply_patch_call")
         }
 
-    def test_each_kind_of_input_item_is_probed_unless_only_some_models_take_it(self) -> None:
+    def test_each_kind_of_input_item_is_probed_unless_only_some_models_accept_it(self) -> None:
         cases = [*({"input": items} for items in EXAMPLES), *(case.body for case in STORED_ITEMS.values())]
         probed = {item.get("type", "message") for body in cases for item in body["input"]}
         assert kinds_of_items() - probed == SOME_MODELS
 
-    def test_what_no_server_can_be_asked_is_left_out_with_a_reason(self) -> None:
+    def test_what_no_server_can_answer_is_left_out_with_a_reason(self) -> None:
         reasons = {each.reason for each in build_questions("gpt-4.1", (), ("/files",), "/v1") if each.reason}
         assert reasons >= {"it is another provider's", "it needs an account of its own", "time has to pass"}
         assert "the server has no /files" in reasons
@@ -653,7 +653,7 @@ class TestQuestions:
         questions = [each for each in build_questions("gpt-4.1", (), (), "/api/v1") if each.name == "unknown_url"]
         assert questions[0].expected_message == "Invalid URL (POST /api/v1/response)"
 
-    def test_other_models_are_asked_about_where_the_server_lists_them(self) -> None:
+    def test_other_models_are_tried_where_the_server_lists_them(self) -> None:
         fewer, more = (
             sum(not each.reason for each in build_questions("gpt-4.1", listed, (), "/v1"))
             for listed in ((), ("gpt-5",))

@@ -16,7 +16,7 @@ from harness.server.default_model import small_talk
 from harness.server.mock_api import MockApi
 from tests.support.live_api import Change, error, live
 from tests.support.recordings import HEADERS, HI, exchange, recorded
-from tests.support.recordings import tape as recording
+from tests.support.recordings import write_jsonl as recording
 
 SEED = {**HI, "seed": 1}
 
@@ -52,7 +52,7 @@ def test_a_conversation_is_had_again_with_the_ids_of_today(tmp_path: Path) -> No
     assert result.exit_code == 0, result.output
     assert "4 calls, at most about" in result.stderr
     assert "4 exchanges sent again: 4 as recorded, 0 not" in result.stdout
-    now = api.asked[1][2]["previous_response_id"]
+    now = api.requests[1][2]["previous_response_id"]
     assert now.startswith("resp_")
     assert now != then
 
@@ -76,7 +76,7 @@ def test_a_recording_that_the_mock_has_left_behind_is_to_be_made_again(tmp_path:
     assert "the mock says what the API says now: record again" in result.stdout
 
 
-def test_what_is_taken_now_is_told_by_its_status(tmp_path: Path) -> None:
+def test_what_is_accepted_now_is_reported_by_its_status(tmp_path: Path) -> None:
     result = drifted(
         recording(tmp_path, recorded({**HI, "seed": 1})), lambda *request: (200, {}, recorded(HI)[0]["response"])
     )
@@ -125,7 +125,7 @@ def test_ids_times_texts_and_what_a_model_says_are_not(tmp_path: Path, change: d
     assert result.exit_code == 0, result.stdout
 
 
-def test_an_event_of_a_new_kind_is_told(tmp_path: Path) -> None:
+def test_an_event_of_a_new_kind_is_reported(tmp_path: Path) -> None:
     made = recorded({**HI, "stream": True})
     made[0]["events"] = [each for each in made[0]["events"] if each["event"] != "response.in_progress"]
     result = drifted(recording(tmp_path, made))
@@ -167,7 +167,7 @@ def test_what_goes_on_with_words_that_were_not_said_again_is_not_sent(tmp_path: 
         ({"url_path": "/v1/chat/completions"}, "not judged: /chat/completions"),
     ],
 )
-def test_what_cannot_be_asked_again_is_left_out_and_counted(tmp_path: Path, changes: dict[str, Any], why: str) -> None:
+def test_what_cannot_be_sent_again_is_left_out_and_counted(tmp_path: Path, changes: dict[str, Any], why: str) -> None:
     (one,) = recorded(HI)
     result = drifted(recording(tmp_path, [one, {**one, "id": "project/tape.jsonl#2", **changes}]))
     assert f"1 left out: {why}" in result.stderr
@@ -204,7 +204,7 @@ def talked(*steps: tuple[str, str, Any]) -> list[dict[str, Any]]:
 ITEMS = ("GET", "/v1/conversations/{0}/items", {})
 
 
-def test_a_model_that_is_gone_is_told_and_nothing_that_follows_from_it(tmp_path: Path) -> None:
+def test_a_model_that_is_gone_is_reported_and_nothing_that_follows_from_it(tmp_path: Path) -> None:
     made = talked(("POST", "/v1/conversations", {}), ("POST", "/v1/responses", HI), ITEMS)
     gone = error(400, "The requested model 'gpt-4.1' does not exist.", "model", "model_not_found")
     result = drifted(recording(tmp_path, made), lambda method, path, body: gone if "model" in (body or {}) else None)
@@ -237,7 +237,7 @@ def test_a_new_member_of_an_item_is_not_taken_for_the_mocks(tmp_path: Path) -> N
     )
 
 
-def test_events_in_another_order_are_told_by_the_first_that_is_wrong(tmp_path: Path) -> None:
+def test_events_in_another_order_are_reported_by_the_first_that_is_wrong(tmp_path: Path) -> None:
     made = recorded({**HI, "stream": True})
     events = [each["data"] for each in made[0]["events"]]
     frames = "".join(f"data: {json.dumps(each)}\n\n" for each in [events[0], events[2], events[1], *events[3:]])
@@ -255,7 +255,7 @@ def test_an_answer_about_the_account_is_not_compared(tmp_path: Path) -> None:
     assert (result.exit_code, "which is about the account or the hour" in result.stdout) == (0, True)
 
 
-def test_the_same_difference_is_told_once(tmp_path: Path) -> None:
+def test_the_same_difference_is_reported_once(tmp_path: Path) -> None:
     result = drifted(recording(tmp_path, recorded(HI, {**HI, "input": "ho"})), altered(mood="good"))
     assert result.stdout.count("answer.mood") == 1
     assert "project/tape.jsonl#1 and 1 more  answer.mood" in result.stdout
@@ -277,7 +277,7 @@ def test_nothing_to_send_is_a_mistake(tmp_path: Path) -> None:
     assert "no recorded request can be sent again. 1 left out: unreadable" in result.stderr
 
 
-def test_what_was_found_is_told_as_json(tmp_path: Path) -> None:
+def test_what_was_found_is_reported_as_json(tmp_path: Path) -> None:
     file = recording(tmp_path, recorded(HI))
     with live(altered(mood="good")) as (url, _):
         result = drift(url, file, more=("--yes", "--json"))
@@ -327,7 +327,7 @@ def in_turn(*answers: Any) -> Change:
     return lambda *request: left.pop(0) if left else None
 
 
-def test_what_was_found_before_the_credit_ran_out_is_told(tmp_path: Path) -> None:
+def test_what_was_found_before_the_credit_ran_out_is_reported(tmp_path: Path) -> None:
     new = error(400, "What is 'seed'?", "seed", "unknown_parameter")
     out = error(429, "You exceeded your current quota.", code="insufficient_quota")
     result = drifted(recording(tmp_path, recorded(SEED, HI)), in_turn(new, out))
@@ -337,7 +337,7 @@ def test_what_was_found_before_the_credit_ran_out_is_told(tmp_path: Path) -> Non
     assert "the account is out of credit" in result.stderr
 
 
-def test_a_long_wait_that_the_api_asks_for_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_wait_that_the_api_asks_for_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     monkeypatch.setattr(live_api, "time", SimpleNamespace(sleep=waits.append))
     limited = error(429, "Slow down.", code="rate_limit_exceeded", retry_after="2")

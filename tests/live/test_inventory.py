@@ -219,7 +219,7 @@ def test_plugins_of_others_make_their_cassettes_again(project: Path, name: str, 
     assert listed(file)[0]["again"] == again
 
 
-def test_a_rule_that_cannot_be_asked_of_any_account_has_no_command(project: Path) -> None:
+def test_a_rule_that_cannot_be_sent_with_any_account_has_no_command(project: Path) -> None:
     cassette(project, "openai/rules/auth_missing_scope.yaml", CassetteHeader(recorded="2020-01-01"))
     result = listing(project / "cassettes").stdout
     assert result.endswith("/auth_missing_scope.yaml: no command makes it again\n")

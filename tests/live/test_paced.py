@@ -35,7 +35,7 @@ def send_in_turn(*answers: Reply) -> tuple[Any, int, list[float]]:
         sender = Sender(behind(url), sleep=waits.append)
         reply = get(sender)
         assert sender.waited == sum(waits)
-        return reply, len(api.asked), waits
+        return reply, len(api.requests), waits
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_limit_of_a_day_is_not_waited_for() -> None:
     assert (reply.status, times, waits) == (429, 1, [])
 
 
-def test_one_that_is_limited_for_good_is_given_up() -> None:
+def test_one_that_is_limited_for_good_is_abandoned() -> None:
     reply, times, _ = send_in_turn(error(429, "Slow.", retry_after_ms="1"))
     assert (reply.status, times) == (429, 6)
 
@@ -132,7 +132,7 @@ def test_a_path_of_the_api_is_found_behind_any_root(url: str, known: str, path: 
     assert behind(url).path(known) == path
 
 
-def test_azure_is_given_its_key_in_its_own_header_and_not_named() -> None:
+def test_azure_gets_its_key_in_its_own_header_and_not_named() -> None:
     azure = behind("https://mine.openai.azure.com/openai/v1")
     assert azure.headers({"authorization": "Bearer x", "content-type": "a/b"}) == {
         "content-type": "a/b",

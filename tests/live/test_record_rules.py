@@ -79,27 +79,27 @@ def test_no_key_and_no_id_of_the_account_is_written(api: tuple[str, Live], tmp_p
     text = "".join(file.read_text() for file in tmp_path.rglob("*.yaml"))
     assert f"Bearer {KEY}" in api[1].keys
     assert KEY not in text
-    made = {path.split("/")[3] for _, path, _ in api[1].asked if re.match(r"/v1/conversations/conv_\w{20}", path)}
+    made = {path.split("/")[3] for _, path, _ in api[1].requests if re.match(r"/v1/conversations/conv_\w{20}", path)}
     assert made
     assert not any(id in text for id in made)
 
 
-def test_what_is_fresh_is_not_asked_again_but_told(api: tuple[str, Live], tmp_path: Path) -> None:
+def test_what_is_fresh_is_not_sent_again_but_reported(api: tuple[str, Live], tmp_path: Path) -> None:
     first = record(api[0], tmp_path, "state", "access", "--yes")
-    sent = len(api[1].asked)
+    sent = len(api[1].requests)
     again = record(api[0], tmp_path, "state", "access", "--yes")
-    assert len(api[1].asked) == sent
+    assert len(api[1].requests) == sent
     assert "asked lately, and not again" in again.stderr
     assert first.stdout.splitlines()[-1] == again.stdout.splitlines()[-1]
     record(api[0], tmp_path, "access", "--yes", "--fresh", "0")
-    assert len(api[1].asked) == sent  # of today
+    assert len(api[1].requests) == sent  # of today
     with live() as other:
         record(other[0], tmp_path, "access", "--yes")
-        assert other[1].asked
+        assert other[1].requests
 
 
 @pytest.mark.usefixtures("one_rule")
-def test_what_was_asked_longer_ago_makes_room(api: tuple[str, Live], tmp_path: Path) -> None:
+def test_what_was_sent_longer_ago_makes_room(api: tuple[str, Live], tmp_path: Path) -> None:
     record(api[0], tmp_path, "shape", "--yes")
     file = tmp_path / "openai/rules/unknown_parameter.yaml"
     count = len(evidence.read_interactions(file))
@@ -179,7 +179,7 @@ def test_a_refusal_in_other_words_is_new_words(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("one_rule")
-def test_what_the_api_takes_contradicts_its_rule(tmp_path: Path) -> None:
+def test_what_the_api_accepts_contradicts_its_rule(tmp_path: Path) -> None:
     ok = (200, {}, {"id": "resp_1", "object": "response", "status": "completed", "output": []})
     result = changed(lambda method, path, body: ok if seeded(body) else None, tmp_path, "shape")
     assert result.exit_code == 1
@@ -237,7 +237,7 @@ def test_an_example_whose_first_step_fails_is_unclear(tmp_path: Path) -> None:
 def test_an_interrupted_run_keeps_what_it_has_and_goes_on_later(tmp_path: Path) -> None:
     stop = error(401, "Incorrect API key provided.")
     with live() as (url, behind):
-        behind.change = lambda method, path, body: stop if len(behind.asked) == 20 else None
+        behind.change = lambda method, path, body: stop if len(behind.requests) == 20 else None
         first = record(url, tmp_path, "shape", "--yes")
         assert first.exit_code == 2
         assert "refuses the key: Incorrect API key provided." in first.stderr
@@ -245,7 +245,7 @@ def test_an_interrupted_run_keeps_what_it_has_and_goes_on_later(tmp_path: Path) 
         assert count >= 18
         again = record(url, tmp_path, "shape", "--yes")
         assert again.exit_code == 0
-        assert len(behind.asked) == 32 + 1 + (19 - count)
+        assert len(behind.requests) == 32 + 1 + (19 - count)
 
 
 def test_nothing_is_sent_before_somebody_has_agreed(api: tuple[str, Live], tmp_path: Path) -> None:
@@ -253,15 +253,17 @@ def test_nothing_is_sent_before_somebody_has_agreed(api: tuple[str, Live], tmp_p
     assert result.exit_code == 2
     assert "nobody could be asked whether to spend this. Give --yes." in result.stderr
     assert "3 calls, at most" in result.stderr
-    assert (api[1].asked, list(tmp_path.iterdir())) == ([], [])
+    assert (api[1].requests, list(tmp_path.iterdir())) == ([], [])
 
 
 @pytest.mark.parametrize(("answer", "sent_any"), [("n\n", False), ("y\n", True)])
-def test_one_is_asked_whether_to_go_on(api: tuple[str, Live], tmp_path: Path, answer: str, sent_any: bool) -> None:
+def test_a_person_is_prompted_whether_to_go_on(
+    api: tuple[str, Live], tmp_path: Path, answer: str, sent_any: bool
+) -> None:
     arguments = ["record", "--rules", "access", "--upstream", api[0], "--into", str(tmp_path)]
     result = CliRunner().invoke(app, arguments, input=answer)
     assert "Go on?" in result.stderr
-    assert bool(api[1].asked) is sent_any
+    assert bool(api[1].requests) is sent_any
     assert result.exit_code == int(not sent_any)
 
 
@@ -328,7 +330,7 @@ def test_what_is_refused_no_longer_leaves_the_place_of_what_was_refused(tmp_path
     assert [file.parent.name for file in tmp_path.rglob("*.yaml")] == ["accepts"]
 
 
-def test_the_stream_of_an_example_is_kept_as_it_came(api: tuple[str, Live], tmp_path: Path) -> None:
+def test_the_stream_of_an_example_is_preserved_as_it_came(api: tuple[str, Live], tmp_path: Path) -> None:
     record(api[0], tmp_path, "text", "--yes")
     held = evidence.read_interactions(tmp_path / "openai/accepts/stream_options_without_stream.yaml")
     assert held[0].answer[0]["type"] == "response.created"

@@ -103,7 +103,7 @@ def test_a_connection_is_had_again_with_the_ids_of_today(tmp_path: Path) -> None
     assert result.stdout == "3 exchanges sent again: 3 as recorded, 0 not\n"
     assert "3 calls, at most about" in result.stderr
     assert (api.opened, api.keys) == (1, [f"Bearer {KEY}"])
-    ids = [each["previous_response_id"] for each in api.asked[1:]]
+    ids = [each["previous_response_id"] for each in api.requests[1:]]
     assert len({*ids, *(json.loads(text).get("previous_response_id") for _, _, text in then)} - {None}) == 4
 
 
@@ -112,14 +112,14 @@ def test_an_event_is_sent_with_all_that_http_does_not_know(tmp_path: Path) -> No
     beta = "responses_websockets=2026-02-06"
     with live() as (url, api):
         result = drift(url, cassette(tmp_path, connection(talked(event), headers={"openai-beta": beta})))
-    assert (result.exit_code, api.asked, api.betas) == (0, [event], [beta])
+    assert (result.exit_code, api.requests, api.betas) == (0, [event], [beta])
 
 
 def test_each_connection_is_opened_anew_at_its_own_path(tmp_path: Path) -> None:
     with live() as (url, api):
         result = drift(url, cassette(tmp_path, connection(talked(*CHAIN[:2])), connection(talked(create("ho")))))
     assert "3 exchanges sent again: 3 as recorded" in result.stdout
-    assert (api.opened, [each["input"] for each in api.asked]) == (2, ["hi", "and?", "ho"])
+    assert (api.opened, [each["input"] for each in api.requests]) == (2, ["hi", "and?", "ho"])
 
 
 def test_what_http_began_goes_on_over_a_websocket(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_what_http_began_goes_on_over_a_websocket(tmp_path: Path) -> None:
     went_on = [*frames(CLIENT, create(previous_response_id="resp_then")), *talked(create())[1:]]
     with live() as (url, api):
         drift(url, cassette(tmp_path, first, connection(went_on)))
-    assert api.asked[0]["previous_response_id"] not in ("resp_then", None)
+    assert api.requests[0]["previous_response_id"] not in ("resp_then", None)
 
 
 def test_words_ids_and_times_may_be_others_and_some_events_come_when_they_like(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_refusal_is_had_again(tmp_path: Path) -> None:
 # Exactly the difference is reported
 
 
-def test_a_member_that_is_new_is_told(tmp_path: Path) -> None:
+def test_a_member_that_is_new_is_reported(tmp_path: Path) -> None:
     new = only(WHOLE, lambda event: {**event, "response": {**event["response"], "mood": "good"}}, after=1)
     assert differences(tmp_path, connection(talked(*CHAIN)), change=new) == [
         [],
@@ -155,7 +155,7 @@ def test_a_member_that_is_new_is_told(tmp_path: Path) -> None:
     ]
 
 
-def test_an_event_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_an_event_that_is_gone_is_reported(tmp_path: Path) -> None:
     gone = only("response.in_progress", lambda event: None)
     result = drifted(tmp_path, connection(talked(create())), change=gone)
     assert result.exit_code == 1
@@ -166,14 +166,14 @@ def test_an_event_that_is_gone_is_told(tmp_path: Path) -> None:
     )
 
 
-def test_an_event_that_the_recording_lacks_is_told(tmp_path: Path) -> None:
+def test_an_event_that_the_recording_lacks_is_reported(tmp_path: Path) -> None:
     then = talked(create(), change=only("response.in_progress", lambda event: None))
     result = drifted(tmp_path, connection(then))
     assert "events[response.in_progress]\n  recorded  absent\n  live      an object" in result.stdout
     assert "the mock says what the API says now: record again" in result.stdout
 
 
-def test_other_words_of_a_refusal_are_told(tmp_path: Path) -> None:
+def test_other_words_of_a_refusal_are_reported(tmp_path: Path) -> None:
     other = only("error", lambda event: {**event, "error": {**event["error"], "message": "What is 'seed'?"}})
     result = drifted(tmp_path, connection(talked(create(seed=1), create())), change=other)
     assert result.stdout == (
@@ -184,7 +184,7 @@ def test_other_words_of_a_refusal_are_told(tmp_path: Path) -> None:
     )
 
 
-def test_what_is_refused_now_is_told_and_what_goes_on_with_it_is_not_sent(tmp_path: Path) -> None:
+def test_what_is_refused_now_is_reported_and_what_goes_on_with_it_is_not_sent(tmp_path: Path) -> None:
     result = drifted(tmp_path, connection(talked(*CHAIN)), change=lambda event: NO)
     assert "1 exchange sent again: 0 as recorded, 1 not\n2 not sent: it goes on with what" in result.stdout
     assert "status\n  recorded  200\n  live      400 No." in result.stdout
@@ -198,12 +198,12 @@ def test_a_warm_up_is_sent_again_and_what_goes_on_with_it_is_compared(tmp_path: 
     with live() as (url, api):
         result = drift(url, cassette(tmp_path, connection(then)))
     assert "2 exchanges sent again: 2 as recorded, 0 not" in result.stdout
-    assert api.asked[0] == create(generate=False)
+    assert api.requests[0] == create(generate=False)
     new = only(WHOLE, lambda event: {**event, "response": {**event["response"], "mood": "good"}}, after=1)
     assert differences(tmp_path, connection(then), change=new) == [[], [f"events[{WHOLE}].response.mood"]]
 
 
-def test_a_warm_up_that_is_refused_now_is_told(tmp_path: Path) -> None:
+def test_a_warm_up_that_is_refused_now_is_reported(tmp_path: Path) -> None:
     then = connection(talked(create(generate=False)))
     assert differences(tmp_path, then, change=lambda event: NO) == [["status"]]
 
@@ -244,7 +244,7 @@ def test_what_began_no_response_is_left_out(tmp_path: Path) -> None:
 TOO_OLD = {"type": "error", "status": 400, "error": {"code": "websocket_connection_limit_reached", "message": "Old."}}
 
 
-def test_what_was_said_of_the_hour_is_left_out(tmp_path: Path) -> None:
+def test_what_was_answered_at_that_hour_is_left_out(tmp_path: Path) -> None:
     result = drifted(tmp_path, connection([*talked(create()), *frames(CLIENT, create()), *frames(SERVER, TOO_OLD)]))
     assert (
         "1 left out: what was answered was about the account or the hour: websocket_connection_limit_reached"
@@ -253,7 +253,7 @@ def test_what_was_said_of_the_hour_is_left_out(tmp_path: Path) -> None:
     assert "1 exchange sent again: 1 as recorded, 0 not" in result.stdout
 
 
-def test_what_another_provider_said_is_left_out(tmp_path: Path) -> None:
+def test_what_another_provider_answered_is_left_out(tmp_path: Path) -> None:
     with live() as (url, api):
         result = drift(url, cassette(tmp_path, connection(talked(create())), dialect="azure"))
     assert (result.exit_code, api.opened) == (2, 0)

@@ -21,7 +21,7 @@ def models(probes: list[Probe]) -> Iterator[Any]:
     return ((probe.case.body or {}).get("model") for probe in probes)
 
 
-def test_an_example_that_is_not_about_a_model_is_asked_of_the_cheapest_with_the_shortest_answer() -> None:
+def test_an_example_that_is_not_about_a_model_is_sent_to_the_cheapest_with_the_shortest_answer() -> None:
     for probe in of("unknown_parameter"):
         assert probe.case.body["model"] == "gpt-4.1-nano"
         assert probe.case.body["max_output_tokens"] == 16
@@ -48,13 +48,13 @@ def test_what_would_change_the_answer_is_left_as_it_is() -> None:
         ("outputs_missing", "a model has to say certain words"),
     ],
 )
-def test_what_cannot_be_asked_of_any_account_is_left_out_and_counted(id: str, reason: str) -> None:
+def test_what_cannot_be_sent_with_any_account_is_left_out_and_counted(id: str, reason: str) -> None:
     probes, left_out = probes_for_rules([RULES[id]])
     assert reason in left_out
     assert len(probes) + left_out.total() == len(RULES[id].rejects) + len(RULES[id].accepts)
 
 
-def test_every_example_is_asked_or_counted() -> None:
+def test_every_example_is_sent_or_counted() -> None:
     probes, left_out = probes_for_rules(RULES.values())
     examples = sum(len(rule.rejects) + len(rule.accepts) for rule in RULES.values())
     assert len(probes) + left_out.total() == examples
@@ -90,13 +90,13 @@ def test_steering_that_fails_is_expected_without_a_param() -> None:
     }
 
 
-def test_azure_is_asked_what_azure_says() -> None:
+def test_azure_gets_the_examples_of_azure() -> None:
     assert not of("token_invalid")
     assert [build_request(probe.case, ()).uri for probe in of("token_invalid", "azure")] == ["/openai/v1/responses"] * 2
     assert not of("rate_limit", "azure")
 
 
-def test_a_wrong_key_is_told_from_a_good_one() -> None:
+def test_a_wrong_key_is_distinguished_from_a_good_one() -> None:
     assert [wrong_key(build_request(probe.case, ())) for probe in of("auth_invalid_key")] == [
         "test-connect-key",
         "bad apiKey",

@@ -70,7 +70,7 @@ def test_an_api_that_answers_as_expected_confirms_every_rule_over_one_connection
     assert "left out: time has to pass" in result.stderr
 
 
-def test_what_was_said_is_kept_as_frames_with_its_origin(once: Any) -> None:
+def test_what_was_sent_is_preserved_as_frames_with_its_origin(once: Any) -> None:
     url, _, into, _ = once
     held = evidence.load_rule_cassettes(into)
     assert {"event_type_missing", "stream_limit_reached", "steer_invalid_input", "generate_kind"} <= set(held)
@@ -88,11 +88,11 @@ def test_what_was_said_is_kept_as_frames_with_its_origin(once: Any) -> None:
     assert (header.evidence, header.probe, header.dialect) == ("recorded", "event_type_missing", "openai")
 
 
-def test_what_was_asked_lately_is_not_asked_again_but_told(once: Any) -> None:
+def test_what_was_sent_lately_is_not_sent_again_but_reported(once: Any) -> None:
     url, api, into, first = once
-    sent = len(api.asked)
+    sent = len(api.requests)
     again = record(url, into)
-    assert (len(api.asked), first.stdout) == (sent, again.stdout)
+    assert (len(api.requests), first.stdout) == (sent, again.stdout)
     assert "asked lately, and not again" in again.stderr
 
 
@@ -103,7 +103,7 @@ def record_probe(probe: Probe, into: Path, change: Change | None = None) -> Path
     return into / f"openai/rules/{probe.rule.id}.yaml"
 
 
-def test_what_was_asked_longer_ago_makes_room_and_what_people_wrote_stays(tmp_path: Path) -> None:
+def test_what_was_sent_longer_ago_makes_room_and_what_people_wrote_stays(tmp_path: Path) -> None:
     probe = of("event_type_missing")
     file = record_probe(probe, tmp_path)
     recorded = file.read_text()
@@ -132,7 +132,7 @@ def test_other_words_are_new_words(tmp_path: Path) -> None:
     assert outcome.received == {**(outcome.expected or {}), "message": "Not so."}
 
 
-def test_what_is_taken_contradicts() -> None:
+def test_what_is_accepted_contradicts() -> None:
     done = {"type": "response.completed", "response": {"id": "resp_1", "object": "response", "output": []}}
     with live(lambda event: done if code(event) else event) as (url, _):
         probe = of("background_over_socket")
@@ -196,11 +196,11 @@ def test_a_limit_is_waited_for_and_leaves_no_frames() -> None:
     left, waits = [limited], list[float]()
     with live(lambda event: left.pop() if left else event) as (url, api):
         run = send_probe(of("event_type_missing"), sender(url, waits))
-    assert (waits, len(api.asked), api.opened) == ([7.0], 2, 1)
+    assert (waits, len(api.requests), api.opened) == ([7.0], 2, 1)
     assert len(run[-1].interaction.frames) == 2
 
 
-def test_an_upgrade_that_is_limited_is_asked_for_again() -> None:
+def test_an_upgrade_that_is_limited_is_requested_again() -> None:
     waits: list[float] = []
     with live(refused=[Answer(429, {}, {"retry-after": "3", "content-type": "application/json"})]) as (url, _):
         run = send_probe(of("event_type_missing"), sender(url, waits))
@@ -234,7 +234,7 @@ def test_a_connection_that_closes_leaves_it_unclear() -> None:
     assert (outcome.finding, outcome.why) == ("unclear", "0 the connection is closed (ConnectionClosedError)")
 
 
-def test_one_that_says_nothing_is_given_up_in_time() -> None:
+def test_one_that_says_nothing_is_abandoned_in_time() -> None:
     with live(lambda event: None) as (url, _):
         probe, asking = of("event_type_missing"), sender(url, timeout=0.2)
         asking.send("GET", "/v1/models", {}, None)
@@ -249,7 +249,7 @@ def test_nobody_there_ends_it() -> None:
         send_probe(of("event_type_missing"), sender(url))
 
 
-def test_it_is_asked_over_tls(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_it_is_requested_over_tls(tmp_path_factory: pytest.TempPathFactory) -> None:
     with over_tls(MockApi(fallback=small_talk), tmp_path_factory) as origin:
         probe = of("generate_kind", 2)
         run = send_probe(probe, sender(f"{origin}/v1"))

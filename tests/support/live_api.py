@@ -26,10 +26,10 @@ def error(status: int, message: str, param: str | None = None, code: str | None 
 
 @dataclass
 class Live:
-    """An app that answers with what `change` returns, else as the mock; `asked` holds the requests."""
+    """An app that answers with what `change` returns, else as the mock; `requests` holds the requests."""
 
     change: Change = lambda method, path, body: None
-    asked: list[tuple[str, str, Any]] = field(default_factory=list)
+    requests: list[tuple[str, str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     app: App = field(default_factory=lambda: App(MockApi(fallback=small_talk)))
 
@@ -41,7 +41,7 @@ class Live:
             body = raw
         path = scope["path"]
         self.keys.append(dict(scope["headers"]).get(b"authorization", b"").decode())
-        self.asked.append((scope["method"], path, body))
+        self.requests.append((scope["method"], path, body))
         if reply := self.change(scope["method"], path, body):
             await _send_reply(reply, send)
             return

@@ -120,7 +120,7 @@ class Front(NamedTuple):
     root: str
     recording: Recording
 
-    def takes(self, number: int = 1) -> list[Interaction]:
+    def interactions(self, number: int = 1) -> list[Interaction]:
         """What was recorded, once there are so many: a client may have its answer a moment earlier."""
         assert wait_until(lambda: len(self.recording.interactions) == number)
         return self.recording.interactions

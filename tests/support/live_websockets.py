@@ -25,7 +25,7 @@ class Sockets:
 
     change: Change = lambda event: event
     refused: list[Answer] = field(default_factory=list)
-    asked: list[Event] = field(default_factory=list)
+    requests: list[Event] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     betas: list[str] = field(default_factory=list)
     opened: int = 0
@@ -47,7 +47,7 @@ class Sockets:
         async def heard() -> Any:
             message = await receive()
             if message.get("text"):
-                self.asked.append(json.loads(message["text"]))
+                self.requests.append(json.loads(message["text"]))
             return message
 
         async def said(message: Any) -> None:

@@ -51,7 +51,7 @@ def recorded(*requests: dict[str, Any], turns: Sequence[Turn] = ()) -> list[dict
     return made
 
 
-def tape(folder: Path, exchanges: Sequence[dict[str, Any]], name: str = "tape.jsonl") -> Path:
+def write_jsonl(folder: Path, exchanges: Sequence[dict[str, Any]], name: str = "tape.jsonl") -> Path:
     """Exchanges as a file of JSON lines."""
     file = folder / name
     file.write_text("".join(json.dumps(one) + "\n" for one in exchanges))
@@ -77,4 +77,4 @@ def judged(tmp_path: Path, *files: Path, jobs: int = 1, respelled: bool = False)
 
 def judge(tmp_path: Path, exchanges: list[dict[str, Any]]) -> dict[str, Any]:
     """The JSON of `harness verify` for these exchanges."""
-    return judged(tmp_path, tape(tmp_path, exchanges))[1]
+    return judged(tmp_path, write_jsonl(tmp_path, exchanges))[1]

@@ -19,7 +19,7 @@ from harness.verify.read_files import Recorded, read_recording
 from harness.verify.run import judge_exchange
 from harness.world.world import World
 from tests.contract.evidence.mutate import mutations
-from tests.support.recordings import HI, exchange, judged, recorded, tape
+from tests.support.recordings import HI, exchange, judged, recorded, write_jsonl
 
 REFERENCE: dict[str, Any] = {**HI, "input": [{"type": "item_reference"}, {"role": "user", "content": "hi"}]}
 CALL = function_call("f", {}, call_id="call_1")
@@ -68,7 +68,7 @@ def failures(exchanges: list[Recorded]) -> list[str]:
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 def test_any_exchange_is_judged(tmp_path: Path, data: st.DataObject) -> None:
-    exchanges = [*read_recording(tape(tmp_path, CONVERSATION))]
+    exchanges = [*read_recording(write_jsonl(tmp_path, CONVERSATION))]
     place = data.draw(st.integers(0, len(exchanges) - 1))
     for member in data.draw(st.sampled_from([("request",), ("answer",), ("events",), ("request", "answer")])):
         if value := getattr(exchanges[place], member):
@@ -78,7 +78,7 @@ def test_any_exchange_is_judged(tmp_path: Path, data: st.DataObject) -> None:
 
 def test_a_reference_without_an_id_is_no_failure(tmp_path: Path) -> None:
     (made,) = recorded(HI)
-    assert failures([*read_recording(tape(tmp_path, [{**made, "request": REFERENCE}]))]) == []
+    assert failures([*read_recording(write_jsonl(tmp_path, [{**made, "request": REFERENCE}]))]) == []
 
 
 def test_an_approval_of_what_the_recording_does_not_hold_is_no_failure(tmp_path: Path) -> None:
@@ -94,13 +94,13 @@ def test_an_approval_of_what_the_recording_does_not_hold_is_no_failure(tmp_path:
         "input": [{"type": "mcp_approval_response", "approval_request_id": request, "approve": True}],
     }
     answered["response"]["previous_response_id"] = requested["response"]["id"]
-    assert failures([*read_recording(tape(tmp_path, [answered]))]) == []
+    assert failures([*read_recording(write_jsonl(tmp_path, [answered]))]) == []
 
 
 @pytest.mark.parametrize("last", ["3", "9" * 5000, "x"])
 def test_a_resumed_stream_whose_beginning_is_misnumbered_is_judged(tmp_path: Path, last: str) -> None:
     (made,) = recorded({**HI, "stream": True, "background": True})
-    (began,) = read_recording(tape(tmp_path, [made]))
+    (began,) = read_recording(write_jsonl(tmp_path, [made]))
     broken = began._replace(events=[{**event, "sequence_number": "x"} for event in began.events or ()])
     id = made["events"][-1]["data"]["response"]["id"]
     resumed = began._replace(method="GET", path=f"/v1/responses/{id}", query={"stream": "true", "starting_after": last})
@@ -114,7 +114,7 @@ def test_a_websocket_event_whose_type_is_no_text_is_no_failure() -> None:
 
 
 def test_an_error_without_a_message_is_printed(tmp_path: Path) -> None:
-    tally, _ = judged(tmp_path, tape(tmp_path, [exchange(1, {"colour": 1}, 400, {"error": {"code": "x"}})]))
+    tally, _ = judged(tmp_path, write_jsonl(tmp_path, [exchange(1, {"colour": 1}, 400, {"error": {"code": "x"}})]))
     assert "  recorded  400 no message (param None, code x)" in output.summary_lines(tally)
 
 
@@ -128,10 +128,10 @@ def test_a_response_without_a_status_can_be_cancelled_and_deleted(tmp_path: Path
         exchange(2, None, 400, {"error": {"message": "No."}}, url_path=f"{path}/cancel"),
         exchange(3, None, 200, {"deleted": True}, url_path=path, method="DELETE"),
     ]
-    assert failures([*read_recording(tape(tmp_path, [made, *more]))]) == []
+    assert failures([*read_recording(write_jsonl(tmp_path, [made, *more]))]) == []
 
 
 def test_an_earlier_violation_does_not_hide_that_a_request_is_malformed(tmp_path: Path) -> None:
     (made,) = recorded(HI)
     azure = {"provider": "azure", "url_path": "/openai/responses", "request": {**HI, "input": [{"role": "assistant"}]}}
-    assert failures([*read_recording(tape(tmp_path, [{**made, **azure}]))]) == []
+    assert failures([*read_recording(write_jsonl(tmp_path, [{**made, **azure}]))]) == []

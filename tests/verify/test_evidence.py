@@ -79,7 +79,7 @@ def test_a_body_without_a_spelling_is_sent_as_it_stands(tmp_path: Path) -> None:
     )
 
 
-def test_a_websocket_is_read_as_what_was_said_to_its_last_event(tmp_path: Path) -> None:
+def test_a_websocket_is_read_as_what_was_sent_to_its_last_event(tmp_path: Path) -> None:
     event = {"type": "error", "status": 400, "error": ERROR}
     held = [
         ("client", {"type": "response.create"}),
@@ -193,7 +193,7 @@ def test_the_cassettes_of_a_checkout_are_found() -> None:
     assert evidence.evidence_directory() == Path(__file__).resolve().parents[2] / "cassettes"
 
 
-def test_an_installation_without_cassettes_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installation_without_cassettes_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence, "_HERE", tmp_path / "harness")
     with pytest.raises(EvidenceError, match=r"no cassettes in .* reinstall"):
         evidence.load_rule_cassettes()

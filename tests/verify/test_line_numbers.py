@@ -14,7 +14,7 @@ from harness.cassettes.format.serializer import dump_cassette
 from harness.verify.line_numbers import find_record_lines
 from harness.verify.read_files import read_numbered
 from tests.support.interactions import over_http
-from tests.support.recordings import HI, recorded, tape
+from tests.support.recordings import HI, recorded, write_jsonl
 
 ASKED = {"model": "gpt-4.1", "input": "- a\n- b\n\nsockets:\n- c"}
 SPOKEN: Frame = (0.0, CLIENT, json.dumps({"type": "response.create", **ASKED}))
@@ -29,8 +29,8 @@ def exchange_lines(file: Path) -> list[str]:
 def test_a_cassette_of_ours(tmp_path: Path) -> None:
     socket = Interaction("GET", "https://api.openai.com/v1/responses", status=101, frames=(SPOKEN,))
     file = tmp_path / "it.yaml"
-    takes = [over_http(ASKED, {"a": "x"}), over_http(ASKED, {"b": 1}), socket, socket]
-    file.write_text(dump_cassette(CassetteHeader(dialect="openai"), takes), encoding="utf-8")
+    interactions = [over_http(ASKED, {"a": "x"}), over_http(ASKED, {"b": 1}), socket, socket]
+    file.write_text(dump_cassette(CassetteHeader(dialect="openai"), interactions), encoding="utf-8")
     assert len(find_record_lines(file)) == max(number for number, _ in read_numbered(file)) == 4
     assert [line.startswith("- ") for line in exchange_lines(file)] == [True] * 4
 
@@ -51,17 +51,17 @@ def test_a_cassette_of_another_recorder(tmp_path: Path, name: str, deep: bool) -
 
 
 def test_lines_of_json(tmp_path: Path) -> None:
-    file = tape(tmp_path, recorded(HI, HI))
+    file = write_jsonl(tmp_path, recorded(HI, HI))
     file.write_text("\n" + file.read_text().replace("\n", "\n\n"))
     assert find_record_lines(file) == [2, 4]
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.har", "a.yaml.gz", "none.yaml"])
-def test_other_files_tell_no_lines(tmp_path: Path, name: str) -> None:
+def test_other_files_have_no_line_numbers(tmp_path: Path, name: str) -> None:
     (tmp_path / "a.json").write_text('{"interactions": [\n{},\n{}]}')
     assert find_record_lines(tmp_path / name) == []
 
 
-def test_a_file_that_is_no_text_tells_no_lines(tmp_path: Path) -> None:
+def test_a_file_that_is_no_text_has_no_line_numbers(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_bytes(b"interactions:\n- \xff\xfe")
     assert find_record_lines(tmp_path / "a.yaml") == []

@@ -30,13 +30,13 @@ def searches(*ids: str) -> dict[str, Any]:
 
 
 def file(id: str, purpose: str = "user_data") -> dict[str, Any]:
-    told = {"id": id, "object": "file", "bytes": 5, "created_at": 1, "filename": "a.txt", "purpose": purpose}
-    return {**told, "status": "processed", "expires_at": 2}
+    members = {"id": id, "object": "file", "bytes": 5, "created_at": 1, "filename": "a.txt", "purpose": purpose}
+    return {**members, "status": "processed", "expires_at": 2}
 
 
 def in_store(id: str) -> dict[str, Any]:
-    told = {"id": id, "object": "vector_store.file", "created_at": 1, "status": "completed", "usage_bytes": 5}
-    return {**told, "vector_store_id": "vs_1", "last_error": None}
+    members = {"id": id, "object": "vector_store.file", "created_at": 1, "status": "completed", "usage_bytes": 5}
+    return {**members, "vector_store_id": "vs_1", "last_error": None}
 
 
 def form(*parts: str) -> str:
@@ -144,12 +144,12 @@ def test_a_refused_upload_is_refused_alike(tmp_path) -> None:
     assert report["refusals"]["same"] == 1
 
 
-def test_files_that_the_mock_missed_and_the_api_as_well_are_told_apart(tmp_path) -> None:
+def test_files_that_the_mock_missed_and_the_api_as_well_are_distinguished(tmp_path) -> None:
     report = judge(tmp_path, [call(1, "POST /responses", names("file-x"), error("Nowhere."), 404)])
     assert report["refusals"]["different"] == []
 
 
-def test_what_is_taken_out_of_a_store_that_nobody_knows_was_never_there() -> None:
+def test_what_is_removed_from_a_store_that_nobody_knows_was_never_there() -> None:
     world = World()
     gone = Request("DELETE", "", params={"vector_store_id": "vs_1", "file_id": "file-1"}, operation=TAKE_OUT)
     remember(world, gone, {"deleted": True})

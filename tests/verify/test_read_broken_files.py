@@ -98,9 +98,9 @@ BROKEN = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_what_can_be_read_comes_first_and_the_place_is_named(name: str, write: Write) -> None:
     file, content, count, message = BROKEN[name]
-    read_so_far, said = outcome(write(content, file))
-    assert said.startswith(message)
-    assert said.endswith(("Record it again, or mend that place.", "Fetch the file again."))
+    read_so_far, problem = outcome(write(content, file))
+    assert problem.startswith(message)
+    assert problem.endswith(("Record it again, or mend that place.", "Fetch the file again."))
     assert read_so_far == count
 
 
@@ -127,13 +127,13 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-def test_other_files_are_told_apart(name: str, write: Write) -> None:
+def test_other_files_are_distinguished(name: str, write: Write) -> None:
     file, content = FOREIGN[name]
     with pytest.raises(NotARecording, match=r"Give a cassette, a HAR file or JSON lines of exchanges\.$"):
         list(read_recording(write(content, file)))
 
 
-def test_an_empty_tape_is_a_tape(write: Write) -> None:
+def test_an_empty_recording_is_a_recording(write: Write) -> None:
     assert list(read_recording(write("interactions: []\nversion: 1\n", "x.yaml"))) == []
 
 
@@ -144,7 +144,7 @@ def test_what_is_too_large_is_refused(write: Write, monkeypatch: pytest.MonkeyPa
         list(read_recording(path))
 
 
-def test_what_is_not_there_is_told(tmp_path: Path) -> None:
+def test_what_is_not_there_is_reported(tmp_path: Path) -> None:
     gone = tmp_path / "gone.yaml"
     with pytest.raises(UnreadableRecording, match=r"gone\.yaml: no such file or folder"):
         list(files([gone]))

@@ -178,9 +178,7 @@ def test_flow_style_is_yaml_too(write: Write) -> None:
 
 
 class TestFiles:
-    def test_folders_give_recordings_sorted_and_named_files_are_always_given(
-        self, write: Write, tmp_path: Path
-    ) -> None:
+    def test_folders_give_recordings_sorted_and_named_files_are_always_read(self, write: Write, tmp_path: Path) -> None:
         names = [
             "b.yaml",
             "a/z.json.gz",
@@ -212,7 +210,7 @@ class TestFiles:
             (tmp_path / link).symlink_to(tmp_path / target)
         assert [path.resolve() for path in files([tmp_path])] == [file]
 
-    def test_a_folder_that_cannot_be_listed_is_told(self, write: Write, tmp_path: Path) -> None:
+    def test_a_folder_that_cannot_be_listed_is_reported(self, write: Write, tmp_path: Path) -> None:
         write(b"", "a/x.yaml")
         (tmp_path / "b").mkdir()
         found = files([tmp_path])

@@ -17,7 +17,7 @@ from harness.report.formats.json_file import read_report
 from harness.report.report import Report, ReportCase, ReportFinding, Totals
 from harness.verify.report_cases import VERDICT_TEXTS
 from harness.verify.run import FINDING_VERDICTS
-from tests.support.recordings import HI, KEY, exchange, recorded, tape
+from tests.support.recordings import HI, KEY, exchange, recorded, write_jsonl
 from tests.support.websockets import cassette, connection, create, frames_sent, scripted
 
 ROOT = Path(__file__).parents[2]
@@ -45,7 +45,9 @@ def reported(*paths: str | Path, code: int = 0) -> Report:
 
 def own(exchanges: list[dict[str, Any]], name: str = "tape.jsonl") -> Path:
     """A file of lines whose exchanges have no ids of their own."""
-    return tape(Path(), [{name: said for name, said in one.items() if name != "id"} for one in exchanges], name)
+    return write_jsonl(
+        Path(), [{name: member for name, member in one.items() if name != "id"} for one in exchanges], name
+    )
 
 
 def only(report: Report) -> tuple[ReportCase, ReportFinding]:
@@ -117,7 +119,7 @@ def test_a_stream_over_a_websocket_at_its_line() -> None:
     assert lines[found.line - 2] == "sockets:"
 
 
-def test_a_stream_that_the_mock_tells_otherwise() -> None:
+def test_a_stream_that_the_mock_renders_differently() -> None:
     (one,) = recorded({**HI, "stream": True, "background": True})
     run(
         own([{**one, "request": {**HI, "stream": True}, "recorded_at": "2026-01-01"}]),
@@ -155,14 +157,14 @@ def test_other_services_leave_an_empty_trial() -> None:
 
 def test_conversations_in_one_file_are_trials_of_their_own() -> None:
     made = recorded(HI, HI)
-    both = tape(Path(), [{**one, "id": f"project/{name}.json#0"} for one, name in zip(made, "ab", strict=True)])
+    both = write_jsonl(Path(), [{**one, "id": f"project/{name}.json#0"} for one, name in zip(made, "ab", strict=True)])
     assert [(trial.id, trial.file) for trial in reported(both).cases] == [
         ("project/a.json", "tape.jsonl"),
         ("project/b.json", "tape.jsonl"),
     ]
 
 
-def test_no_secret_is_told() -> None:
+def test_no_secret_is_reported() -> None:
     (one,) = recorded(HI)
     one["request_headers"] = {"authorization": f"Bearer {KEY}"}
     one["request"] = {**HI, "note": KEY}
@@ -177,7 +179,7 @@ def test_every_finding_of_verify_has_words() -> None:
 # Where it stands, and in which form
 
 
-def test_files_side_by_side_are_told_in_order() -> None:
+def test_files_side_by_side_are_reported_in_order() -> None:
     for name in ("a.jsonl", "b.jsonl", "c.jsonl"):
         own(recorded(HI), name)
     alone = reported(".")

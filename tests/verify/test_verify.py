@@ -12,7 +12,7 @@ import pytest
 from harness.core.errors import HarnessError
 from harness.items import function_call, message, reasoning
 from harness.verify import output
-from tests.support.recordings import HI, KEY, OUTPUT, error, exchange, judge, judged, recorded, tape
+from tests.support.recordings import HI, KEY, OUTPUT, error, exchange, judge, judged, recorded, write_jsonl
 
 CALL = function_call("f", "{}", call_id="call_1")
 
@@ -25,7 +25,7 @@ def test_what_the_mock_says_itself_is_clean(tmp_path: Path) -> None:
         {**HI, "input": [OUTPUT]},
         turns=[[reasoning("**Thought**"), message("Hi.")], CALL],
     )
-    tally, report = judged(tmp_path, tape(tmp_path, made))
+    tally, report = judged(tmp_path, write_jsonl(tmp_path, made))
     assert tally.is_clean
     assert report["exchanges"] == 4
     assert report["requests"]["accepted"] == 3
@@ -147,7 +147,7 @@ def test_unknown_members_of_answers_are_drift_named_once(tmp_path: Path) -> None
     made = recorded(HI, HI)
     for one in made:
         one["response"]["mood"] = "good"
-    tally, report = judged(tmp_path, tape(tmp_path, made))
+    tally, report = judged(tmp_path, write_jsonl(tmp_path, made))
     assert tally.is_clean
     (drift,) = report["answers"]["drift"]
     assert (drift["at"], drift["times"]) == ("mood", 2)
@@ -163,7 +163,7 @@ def test_events_are_judged_one_by_one(tmp_path: Path) -> None:
     assert report["conform"] == 0
 
 
-def test_events_must_tell_one_response(tmp_path: Path) -> None:
+def test_events_must_belong_to_one_response(tmp_path: Path) -> None:
     (one,) = recorded({**HI, "stream": True}, turns=[message(["a", "b", "c"])])
     deltas = [index for index, event in enumerate(one["events"]) if event["event"] == "response.output_text.delta"]
     one["events"][deltas[0]]["data"]["delta"] = "z"
@@ -193,7 +193,10 @@ def test_other_traffic_is_skipped_and_counted(tmp_path: Path) -> None:
 
 def test_files_are_worlds_apart(tmp_path: Path) -> None:
     one, two = recorded(HI, {**HI, "previous_response_id": "{0}"})
-    apart = [tape(tmp_path, [one], "a.jsonl"), tape(tmp_path, [{**two, "id": "other/tape#1"}], "b.jsonl")]
+    apart = [
+        write_jsonl(tmp_path, [one], "a.jsonl"),
+        write_jsonl(tmp_path, [{**two, "id": "other/tape#1"}], "b.jsonl"),
+    ]
     _, report = judged(tmp_path, *apart)
     assert (report["requests"]["accepted"], report["requests"]["unverifiable"]) == (1, 1)
 
@@ -205,14 +208,14 @@ def test_several_jobs_find_the_same_in_the_same_order(tmp_path: Path) -> None:
     for number in range(6):
         bad = deepcopy(one)
         bad["id"], bad["request"] = f"t{number}#1", {**HI, "colour": "blue"}
-        tape(folder, [bad], f"{number}.jsonl")
+        write_jsonl(folder, [bad], f"{number}.jsonl")
     alone, side_by_side = judged(tmp_path, folder)[1], judged(tmp_path, folder, jobs=2)[1]
     assert alone == side_by_side
     assert [entry["id"] for entry in alone["requests"]["refused"]] == [f"t{number}#1" for number in range(6)]
 
 
 def test_a_file_that_breaks_off_keeps_what_came_before(tmp_path: Path) -> None:
-    file = tape(tmp_path, recorded(HI))
+    file = write_jsonl(tmp_path, recorded(HI))
     file.write_text(file.read_text() + '{"id": "project/tape.js')
     tally, report = judged(tmp_path, file)
     assert not tally.is_clean
@@ -222,7 +225,7 @@ def test_a_file_that_breaks_off_keeps_what_came_before(tmp_path: Path) -> None:
 
 def test_a_folder_may_hold_other_files(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text('{"name": "x"}')
-    folder = tape(tmp_path, recorded(HI)).parent
+    folder = write_jsonl(tmp_path, recorded(HI)).parent
     tally, report = judged(tmp_path, folder)
     assert tally.is_clean
     assert report["others"] >= 1
@@ -233,12 +236,12 @@ def test_a_path_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
         judged(tmp_path, tmp_path / "nowhere")
 
 
-def test_secrets_are_never_told(tmp_path: Path) -> None:
+def test_secrets_are_never_printed(tmp_path: Path) -> None:
     (one,) = recorded(HI)
     one["request_headers"] = {"authorization": f"Bearer {KEY}", "api-key": "0123456789abcdef0123456789abcdef"}
     one["request"] = {**HI, KEY: 1}
     two = {**one, "request": {**HI, "0123456789abcdef0123456789abcdef": 1}}
-    tally, report = judged(tmp_path, tape(tmp_path, [one, two]))
+    tally, report = judged(tmp_path, write_jsonl(tmp_path, [one, two]))
     text = json.dumps(report) + "\n".join(output.summary_lines(tally))
     assert len(report["requests"]["refused"]) == 2
     assert KEY not in text
@@ -258,15 +261,15 @@ def test_the_memory_of_a_long_recording_is_bounded(tmp_path: Path, monkeypatch: 
 
     for number in range(100):
         answer = json.loads(json.dumps(one["response"]).replace(one["response"]["id"], f"resp_{number:032x}"))
-        (line,) = read_recording(tape(tmp_path, [{**one, "response": answer}]))
+        (line,) = read_recording(write_jsonl(tmp_path, [{**one, "response": answer}]))
         list(verdicts(line, world))
     assert 10 <= len(world.store.responses) <= 20
     assert f"resp_{99:032x}" in world.store.responses
 
 
-def test_the_report_tells_the_first_findings_and_where_the_rest_is(tmp_path: Path) -> None:
+def test_the_report_lists_the_first_findings_and_where_the_rest_is(tmp_path: Path) -> None:
     (one,) = recorded(HI)
-    tally, _ = judged(tmp_path, tape(tmp_path, [{**one, "request": {**HI, "colour": n}} for n in range(30)]))
+    tally, _ = judged(tmp_path, write_jsonl(tmp_path, [{**one, "request": {**HI, "colour": n}} for n in range(30)]))
     text = list(output.summary_lines(tally))
     assert any("Unknown parameter: 'colour'." in line for line in text)
     assert any("10 more" in line for line in text)
@@ -279,7 +282,7 @@ def test_each_number_counts_exchanges_each_list_differences(tmp_path: Path) -> N
         del event["data"]["type"]
     wrong["events"][-1]["data"]["response"] |= {"temperature": 0.5, "top_p": 0.5}
     good["events"][-1]["data"]["response"] |= {"temperature": 0.5, "top_p": 0.5, "colour": "blue"}
-    tally, report = judged(tmp_path, tape(tmp_path, [good, wrong]), respelled=True)
+    tally, report = judged(tmp_path, write_jsonl(tmp_path, [good, wrong]), respelled=True)
     assert (report["streams"]["judged"], report["streams"]["conform"], len(report["streams"]["findings"])) == (2, 1, 2)
     assert (report["respelled"]["judged"], len(report["respelled"]["different"])) == (1, 2)
     rows = list(zip(*(column.cells for column in output.counts_table(tally).columns), strict=True))

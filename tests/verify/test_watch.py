@@ -54,7 +54,7 @@ class Watched:
 
     def found(self, number: int) -> Tally:
         """What was found, once so many exchanges have ended."""
-        self.front.takes(number)
+        self.front.interactions(number)
         self._watch.close()
         return self._watch.tally
 
@@ -168,15 +168,15 @@ class TestTheMocksOwnAnswer:
             ({"previous_response_id": "resp_1"}, "previous_response_id", ("'resp_1'", "None")),
         ],
     )
-    def test_differs_from_an_api_that_answers_otherwise_in_one_member(self, watched, change, at, sides):
-        passing = watched(answering(200, said() | change))
+    def test_differs_from_an_api_that_answers_differently_in_one_member(self, watched, change, at, sides):
+        passing = watched(answering(200, answer_to_hi() | change))
         passing.post(**HI)
         tally = passing.found(1)
         assert not tally.is_clean
         entry = {"id": "tape.yaml#1", "at": at, "recorded": sides[0], "mock": sides[1]}
         assert of(tally, "respelled.different") == [entry]
 
-    def test_differs_from_an_api_that_tells_an_event_otherwise(self, watched):
+    def test_differs_from_an_api_that_sends_another_event(self, watched):
         notices = recorded_by_mock({**HI, "stream": True, "background": True})[0]["events"]
         body = "".join(f"event: {each['event']}\ndata: {json.dumps(each['data'])}\n\n" for each in notices)
 
@@ -201,12 +201,12 @@ class TestTheMocksOwnAnswer:
         ]
 
 
-def said() -> Any:
+def answer_to_hi() -> Any:
     """An answer to `HI`."""
     return recorded_by_mock(HI)[0]["response"]
 
 
-def test_what_the_contract_refuses_is_told_before_it_is_sent(watched):
+def test_what_the_contract_refuses_is_reported_before_it_is_sent(watched):
     notices = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -221,7 +221,7 @@ def test_what_the_contract_refuses_is_told_before_it_is_sent(watched):
     assert notices[1] == notices[0]
 
 
-def test_an_api_that_takes_what_the_contract_refuses_is_a_finding(watched):
+def test_an_api_that_accepts_what_the_contract_refuses_is_a_finding(watched):
     passing = watched(answering(200, {}))
     passing.post(model="gpt-4.1", input=3)
     tally = passing.found(1)

@@ -77,7 +77,7 @@ def test_a_hidden_address_is_found_in_the_answer(answer: Any) -> None:
         {"uri": "https://other.net/", "answer": RESPONSE},
     ],
 )
-def test_an_address_that_the_answer_does_not_tell_stays_unknown(entry: dict[str, Any]) -> None:
+def test_an_address_that_the_answer_lacks_stays_unknown(entry: dict[str, Any]) -> None:
     assert of(**entry).path in ("", "/")
     assert of(**entry).flags == set()
 
@@ -98,7 +98,7 @@ def test_an_address_that_the_answer_does_not_tell_stays_unknown(entry: dict[str,
         ({"uri": "https://api.x.ai/v1/responses", "request": {"model": "gpt-5"}}, "", set()),
     ],
 )
-def test_who_answered_is_told_by_record_host_headers_or_model(
+def test_who_answered_is_read_from_record_host_headers_or_model(
     entry: dict[str, Any], provider: str, flags: set[str]
 ) -> None:
     assert (of(**entry).provider, of(**entry).flags) == (provider, flags)
@@ -129,6 +129,6 @@ def test_what_is_missing_or_odd_is_flagged(entry: dict[str, Any], flags: set[str
     assert of(**entry).flags == flags
 
 
-def test_a_request_that_is_no_json_is_kept_as_bytes() -> None:
+def test_a_request_that_is_no_json_is_preserved_as_bytes() -> None:
     found = of(request='{"model": ', status=400)
     assert (found.request, found.raw) == (None, b'{"model": ')

@@ -163,7 +163,7 @@ def test_chunks_come_back_as_they_were_cut():
     assert again(one) == (one,)
 
 
-def test_a_websocket_is_kept_as_its_frames():
+def test_a_websocket_is_preserved_as_its_frames():
     one = socket(("client", {"type": "response.create"}), ("server", {"type": "error", "n": [1]}))
     text = text_of(one, over_http({}, {}))
     assert parse_cassette(text, "it").interactions == (over_http({}, {}), one)
@@ -221,7 +221,7 @@ interactions:
 
 
 class TestEditedByHand:
-    def test_json_keeps_its_spelling(self):
+    def test_json_keeps_its_form(self):
         text = text_of(over_http(REQUEST, ANSWER)).replace("gpt-4.1", "gpt-5")
         assert parse_cassette(text, "it").interactions[0].body == compact({**REQUEST, "model": "gpt-5"})
 
@@ -288,7 +288,7 @@ class TestEditedByHand:
             ),
         ],
     )
-    def test_what_is_wrong_is_told_with_its_place_and_what_is_expected_there(self, old, new, says):
+    def test_what_is_wrong_is_reported_with_its_place_and_what_is_expected_there(self, old, new, says):
         text = text_of(over_http(REQUEST, ANSWER), socket(("client", {"a": 1})))
         assert old in text
         with pytest.raises(UnreadableRecording) as caught:
@@ -310,7 +310,7 @@ class TestEditedByHand:
 
 
 class TestTheSchema:
-    def test_takes_what_is_written(self):
+    def test_accepts_what_is_written(self):
         binary = Interaction("POST", URI, JSON, b"\xff", 200, JSON, ((0.0, b"\xff"),))
         full = socket(("client", {"a": 1}), ("server", {"b": 2}))
         origin = {"level": "reported", "where": "https://example.org/1", "date": "2026", "organization": {"zdr": True}}
@@ -324,7 +324,7 @@ class TestTheSchema:
         validate_cassette(next(parse_yaml_documents(dump_cassette(CassetteHeader(), ()))))
 
     @pytest.mark.parametrize("file", CASSETTES, ids=lambda file: file.stem)
-    def test_takes_every_cassette_of_ours(self, file: Path):
+    def test_accepts_every_cassette_of_ours(self, file: Path):
         validate_cassette(next(parse_yaml_documents(file.read_text(encoding="utf-8"))))
 
     def test_knows_each_member_of_the_header_each_spelling_and_each_level(self):
@@ -376,7 +376,7 @@ def test_other_files_are_no_cassettes(text):
         parse_cassette(text, "it")
 
 
-def test_the_same_takes_give_the_same_text():
+def test_the_same_interactions_give_the_same_text():
     assert text_of(over_http(REQUEST, ANSWER)) == text_of(over_http(REQUEST, ANSWER))
 
 

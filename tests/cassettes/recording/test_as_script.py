@@ -49,7 +49,7 @@ def test_the_mock_says_it_again():
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["whole", "in the items' events only"])
-def test_streams_are_told_again(whole):
+def test_streams_become_turns(whole):
     events = sse(
         {"type": "response.output_item.done", "item": MESSAGE},
         {"type": "response.completed", "response": response(*([MESSAGE] if whole else []))},
@@ -58,7 +58,7 @@ def test_streams_are_told_again(whole):
     assert line.type == "message"
 
 
-def test_endings_are_told_again():
+def test_endings_become_turns():
     cut = response(MESSAGE, status="incomplete", incomplete_details={"reason": "content_filter"})
     broken = response(status="failed", error={"code": "server_error", "message": "Sorry."})
     first, second = turns_from_recording([over_http({}, cut), over_http({}, broken)], "it")

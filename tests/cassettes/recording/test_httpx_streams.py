@@ -69,14 +69,14 @@ def test_one_that_is_answered_at_last_is_no_problem(http, live, world, file):
     assert file.exists()
 
 
-def test_an_answer_that_takes_too_long_is_none(http, file):
+def test_an_answer_that_is_too_slow_is_none(http, file):
     with socket.create_server(("127.0.0.1", 0)) as silent, use_cassette(file, "all") as backend:
         with pytest.raises(http.ReadTimeout):
             ask(http, f"http://127.0.0.1:{silent.getsockname()[1]}/v1/responses", timeout=0.2)
         assert "was not answered and not recorded: timed out" in backend.failures[0]
 
 
-def test_a_certificate_that_nobody_trusts_is_told(http, file, tmp_path_factory, monkeypatch):
+def test_a_certificate_that_nobody_trusts_is_reported(http, file, tmp_path_factory, monkeypatch):
     with over_tls(MockApi(), tmp_path_factory) as origin, use_cassette(file, "all") as backend:
         monkeypatch.delenv("SSL_CERT_FILE")
         with pytest.raises(http.ConnectError):

@@ -58,13 +58,13 @@ def test_again_repeats_the_last():
     assert [played(replay, {"a": 1}) for _ in range(4)] == [1, 2, 2, 2]
 
 
-def test_secrets_do_not_tell_requests_apart():
+def test_secrets_do_not_distinguish_requests():
     recorded = scrub_interactions([over_http({"input": "mail jane@corp.com"}, {}, uri=f"{URI}?api-key=abcdefghi")])
     live = asking({"input": "mail jane@corp.com"}, uri=f"{URI}?api-key=123456789")
     assert isinstance(Replay(recorded).play(live), Interaction)
 
 
-def test_ids_that_the_client_makes_are_told_apart_by_their_order():
+def test_ids_that_the_client_makes_are_distinguished_by_their_order():
     def sent(one, two):
         return [{"call_id": one}, {"call_id": two}, {"call_id": one}]
 
@@ -78,10 +78,10 @@ def test_ids_that_the_client_makes_are_told_apart_by_their_order():
 def test_ids_that_an_answer_gave_must_be_those():
     interactions = scrub_interactions([over_http({"a": 1}, {"id": ID}), over_http({"previous_response_id": ID}, "yes")])
     replay = Replay(interactions)
-    given = played(replay, {"a": 1})["id"]
+    first_id = played(replay, {"a": 1})["id"]
     assert isinstance(played(replay, {"previous_response_id": ID.replace("b", "c")}), NoMatch)
-    assert played(replay, {"previous_response_id": given}) == "yes"
-    assert replay.recorded_id_in(asking({"previous_response_id": given})) == given
+    assert played(replay, {"previous_response_id": first_id}) == "yes"
+    assert replay.recorded_id_in(asking({"previous_response_id": first_id})) == first_id
     assert replay.recorded_id_in(asking({"previous_response_id": ID})) == ""
 
 
@@ -166,7 +166,7 @@ def test_where_the_api_begins_in_a_recording(path, begins):
     assert api_root([Interaction("POST", f"https://host{path}")]) == begins
 
 
-def test_where_the_api_begins_is_told_by_the_first_address_that_tells():
+def test_where_the_api_begins_is_read_from_the_first_address_that_has_it():
     assert (
         api_root([Interaction("GET", "https://host/elsewhere"), Interaction("GET", "https://host/openai/v1/models")])
         == "/openai/v1"

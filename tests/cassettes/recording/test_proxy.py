@@ -32,7 +32,7 @@ def client() -> Iterator[httpx2.Client]:
 
 class TestWhatAClientGets:
     def test_is_what_it_gets_without_a_recorder(self, live, mock, front, client):
-        def asked(origin: str) -> list[tuple[int, bytes, dict[str, str]]]:
+        def responses_of(origin: str) -> list[tuple[int, bytes, dict[str, str]]]:
             mock.close("sk-live")
             mock.open("sk-live").script(ONCE, ONCE)
             bodies = (HI, STREAM, {"model": "gpt-4.1", "input": 3}, {})
@@ -44,7 +44,7 @@ class TestWhatAClientGets:
                 (a.status_code, a.content, {n: v for n, v in a.headers.items() if n not in dropped}) for a in answers
             ]
 
-        assert asked(front.origin) == asked(live)
+        assert responses_of(front.origin) == responses_of(live)
 
     def test_has_the_date_of_the_api_once(self, front, client, world):
         world.script(ONCE)
@@ -62,11 +62,11 @@ class TestWhatAClientGets:
             gate.open()
             assert b"response.completed" in b"".join(pieces)
 
-    def test_is_told_when_the_limit_is_reached(self, front, client, world):
+    def test_is_reported_when_the_limit_is_reached(self, front, client, world):
         world.script(rate_limit(after="7s"))
         answer = client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
         assert (answer.status_code, answer.headers["retry-after"]) == (429, "7")
-        assert front.takes()[0].answer_headers["retry-after"] == "7"
+        assert front.interactions()[0].answer_headers["retry-after"] == "7"
 
     def test_breaks_off_where_the_api_breaks_off(self, front, client, world):
         world.script(cut(ONCE, after=5))
@@ -85,7 +85,7 @@ class TestWhatIsTakenDown:
     def test_is_the_request_as_it_was_sent_and_the_answer_as_it_came(self, live, front, client, world):
         world.script(ONCE)
         answer = client.post(f"{front.origin}/v1/responses?a=b", json=HI, headers={**KEY, "x-mine": "1"})
-        (interaction,) = front.takes()
+        (interaction,) = front.interactions()
         assert (interaction.method, interaction.uri, interaction.status, interaction.reason) == (
             "POST",
             f"{live}/v1/responses?a=b",
@@ -100,7 +100,7 @@ class TestWhatIsTakenDown:
     def test_keeps_every_chunk_and_when_it_came(self, front, client, world):
         world.script(pause(ONCE, after=5, seconds=0.2))
         client.post(f"{front.origin}/v1/responses", json=STREAM, headers=KEY)
-        (interaction,) = front.takes()
+        (interaction,) = front.interactions()
         seconds = [at for at, _ in interaction.chunks]
         assert seconds == sorted(seconds)
         assert len(interaction.chunks) == interaction.answer.count(b"event: ")
@@ -110,7 +110,7 @@ class TestWhatIsTakenDown:
         world.script(cut(ONCE, after=5))
         with contextlib.suppress(httpx2.TransportError):
             client.post(f"{front.origin}/v1/responses", json=STREAM, headers=KEY)
-        (interaction,) = front.takes()
+        (interaction,) = front.interactions()
         assert (interaction.cut, interaction.answer.count(b"event: ")) == (True, 5)
 
     def test_of_a_client_that_leaves_is_what_came_by_then(self, front, client, world):
@@ -118,7 +118,7 @@ class TestWhatIsTakenDown:
         world.script(pause(ONCE, after=3, until=gate))
         with client.stream("POST", f"{front.origin}/v1/responses", json=STREAM, headers=KEY) as answer:
             next(answer.iter_raw())
-        (interaction,) = front.takes()
+        (interaction,) = front.interactions()
         gate.open()
         assert (interaction.cut, b"time" in interaction.answer) == (True, False)
 
@@ -134,7 +134,7 @@ class TestWhatIsTakenDown:
             assert len(front.recording.interactions) == 1
             gate.open()
             assert b"time" in b"".join(pieces)
-        assert front.takes(2) == front.recording.interactions_so_far
+        assert front.interactions(2) == front.recording.interactions_so_far
 
     def test_after_an_interruption_is_only_what_is_whole(self, front, client, world):
         gate = Gate()
@@ -161,19 +161,19 @@ class TestWhatIsTakenDown:
         client.post(f"{front.origin}/v1/responses", json={**HI, "input": "fast"}, headers=KEY)
         gate.open()
         slow.join(5)
-        assert [b"slow" in interaction.body for interaction in front.takes(2)] == [True, False]
+        assert [b"slow" in interaction.body for interaction in front.interactions(2)] == [True, False]
 
 
 class TestAnApiThatIsNotThere:
     @pytest.mark.parametrize("url", ["http://127.0.0.1:9/v1", "http://no-such-host.invalid/v1"])
-    def test_is_told_in_a_form_that_no_sdk_tries_again(self, client, url):
+    def test_is_reported_in_a_form_that_no_sdk_tries_again(self, client, url):
         with recorded(url) as front:
             answer = client.post(f"{front.origin}/v1/responses", json=HI, headers=KEY)
             assert (answer.status_code, answer.headers["x-should-retry"]) == (418, "false")
-            said = answer.json()["error"]["message"]
-            assert url.removesuffix("/v1") in said
-            assert "cannot be reached" in said
-            assert "--upstream" in said
+            error_message = answer.json()["error"]["message"]
+            assert url.removesuffix("/v1") in error_message
+            assert "cannot be reached" in error_message
+            assert "--upstream" in error_message
             assert front.recording.interactions == []
             assert len(front.recording.problems) == 1
 

@@ -37,13 +37,13 @@ def exchange(input: str, answer: str, status: int = 200, **more: Any) -> Interac
 
 def stream(input: str, *chunks: tuple[float, str], cut: bool = False) -> Interaction:
     body = json.dumps({"input": input}).encode()
-    told = tuple((at, f"data: {text}\n\n".encode()) for at, text in chunks)
-    return Interaction("POST", URL, REQUEST, body, 200, STREAMED, told, cut)
+    chunks_at = tuple((at, f"data: {text}\n\n".encode()) for at, text in chunks)
+    return Interaction("POST", URL, REQUEST, body, 200, STREAMED, chunks_at, cut)
 
 
 def socket(*frames: tuple[str, str], cut: bool = False) -> Interaction:
-    told = tuple((number / 20, by, text) for number, (by, text) in enumerate(frames))
-    return Interaction("GET", URL, status=101, frames=told, cut=cut)
+    timed_frames = tuple((number / 20, by, text) for number, (by, text) in enumerate(frames))
+    return Interaction("GET", URL, status=101, frames=timed_frames, cut=cut)
 
 
 class Played:
@@ -57,7 +57,7 @@ class Played:
         headers = {"authorization": f"Bearer {key}"}
         return httpx2.post(f"{self.origin}/v1/responses", json={"input": input}, headers=headers)
 
-    def said(self, input: str, key: str = "sk-a") -> Any:
+    def reply_to(self, input: str, key: str = "sk-a") -> Any:
         return self.post(input, key).json()["said"]
 
     def connect(self, path: str = "/v1/responses") -> ClientConnection:
@@ -74,20 +74,20 @@ def played(*interactions: Interaction, paced: bool = False) -> Iterator[Played]:
 class TestARequest:
     def test_is_answered_as_it_was(self):
         with played(exchange("hi", "Hello."), exchange("no", "No.", 429)) as client:
-            assert client.said("hi") == "Hello."
+            assert client.reply_to("hi") == "Hello."
             refused = client.post("no")
             assert (refused.status_code, refused.headers["x-request-id"]) == (429, "req_1")
             assert client.player.misses == []
 
-    def test_asked_again_gets_the_next_answer_and_the_last_one_from_then_on(self):
+    def test_requested_again_gets_the_next_answer_and_the_last_one_from_then_on(self):
         with played(exchange("hi", "1"), exchange("hi", "2")) as client:
-            assert [client.said("hi") for _ in range(3)] == ["1", "2", "2"]
+            assert [client.reply_to("hi") for _ in range(3)] == ["1", "2", "2"]
 
     def test_of_another_key_begins_anew(self):
         with played(exchange("hi", "1"), exchange("hi", "2")) as client:
-            assert [client.said("hi", key) for key in ("sk-a", "sk-b", "sk-a")] == ["1", "1", "2"]
+            assert [client.reply_to("hi", key) for key in ("sk-a", "sk-b", "sk-a")] == ["1", "1", "2"]
 
-    def test_that_was_not_recorded_is_told_with_the_closest_and_what_differs(self):
+    def test_that_was_not_recorded_is_reported_with_the_closest_and_what_differs(self):
         with played(exchange("Weather in Paris?", "18"), exchange("Ship it.", "Done.")) as client:
             missed = client.post("Weather in Oslo?")
             assert (missed.status_code, missed.headers["x-should-retry"]) == (418, "false")
@@ -112,7 +112,7 @@ class TestAStream:
             assert client.post("hi").text == "data: a\n\ndata: b\n\n"
             assert time.perf_counter() - begun < 0.25
 
-    def test_comes_at_the_pace_of_its_recording_where_that_is_asked_for(self):
+    def test_comes_at_the_pace_of_its_recording_where_that_is_requested(self):
         with played(stream("hi", *self.CHUNKS), paced=True) as client:
             begun = time.perf_counter()
             with httpx2.stream("POST", f"{client.origin}/v1/responses", json={"input": "hi"}) as answer:
@@ -126,7 +126,7 @@ class TestAConnection:
     HELLO = ("server", '{"type": "response.completed"}')
     BYE = ("client", '{"input":"bye","type":"response.create"}')
 
-    def test_says_what_was_said(self):
+    def test_says_what_was_sent(self):
         with played(socket(self.HI, self.HELLO, self.BYE, self.HELLO), paced=True) as client, client.connect() as wire:
             for text in ('{"type":"response.create","input":"hi"}', self.BYE[1].encode()):
                 wire.send(text)
@@ -149,7 +149,7 @@ class TestAConnection:
             ([HI[1], HI[1]], "the client says more than was recorded"),
         ],
     )
-    def test_that_says_something_else_is_told(self, messages, problem):
+    def test_that_says_something_else_is_reported(self, messages, problem):
         with played(socket(self.HI, self.HELLO)) as client, client.connect() as wire:
             for text in messages:
                 wire.send(text)
@@ -166,7 +166,7 @@ class TestAConnection:
             with pytest.raises(ConnectionClosedError):
                 wire.recv(5)
 
-    def test_may_end_before_anything_is_said(self):
+    def test_may_end_before_anything_is_sent(self):
         with played(socket(self.HI, self.HELLO, self.BYE)) as client:
             with client.connect():
                 pass
@@ -183,7 +183,7 @@ class TestAConnection:
             assert problem.value.response.status_code == 401
             assert problem.value.response.body == b'{"error": {}}'
 
-    def test_that_was_not_recorded_is_told(self):
+    def test_that_was_not_recorded_is_reported(self):
         with played(exchange("hi", "Hello.")) as client:
             with pytest.raises(InvalidStatus) as problem, client.connect("/elsewhere"):
                 pass

@@ -171,17 +171,19 @@ def test_nothing_is_recorded_of_an_api_that_is_not_there(http, file):
     assert not file.exists()
 
 
-def test_a_miss_is_a_418_that_tells_the_closest_recording(http, live, world, file):
+def test_a_miss_is_a_418_that_names_the_closest_recording(http, live, world, file):
     world.script(message("one"))
     with use_cassette(file, "all"):
         send(http, live.url)
     with use_cassette(file) as session:
         answer = send(http, live.url, {**REQUEST, "input": "ho"})
     assert (answer.status_code, answer.headers["x-should-retry"]) == (418, "false")
-    said = answer.json()["error"]["message"]
-    assert session.problems == [said]
-    assert said.startswith(f"{file.as_posix()}: not recorded: the closest recording, POST /v1/responses, differs:")
-    assert '-  "input": "hi",\n+  "input": "ho",' in said
+    error_message = answer.json()["error"]["message"]
+    assert session.problems == [error_message]
+    assert error_message.startswith(
+        f"{file.as_posix()}: not recorded: the closest recording, POST /v1/responses, differs:"
+    )
+    assert '-  "input": "hi",\n+  "input": "ho",' in error_message
 
 
 def test_what_was_played_is_not_played_again(http, live, world, file):
@@ -221,9 +223,9 @@ def test_a_live_request_cannot_continue_what_only_the_cassette_knows(http, live,
     with use_cassette(file, "all"):
         send(http, live.url)
     with use_cassette(file, "new") as session:
-        given = send(http, live.url).json()["id"]
-        assert send(http, live.url, {**REQUEST, "previous_response_id": given}).status_code == 418
-    assert f"the request names {given}, which the cassette gave and the API does not know" in session.problems[0]
+        first_id = send(http, live.url).json()["id"]
+        assert send(http, live.url, {**REQUEST, "previous_response_id": first_id}).status_code == 418
+    assert f"the request names {first_id}, which the cassette gave and the API does not know" in session.problems[0]
 
 
 def test_a_websocket_over_http_is_refused(http, live, file):
@@ -290,7 +292,7 @@ def test_the_gate_holds_here_too(http, live, world, file, monkeypatch):
     assert http.HTTPTransport.handle_request is before
 
 
-def test_two_recorders_are_told(file):
+def test_two_recorders_are_reported(file):
     with lock_cassette(file), pytest.raises(RecordError, match="another recorder"), use_cassette(file, "all"):
         pytest.fail("unreachable")
 
@@ -332,7 +334,7 @@ class TestOfVcrpy:
         assert interaction_from_vcr(request, {"status": {"code": 204}, "headers": {}, "body": {}}).chunks == ()
 
 
-def test_ids_in_a_replay_are_those_that_the_client_was_given(http, live, world, file):
+def test_ids_in_a_replay_are_those_that_the_client_got(http, live, world, file):
     world.script(message("one"), message("two"))
     with use_cassette(file, "all"):
         id = send(http, live.url).json()["id"]

@@ -41,21 +41,21 @@ class TestAConnection:
             first = events(wire)
             wire.send(CREATE.encode())
             second = events(wire)
-        (interaction,) = front.takes()
+        (interaction,) = front.interactions()
         assert (interaction.uri, interaction.status, interaction.cut) == (f"{live}/v1/responses", 101, False)
         assert [text for _, by, text in interaction.frames if by == "client"] == [CREATE, CREATE]
         assert [json.loads(text) for _, by, text in interaction.frames if by == "server"] == [*first, *second]
         seconds = [at for at, _, _ in interaction.frames]
         assert seconds == sorted(seconds)
 
-    def test_that_is_open_is_kept_as_far_as_it_came(self, front, world):
+    def test_that_is_open_is_preserved_as_far_as_it_came(self, front, world):
         world.script(message("Hello."))
         with opened(front) as wire:
             wire.send(CREATE)
             text = events(wire)
             (interaction,) = front.recording.interactions_so_far
             assert (interaction.status, interaction.cut, len(interaction.frames)) == (101, True, 1 + len(text))
-        assert not front.takes()[0].cut
+        assert not front.interactions()[0].cut
 
     def test_ends_as_the_api_ends_it(self, front, world):
         with opened(front) as wire:
@@ -66,7 +66,7 @@ class TestAConnection:
                 wire.recv(5)
         assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == 1000
-        assert not front.takes()[0].cut
+        assert not front.interactions()[0].cut
 
     def test_breaks_off_where_the_api_breaks_off(self, front, world):
         world.script(cut(message("Once upon a time"), after=3))
@@ -74,14 +74,14 @@ class TestAConnection:
             wire.send(CREATE)
             with pytest.raises(ConnectionClosedError):
                 events(wire)
-        (interaction,) = front.takes()
+        (interaction,) = front.interactions()
         assert interaction.cut
         assert len(interaction.frames) == 1 + 3
 
     def test_that_is_refused_is_refused_alike(self, front, world):
         with pytest.raises(InvalidStatus) as refused, opened(front, Authorization="Basic x"):
             pass
-        (interaction,) = front.takes()
+        (interaction,) = front.interactions()
         assert refused.value.response.status_code == interaction.status == 401
         assert refused.value.response.body == interaction.answer
         assert not interaction.cut

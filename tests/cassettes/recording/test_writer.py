@@ -70,7 +70,7 @@ def test_what_the_header_says_already_stays(file):
     assert (header.recorded, header.sdk, header.sdk_version) == ("2026-01-02", "mine", "1")
 
 
-def test_kept_takes_come_first(file):
+def test_stored_interactions_come_first(file):
     record(file, over_http({"n": 2}, {}), existing=[over_http({"n": 1}, {})])
     assert [one.body for one in read_cassette(file).interactions] == [b'{"n":1}', b'{"n":2}']
 
@@ -178,7 +178,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
         record(tmp_path / "a" / "b.yaml", over_http({}, {}))
 
 
-def test_two_recorders_of_one_cassette_are_told(file):
+def test_two_recorders_of_one_cassette_are_reported(file):
     with (
         lock_cassette(file),
         pytest.raises(RecordError, match=r"weather.yaml: another recorder is writing this cassette"),

@@ -202,12 +202,12 @@ def left(one: Interaction, secret: str, planted: str) -> bool:
         one.answer.decode(),
     ]
     frames = [text for _, _, text in one.frames]
-    texts += [*frames, "".join(told(texts[5])), "".join(json.loads(frame).get("delta", "") for frame in frames)]
+    texts += [*frames, "".join(delta_texts(texts[5])), "".join(json.loads(frame).get("delta", "") for frame in frames)]
     spellings = {secret, planted, json.dumps(secret)[1:-1], json.dumps(planted)[1:-1], quote(planted, safe="")}
     return any(spelling in text for spelling in spellings for text in texts)
 
 
-def told(stream: str) -> Iterator[str]:
+def delta_texts(stream: str) -> Iterator[str]:
     for line in stream.splitlines():
         if line.startswith("data: {"):
             yield json.loads(line[6:]).get("delta", "")
@@ -248,7 +248,7 @@ def take_plain(one: Interaction) -> Interaction:
     return Interaction(one.method, one.uri, one.headers, one.body, 200, clean[0].answer_headers, ((0.0, raw),))
 
 
-def test_headers_are_kept_by_name():
+def test_headers_are_preserved_by_name():
     sent = {
         "content-type": "application/json",
         "accept": "*/*",
@@ -351,12 +351,12 @@ def test_what_the_model_says_of_accounts_stays():
 
 
 def test_what_names_an_account_in_the_api_goes():
-    asked = {
+    request_part = {
         "organization": "acme",
         "safety_identifier": "jane",
         "tools": [{"headers": {"X-Pass": "abc", "Accept": "json"}}],
     }
-    clean = json.loads(scrub_interactions([over_http(asked, {})])[0].body)
+    clean = json.loads(scrub_interactions([over_http(request_part, {})])[0].body)
     assert clean["organization"] == "xxxx"
     assert clean["safety_identifier"] == "xxxx"
     assert clean["tools"] == [{"headers": {"X-Pass": "xxx", "Accept": "json"}}]
@@ -388,7 +388,7 @@ def test_the_end_of_a_cut_recording_is_searched_too():
     assert clean.cut
 
 
-def test_given_values_are_secrets_too():
+def test_configured_values_are_secrets_too():
     (clean,) = scrub_interactions(
         [over_http({"input": "the word is swordfish-9"}, {})], secrets=["swordfish-9", "short"]
     )
@@ -448,8 +448,10 @@ def test_a_compressed_file_is_compressed_again(pack):
 
 
 def test_what_a_browser_sends_as_a_subprotocol_is_known():
-    asked = {"sec-websocket-protocol": "realtime, openai-insecure-api-key.opaque-value-0, openai-project.moon-shot"}
-    assert known_secrets([Interaction("GET", "wss://api.openai.com/v1/responses", asked)]) == [
+    request_part = {
+        "sec-websocket-protocol": "realtime, openai-insecure-api-key.opaque-value-0, openai-project.moon-shot"
+    }
+    assert known_secrets([Interaction("GET", "wss://api.openai.com/v1/responses", request_part)]) == [
         "opaque-value-0",
         "moon-shot",
     ]
@@ -508,7 +510,7 @@ def test_how_many_were_planted():
         ("aws_secret_access_key = ", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLE00", ""),
     ],
 )
-def test_what_a_telling_name_is_given_is_hidden(before: str, secret: str, after: str) -> None:
+def test_the_value_of_a_revealing_name_is_hidden(before: str, secret: str, after: str) -> None:
     hidden = f"{before}{'x' * len(secret)}{after}"
     assert Masker().mask_text(f"{before}{secret}{after}") == Masker().mask_text(hidden) == hidden
 

@@ -44,19 +44,19 @@ Pair = tuple[dict[str, Any], dict[str, Any]]
 
 def answer_of(one: dict[str, Any]) -> dict[str, Any]:
     """The response object of a recorded exchange, of a stream the last one; empty where there is none."""
-    told = [event["data"] for event in one.get("events") or () if isinstance(event.get("data"), dict)]
-    held = [one.get("response"), *(data.get("response") for data in reversed(told))]
+    objects = [event["data"] for event in one.get("events") or () if isinstance(event.get("data"), dict)]
+    held = [one.get("response"), *(data.get("response") for data in reversed(objects))]
     return next((response for response in held if isinstance(response, dict) and "created_at" in response), {})
 
 
 def recorded() -> Iterator[Pair]:
     """Requests that OpenAI took since FIRST, each with its finished answer."""
     for one in exchanges():
-        asked, path = one.get("request"), (one["url_path"] or "").rstrip("/")
+        body, path = one.get("request"), (one["url_path"] or "").rstrip("/")
         if one["provider"] == "openai" and one["method"] == "POST" and path.endswith("/responses"):
             answer = answer_of(one)
-            if isinstance(asked, dict) and answer.get("status") == "completed" and day(answer) >= FIRST:
-                yield drop_nulls(asked), answer
+            if isinstance(body, dict) and answer.get("status") == "completed" and day(answer) >= FIRST:
+                yield drop_nulls(body), answer
 
 
 def day(answer: dict[str, Any]) -> str:

@@ -67,7 +67,7 @@ TURNS = [
 ]
 
 
-def told() -> list[Answer]:
+def streams() -> list[Answer]:
     """The streams of all turns, and one of a background response."""
     mock = MockApi()
     mock.open("sk-events").script(*TURNS, message("Hi."))
@@ -81,15 +81,18 @@ def known() -> set[str]:
     return set(discriminator_values(root, root, "type"))
 
 
-def test_every_event_type_is_told_or_listed() -> None:
-    answers = told()
+def test_every_event_type_is_reported_or_listed() -> None:
+    answers = streams()
     assert [answer.body for answer in answers if answer.status != 200] == []
     seen = {event["type"] for answer in answers for event in answer.events or ()}
     assert known() - seen == set(NOT_TOLD)
     assert seen <= known()
 
 
-def test_what_is_told_conforms() -> None:
+def test_what_is_reported_conforms() -> None:
     assert [
-        check_answer(EVENT, event) for answer in told() for event in answer.events or () if check_answer(EVENT, event)
+        check_answer(EVENT, event)
+        for answer in streams()
+        for event in answer.events or ()
+        if check_answer(EVENT, event)
     ] == []

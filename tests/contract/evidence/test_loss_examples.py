@@ -74,27 +74,27 @@ def test_the_losses_that_are_known() -> None:
     assert {one.area for one in LOSSES.values()} == set(AREAS)
 
 
-def test_a_loss_is_told_as_a_row_a_page_and_json() -> None:
+def test_a_loss_is_reported_as_a_row_a_page_and_json() -> None:
     one = LOSSES["call-dropped"]
     assert loss_row(one) == {"id": "call-dropped", "area": "calls", "when": "always", "summary": one.summary}
     assert [title for title, lines in loss_sections(one) if lines] == ["Said so", "Lost", "Kept", "Fix"]
-    told = loss_json(one)
-    assert (len(told["loses"]), len(told["keeps"])) == (len(one.loses), len(one.keeps))
-    assert told["loses"][0]["before"][0]["input"] == [{"role": "user", "content": "Ship v2, please."}]
+    members = loss_json(one)
+    assert (len(members["loses"]), len(members["keeps"])) == (len(one.loses), len(one.keeps))
+    assert members["loses"][0]["before"][0]["input"] == [{"role": "user", "content": "Ship v2, please."}]
     assert loss_row(LOSSES["text-edited"])["when"] == "strict"
 
 
-def check(asked, past):
+def check(request, past):
     """A loss."""
     yield {}
 
 
-def plain(asked, past):
+def plain(request, past):
     """No generator."""
     return []
 
 
-def bare(asked, past):
+def bare(request, past):
     yield {}
 
 

@@ -44,9 +44,9 @@ def output(exchange: Json) -> list[Json]:
 
 def play(recorded: list[Json]) -> tuple[list[Json], list[Json]]:
     """What a mock says to the recorded requests and what the API said, all items in order."""
-    client, said = Client(), [item for one in recorded for item in output(one)]
+    client, recorded_items = Client(), [item for one in recorded for item in output(one)]
     offer = next(tool for tool in recorded[0]["request"]["tools"] if tool["type"] == "mcp")
-    serve(client, said, {"not allowed": "unseen"} if offer.get("allowed_tools") else {})
+    serve(client, recorded_items, {"not allowed": "unseen"} if offer.get("allowed_tools") else {})
     new: dict[str, str] = {}
     made: list[Json] = []
     for exchange in recorded:
@@ -57,15 +57,15 @@ def play(recorded: list[Json]) -> tuple[list[Json], list[Json]]:
         made += answer.body["output"]
         new |= {old["id"]: now["id"] for old, now in zip(output(exchange), answer.body["output"], strict=True)}
         new[id_of(exchange)] = answer.body["id"]
-    return made, said
+    return made, recorded_items
 
 
-def serve(client: Client, said: list[Json], more: Json) -> None:
+def serve(client: Client, recorded_items: list[Json], more: Json) -> None:
     """Script the server that was recorded, with more tools that no list showed."""
-    listing = next(item for item in said if item["type"] == "mcp_list_tools")
-    ended = [item for item in said if item["type"] == "mcp_call"]
+    listing = next(item for item in recorded_items if item["type"] == "mcp_list_tools")
+    ended = [item for item in recorded_items if item["type"] == "mcp_call"]
 
-    def result(**given: object) -> str:
+    def result(**arguments: object) -> str:
         call = ended.pop(0)
         if call["error"]:
             raise ToolError(call["error"])
@@ -111,9 +111,9 @@ RUNS = list(runs()) if PRESENT else []
 
 
 @pytest.mark.parametrize("recorded", RUNS, ids=lambda recorded: str(recorded[0]["id"]).rpartition("/")[2])
-def test_the_mock_says_what_the_api_said(recorded: list[Json]) -> None:
-    made, said = play(recorded)
-    assert [shown(item) for item in made] == [shown(item) for item in said]
+def test_the_mock_says_what_the_api_answered(recorded: list[Json]) -> None:
+    made, recorded_items = play(recorded)
+    assert [shown(item) for item in made] == [shown(item) for item in recorded_items]
 
 
 def test_there_are_such_runs() -> None:

@@ -98,19 +98,19 @@ def judge(mutation: Mutation, answer: Answer, *, by_schema: bool = False) -> Non
         assert is_true(error, orjson.loads(json.dumps(mutation.body))), error
 
 
-def test_what_else_makes_a_rule_speak_is_said_of_rules_that_exist() -> None:
+def test_what_else_makes_a_rule_speak_is_reported_of_rules_that_exist() -> None:
     assert set(ALSO) <= set(RULES)
 
 
 class TestARequestWithOneThingWrong:
     @many(500)
     @given(mutations(REQUESTS, NAMED))
-    def test_is_taken_or_refused_where_it_is_wrong(self, mutation: Mutation) -> None:
+    def test_is_accepted_or_refused_where_it_is_wrong(self, mutation: Mutation) -> None:
         judge(mutation, post(fresh(), mutation.body))
 
     @many(150)
     @given(mutations(CONTINUING, NAMED))
-    def test_that_continues_is_taken_or_refused_where_it_is_wrong(self, mutation: Mutation) -> None:
+    def test_that_continues_is_accepted_or_refused_where_it_is_wrong(self, mutation: Mutation) -> None:
         judge(mutation, post(remembering(), mutation.body))
 
     @many(100)
@@ -124,7 +124,7 @@ class TestARequestWithOneThingWrong:
     @pytest.mark.parametrize(
         "id", [one.id for one in OPERATIONS.values() if one.body_schema and one.id != CREATE_RESPONSE]
     )
-    def test_of_any_operation_is_taken_or_refused_where_it_is_wrong(self, id: str) -> None:
+    def test_of_any_operation_is_accepted_or_refused_where_it_is_wrong(self, id: str) -> None:
         good = made_up(str(OPERATIONS[id].body_schema), 30)
 
         @many(60)
@@ -137,7 +137,7 @@ class TestARequestWithOneThingWrong:
 
 class TestAQuery:
     @pytest.mark.parametrize("id", [one.id for one in OPERATIONS.values() if one.query_schema])
-    def test_of_odd_texts_is_taken_or_refused(self, id: str) -> None:
+    def test_of_odd_texts_is_accepted_or_refused(self, id: str) -> None:
         names = [*schema.load(str(OPERATIONS[id].query_schema))["properties"], "zzz", ""]
 
         @many(60)

@@ -113,7 +113,7 @@ def test_a_field_is_named_by_its_own_fault(name: str) -> None:
     assert (ALONE[f"{name} mistyped"]["param"], ALONE[f"{name} mistyped"]["code"]) == (name, "invalid_type")
 
 
-def test_all_faults_are_told_apart() -> None:
+def test_all_faults_are_distinguished() -> None:
     assert len({(error["message"], error["param"]) for error in ALONE.values()}) == len(FAULTS)
 
 

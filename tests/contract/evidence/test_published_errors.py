@@ -42,9 +42,9 @@ def differences(answer: Answer, expected: dict[str, Any], match: str) -> list[st
     """What the mock said otherwise; how much of the words is known is part of the evidence (`match`)."""
     error = answer.body.get("error") or {}
     found = [] if answer.status == expected["status"] else [f"status {answer.status}"]
-    said, wanted = str(error.get("message")), expected["message"]
-    if not (said.startswith(wanted) if match == "prefix" else match == "status+param+code" or said == wanted):
-        found.append(f"message {said!r}, not {wanted!r}")
+    actual, published = str(error.get("message")), expected["message"]
+    if not (actual.startswith(published) if match == "prefix" else match == "status+param+code" or actual == published):
+        found.append(f"message {actual!r}, not {published!r}")
     places = () if match == "message-only" else ("type", "param", "code")
     return found + [
         f"{name} {error.get(name)!r}" for name in places if name in expected and error.get(name) != expected[name]

@@ -68,12 +68,12 @@ def test_everything_is_read_and_judged(tally: Tally) -> None:
 
 
 def test_what_was_edited_is_in_the_traffic(tally: Tally) -> None:
-    told = [
+    reported_ids = [
         entry["id"]
         for at in ("requests.refused", "answers.findings", "streams.findings")
         for entry in tally.entries(at)
     ]
-    assert [part for part in EDITED if not any(part in id for id in told)] == []
+    assert [part for part in EDITED if not any(part in id for id in reported_ids)] == []
 
 
 def test_the_recordings_are_where_the_readme_says() -> None:

@@ -36,13 +36,13 @@ def test_an_example_is_refused_by_its_own_rule_in_the_words_of_the_api(expected:
 
 
 @pytest.mark.parametrize("case", ACCEPTS)
-def test_what_the_api_takes_is_taken(case: Case) -> None:
+def test_what_the_api_accepts_is_accepted(case: Case) -> None:
     played = play_case(case)
     assert played.answer.status == 200, played.answer.body
     method, _, path = (case.on or "POST /responses").partition(" ")
-    asked, _, _ = find_operation(method, path.partition("?")[0])
-    if asked and asked.answer_schema:
-        assert check_answer(asked.answer_schema, played.answer.body) is None
+    operation, _, _ = find_operation(method, path.partition("?")[0])
+    if operation and operation.answer_schema:
+        assert check_answer(operation.answer_schema, played.answer.body) is None
 
 
 def test_every_rule_says_how_it_is_known_and_how_to_fix_it() -> None:

@@ -23,7 +23,7 @@ EVENT = "ResponseStreamEvent"
 HEADERS = {"authorization": "Bearer sk-answers"}
 
 
-def asked(**body: Any) -> Answer:
+def send(**body: Any) -> Answer:
     """The mock's answer to a plain request, with an item of each of the common kinds."""
     mock = MockApi()
     mock.open("sk-answers").script(
@@ -34,8 +34,8 @@ def asked(**body: Any) -> Answer:
     return mock.handle("POST", "/v1/responses", HEADERS, {}, orjson.dumps(sent))
 
 
-WHOLE: dict[str, Any] = orjson.loads(orjson.dumps(asked().body))
-EVENTS: list[dict[str, Any]] = orjson.loads(orjson.dumps(list(asked(stream=True).events or ())))
+WHOLE: dict[str, Any] = orjson.loads(orjson.dumps(send().body))
+EVENTS: list[dict[str, Any]] = orjson.loads(orjson.dumps(list(send(stream=True).events or ())))
 
 
 def changed(body: Any, path: tuple[str | int, ...], value: Any = ...) -> Any:

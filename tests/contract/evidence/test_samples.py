@@ -17,13 +17,13 @@ CONTINUING = list(continuing())
 
 
 @pytest.mark.parametrize("body", REQUESTS, ids=range(len(REQUESTS)))
-def test_a_sample_is_taken(body: Json) -> None:
+def test_a_sample_is_accepted(body: Json) -> None:
     answer = post(fresh(), body)
     assert answer.status == 200, answer.body
 
 
 @pytest.mark.parametrize("body", CONTINUING, ids=range(len(CONTINUING)))
-def test_a_sample_that_continues_is_taken_by_a_mock_that_remembers(body: Json) -> None:
+def test_a_sample_that_continues_is_accepted_by_a_mock_that_remembers(body: Json) -> None:
     answer = post(remembering(), body)
     assert answer.status == 200, answer.body
 

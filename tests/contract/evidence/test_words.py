@@ -133,8 +133,8 @@ def test_a_type_is_expected_in_the_phrase_of_its_place(place: str, expected: str
     for kind, value in VALUES.items():
         found = first_violation.find_violation("CreateResponse", {**MINIMAL_REQUEST, **replaced(body, path, value)})
         if found and found.keyword == "type" and found.path == place:
-            said = rule_for("type", None).error_for(found.facts).message
-            assert said == f"Invalid type for '{place}': expected {expected}, but got {kind} instead."
+            message = rule_for("type", None).error_for(found.facts).message
+            assert message == f"Invalid type for '{place}': expected {expected}, but got {kind} instead."
             assert not contradicts(expected, kind)
         else:
             assert kind == "null" or contradicts(expected, kind) or (kind == "an object" and expected in OBJECTS)

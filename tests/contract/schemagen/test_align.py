@@ -45,7 +45,7 @@ class TestForms:
             (True, "any"),
         ],
     )
-    def test_the_type_is_what_the_keywords_tell(self, node, type_):
+    def test_the_type_is_what_the_keywords_say(self, node, type_):
         assert [form.type for form in alternatives({}, node, "#")] == [type_]
 
     @pytest.mark.parametrize("node", [{"type": "null"}, {"type": ["null"]}])
@@ -95,7 +95,7 @@ class TestPlaces:
         one, two = {"properties": {"a": {}, "b": {}}}, {"properties": {"c": {}}}
         assert pairs({"anyOf": [one, two]}, {"anyOf": [two, one]}) >= {("#/anyOf/0", "#/anyOf/1")}
 
-    def test_a_plain_string_and_an_enum_are_told_apart(self):
+    def test_a_plain_string_and_an_enum_are_distinguished(self):
         ours = {"anyOf": [{"type": "string"}, {"type": "string", "enum": ["a"]}]}
         theirs = {"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "string"}]}
         assert pairs(ours, theirs) == {("#/anyOf/0", "#/anyOf/1"), ("#/anyOf/1", "#/anyOf/0")}

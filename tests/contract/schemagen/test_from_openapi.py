@@ -23,10 +23,10 @@ def document(**schemas):
     return OpenApiDocument({"components": {"schemas": schemas}}, "2.3.0", "0123456789abcdef")
 
 
-def entries(schemas, given):
+def entries(schemas, spec):
     return {
         (entry["at"], *entry.get("roots", ())): entry["merge"]
-        for entry in json.loads(render_bounds_overlay(schemas, given))
+        for entry in json.loads(render_bounds_overlay(schemas, spec))
     }
 
 
@@ -72,8 +72,8 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 class TestOverlay:
     def test_a_bound_of_a_member_becomes_an_entry_with_its_source(self):
         schemas = {"CreateResponse": {"properties": {"temperature": {"anyOf": [{"type": "number"}, {"type": "null"}]}}}}
-        given = document(CreateResponse={"properties": {"temperature": {"type": "number", "minimum": 0, "maximum": 2}}})
-        assert json.loads(render_bounds_overlay(schemas, given)) == [
+        spec = document(CreateResponse={"properties": {"temperature": {"type": "number", "minimum": 0, "maximum": 2}}})
+        assert json.loads(render_bounds_overlay(schemas, spec)) == [
             {
                 "at": "CreateResponse#/properties/temperature/anyOf/0",
                 "merge": {"minimum": 0, "maximum": 2},
@@ -94,8 +94,8 @@ class TestOverlay:
 
     def test_a_definition_that_roots_share_is_one_entry(self):
         body = sdk({"properties": {"a": {"$ref": "#/$defs/A"}}}, A={"properties": {"n": TEXT}})
-        given = {"properties": {"a": {"properties": {"n": {**TEXT, "maxLength": 5}}}}}
-        assert entries({"Thread": body, "Run": body}, document(ThreadObject=given, RunObject=given)) == {
+        spec = {"properties": {"a": {"properties": {"n": {**TEXT, "maxLength": 5}}}}}
+        assert entries({"Thread": body, "Run": body}, document(ThreadObject=spec, RunObject=spec)) == {
             ("$defs/A#/properties/n",): {"maxLength": 5}
         }
 
@@ -127,16 +127,16 @@ class TestOverlay:
     def test_a_definition_with_another_body_is_left_alone(self):
         one = sdk({"properties": {"a": {"$ref": "#/$defs/A"}}}, A={"properties": {"n": TEXT}})
         other = sdk({"properties": {"a": {"$ref": "#/$defs/A"}}}, A={"properties": {"m": TEXT}})
-        given = {"properties": {"a": {"properties": {"n": {**TEXT, "maxLength": 5}}}}}
-        assert entries({"Run": one, "Thread": other}, document(RunObject=given)) == {
+        spec = {"properties": {"a": {"properties": {"n": {**TEXT, "maxLength": 5}}}}}
+        assert entries({"Run": one, "Thread": other}, document(RunObject=spec)) == {
             ("$defs/A#/properties/n", "Run"): {"maxLength": 5}
         }
 
     def test_the_parameters_of_a_query_are_its_members(self):
         parameters = [{"in": "query", "name": "limit", "schema": {"type": "integer", "maximum": 100}}]
         parameters.append({"in": "path", "name": "response_id", "schema": TEXT})
-        given = OpenApiDocument({"paths": {"/responses/{response_id}": {"get": {"parameters": parameters}}}}, "1", "ab")
-        assert entries({"RetrieveResponse": {"properties": {"limit": {"type": "integer"}}}}, given) == {
+        spec = OpenApiDocument({"paths": {"/responses/{response_id}": {"get": {"parameters": parameters}}}}, "1", "ab")
+        assert entries({"RetrieveResponse": {"properties": {"limit": {"type": "integer"}}}}, spec) == {
             ("RetrieveResponse#/properties/limit",): {"maximum": 100}
         }
 
@@ -150,7 +150,7 @@ class TestDifferences:
         ours, theirs = ({"anyOf": [{"properties": {"type": {"const": tag}}} for tag in tags]} for tags in ("a", "ab"))
         assert self.only(ours, theirs) == ("Run", "added", "branch b (#/components/schemas/RunObject/anyOf/1)")
 
-    def test_a_place_that_takes_anything_has_every_branch(self):
+    def test_a_place_that_accepts_anything_has_every_branch(self):
         assert list_changes({"Run": {}}, document(RunObject={"type": "object"})) == []
 
     def test_a_value_only_the_document_has(self):
@@ -181,9 +181,9 @@ class TestDifferences:
             Change("Run", "#/components/schemas/RunObject", "removed", "the document does not have this root"),
         ]
 
-    def test_what_roots_share_is_told_once(self):
+    def test_what_roots_share_is_reported_once(self):
         body = sdk({"properties": {"a": {"$ref": "#/$defs/A"}}}, A={"properties": {"n": TEXT}})
-        given = {"properties": {"a": {"properties": {"n": TEXT, "m": TEXT}}}}
-        assert list_changes({"Run": body, "Thread": body}, document(RunObject=given, ThreadObject=given)) == [
+        spec = {"properties": {"a": {"properties": {"n": TEXT, "m": TEXT}}}}
+        assert list_changes({"Run": body, "Thread": body}, document(RunObject=spec, ThreadObject=spec)) == [
             Change("Run, Thread", "$defs/A", "added", "member 'm'")
         ]

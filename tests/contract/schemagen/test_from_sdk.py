@@ -113,7 +113,7 @@ class TestNames:
     def test_a_name_is_as_short_as_it_can_be(self, definitions, names):
         assert short_names(definitions) == dict(zip(definitions, names, strict=True))
 
-    def test_definitions_that_differ_only_in_what_they_refer_to_are_told_apart(self):
+    def test_definitions_that_differ_only_in_what_they_refer_to_are_distinguished(self):
         inner = {"a__Inner": {}, "b__Inner": {"type": "null"}}
         outer = {f"{module}__Outer": {"$ref": f"#/$defs/{module}__Inner"} for module in "ab"}
         assert short_names(inner | outer) == {name: name for name in (*inner, *outer)}

@@ -61,7 +61,7 @@ class TestSync:
         ]
         assert temperature["anyOf"][0] == {"type": "number", "maximum": 2}
 
-    def test_the_lock_tells_what_it_was_made_from(self, place):
+    def test_the_lock_says_what_it_was_made_from(self, place):
         lock = json.loads((place / "lock.json").read_text())
         assert (lock["openai"], lock["openapi"]["version"]) == (sdk_version(), "2.3.0")
         assert set(lock["overlays"]) == {f"overlays/{OPENAPI_OVERLAY}"}
@@ -75,7 +75,7 @@ class TestSync:
         assert sync(place) == []
         assert ((place / "lock.json").read_text(), (place / "overlays" / OPENAPI_OVERLAY).read_text()) == before
 
-    def test_it_tells_what_it_changed_and_removed(self, place):
+    def test_it_lists_what_it_changed_and_removed(self, place):
         (place / "openai" / "Gone.json").write_text("{}")
         (place / "openai" / "Thread.json").unlink()
         assert [file.name for file in sync(place)] == ["Gone.json", "Thread.json"]
@@ -112,7 +112,7 @@ class TestCheck:
         (place / "overlays" / "20-test.yaml").write_text("[]")
         assert check(place) == ["overlays/20-test.yaml is not what lock.json says; run `harness schemas --sync`"]
 
-    def test_another_sdk_is_told_instead_of_compared(self, place):
+    def test_another_sdk_is_reported_instead_of_compared(self, place):
         lock = json.loads((place / "lock.json").read_text()) | {"openai": "0.1"}
         (place / "lock.json").write_text(json.dumps(lock))
         assert check(place) == [
@@ -181,7 +181,7 @@ class TestDiff:
         (place / "openai" / "Thread.json").rename(place / "openai" / "Old.json")
         assert diff(place) == [Change("Old", "", "removed", "the root"), Change("Thread", "", "added", "the root")]
 
-    def test_what_roots_share_is_told_once(self, place):
+    def test_what_roots_share_is_reported_once(self, place):
         roots = [root for root in generate() if "McpCall" in generate()[root].get("$defs", {})]
         for root in roots:
             edit(place, root, lambda body: body["$defs"]["McpCall"].pop("additionalProperties"))
@@ -203,10 +203,10 @@ class TestDiff:
 
 
 class TestPretty:
-    def test_what_fits_is_one_line(self):
+    def test_what_matches_is_one_line(self):
         assert pretty({"a": [1, {"b": None}]}) == '{"a": [1, {"b": null}]}\n'
 
-    def test_what_does_not_fit_is_one_member_a_line(self):
+    def test_what_does_not_match_is_one_member_a_line(self):
         assert pretty({"a": ["x" * 60, "ü" * 60], "b": {}}) == (
             '{\n "a": [\n  "' + "x" * 60 + '",\n  "' + "ü" * 60 + '"\n ],\n "b": {}\n}\n'
         )

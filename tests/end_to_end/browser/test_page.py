@@ -69,8 +69,8 @@ def seen(modules: Path, page: Path) -> Any:
     (folder / "node_modules").symlink_to(modules / "node_modules")
     shutil.copy(Path(__file__).with_name("page.mjs"), folder)
     shots = Path(os.environ.get("HARNESS_SCREENSHOTS") or folder)
-    given = {"executable": CHROMIUM, "file": str(page), "shots": str(shots)}
-    command = [str(modules / "bin" / "node"), "page.mjs", json.dumps(given)]
+    settings = {"executable": CHROMIUM, "file": str(page), "shots": str(shots)}
+    command = [str(modules / "bin" / "node"), "page.mjs", json.dumps(settings)]
     ended = run(command, cwd=folder, timeout=100, check=True)
     return json.loads(ended.stdout.splitlines()[-1])
 

@@ -91,7 +91,7 @@ def calls(response: Any, name: str) -> None:
     assert set(json.loads(item["arguments"])) >= set(tool["parameters"]["required"])
 
 
-def told(events: list[Json]) -> Json:
+def final_response(events: list[Json]) -> Json:
     """The response that a stream ends with; its events have all that they must have, in order."""
     assert [event["sequence_number"] for event in events] == list(range(len(events)))
     for event in events:

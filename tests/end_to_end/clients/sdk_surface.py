@@ -120,7 +120,7 @@ def alone(s: Stage) -> Any:
     return {"assistant_id": s.assistant, "thread": {"messages": [HI]}}
 
 
-def said(s: Stage) -> Any:
+def message_path(s: Stage) -> Any:
     return {"message_id": s.message, "thread_id": s.thread}
 
 
@@ -140,10 +140,10 @@ OF_THREADS = {
         lambda s: {"thread_id": s.thread, "role": "user", "content": "And?"},
         lambda it: it.content[0].text.value == "And?",
     ),
-    "messages.retrieve": Call("Message", said, lambda it: it.content[0].text.value == "hi"),
-    "messages.update": Call("Message", lambda s: {**said(s), "metadata": {"a": "b"}}, tagged),
+    "messages.retrieve": Call("Message", message_path, lambda it: it.content[0].text.value == "hi"),
+    "messages.update": Call("Message", lambda s: {**message_path(s), "metadata": {"a": "b"}}, tagged),
     "messages.list": Call("Message", lambda s: {"thread_id": s.thread}, one),
-    "messages.delete": Call("MessageDeleted", said, deleted),
+    "messages.delete": Call("MessageDeleted", message_path, deleted),
     "runs.create": Call("Run", on_thread, is_("queued")),
     "runs.create, streamed": Call("ThreadRunCreated", lambda s: {**on_thread(s), "stream": True}, ended),
     "runs.create_and_poll": Call("Run", lambda s: {**on_thread(s), **QUICK}, is_("completed")),

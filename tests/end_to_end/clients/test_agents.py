@@ -100,7 +100,7 @@ async def test_a_client_that_drops_reasoning_fails_the_run(mock):
     assert mock.exchanges[-1].answer.rule == "item_without_reasoning"
 
 
-async def test_a_streamed_run_tells_the_events_of_the_api_and_its_own(mock, model):
+async def test_a_streamed_run_has_the_events_of_the_api_and_its_own(mock, model):
     mock.script(function_call("get_weather", {"city": "Oslo"}), message(["4 ", "degrees."]))
     clerk = Agent("Clerk", model=model, tools=[get_weather])
     run = Runner.run_streamed(clerk, "Weather in Oslo?", run_config=QUIET)
@@ -126,8 +126,8 @@ async def test_a_guardrail_run_by_an_agent_stops_the_run(mock, model):
     judge = Agent("Judge", instructions="You judge.", model=model, output_type=Verdict)
 
     @input_guardrail(run_in_parallel=False)
-    async def no_homework(context: Any, agent: Any, given: Any) -> GuardrailFunctionOutput:
-        verdict = (await Runner.run(judge, given, run_config=QUIET)).final_output
+    async def no_homework(context: Any, agent: Any, input: Any) -> GuardrailFunctionOutput:
+        verdict = (await Runner.run(judge, input, run_config=QUIET)).final_output
         return GuardrailFunctionOutput(verdict, tripwire_triggered=verdict.homework)
 
     tutor = Agent("Tutor", instructions="You are a tutor.", model=model, input_guardrails=[no_homework])
@@ -138,7 +138,7 @@ async def test_a_guardrail_run_by_an_agent_stops_the_run(mock, model):
     assert [body["instructions"] for body in bodies(mock)] == ["You judge.", "You are a tutor.", "You judge."]
 
 
-async def test_an_output_type_is_asked_for_and_read(mock, model):
+async def test_an_output_type_is_requested_and_read(mock, model):
     mock.script(message('{"homework":true}'))
     result = await Runner.run(Agent("Judge", model=model, output_type=Verdict), "Solve it.", run_config=QUIET)
     assert result.final_output == Verdict(homework=True)
@@ -152,7 +152,7 @@ async def test_a_refusal_is_an_error_of_the_run(mock, model):
     assert [exchange.status for exchange in mock.exchanges] == [200]
 
 
-async def test_a_session_replays_what_was_said(mock, model):
+async def test_a_session_replays_what_was_sent(mock, model):
     mock.script([reasoning("**Greeting**"), message("Hello, Ann.")], message("Ann."))
     clerk, session = Agent("Clerk", model=model), SQLiteSession("ann")
     for question in ("I am Ann.", "Who am I?"):

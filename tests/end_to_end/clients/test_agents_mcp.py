@@ -24,7 +24,7 @@ class Ops:
     def __init__(self, mock: Any, client: Any) -> None:
         self.mock, self.client = mock, client
         self.deployed: list[str] = []
-        self.asked: list[tuple[str, str]] = []
+        self.requested: list[tuple[str, str]] = []
         mock.mcp("prod", {"deploy": self._deploy})
         self.model = OpenAIResponsesModel(MODEL, client)
 
@@ -36,7 +36,7 @@ class Ops:
         """The agent; with `approve` a callback decides, without it a human does."""
 
         def decide(request: MCPToolApprovalRequest) -> Any:
-            self.asked.append((request.data.name, request.data.arguments))
+            self.requested.append((request.data.name, request.data.arguments))
             return {"approve": True} if approve else {"approve": False, "reason": "It is Friday."}
 
         config: Any = {
@@ -48,12 +48,12 @@ class Ops:
         tool = HostedMCPTool(config, on_approval_request=None if approve is None else decide)
         return Agent("Ops", model=self.model, tools=[tool])
 
-    async def run(self, agent: Agent, given: Any = "Ship v2.", streamed: bool = False, **options: Any) -> Any:
+    async def run(self, agent: Agent, input: Any = "Ship v2.", streamed: bool = False, **options: Any) -> Any:
         if options.pop("conversation", False):
             options["conversation_id"] = (await self.client.conversations.create()).id
         if not streamed:
-            return await Runner.run(agent, given, run_config=QUIET, **options)
-        run = Runner.run_streamed(agent, given, run_config=QUIET, **options)
+            return await Runner.run(agent, input, run_config=QUIET, **options)
+        run = Runner.run_streamed(agent, input, run_config=QUIET, **options)
         async for _ in run.stream_events():
             pass
         return run
@@ -74,7 +74,7 @@ async def test_a_callback_that_approves_has_it_deployed_once(mock, ops, streamed
     mock.script([DEPLOY, message("v2 is out.")])
     result = await ops.run(ops.agent(approve=True), streamed=streamed, **options)
     assert (result.final_output, ops.deployed) == ("v2 is out.", ["v2"])
-    assert ops.asked == [("deploy", '{"ref":"v2"}')]
+    assert ops.requested == [("deploy", '{"ref":"v2"}')]
     assert [(approval.approve, approval.executed) for approval in mock.approvals] == [(True, 1)]
     assert statuses(mock) == [200, 200]
 
@@ -90,8 +90,8 @@ async def test_a_callback_that_denies_says_why_and_nothing_is_deployed(mock, ops
     assert statuses(mock) == [200, 200]
 
 
-@pytest.mark.parametrize(("approve", "said", "deployed"), [(True, "v2 is out.", ["v2"]), (False, "Not shipped.", [])])
-async def test_a_human_decides_while_the_run_is_put_away(mock, ops, approve, said, deployed):
+@pytest.mark.parametrize(("approve", "output", "deployed"), [(True, "v2 is out.", ["v2"]), (False, "Not shipped.", [])])
+async def test_a_human_decides_while_the_run_is_put_away(mock, ops, approve, output, deployed):
     mock.script([DEPLOY, message("v2 is out.")], *([] if approve else [message("Not shipped.")]))
     agent = ops.agent()
     result = await ops.run(agent)
@@ -103,18 +103,18 @@ async def test_a_human_decides_while_the_run_is_put_away(mock, ops, approve, sai
     else:
         state.reject(item)
     result = await ops.run(agent, state)
-    assert (result.final_output, ops.deployed) == (said, deployed)
+    assert (result.final_output, ops.deployed) == (output, deployed)
     assert [(entry.approve, entry.executed) for entry in mock.approvals] == [(approve, len(deployed))]
 
 
-async def test_where_no_leave_is_needed_nobody_is_asked(mock, ops):
+async def test_where_no_approval_is_needed_nobody_is_prompted(mock, ops):
     mock.script([DEPLOY, message("v2 is out.")])
     result = await ops.run(ops.agent(approve=False, require_approval="never"))
-    assert (result.final_output, ops.deployed, ops.asked) == ("v2 is out.", ["v2"], [])
+    assert (result.final_output, ops.deployed, ops.requested) == ("v2 is out.", ["v2"], [])
     assert (mock.approvals, statuses(mock)) == ([], [200])
 
 
-async def test_two_calls_at_once_are_asked_about_one_by_one(mock, ops):
+async def test_two_calls_at_once_are_approved_one_by_one(mock, ops):
     mock.script([DEPLOY, mcp_call("prod", "deploy", {"ref": "v3"}), message("Both are out.")])
     result = await ops.run(ops.agent(approve=True), auto_previous_response_id=True)
     assert (result.final_output, ops.deployed) == ("Both are out.", ["v2", "v3"])

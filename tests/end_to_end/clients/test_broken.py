@@ -87,7 +87,7 @@ every_case = pytest.mark.parametrize("case", CASES, ids=named)
 @pytest.fixture
 def without() -> Iterator[Callable[[str], None]]:
     """Loosen the contract: take a rule out for the time of a test. The order of rules is contract, so it is kept."""
-    kept = dict(RULES)
+    before = dict(RULES)
 
     def loosen(name: str) -> None:
         del RULES[name]
@@ -95,7 +95,7 @@ def without() -> Iterator[Callable[[str], None]]:
 
     yield loosen
     RULES.clear()
-    RULES.update(kept)
+    RULES.update(before)
     check._plan_rules.cache_clear()
 
 

@@ -16,7 +16,7 @@ import httpx2 as httpx
 import pytest
 from websockets.sync.client import connect
 
-from tests.end_to_end.clients.compliance import ENDS, Json, calls, spoken, told, whole
+from tests.end_to_end.clients.compliance import ENDS, Json, calls, final_response, spoken, whole
 from tests.support.processes import spawn
 
 MODELS = ["gpt-4o-mini", "gpt-4.1", "gpt-5", "gpt-5.2", "some-deployment"]
@@ -127,7 +127,7 @@ def streamed(server: Server, body: Json) -> Json:
     blocks = [block.split("\n") for block in answer.text.strip().split("\n\n")]
     events = [json.loads(data.removeprefix("data: ")) for _, data in blocks]
     assert [name.removeprefix("event: ") for name, _ in blocks] == [event["type"] for event in events]
-    return told(events)
+    return final_response(events)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -142,14 +142,14 @@ class TestAPrompt:
         assert spoken(streamed(server, {"model": model, **PROMPTS[prompt]}))
 
 
-@pytest.mark.parametrize("asked", CALLS)
+@pytest.mark.parametrize("call", CALLS)
 class TestATool:
-    def test_is_called(self, server: Server, asked: str) -> None:
-        name, body = CALLS[asked]
+    def test_is_called(self, server: Server, call: str) -> None:
+        name, body = CALLS[call]
         calls(post(server, "/responses", {"model": "gpt-4.1", **body}).json(), name)
 
-    def test_is_called_in_a_stream_and_its_output_answered(self, server: Server, asked: str) -> None:
-        name, body = CALLS[asked]
+    def test_is_called_in_a_stream_and_its_output_answered(self, server: Server, call: str) -> None:
+        name, body = CALLS[call]
         response = streamed(server, {"model": "gpt-5", **body})
         calls(response, name)
         output = {"type": "function_call_output", "call_id": response["output"][0]["call_id"], "output": "5"}
@@ -158,7 +158,7 @@ class TestATool:
 
 
 @pytest.mark.parametrize("strict", [True, False])
-def test_a_schema_is_kept(server: Server, strict: bool) -> None:
+def test_a_schema_is_preserved(server: Server, strict: bool) -> None:
     wanted = {"type": "json_schema", "name": "sum", "schema": ADD["parameters"], "strict": strict}
     answer = post(server, "/responses", {"model": "gpt-4.1", "input": "2 + 3?", "text": {"format": wanted}})
     assert set(json.loads(spoken(answer.json()))) == {"a", "b"}
@@ -199,7 +199,7 @@ def talk(server: Server, *steps: Step) -> list[Json]:
                 events.append(json.loads(wire.recv(10)))
             ends.append(events[-1])
             if events[-1]["type"] != "error":
-                spoken(told(events))
+                spoken(final_response(events))
     return ends
 
 

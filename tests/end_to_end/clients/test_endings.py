@@ -76,7 +76,7 @@ def test_a_later_retrieve_includes_what_was_hidden(mock, client):
     assert client.responses.retrieve(id, include=["code_interpreter_call.outputs"]).output[0].outputs[0].logs == "1"
 
 
-def test_a_parsed_text_keeps_to_its_schema_unless_a_turn_says_otherwise(mock, client):
+def test_a_parsed_text_keeps_to_its_schema_unless_a_turn_breaks_it(mock, client):
     mock.script(message('{"name": "Oslo"}'), [message('{"name": 5}'), completed(off_schema=True)])
     assert client.responses.parse(**ASK, text_format=City).output_parsed == City(name="Oslo")
     with pytest.raises(ValueError, match="name"):

@@ -94,7 +94,7 @@ class TestACell:
         assert "input_file" in by_test["test_is_refused"].reason
 
     @pytest.mark.slow
-    def test_that_came_out_otherwise_is_told_with_its_reason(self, suite: Write, tmp_path: Path) -> None:
+    def test_that_ended_differently_is_reported_with_its_reason(self, suite: Write, tmp_path: Path) -> None:
         content = table(test_passes="never said", test_is_refused="green", test_parameters="another cause")
         by_test = rows(suite(content), tmp_path / "cache")
         assert by_test["test_passes"].fault == "passed, not red with 'never said'"
@@ -180,7 +180,7 @@ class TestATable:
             (HERE + "[cells]\n", "environments.here: no cell is in it"),
         ],
     )
-    def test_that_does_not_fit_is_refused(self, suite: Write, content: str, fault: str) -> None:
+    def test_that_does_not_match_is_refused(self, suite: Write, content: str, fault: str) -> None:
         with pytest.raises(ConfigError) as caught:
             found(root=suite(content))
         assert fault in str(caught.value)

@@ -56,7 +56,7 @@ def test_create_answers_what_the_script_says(mock, client):
     assert [exchange.request.body["input"] for exchange in mock.exchanges] == ["hi"]
 
 
-def test_a_stream_tells_the_same_response_event_by_event(mock, client):
+def test_a_stream_has_the_same_response_event_by_event(mock, client):
     mock.script(message(["Hel", "lo."]))
     with client.responses.create(**ASK, stream=True) as stream:
         events = list(stream)
@@ -117,8 +117,8 @@ def test_a_refusal_is_a_part_of_its_own(mock, client):
     assert (response.status, response.output_parsed, response.output_text) == ("completed", None, "")
     assert response.output[0].content[0].refusal == "I cannot help."
     with client.responses.stream(**ASK, text_format=City) as stream:
-        told = [event.delta for event in stream if event.type == "response.refusal.delta"]
-    assert told == ["I can", "not."]
+        deltas = [event.delta for event in stream if event.type == "response.refusal.delta"]
+    assert deltas == ["I can", "not."]
 
 
 def test_annotations_of_every_kind_arrive_whole(mock, client):
@@ -164,13 +164,13 @@ def test_an_answer_of_several_parts_keeps_them_apart(mock, client):
 def test_a_reasoning_summary_arrives_in_json_and_in_a_stream(mock, client):
     thought = [reasoning(["**Adding**", "**Checking**"], encrypted_content="gAAAA"), message("4")]
     mock.script(thought, thought)
-    asked = {"model": "gpt-5", "input": "2+2?", "reasoning": {"summary": "auto", "effort": "low"}}
-    response = client.responses.create(**asked, include=["reasoning.encrypted_content"])
+    body = {"model": "gpt-5", "input": "2+2?", "reasoning": {"summary": "auto", "effort": "low"}}
+    response = client.responses.create(**body, include=["reasoning.encrypted_content"])
     assert [part.text for part in response.output[0].summary] == ["**Adding**", "**Checking**"]
     assert response.output[0].encrypted_content == "gAAAA"
     assert (response.reasoning.effort, response.reasoning.summary) == ("low", "detailed")
     assert response.usage.output_tokens_details.reasoning_tokens > 0
-    with client.responses.stream(**asked) as stream:
+    with client.responses.stream(**body) as stream:
         done = [event.text for event in stream if event.type == "response.reasoning_summary_text.done"]
     assert done == ["**Adding**", "**Checking**"]
 

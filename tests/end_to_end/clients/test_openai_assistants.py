@@ -21,10 +21,10 @@ class Heard(AssistantEventHandler):
 
     def __init__(self):
         super().__init__()
-        self.told, self.text, self.calls = [], [], []
+        self.event_names, self.text, self.calls = [], [], []
 
     def on_event(self, event):
-        self.told.append(event.event)
+        self.event_names.append(event.event)
 
     def on_text_delta(self, delta, snapshot):
         self.text.append(delta.value)
@@ -51,14 +51,14 @@ def test_every_resource_can_be_made_read_changed_listed_and_deleted(mock, client
     changed = client.beta.assistants.update(assistant.id, description="A helper.", metadata={"a": "b"})
     assert client.beta.assistants.retrieve(assistant.id) == changed
     assert [each.id for each in client.beta.assistants.list(limit=5)] == [assistant.id]
-    said = client.beta.threads.messages.create(thread.id, role="user", content=[{"type": "text", "text": "And?"}])
-    client.beta.threads.messages.update(said.id, thread_id=thread.id, metadata={"a": "b"})
-    assert client.beta.threads.messages.retrieve(said.id, thread_id=thread.id).metadata == {"a": "b"}
+    added = client.beta.threads.messages.create(thread.id, role="user", content=[{"type": "text", "text": "And?"}])
+    client.beta.threads.messages.update(added.id, thread_id=thread.id, metadata={"a": "b"})
+    assert client.beta.threads.messages.retrieve(added.id, thread_id=thread.id).metadata == {"a": "b"}
     assert [each.content[0].text.value for each in client.beta.threads.messages.list(thread.id, order="asc")] == [
         "Weather?",
         "And?",
     ]
-    assert client.beta.threads.messages.delete(said.id, thread_id=thread.id).deleted
+    assert client.beta.threads.messages.delete(added.id, thread_id=thread.id).deleted
     assert client.beta.threads.update(thread.id, metadata={"c": "d"}).metadata == {"c": "d"}
     assert client.beta.threads.retrieve(thread.id).metadata == {"c": "d"}
     assert client.beta.threads.delete(thread.id).deleted
@@ -122,8 +122,8 @@ def test_a_handler_hears_text_and_citations(mock, client):
     assert (note.file_citation.file_id, note.start_index, note.end_index) == ("file-1", 10, 25)
     assert stream.message.content[0].text.annotations[0].text == "【4:0†guide.txt】"
     assert (stream.calls[0].type, run.status) == ("file_search", "completed")
-    assert stream.told[:3] == ["thread.run.created", "thread.run.queued", "thread.run.in_progress"]
-    assert stream.told[-1] == "thread.run.completed"
+    assert stream.event_names[:3] == ["thread.run.created", "thread.run.queued", "thread.run.in_progress"]
+    assert stream.event_names[-1] == "thread.run.completed"
 
 
 def test_the_snapshots_of_a_stream_add_up(mock, client):
@@ -133,9 +133,9 @@ def test_the_snapshots_of_a_stream_add_up(mock, client):
         assistant_id=assistant.id, thread={"messages": [{"role": "user", "content": "2+3?"}]}
     ) as stream:
         assert list(stream.text_deltas) == ["It is", " 5."]
-        (said,) = stream.get_final_messages()
+        (added,) = stream.get_final_messages()
         first, _ = stream.get_final_run_steps()
-    assert said.content[0].text.value == "It is 5."
+    assert added.content[0].text.value == "It is 5."
     assert first.step_details.tool_calls[0].code_interpreter.input == "print(5)"
     assert first.step_details.tool_calls[0].code_interpreter.outputs[0].logs == "5"
 
@@ -188,7 +188,7 @@ def test_without_the_api_everything_is_not_found(mock, client):
         client.beta.assistants.list()
 
 
-def test_the_header_is_asked_for(mock, client):
+def test_the_header_is_requested(mock, client):
     with pytest.raises(openai.BadRequestError, match="You must provide the 'OpenAI-Beta' header") as refused:
         client.beta.threads.create(extra_headers={"OpenAI-Beta": ""})
     assert refused.value.code == "invalid_beta"
@@ -209,8 +209,8 @@ async def test_the_async_client_gets_the_same(mock, async_client):
     client = async_client.beta
     assistant = await client.assistants.create(model="gpt-4o", instructions="Be brief.")
     run = await client.threads.create_and_run_poll(assistant_id=assistant.id, poll_interval_ms=1)
-    (said,) = [each async for each in client.threads.messages.list(run.thread_id)]
-    assert (run.status, said.content[0].text.value) == ("completed", "Sunny.")
+    (added,) = [each async for each in client.threads.messages.list(run.thread_id)]
+    assert (run.status, added.content[0].text.value) == ("completed", "Sunny.")
     async with client.threads.runs.stream(
         thread_id=run.thread_id, assistant_id=assistant.id, event_handler=HeardLater()
     ) as stream:

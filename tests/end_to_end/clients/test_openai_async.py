@@ -35,7 +35,7 @@ async def test_both_clients_are_answered_alike(mock, client, async_client):
     assert one.output[0].content == other.output[0].content
 
 
-async def test_a_stream_is_told_in_full(mock, async_client):
+async def test_a_stream_has_all_its_events(mock, async_client):
     mock.script(message(["Hel", "lo."]))
     async with await async_client.responses.create(**ASK, stream=True) as stream:
         events = [event async for event in stream]

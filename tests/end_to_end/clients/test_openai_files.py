@@ -17,7 +17,7 @@ def asking(id: str) -> list[dict[str, object]]:
     return [{"role": "user", "content": [{"type": "input_file", "file_id": id}]}]
 
 
-def test_a_file_is_uploaded_read_asked_about_and_deleted(mock, client):
+def test_a_file_is_uploaded_read_queried_and_deleted(mock, client):
     mock.script(message("A city."))
     file = client.files.create(file=("a.txt", FRANCE), purpose="user_data")
     assert (file.bytes, file.filename, file.status) == (len(FRANCE), "a.txt", "processed")

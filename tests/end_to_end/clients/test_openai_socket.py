@@ -36,7 +36,7 @@ def answered(connection: Any) -> list[Any]:
     return events
 
 
-def test_a_response_is_told_event_by_event(mock, client):
+def test_a_response_is_streamed_event_by_event(mock, client):
     mock.script(message(["Hel", "lo."]))
     with client.responses.connect() as connection:
         connection.response.create(model=MODEL, input="hi")
@@ -85,7 +85,7 @@ def test_a_wrong_key_is_refused_before_there_is_a_connection(mock):
         pass
 
 
-def test_lanes_are_told_apart(mock, client):
+def test_lanes_are_distinguished(mock, client):
     mock.when(input="plan").script(message("A plan."))
     mock.when(input="risks").script(message("No risks."))
     with (
@@ -95,8 +95,8 @@ def test_lanes_are_told_apart(mock, client):
         lanes = {text: session.lane(name) for name, text in (("planner", "plan"), ("research", "risks"))}
         for text, lane in lanes.items():
             lane.send({"type": "response.create", "model": MODEL, "input": text})
-        said = [lane.get_final_response(timeout=10).output_text for lane in lanes.values()]
-    assert said == ["A plan.", "No risks."]
+        texts = [lane.get_final_response(timeout=10).output_text for lane in lanes.values()]
+    assert texts == ["A plan.", "No risks."]
 
 
 def test_a_warm_up_prepares_the_first_turn(mock, client):

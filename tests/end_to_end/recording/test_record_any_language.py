@@ -210,7 +210,7 @@ def send_all(base_url: str) -> list[tuple[int, str, list[bytes]]]:
 def by_proxy(upstream: str, file: Path) -> list[Any]:
     with recorded(upstream) as front, open_recorder(file, CassetteHeader(), secrets=[KEY]) as cassette:
         got = send_all(f"{front.origin}{front.root}")
-        cassette.interactions = front.takes(len(REQUESTS))
+        cassette.interactions = front.interactions(len(REQUESTS))
     return got
 
 

@@ -76,7 +76,7 @@ def interactions_in(file: Path) -> tuple[Interaction, ...]:
 
 
 class TestARecording:
-    def test_is_a_cassette_of_what_the_command_has_asked(self, live, world, tmp_path, capfd):
+    def test_is_a_cassette_of_what_the_command_has_requested(self, live, world, tmp_path, capfd):
         file = tmp_path / "a.yaml"
         result = record(live, file)
         assert result.exit_code == 0
@@ -180,7 +180,7 @@ class TestTheEnd:
             (["--listen", "256.0.0.1:0"], "cannot listen on 256.0.0.1:0"),
         ],
     )
-    def test_of_what_was_asked_wrongly_is_one_message(self, tmp_path, options, problem):
+    def test_of_what_was_requested_wrongly_is_one_message(self, tmp_path, options, problem):
         result = CliRunner().invoke(app, ["record", "--into", str(tmp_path / "a.yaml"), *options])
         assert result.exit_code == 2
         assert problem in result.stderr
@@ -218,7 +218,7 @@ class TestAValidatingProxy:
         for part in ("the contract refuses it (invalid_type)", "refusals.different", "recorded  400 Bad input."):
             assert part in checked.stderr
 
-    def test_finds_where_the_mock_would_have_answered_otherwise(self, mock, tmp_path, monkeypatch):
+    def test_finds_where_the_mock_would_have_answered_differently(self, mock, tmp_path, monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
         def change(method: str, path: str, body: Any) -> Any:

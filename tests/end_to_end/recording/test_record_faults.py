@@ -136,7 +136,7 @@ class TestARecorder:
             first.terminate()
             assert result(first)[0] == 128 + signal.SIGTERM
 
-    def test_beside_another_one_in_a_folder_takes_another_name(self, live, tmp_path):
+    def test_beside_another_one_in_a_folder_gets_another_name(self, live, tmp_path):
         with recorder(live, tmp_path, asking(1, rest=30)) as first:
             assert soon(lambda: list(tmp_path.glob("*.yaml")))
             assert record(live, tmp_path, asking())[0] == 0

@@ -34,7 +34,7 @@ from harness.verify.judging.rerender import judge_rerendering
 from harness.verify.read_files import read_recording
 from harness.verify.run import verify_recordings
 from harness.world.script import Turn
-from tests.support.recordings import HI, recorded, tape
+from tests.support.recordings import HI, recorded, write_jsonl
 from tests.support.streams import ITEMS
 
 ASK = {**HI, "stream": True}
@@ -59,7 +59,9 @@ def stream(turn: Turn, **members: Any) -> dict[str, Any]:
 
 def rerendered(tmp_path: Path, *exchanges: dict[str, Any]) -> list[dict[str, Any] | None]:
     """The verdicts, None for a stream that is told alike."""
-    return [verdict.entry for one in read_recording(tape(tmp_path, exchanges)) for verdict in judge_rerendering(one)]
+    return [
+        verdict.entry for one in read_recording(write_jsonl(tmp_path, exchanges)) for verdict in judge_rerendering(one)
+    ]
 
 
 def changed(made: dict[str, Any], place: int, **members: Any) -> dict[str, Any]:
@@ -76,7 +78,7 @@ def test_what_the_mock_streams_it_streams_again(tmp_path: Path, turn: Turn, memb
 
 @given(turn=st.lists(ITEMS, min_size=1, max_size=3), streams=st.booleans(), known=st.booleans())
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_so_it_does_whatever_was_said(tmp_path: Path, turn: list[Item], streams: bool, known: bool) -> None:
+def test_so_it_does_whatever_was_sent(tmp_path: Path, turn: list[Item], streams: bool, known: bool) -> None:
     (made,) = recorded({**HI, "stream": streams}, turns=[turn])
     assert rerendered(tmp_path, made | ({} if known else {"request": None, "no_request": True})) == [None]
 
@@ -111,8 +113,8 @@ def test_an_annotation_may_come_later_than_ours(tmp_path: Path) -> None:
 
 def of_today(made: dict[str, Any], **response: Any) -> dict[str, Any]:
     """A recording of these days, whose `response.created` has other members: `gone` is none."""
-    told = {**made["events"][0]["data"]["response"], **response}
-    members = {name: value for name, value in told.items() if value != "gone"}
+    merged = {**made["events"][0]["data"]["response"], **response}
+    members = {name: value for name, value in merged.items() if value != "gone"}
     return {**changed(made, 0, response=members), "recorded_at": "2026-10-01"}
 
 
@@ -127,7 +129,7 @@ class TestADifference:
             }
         ]
 
-    def test_is_told_once_for_all_events_with_a_response(self, tmp_path: Path) -> None:
+    def test_is_reported_once_for_all_events_with_a_response(self, tmp_path: Path) -> None:
         made = stream(message("Hi."))
         for event in made["events"]:
             if response := event["data"].get("response"):
@@ -197,7 +199,7 @@ def answer(request: dict[str, Any] = HI, turn: Turn | None = None, **members: An
 
 class TestAnAnswer:
     @pytest.mark.parametrize("turn", TURNS[:-3])
-    def test_is_told_again(self, tmp_path: Path, turn: Turn) -> None:
+    def test_is_reported_again(self, tmp_path: Path, turn: Turn) -> None:
         assert rerendered(tmp_path, answer(turn=turn)) == [None]
 
     @pytest.mark.parametrize(
@@ -240,7 +242,7 @@ class TestAnAnswer:
     def test_is_the_same_but_for_what_others_choose_or_no_schema_knows(self, tmp_path: Path, members: Any) -> None:
         assert rerendered(tmp_path, answer(**members)) == [None]
 
-    def test_differs_in_what_was_asked_for_whoever_chooses_it_otherwise(self, tmp_path: Path) -> None:
+    def test_differs_in_what_was_requested_whoever_chooses_it_otherwise(self, tmp_path: Path) -> None:
         (entry,) = rerendered(tmp_path, answer({**HI, "store": True}, store=False))
         assert entry is not None
         assert (entry["at"], entry["recorded"], entry["mock"]) == ("store", "False", "True")
@@ -284,10 +286,10 @@ class TestAnAnswer:
             {"status": "done"},
         ],
     )
-    def test_is_not_compared_where_it_cannot_be_told(self, tmp_path: Path, members: Any) -> None:
+    def test_is_not_compared_where_it_cannot_be_known(self, tmp_path: Path, members: Any) -> None:
         assert rerendered(tmp_path, answer(**members)) == []
 
-    def test_that_does_not_conform_is_told_with_the_answers(self, tmp_path: Path) -> None:
+    def test_that_does_not_conform_is_reported_with_the_answers(self, tmp_path: Path) -> None:
         made = answer(turn=web_search_call("rain"))
         made["response"]["output"][0]["action"] = "rain"
         assert rerendered(tmp_path, made) == []
@@ -323,7 +325,7 @@ def test_what_is_no_whole_stream_of_a_new_response_is_not_compared(tmp_path: Pat
 
 class TestVerify:
     def test_compares_only_when_asked(self, tmp_path: Path) -> None:
-        file = tape(tmp_path, [stream(message("Hi."))])
+        file = write_jsonl(tmp_path, [stream(message("Hi."))])
         tally = verify_recordings([file], tmp_path)
         with (tmp_path / "report").open("wb") as out:
             output.write_json(tally, out)
@@ -332,7 +334,7 @@ class TestVerify:
 
     def test_tells_what_is_the_same_and_what_differs(self, tmp_path: Path) -> None:
         made = stream(function_call("f", "{}"))
-        file = tape(tmp_path, [made, of_today(made, temperature=0.3)])
+        file = write_jsonl(tmp_path, [made, of_today(made, temperature=0.3)])
         result = CliRunner().invoke(app, ["verify", "--respell", str(file)])
         assert result.exit_code == 1
         row = next(line.split() for line in result.stdout.splitlines() if line.startswith("respelled "))
@@ -345,6 +347,6 @@ class TestVerify:
         assert [entry["at"] for entry in answer_body["respelled"]["different"]] == ["events[0]"]
 
     def test_compares_in_every_process(self, tmp_path: Path) -> None:
-        files = [tape(tmp_path, [stream(message(text))], f"{text}.jsonl") for text in ("a", "b")]
+        files = [write_jsonl(tmp_path, [stream(message(text))], f"{text}.jsonl") for text in ("a", "b")]
         (tmp_path / "spools").mkdir()
         assert verify_recordings(files, tmp_path / "spools", 2, respelled=True).counts["respelled.same"] == 2

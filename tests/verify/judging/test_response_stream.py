@@ -25,8 +25,8 @@ def test_a_kind_streams_as_its_sentence_says(monkeypatch):
         return {"text": text}
 
     try:
-        said = response(daydream("Sheep."))
-        stream = list(render_events(said))
+        spoken = response(daydream("Sheep."))
+        stream = list(render_events(spoken))
         assert between(stream) == [
             "output_item.added",
             "daydream.falling_asleep",
@@ -36,7 +36,7 @@ def test_a_kind_streams_as_its_sentence_says(monkeypatch):
             "output_item.done",
         ]
         assert stream[2]["item"]["text"] == ""
-        assert fold(stream) == said
+        assert fold(stream) == spoken
     finally:
         del ITEMS["daydream"]
 
@@ -92,7 +92,7 @@ def exchanges():
 
 @pytest.mark.slow
 @pytest.mark.skipif(not PRESENT, reason="no recorded traffic beside the project")
-def test_recorded_streams_are_told_the_same_way(capsys):
+def test_recorded_streams_are_judged_the_same_way(capsys):
     same, different, kinds = 0, [], set()
     for exchange in exchanges():
         for verdict in judge_rerendering(exchange):

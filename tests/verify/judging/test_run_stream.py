@@ -11,7 +11,7 @@ import pytest
 
 from harness.items import code_interpreter_call, file_citation, function_call, mcp_approval_request, mcp_call, message
 from harness.verify.run import Tally, verify_recordings
-from tests.support.recordings import exchange, tape
+from tests.support.recordings import exchange, write_jsonl
 from tests.support.threads import Desk, path
 
 PLAN = {"model": "gpt-4o"}
@@ -41,7 +41,7 @@ class ExchangeRecorder(Desk):
 def judged(folder: Path, exchanges: list[dict[str, Any]]) -> Tally:
     spools = folder / "spools"
     spools.mkdir(exist_ok=True)
-    return verify_recordings([tape(folder, exchanges)], spools)
+    return verify_recordings([write_jsonl(folder, exchanges)], spools)
 
 
 def messages(tally: Tally, at: str) -> list[str]:
@@ -138,9 +138,11 @@ def test_version_1_is_not_judged(tmp_path: Path, how: dict[str, Any]) -> None:
 
 
 def test_a_missing_header_lies_outside_the_recording(tmp_path: Path) -> None:
-    told = {"message": "You must provide the 'OpenAI-Beta' header to access the Assistants API. Please try again by "}
-    told["message"] += "setting the header 'OpenAI-Beta: assistants=v2'."
-    error = {"error": {**told, "type": "invalid_request_error", "param": None, "code": "invalid_beta"}}
+    refusal = {
+        "message": "You must provide the 'OpenAI-Beta' header to access the Assistants API. Please try again by "
+    }
+    refusal["message"] += "setting the header 'OpenAI-Beta: assistants=v2'."
+    error = {"error": {**refusal, "type": "invalid_request_error", "param": None, "code": "invalid_beta"}}
     tally = judged(tmp_path, [exchange(1, PLAN, 400, error, url_path="/v1/assistants")])
     assert tally.counts["refusals.unverifiable"] == 1
 
@@ -169,7 +171,7 @@ class TestFoundry:
             }
         return recorder.exchanges
 
-    def test_is_judged_by_what_it_takes_more(self, tmp_path: Path) -> None:
+    def test_is_judged_by_what_it_accepts_more(self, tmp_path: Path) -> None:
         tally = judged(tmp_path, self.exchanges())
         assert tally.is_clean, [*tally.entries("requests.refused"), *tally.entries("streams.findings")]
         assert (tally.counts["requests.accepted"], tally.counts["streams.conform"]) == (4, 2)

@@ -87,7 +87,7 @@ class TestAResumedStream:
     def test_is_read_with_what_came_before(self, tmp_path: Path) -> None:
         assert judge(tmp_path, self.story(3, first=6))["streams"]["conform"] == 2
 
-    def test_must_tell_the_rest(self, tmp_path: Path) -> None:
+    def test_must_send_the_rest(self, tmp_path: Path) -> None:
         one, rest = self.story(3, first=6)
         rest["events"][1]["data"]["delta"] = "z"
         (found,) = judge(tmp_path, [one, rest])["streams"]["findings"]
@@ -105,10 +105,10 @@ class TestInputItems:
 
     def test_have_ids_that_only_a_list_gives(self, tmp_path: Path) -> None:
         (one,) = recorded(HI)
-        asked = then(one, "GET", "/input_items", 404, self.LOST, query={"after": "msg_x"})
-        assert why(tmp_path, one, asked) == {"missed": 0, unverifiable.BEGAN_BEFORE: 1}
+        page = then(one, "GET", "/input_items", 404, self.LOST, query={"after": "msg_x"})
+        assert why(tmp_path, one, page) == {"missed": 0, unverifiable.BEGAN_BEFORE: 1}
 
-    def test_that_are_asked_for_from_the_beginning_are_there(self, tmp_path: Path) -> None:
+    def test_that_are_requested_from_the_beginning_are_there(self, tmp_path: Path) -> None:
         (one,) = recorded(HI)
         assert why(tmp_path, one, then(one, "GET", "/input_items", 400, self.LOST)) == {"missed": 1}
 
@@ -143,14 +143,14 @@ class TestWhatChanged:
             ),
         ],
     )
-    def test_the_api_may_have_come_to_take_a_value(
+    def test_the_api_may_have_come_to_accept_a_value(
         self, tmp_path: Path, param: str, body: dict[str, Any], value: str
     ) -> None:
         words = error(f"Invalid value: '{value}'. Supported values are: 'x'.", param=param, code="invalid_value")
         assert why(tmp_path, exchange(1, {**HI, **body}, 400, words)) == {"missed": 0, unverifiable.ACCEPTED_NOW: 1}
 
     @pytest.mark.parametrize("param", ["metadata.a", "input[7]", "nowhere", None])
-    def test_a_place_where_everything_is_taken_is_missed(self, tmp_path: Path, param: str | None) -> None:
+    def test_a_place_where_everything_is_accepted_is_missed(self, tmp_path: Path, param: str | None) -> None:
         words = error("Invalid value: 'b'. Supported values are: 'x'.", param=param, code="invalid_value")
         assert why(tmp_path, exchange(1, {**HI, "metadata": {"a": "b"}}, 400, words)) == {"missed": 1}
 
@@ -209,7 +209,7 @@ class TestWhatIsHidden:
         assert why(tmp_path, before, kind="requests") == {"the API refuses this since 2026-02-25": 1}
 
     @pytest.mark.parametrize("provider", ["azure", "openai"])
-    def test_who_answered_may_be_told_where_the_path_does_not(self, tmp_path: Path, provider: str) -> None:
+    def test_who_answered_may_be_known_where_the_path_does_not(self, tmp_path: Path, provider: str) -> None:
         there = {**to_foundry({**HI, "model": "claude-sonnet-4-5"}), "url_path": "/v1/responses", "provider": provider}
         assert len(judge(tmp_path, [there])["requests"]["refused"]) == (provider == "openai")
 
@@ -227,9 +227,9 @@ class TestAConversation:
         return {**exchange(number, request, status, answer), "method": method, "url_path": place}
 
     def test_what_is_added_and_deleted_is_known(self, tmp_path: Path) -> None:
-        asked = {"items": [{"role": "user", "content": "hi"}]}
+        items = {"items": [{"role": "user", "content": "hi"}]}
         listed = {"object": "list", "data": [ITEM], "first_id": "msg_1", "last_id": "msg_1", "has_more": False}
-        added = self.on(2, "POST", "/items", 200, listed, asked)
+        added = self.on(2, "POST", "/items", 200, listed, items)
         got = self.on(3, "GET", "/items/msg_1", 200, ITEM)
         deleted = self.on(4, "DELETE", "/items/msg_1", 200, CONVERSATION)
         report = judge(tmp_path, [self.made(), added, got, deleted, {**got, "status": 404, "response": error("x")}])
@@ -256,7 +256,7 @@ def test_a_fault_of_the_harness_stops_nothing(tmp_path: Path, monkeypatch: pytes
         raise KeyError("x")
 
     monkeypatch.setattr(verify, "judge", fails)
-    from tests.support.recordings import tape
+    from tests.support.recordings import write_jsonl
 
-    _, report = judged(tmp_path, tape(tmp_path, recorded(HI)))
+    _, report = judged(tmp_path, write_jsonl(tmp_path, recorded(HI)))
     assert "please report it" in report["unreadable"][0]["message"]

@@ -53,7 +53,7 @@ def test_each_response_create_is_an_exchange_as_http_would_have_it() -> None:
     assert first.flags == {"socket"}
 
 
-def test_lanes_that_mix_are_told_apart_and_their_names_are_no_part_of_an_event() -> None:
+def test_lanes_that_mix_are_distinguished_and_their_names_are_no_part_of_an_event() -> None:
     frames = frames_of(CLIENT, create("a", stream_id="x"), create("b", stream_id="y"))
     for kind in ("response.created", "response.completed"):
         frames += frames_of(SERVER, *({"type": kind, "stream_id": lane, "response": {"id": lane}} for lane in "xy"))
@@ -81,7 +81,7 @@ def test_a_connection_that_ends_before_the_answer_leaves_a_cut_exchange() -> Non
     ]
 
 
-def test_what_nobody_asked_for_is_told_without_a_request() -> None:
+def test_what_nobody_requested_is_reported_without_a_request() -> None:
     socket = scripted(message("one"))
     (one,) = to_recorded(connection(*frames_sent(socket, create(generate=False))), "it.yaml#1", API)
     assert one.flags == {"socket", "no_request"}
@@ -218,7 +218,7 @@ def test_connections_are_numbered_after_what_went_over_http(tmp_path: Path) -> N
     assert {one.provider for one in read_recording(file)} == {"openai"}
 
 
-def test_a_connection_that_cannot_be_read_is_told_after_all_that_can(tmp_path: Path) -> None:
+def test_a_connection_that_cannot_be_read_is_reported_after_all_that_can(tmp_path: Path) -> None:
     file = cassette(
         tmp_path, over_http(HI, status=500), connection(*frames_sent(scripted(message("one")), create("a")))
     )

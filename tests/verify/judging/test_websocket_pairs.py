@@ -14,10 +14,10 @@ CREATE = {"type": "response.create"}
 ERROR = {"type": "invalid_request_error", "code": "c", "message": "No.", "param": None}
 
 
-def parts(*said: tuple[str, Any]) -> list[SocketExchange]:
+def parts(*frames: tuple[str, Any]) -> list[SocketExchange]:
     """The parts of a connection over which `>` (the client) and `<` said these events."""
     sides = {">": "client", "<": "server"}
-    texts = [(sides[by], event if isinstance(event, str) else json.dumps(event)) for by, event in said]
+    texts = [(sides[by], event if isinstance(event, str) else json.dumps(event)) for by, event in frames]
     return SocketLog((0.0, side, text) for side, text in texts).parts
 
 
@@ -43,7 +43,7 @@ def test_it_is_begun_before_it_is_settled() -> None:
     assert (part.is_begun, part.answer) == (False, Answer(0))
 
 
-def test_lanes_are_told_apart() -> None:
+def test_lanes_are_distinguished() -> None:
     first, second = parts(
         (">", {**CREATE, "stream_id": "a"}),
         (">", {**CREATE, "stream_id": "b"}),
@@ -91,11 +91,11 @@ def test_steering_that_fails_is_a_refusal() -> None:
 
 
 @pytest.mark.parametrize(("event", "asks"), [(CREATE, True), ({**CREATE, "generate": False}, False), ({}, False)])
-def test_a_request_is_told_from_what_http_does_not_know(event: Any, asks: bool) -> None:
+def test_a_request_is_distinguished_from_what_http_does_not_know(event: Any, asks: bool) -> None:
     assert parts((">", event))[0].is_request is asks
 
 
-def test_what_is_no_event_is_kept_and_harms_nothing() -> None:
+def test_what_is_no_event_is_preserved_and_harms_nothing() -> None:
     assert parts(("<", {"type": "hello"})) == []
     (part,) = parts((">", "{broken"), ("<", "[1]"), ("<", {"type": "error", "stream_id": 1, "status": "x"}))
     assert (part.text, part.event, part.answer.status) == ("{broken", {}, 400)
