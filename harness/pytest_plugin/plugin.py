@@ -14,6 +14,7 @@ import pytest
 
 from harness.core.errors import HarnessError
 from harness.pytest_plugin.environment import SESSION_KEY, session_server, set_environment
+from harness.pytest_plugin.guard import is_live_api_refused
 from harness.pytest_plugin.options import read_marker_options
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _JUDGED_STASH_KEY = pytest.StashKey[int]()
 
 pytest_plugins = [
     "harness.pytest_plugin.environment",
+    "harness.pytest_plugin.guard",
     "harness.pytest_plugin.clients",
     "harness.pytest_plugin.cassettes",
     "harness.pytest_plugin.reports",
@@ -61,7 +63,9 @@ def mock_server(pytestconfig: pytest.Config) -> Iterator[Server]:
 
 
 @pytest.fixture
-def mock(request: pytest.FixtureRequest, mock_server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mock]:
+def mock(
+    request: pytest.FixtureRequest, _live_api_guard: None, mock_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Mock]:
     """A World of this test's own, under a key of its own; the environment leads every OpenAI client to it.
 
     The test fails when a request has no turn, a turn is unused (unless marked
@@ -105,7 +109,8 @@ def pytest_runtest_makereport(
     report = yield
     world = item.stash.get(WORLD_STASH_KEY, None)
     if world and report.failed:
-        report.sections += _report_sections(item, world, report, is_own=_is_users_mistake(call))
+        is_own = _is_users_mistake(call) or is_live_api_refused(item)
+        report.sections += _report_sections(item, world, report, is_own=is_own)
     if world and report.when == "teardown":
         del item.stash[WORLD_STASH_KEY]
     return report

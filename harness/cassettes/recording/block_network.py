@@ -1,4 +1,4 @@
-"""Refuses connections to other machines, and WebSockets to any, with a reason that the caller notes.
+"""Refuses connections to other machines or some of them, and WebSockets to any, with a reason that the caller notes.
 
 WebSockets are refused on this machine too: neither vcrpy nor a cassette would notice them. pytest-socket (0.8) does less:
 it guards `connect` alone, so names are still resolved and `connect_ex` succeeds, and it cannot note a refusal.
@@ -6,15 +6,16 @@ it guards `connect` alone, so names are still resolved and `connect_ex` succeeds
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import socket
+import ssl
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
-from unittest import mock
+from typing import Any, NamedTuple
 
 from harness.core.errors import HarnessError
 
@@ -36,33 +37,79 @@ class NetworkBlocked(HarnessError):
     """A connection that a test must not make."""
 
 
+class _Entrance(NamedTuple):
+    """A function through which connections are made, and where its arguments name the host: at `place`, or by `name`."""
+
+    owner: Any
+    function: str
+    place: int
+    name: str
+
+
+def _entrances() -> Iterator[_Entrance]:
+    """Every way out in Python: names, addresses, and TLS, whose peer is known even behind a proxy or another resolver.
+
+    Event loops are guarded themselves: they resolve in other threads, where the caller is unknown, or in C.
+    """
+    yield _Entrance(socket.socket, "connect", 1, "address")
+    yield _Entrance(socket.socket, "connect_ex", 1, "address")
+    yield _Entrance(socket, "getaddrinfo", 0, "host")
+    yield _Entrance(asyncio.BaseEventLoop, "getaddrinfo", 1, "host")
+    yield _Entrance(ssl.SSLContext, "wrap_socket", 5, "server_hostname")
+    yield _Entrance(ssl.SSLContext, "wrap_bio", 4, "server_hostname")
+    if uvloop := _import_if_installed("uvloop"):
+        yield _Entrance(uvloop.Loop, "getaddrinfo", 1, "host")
+        yield _Entrance(uvloop.Loop, "create_connection", 2, "host")
+
+
 @contextmanager
-def block_network(refuse: RefusalText) -> Iterator[None]:
-    """In the block no other machine is resolved or reached, only names and addresses of this one."""
+def block_network(refuse: RefusalText, is_blocked: Callable[[str], bool] | None = None) -> Iterator[None]:
+    """In the block no connection is made to the hosts that are blocked, all but this machine's own names and addresses."""
+    is_blocked = is_blocked or (lambda host: not is_this_machine(host))
 
-    def check(host: Any, port: Any) -> None:
-        if host is not None and not is_this_machine(host):
-            raise NetworkBlocked(refuse(f"{_host_text(host)}:{port}"))
+    def guard(entrance: _Entrance) -> Callable[..., Any]:
+        function = getattr(entrance.owner, entrance.function)
 
-    def guard_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
-        def guarded(sock: socket.socket, address: Any) -> Any:
-            if isinstance(address, tuple):  # else a path in the file system
-                check(*address[:2])
-            return connect(sock, address)
+        def guarded(*args: Any, **options: Any) -> Any:
+            if address := _address_in(entrance, args, options):
+                host, port = address
+                if is_blocked(host):
+                    raise NetworkBlocked(refuse(host if port is None else f"{host}:{port}"))
+            return function(*args, **options)
 
         return guarded
 
-    def guarded_getaddrinfo(host: Any, port: Any = None, *args: Any, **options: Any) -> Any:
-        check(host, port)
-        return getaddrinfo(host, port, *args, **options)
-
-    getaddrinfo = socket.getaddrinfo
     with ExitStack() as patches:
-        for name in ("connect", "connect_ex"):
-            guarded = guard_connect(getattr(socket.socket, name))
-            patches.enter_context(mock.patch.object(socket.socket, name, guarded))
-        patches.enter_context(mock.patch.object(socket, "getaddrinfo", guarded_getaddrinfo))
+        for entrance in _entrances():
+            patches.enter_context(_patched(entrance.owner, entrance.function, guard(entrance)))
         yield
+
+
+def _address_in(entrance: _Entrance, args: Sequence[Any], options: Mapping[str, Any]) -> tuple[str, Any] | None:
+    """Host and port that a call is about; None when it names no host, say a path in the file system."""
+    found = args[entrance.place] if len(args) > entrance.place else options.get(entrance.name)
+    if entrance.name == "address":
+        return (_host_text(found[0]), found[1]) if isinstance(found, tuple) else None
+    if not isinstance(found, str | bytes):
+        return None
+    if entrance.name == "server_hostname":
+        return _host_text(found), None
+    after = args[entrance.place + 1] if len(args) > entrance.place + 1 else options.get("port")
+    return _host_text(found), after
+
+
+@contextmanager
+def _patched(owner: Any, name: str, replacement: Any) -> Iterator[None]:
+    """An attribute of a class or module replaced for the time of a block; one that was inherited is inherited again."""
+    before = vars(owner).get(name, _patched)
+    setattr(owner, name, replacement)
+    try:
+        yield
+    finally:
+        if before is _patched:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, before)
 
 
 def _host_text(host: Any) -> str:
@@ -90,7 +137,7 @@ def block_websockets(refuse: RefusalText) -> Iterator[None]:
         for module, owner, method in WEBSOCKET_OPENERS:
             found = getattr(_import_if_installed(module), owner, None) if owner else _import_if_installed(module)
             if hasattr(found, method):
-                patches.enter_context(mock.patch.object(found, method, refused))
+                patches.enter_context(_patched(found, method, refused))
         yield
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 import sys
 
 import pytest
@@ -56,6 +57,44 @@ def test_others_are_neither_resolved_nor_reached():
             asyncio.run(asyncio.open_connection("api.openai.com", 443))
 
 
+@pytest.mark.parametrize("host", ["api.openai.com", b"api.openai.com"])
+def test_only_some_hosts_may_be_blocked(host):
+    with block_network(refuse, lambda host: host == "api.openai.com"):
+        with pytest.raises(NetworkBlocked, match=r"not api\.openai\.com:443"):
+            socket.getaddrinfo(host, 443)
+        with pytest.raises(NetworkBlocked, match=r"not api\.openai\.com$"):
+            socket.getaddrinfo(host, None)
+        assert socket.getaddrinfo("192.0.2.1", 443)
+
+
+def test_a_tls_peer_is_refused_however_its_address_was_found():
+    """Behind a proxy, or with a resolver of its own (pycares), only TLS says whom a client asks."""
+    context = ssl.create_default_context()
+    with block_network(refuse):
+        with pytest.raises(NetworkBlocked, match=r"not api\.openai\.com$"):
+            context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="api.openai.com")
+        left, right = socket.socketpair()
+        with left, right, pytest.raises(NetworkBlocked, match=r"not api\.openai\.com$"):
+            context.wrap_socket(left, server_hostname="api.openai.com")
+        assert context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="localhost")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="uvloop has no Windows")
+def test_a_loop_that_resolves_in_c_is_blocked():
+    import uvloop
+
+    async def resolve() -> None:
+        await asyncio.get_running_loop().getaddrinfo("api.openai.com", 443)
+
+    async def connect_by_name() -> None:
+        await asyncio.open_connection("api.openai.com", 443)
+
+    with block_network(refuse), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        for ask in (resolve, connect_by_name):
+            with pytest.raises(NetworkBlocked, match=r"not api\.openai\.com:443"):
+                runner.run(ask())
+
+
 def test_this_machine_is_reached(tmp_path):
     with block_network(refuse), socket.socket() as server:
         server.bind(("127.0.0.1", 0))
@@ -68,10 +107,11 @@ def test_this_machine_is_reached(tmp_path):
 
 
 def test_afterwards_all_is_as_it_was():
-    before = socket.socket.connect, socket.getaddrinfo
+    owners = (socket, socket.socket, asyncio.BaseEventLoop, ssl.SSLContext)
+    before = [dict(vars(owner)) for owner in owners]
     with block_network(refuse):
-        assert socket.getaddrinfo is not before[1]
-    assert (socket.socket.connect, socket.getaddrinfo) == before
+        assert [dict(vars(owner)) == was for owner, was in zip(owners, before, strict=True)] == [False] * 4
+    assert [dict(vars(owner)) for owner in owners] == before
 
 
 async def connect() -> None:

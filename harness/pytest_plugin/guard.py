@@ -1,0 +1,175 @@
+"""No test that uses the harness reaches the live API: connections to a provider's hosts are refused, and fail the test.
+
+The error names the test, the line that made the client and what to do. It covers all threads of the process; programs that
+a test starts inherit the environment only.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from harness.pytest_plugin.environment import SESSION_ENV, session_server
+
+if TYPE_CHECKING:
+    from harness.pytest_plugin.client_origin import Line
+
+HARNESS_FIXTURES = frozenset(
+    {"mock", "mock_server", "client", "async_client", "openai_client", "async_openai_client", "cassette"}
+)
+_REFUSED_STASH_KEY = pytest.StashKey[dict[str, str]]()
+"""The key of the refused connections of a test in the stash of its item: by address the text that explains one."""
+_TOLD_STASH_KEY = pytest.StashKey[bool]()
+_MAX_CHAIN = 20
+
+_EARLY_FIXES = (
+    "Make the client while the test runs, in a function or in a fixture that requests `mock`.",
+    f"Or set `{SESSION_ENV}` in pytest's configuration: it leads clients made at import to the mock, too.",
+)
+_AZURE_FIX = 'Make the client while the test runs, with @pytest.mark.harness(dialect="azure").'
+_ADDRESS_FIX = "Let the client read OPENAI_BASE_URL, or give it `mock.base_url`: its address is one of its own."
+_MAX_CLIENTS = 3
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Guard a test that uses a fixture of the harness before its other fixtures are set up."""
+    names = item.fixturenames if isinstance(item, pytest.Function) else []
+    if not HARNESS_FIXTURES.isdisjoint(names) and not item.get_closest_marker("cassette"):
+        if "_live_api_guard" in names:
+            names.remove("_live_api_guard")
+        names.insert(0, "_live_api_guard")
+
+
+@pytest.fixture
+def _live_api_guard(request: pytest.FixtureRequest) -> Iterator[None]:
+    """No connection to a provider while the test runs."""
+    from harness.api.providers import provider_of_host
+    from harness.cassettes.recording.block_network import block_network
+
+    item = request.node
+    refused: dict[str, str] = item.stash.setdefault(_REFUSED_STASH_KEY, {})
+
+    def refuse(address: str) -> str:
+        if address not in refused:
+            refused[address] = _explain(item, address)
+        return refused[address]
+
+    with block_network(refuse, lambda host: bool(provider_of_host(host.rstrip("."), ""))):
+        yield
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Put a refused connection in the place of the error that it caused in a fixture."""
+    return (yield from _fail_for_refused(item, swallowed=False))
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Fail a test for a refused connection, even if its code ignored the error."""
+    return (yield from _fail_for_refused(item, swallowed=True))
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Fail a test for a connection that was refused after its body, or that only a fixture noticed."""
+    return (yield from _fail_for_refused(item, swallowed=True))
+
+
+def _fail_for_refused(item: pytest.Item, *, swallowed: bool) -> Generator[None, Any, Any]:
+    """Run a phase of a test; fails with the refused connections, unless another error has nothing to do with them."""
+    try:
+        result = yield
+    except Exception as error:
+        if not _is_caused_by_refusal(error):
+            raise
+    else:
+        if not swallowed:
+            return result
+    refused = item.stash.get(_REFUSED_STASH_KEY, {})
+    if refused and not item.stash.get(_TOLD_STASH_KEY, False):
+        item.stash[_TOLD_STASH_KEY] = True
+        pytest.fail("\n".join(refused.values()), pytrace=False)
+    return None
+
+
+def is_live_api_refused(item: pytest.Item) -> bool:
+    """Whether a test has asked the live API."""
+    return bool(item.stash.get(_REFUSED_STASH_KEY, None))
+
+
+def _is_caused_by_refusal(error: BaseException | None) -> bool:
+    from harness.cassettes.recording.block_network import NetworkBlocked
+
+    for _ in range(_MAX_CHAIN):
+        if error is None or isinstance(error, NetworkBlocked):
+            break
+        if isinstance(error, BaseExceptionGroup):
+            return any(map(_is_caused_by_refusal, error.exceptions))
+        error = error.__cause__ or error.__context__
+    return isinstance(error, NetworkBlocked)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Explain refused connections to a test that has failed by itself."""
+    report = yield
+    refused = item.stash.get(_REFUSED_STASH_KEY, {})
+    if report.failed and refused and not item.stash.get(_TOLD_STASH_KEY, False):
+        item.stash[_TOLD_STASH_KEY] = True
+        report.sections.append(("responses-harness: the live API", "\n".join(refused.values())))
+    return report
+
+
+def _explain(item: pytest.Item, address: str) -> str:
+    """Who asked the live API: the test, the line that made its client, the line that asks, and what to do."""
+    from harness.pytest_plugin.client_origin import Line, asking_frames, find_clients, find_origin
+
+    host = address.partition(":")[0]
+    fixtures = _fixture_values(item)
+    origins = [find_origin(client, fixtures) for client in find_clients(host)[:_MAX_CLIENTS]]
+    made = list(dict.fromkeys(filter(None, origins)))
+    asked = [Line(frame.f_code.co_filename, frame.f_lineno, f"in {frame.f_code.co_name}") for frame in asking_frames()]
+    rows = [
+        *(("made", _show(item, line)) for line in made),
+        *(
+            [("made", "on a line that is not known: nothing of the project holds the client")]
+            if origins and not made
+            else []
+        ),
+        *(("asked", _show(item, line)) for line in asked[:1]),
+        *zip(("fix", ""), _fixes(item, host, made, is_early=bool(origins) and not made), strict=False),
+    ]
+    head = f"A connection to the live API, {address}, was refused: {item.nodeid} uses the mock."
+    return "\n".join([head, *(f"  {name:<6}{text}" for name, text in rows)])
+
+
+def _fixes(item: pytest.Item, host: str, made: Sequence[Line], *, is_early: bool) -> tuple[str, ...]:
+    """What to do about a client that was made too early, or that has an address of its own."""
+    early = any(line.where == "at import" or line.where.startswith("in the fixture") for line in made) or is_early
+    if not early or any("base_url" in line.source or "://" in line.source for line in made):
+        return (_ADDRESS_FIX,)
+    if not host.endswith("openai.com"):
+        return (_AZURE_FIX,)
+    return (_ADDRESS_FIX,) if session_server(item.config) else _EARLY_FIXES
+
+
+def _show(item: pytest.Item, line: Line) -> str:
+    """A line of the project: `app.py:3, at import: client = openai.OpenAI()`."""
+    root = f"{item.config.rootpath}{os.sep}"
+    return f"{line.file.removeprefix(root)}:{line.number}, {line.where}: {line.source}"
+
+
+def _fixture_values(item: pytest.Item) -> dict[str, Any]:
+    """The fixtures of a test with their values and the code of their functions."""
+    definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+    values = getattr(item, "funcargs", {})
+    return {
+        name: (values[name], code)
+        for name, found in definitions.items()
+        if name in values and (code := getattr(found[-1].func, "__code__", None))
+    }

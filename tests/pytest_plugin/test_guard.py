@@ -1,0 +1,226 @@
+"""A test that uses the harness never reaches the live API: the connection is refused, and the test fails for it."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+SESSION = ("-o", "harness_env=session")
+APP = """
+import openai
+
+client = openai.OpenAI(max_retries=0)
+shared = openai.AsyncOpenAI(max_retries=0)
+
+class Service:
+    def __init__(self):
+        self.client = openai.OpenAI(max_retries=0)
+
+service = Service()
+
+def answer(client=client):
+    return client.responses.create(model="gpt-4.1", input="x").output_text
+
+async def answer_async():
+    return (await shared.responses.create(model="gpt-4.1", input="x")).output_text
+"""
+REFUSED = "A connection to the live API, api.openai.com:443, was refused: {0}.py::{0} uses the mock."
+FIXES = [
+    "  fix   Make the client while the test runs, in a function or in a fixture that requests `mock`.",
+    "        Or set `harness_env = session` in pytest's configuration: it leads clients made at import to the mock, too.",
+]
+ADDRESS_FIX = "  fix   Let the client read OPENAI_BASE_URL, or give it `mock.base_url`: its address is one of its own."
+
+
+@pytest.fixture(autouse=True)
+def _live(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A developer's environment, with a key for the live API, which must not even be looked up."""
+    pytester.makepyfile(app=APP)
+    pytester.syspathinsert()
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-live")
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    resolve, resolved = socket.getaddrinfo, []
+
+    def note(host: Any, *args: Any, **options: Any) -> Any:
+        if host in (None, "127.0.0.1", "localhost"):
+            return resolve(host, *args, **options)
+        resolved.append(host)
+        raise socket.gaierror(f"{host} is not to be resolved")
+
+    monkeypatch.setattr(socket, "getaddrinfo", note)
+    yield
+    assert resolved == []
+
+
+Run = Callable[..., pytest.RunResult]
+
+
+def test_a_client_made_at_import_is_named_with_its_line_and_two_remedies(run: Run) -> None:
+    result = run(
+        "import app\ndef test_a_client_made_at_import_is_named_with_its_line_and_two_remedies(mock): app.answer()"
+    )
+    result.assert_outcomes(failed=1)
+    place = result.outlines.index(
+        REFUSED.format("test_a_client_made_at_import_is_named_with_its_line_and_two_remedies")
+    )
+    assert result.outlines[place + 1 : place + 5] == [
+        "  made  app.py:3, at import: client = openai.OpenAI(max_retries=0)",
+        '  asked app.py:13, in answer: return client.responses.create(model="gpt-4.1", input="x").output_text',
+        *FIXES,
+    ]
+    assert "No request came" not in result.stdout.str(), "one cause, said once"
+
+
+@pytest.mark.parametrize(
+    ("body", "made"),
+    [
+        ("app.answer(app.service.client)", "app.py:10, at import: service = Service()"),
+        ("app.answer(held['it'])", "test_the_line_*.py:*, at import: held = {'it': openai.OpenAI(max_retries=0)}"),
+        ("app.answer(cached())", "test_the_line_*.py:*, at import: def cached():"),
+        ("app.answer(mine)", "test_the_line_*.py:*, in the fixture mine: def mine():"),
+    ],
+    ids=["attribute", "dict", "cache", "fixture"],
+)
+def test_the_line_is_found_wherever_the_client_is_held(run: Run, body: str, made: str) -> None:
+    result = run(f"""
+import app, functools
+
+held = {{'it': openai.OpenAI(max_retries=0)}}
+
+@functools.lru_cache
+def cached():
+    return openai.OpenAI(max_retries=0)
+
+cached()
+
+@pytest.fixture(scope="session")
+def mine():
+    return openai.OpenAI(max_retries=0)
+
+def test_it(mine, mock):
+    {body}
+""")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"  made  {made.replace('[', '[[]')}", "  asked app.py:13, in answer: *", *FIXES])
+
+
+@pytest.mark.parametrize("mark", ["asyncio", "anyio"])
+def test_async_clients_are_refused_on_every_loop(run: Run, mark: str) -> None:
+    fixtures = ", anyio_backend" if mark == "anyio" else ""
+    source = f"import app\n@pytest.mark.{mark}\nasync def test_it(mock{fixtures}): await app.answer_async()"
+    result = run(source)
+    result.assert_outcomes(failed=2 if mark == "anyio" else 1)
+    result.stdout.fnmatch_lines(["  made  app.py:4, at import: shared = openai.AsyncOpenAI(max_retries=0)", *FIXES])
+
+
+def test_a_refusal_that_the_code_swallows_fails_the_test(run: Run) -> None:
+    result = run("""
+import app, threading
+
+def swallow():
+    try:
+        app.answer()
+    except Exception:
+        pass
+
+def test_swallowed(mock): swallow()
+
+def test_in_a_thread(mock):
+    thread = threading.Thread(target=swallow)
+    thread.start()
+    thread.join()
+
+@pytest.fixture
+def asking():
+    swallow()
+    yield
+
+def test_in_a_fixture(asking, mock): ...
+
+@pytest.fixture
+def ending():
+    yield
+    swallow()
+
+def test_at_its_end(ending, mock): ...
+""")
+    result.assert_outcomes(failed=3, passed=1, errors=1)
+    assert sum("A connection to the live API" in line for line in result.outlines) == 4
+
+
+def test_a_failure_that_has_another_cause_is_shown_with_it(run: Run) -> None:
+    result = run("""
+import app
+
+def test_it(mock):
+    try:
+        app.answer()
+    except Exception:
+        pass
+    assert 1 == 2
+""")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["E *assert 1 == 2", "*responses-harness: the live API*", "A connection to the live API, *"]
+    )
+
+
+def test_an_address_in_the_code_is_to_be_given_that_of_the_mock(run: Run) -> None:
+    result = run("""
+def test_it(mock):
+    own = openai.OpenAI(base_url="https://eu.api.openai.com/v1", max_retries=0)
+    own.models.list()
+""")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "A connection to the live API, eu.api.openai.com:443, *",
+            "  made *, in test_it: own = openai.OpenAI(*",
+            ADDRESS_FIX,
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("fixture", "ask"),
+    [
+        ("mock", 'urllib.request.urlopen("https://api.openai.com/v1/models")'),
+        ("client", 'httpx.get("https://api.openai.com/v1/models")'),
+        ("async_client", 'socket.create_connection(("mine.openai.azure.com", 443))'),
+        ("cassette", 'socket.create_connection(("mine.services.ai.azure.com.", 443))'),
+        ("mock", 'socket.create_connection(("MINE.cognitiveservices.azure.com", 443))'),
+    ],
+)
+def test_no_way_to_any_provider_is_open(run: Run, ask: str, fixture: str) -> None:
+    result = run(f"import httpx, socket, urllib.request\ndef test_it({fixture}): {ask}")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["A connection to the live API, *", "  asked test_no_way_*.py:*, in test_it: *"])
+
+
+def test_a_client_for_azure_made_at_import_needs_its_dialect(run: Run) -> None:
+    result = run("""
+azure = openai.AzureOpenAI(azure_endpoint="https" + ":" + "//mine.openai.azure.com", api_key="k", api_version="1")
+
+def test_it(mock): azure.responses.create(model="gpt-4.1", input="x")
+""")
+    result.stdout.fnmatch_lines(["  made  *, at import: azure = openai.AzureOpenAI(*", '  fix *dialect="azure"*'])
+
+
+def test_other_hosts_and_tests_without_the_harness_are_left_alone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    connected: list[Any] = []
+    monkeypatch.setattr(socket.socket, "connect", lambda self, address: connected.append(address))
+    run("""
+import socket
+
+def connect(address):
+    with socket.socket() as one:
+        one.connect(address)
+
+def test_another_host(mock): connect(("192.0.2.1", 80))
+
+def test_without(): connect(("api.openai.com", 443))
+""").assert_outcomes(passed=2)
+    assert connected == [("192.0.2.1", 80), ("api.openai.com", 443)]
