@@ -6,112 +6,84 @@ Requests may be malformed: values that are no items are skipped. Items are recog
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from typing import NamedTuple
 
-from harness.analysis.approval_ledger import APPROVAL_REQUEST, APPROVAL_RESPONSE
-from harness.analysis.lanes import INSTRUCTION_ROLES
+from harness.analysis.history_items import (
+    ItemKey,
+    answered_id,
+    client_call_id,
+    is_assistant,
+    item_key,
+    item_type,
+    message_text,
+)
+from harness.analysis.history_request import (
+    FAILED_OR_CUT_OFF,
+    HistoryReply,
+    HistoryRequest,
+    OutputItem,
+    PlacedItem,
+    SaidText,
+    said_once,
+)
+from harness.analysis.similar_text import SimilarTexts
+from harness.analysis.tool_results import ToolResults, output_text
 from harness.api.statuses import PENDING_STATUSES
 from harness.api.websocket_mode import SOCKET
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.exchange import Exchange, Json
 from harness.core.loose_json import as_string, objects_in
-from harness.core.shorten import quote
-from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
-from harness.items.transcript import answered_call_id, conversation_id, input_items
+from harness.items.transcript import conversation_id, input_items
 
 RETRIEVE_RESPONSE = "GET /responses/{response_id}"
 CREATE_CONVERSATION = "POST /conversations"
 CREATE_ITEMS = "POST /conversations/{conversation_id}/items"
 DELETE_ITEM = "DELETE /conversations/{conversation_id}/items/{item_id}"
-MESSAGE = "message"
-FAILED_OR_CUT_OFF = ("failed", "cut off")
-"""The statuses of a response that no request can continue; `cut off` is that of a broken connection."""
-
-ItemKey = tuple[str, str]
-"""A loose identity of an item: its role and text, or `call` or `output` and the `call_id`."""
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryRequest:
-    """A request for a response: the `number` of its exchange, its `body`, and its input items, each with its place.
+class SentItems(NamedTuple):
+    """What the requests of a whole journal send back: the ids of answered calls, the assistant's texts and message ids."""
 
-    `previous_items` are those of the response or conversation that it continues; `is_history_known` is False when the
-    journal does not show them. `item_keys` are the keys of messages, calls and outputs of both, without instructions;
-    the first `previous_key_count` of them belong to `previous_items`.
-    """
-
-    number: int
-    body: Json
-    previous_items: Sequence[Json]
-    placed_items: Sequence[tuple[str, Json]]
-    is_history_known: bool
-    is_chained: bool
-    item_keys: Sequence[ItemKey]
-    previous_key_count: int
-
-    @property
-    def items(self) -> Iterator[Json]:
-        """The items of the transcript, as far as it is known."""
-        yield from self.previous_items
-        yield from (item for _, item in self.placed_items)
-
-    def items_after(self, length: int) -> Sequence[tuple[str, Json]]:
-        """The input items after the first `length` keys; none when these end within `previous_items`."""
-        left = length - self.previous_key_count
-        for index, (_, item) in enumerate(self.placed_items if left >= 0 else ()):
-            if left == 0:
-                return self.placed_items[index:]
-            left -= item_key(item) is not None
-        return ()
-
-    @property
-    def assistant_messages(self) -> Iterator[tuple[str, Json]]:
-        """The assistant's messages among the input items, each with its place."""
-        return ((at, item) for at, item in self.placed_items if is_assistant(item))
+    answered_ids: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
+    message_ids: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryReply:
-    """The `output` of the model for a request; `number` is that of the exchange with the answer, `status` the final one."""
-
-    number: int
-    request: HistoryRequest
-    output: Sequence[Json]
-    status: str
-
-    @property
-    def is_completed(self) -> bool:
-        """Whether the response has completed."""
-        return self.status == "completed"
-
-
-@dataclass(frozen=True, slots=True)
-class OutputItem:
-    """An output item, or a message with one of its parts, as the client received it; `index` is its place in the output."""
-
-    item: Json
-    reply: HistoryReply
-    index: int
-
-    @property
-    def number(self) -> int:
-        """The number of the exchange with the answer."""
-        return self.reply.number
+def collect_sent(exchanges: Sequence[Exchange]) -> SentItems:
+    """What the requests for responses in a journal send back."""
+    bodies = (one.request.body for one in exchanges if one.request.operation in (CREATE_RESPONSE, SOCKET))
+    items = [item for body in bodies if isinstance(body, dict) for item in objects_in(input_items(body))]
+    messages = [item for item in items if is_assistant(item) or item_type(item) in ("item_reference", "")]
+    return SentItems(
+        frozenset(filter(None, map(answered_id, items))),
+        frozenset(message_text(item).strip() for item in messages),
+        frozenset(as_string(item.get("id")) for item in messages) - {""},
+    )
 
 
 @dataclass(slots=True)
 class History:
-    """What was sent and answered before a request; `answered_ids` are the calls that any request of the journal answers."""
+    """What was sent and answered before a request; `sent` is what any request of the journal sends back.
 
-    answered_ids: frozenset[str] = frozenset()
+    `call_outputs` are the outputs of each call by their texts, the latest last, each with the number of its exchange.
+    `doubled_prompts` are the replies to requests that end with one message twice, by the hash of what stands before it.
+    `open_calls` are the calls of completed responses that no request answers, by `call_id`. `cited` finds the messages
+    with annotations by a text like theirs.
+    """
+
+    sent: SentItems = field(default_factory=SentItems)
+    tool_results: ToolResults = field(default_factory=ToolResults)
     replies: list[HistoryReply] = field(default_factory=list)
     by_id: dict[str, OutputItem] = field(default_factory=dict)
     by_call: dict[str, list[OutputItem]] = field(default_factory=dict)
-    by_text: dict[str, list[OutputItem]] = field(default_factory=dict)
+    by_text: dict[str, SaidText] = field(default_factory=dict)
+    open_calls: dict[str, OutputItem] = field(default_factory=dict)
+    cited: SimilarTexts[OutputItem] = field(default_factory=SimilarTexts)
     by_input: dict[int, list[HistoryReply]] = field(default_factory=dict)
-    call_outputs: dict[str, list[tuple[int, Json]]] = field(default_factory=dict)
+    doubled_prompts: dict[int, HistoryReply] = field(default_factory=dict)
+    call_outputs: dict[str, dict[str, tuple[int, Json]]] = field(default_factory=dict)
     allowed_counts: Counter[ItemKey] = field(default_factory=Counter)
     pending_requests: dict[str, HistoryRequest] = field(default_factory=dict)
     transcripts: dict[str, Sequence[Json]] = field(default_factory=dict)
@@ -137,7 +109,7 @@ class History:
             exchange.number, body, previous_items, placed_items, is_known, is_chained, keys, len(previous_keys)
         )
 
-    def _place_items(self, body: Json) -> Iterator[tuple[str, Json]]:
+    def _place_items(self, body: Json) -> Iterator[PlacedItem]:
         own: dict[str, Json] = {}
         for index, item in enumerate(input_items(body)):
             if not isinstance(item, dict):
@@ -168,8 +140,10 @@ class History:
         for _, item in request.placed_items:
             if id := as_string(item.get("id")):
                 self.items.setdefault(id, item)
-            if call_id := answered_id(item):
-                self.call_outputs.setdefault(call_id, []).append((request.number, item))
+        for _, call_id, item in request.outputs:
+            sent, text = self.call_outputs.setdefault(call_id, {}), output_text(item)
+            sent.pop(text, None)
+            sent[text] = (request.number, item)
 
     def _add_response(self, exchange: Exchange, answer: Json, request: HistoryRequest) -> None:
         id, status, output = (
@@ -185,7 +159,9 @@ class History:
             self.conversations[conversation or ""] = transcript
         reply = HistoryReply(exchange.number, request, output, status)
         self.replies.append(reply)
-        self.by_input.setdefault(hash_sequence(request.item_keys), []).append(reply)
+        self.by_input.setdefault(request.digests[-1], []).append(reply)
+        if not request.is_chained and request.item_keys[-1:] == request.item_keys[-2:-1] != []:
+            self.doubled_prompts[request.digests[-2]] = reply
         sent_keys = Counter(request.item_keys)
         for index, item in enumerate(output):
             self._index_output(OutputItem(item, reply, index), sent_keys)
@@ -200,6 +176,10 @@ class History:
         if call_id := client_call_id(item):
             for name in {call_id, id} - {""}:  # some send the `id` of a call as its `call_id`
                 self.by_call.setdefault(name, []).append(output)
+            if output.reply.is_completed and not item.get("async") and self.sent.answered_ids.isdisjoint((call_id, id)):
+                self.open_calls[call_id] = output
+            else:
+                self.open_calls.pop(call_id, None)
         parts = item.get("content") if is_assistant(item) else ()
         single_parts = objects_in(parts) if isinstance(parts, list) and len(parts) > 1 else ()
         for one in (
@@ -207,7 +187,9 @@ class History:
             *(OutputItem({**item, "content": [part]}, output.reply, output.index) for part in single_parts),
         ):
             if text := message_text(one.item).strip():
-                self.by_text.setdefault(text, []).append(one)
+                self.by_text.setdefault(text, SaidText()).add(one)
+                if one.annotation_count:
+                    self.cited.add(text, one)
 
     def _update_conversation(self, exchange: Exchange, answer: Json) -> None:
         request = exchange.request
@@ -226,16 +208,31 @@ class History:
 
     def find_originals(self, item: Json) -> Sequence[OutputItem]:
         """The output items that an item repeats, found by its id, else by its `call_id`, else by its text."""
-        original = self.by_id.get(as_string(item.get("id")))
-        if original and item_type(original.item) == item_type(item):
+        if original := self._find_by_id(item):
             return [original]
         if call_id := client_call_id(item):
             return self.by_call.get(call_id, ())
-        return self.by_text.get(message_text(item).strip(), ()) if is_assistant(item) else ()
+        said = self.by_text.get(message_text(item).strip()) if is_assistant(item) else None
+        return said.originals if said else ()
+
+    def _find_by_id(self, item: Json) -> OutputItem | None:
+        original = self.by_id.get(as_string(item.get("id")))
+        return original if original and item_type(original.item) == item_type(item) else None
+
+    def find_said(self, message: Json) -> SaidText | None:
+        """What an assistant message repeats, found by its id, else by its text; None when nothing is like it."""
+        if original := self._find_by_id(message):
+            return said_once(original)
+        return self.by_text.get(message_text(message).strip())
 
     def find_original(self, item: Json) -> OutputItem | None:
         """The only output item that an item repeats; None when there are several, or none."""
         found = self.find_originals(item)
+        return found[0] if len(found) == 1 else None
+
+    def find_call(self, call_id: str) -> OutputItem | None:
+        """The only call with this id; None when there are several, or none."""
+        found = self.by_call.get(call_id, ())
         return found[0] if len(found) == 1 else None
 
     def original_key(self, item: Json) -> ItemKey | None:
@@ -245,93 +242,13 @@ class History:
 
     def find_continued(self, request: HistoryRequest) -> tuple[Sequence[HistoryReply], int]:
         """The replies to the longest beginning of a transcript, and its number of keys; none and 0 if there is none."""
-        found: tuple[Sequence[HistoryReply], int] = ((), 0)
-        digest = hash_sequence(())
-        for length, key in enumerate(request.item_keys, 1):
-            digest = hash((digest, key))
-            if length < len(request.item_keys) and digest in self.by_input:
-                found = self.by_input[digest], length
-        return found
+        for length in range(len(request.item_keys) - 1, 0, -1):
+            if replies := self.by_input.get(request.digests[length]):
+                return replies, length
+        return (), 0
 
 
 def _final_status(exchange: Exchange, answer: Json) -> str:
     """How a response ended; a background response goes on when its answer breaks off."""
     disconnection = None if answer.get("background") else exchange.answer.disconnection
     return disconnection or as_string(answer.get("status"))
-
-
-def hash_sequence(keys: Iterable[Hashable]) -> int:
-    """A hash of a sequence that can be extended key by key."""
-    digest = hash(())
-    for key in keys:
-        digest = hash((digest, key))
-    return digest
-
-
-def answered_ids_in(exchanges: Sequence[Exchange]) -> frozenset[str]:
-    """The ids of all calls and approval requests that a request answers."""
-    bodies = (one.request.body for one in exchanges if one.request.operation in (CREATE_RESPONSE, SOCKET))
-    items = (item for body in bodies if isinstance(body, dict) for item in objects_in(input_items(body)))
-    return frozenset(filter(None, map(answered_id, items)))
-
-
-def item_key(item: Json) -> ItemKey | None:
-    """The key of an item; None for instructions, reasoning and calls that the API executes."""
-    if item_type(item) == MESSAGE:
-        role = as_string(item.get("role"))
-        return None if role in INSTRUCTION_ROLES else (role, message_text(item).strip())
-    if call_id := client_call_id(item):
-        return "call", call_id
-    return ("output", call_id) if (call_id := answered_id(item)) else None
-
-
-def item_type(item: Json) -> str:
-    """The type of an item; a message may omit it."""
-    return as_string(item.get("type")) or (MESSAGE if "role" in item else "")
-
-
-def is_assistant(item: Json) -> bool:
-    """Whether an item is a message of the assistant."""
-    return item.get("role") == "assistant" and item_type(item) == MESSAGE
-
-
-def client_call_id(item: Json) -> str:
-    """The `call_id` of a call that the client executes, or the id of an approval request; else empty."""
-    if item_type(item) == APPROVAL_REQUEST:
-        return as_string(item.get("id"))
-    return (
-        as_string(item.get("call_id"))
-        if item_type(item) in CLIENT_CALL_NAMES and item.get("execution") != "server"
-        else ""
-    )
-
-
-def answered_id(item: Json) -> str:
-    """The id of the call or approval request that an item answers; empty for other items."""
-    if item_type(item) == APPROVAL_RESPONSE:
-        return as_string(item.get("approval_request_id"))
-    return answered_call_id(item) or "" if item_type(item) in CALL_OF_OUTPUT else ""
-
-
-def message_text(item: Json) -> str:
-    """The text of a message."""
-    content = item.get("content")
-    if isinstance(content, str):
-        return content
-    return "".join(as_string(part.get("text")) or as_string(part.get("refusal")) for part in objects_in(content))
-
-
-def describe_item(item: Json) -> str:
-    """An item in a few words: its type, its name and call, or the beginning of its text."""
-    label = " ".join(filter(None, (item_type(item), as_string(item.get("name")))))
-    if id := client_call_id(item) or answered_id(item):
-        return f"{label} ({id})"
-    text = message_text(item) if item_type(item) == MESSAGE else ""
-    if text:
-        return f"message {quote(' '.join(text.split()))}"
-    return f"{label} ({as_string(item.get('id'))})" if as_string(item.get("id")) else label
-
-
-def count_pairs(keys: Sequence[ItemKey]) -> Counter[tuple[ItemKey, ItemKey]]:
-    """How often each key directly follows another."""
-    return Counter(pairwise(keys))

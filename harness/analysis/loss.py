@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Required, TypedDict, Unpack
 
-from harness.analysis.history import History, HistoryRequest, answered_ids_in
+from harness.analysis.history import History, collect_sent
+from harness.analysis.history_request import HistoryRequest
+from harness.analysis.tool_results import ToolResults
 from harness.contract.rule import Case
 from harness.core.errors import RegistrationError
 from harness.core.exchange import Exchange
 from harness.core.registry import Registry
+from harness.core.tool_runs import ToolRuns
 
 LossFacts = Mapping[str, Any]
 """`at`: the place in the request, `said`: the exchange with the original, and the fields of the message."""
@@ -113,9 +116,12 @@ def _declaration_problem(made: Loss) -> str | None:
     return None
 
 
-def losses_of(exchanges: Sequence[Exchange], strict: bool = False) -> list[Lost]:
-    """What the clients of a journal lost, oldest first, each once; with `strict` also what may be intended."""
-    history = History(answered_ids_in(exchanges))
+def losses_of(exchanges: Sequence[Exchange], strict: bool = False, tool_runs: ToolRuns | None = None) -> list[Lost]:
+    """What the clients of a journal lost, oldest first, each once; with `strict` also what may be intended.
+
+    `tool_runs` are the executions of their tools, as far as they are recorded.
+    """
+    history = History(collect_sent(exchanges), ToolResults(exchanges, tool_runs))
     found: dict[tuple[str, int | None, str], Lost] = {}
     for exchange in exchanges:
         request = history.read_request(exchange)
@@ -127,9 +133,11 @@ def losses_of(exchanges: Sequence[Exchange], strict: bool = False) -> list[Lost]
     return list(found.values())
 
 
-def losses_in_accepted(exchanges: Sequence[Exchange], strict: bool = False) -> list[Lost]:
+def losses_in_accepted(
+    exchanges: Sequence[Exchange], strict: bool = False, tool_runs: ToolRuns | None = None
+) -> list[Lost]:
     """The losses that fail a test: those of accepted requests; of a refused one the API has informed the client."""
-    return losses_of([exchange for exchange in exchanges if exchange.status < 400], strict)
+    return losses_of([exchange for exchange in exchanges if exchange.status < 400], strict, tool_runs)
 
 
 def _select_losses(strict: bool) -> Iterator[Loss]:

@@ -9,7 +9,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from harness.analysis.history import History, OutputItem, answered_id, client_call_id, describe_item, item_type
+from harness.analysis.history import History
+from harness.analysis.history_items import answered_id, client_call_id, describe_item, item_type
+from harness.analysis.history_request import OutputItem
 from harness.analysis.loss import Lost
 from harness.contract.rule import RULES
 from harness.core.exchange import Exchange, Json
@@ -214,7 +216,8 @@ def _find_origins(history: History, item: Json) -> Iterator[OutputItem]:
     """The output that an item repeats, or whose text is one of its parts."""
     yield from history.find_originals(item)
     for part in objects_in(item.get("content")):
-        yield from history.by_text.get(as_string(part.get("text")).strip() or "-", ())
+        if said := history.by_text.get(as_string(part.get("text")).strip()):
+            yield from said.originals
 
 
 def _describe_item(item: Json) -> str:

@@ -88,15 +88,28 @@ def test_an_allowed_loss_is_not_mentioned(run):
     result.stdout.no_fnmatch_line("*citation-dropped*")
 
 
-def test_a_text_sent_back_without_its_citations_is_a_loss_only_when_strict(run):
+@pytest.mark.parametrize(("text", "outcome"), [("See the report.", "failed"), ("See a.pdf.", "passed")])
+def test_a_plain_text_cannot_carry_citations_but_may_name_their_sources(run, text, outcome):
+    source = """
+def test_it(mock, client):
+    mock.script(message("TEXT", annotations=NOTES), message("Page 3."))
+    client.responses.create(model="gpt-4.1", input="Report?")
+    client.responses.create(model="gpt-4.1", input=[
+        {"role": "user", "content": "Report?"}, {"role": "assistant", "content": "TEXT"},
+        {"role": "user", "content": "Which page?"}])
+"""
+    run(LOSSY + source.replace("TEXT", text)).assert_outcomes(**{outcome: 1})
+
+
+def test_a_habit_that_may_be_intended_is_a_loss_only_when_strict(run):
     source = """
 @pytest.mark.harness(losses={value})
 def test_it(mock, client):
-    mock.script(message("See the report.", annotations=NOTES), message("Page 3."))
+    mock.script(message("Page 3."), message("Yes."))
     client.responses.create(model="gpt-4.1", input="Report?")
     client.responses.create(model="gpt-4.1", input=[
-        {{"role": "user", "content": "Report?"}}, {{"role": "assistant", "content": "See the report."}},
-        {{"role": "user", "content": "Which page?"}}])
+        {{"role": "user", "content": "Report?"}}, {{"role": "assistant", "content": "On the third page, I think."}},
+        {{"role": "user", "content": "Sure?"}}])
 """
     run(LOSSY + source.format(value='"fail"')).assert_outcomes(passed=1)
     run(LOSSY + source.format(value='"strict"')).assert_outcomes(failed=1)

@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 import orjson
 
-from harness.analysis.agent_names import mask_dates_and_ids
-from harness.analysis.history import (
-    History,
-    HistoryReply,
-    HistoryRequest,
-    OutputItem,
-    answered_id,
+from harness.analysis.history import History
+from harness.analysis.history_items import (
     client_call_id,
     describe_item,
     is_assistant,
-    item_type,
-    message_text,
 )
-from harness.analysis.lanes import INSTRUCTION_ROLES
+from harness.analysis.history_request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, NOTIFY, PROMPT, REPLY, TEXT, TOOLS, assistant, call, output
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string, objects_in
-from harness.core.shorten import quote, shorten_json
+from harness.core.loose_json import as_string
+from harness.core.shorten import shorten_json
 from harness.items import function_call, mcp_approval_request, message
 
 CONTENT_MEMBERS = ("name", "arguments", "input", "action", "actions", "operation")
 """The members of a call that define what is executed."""
 _OPS_AGENT: Json = {"instructions": "You run operations.", "tools": TOOLS}
 _ANSWERED_CALL = (call("{0.output.0.id}"), output("{0.output.0.id}"))
-_NOT_EXECUTED = re.compile(
-    r"\b(?:skipped|not (?:been )?(?:executed|run)|never (?:executed|ran)|cancell?ed|aborted)\b", re.I
+_NOTIFY_PAIR = (call("call_2", "notify", '{"who":"ops"}'), output("call_2"))
+_LOOP_WITHOUT_ITS_FIRST_CALL = after(
+    {"input": [PROMPT]},
+    {"input": [PROMPT, call(), output()]},
+    {"input": [PROMPT, *_NOTIFY_PAIR]},
+    turns=[DEPLOY, NOTIFY],
 )
-_SKIPPED_OUTPUT = "Tool skipped: the assistant went on."
+MOST_NAMESAKES = 8
+"""How many calls with one `call_id` a call is compared with, the latest."""
+MOST_KEPT = 2
+"""A client that shortens a long loop of calls on purpose keeps more than so many of them."""
 _APPROVAL_REQUEST = mcp_approval_request("prod", "deploy", {"ref": "v2"})
 
 
@@ -61,24 +61,15 @@ _APPROVAL_REQUEST = mcp_approval_request("prod", "deploy", {"ref": "v2"})
         after({"input": [PROMPT], **_OPS_AGENT}, {"input": [PROMPT, NEXT], **_OPS_AGENT}, turns=[DEPLOY]),
         after({"input": [PROMPT]}, {"input": [PROMPT, output(), NEXT]}, turns=[DEPLOY]),
         after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), NEXT]}, turns=[[REPLY, _APPROVAL_REQUEST]]),
+        _LOOP_WITHOUT_ITS_FIRST_CALL,
         after(
             {"input": [PROMPT]},
-            {"input": [PROMPT, call(), output(value=_SKIPPED_OUTPUT), assistant(TEXT)]},
-            turns=[[REPLY, DEPLOY]],
+            {"input": [PROMPT, call(), output(), *_NOTIFY_PAIR]},
+            {"input": [PROMPT, call(), output(), assistant(TEXT), NEXT]},
+            turns=[[DEPLOY, NOTIFY], REPLY],
         ),
     ],
     keeps=[
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, assistant(TEXT), call(), output(value=_SKIPPED_OUTPUT)]},
-            turns=[[REPLY, DEPLOY]],
-        ),
-        after(
-            {"input": [PROMPT]},
-            {"input": [PROMPT, call(), output(value=_SKIPPED_OUTPUT), assistant(TEXT)]},
-            turns=[[DEPLOY, REPLY]],
-        ),
-        after({"input": [PROMPT]}, {"input": [PROMPT, call(), output(value=_SKIPPED_OUTPUT), NEXT]}, turns=[DEPLOY]),
         after({"input": [PROMPT]}, {"input": [PROMPT, call(), output(), NEXT]}, turns=[DEPLOY]),
         after(
             {"input": [PROMPT]},
@@ -118,25 +109,31 @@ def call_dropped(request: HistoryRequest, history: History) -> Iterator[LossFact
 
     It carries on when it holds what was said beside the call, or when it goes on after the words of the user that led
     to the call; and only as the same agent: a hand-off may leave out the calls of another. A call that was answered
-    once may be left out later, together with its output; an output without its call may not stand alone. An output that
-    says the call was not executed is no answer when it stands ahead of what was said before the call: the client took
-    the words beside a call for their continuation.
+    once may be left out later, together with its output; not while the model goes on in the same turn, nor without the
+    other calls of its response. An output without its call may not stand alone.
     """
-    if not request.is_history_known or any(item_type(item) == "compaction" for item in request.items):
+    if not request.is_history_known or request.is_compacted:
         return
-    calls = [item for item in request.items if client_call_id(item)]
-    here = set(map(client_call_id, calls))
-    for at, item in request.placed_items:
-        if (id := answered_id(item)) and id not in here and id in history.by_call:
+    calls = {id: item for item in request.items if (id := client_call_id(item))}
+    for at, id, _ in request.outputs:
+        if id not in calls and id in history.by_call:
             yield _missing_call_facts(at, history.by_call[id][-1], "is not in this request, though its output is")
-    yield from _find_given_up_calls(request, history)
-    strangers = [item for item in calls if client_call_id(item) not in history.by_call]
-    for original in _unanswered_calls(history):
-        renamed = any(not _changed_member(original.item, item) for item in strangers)
+    if history.open_calls:
+        yield from _find_unanswered_calls(request, history, calls)
+    for at, original in _find_forgotten_calls(request, history, calls):
+        yield _missing_call_facts(at, original, "is gone from this request, and its output too")
+
+
+def _find_unanswered_calls(request: HistoryRequest, history: History, calls: Mapping[str, Json]) -> Iterator[LossFacts]:
+    """Calls that no request answers, of responses that this one continues without them."""
+    renamed = {_content_of(item) for id, item in calls.items() if id not in history.by_call}
+    places = _ContinuedReplies(request, history)
+    for original in history.open_calls.values():
         if (
-            here.isdisjoint(_answerable_ids(original))
-            and not renamed
-            and (at := _find_continuation(request, original, history))
+            calls.keys().isdisjoint(_answerable_ids(original))
+            and (at := places.find(original))
+            and _is_same_agent(request, original)
+            and _content_of(original.item) not in renamed
         ):
             yield _missing_call_facts(at, original, "is neither in this request nor answered in any")
 
@@ -145,43 +142,50 @@ def _missing_call_facts(at: str, original: OutputItem, where: str) -> LossFacts:
     return {"at": at, "said": original.number, "what": describe_item(original.item), "where": where}
 
 
-def _find_given_up_calls(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    outputs: dict[str, list[tuple[str, Json]]] = {}
-    for at, item in request.placed_items:
-        if id := answered_id(item):
-            outputs.setdefault(id, []).append((at, item))
-        elif is_assistant(item) and (words := history.find_original(item)):
-            for original in _answered_calls_after(words, history, outputs):
-                tries = outputs.pop(client_call_id(original.item))
-                if not any(
-                    answered_id(one) == client_call_id(original.item) and not is_not_executed(one)
-                    for _, one in request.placed_items
-                ):
-                    how = (
-                        f"is answered by {quote(as_string(tries[0][1].get('output')))} ahead of what was said before it"
-                    )
-                    yield _missing_call_facts(tries[0][0], original, how)
+def _find_forgotten_calls(
+    request: HistoryRequest, history: History, calls: Mapping[str, Json]
+) -> Iterator[tuple[str, OutputItem]]:
+    """Calls that were answered in an earlier request, and that this one has forgotten with their outputs.
+
+    Either another call of the same response is still there, or the model is within the loop of calls that they belong to.
+    """
+    if request.is_chained:
+        return
+    kept = [(at, one) for at, id, _ in request.calls if (one := history.find_call(id))]
+    here = calls.keys() | {id for _, id, _ in request.outputs}
+    told: set[str] = set()
+    for at, one in kept[-1:]:
+        for id in _calls_of_the_loop(request, one.reply.request, here):
+            original = history.find_call(id)
+            if original and _is_same_agent(request, original):
+                told.add(id)
+                yield at, original
+    for at, one in kept:
+        for other in one.reply.output if len(one.reply.output) > 1 else ():
+            id = client_call_id(other)
+            if id and id not in here and id not in told and id in history.call_outputs:
+                original = history.find_call(id)
+                if original and original.reply.request.is_same_agent(request):
+                    told.add(id)
+                    yield at, original
 
 
-def _answered_calls_after(words: OutputItem, history: History, outputs: Json) -> Iterator[OutputItem]:
-    """The calls that follow a message in the output of its response and are answered already."""
-    for id in list(outputs):
-        for original in history.by_call.get(id, ()):
-            if original.reply is words.reply and words.index < original.index and id == client_call_id(original.item):
-                yield original
+def _calls_of_the_loop(request: HistoryRequest, before: HistoryRequest, here: Set[str]) -> Iterator[str]:
+    """The answered calls since the user spoke in the request `before` that are not in this one, which goes on from it.
 
-
-def is_not_executed(item: Json) -> bool:
-    """Whether an output states that its call was not executed."""
-    return bool(_NOT_EXECUTED.search(as_string(item.get("output"))))
-
-
-def _unanswered_calls(history: History) -> Iterator[OutputItem]:
-    """The calls of completed responses that no request answers."""
-    for id, (*_, original) in history.by_call.items():
-        due = original.reply.is_completed and not original.item.get("async")
-        if due and id == client_call_id(original.item) and history.answered_ids.isdisjoint(_answerable_ids(original)):
-            yield original
+    None if the user has spoken since, or if what stood before these calls is not there either: then the transcript may
+    have been shortened on purpose.
+    """
+    keys = before.item_keys
+    start = len(keys) - next((back for back, key in enumerate(reversed(keys)) if key[0] == "user"), len(keys))
+    first = next((at for at, (kind, id) in enumerate(keys) if at >= start and kind == "call" and id not in here), None)
+    if first is None or len(request.digests) <= first or request.digests[first] != before.digests[first]:
+        return
+    after = request.item_keys[first:]
+    kept = sum(kind == "call" for kind, _ in after)
+    if all(kind != "user" for kind, _ in after) and (first > start or kept <= MOST_KEPT):
+        answered = {id for kind, id in keys[first:] if kind == "output"}
+        yield from (id for kind, id in keys[first:] if kind == "call" and id in answered and id not in here)
 
 
 def _answerable_ids(original: OutputItem) -> set[str]:
@@ -189,49 +193,42 @@ def _answerable_ids(original: OutputItem) -> set[str]:
     return {client_call_id(original.item), as_string(original.item.get("id"))}
 
 
-def _find_continuation(request: HistoryRequest, original: OutputItem, history: History) -> str:
-    """The place at which a request continues the response with a call; empty when it does not."""
-    if not _is_same_agent(request.body, original):
-        return ""
-    for at, item in request.placed_items:
-        one = history.find_original(item)
-        if one and one.reply is original.reply and one.item is not original.item:
-            return at
-    return _find_place_after(request, original.reply, history)
+class _ContinuedReplies:
+    """Where a request continues which replies: after what they said, or after what led to them."""
+
+    def __init__(self, request: HistoryRequest, history: History) -> None:
+        self._repeated: dict[int, list[tuple[str, OutputItem]]] = {}
+        for at, item in request.placed_items:
+            if one := history.find_original(item):
+                self._repeated.setdefault(id(one.reply), []).append((at, one))
+        self._replies, length = history.find_continued(request)
+        self._new = request.items_after(length) if self._replies else ()
+        self._again = {reply for _, item in self._new for reply in _replies_that_say(item, history)}
+
+    def find(self, original: OutputItem) -> str:
+        """The place at which the response with a call is continued; empty when it is not."""
+        for at, one in self._repeated.get(id(original.reply), ()):
+            if one.item is not original.item:
+                return at
+        others = {id(one) for one in self._replies} - {id(original.reply)}
+        if len(others) == len(self._replies) or not self._new or others & self._again:
+            return ""
+        return self._new[0][0]
 
 
-def _find_place_after(request: HistoryRequest, reply: HistoryReply, history: History) -> str:
-    """The place at which a request continues the input of a reply; empty when it does not, or continues another reply."""
-    replies, length = history.find_continued(request)
-    new = request.items_after(length)
-    others = [id(one) for one in replies if one is not reply]
-    if len(others) == len(replies) or not new:
-        return ""
-    retried = any(id(original.reply) in others for _, item in new for original in history.find_originals(item))
-    return "" if retried else new[0][0]
+def _replies_that_say(item: Json, history: History) -> Set[int]:
+    if is_assistant(item):
+        said = history.find_said(item)
+        return said.reply_ids if said else set()
+    return {id(original.reply) for original in history.find_originals(item)}
 
 
-def _is_same_agent(body: Json, original: OutputItem) -> bool:
-    name, before, now = (
-        as_string(original.item.get("name")),
-        _tool_names(original.reply.request.body),
-        _tool_names(body),
-    )
-    if name in before:
-        return name in now
-    return before == now and _masked_instructions(original.reply.request.body) == _masked_instructions(body)
-
-
-def _tool_names(body: Json) -> set[str]:
-    return {
-        as_string(tool.get("name")) or as_string(tool.get("server_label")) or as_string(tool.get("type"))
-        for tool in objects_in(body.get("tools"))
-    }
-
-
-def _masked_instructions(body: Json) -> str:
-    leading = (message_text(item) for item in objects_in(body.get("input")) if item.get("role") in INSTRUCTION_ROLES)
-    return mask_dates_and_ids("\n".join([as_string(body.get("instructions")), *leading]))
+def _is_same_agent(request: HistoryRequest, original: OutputItem) -> bool:
+    """Whether a request comes from the agent that was to make a call: it has the tool, or is the same otherwise."""
+    before = original.reply.request
+    if (name := as_string(original.item.get("name"))) in before.tool_names:
+        return name in request.tool_names
+    return before.is_same_agent(request)
 
 
 @loss(
@@ -268,11 +265,10 @@ def call_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
 
     Arguments are compared as JSON: spaces and the order of members are no difference.
     """
-    for at, item in request.placed_items:
-        if (id := client_call_id(item)) and (originals := history.by_call.get(id)):
-            differences = [_changed_member(one.item, item) for one in originals]
-            if all(differences):
-                member, last = differences[-1], originals[-1].item
+    for at, id, item in request.calls:
+        if originals := history.by_call.get(id):
+            member, last = _changed_member(originals[-1].item, item), originals[-1].item
+            if member and all(_changed_member(one.item, item) for one in originals[-MOST_NAMESAKES:-1]):
                 changed = {
                     "member": member,
                     "was": shorten_json(last.get(member)),
@@ -292,6 +288,12 @@ def _changed_member(original: Json, sent: Json) -> str:
         ),
         "",
     )
+
+
+def _content_of(call: Json) -> str:
+    """What a call executes, as canonical JSON."""
+    content = {name: _normalize(call[name]) for name in ("type", *CONTENT_MEMBERS) if call.get(name) is not None}
+    return json.dumps(content, sort_keys=True)
 
 
 def _normalize(value: Any) -> Any:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.analysis.history import History, HistoryRequest, OutputItem, describe_item, message_text
+from harness.analysis.history import History
+from harness.analysis.history_items import describe_item, message_text
+from harness.analysis.history_request import HistoryRequest, OutputItem, count_annotations
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import NEXT, PROMPT, assistant, user
+from harness.analysis.losses.text import describe_damage, without_citations
+from harness.analysis.similar_text import describe_edit, is_similar_text, letters_of
 from harness.contract.rule import after
 from harness.core.exchange import Json
-from harness.core.loose_json import objects_in
+from harness.core.loose_json import as_string, objects_in
+from harness.core.shorten import quote
 from harness.items import message, url_citation
 
 ANNOTATION = url_citation("https://example.org/v2", "Notes of v2")
@@ -21,8 +26,10 @@ _WIRE_ANNOTATION: Json = {
     "start_index": 0,
     "end_index": 20,
 }
-MESSAGE = "{lost} of {had} annotations of the {what}, said in exchange {said}, are gone: the client dropped them"
-FIX = "Send `annotations` of each `output_text` back as they were said."
+_ANNOTATIONS_GONE = "{lost} of {had} annotations of the {what}, said in exchange {said}, are gone{edited}"
+_FIX = "Send `annotations` of each `output_text` back as they were said."
+_LINKED_TEXT = "v2 is out ([Notes](https://example.org/v2))."
+_LINKED_MESSAGE = message(_LINKED_TEXT, annotations=[ANNOTATION])
 _FLATTENED = after(
     {"input": [PROMPT]},
     {"input": [PROMPT, {"role": "assistant", "content": "v2 is out since May."}, NEXT]},
@@ -35,8 +42,8 @@ def _message_annotated(*notes: Json) -> Json:
 
 
 @loss(
-    message=MESSAGE,
-    fix=FIX,
+    message=_ANNOTATIONS_GONE + ": the client dropped them",
+    fix=_FIX,
     loses=[
         after({"input": [PROMPT]}, {"input": [PROMPT, _message_annotated(), NEXT]}, turns=[CITED_MESSAGE]),
         after(
@@ -71,13 +78,14 @@ def _message_annotated(*notes: Json) -> Json:
             {"input": [_message_annotated()]},
             turns=[CITED_MESSAGE, message("v2 is out since May.")],
         ),
-        _FLATTENED,
+        after({"input": [PROMPT]}, {"input": [PROMPT, assistant("No citation."), NEXT]}, turns=[CITED_MESSAGE]),
     ],
 )
 def citation_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """An assistant message comes back in parts, with fewer annotations than it was said with.
 
-    Only a message in the words that were said; one edited or retold has no annotations to keep.
+    It may have been edited on the way, a space here or a word there; one retold in other words, or whose citations were
+    taken out of its text, has no annotations to keep.
     """
     for at, item in request.assistant_messages:
         if isinstance(item.get("content"), list):
@@ -85,29 +93,61 @@ def citation_dropped(request: HistoryRequest, history: History) -> Iterator[Loss
 
 
 @loss(
-    message=MESSAGE,
-    fix=FIX,
-    strict=True,
+    message=_ANNOTATIONS_GONE + ": it came back as a plain text, which cannot carry them",
+    fix="Send the message in parts, as it was said: `output_text` with its `annotations`.",
     loses=[_FLATTENED],
-    keeps=[after({}, {"input": [PROMPT, _message_annotated(_WIRE_ANNOTATION)]}, turns=[CITED_MESSAGE])],
+    keeps=[
+        after({}, {"input": [PROMPT, _message_annotated(_WIRE_ANNOTATION)]}, turns=[CITED_MESSAGE]),
+        after({}, {"input": [PROMPT, {"role": "assistant", "content": _LINKED_TEXT}]}, turns=[_LINKED_MESSAGE]),
+    ],
 )
 def citation_flattened(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
-    """An assistant message that was said with annotations comes back as a plain string, which cannot carry them."""
+    """An assistant message that was said with annotations comes back as a plain text, which cannot carry them.
+
+    A text that names its sources itself, say in links, keeps them.
+    """
     for at, item in request.assistant_messages:
-        if isinstance(item.get("content"), str):
+        if isinstance(text := item.get("content"), str) and not _names_its_sources(text, item, history):
             yield from _dropped_annotations(f"{at}.content", item, history)
 
 
+def _names_its_sources(text: str, item: Json, history: History) -> bool:
+    original = _find_cited(text.strip(), item, history)
+    notes = [note for part in objects_in(original and original.item["content"]) for note in _annotations(part)]
+    return all(any(source in text for source in _sources(note)) for note in notes)
+
+
+def _find_cited(text: str, item: Json, history: History) -> OutputItem | None:
+    """The message that was said with the least annotations of those with a text, or with one like it."""
+    said = history.find_said(item)
+    return said.least_cited if said else history.cited.find(text) if text else None
+
+
+def _annotations(part: Json) -> list[Json]:
+    return objects_in(part.get("annotations"))
+
+
+def _sources(note: Json) -> list[str]:
+    """The names of what an annotation cites."""
+    return list(filter(None, (as_string(note.get(name)) for name in ("url", "filename", "file_id"))))
+
+
 def _dropped_annotations(at: str, item: Json, history: History) -> Iterator[LossFacts]:
-    same = [one for one in history.find_originals(item) if message_text(one.item).strip() == message_text(item).strip()]
-    sent = _count_annotations(item)
-    if same and (original := min(same, key=_original_count)) and sent < (had := _original_count(original)):
-        yield {"at": at, "said": original.number, "what": describe_item(original.item), "had": had, "lost": had - sent}
+    """What is lost of the annotations of a message; of texts that were said several times the least annotated counts."""
+    text, sent = message_text(item).strip(), count_annotations(item)
+    original = _find_cited(text, item, history)
+    if original is None or sent >= (had := original.annotation_count):
+        return
+    was, edited = message_text(original.item).strip(), ""
+    if was != text:
+        if describe_damage(was, text) or not is_edited(was, text):
+            return
+        edited = ", and its text was edited, {} to {}".format(*map(quote, describe_edit(was, text)))
+    facts = {"what": describe_item(original.item), "had": had, "lost": had - sent, "edited": edited}
+    yield {"at": at, "said": original.number, **facts}
 
 
-def _original_count(original: OutputItem) -> int:
-    return _count_annotations(original.item)
-
-
-def _count_annotations(item: Json) -> int:
-    return sum(len(list(objects_in(part.get("annotations")))) for part in objects_in(item.get("content")))
+def is_edited(was: str, now: str) -> bool:
+    """Whether a text was changed in a few places, and not by taking its citations out."""
+    letters, bare = letters_of(was), letters_of(without_citations(was))
+    return bare in (letters, "") or bare != letters_of(now) if is_similar_text(was, now) else False

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.analysis.history import (
-    FAILED_OR_CUT_OFF,
-    History,
-    HistoryRequest,
-    OutputItem,
-    client_call_id,
-    describe_item,
-    is_assistant,
-)
+from harness.analysis.history import History
+from harness.analysis.history_items import describe_item, is_assistant
+from harness.analysis.history_request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, assistant, call, output
 from harness.contract.rule import after
+from harness.core.exchange import Json
 from harness.ending import failed, incomplete
 from harness.faults import cut
 from harness.items import message
@@ -83,19 +78,19 @@ _STREAMED_REQUEST = {"input": [PROMPT], "stream": True}
 def partial_taken(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """What a response said that is incomplete, failed or cut off comes back as finished, and the talk goes on."""
     for at, item in request.placed_items:
-        originals = history.find_originals(item)
-        if originals and item.get("status") in (None, "completed") and all(map(_is_partial, originals)):
+        if item.get("status") in (None, "completed") and (original := _find_partial(item, history)):
             yield {
                 "at": at,
-                "said": originals[-1].number,
-                "what": describe_item(originals[-1].item),
-                "status": originals[-1].reply.status,
+                "said": original.number,
+                "what": describe_item(original.item),
+                "status": original.reply.status,
             }
 
 
-def _is_partial(original: OutputItem) -> bool:
-    """Whether an item may be incomplete: it has no final status, or is a message of a failed or cut response."""
-    if not (is_assistant(original.item) or client_call_id(original.item)) or original.reply.is_completed:
-        return False
-    left_open = original.item.get("status") not in (None, "completed")
-    return left_open or (is_assistant(original.item) and original.reply.status in FAILED_OR_CUT_OFF)
+def _find_partial(item: Json, history: History) -> OutputItem | None:
+    """The latest of the output items that an item repeats, if all of them may be incomplete."""
+    if is_assistant(item):
+        said = history.find_said(item)
+        return said.originals[-1] if said and said.is_partial else None
+    originals = history.find_originals(item)
+    return originals[-1] if originals and all(one.is_partial for one in originals) else None

@@ -8,9 +8,9 @@ from harness.core.exchange import Json
 from harness.items import function_call, message, reasoning
 
 
-def user(text: str) -> Json:
-    """A message of the user."""
-    return {"role": "user", "content": text}
+def user(content: str | list[Json]) -> Json:
+    """A message of the user, as a text or in parts."""
+    return {"role": "user", "content": content}
 
 
 def assistant(text: str, **members: Any) -> Json:

@@ -5,19 +5,17 @@ from __future__ import annotations
 import re
 from ast import literal_eval
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
 import orjson
 
-from harness.analysis.history import (
+from harness.analysis.history import History
+from harness.analysis.history_items import (
     MESSAGE,
-    History,
-    HistoryRequest,
     ItemKey,
-    OutputItem,
     answered_id,
     client_call_id,
     count_pairs,
@@ -26,6 +24,7 @@ from harness.analysis.history import (
     item_type,
     message_text,
 )
+from harness.analysis.history_request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, THOUGHT, assistant, call, output, user
 from harness.analysis.losses.text import is_doubled
@@ -39,6 +38,8 @@ UNMISTAKABLE_LENGTH = 24
 """Characters of a text that is not repeated by chance."""
 SHORTEST_USER_TEXT, RECENT_REQUESTS = 8, 8
 """Characters of a user's text that is not doubled by chance, and how many earlier requests are searched for it."""
+RECENT_REPLIES = 50
+"""How many earlier replies are searched for an item that is missing."""
 LONGEST_PARSED_TEXT = 100_000
 """Characters beyond which a text is not parsed as an item."""
 _DONE_ANSWER = message("Done.")
@@ -115,9 +116,7 @@ def history_replayed(request: HistoryRequest, history: History) -> Iterator[Loss
     what stood there before it was said, is no repetition; nor is a user who says the same again.
     """
     seen = Counter(key for item in request.previous_items if (key := history.original_key(item)))
-    pairs = count_pairs(request.item_keys) | count_pairs(
-        [key for key in request.item_keys if key[0] not in ("call", "output")]
-    )
+    pairs = _most_frequent_pairs(request)
     repeated = [
         (at, history.find_originals(item)[0])
         for at, item in request.placed_items
@@ -133,23 +132,20 @@ def history_replayed(request: HistoryRequest, history: History) -> Iterator[Loss
 
 def _find_doubled_texts(request: HistoryRequest, history: History) -> Iterator[tuple[str, int, Json]]:
     """User messages that repeat their text, where an earlier request had it once at the same place."""
-    for place, (at, item) in enumerate(request.placed_items):
-        for reply in (
-            history.replies[-RECENT_REQUESTS:] if item.get("role") == "user" and not request.previous_items else ()
-        ):
+    for place, (at, item) in enumerate(() if request.previous_items else request.placed_items):
+        words = message_text(item) if item.get("role") == "user" else ""
+        for reply in history.replies[-RECENT_REQUESTS:] if len(words) >= 2 * SHORTEST_USER_TEXT else ():
             was = next((one for _, one in reply.request.placed_items[place : place + 1]), {})
-            if (
-                item_type(was) == MESSAGE
-                and len(message_text(was)) >= SHORTEST_USER_TEXT
-                and is_doubled(message_text(was), message_text(item))
-            ):
+            if was != item and item_type(was) == MESSAGE and _is_text_doubled(message_text(was), words):
                 yield at, reply.request.number, was
                 break
 
 
-def _is_repetition(
-    item: Json, seen: Counter[ItemKey], pairs: Counter[tuple[ItemKey, ItemKey]], history: History
-) -> bool:
+def _is_text_doubled(was: str, now: str) -> bool:
+    return SHORTEST_USER_TEXT <= len(was) <= len(now) // 2 and is_doubled(was, now)
+
+
+def _is_repetition(item: Json, seen: Counter[ItemKey], pairs: Mapping[ItemKey, int], history: History) -> bool:
     """Whether an item occurs more often in its transcript than the model returned it; counts it in `seen`."""
     if (key := history.original_key(item)) is None:
         return False
@@ -158,7 +154,17 @@ def _is_repetition(
     if not right or not key[1] or seen[key] <= right:
         return False
     evident = not is_assistant(item) or len(key[1]) >= UNMISTAKABLE_LENGTH or as_string(item.get("id")) in history.by_id
-    return evident or any(count > right for (_, second), count in pairs.items() if second == key)
+    return evident or pairs.get(key, 0) > right
+
+
+def _most_frequent_pairs(request: HistoryRequest) -> Mapping[ItemKey, int]:
+    """How often each key follows the key that it follows most often, with or without calls and outputs between them."""
+    most: dict[ItemKey, int] = {}
+    words = [key for key in request.item_keys if key[0] not in ("call", "output")]
+    for keys in (request.item_keys, words):
+        for (_, second), count in count_pairs(keys).items():
+            most[second] = max(count, most.get(second, 0))
+    return most
 
 
 _PRINTED_OBJECT = re.compile(r"[A-Z]\w*\(.*?\b(?:call_id|id)='(?P<id>[^']+)'.*\)", re.S)
@@ -261,7 +267,7 @@ def _find_missing_item(
     """
     behind = next((item for _, item in request.placed_items[index:] if not _is_empty_message(item)), {})
     follower = history.find_original(behind)
-    for reply in reversed(history.replies):
+    for reply in history.replies[: -RECENT_REPLIES - 1 : -1]:
         if reply.request.item_keys[:1] == request.item_keys[:1]:
             for item in reversed(reply.output):
                 counts = client_call_id(item) or (
@@ -290,7 +296,7 @@ def _find_printed_item(words: str, history: History) -> tuple[int, Json] | None:
         return original.number, original.item
     item = _parse_object(words)
     if item_type(item) in CALL_OF_OUTPUT:
-        return next(iter(history.call_outputs.get(answered_id(item), ())), None)
+        return next(iter(history.call_outputs.get(answered_id(item), {}).values()), None)
     original = history.find_original(item) if item_type(item) in _TYPED_ITEMS else None
     return (original.number, original.item) if original else None
 
@@ -300,7 +306,8 @@ def _find_printed_message(words: str, history: History) -> OutputItem | None:
     parts = _parse_objects(words)
     if not parts or any(not isinstance(part, dict) or item_type(part) not in ("output_text", "text") for part in parts):
         return None
-    return next(iter(history.by_text.get(message_text({"content": parts}).strip(), ())), None)
+    said = history.by_text.get(message_text({"content": parts}).strip())
+    return said.originals[0] if said else None
 
 
 def _parse_object(words: str) -> Json:

@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from harness.analysis.history import (
-    History,
-    HistoryRequest,
-    OutputItem,
-    answered_id,
-    client_call_id,
-    describe_item,
-    item_type,
-)
+from harness.analysis.history import History
+from harness.analysis.history_items import answered_id, client_call_id, describe_item, item_type
+from harness.analysis.history_request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
-from harness.analysis.losses.calls import is_not_executed
 from harness.analysis.losses.examples import DEPLOY, NEXT, NOTIFY, PROMPT, REPLY, TEXT, THOUGHT, assistant, call, output
+from harness.analysis.losses.tools import is_not_executed
 from harness.contract.rule import after
 from harness.core.exchange import Json
 

@@ -8,13 +8,15 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from harness.analysis.history import History, HistoryRequest, answered_id, client_call_id, describe_item
+from harness.analysis.history import History
+from harness.analysis.history_items import answered_id, client_call_id, describe_item
+from harness.analysis.history_request import HistoryRequest
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, assistant, call, output
 from harness.analysis.losses.text import is_doubled
+from harness.analysis.tool_results import output_text
 from harness.contract.rule import Case, after
 from harness.core.exchange import Json
-from harness.core.loose_json import as_string, objects_in
 from harness.core.shorten import quote
 from harness.items import mcp_approval_request
 
@@ -83,22 +85,13 @@ def output_replaced(request: HistoryRequest, history: History) -> Iterator[LossF
 
 
 def _find_changed_outputs(request: HistoryRequest, history: History) -> Iterator[Json]:
-    for at, item in request.placed_items:
-        if (id := answered_id(item)) and len(history.by_call.get(id, ())) == 1 and "output" in item:
-            sent = history.call_outputs.get(id, ())
-            now, before = _output_text(item), [_output_text(one) for _, one in sent]
-            if sent and now not in before:
-                shown = {"was": quote(before[-1]), "now": quote(now), "how": _describe_damage(before[-1], now)}
-                yield {"at": f"{at}.output", "said": sent[-1][0], "what": describe_item(item), **shown}
-
-
-def _output_text(item: Json) -> str:
-    """An output as text: the text of its parts, else its JSON."""
-    output = item.get("output")
-    parts = list(objects_in(output))
-    if parts and all(part.get("type") in ("input_text", "output_text") for part in parts):
-        return "".join(as_string(part.get("text")) for part in parts)
-    return output if isinstance(output, str) else json.dumps(output, sort_keys=True)
+    for at, id, item in request.outputs:
+        if len(history.by_call.get(id, ())) == 1 and "output" in item:
+            sent, now = history.call_outputs.get(id, {}), output_text(item)
+            if sent and now not in sent:
+                was, (number, _) = next(reversed(sent.items()))
+                shown = {"was": quote(was), "now": quote(now), "how": _describe_damage(was, now)}
+                yield {"at": f"{at}.output", "said": number, "what": describe_item(item), **shown}
 
 
 def _describe_damage(was: str, now: str) -> str:
@@ -145,8 +138,8 @@ def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFact
     """One call is answered twice in one transcript; so is one request for approval."""
     calls = Counter(filter(None, map(client_call_id, request.items)))
     answers = Counter(filter(None, map(answered_id, request.previous_items)))
-    for at, item in request.placed_items:
-        if (id := answered_id(item)) in history.by_call:
+    for at, id, item in request.outputs:
+        if id in history.by_call:
             answers[id] += 1
             original = history.by_call[id][-1]
             if answers[id] > max(1, calls[id]) and not original.item.get("async"):

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 from itertools import takewhile
 
-from harness.analysis.history import History, HistoryRequest, OutputItem, describe_item, is_assistant, message_text
+from harness.analysis.history import History
+from harness.analysis.history_items import describe_item, is_assistant, message_text
+from harness.analysis.history_request import HistoryRequest, OutputItem
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import NEXT, PROMPT, REPLY, TEXT, assistant, user
 from harness.contract.rule import Case, after
@@ -17,7 +19,9 @@ from harness.items import message
 
 _ELLIPSIS = re.compile(r"(…|\.\.\.|\[[^\]]*\]|\([^)]*(?:truncated|omitted)[^)]*\))\s*$", re.I)
 """The end of a text that was shortened on purpose."""
-_CITATION_MARKERS = re.compile(r"\s*(【[^】]*】|\(?\[[^\]]*\]\([^)]*\)\)?|\[\d+\]|\ue200[^\ue201]*\ue201|\s)+")
+_CITATION_MARKERS = re.compile(
+    r"(?:【[^】]{0,300}】|\(?\[[^\]]{0,300}\]\([^)]{0,2000}\)\)?|\[\d+\]|\ue200[^\ue201]{0,300}\ue201|\s)+"
+)
 """Citations in a text, which a client may remove."""
 
 
@@ -68,7 +72,7 @@ def text_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
     text, and it may be shortened with an ellipsis.
     """
     for at, item, original in _find_edited_messages(request, history):
-        if how := _describe_damage(message_text(original.item), message_text(item)):
+        if how := describe_damage(message_text(original.item), message_text(item)):
             yield _change_facts(at, item, original, how)
 
 
@@ -82,7 +86,7 @@ def text_altered(request: HistoryRequest, history: History) -> Iterator[LossFact
 def text_edited(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """The assistant's words come back in other words; a user may have edited them."""
     for at, item, original in _find_edited_messages(request, history):
-        if not _describe_damage(message_text(original.item), message_text(item)):
+        if not describe_damage(message_text(original.item), message_text(item)):
             yield _change_facts(at, item, original, "in other words")
 
 
@@ -100,10 +104,10 @@ def _find_edited_messages(request: HistoryRequest, history: History) -> Iterator
     """The messages that came back with another text, each with its original."""
     placed = dict(_find_message_in_place(request, history))
     for at, item in request.assistant_messages:
-        original = next(iter(history.find_originals(item)), placed.get(at))
-        words = message_text(item).strip()
-        if original and words != message_text(original.item).strip() and words not in history.by_text:
-            yield at, item, original
+        if (words := message_text(item).strip()) not in history.by_text:
+            original = history.find_original(item) or placed.get(at)
+            if original and words != message_text(original.item).strip():
+                yield at, item, original
 
 
 def _find_message_in_place(request: HistoryRequest, history: History) -> Iterator[tuple[str, OutputItem]]:
@@ -116,7 +120,8 @@ def _find_message_in_place(request: HistoryRequest, history: History) -> Iterato
         yield sent[0], OutputItem(originals[0][1], replies[0], originals[0][0])
 
 
-def _describe_damage(was: str, now: str) -> str:
+def describe_damage(was: str, now: str) -> str:
+    """How a text is doubled or cut off; empty when it is neither, or shortened on purpose."""
     was, now = was.strip(), now.strip()
     if is_doubled(was, now):
         return "doubled"
@@ -126,6 +131,11 @@ def _describe_damage(was: str, now: str) -> str:
         return "cut off"
     cut = was.removesuffix(now)
     return "without its beginning" if cut != was and not cut.rstrip().endswith(">") else ""
+
+
+def without_citations(text: str) -> str:
+    """A text without the marks of its citations, and without white space."""
+    return _CITATION_MARKERS.sub("", text)
 
 
 def is_doubled(was: str, now: str) -> bool:
@@ -166,14 +176,14 @@ def is_doubled(was: str, now: str) -> bool:
 def phase_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """An assistant message that was said with a `phase` comes back without it, or with another."""
     for at, item in request.assistant_messages:
-        originals = history.find_originals(item)
-        phases = [as_string(one.item.get("phase")) for one in originals]
-        if originals and all(phases) and as_string(item.get("phase")) not in phases:
+        phases = said.phases if (said := history.find_said(item)) else {}
+        if phases and "" not in phases and as_string(item.get("phase")) not in phases:
             became = f"is {item['phase']} now" if item.get("phase") else "is gone"
+            was, original = next(reversed(phases.items()))
             yield {
                 "at": at,
-                "said": originals[-1].number,
-                "was": phases[-1],
-                "what": describe_item(originals[-1].item),
+                "said": original.number,
+                "was": was,
+                "what": describe_item(original.item),
                 "became": became,
             }

@@ -1,0 +1,97 @@
+"""What a journal's items are: their type, their loose identity, their text, the call they make or answer.
+
+Requests may be malformed: members of the wrong type count as absent.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import pairwise
+
+from harness.analysis.approval_ledger import APPROVAL_REQUEST, APPROVAL_RESPONSE
+from harness.analysis.lanes import INSTRUCTION_ROLES
+from harness.core.exchange import Json
+from harness.core.loose_json import as_string, objects_in
+from harness.core.shorten import quote
+from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
+from harness.items.transcript import answered_call_id
+
+MESSAGE = "message"
+ItemKey = tuple[str, str]
+"""A loose identity of an item: its role and text, or `call` or `output` and the `call_id`."""
+
+
+def hash_sequence(keys: Iterable[Hashable]) -> int:
+    """A hash of a sequence that can be extended key by key."""
+    digest = hash(())
+    for key in keys:
+        digest = extend_hash(digest, key)
+    return digest
+
+
+def extend_hash(digest: int, key: Hashable) -> int:
+    """The hash of a sequence with one more key."""
+    return hash((digest, key))
+
+
+def item_key(item: Json) -> ItemKey | None:
+    """The key of an item; None for instructions, reasoning and calls that the API executes."""
+    if item_type(item) == MESSAGE:
+        role = as_string(item.get("role"))
+        return None if role in INSTRUCTION_ROLES else (role, message_text(item).strip())
+    if call_id := client_call_id(item):
+        return "call", call_id
+    return ("output", call_id) if (call_id := answered_id(item)) else None
+
+
+def item_type(item: Json) -> str:
+    """The type of an item; a message may omit it."""
+    return as_string(item.get("type")) or (MESSAGE if "role" in item else "")
+
+
+def is_assistant(item: Json) -> bool:
+    """Whether an item is a message of the assistant."""
+    return item.get("role") == "assistant" and item_type(item) == MESSAGE
+
+
+def client_call_id(item: Json) -> str:
+    """The `call_id` of a call that the client executes, or the id of an approval request; else empty."""
+    if item_type(item) == APPROVAL_REQUEST:
+        return as_string(item.get("id"))
+    return (
+        as_string(item.get("call_id"))
+        if item_type(item) in CLIENT_CALL_NAMES and item.get("execution") != "server"
+        else ""
+    )
+
+
+def answered_id(item: Json) -> str:
+    """The id of the call or approval request that an item answers; empty for other items."""
+    if item_type(item) == APPROVAL_RESPONSE:
+        return as_string(item.get("approval_request_id"))
+    return answered_call_id(item) or "" if item_type(item) in CALL_OF_OUTPUT else ""
+
+
+def message_text(item: Json) -> str:
+    """The text of a message."""
+    content = item.get("content")
+    if isinstance(content, str):
+        return content
+    return "".join(as_string(part.get("text")) or as_string(part.get("refusal")) for part in objects_in(content))
+
+
+def describe_item(item: Json) -> str:
+    """An item in a few words: its type, its name and call, or the beginning of its text."""
+    label = " ".join(filter(None, (item_type(item), as_string(item.get("name")))))
+    if id := client_call_id(item) or answered_id(item):
+        return f"{label} ({id})"
+    text = message_text(item) if item_type(item) == MESSAGE else ""
+    if text:
+        return f"message {quote(' '.join(text.split()))}"
+    return f"{label} ({as_string(item.get('id'))})" if as_string(item.get("id")) else label
+
+
+def count_pairs(keys: Sequence[ItemKey]) -> Counter[tuple[ItemKey, ItemKey]]:
+    """How often each key directly follows another."""
+    return Counter(pairwise(keys))

@@ -1,0 +1,193 @@
+"""A request for a response, the reply to it, and the items of that reply, as the losses see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from harness.analysis.agent_names import mask_dates_and_ids
+from harness.analysis.history_items import (
+    ItemKey,
+    answered_id,
+    client_call_id,
+    extend_hash,
+    hash_sequence,
+    is_assistant,
+    item_key,
+    item_type,
+    message_text,
+)
+from harness.analysis.lanes import INSTRUCTION_ROLES
+from harness.core.exchange import Json
+from harness.core.loose_json import as_string, objects_in
+
+FAILED_OR_CUT_OFF = ("failed", "cut off")
+"""The statuses of a response that no request can continue; `cut off` is that of a broken connection."""
+
+PlacedItem = tuple[str, Json]
+"""An input item with its place, say `input[2]`."""
+
+
+@dataclass(frozen=True)
+class HistoryRequest:
+    """A request for a response: the `number` of its exchange, its `body`, and its input items, each with its place.
+
+    `previous_items` are those of the response or conversation that it continues; `is_history_known` is False when the
+    journal does not show them. `item_keys` are the keys of messages, calls and outputs of both, without instructions;
+    the first `previous_key_count` of them belong to `previous_items`. What follows from these is computed once.
+    """
+
+    number: int
+    body: Json
+    previous_items: Sequence[Json]
+    placed_items: Sequence[PlacedItem]
+    is_history_known: bool
+    is_chained: bool
+    item_keys: Sequence[ItemKey]
+    previous_key_count: int
+
+    @property
+    def items(self) -> Iterator[Json]:
+        """The items of the transcript, as far as it is known."""
+        yield from self.previous_items
+        yield from (item for _, item in self.placed_items)
+
+    def items_after(self, length: int) -> Sequence[PlacedItem]:
+        """The input items after the first `length` keys; none when these end within `previous_items`."""
+        left = length - self.previous_key_count
+        if left < 0 or left >= len(self._key_places):
+            return self.placed_items if left == 0 else ()
+        return self.placed_items[self._key_places[left - 1] + 1 :] if left else self.placed_items
+
+    @cached_property
+    def _key_places(self) -> Sequence[int]:
+        """The index among the input items of each key that belongs to them."""
+        return [index for index, (_, item) in enumerate(self.placed_items) if item_key(item) is not None]
+
+    @cached_property
+    def digests(self) -> Sequence[int]:
+        """The hashes of the beginnings of `item_keys`, from that of no keys to that of all."""
+        hashes = [hash_sequence(())]
+        for key in self.item_keys:
+            hashes.append(extend_hash(hashes[-1], key))
+        return hashes
+
+    @cached_property
+    def assistant_messages(self) -> Sequence[PlacedItem]:
+        """The assistant's messages among the input items, each with its place."""
+        return [placed for placed in self.placed_items if is_assistant(placed[1])]
+
+    @cached_property
+    def calls(self) -> Sequence[tuple[str, str, Json]]:
+        """The calls of the client among the input items: place, `call_id`, item."""
+        return [(at, id, item) for at, item in self.placed_items if (id := client_call_id(item))]
+
+    @cached_property
+    def outputs(self) -> Sequence[tuple[str, str, Json]]:
+        """The outputs of calls and the answers to approval requests among the input items: place, answered id, item."""
+        return [(at, id, item) for at, item in self.placed_items if (id := answered_id(item))]
+
+    @cached_property
+    def is_compacted(self) -> bool:
+        """Whether a compaction stands for a part of the transcript."""
+        return any(item_type(item) == "compaction" for item in self.items)
+
+    @cached_property
+    def tool_names(self) -> frozenset[str]:
+        """The tools by name, server or type."""
+        return frozenset(
+            as_string(tool.get("name")) or as_string(tool.get("server_label")) or as_string(tool.get("type"))
+            for tool in objects_in(self.body.get("tools"))
+        )
+
+    @cached_property
+    def masked_instructions(self) -> str:
+        """The instructions without what changes between requests of one agent: dates and ids."""
+        messages = objects_in(self.body.get("input"))
+        leading = (message_text(item) for item in messages if item.get("role") in INSTRUCTION_ROLES)
+        return mask_dates_and_ids("\n".join([as_string(self.body.get("instructions")), *leading]))
+
+    def is_same_agent(self, other: HistoryRequest) -> bool:
+        """Whether two requests have the same tools and instructions."""
+        return self.tool_names == other.tool_names and self.masked_instructions == other.masked_instructions
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryReply:
+    """The `output` of the model for a request; `number` is that of the exchange with the answer, `status` the final one."""
+
+    number: int
+    request: HistoryRequest
+    output: Sequence[Json]
+    status: str
+
+    @property
+    def is_completed(self) -> bool:
+        """Whether the response has completed."""
+        return self.status == "completed"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputItem:
+    """An output item, or a message with one of its parts, as the client received it; `index` is its place in the output."""
+
+    item: Json
+    reply: HistoryReply
+    index: int
+
+    @property
+    def number(self) -> int:
+        """The number of the exchange with the answer."""
+        return self.reply.number
+
+    @property
+    def phase(self) -> str:
+        """The phase of a message; empty for none."""
+        return as_string(self.item.get("phase"))
+
+    @property
+    def annotation_count(self) -> int:
+        """The annotations of a message."""
+        return count_annotations(self.item)
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether it may be incomplete: it has no final status, or is a message of a failed or cut response."""
+        if not (is_assistant(self.item) or client_call_id(self.item)) or self.reply.is_completed:
+            return False
+        left_open = self.item.get("status") not in (None, "completed")
+        return left_open or (is_assistant(self.item) and self.reply.status in FAILED_OR_CUT_OFF)
+
+
+@dataclass(slots=True)
+class SaidText:
+    """All messages that say one text; what matters of them is known without reading them again."""
+
+    originals: list[OutputItem] = field(default_factory=list)
+    least_cited: OutputItem | None = None
+    phases: dict[str, OutputItem] = field(default_factory=dict)
+    is_partial: bool = True
+    reply_ids: set[int] = field(default_factory=set)
+
+    def add(self, original: OutputItem) -> None:
+        """Add a message that says this text."""
+        self.originals.append(original)
+        if self.least_cited is None or original.annotation_count < self.least_cited.annotation_count:
+            self.least_cited = original
+        self.phases.pop(original.phase, None)
+        self.phases[original.phase] = original
+        self.is_partial = self.is_partial and original.is_partial
+        self.reply_ids.add(id(original.reply))
+
+
+def said_once(original: OutputItem) -> SaidText:
+    """The text of a single message."""
+    said = SaidText()
+    said.add(original)
+    return said
+
+
+def count_annotations(item: Json) -> int:
+    """The annotations of all parts of a message."""
+    return sum(len(objects_in(part.get("annotations"))) for part in objects_in(item.get("content")))

@@ -1,0 +1,265 @@
+"""The turns of a transcript that a client sends again: no answer may be missing, no turn of the user may stand twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from harness.analysis.history import History
+from harness.analysis.history_items import (
+    MESSAGE,
+    client_call_id,
+    describe_item,
+    is_assistant,
+    item_key,
+    item_type,
+    message_text,
+)
+from harness.analysis.history_request import HistoryReply, HistoryRequest
+from harness.analysis.loss import LossFacts, loss
+from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, assistant, call, output, user
+from harness.analysis.similar_text import letters_of
+from harness.contract.rule import after
+from harness.core.exchange import Json
+from harness.core.loose_json import as_object, as_string, objects_in
+from harness.ending import incomplete
+from harness.items import message
+
+SHORTEST_REPEATED = 8
+"""Characters of a user's message that is not said twice by chance."""
+_DONE, _DONE_ANSWER = assistant("Done."), message("Done.")
+_LAST = user("Thanks.")
+_THIRD = user("Who knows of it?")
+_ANSWER_GONE = "gone from the history, which goes on after it: the client dropped it"
+_FIX = "Append what the model said to the history, before the next message of the user."
+_PICTURES: list[Json] = [
+    user(
+        [
+            {"type": "input_text", "text": "What is it?"},
+            {"type": "input_image", "image_url": f"https://example.org/{n}.png"},
+        ]
+    )
+    for n in ("a", "b")
+]
+_DATA_PROMPT = user("Plan v2, as JSON.")
+_ONLY_PROMPTS = after({"input": [PROMPT]}, {"input": [PROMPT, NEXT]}, turns=[REPLY])
+
+
+@loss(
+    message="{what}, said in exchange {said}, is " + _ANSWER_GONE,
+    fix=_FIX,
+    loses=[
+        _ONLY_PROMPTS,
+        after(
+            {"input": [PROMPT]},
+            {"input": [PROMPT, assistant(TEXT), NEXT]},
+            {"input": [PROMPT, assistant(TEXT), NEXT, _LAST]},
+            turns=[REPLY, _DONE_ANSWER],
+        ),
+        after(
+            {"input": [PROMPT], "instructions": "You plan."},
+            {"input": [PROMPT], "instructions": "You route."},
+            {"input": [PROMPT, assistant(TEXT), NEXT], "instructions": "You plan."},
+            {"input": [PROMPT, assistant(TEXT), NEXT, _LAST], "instructions": "You plan."},
+            turns=[REPLY, message("planner"), _DONE_ANSWER],
+        ),
+        after(
+            {"input": [PROMPT]},
+            {"input": [PROMPT, assistant(TEXT), NEXT]},
+            {"input": [PROMPT, assistant(TEXT), NEXT, _DONE, _THIRD]},
+            {"input": [PROMPT, assistant(TEXT), NEXT, _THIRD, assistant("All."), _LAST]},
+            turns=[REPLY, _DONE_ANSWER, message("All.")],
+        ),
+    ],
+    keeps=[
+        after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), NEXT]}, turns=[REPLY]),
+        after({"input": [PROMPT]}, {"input": [NEXT]}, {"input": [PROMPT]}, turns=[REPLY]),
+        after({"input": [PROMPT]}, {"previous_response_id": "{0.id}", "input": [NEXT]}, turns=[REPLY]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, user(f"The planner said: {TEXT}"), NEXT]}, turns=[REPLY]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, NEXT]}, turns=[[REPLY, incomplete()]]),
+        after(
+            {"input": [PROMPT]},
+            {"input": [PROMPT, user("Give it a title.")]},
+            {"input": [PROMPT, assistant(TEXT), NEXT]},
+            turns=[REPLY, message("A title")],
+        ),
+        after(
+            {"input": [PROMPT], "instructions": "You route."},
+            {"input": [PROMPT], "instructions": "You plan."},
+            {"input": [PROMPT, NEXT], "instructions": "You route."},
+            turns=[message("planner"), REPLY],
+        ),
+        after(
+            {"input": [PROMPT]},
+            {"input": [PROMPT, assistant(TEXT), NEXT]},
+            {"input": [PROMPT, NEXT, _DONE, _LAST]},
+            turns=[REPLY, _DONE_ANSWER],
+        ),
+        after(
+            {"input": [_DATA_PROMPT], "text": {"format": {"type": "json_object"}}},
+            {"input": [_DATA_PROMPT, NEXT], "text": {"format": {"type": "json_object"}}},
+            turns=[message('{"json": true}')],
+        ),
+    ],
+)
+def answer_dropped(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """The assistant's answer is missing from a history that holds what led to it, and the user's next message.
+
+    It counts when no request ever sends it back, by the same agent, which keeps other answers or is the only one; or when
+    it was sent back once, and answers before and after it still are. A history that is shortened loses its beginning; what
+    was said may be told in another message; a list of the user's messages may be all that another agent needs; and data in
+    JSON is often not meant for the history.
+    """
+    if not request.is_chained and not request.is_compacted:
+        for length, reply in _find_unfollowed(request, history):
+            at = request.items_after(length)[0][0]
+            (said,) = _answers(reply)
+            if _is_surely_lost(said, reply, length, request, history):
+                yield {"at": at, "said": reply.number, "what": describe_item(said)}
+
+
+def _find_unfollowed(request: HistoryRequest, history: History) -> Iterator[tuple[int, HistoryReply]]:
+    """The only reply of the same agent to a beginning of the transcript after which another message of the user follows."""
+    for length, key in enumerate(request.item_keys):
+        if key[0] != "user" or not length or key == request.item_keys[length - 1]:
+            continue
+        replies = [
+            one for one in history.by_input.get(request.digests[length], ()) if one.request.is_same_agent(request)
+        ]
+        if len(replies) == 1 and replies[0].is_completed and len(_answers(replies[0])) == 1:
+            yield length, replies[0]
+
+
+def _answers(reply: HistoryReply) -> Sequence[Json]:
+    """The messages of a reply that has words only; none for a refusal."""
+    if any(client_call_id(item) for item in reply.output):
+        return ()
+    return [item for item in reply.output if is_assistant(item) and _text_of_parts(item)]
+
+
+def _text_of_parts(item: Json) -> str:
+    return "".join(as_string(part.get("text")) for part in objects_in(item.get("content"))).strip()
+
+
+def _is_surely_lost(said: Json, reply: HistoryReply, length: int, request: HistoryRequest, history: History) -> bool:
+    text = message_text(said).strip()
+    if _is_told(text, request):
+        return False
+    before, after_it = _count_kept(request, length, history)
+    if text in history.sent.texts or as_string(said.get("id")) in history.sent.message_ids:
+        return before > 0 and after_it > 0
+    is_only_agent = all(one.request.is_same_agent(request) for one in history.replies)
+    return before + after_it > 0 or (is_only_agent and not _is_data(reply.request))
+
+
+def _is_told(text: str, request: HistoryRequest) -> bool:
+    """Whether some message of a request holds a text, whoever says it."""
+    letters = letters_of(text)
+    return any(
+        letters in letters_of(message_text(item)) for _, item in request.placed_items if item_type(item) == MESSAGE
+    )
+
+
+def _count_kept(request: HistoryRequest, length: int, history: History) -> tuple[int, int]:
+    """How many answers to the same agent a request keeps, before its first `length` keys end and after."""
+    border = len(request.placed_items) - len(request.items_after(length))
+    counts = [0, 0]
+    for index, (_, item) in enumerate(request.placed_items):
+        if is_assistant(item) and (one := history.find_said(item)):
+            counts[index >= border] += any(
+                original.reply.request.is_same_agent(request) for original in one.originals[-1:]
+            )
+    return counts[0], counts[1]
+
+
+def _is_data(request: HistoryRequest) -> bool:
+    """Whether JSON was asked for."""
+    kind = as_object(as_object(request.body.get("text")).get("format")).get("type")
+    return kind in ("json_object", "json_schema")
+
+
+@loss(
+    message="the user's {what} stands {here} in request {number}, and {there} in exchange {said}",
+    fix="Append a message of the user to the history once: not there and to the new input as well.",
+    loses=[
+        after({"input": [PROMPT]}, {"input": [PROMPT, PROMPT, assistant(TEXT), NEXT]}, turns=[REPLY]),
+        after(
+            {"input": [PROMPT]},
+            {"input": [PROMPT, call(), output()]},
+            {"input": [PROMPT, PROMPT, call(), output(), assistant(TEXT), NEXT]},
+            turns=[DEPLOY, REPLY],
+        ),
+        after({"input": [PROMPT]}, {"input": [PROMPT, PROMPT]}, turns=[REPLY]),
+        after({"input": [PROMPT, PROMPT]}, {"input": [PROMPT, assistant(TEXT), NEXT]}, turns=[REPLY]),
+    ],
+    keeps=[
+        after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), PROMPT]}, turns=[REPLY]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, PROMPT]}, turns=[[REPLY, incomplete()]]),
+        after({"input": [user("no"), user("no")]}, {"input": [user("no"), user("no"), assistant(TEXT)]}, turns=[REPLY]),
+        after({"input": [_PICTURES[0]]}, {"input": _PICTURES}, turns=[REPLY]),
+    ],
+)
+def prompt_doubled(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """A message of the user stands twice in a row where another request of the same conversation has it once."""
+    if request.is_chained:
+        return
+    for length, at, item in _find_repeated_prompts(request):
+        replies = history.by_input.get(request.digests[length], ())
+        if number := next((one.number for one in replies if one.is_completed), 0):
+            yield _doubling_facts(at, item, number, request.number, "twice in a row", "once")
+    yield from _find_prompts_made_single(request, history)
+
+
+def _find_repeated_prompts(request: HistoryRequest) -> Iterator[tuple[int, str, Json]]:
+    """The user messages that repeat the one before: the number of keys before, place, item."""
+    length, last = request.previous_key_count, Json()
+    for at, item in request.placed_items:
+        if _is_prompt(item) and is_same_prompt(last, item):
+            yield length, at, item
+        last = item
+        length += item_key(item) is not None
+
+
+def _is_prompt(item: Json) -> bool:
+    return item_type(item) == MESSAGE and item.get("role") == "user"
+
+
+def is_same_prompt(one: Json, other: Json) -> bool:
+    """Whether two messages of the user say the same, with the same pictures and files."""
+    return _is_prompt(one) and bool(message_text(one).strip()) and _prompt_content(one) == _prompt_content(other)
+
+
+def _prompt_content(item: Json) -> tuple[str, Sequence[Json]]:
+    parts = [part for part in objects_in(item.get("content")) if "text" not in part]
+    return message_text(item).strip(), parts
+
+
+def _find_prompts_made_single(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """The user messages that stand once before an answer that was given to them twice."""
+    for length, key in enumerate(request.item_keys):
+        reply = history.doubled_prompts.get(request.digests[length])
+        if reply and reply.is_completed and key in map(item_key, reply.output):
+            items = [item for _, item in reply.request.placed_items][-2:]
+            if len(items) == 2 and is_same_prompt(*items) and (new := request.items_after(length - 1)):
+                yield _doubling_facts(*new[0], reply.request.number, request.number, "once", "twice in a row")
+
+
+def _doubling_facts(at: str, item: Json, said: int, number: int, here: str, there: str) -> LossFacts:
+    return {"at": at, "said": said, "what": describe_item(item), "number": number, "here": here, "there": there}
+
+
+@loss(
+    message="the user's {what} stands twice in a row, after what was said in exchange {said}",
+    fix="Append a message of the user to the history once, unless it was said twice.",
+    strict=True,
+    loses=[after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), NEXT, NEXT]}, turns=[REPLY])],
+    keeps=[
+        after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), user("no"), user("no")]}, turns=[REPLY]),
+        after({"input": [PROMPT]}, {"input": [PROMPT, assistant(TEXT), PROMPT]}, turns=[REPLY]),
+    ],
+)
+def prompt_repeated(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
+    """A message of the user stands twice in a row, and no other request tells whether it was said twice."""
+    for length, at, item in _find_repeated_prompts(request):
+        known = history.by_input.get(request.digests[length])
+        if history.replies and not known and len(message_text(item).strip()) >= SHORTEST_REPEATED:
+            yield {"at": at, "said": history.replies[-1].number, "what": describe_item(item)}

@@ -1,0 +1,101 @@
+"""Finds the text that another was made from by small changes: a space more, a word less.
+
+Texts are compared by their runs of letters and digits, so that the cost of a search grows with the length of the text alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+RUN = 4
+"""Characters of a run: a changed character changes so many of them."""
+SIMILARITY = 0.6
+"""The share of the runs of the longer text that two texts must have in common."""
+SHORTEST = 16
+"""Letters and digits of a text that may differ in them; a shorter one may differ in spaces and punctuation only."""
+LONGEST = 20_000
+"""Letters and digits that are compared, the first ones."""
+MOST_TEXTS = 32
+"""Texts with the same run, the first ones; of a phrase in more of them nothing follows."""
+_SEPARATORS = re.compile(r"[\W_]+")
+
+
+@dataclass(slots=True)
+class SimilarTexts(Generic[T]):
+    """Texts with what each belongs to, found by a similar text; of equal texts the latest counts.
+
+    What a search has found is kept, and a text without a similar one is later compared with the new texts only.
+    """
+
+    _values: dict[str, T] = field(default_factory=dict)
+    _runs_of: list[tuple[str, set[str]]] = field(default_factory=list)
+    _by_run: dict[str, list[str]] = field(default_factory=dict)
+    _found: dict[str, str] = field(default_factory=dict)
+    _compared: dict[str, int] = field(default_factory=dict)
+
+    def add(self, text: str, value: T) -> None:
+        """Add a text."""
+        letters = letters_of(text)
+        if len(letters) >= SHORTEST and letters not in self._values:
+            runs = _runs(letters)
+            self._runs_of.append((letters, runs))
+            for run in runs:
+                if len(texts := self._by_run.setdefault(run, [])) < MOST_TEXTS:
+                    texts.append(letters)
+        if letters:
+            self._values[letters] = value
+
+    def find(self, text: str) -> T | None:
+        """What the most similar text belongs to; None when none is similar."""
+        if not self._values:
+            return None
+        letters = letters_of(text)
+        if letters not in self._values:
+            letters = self._find_nearest(letters)
+        return self._values.get(letters)
+
+    def _find_nearest(self, letters: str) -> str:
+        """The letters of a similar text; empty when there is none."""
+        if letters not in self._found and len(letters) >= SHORTEST:
+            runs, compared = _runs(letters), self._compared.get(letters, 0)
+            shared = Counter(known for run in runs for known in self._by_run.get(run, ())) if not compared else None
+            known_runs = (
+                self._runs_of[compared:]
+                if shared is None
+                else [(known, _runs(known)) for known, _ in shared.most_common(1)]
+            )
+            self._compared[letters] = len(self._runs_of)
+            for known, own in known_runs:
+                if len(runs & own) >= SIMILARITY * max(len(runs), len(own)):
+                    self._found[letters] = known
+                    break
+        return self._found.get(letters, "")
+
+
+def is_similar_text(one: str, other: str) -> bool:
+    """Whether a text may have been made from another by small changes."""
+    texts: SimilarTexts[bool] = SimilarTexts()
+    texts.add(one, True)
+    return texts.find(other) is not None
+
+
+def letters_of(text: str) -> str:
+    """The letters and digits of a text, in lower case."""
+    return _SEPARATORS.sub("", text[: 4 * LONGEST])[:LONGEST].casefold()
+
+
+def _runs(letters: str) -> set[str]:
+    return {letters[start : start + RUN] for start in range(max(1, len(letters) - RUN + 1))}
+
+
+def describe_edit(was: str, now: str, width: int = 12) -> tuple[str, str]:
+    """The parts in which two texts differ, with so many characters before and after."""
+    start = next(
+        (at for at, pair in enumerate(zip(was, now, strict=False)) if pair[0] != pair[1]), min(len(was), len(now))
+    )
+    return was[max(0, start - width) : start + width], now[max(0, start - width) : start + width]

@@ -1,0 +1,135 @@
+"""Compares the outputs in a journal with what the recorded tools returned.
+
+A framework may wrap, shorten or print what a tool returned, so a text that holds it, or a part of it, is its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+from harness.analysis.history_items import answered_id, client_call_id
+from harness.analysis.similar_text import letters_of
+from harness.core.exchange import Exchange, Json
+from harness.core.loose_json import as_object, as_string, objects_in
+from harness.core.tool_runs import ToolRun, ToolRuns
+from harness.items.transcript import input_items
+
+MOST_LEAVES = 1000
+"""Values of a result that are compared, the first ones."""
+SHORTEST_LEAF = 4
+"""Letters and digits of a value by which a text is known to hold a part of a result."""
+
+_CallContent = tuple[str, str]
+"""The name of a tool and its arguments, as a text."""
+
+
+class ToolResults:
+    """Which outputs of a journal differ from what their tool returned."""
+
+    def __init__(self, exchanges: Sequence[Exchange] = (), runs: ToolRuns | None = None) -> None:
+        self.names = runs.names | {one.name for one in runs.finished} if runs else set()
+        self._runs: dict[_CallContent, list[ToolRun]] = defaultdict(list)
+        for one in runs.finished if runs else ():
+            self._runs[one.name, _arguments_text(one.arguments)].append(one)
+        self._returned: dict[str, Any] = {}
+        if self._runs:
+            self._compare(exchanges)
+
+    def has_run(self, call: Json) -> bool:
+        """Whether the tool of a call was executed with its arguments."""
+        return _content_of(call) in self._runs
+
+    def find_replaced(self, call_id: str, output: str) -> ToolRun | None:
+        """The execution whose result the model never got, because this output was sent for its call, if any."""
+        run = self._returned.get(call_id)
+        return run if run and not is_result(output, run.returned) else None
+
+    def _compare(self, exchanges: Sequence[Exchange]) -> None:
+        """Assign to each answered call the executions of its tool whose result no output shows."""
+        calls, outputs = dict[str, Json](), defaultdict[str, list[str]](list)
+        for item in _items_of(exchanges):
+            if id := client_call_id(item):
+                calls.setdefault(id, item)
+            elif id := answered_id(item):
+                outputs[id].append(output_text(item))
+        shown: Counter[_CallContent] = Counter()
+        missing: dict[_CallContent, list[str]] = defaultdict(list)
+        for id, texts in outputs.items():
+            content = _content_of(calls.get(id, {}))
+            if runs := self._runs.get(content):
+                if any(run.failed or is_result(text, run.returned) for run in runs for text in texts):
+                    shown[content] += 1
+                else:
+                    missing[content].append(id)
+        for content, ids in missing.items():
+            runs = self._runs[content]
+            for id in ids[: max(0, len(runs) - shown[content])]:
+                self._returned[id] = runs[-1]
+
+
+def _items_of(exchanges: Sequence[Exchange]) -> Iterator[Json]:
+    for one in exchanges:
+        yield from objects_in(as_object(one.answer.body).get("output"))
+        if isinstance(one.request.body, dict):
+            yield from objects_in(input_items(one.request.body))
+
+
+def _content_of(call: Json) -> _CallContent:
+    try:
+        arguments = json.loads(as_string(call.get("arguments")) or "{}")
+    except ValueError:
+        arguments = None
+    return as_string(call.get("name")), _arguments_text(arguments)
+
+
+def _arguments_text(arguments: Any) -> str:
+    """Arguments as a text that is the same whether a framework has parsed their values or not."""
+    return " ".join(sorted(letters_of(leaf) for leaf in _leaves(arguments)))
+
+
+def is_result(output: str, returned: Any) -> bool:
+    """Whether a text shows what a tool returned, as a whole or in part."""
+    shown = letters_of(output)
+    leaves = [letters for leaf in _leaves(returned) if (letters := letters_of(leaf))]
+    if not leaves or letters_of(str(returned)) == shown:
+        return True
+    if all(leaf in shown for leaf in leaves):
+        return True
+    return bool(shown) and any(shown in leaf or (len(leaf) >= SHORTEST_LEAF and leaf in shown) for leaf in leaves)
+
+
+def _leaves(value: Any) -> list[str]:
+    """The texts, numbers and truth values in a result; none for an object that cannot be read."""
+    found: list[str] = []
+    waiting = [value]
+    while waiting and len(found) < MOST_LEAVES:
+        one = waiting.pop()
+        if isinstance(one, str | int | float):
+            found.append(str(one))
+        else:
+            waiting += _members(one)
+    return found
+
+
+def _members(value: Any) -> Iterable[Any]:
+    if isinstance(value, Mapping):
+        return list(value.values())
+    if isinstance(value, list | tuple | set | frozenset):
+        return list(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return list(asdict(value).values())
+    dump = getattr(value, "model_dump", None)
+    return list(dump().values()) if callable(dump) else ()
+
+
+def output_text(item: Json) -> str:
+    """An output as text: the text of its parts, else its JSON."""
+    output = item.get("output")
+    parts = list(objects_in(output))
+    if parts and all(part.get("type") in ("input_text", "output_text") for part in parts):
+        return "".join(as_string(part.get("text")) for part in parts)
+    return output if isinstance(output, str) else json.dumps(output, sort_keys=True)

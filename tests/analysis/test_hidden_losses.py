@@ -1,0 +1,129 @@
+"""Losses that hide well: citations of edited messages, and what the search for losses costs."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from harness.analysis.loss import losses_of
+from harness.analysis.losses.examples import NEXT, PROMPT, assistant, call, output, user
+from harness.core.exchange import Exchange, Json
+from harness.items import function_call, message, url_citation
+from harness.world.mock import Mock
+from tests.support.in_process import Client
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client()
+
+
+def ids(world: Mock) -> list[str]:
+    return [lost.loss for lost in losses_of(world.exchanges)]
+
+
+GUIDE = url_citation("https://example.org/leave", "Leave")
+ADVICE = "Ask your manager two weeks before you leave."
+
+
+class TestACitationOfAnEditedMessage:
+    """The text of a message is put together anew, say by a group of agents: its citations are lost all the same."""
+
+    def sent_back(self, client: Client, text: str, said: str = ADVICE, **members: Any) -> list[tuple[str, str]]:
+        client.mock.script(message(said, annotations=[GUIDE]))
+        client.ask([user("How do I take leave?")], instructions="You are the researcher.", stream=True)
+        history = [user("How do I take leave?"), {**assistant(text), **members}]
+        client.ask(history, instructions="You are the writer.", stream=True)
+        return [(lost.loss, lost.message) for lost in client.mock.losses]
+
+    def test_is_lost_though_a_space_stands_before_its_full_stop(self, client: Client) -> None:
+        ((loss, text),) = self.sent_back(client, "Ask your manager two weeks before you leave .")
+        assert (loss, text) == (
+            "citation-dropped",
+            f'1 of 1 annotations of the message "{ADVICE[:39]}…", said in exchange 1, are gone, and its text was edited, '
+            '"re you leave." to "re you leave .": the client dropped them',
+        )
+
+    def test_is_lost_though_a_word_is_another(self, client: Client) -> None:
+        ((loss, _),) = self.sent_back(client, "Ask your boss two weeks before you leave.")
+        assert loss == "citation-dropped"
+
+    def test_is_lost_of_a_short_message_too(self, client: Client) -> None:
+        assert [loss for loss, _ in self.sent_back(client, "Yes .", "Yes.")] == ["citation-dropped"]
+
+    def test_is_told_by_the_id_of_the_message(self, client: Client) -> None:
+        client.mock.script(message(ADVICE, annotations=[GUIDE]))
+        id = client.ask([PROMPT]).body["output"][0]["id"]
+        client.ask([PROMPT, assistant(ADVICE.replace(" two", " four"), id=id), NEXT])
+        assert ids(client.world) == ["citation-dropped"]
+
+    def test_is_kept_with_the_edited_text(self, client: Client) -> None:
+        notes = [{**GUIDE, "start_index": 0, "end_index": 3}]
+        content = [{"type": "output_text", "text": ADVICE + " !", "annotations": notes}]
+        assert self.sent_back(client, "", content=content) == []
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Two weeks ahead, says the guide.",
+            "Ask your manager about the printer on the second floor, and tell me.",
+            "No.",
+            "Ask your manager…",
+        ],
+    )
+    def test_has_none_in_other_words(self, client: Client, text: str) -> None:
+        assert self.sent_back(client, text) == []
+
+    def test_is_taken_out_on_purpose_with_its_mark(self, client: Client) -> None:
+        assert self.sent_back(client, ADVICE, f"{ADVICE}【4:0†leave.txt】") == []
+
+    def test_belongs_to_a_text_that_comes_back_cut_off(self, client: Client) -> None:
+        client.mock.script(message(ADVICE, annotations=[GUIDE]))
+        client.ask([PROMPT])
+        client.ask([PROMPT, assistant(ADVICE[:40]), NEXT])
+        assert ids(client.world) == ["text-altered"]
+
+
+class TestTheCost:
+    """Of a replayed history: it is its length that counts, whatever is said in it."""
+
+    @pytest.mark.parametrize("kind", ["unique", "the same", "cited", "edited", "calls", "doubled"])
+    def test_grows_with_the_bytes_of_the_requests(self, kind: str) -> None:
+        few, many = (count_steps(long_talk(turns, kind)) for turns in (10, 40))
+        assert many < 1.6 * 16 * few, f"{few} calls of functions for 10 turns, {many} for 40"
+
+
+def long_talk(turns: int, kind: str) -> list[Exchange]:
+    client, history = Client(), list[Json]()
+    for turn in range(turns):
+        text = "Done." if kind == "the same" else f"Step {turn} of the release is done, as planned."
+        notes = [GUIDE] if kind in ("cited", "edited") else []
+        said = [message(text, annotations=notes)]
+        client.mock.script([*said, function_call("deploy", "{}", call_id="call_1")] if kind == "calls" else said)
+        history.append(user("Go on." if kind == "the same" else f"Go on with step {turn}."))
+        client.ask(history)
+        history.append(assistant(text.replace("planned", "plannde") if kind == "edited" else text))
+        if kind == "calls":
+            history += [call(arguments="{}"), output(value=f"v{turn}")]
+        if kind == "doubled":
+            history += history[-2:-1]
+    return client.world.exchanges
+
+
+def count_steps(exchanges: list[Exchange]) -> int:
+    """How many functions are called to find the losses of a journal."""
+    steps = 0
+
+    def count(frame: Any, event: str, argument: Any) -> None:
+        nonlocal steps
+        steps += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        losses_of(exchanges, strict=True)
+    finally:
+        sys.setprofile(before)
+    return steps
