@@ -142,11 +142,19 @@ def _make_mock(
     scripted: bool,
     journal: int | None,
 ) -> MockApi:
+    from harness.core.vocabulary import JSON, PYTHON_FILE
     from harness.server.default_model import small_talk
     from harness.server.mock_api import MockApi
 
-    fallback = None if scripted else small_talk
-    mock = partial(MockApi, keys or None, organization=account, fallback=fallback, journal=journal, dialect=dialect)
+    mock = partial(
+        MockApi,
+        keys or None,
+        organization=account,
+        fallback=None if scripted else small_talk,
+        journal=journal,
+        dialect=dialect,
+        vocabulary=PYTHON_FILE if script and script.suffix == ".py" else JSON,
+    )
     if script is None:
         return mock()
     from harness.world.scripting.load import load_script_file

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from re import Pattern
+from dataclasses import dataclass, replace
+from re import Match, Pattern
 from typing import Any, Literal
+
+_ACCOUNT_CALL = re.compile(r"mock\.organization\((\w+)=(.*?)\)(?=`)")
+_UPLOAD_CALLS = {"mock.file(…)": '{"files": {…}}', "mock.vector_store()": '{"vector_stores": {…}}'}
+_JSON_WORDS = {"True": "true", "False": "false", "()": "[]", "{…}": "[…]"}
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The words for what its reader can do; those that he cannot do are empty.
+    """The words for what a reader can do about a failure; those for what they cannot do are empty.
 
-    `add_turn` and `add_open_turn` give a script a turn, for this request or for any; `allow_unused` permits unused turns,
-    `mark` is the form of a mark with a `{}` for its arguments. `base_url` and `api_key` name the values of this mock.
+    `add_turn` and `add_open_turn` give a script a turn, for this request or for any; `mark` is a mark of a test with `{}`
+    for its arguments. `base_url` and `api_key` name those of this mock, `too_early` says when a client is made too early.
     """
 
     language: Literal["python", "json"]
     add_turn: str
     add_open_turn: str
-    mark: str
     base_url: str
     api_key: str
-    too_early: str
+    mark: str = ""
+    too_early: str = ""
 
     @property
     def allow_unused(self) -> str:
@@ -34,13 +39,17 @@ class Vocabulary:
         """How these losses are permitted."""
         return self.mark.format(f"losses=[{', '.join(json.dumps(id) for id in ids)}]")
 
-    def render_value(self, value: Any) -> str:
-        """A value as its reader would write it."""
+    def word_fix(self, fix: str) -> str:
+        """The fix of a rule, which is written in Python."""
         if self.language == "python":
-            return repr(value)
-        if isinstance(value, Pattern):
-            value = {"pattern": value.pattern}
-        return json.dumps(value, ensure_ascii=False, default=lambda each: getattr(each, "__name__", str(each)))
+            return fix
+        for call, document in _UPLOAD_CALLS.items():
+            fix = fix.replace(call, document)
+        return _ACCOUNT_CALL.sub(_account_document, fix)
+
+    def render_value(self, value: Any) -> str:
+        """A value as the reader would write it."""
+        return repr(value) if self.language == "python" else render_json(value)
 
     def name_route(self, conditions: Mapping[str, Any]) -> str:
         """A route by its conditions; the one without any is the script."""
@@ -48,27 +57,63 @@ class Vocabulary:
             return "script"
         if self.language == "python":
             return f"when({', '.join(f'{name}={wanted!r}' for name, wanted in conditions.items())})"
-        pairs = (f"{json.dumps(name)}: {self.render_value(wanted)}" for name, wanted in conditions.items())
-        return f"when {{{', '.join(pairs)}}}"
+        return f"when {render_json(conditions)}"
+
+    def name_function(self, function: Any) -> str:
+        """A turn that makes its items when it is asked; a script in JSON has none but turns that repeat."""
+        name = getattr(function, "__name__", type(function).__name__)
+        return f"the function {name}" if self.language == "python" else "turns that repeat"
 
 
+def render_json(value: Any) -> str:
+    """A value as JSON; a pattern is `{"pattern": "…"}`. What JSON cannot say is shown in its Python form."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=_plain_value)
+        return text if text.isprintable() else json.dumps(value, default=_plain_value)
+    except (TypeError, ValueError, RecursionError):
+        return repr(value)
+
+
+def _plain_value(value: Any) -> Any:
+    return {"pattern": value.pattern} if isinstance(value, Pattern) else str(value)
+
+
+def _account_document(call: Match[str]) -> str:
+    """The change of an account as a script document has it."""
+    name, value = call.groups()
+    if value.startswith("{'"):
+        value = f"[{value[1:-1]}]"
+    shown = value if name == "agents" else _JSON_WORDS.get(value, value).replace("'", '"')
+    return f'{{"organization": {{"{name}": {shown}}}}}'
+
+
+_LOOSEN = "Loosen that condition, or add a turn that answers every request: {}."
 PYTHON = Vocabulary(
     language="python",
     add_turn="Add one: mock.script(message('…')).",
-    add_open_turn="Loosen that condition, or add a turn that answers every request: mock.script(…).",
-    mark="@pytest.mark.harness({})",
+    add_open_turn=_LOOSEN.format("mock.script(…)"),
     base_url="mock.base_url",
     api_key="mock.api_key",
+    mark="@pytest.mark.harness({})",
     too_early=" while the test runs (a client made at import is too early)",
 )
 """For tests in pytest."""
+PYTHON_FILE = replace(
+    PYTHON,
+    add_turn="Add one to the file: `script = [message('…')]`.",
+    add_open_turn=_LOOSEN.format("`script = [message('…')]`"),
+    base_url="the address of this server",
+    api_key="the key",
+    mark="",
+    too_early="",
+)
+"""For script files in Python, which a server reads."""
+_DOCUMENT = '{"script": [{"message": "…"}]}'
 JSON = Vocabulary(
     language="json",
-    add_turn='Add one: {"script": [{"message": "…"}]}.',
-    add_open_turn='Loosen that condition, or add a turn that answers every request: {"script": [{"message": "…"}]}.',
-    mark="",
+    add_turn=f"Add one: {_DOCUMENT}.",
+    add_open_turn=_LOOSEN.format(_DOCUMENT),
     base_url="the address of this server",
-    api_key="the key of this World",
-    too_early="",
+    api_key="the key",
 )
 """For the control plane and script files in YAML."""

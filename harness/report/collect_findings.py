@@ -27,7 +27,7 @@ DIAGRAM_STEPS = 40
 PASSED_OUTCOMES = ("passed", "xfailed", "xpassed")
 """The outcomes of a test in which every finding was expected."""
 UNANSWERED_FIX = "Script or record an answer to the request, or mend what it asks."
-UNUSED_FIX = 'Remove the turn, or allow it: @pytest.mark.harness(unused="allow").'
+UNUSED_FIX = "Remove the turn"
 
 
 def collect_findings(
@@ -56,9 +56,10 @@ def collect_findings(
     ]
     findings += [_loss_finding(lost, lost.loss in allowed or (passed and lost.exchange in known)) for lost in losses]
     findings.sort(key=lambda one: one.exchange or 0)
-    expected = passed or "unused" in allowed
+    expected, words = passed or "unused" in allowed, world.vocabulary
+    fix = f"{UNUSED_FIX}, or allow it: {words.allow_unused}." if words.allow_unused else f"{UNUSED_FIX}."
     unused = [
-        ReportFinding("unused", expected, f"{route}: {summarize_turn(turn)}", fix=UNUSED_FIX)
+        ReportFinding("unused", expected, f"{route}: {summarize_turn(turn, words)}", fix=fix)
         for route, turn in world.script.unused
     ]
     return [*findings, *unused]

@@ -88,7 +88,7 @@ def render_diagram(world: World) -> str:
 def _sort_causes(world: World, losses: Sequence[Lost], refused: Sequence[Exchange]) -> list[Cause]:
     """The causes in the journal of a World, the oldest exchange first."""
     found = [unanswered_cause(world, *problem) for problem in world.problems]
-    found += [refusal_cause(exchange, world.exchanges, losses) for exchange in refused]
+    found += [refusal_cause(exchange, world.exchanges, losses, world.vocabulary) for exchange in refused]
     explained = {cause.exchange for cause in found}
     found += [loss_cause(lost, world.vocabulary) for lost in losses if lost.exchange not in explained]
     return sorted(found, key=lambda cause: cause.exchange)

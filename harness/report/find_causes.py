@@ -10,7 +10,7 @@ from harness.contract.rule import RULES
 from harness.core.delivery import Fault
 from harness.core.exchange import Exchange, Request
 from harness.core.shorten import pluralize, summarize_item
-from harness.core.vocabulary import Vocabulary
+from harness.core.vocabulary import PYTHON, Vocabulary
 from harness.ending import Ending
 from harness.items.kind import Item
 from harness.report.cause import Cause
@@ -24,14 +24,19 @@ MAX_UNUSED = 6
 """How many unused turns are listed, the first ones."""
 
 
-def refusal_cause(exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost]) -> Cause:
+def refusal_cause(
+    exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost], vocabulary: Vocabulary = PYTHON
+) -> Cause:
     """A refused request: the API's words, what the client did, what it sent, the fix, the best source of the rule."""
     rule = RULES.get(exchange.answer.rule or "")
     explained = explain_refusal(exchange, exchanges, losses)
     sent = explained.sent if explained.sent not in explained.where else ""
     rows = [("where", explained.where), ("sent", sent)]
     if rule:
-        rows += [("fix", rule.fix), ("source", f"{rule.id}: {describe_source(rank_sources(rule)[0])}")]
+        rows += [
+            ("fix", vocabulary.word_fix(rule.fix)),
+            ("source", f"{rule.id}: {describe_source(rank_sources(rule)[0])}"),
+        ]
     return Cause(explained.what, rows, exchange.number)
 
 
@@ -95,20 +100,22 @@ def no_request_cause(world: World) -> Cause:
 def _list_unused(world: World) -> str:
     """The first unused turns of a script, a line each."""
     unused = world.script.unused
-    lines = [f"{route}: {summarize_turn(turn)}" for route, turn in unused[:MAX_UNUSED]]
+    lines = [f"{route}: {summarize_turn(turn, world.vocabulary)}" for route, turn in unused[:MAX_UNUSED]]
     hidden = len(unused) - len(lines)
     return "\n".join([*lines, *([f"… {hidden} more"] if hidden else [])])
 
 
-def summarize_turn(turn: Any) -> str:
+def summarize_turn(turn: Any, vocabulary: Vocabulary = PYTHON) -> str:
     """A turn in one line: its items, its ending, its faults."""
-    return " + ".join(map(_summarize_line, turn if isinstance(turn, list | tuple) else [turn]))
+    return " + ".join(
+        _summarize_line(line, vocabulary) for line in (turn if isinstance(turn, list | tuple) else [turn])
+    )
 
 
-def _summarize_line(line: Any) -> str:
+def _summarize_line(line: Any, vocabulary: Vocabulary) -> str:
     """An item, ending or fault of a turn; else the function that would return them."""
     if isinstance(line, Item):
         return summarize_item({**line.members, "role": line.type})
     if isinstance(line, Ending | Fault):
         return getattr(line, "status", type(line).__name__.lower())
-    return f"the function {getattr(line, '__name__', type(line).__name__)}"
+    return vocabulary.name_function(line)

@@ -24,6 +24,7 @@ from harness.core.account import Organization
 from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Answer, Request
+from harness.core.vocabulary import PYTHON, Vocabulary
 from harness.ending import TurnLine
 from harness.endpoints import azure
 from harness.endpoints.request import request_from
@@ -61,8 +62,8 @@ class MockApi:
     `fallback` answers what was never scripted, `prepare` is called with each new World, `journal` bounds how many
     exchanges a World keeps (None: all). `dialect` is the only one to speak (openai, azure, foundry), None is all of them:
     a request speaks the one that its path has. `reserved` are keys that lead to a World only while they are its alias, each
-    with the text of the 418 that it gets meanwhile. `strays` are the newest requests without a World; `request_count`
-    counts the others, those of closed Worlds too.
+    with the text of the 418 that it gets meanwhile; `vocabulary` words the advice to those who read it. `strays` are the
+    newest requests without a World; `request_count` counts the others, those of closed Worlds too.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class MockApi:
         journal: int | None = None,
         dialect: str | None = None,
         reserved: Mapping[str, str] = MappingProxyType({}),
+        vocabulary: Vocabulary = PYTHON,
     ) -> None:
         self.worlds: dict[str, World] = {}
         self.strays: deque[Stray] = deque(maxlen=MAX_STRAYS)
@@ -87,6 +89,7 @@ class MockApi:
         self._prepare = prepare
         self._journal = journal
         self._dialect = check_dialect(dialect)
+        self._vocabulary = vocabulary
 
     def open(self, key: str, name: str = "", base_url: str = "") -> Mock:
         """What a test holds of the World of a key, which is made when it is new."""
@@ -101,6 +104,7 @@ class MockApi:
                 organization=self._organization,
                 fallback=self._fallback,
                 dialect=self._dialect,
+                vocabulary=self._vocabulary,
             )
             self._prepare(Mock(world))
             self.worlds[key] = world

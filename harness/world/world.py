@@ -176,7 +176,7 @@ class World:
         if id is not None and id not in under_way:
             known = ", ".join(under_way) or "none"
             raise ConfigError(
-                f"advance({id!r}): no background response or run of this key is under way by this id; {known} is."
+                f"advance: no background response or run of this key is under way by the id {id}; {known} is."
             )
         moved = [id] if id else under_way
         return [self.advance_run(threads[one], one) if one in threads else self._advance_response(one) for one in moved]

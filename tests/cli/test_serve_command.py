@@ -98,6 +98,7 @@ class TestTheExitCode:
         ended = serve("--script", script, *program("ask()"))
         assert ended.returncode == 1
         assert ended.stderr.startswith("harness: sk-anything:\n\n1 turn of the script no request took.\n")
+        assert "pytest" not in ended.stderr
 
     def test_is_judged_for_each_key_that_the_command_uses(self, script: str) -> None:
         ended = serve("--script", script, *program("[ask(key) for key in ('sk-a', 'sk-a', 'sk-b', 'sk-c', 'sk-c')]"))

@@ -248,19 +248,19 @@ script:
             ("", "script.yaml:1: the file is empty. Begin with `script:` and a list of items."),
             (
                 "- message: a",
-                f"script.yaml:1: [{{'message': 'a'}}] stands where names are expected: {', '.join(DOCUMENT_KEYS)}.",
+                f'script.yaml:1: [{{"message": "a"}}] stands where names are expected: {", ".join(DOCUMENT_KEYS)}.',
             ),
             ("script: []", "script.yaml:1: script is []. Give a list with at least one entry."),
-            ("script: hello", "script.yaml:1: script is 'hello'. Give a list with at least one entry."),
+            ("script: hello", 'script.yaml:1: script is "hello". Give a list with at least one entry.'),
             ("script:\n  - []", "script.yaml:2: a turn is []. Give a list with at least one entry."),
-            ("script:\n  - hello", "script.yaml:2: a turn is 'hello'. Give a list with at least one entry."),
-            ("script:\n  - [hello]", f"script.yaml:2: 'hello' {NO_ITEM}"),
+            ("script:\n  - hello", 'script.yaml:2: a turn is "hello". Give a list with at least one entry.'),
+            ("script:\n  - [hello]", f'script.yaml:2: "hello" {NO_ITEM}'),
             (
                 "script:\n  - message: a\n    phase: commentary",
-                f"script.yaml:2: {{'message': 'a', 'phase': 'commentary'}} {NO_ITEM}",
+                f'script.yaml:2: {{"message": "a", "phase": "commentary"}} {NO_ITEM}',
             ),
             ("script: [ {message: a} ]\nscript: []", "script.yaml:2: key 'script' is given twice. Remove one."),
-            ("script: [ {message: a} ]\nrepeat: often", "script.yaml:2: repeat is 'often'. Give true or false."),
+            ("script: [ {message: a} ]\nrepeat: often", 'script.yaml:2: repeat is "often". Give true or false.'),
             (
                 "when:\n  - script: [ {message: a} ]",
                 "script.yaml:2: a route has a condition (instructions, tools, model, input, agent) and a script. "
@@ -293,13 +293,13 @@ script:
             ("script:\n  - function_call: {name: f, name: g}", "script.yaml:2: key 'name' is given twice. Remove one."),
             (
                 "when:\n  - input:\n      pattern: '('\n    script: []",
-                "script.yaml:3: pattern is '(': missing ), unterminated subpattern at position 0. "
+                'script.yaml:3: pattern is "(": missing ), unterminated subpattern at position 0. '
                 "Give a regular expression.",
             ),
             ("when:\n  - input: {pattern: 4}\n    script: []", "script.yaml:2: pattern is 4. Give a text."),
             (
                 "organization:\n  zdr: true\n  verified: often",
-                "script.yaml:3: verified is 'often'. Give true or false.",
+                'script.yaml:3: verified is "often". Give true or false.',
             ),
             (
                 "mcp:\n  prod:\n    deploy:\n      error: 4",

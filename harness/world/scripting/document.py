@@ -19,6 +19,7 @@ from typing import Any
 import harness.items  # noqa: F401  (registers every kind)
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json, Request
+from harness.core.vocabulary import JSON, render_json
 from harness.ending import TurnLine, line_from_wire
 from harness.faults import NON_ITEM_LINES
 from harness.items.kind import ITEMS
@@ -139,7 +140,7 @@ def _parse_condition(name: str, value: Any) -> Matcher:
         try:
             return re.compile(pattern)
         except re.error as problem:
-            raise InvalidData(f"pattern is {pattern!r}: {problem}. Give a regular expression.") from problem
+            raise InvalidData(f"pattern is {render_json(pattern)}: {problem}. Give a regular expression.") from problem
 
 
 def _parse_turns(name: str, own: Json, repeat: bool) -> Sequence[Turn]:
@@ -160,7 +161,7 @@ def _parse_turn(index: int, value: Any) -> list[TurnLine]:
 
 
 def _validate_lines(lines: list[TurnLine]) -> list[TurnLine]:
-    route = Route({})
+    route = Route({}, vocabulary=JSON)
     try:
         return parse_turn(lines, route)
     except ScriptError as problem:
@@ -175,7 +176,7 @@ def line_builders() -> dict[str, Callable[..., TurnLine]]:
 def _parse_line(value: Any) -> TurnLine:
     if not isinstance(value, dict) or ("type" not in value and len(value) != 1):
         form = 'An item is one name with its arguments, `message: {text: …}`, or `{"type": "message", …}`.'
-        raise InvalidData(f"{value!r} is no item. {form}")
+        raise InvalidData(f"{render_json(value)} is no item. {form}")
     check_json(value)
     if "type" in value:
         TEXT.check("type", value["type"])

@@ -20,6 +20,7 @@ from harness.answers.run_events import CitationPlacement
 from harness.api.dialects import check_dialect
 from harness.core.account import Organization, RateLimit
 from harness.core.exchange import Json
+from harness.core.vocabulary import render_json
 from harness.world.mcp_server import TOOL_MEMBERS, McpServer, ToolError, build_server
 from harness.world.mock import Mock
 from harness.world.scripting.validation import (
@@ -141,7 +142,7 @@ def _decode_base64(value: str) -> bytes:
         try:
             return b64decode(value, validate=True)
         except ValueError as problem:
-            raise InvalidData(f"base64 is {value!r}. Give bytes in base64: {problem}.") from problem
+            raise InvalidData(f"base64 is {render_json(value)}. Give bytes in base64: {problem}.") from problem
 
 
 _FILE_FORMS: Mapping[str, ValueForm] = {"data": TEXT, "base64": TEXT, "purpose": TEXT, "expires_after": WHOLE_NUMBER}

@@ -11,6 +11,7 @@ import orjson
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Json
 from harness.core.registry import suggest_name
+from harness.core.vocabulary import render_json
 
 PathStep = str | int
 """The name of a member, or the place of an entry."""
@@ -54,7 +55,7 @@ class ValueForm(NamedTuple):
     def check(self, name: str, value: Any) -> Any:
         """The value; a Misplaced when it is something else."""
         if not self.is_valid(value):
-            raise InvalidData(f"{name} is {value!r}. Give {self.description}.")
+            raise InvalidData(f"{name} is {render_json(value)}. Give {self.description}.")
         return value
 
 
@@ -76,7 +77,7 @@ WHOLE_NUMBER = ValueForm("a whole number from 0 on", _is_whole_number)
 def check_members(value: Any, what: str, known: Collection[str]) -> Json:
     """An object of which every member is known; `what` says what they are."""
     if not isinstance(value, dict):
-        raise InvalidData(f"{value!r} stands where names are expected: {', '.join(known)}.")
+        raise InvalidData(f"{render_json(value)} stands where names are expected: {', '.join(known)}.")
     for name in value:
         if name not in known:
             with errors_at(name):
@@ -87,14 +88,14 @@ def check_members(value: Any, what: str, known: Collection[str]) -> Json:
 def check_named_members(value: Any, what: str) -> Json:
     """An object whose members have names of the user's own."""
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
-        raise InvalidData(f"{what} is {value!r}. Give an object: by each name, a text, what belongs to it.")
+        raise InvalidData(f"{what} is {render_json(value)}. Give an object: by each name, a text, what belongs to it.")
     return value
 
 
 def check_list(value: Any, what: str) -> list[Any]:
     """A list with at least one entry."""
     if not isinstance(value, list) or not value:
-        raise InvalidData(f"{what} is {value!r}. Give a list with at least one entry.")
+        raise InvalidData(f"{what} is {render_json(value)}. Give a list with at least one entry.")
     return value
 
 

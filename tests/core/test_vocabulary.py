@@ -1,0 +1,103 @@
+"""How advice is worded for those who write Python and for those who do not."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import harness.server.mock_api  # noqa: F401  (registers the rules)
+from harness.contract.rule import RULES
+from harness.core.vocabulary import JSON, PYTHON, PYTHON_FILE, render_json
+from harness.items import message
+from harness.report import failure
+from harness.server.judgement import judge_world
+from harness.server.mock_api import MockApi
+from harness.world.scripting.document import parse_document
+from tests.support.reports import KEY, ask
+
+PYTHON_WORDS = re.compile(r"mock\.|pytest|@|\bNone\b|\bTrue\b|\bFalse\b|turn\(s\)|message\('|when\(|function <|\{'")
+
+
+def scripted(script):
+    """A World for other languages, with a script as JSON."""
+    api = MockApi(vocabulary=JSON)
+    parse_document(script).apply(api.open(KEY))
+    return api
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
+def test_the_fix_of_every_rule_can_be_said_without_python(rule):
+    assert not PYTHON_WORDS.search(JSON.word_fix(rule.fix))
+    assert PYTHON.word_fix(rule.fix) == rule.fix
+
+
+@pytest.mark.parametrize(
+    ("fix", "words"),
+    [
+        ("`mock.organization(failing=False)` ends it", '`{"organization": {"failing": false}}` ends it'),
+        ("`mock.organization(models={…})`", '`{"organization": {"models": […]}}`'),
+        ("`mock.organization(agents={…})`", '`{"organization": {"agents": {…}}}`'),
+        ("`mock.organization(scopes={'a.write'})`", '`{"organization": {"scopes": ["a.write"]}}`'),
+        ("`mock.organization(assistants='v2')`", '`{"organization": {"assistants": "v2"}}`'),
+    ],
+)
+def test_a_change_of_the_account_is_a_member_of_a_document(fix, words):
+    assert JSON.word_fix(fix) == words
+
+
+def test_a_request_without_a_turn_is_answered_in_json():
+    api = scripted({"when": [{"tools": ["search"], "input": {"pattern": "a+"}, "script": [{"message": "Hi."}]}]})
+    answer = ask(api, "bbb")
+    assert answer["error"]["message"].splitlines() == [
+        'No turn answers this request. The closest is when {"tools": ["search"], "input": {"pattern": "a+"}}, 1 turn left:',
+        '  - tools wanted: ["search"]',
+        "  + tools was:    []",
+        '  - input wanted: {"pattern": "a+"}',
+        '  + input was:    "bbb"',
+        'Loosen that condition, or add a turn that answers every request: {"script": [{"message": "…"}]}.',
+    ]
+
+
+def test_a_verdict_speaks_of_documents_alone():
+    spent = scripted({"script": [{"message": "a"}]})
+    ask(spent, "hi")
+    ask(spent, "hi")
+    unused = scripted({"script": [{"message": "a"}, {"message": "b"}]})
+    ask(unused, "hi")
+    repeated = scripted(
+        {"script": [{"message": "a"}], "when": [{"input": "x", "script": [{"message": "b"}], "repeat": True}]}
+    )
+    silent = scripted({"script": [{"message": "a"}]})
+    refused = scripted({"script": [{"message": "a"}], "organization": {"out_of_quota": True}})
+    ask(refused, "hi")
+    for api, words in [
+        (spent, 'Add one: {"script": [{"message": "…"}]}.'),
+        (unused, '  where   script: message "b"'),
+        (repeated, 'when {"input": "x"}: turns that repeat'),
+        (silent, "No request came with this test's key"),
+        (refused, '`{"organization": {"out_of_quota": false}}` ends it.'),
+    ]:
+        verdict, report = judge_world(api.open(KEY), verbose=True)
+        assert words in verdict
+        assert not PYTHON_WORDS.search(report.replace(KEY, ""))
+
+
+def test_a_script_file_in_python_is_mended_in_python_but_no_test_is_marked():
+    api = MockApi(vocabulary=PYTHON_FILE)
+    mock = api.open(KEY)
+    mock.script(message("a"))
+    ask(api, "hi")
+    mock.script(message("b"))
+    assert "@pytest" not in failure.verdict(mock.world)
+    ask(api, "hi")
+    ask(api, "hi")
+    assert "Add one to the file: `script = [message('…')]`." in failure.verdict(mock.world)
+
+
+def test_a_value_that_json_cannot_say_is_shown_all_the_same():
+    loop = []
+    loop.append(loop)
+    assert render_json(loop) == "[[...]]"
+    assert render_json("\ud800\n") == '"\\ud800\\n"'
+    assert render_json({"é": [None, True]}) == '{"é": [null, true]}'
