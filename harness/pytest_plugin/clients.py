@@ -1,4 +1,4 @@
-"""The fixtures `client` and `async_client`: the SDK's clients on the World of a test, or on its cassette."""
+"""The fixtures `openai_client` and `async_openai_client`: the SDK's clients on the World of a test, or on its cassette."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def client(request: pytest.FixtureRequest) -> Iterator[OpenAI]:
+def openai_client(request: pytest.FixtureRequest) -> Iterator[OpenAI]:
     """An `openai.OpenAI` on the mock, or on the test's cassette; it never retries, so that each call is one exchange."""
     openai = _import_openai()
     base_url, api_key, verify = _client_target(request)
@@ -23,8 +23,8 @@ def client(request: pytest.FixtureRequest) -> Iterator[OpenAI]:
 
 
 @pytest.fixture
-def async_client(request: pytest.FixtureRequest) -> Iterator[AsyncOpenAI]:
-    """An `openai.AsyncOpenAI` like `client`, for any event loop; it never retries and keeps no connection open.
+def async_openai_client(request: pytest.FixtureRequest) -> Iterator[AsyncOpenAI]:
+    """An `openai.AsyncOpenAI` like `openai_client`, for any event loop; it never retries and keeps no connection open.
 
     A connection that outlives its test's event loop cannot be closed any more.
     """
@@ -39,6 +39,18 @@ def async_client(request: pytest.FixtureRequest) -> Iterator[AsyncOpenAI]:
     loop = asyncio.new_event_loop()
     loop.run_until_complete(made.close())
     loop.close()
+
+
+@pytest.fixture
+def client(openai_client: OpenAI) -> OpenAI:
+    """`openai_client` by a shorter name, which other plugins may have too."""
+    return openai_client
+
+
+@pytest.fixture
+def async_client(async_openai_client: AsyncOpenAI) -> AsyncOpenAI:
+    """`async_openai_client` by a shorter name, which other plugins may have too."""
+    return async_openai_client
 
 
 def _client_target(request: pytest.FixtureRequest) -> tuple[str | None, str, bool]:

@@ -102,16 +102,22 @@ def is_live_api_refused(item: pytest.Item) -> bool:
     return bool(item.stash.get(_REFUSED_STASH_KEY, None))
 
 
-def _is_caused_by_refusal(error: BaseException | None) -> bool:
+def error_chain(error: BaseException) -> Iterator[BaseException]:
+    """An error with those that led to it, and those of a group."""
+    following: list[BaseException | None] = [error]
+    for _ in range(_MAX_CHAIN):
+        if not following:
+            return
+        if (found := following.pop(0)) is not None:
+            yield found
+            following += found.exceptions if isinstance(found, BaseExceptionGroup) else ()
+            following.append(found.__cause__ or found.__context__)
+
+
+def _is_caused_by_refusal(error: BaseException) -> bool:
     from harness.cassettes.recording.block_network import NetworkBlocked
 
-    for _ in range(_MAX_CHAIN):
-        if error is None or isinstance(error, NetworkBlocked):
-            break
-        if isinstance(error, BaseExceptionGroup):
-            return any(map(_is_caused_by_refusal, error.exceptions))
-        error = error.__cause__ or error.__context__
-    return isinstance(error, NetworkBlocked)
+    return any(isinstance(found, NetworkBlocked) for found in error_chain(error))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -31,6 +31,7 @@ _JUDGED_STASH_KEY = pytest.StashKey[int]()
 pytest_plugins = [
     "harness.pytest_plugin.environment",
     "harness.pytest_plugin.guard",
+    "harness.pytest_plugin.hints",
     "harness.pytest_plugin.clients",
     "harness.pytest_plugin.cassettes",
     "harness.pytest_plugin.reports",

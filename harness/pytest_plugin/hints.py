@@ -1,0 +1,106 @@
+"""Hints at errors that are Python's or the SDK's, but whose cause is how the test was set up.
+
+A client made at import without any key, and a fixture `client` that another plugin has defined.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from harness.pytest_plugin.environment import SESSION_ENV, session_server
+from harness.pytest_plugin.guard import error_chain
+
+_KEY_IS_MISSING = re.compile(r"\b(AZURE_)?OPENAI_(?:API_KEY|ENDPOINT)\b")
+"""What the error of a client without a key names, whichever library words it."""
+_CLIENT_MEMBERS = frozenset({"responses", "conversations", "chat", "files", "vector_stores", "beta", "with_options"})
+_OWN_NAMES = {"client": "openai_client", "async_client": "async_openai_client"}
+"""Names of fixtures that other plugins have too, and those that only the harness has."""
+_SECTION_TITLE = "responses-harness"
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, Any, Any]:
+    """Say what a client without a key in a conftest needs."""
+    try:
+        return (yield)
+    except Exception as error:
+        _add_key_hint(early_config, getattr(error, "cause", error))
+        raise
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Say what a client without a key in a module needs."""
+    report = yield
+    call = getattr(report, "call", None)
+    if (
+        report.failed
+        and call is not None
+        and call.excinfo
+        and (hint := _key_hint(collector.config, call.excinfo.value))
+    ):
+        report.sections.append((_SECTION_TITLE, hint))
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Say what a client without a key in a fixture needs."""
+    try:
+        return (yield)
+    except Exception as error:
+        if "mock" in getattr(item, "fixturenames", ()):
+            _add_key_hint(item.config, error)
+        raise
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Say whose fixture `client` is, when a test takes it for the SDK's."""
+    try:
+        return (yield)
+    except Exception as error:
+        for failed in error_chain(error):
+            if isinstance(failed, AttributeError) and (hint := _fixture_hint(item, failed)):
+                failed.add_note(hint)
+        raise
+
+
+def _add_key_hint(config: pytest.Config, error: BaseException) -> None:
+    if hint := _key_hint(config, error):
+        error.add_note(hint)
+
+
+def _key_hint(config: pytest.Config, error: BaseException) -> str:
+    """How a client finds the mock, for an error that a key or an endpoint is missing; empty for any other."""
+    found = next(filter(None, (_KEY_IS_MISSING.search(str(one)) for one in error_chain(error))), None)
+    if found is None or session_server(config):
+        return ""
+    if found[1]:
+        return (
+            "A client for Azure is made before the mock is there. Make it while the test runs, in a function or in a\n"
+            'fixture that requests `mock`, with @pytest.mark.harness(dialect="azure").'
+        )
+    return (
+        "A client is made before the mock is there. Make it while the test runs, in a function or in a fixture that\n"
+        f"requests `mock`. Or set `{SESSION_ENV}` in pytest's configuration, which leads clients made at import there."
+    )
+
+
+def _fixture_hint(item: pytest.Item, error: AttributeError) -> str:
+    """Whose the fixture is that lacks a member of the SDK's client; empty for any other error."""
+    values = getattr(item, "funcargs", {})
+    name = next((name for name in _OWN_NAMES if name in values and values[name] is error.obj), "")
+    if not name or error.name not in _CLIENT_MEMBERS:
+        return ""
+    definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).get(name)
+    owner = f"a fixture of {definitions[-1].func.__module__}" if definitions else "another fixture"
+    kind = type(error.obj)
+    whose = f"`{name}` is {owner} here, a {kind.__module__}.{kind.__qualname__}"
+    return f"{whose}. The client of the mock is `{_OWN_NAMES[name]}`."

@@ -1,0 +1,120 @@
+"""Hints at errors of Python and of the SDK that come from how a test was set up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+Run = Callable[..., pytest.RunResult]
+
+PLUGIN = """
+import pytest
+
+class Client:
+    def get(self, path): return path
+
+@pytest.fixture
+def client(): return Client()
+
+@pytest.fixture
+def async_client(): return Client()
+"""
+MADE_TOO_EARLY = "*A client is made before the mock is there. *"
+REMEDY = "*requests `mock`. Or set `harness_env = session` in pytest's configuration, *"
+
+
+class TestClientsWithoutAKey:
+    @pytest.fixture(autouse=True)
+    def _no_key(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ADMIN_KEY", "AZURE_OPENAI_API_KEY"):
+            monkeypatch.delenv(name, raising=False)
+
+    def test_in_a_module(self, run: Run) -> None:
+        result = run("client = openai.OpenAI()\ndef test_it(mock): ...")
+        result.assert_outcomes(errors=1)
+        result.stdout.fnmatch_lines(["E *OpenAIError: *", MADE_TOO_EARLY, REMEDY])
+
+    def test_in_a_conftest(self, pytester: pytest.Pytester, run: Run) -> None:
+        pytester.makeconftest("import openai\nclient = openai.OpenAI()")
+        result = run("def test_it(mock): ...")
+        result.stderr.fnmatch_lines(["*OpenAIError: *", MADE_TOO_EARLY, REMEDY])
+
+    def test_in_a_fixture(self, run: Run) -> None:
+        result = run("""
+@pytest.fixture(scope="session")
+def made(): return openai.OpenAI()
+
+def test_it(made, mock): ...
+""")
+        result.assert_outcomes(errors=1)
+        result.stdout.fnmatch_lines(["E *OpenAIError: *", f"E {MADE_TOO_EARLY}", f"E {REMEDY}"])
+
+    def test_for_azure(self, run: Run) -> None:
+        result = run("client = openai.AzureOpenAI(api_version='1')\ndef test_it(mock): ...")
+        result.stdout.fnmatch_lines(["*A client for Azure is made before the mock is there. *", '*(dialect="azure").'])
+
+    def test_need_no_hint_with_the_environment_of_the_session(self, run: Run) -> None:
+        run("client = openai.OpenAI()\ndef test_it(mock): ...", "-o", "harness_env=session").assert_outcomes(passed=1)
+
+
+class TestAFixtureOfAnotherPlugin:
+    @pytest.fixture(autouse=True)
+    def _plugin(self, pytester: pytest.Pytester) -> None:
+        pytester.makepyfile(web_plugin=PLUGIN)
+        pytester.makeconftest("pytest_plugins = ['web_plugin']")
+        pytester.syspathinsert()
+
+    @pytest.mark.parametrize("name", ["client", "async_client"])
+    def test_that_is_taken_for_the_sdks_is_named(self, run: Run, name: str) -> None:
+        own = name.replace("client", "openai_client")
+        result = run(f"def test_it({name}, mock): {name}.responses.create(model='gpt-4.1', input='x')")
+        result.assert_outcomes(failed=1)
+        result.stdout.fnmatch_lines(
+            [
+                "E *AttributeError: 'Client' object has no attribute 'responses'",
+                f"E *`{name}` is a fixture of web_plugin here, a web_plugin.Client. The client of the mock is `{own}`.",
+            ]
+        )
+
+    def test_is_named_when_the_application_takes_it_for_the_sdks(self, run: Run) -> None:
+        result = run("""
+def answer(api):
+    try:
+        return api.responses.create(model="gpt-4.1", input="x")
+    except AttributeError as problem:
+        raise RuntimeError("no answer") from problem
+
+def test_it(client, mock): answer(client)
+""")
+        result.stdout.fnmatch_lines(["E *The client of the mock is `openai_client`."])
+
+    def test_is_used_in_peace(self, run: Run) -> None:
+        """A test of a web application uses its framework's client, and the mock behind it."""
+        result = run("""
+def test_it(client, mock, openai_client):
+    mock.script(message("hi"))
+    assert client.get("/") == "/"
+    assert openai_client.responses.create(model="gpt-4.1", input="x").output_text == "hi"
+
+def test_wrong(client, mock):
+    client.post("/")
+""")
+        result.assert_outcomes(passed=1, failed=1)
+        assert "openai_client" not in result.stdout.str().partition("FAILURES")[2]
+
+    def test_leaves_the_clients_of_the_mock_under_their_own_names(self, run: Run) -> None:
+        run("""
+@pytest.mark.asyncio
+async def test_it(mock, async_openai_client):
+    mock.script(message("hi"))
+    assert (await async_openai_client.responses.create(model="gpt-4.1", input="x")).output_text == "hi"
+""").assert_outcomes(passed=1)
+
+
+def test_the_shorter_names_are_the_same_clients(run: Run) -> None:
+    run("""
+def test_it(client, openai_client, async_client, async_openai_client):
+    assert client is openai_client and isinstance(client, openai.OpenAI)
+    assert async_client is async_openai_client and isinstance(async_client, openai.AsyncOpenAI)
+""").assert_outcomes(passed=1)
