@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli.app import make_console, print_json
+from harness.cli.exit_codes import ExitCode
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 def cassettes(
     paths: Annotated[list[Path] | None, typer.Argument(metavar="PATH", help="Cassettes, or folders of them.")] = None,
     stale_after: Annotated[int, typer.Option(min=0, metavar="DAYS", help="When a recording is stale.")] = 90,
+    fail_stale: Annotated[
+        bool, typer.Option("--fail-stale", help="End with 1 when one is stale, not only when one cannot be read.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List cassettes: age, what uses them, how to record them again.
@@ -34,8 +38,10 @@ def cassettes(
         raise ConfigError("no cassette there: give the paths of recordings, or of folders of them.")
     if as_json:
         print_json([{**asdict(one), "file": one.file.as_posix(), "cost": one.cost._asdict()} for one in listed])
-        return
-    _print_inventory(listed)
+    else:
+        _print_inventory(listed)
+    if any(one.is_broken or (fail_stale and one.stale) for one in listed):
+        raise typer.Exit(ExitCode.FOUND)
 
 
 def _print_inventory(listed: Sequence[CassetteStatus]) -> None:

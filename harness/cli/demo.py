@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from harness.cli.app import make_console
+from harness.cli.exit_codes import ExitCode
 
 
 def demo() -> None:
@@ -21,4 +22,4 @@ def demo() -> None:
             console.print(line)
     except NotRefusedError as problem:
         typer.echo(f"harness: {problem}", err=True)
-        raise typer.Exit(1) from problem
+        raise typer.Exit(ExitCode.FOUND) from problem

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli.app import make_console, print_json
+from harness.cli.exit_codes import ExitCode
 from harness.cli.live_api import (
     KeyEnvOption,
     UpstreamOption,
@@ -63,7 +64,9 @@ def drift(
             print_json({"exchanges": exchanges, "left_out": planned.left_out})
         elif resent:
             _print_drift(resent)
-    raise typer.Exit(int(any(one.found for one in resent)))
+    if all(one.why for one in resent):
+        raise ConfigError("nothing was compared: no exchange that was sent again has two answers to compare.")
+    raise typer.Exit(ExitCode.FOUND if any(one.found for one in resent) else ExitCode.OK)
 
 
 def _print_drift(found: Sequence[ResentExchange]) -> None:

@@ -70,7 +70,7 @@ def confirm_cost(cost: Budget, sender: Sender, yes: bool) -> None:
     except typer.Abort:
         raise ConfigError("nothing was sent: nobody could be asked whether to spend this. Give --yes.") from None
     if not agreed:
-        raise typer.Exit(1)
+        raise ConfigError("nothing was sent.")
 
 
 def with_progress(several: Sequence[Any], what: str) -> Iterator[Any]:

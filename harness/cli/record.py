@@ -18,6 +18,7 @@ import typer
 
 from harness.cli.app import call_on_signals, make_console
 from harness.cli.completion import complete_area_or_all
+from harness.cli.exit_codes import ExitCode
 from harness.cli.live_api import KeyEnvOption, YesOption
 from harness.cli.record_rules import FRESH_DAYS, record_rules
 from harness.cli.run_command import run_command
@@ -66,7 +67,8 @@ def record(
         bool, typer.Option("--check", help="Judge each request before it is sent, and each answer by the mock's.")
     ] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="--check, and exit code 1 when something was found.")
+        bool,
+        typer.Option("--strict", help="--check, and exit code 1 when something was found, 2 when nothing was judged."),
     ] = False,
     rules: Annotated[
         bool,
@@ -111,9 +113,18 @@ def record(
         if judge:
             judge.close()
         _print_result(recording, file, judge)
-    found = judge is not None and not judge.tally.is_clean
-    missed = bool(recording.problems) and not recording.interactions
-    raise typer.Exit(code or int(missed or (strict and found)))
+    raise typer.Exit(code or _exit_code(recording, judge if strict else None))
+
+
+def _exit_code(recording: Recording, judge: RecordingJudge | None) -> ExitCode:
+    """How it ends when the command succeeded; the judge if its findings count."""
+    from harness.verify.nothing_judged import explain_nothing_judged
+
+    if not recording.interactions:
+        return ExitCode.FOUND if recording.problems else ExitCode.NOTHING_JUDGED
+    if judge and not judge.tally.is_clean:
+        return ExitCode.FOUND
+    return ExitCode.NOTHING_JUDGED if judge and explain_nothing_judged(judge.tally) else ExitCode.OK
 
 
 def _parse_address(listen: str) -> tuple[str, int]:
@@ -171,6 +182,7 @@ def _print_result(recording: Recording, file: Path, watch: RecordingJudge | None
     """Print what was recorded, problems, and findings."""
     from harness.core.shorten import pluralize
     from harness.verify import output
+    from harness.verify.nothing_judged import explain_nothing_judged
 
     interactions = recording.interactions
     cut = sum(each.cut for each in interactions)
@@ -190,6 +202,8 @@ def _print_result(recording: Recording, file: Path, watch: RecordingJudge | None
         console.print(output.counts_table(watch.tally))
         for text in output.summary_lines(watch.tally):
             console.print(text)
+        if interactions and watch.tally.is_clean and (why := explain_nothing_judged(watch.tally)):
+            _print_stderr(why)
 
 
 def _print_stderr(text: str) -> None:

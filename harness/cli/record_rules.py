@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from harness.cli.app import make_console, require_known
+from harness.cli.exit_codes import ExitCode
 from harness.cli.live_api import confirm_cost, make_sender, print_left_out, with_progress
+from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from harness.contract.rule import Rule
@@ -53,7 +55,12 @@ def record_rules(
         confirm_cost(sum_budgets(probe.cost for probe in to_send), sender, yes)
         outcomes += _send_and_store(to_send, sender, into, recorded)
     _print_outcomes(outcomes)
-    raise typer.Exit(int(any(one.finding in ("contradicted", "new words") for one in outcomes)))
+    if any(one.finding in ("contradicted", "new words") for one in outcomes):
+        raise typer.Exit(ExitCode.FOUND)
+    if all(one.finding == "unclear" for one in outcomes):
+        why = "no answer shows whether the rules are true" if outcomes else "no example can be sent to this API"
+        raise ConfigError(f"nothing was judged: {why}.")
+    raise typer.Exit(ExitCode.OK)
 
 
 def _rules_in_areas(areas: Sequence[str]) -> list[Rule]:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harness.cli.app import make_console
+from harness.cli.exit_codes import ExitCode
 from harness.core.errors import ConfigError
+from harness.core.shorten import pluralize
 from harness.report.formats import ACTIONS_VARIABLE, FORMATS, render_report, write_report
 
 if TYPE_CHECKING:
@@ -80,6 +82,11 @@ def report(
     if STDOUT not in wanted.values():
         _print_report(merged)
     _check_fail_under(merged, fail_under)
+    if not merged.totals.exchanges and not merged.unexpected:
+        raise ConfigError(
+            f"nothing was tested: {pluralize(len(merged.cases), 'test')} with no exchange. Does the program under test "
+            "read OPENAI_BASE_URL, and did a test use the fixture mock?"
+        )
 
 
 def _check_arguments(merging: bool, files: list[str], on_stdout: int) -> None:
@@ -123,4 +130,4 @@ def _check_fail_under(report: Report, least: float | None) -> None:
         typer.echo(
             f"harness: {report.percent_covered('rules')} % of rules, --fail-under asks for {least:g} %", err=True
         )
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.FOUND)

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from harness.cli.exit_codes import ExitCode
+
 
 def schemas(
     sync: Annotated[bool, typer.Option("--sync", help="Write the schemas from the installed openai SDK.")] = False,
@@ -27,6 +29,6 @@ def schemas(
     if check:
         problems = schemas_of.check(schemas_directory())
         typer.echo("\n".join(problems or ["ok"]))
-        raise typer.Exit(1 if problems else 0)
+        raise typer.Exit(ExitCode.FOUND if problems else ExitCode.OK)
     changes = schemas_of.sync(schemas_directory(), document) if sync else schemas_of.diff(schemas_directory(), document)
     typer.echo("\n".join(map(str, changes)) or "nothing changes")

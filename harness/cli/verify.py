@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from harness.cli.app import make_console, print_json, progress
+from harness.cli.exit_codes import ExitCode
 from harness.core.errors import ConfigError
 from harness.report.formats import FORMATS
 
@@ -35,6 +36,11 @@ def verify(
         typer.Option("--report", metavar="FILE", help=f"Of recordings: write a report; {' '.join(FORMATS)}."),
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Files judged, or questions asked, side by side.")] = 1,
+    host: Annotated[
+        list[str] | None,
+        typer.Option("--host", metavar="HOST", help="Of recordings: a gateway that speaks the API; repeatable."),
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name the files that are no recordings.")] = False,
     respell: Annotated[
         bool,
         typer.Option("--respell", help="Also: would the mock, scripted with what an answer says, have answered alike?"),
@@ -50,33 +56,54 @@ def verify(
     if bool(paths) == bool(server):
         raise typer.BadParameter("give recordings, or --server URL.")
     if server:
-        if respell or reports:
-            raise typer.BadParameter("--respell and --report are of recordings.")
+        if respell or reports or host or verbose:
+            raise typer.BadParameter("--respell, --report, --host and -v are of recordings.")
         _verify_server(server, model, key_env, timeout, jobs, as_json)
         return
     if model or key_env:
         raise typer.BadParameter("--model and --key-env go with --server.")
-    _verify_recordings(paths or [], as_json, jobs, respell, reports or [])
+    _verify_recordings(paths or [], as_json, reports or [], host or [], jobs=jobs, respell=respell, verbose=verbose)
 
 
-def _verify_recordings(paths: list[Path], as_json: Path | None, jobs: int, respell: bool, reports: list[Path]) -> None:
+def _verify_recordings(
+    paths: list[Path],
+    as_json: Path | None,
+    reports: list[Path],
+    hosts: list[str],
+    *,
+    jobs: int,
+    respell: bool,
+    verbose: bool,
+) -> None:
     from tempfile import TemporaryDirectory
 
+    from harness.verify.judging.gateways import parse_host
+    from harness.verify.nothing_judged import explain_missing_hosts, explain_nothing_judged
     from harness.verify.run import verify_recordings
+
+    gateways = [parse_host(text) for text in hosts]
 
     make_observer = _case_collector(reports)
     with TemporaryDirectory(prefix="harness-verify-") as folder:
         with progress("judging") as advance:
             tally = verify_recordings(
-                paths, Path(folder), jobs, respelled=respell, make_observer=make_observer, progress=advance
+                paths,
+                Path(folder),
+                jobs,
+                hosts=gateways,
+                respelled=respell,
+                make_observer=make_observer,
+                progress=advance,
             )
-        _write_reports(Path(folder), reports)
-        _print_tally(tally, as_json)
-    if not tally.counts["exchanges"] and not tally.counts["unreadable"]:
-        raise ConfigError(
-            f"no recording in {', '.join(map(str, paths))}: give cassettes (YAML, JSON), HAR or JSON lines."
-        )
-    raise typer.Exit(0 if tally.is_clean else 1)
+        why = explain_missing_hosts(tally, gateways) or (explain_nothing_judged(tally) if tally.is_clean else "")
+        _write_reports(Path(folder), reports, paths[0], why)
+        _print_tally(tally, as_json, why, verbose)
+    if not why:
+        raise typer.Exit(ExitCode.OK if tally.is_clean else ExitCode.FOUND)
+    if tally.is_clean:
+        raise ConfigError(why)
+    typer.echo(f"harness: {why}", err=True)
+    raise typer.Exit(ExitCode.FOUND)
 
 
 def _case_collector(reports: list[Path]) -> Callable[[Path, Path], JudgeObserver] | None:
@@ -93,30 +120,31 @@ def _case_collector(reports: list[Path]) -> Callable[[Path, Path], JudgeObserver
     return CaseWriter
 
 
-def _write_reports(folder: Path, reports: list[Path]) -> None:
+def _write_reports(folder: Path, reports: list[Path], recordings: Path, nothing_judged: str) -> None:
     if not reports:
         return
     from harness.report.formats import write_report
     from harness.verify.report_cases import load_report
     from harness.verify.run import OBSERVER_SUFFIX
 
-    report = load_report(sorted(folder.glob(f"*{OBSERVER_SUFFIX}"), key=lambda spool: int(spool.stem)))
+    spools = sorted(folder.glob(f"*{OBSERVER_SUFFIX}"), key=lambda spool: int(spool.stem))
+    report = load_report(spools, recordings, nothing_judged)
     for file in reports:
         write_report(report, file, file.suffix)
 
 
-def _print_tally(tally: Tally, as_json: Path | None) -> None:
+def _print_tally(tally: Tally, as_json: Path | None, nothing_judged: str, verbose: bool) -> None:
     from harness.verify import output
 
     if as_json == Path("-"):
-        output.write_json(tally, sys.stdout.buffer)
+        output.write_json(tally, sys.stdout.buffer, nothing_judged)
         return
     if as_json is not None:
         with _open_output(as_json) as out:
-            output.write_json(tally, out)
+            output.write_json(tally, out, nothing_judged)
     console = make_console()
     console.print(output.counts_table(tally))
-    for text in output.summary_lines(tally):
+    for text in output.summary_lines(tally, verbose):
         console.print(text)
 
 
@@ -136,7 +164,10 @@ def _verify_server(url: str, model: str, key_env: str, timeout: float, jobs: int
         console.print(score_output.score_table(score))
         for text in score_output.summary_lines(score, key):
             console.print(text)
-    raise typer.Exit(0 if score.is_clean else 1)
+    if not score.is_clean:
+        raise typer.Exit(ExitCode.FOUND)
+    if why := score_output.explain_nothing_asked(score):
+        raise ConfigError(why)
 
 
 def _server_key(name: str) -> str:

@@ -37,7 +37,8 @@ class CassetteStatus:
 
     `sdk` is the client that sent its requests, `now` the version that is installed; `stale` are the reasons to record it
     again; an `orphan` is named by no source file and was never replayed here; `replayed` is the day of the last replay.
-    `again` is the command that records it again, empty if there is none, and `cost` what that costs at most.
+    `again` is the command that records it again, empty if there is none, and `cost` what that costs at most. A file
+    `is_broken` that cannot be read to its end.
     """
 
     file: Path
@@ -51,6 +52,7 @@ class CassetteStatus:
     replayed: str
     again: str
     cost: Budget
+    is_broken: bool = False
 
 
 def list_cassettes(paths: Sequence[Path], today: date, stale_after: int = STALE_DAYS) -> Iterator[CassetteStatus]:
@@ -101,6 +103,7 @@ def _cassette_status(
         replayed=replayed,
         again=record_command(file, content, sources, stale_after),
         cost=recording_cost(file, exchanges),
+        is_broken=bool(problem),
     )
 
 

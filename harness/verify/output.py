@@ -10,7 +10,7 @@ import orjson
 from rich.table import Table
 
 from harness.core.exchange import Json
-from harness.core.shorten import shorten
+from harness.core.shorten import pluralize, shorten
 from harness.verify.run import FINDING_VERDICTS, Tally
 
 VERSION = 1
@@ -19,22 +19,27 @@ MAX_SHOWN = 20
 MAX_MESSAGE_LENGTH = 401
 """Characters of a message that are printed."""
 
-_SECTIONS: dict[str, dict[str, str]] = {
+SECTIONS: dict[str, dict[str, str]] = {
     "requests": {"accepted": "count", "refused": "list", "unverifiable": "why", "absent": "count"},
     "refusals": {"same": "count", "different": "list", "missed": "list", "unverifiable": "why", "drift": "list"},
     "answers": {"conform": "count", "findings": "list", "drift": "list"},
     "streams": {"conform": "count", "findings": "list", "drift": "list", "events": "count"},
 }
 """The report's sections and their members: a number, a number with its reasons, or a list."""
-_OPTIONAL_SECTIONS: dict[str, dict[str, str]] = {"respelled": {"same": "count", "different": "list"}}
+OPTIONAL_SECTIONS: dict[str, dict[str, str]] = {"respelled": {"same": "count", "different": "list"}}
 """Sections that are there only with `--respell`."""
 JUDGED_MEMBERS = ("accepted", "same", "conform", "refused", "different", "missed", "findings", "unverifiable")
 """The members of a section under one of which each judged exchange is counted."""
 
 
-def write_json(tally: Tally, out: IO[bytes]) -> None:
-    """Write the report as one JSON object, an entry on each line; lists are copied from the spools, never held in memory."""
+def write_json(tally: Tally, out: IO[bytes], nothing_judged: str = "") -> None:
+    """Write the report as one JSON object, an entry on each line; lists are copied from the spools, never held in memory.
+
+    `nothing_judged` is the reason if nothing was.
+    """
     out.write(b'{"version": %d' % VERSION)
+    if nothing_judged:
+        _write_member(out, "nothing_judged", nothing_judged)
     for name in ("exchanges", "others"):
         _write_member(out, name, tally.counts[name])
     out.write(b",\n")
@@ -47,11 +52,13 @@ def write_json(tally: Tally, out: IO[bytes]) -> None:
         out.write(b"}")
     out.write(b",\n")
     _write_list(out, tally, "unreadable", "unreadable")
+    out.write(b",\n")
+    _write_list(out, tally, "others", "other_files")
     out.write(b"}\n")
 
 
 def _sections_of(tally: Tally) -> dict[str, dict[str, str]]:
-    return _SECTIONS | _OPTIONAL_SECTIONS if tally.respelled else _SECTIONS
+    return SECTIONS | OPTIONAL_SECTIONS if tally.respelled else SECTIONS
 
 
 def _write_member(out: IO[bytes], name: str, value: Any) -> None:
@@ -99,8 +106,11 @@ def counts_table(tally: Tally) -> Table:
     return made
 
 
-def summary_lines(tally: Tally) -> Iterator[str]:
-    """The lines below the table: the first findings, then the reasons why exchanges were not judged."""
+def summary_lines(tally: Tally, verbose: bool = False) -> Iterator[str]:
+    """The lines below the table: the first findings, then the reasons why exchanges were not judged.
+
+    With `verbose` each file that is no recording, too.
+    """
     found = ((at, entry) for at in FINDING_VERDICTS for entry in tally.entries(at))
     for at, entry in islice(found, MAX_SHOWN):
         yield f"{at}  {entry.get('id') or entry['file']}"
@@ -109,8 +119,13 @@ def summary_lines(tally: Tally) -> Iterator[str]:
         yield f"… and {more} more; --json FILE has them all."
     for at in ("requests.unverifiable", "refusals.unverifiable", "skipped"):
         yield from (f"{at}  {times} × {why}" for why, times in count_reasons(tally, at).items())
+    for host, times in count_reasons(tally, "gateways").items():
+        yield f"skipped  {pluralize(times, 'request')} for responses to {host}: --host {host} judges such"
     if others := tally.counts["others"]:
-        yield f"others  {others} files that are no recordings"
+        no_recording = "is no recording" if others == 1 else "are no recordings"
+        yield f"others  {pluralize(others, 'file')} that {no_recording}{'' if verbose else '; -v names them'}"
+    if verbose:
+        yield from (f"  {entry['message']}" for entry in tally.entries("others"))
 
 
 def finding_lines(entry: Json) -> Iterator[str]:

@@ -42,6 +42,7 @@ FIX_DISAGREEMENT = (
     "Record it again. What stays so is new in the API, and the contract is behind it; or the server is another."
 )
 FIX_UNREADABLE = "Record it again, or mend that place."
+FIX_NOTHING_JUDGED = "Give recordings of the API; `harness verify` says how to name a gateway's host."
 
 
 class CaseWriter:
@@ -93,11 +94,16 @@ class CaseWriter:
         return replace(case, outcome="failed" if found else "passed", found=every)
 
 
-def load_report(spools: Iterable[Path]) -> Report:
-    """The report with the cases in these spools."""
+def load_report(spools: Iterable[Path], recordings: Path, nothing_judged: str = "") -> Report:
+    """The report with the cases in these spools; with the reason why nothing was judged a failed case more."""
     lines = [orjson.loads(line) for spool in spools for line in spool.read_bytes().splitlines()]
     touched: Iterator[Coverage] = ({name: frozenset(hit) for name, hit in one["hits"].items()} for one in lines)
-    return Report([ReportCase.from_json(one["case"]) for one in lines], hit=merge_coverage(touched))
+    cases = [ReportCase.from_json(one["case"]) for one in lines]
+    if nothing_judged:
+        place = path_from_root(recordings)
+        found = ReportFinding("unreadable", False, nothing_judged, fix=FIX_NOTHING_JUDGED)
+        cases.append(ReportCase("nothing judged", place, 1, "error", 0.0, found=[found], why=nothing_judged))
+    return Report(cases, hit=merge_coverage(touched))
 
 
 def path_from_root(file: Path) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,6 +21,7 @@ from harness.cassettes.listing import files
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.redact import redact
+from harness.verify.judging.gateways import adopt_gateway, looks_like_gateway
 from harness.verify.judging.judge import Verdict, judge
 from harness.verify.judging.rerender import judge_rerendering
 from harness.verify.read_files import NotARecording, Recorded, read_numbered
@@ -30,8 +31,8 @@ MAX_OPEN_WORLDS = 32
 """Worlds that are held at a time: JSON lines may mix the exchanges of several recordings."""
 EXCHANGE_VERDICT, EVENT_VERDICT = "exchanges", "streams.events"
 """The verdicts that only count: one before the others on an exchange, and one for each event of a stream."""
-COUNTED_BY_REASON = ("requests.unverifiable", "refusals.unverifiable", "skipped")
-"""Verdicts that are counted by their reason and not listed."""
+COUNTED_BY_REASON = ("requests.unverifiable", "refusals.unverifiable", "skipped", "hosts", "gateways")
+"""Verdicts that are counted by their reason and not listed; `hosts` and `gateways` by the host of the exchange."""
 GROUPED_VERDICTS = ("answers.drift", "streams.drift")
 """Verdicts whose equal entries, whatever their indices, are listed once, with `times`."""
 MAX_GROUPED = 10_000
@@ -115,22 +116,24 @@ def verify_recordings(
     folder: Path,
     jobs: int = 1,
     *,
+    hosts: Collection[str] = (),
     respelled: bool = False,
     make_observer: Callable[[Path, Path], JudgeObserver] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Tally:
     """Judge every recording at `paths`, files or folders; `folder` is an empty folder for the findings.
 
-    With `respelled` every answer is also compared with the mock's own (`judging.rerender`). `make_observer` is called in the
-    process that judges a recording, with its path and that of a file in `folder` (`<n>.seen`) which the observer may write.
-    `progress` is called with the number of judged files and of all files.
+    `hosts` are gateways, whose exchanges are judged as OpenAI's. With `respelled` every answer is also compared with the
+    mock's own (`judging.rerender`). `make_observer` is called in the process that judges a recording, with its path and that
+    of a file in `folder` (`<n>.seen`) which the observer may write. `progress` is called with the number of judged files and
+    of all files.
     HarnessError when a path does not exist; a file that is no recording is counted, an unreadable one is listed.
     """
     tally = Tally(respelled=respelled)
     named = {path for path in paths if path.is_file()}
     recordings = list(dict.fromkeys(files(paths)))
     spools = (folder / f"{number}.jsonl" for number in range(len(recordings)))
-    judge_one = partial(_judge_file, respelled=respelled, make_observer=make_observer)
+    judge_one = partial(_judge_file, hosts=tuple(hosts), respelled=respelled, make_observer=make_observer)
     judged_files = _judge_files(judge_one, recordings, spools, [file in named for file in recordings], jobs)
     for number, each in enumerate(judged_files, 1):
         tally.merge(each)
@@ -158,11 +161,14 @@ def _judge_file(
     spool: Path,
     explicit: bool,
     *,
+    hosts: Collection[str],
     respelled: bool,
     make_observer: Callable[[Path, Path], JudgeObserver] | None,
 ) -> Tally:
     observer = make_observer(recording, spool.with_suffix(OBSERVER_SUFFIX)) if make_observer else None
-    tally = tally_verdicts(_judge_observed(recording, explicit, respelled, observer), spool)
+    verdicts = _judge_recording(recording, explicit, hosts, respelled, observer)
+    tally = tally_verdicts(_observe(verdicts, observer) if observer else verdicts, spool)
+    tally.counts["files"] = 1
     if observer:
         observer.close()
     return tally
@@ -196,28 +202,30 @@ def tally_verdicts(verdicts: Iterable[Verdict], spool: Path) -> Tally:
     return tally
 
 
-def _judge_observed(
-    recording: Path, explicit: bool, respelled: bool, observer: JudgeObserver | None
-) -> Iterator[Verdict]:
-    for verdict in _judge_recording(recording, explicit, respelled, observer):
-        if observer:
-            observer.note_verdict(verdict)
+def _observe(verdicts: Iterable[Verdict], observer: JudgeObserver) -> Iterator[Verdict]:
+    for verdict in verdicts:
+        observer.note_verdict(verdict)
         yield verdict
 
 
 def _judge_recording(
-    recording: Path, explicit: bool, respelled: bool, observer: JudgeObserver | None
+    recording: Path, explicit: bool, hosts: Collection[str], respelled: bool, observer: JudgeObserver | None
 ) -> Iterator[Verdict]:
     worlds: OrderedDict[str, World] = OrderedDict()
     try:
-        for number, recorded in read_numbered(recording):
+        for number, read in read_numbered(recording):
+            recorded = adopt_gateway(read, hosts)
             world = _world_of_file(worlds, recorded.file)
             if observer:
                 observer.begin_exchange(number, recorded, world)
             yield Verdict(EXCHANGE_VERDICT)
+            if recorded.host:
+                yield Verdict("hosts", {"why": recorded.host})
+            if looks_like_gateway(recorded):
+                yield Verdict("gateways", {"why": recorded.host})
             yield from judge_exchange(recorded, world, respelled)
     except NotARecording as problem:
-        yield Verdict("unreadable", _unreadable_entry(recording, problem)) if explicit else Verdict("others")
+        yield Verdict("unreadable" if explicit else "others", _unreadable_entry(recording, problem))
     except HarnessError as problem:
         yield Verdict("unreadable", _unreadable_entry(recording, problem))
 

@@ -63,12 +63,6 @@ class TestExitCode:
     def test_2_for_a_mistake_in_what_was_asked(self, arguments: list[str]) -> None:
         assert run(*arguments).exit_code == 2
 
-    def test_2_when_there_is_no_recording(self, tmp_path: Path) -> None:
-        (tmp_path / "package.json").write_text('{"name": "x"}')
-        result = run(tmp_path)
-        assert result.exit_code == 2
-        assert "no recording" in result.stderr
-
     def test_2_when_the_report_cannot_be_written(self, tmp_path: Path) -> None:
         result = run(write_jsonl(tmp_path, recorded(HI)), "--json", tmp_path / "no" / "report.json")
         assert result.exit_code == 2

@@ -281,3 +281,18 @@ def test_the_plan_says_what_to_run_and_what_it_costs(project: Path) -> None:
 def test_no_cassette_is_a_mistake(tmp_path: Path) -> None:
     result = listing(tmp_path)
     assert (result.exit_code, "no cassette there" in result.stderr) == (2, True)
+
+
+def test_a_stale_one_fails_on_request(project: Path) -> None:
+    cassette(project, "test_order.yaml", CassetteHeader(recorded="2020-01-01"))
+    codes = [listing(project / "cassettes", *options).exit_code for options in ((), ("--fail-stale",))]
+    assert codes == [0, 1]
+    assert listing(project / "cassettes", "--fail-stale", "--json").exit_code == 1
+    assert listing(project / "cassettes", "--fail-stale", "--stale-after", "9999").exit_code == 0
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_one_that_cannot_be_read_fails(project: Path, options: tuple[str, ...]) -> None:
+    cassette(project, "test_order.yaml", CassetteHeader(recorded=TODAY))
+    (project / "cassettes/broken.yaml").write_text("interactions: [\n  - {request: ]]")
+    assert listing(project / "cassettes", *options).exit_code == 1

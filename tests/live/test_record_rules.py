@@ -264,7 +264,7 @@ def test_a_person_is_prompted_whether_to_go_on(
     result = CliRunner().invoke(app, arguments, input=answer)
     assert "Go on?" in result.stderr
     assert bool(api[1].requests) is sent_any
-    assert result.exit_code == int(not sent_any)
+    assert result.exit_code == (0 if sent_any else 2)
 
 
 def test_every_area_has_a_name() -> None:

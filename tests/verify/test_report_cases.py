@@ -151,7 +151,10 @@ def test_a_file_that_is_no_recording_and_was_named() -> None:
 
 def test_other_services_leave_an_empty_trial() -> None:
     (one,) = recorded(HI)
-    (trial,) = reported(own([{**one, "url_path": "/v1/chat/completions"}])).cases
+    trial, reason = reported(own([{**one, "url_path": "/v1/chat/completions"}]), code=2).cases
+    assert (
+        reason.why == "nothing was judged: 1 exchange, and none that can be judged. 1 × not judged: /chat/completions."
+    )
     assert (trial.outcome, trial.exchanges, trial.diagram) == ("passed", [], "")
 
 
@@ -219,7 +222,7 @@ def test_a_file_elsewhere_keeps_its_whole_path() -> None:
     [
         (["tape.jsonl", "--report", "o.txt"], "--report o.txt: its suffix must be one of .json .html .xml .sarif .md."),
         (["tape.jsonl", "--report", "no/o.json"], "--report no/o.json: there is no folder no. Make it first."),
-        (["--server", "http://a", "--report", "o.json"], "--respell and --report are of recordings."),
+        (["--server", "http://a", "--report", "o.json"], "--report, --host and -v are of recordings."),
     ],
 )
 def test_a_report_that_cannot_be_made_is_refused_before_anything_is_judged(arguments: list[str], says: str) -> None:

@@ -117,6 +117,16 @@ def _count_judged(counts: Counter[str]) -> int:
     return counts.total() - sum(counts[each] for each in UNGRADED)
 
 
+def explain_nothing_asked(score: Score) -> str:
+    """Why no question was answered for good or ill, so that no findings mean nothing; empty if one was."""
+    refused, accepted = _sum_counts(score.refusals), _sum_counts(score.accepts)
+    if score.stopped or _count_judged(refused) or _count_judged(accepted):
+        return ""
+    counts = {**score.left_out, **{name: refused[name] + accepted[name] for name in UNGRADED}}
+    why = "; ".join(f"{times} × {reason}" for reason, times in counts.items() if times)
+    return f"nothing was judged: no question to {score.server} was answered: {why or 'none was asked'}."
+
+
 def format_percent(points: int, of: int) -> str:
     """A share in percent, rounded down; a dash if `of` is 0."""
     return f"{100 * points // of} %" if of else "-"

@@ -114,7 +114,7 @@ class TestARecording:
 
     def test_of_a_command_that_asks_nothing_leaves_nothing(self, live, tmp_path):
         result = record(live, tmp_path / "a.yaml", command=(sys.executable, "-c", ""))
-        assert result.exit_code == 0
+        assert result.exit_code == 2
         assert "nothing was recorded. Does the command read OPENAI_BASE_URL?" in result.stderr
         assert list(tmp_path.iterdir()) == []
 
@@ -202,6 +202,13 @@ class TestAValidatingProxy:
         result = record(live, tmp_path / "a.yaml", "--strict")
         assert result.exit_code == 0
         assert re.search(r"^requests +1 +1 +- ", result.stderr, re.M)
+
+    def test_is_not_green_when_it_could_judge_nothing(self, live, world, tmp_path):
+        command = (sys.executable, "-c", ASK.replace("/responses", "/chat/completions"))
+        checked = record(live, tmp_path / "a.yaml", "--check", command=command)
+        strict = record(live, tmp_path / "a.yaml", "--strict", command=command)
+        assert (checked.exit_code, strict.exit_code) == (0, 2)
+        assert "harness: nothing was judged: 1 exchange, and none that can be judged." in checked.stderr
 
     def test_finds_where_the_live_api_differs(self, world, tmp_path):
         async def lenient(scope: Any, receive: Any, send: Any) -> None:

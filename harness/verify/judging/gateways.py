@@ -1,0 +1,57 @@
+"""Exchanges with a gateway: a host of one's own that speaks the API, perhaps below a path of its own.
+
+No recording shows whether an unknown host is one, so the user names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from urllib.parse import urlsplit
+
+from harness.api.dialects import API_ROOTS, OPENAI, parse_api_path
+from harness.api.operations import find_operation
+from harness.api.providers import root_of
+from harness.cassettes.format.recorded import Recorded
+from harness.core.errors import ConfigError
+
+_SURE_PREFIX = "/responses"
+"""Paths that no other API is known to have."""
+
+
+def parse_host(text: str) -> str:
+    """The host of `gateway.example`, `gateway.example:4000` or an address; ConfigError if there is none."""
+    try:
+        host = urlsplit(text if "//" in text else f"//{text}").hostname
+    except ValueError:
+        host = None
+    if not host or any(mark in host for mark in "*, "):
+        raise ConfigError(f"--host {text!r}: give the name of a host, say gateway.example; the option can be repeated.")
+    return host
+
+
+def adopt_gateway(recorded: Recorded, hosts: Collection[str]) -> Recorded:
+    """The exchange as one with a provider, if its host is one of these or below one, and its path is one of the API's."""
+    if recorded.provider or not any(is_host_of(recorded.host, host) for host in hosts):
+        return recorded
+    if root_of(recorded.path) and (dialect := parse_api_path(recorded.path).dialect) != OPENAI:
+        return recorded._replace(provider=dialect)
+    below = _path_below_gateway(recorded)
+    path = f"{API_ROOTS[OPENAI]}{below}" if below else recorded.path
+    return recorded._replace(provider=OPENAI, path=path)
+
+
+def is_host_of(host: str, named: str) -> bool:
+    """Whether a host is the named one or a subdomain of it."""
+    return host.lower() == named or host.lower().endswith(f".{named}")
+
+
+def looks_like_gateway(recorded: Recorded) -> bool:
+    """Whether an exchange with an unknown host has the path of a request for responses."""
+    return not recorded.provider and bool(recorded.host) and _path_below_gateway(recorded).startswith(_SURE_PREFIX)
+
+
+def _path_below_gateway(recorded: Recorded) -> str:
+    """The part of a path that is an operation of the API, the longest; empty if there is none."""
+    parts = recorded.path.strip("/").split("/")
+    below = ("/" + "/".join(parts[index:]) for index in range(len(parts)))
+    return next((path for path in below if find_operation(recorded.method, path)[0]), "")

@@ -1,0 +1,65 @@
+"""Why nothing was judged of some recordings: an outcome without findings that is no good news."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from harness.core.shorten import pluralize
+from harness.verify.judging.gateways import is_host_of
+from harness.verify.output import JUDGED_MEMBERS, SECTIONS, count_reasons
+from harness.verify.run import Tally
+
+MAX_REASONS = 5
+"""Reasons that are told, the most frequent ones."""
+MAX_HOSTS = 10
+"""Hosts that are named."""
+
+
+def explain_nothing_judged(tally: Tally) -> str:
+    """Why no exchange was judged, and what to do; empty if one was. What is unverifiable was not judged."""
+    if count_decided(tally):
+        return ""
+    if tally.counts["exchanges"]:
+        return f"nothing was judged: {_explain_exchanges(tally)}{_suggest_hosts(tally)}"
+    if not tally.counts["files"]:
+        return "nothing was judged: no file there has a recording's suffix. Give cassettes (YAML, JSON), HAR or JSON lines."
+    if tally.counts["others"] < tally.counts["files"]:
+        return "nothing was judged: the recordings hold no exchanges. Record them again."
+    files = pluralize(tally.counts["files"], "file")
+    return f"nothing was judged: {files}, and no recording. Give cassettes (YAML, JSON), HAR or JSON lines."
+
+
+def count_decided(tally: Tally) -> int:
+    """How many verdicts were given; one exchange may have several, an unverifiable one has none.
+
+    That the error of an unverifiable refusal has the form of an error says nothing: a wrong key has it, too.
+    """
+    decided = [name for name in JUDGED_MEMBERS if name != "unverifiable"]
+    counts = {section: sum(tally.counts[f"{section}.{name}"] for name in decided) for section in SECTIONS}
+    forms = counts.pop("answers") + counts.pop("streams")
+    return sum(counts.values()) + max(0, forms - tally.counts["refusals.unverifiable"])
+
+
+def explain_missing_hosts(tally: Tally, hosts: Collection[str]) -> str:
+    """The hosts given with --host of which there is no exchange, and the hosts that there are; empty if there are all."""
+    seen = count_reasons(tally, "hosts")
+    missing = [host for host in hosts if not any(is_host_of(each, host) for each in seen)]
+    if not missing:
+        return ""
+    named = ", ".join(list(seen)[:MAX_HOSTS]) or "none is named"
+    return f"--host {', '.join(missing)}: no exchange is with that host. The hosts of these recordings: {named}."
+
+
+def _explain_exchanges(tally: Tally) -> str:
+    reasons = [*_reasons(tally)][:MAX_REASONS] or ["no answer was recorded"]
+    return f"{pluralize(tally.counts['exchanges'], 'exchange')}, and none that can be judged. {'; '.join(reasons)}."
+
+
+def _reasons(tally: Tally) -> Iterator[str]:
+    for at in ("skipped", "requests.unverifiable", "refusals.unverifiable"):
+        yield from (f"{times} × {why}" for why, times in count_reasons(tally, at).items())
+
+
+def _suggest_hosts(tally: Tally) -> str:
+    hosts = list(count_reasons(tally, "gateways"))[:MAX_HOSTS]
+    return f" Judge a gateway by {' '.join(f'--host {host}' for host in hosts)}." if hosts else ""

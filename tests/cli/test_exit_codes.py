@@ -1,0 +1,141 @@
+"""The exit codes of every command, as the page "The command line" lists them."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from harness.cli import COMMANDS, app
+from harness.cli.exit_codes import ExitCode
+from harness.cli.live_api import confirm_cost
+from harness.contract import schema
+from harness.core.errors import ConfigError
+from tests.support.processes import spawn
+from tests.support.recordings import HI, recorded, tape
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
+LISTED = {
+    row[1]: [cell.strip() for cell in row[2].split("|")[1:3]]
+    for row in re.finditer(r"^\| \[?`(\w+)`(?:\]\(\w+\.md\))? \|(.*)\|$", PAGE, re.M)
+}
+Prepare = Callable[[Path, pytest.MonkeyPatch], list[str]]
+
+
+def unpublished(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
+    (folder / "schemas").mkdir()
+    patch.setattr(schema, "schemas_directory", lambda: folder / "schemas")
+    (folder / "schemas/lock.json").write_text("{}")
+    return ["schemas", "--check"]
+
+
+def broken(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
+    (folder / "a.yaml").write_text("interactions:\n- request: {method: GET, uri: /v1/responses}\n")
+    return ["cassettes", str(folder)]
+
+
+def too_kind(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
+    patch.setattr("harness.server.demo.find_spec", lambda name: None if name == "agents" else True)
+    patch.setattr("harness.server.mock_api.check", lambda request, world: None)
+    return ["demo"]
+
+
+def without_sdk(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
+    patch.setattr("harness.server.demo.find_spec", lambda name: None)
+    return ["demo"]
+
+
+def judging(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
+    return ["verify", str(tape(folder, [{**recorded(HI)[0], "request": {**HI, "colour": "blue"}}]))]
+
+
+def reporting(folder: Path, *more: str) -> list[str]:
+    assert (
+        CliRunner().invoke(app, ["verify", str(tape(folder, recorded(HI))), "--report", f"{folder}/o.json"]).exit_code
+        == 0
+    )
+    return ["report", str(folder / "o.json"), *more]
+
+
+CASES: list[tuple[ExitCode, str, Prepare]] = [
+    (ExitCode.OK, "rules", lambda *_: ["rules"]),
+    (ExitCode.OK, "losses", lambda *_: ["losses"]),
+    (ExitCode.OK, "demo", lambda *_: ["demo"]),
+    (ExitCode.OK, "schemas", lambda *_: ["schemas", "--check"]),
+    (ExitCode.OK, "cassettes", lambda *_: ["cassettes", str(ROOT / "cassettes")]),
+    (ExitCode.OK, "verify", lambda folder, _: ["verify", str(tape(folder, recorded(HI)))]),
+    (ExitCode.OK, "report", lambda folder, _: reporting(folder)),
+    (ExitCode.FOUND, "verify", judging),
+    (ExitCode.FOUND, "report", lambda folder, _: reporting(folder, "--fail-under", "90")),
+    (ExitCode.FOUND, "cassettes", broken),
+    (ExitCode.FOUND, "schemas", unpublished),
+    (ExitCode.FOUND, "demo", too_kind),
+    (ExitCode.NOTHING_JUDGED, "serve", lambda *_: ["serve", "--script", "/nowhere.py"]),
+    (
+        ExitCode.NOTHING_JUDGED,
+        "record",
+        lambda folder, _: ["record", "--into", str(folder), "--", sys.executable, "-c", ""],
+    ),
+    (ExitCode.NOTHING_JUDGED, "rules", lambda *_: ["rules", "nosuch"]),
+    (ExitCode.NOTHING_JUDGED, "losses", lambda *_: ["losses", "nosuch"]),
+    (ExitCode.NOTHING_JUDGED, "verify", lambda folder, _: ["verify", str(folder)]),
+    (ExitCode.NOTHING_JUDGED, "report", lambda folder, _: ["report", str(folder / "none.json")]),
+    (ExitCode.NOTHING_JUDGED, "drift", lambda folder, _: ["drift", str(folder)]),
+    (ExitCode.NOTHING_JUDGED, "cassettes", lambda folder, _: ["cassettes", str(folder)]),
+    (ExitCode.NOTHING_JUDGED, "schemas", lambda *_: ["schemas", "--diff", "--openapi", "/nowhere.json"]),
+    (ExitCode.NOTHING_JUDGED, "demo", without_sdk),
+]
+
+
+@pytest.mark.parametrize(("code", "command", "prepare"), CASES, ids=[f"{code.name}-{name}" for code, name, _ in CASES])
+def test_each_command_ends_as_the_page_says(
+    code: ExitCode, command: str, prepare: Prepare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    arguments = prepare(tmp_path, monkeypatch)
+    result = CliRunner().invoke(app, arguments)
+    assert (arguments[0], result.exit_code) == (command, code), result.output
+    if code is not ExitCode.OK:
+        assert result.output
+        assert LISTED[command][code - 1], f"docs/commands.md does not say when `{command}` ends with {code}"
+    if code is ExitCode.NOTHING_JUDGED:
+        assert result.stderr.startswith("harness: ")
+
+
+def test_the_page_lists_every_command_and_every_code() -> None:
+    assert set(LISTED) == {command.__name__ for command in COMMANDS} | {"schemas", "demo"}
+    assert [int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.M)] == list(ExitCode)
+
+
+@pytest.mark.parametrize("command", LISTED)
+def test_an_unknown_option_is_a_mistake(command: str) -> None:
+    assert CliRunner().invoke(app, [command, "--nosuch"]).exit_code == 2
+
+
+def test_who_declines_the_cost_has_asked_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("typer.confirm", lambda *_, **__: False)
+    sender = type("Sender", (), {"live": type("Live", (), {"upstream": type("Upstream", (), {"origin": "http://x"})})})
+    with pytest.raises(ConfigError, match="nothing was sent"):
+        confirm_cost("1 call", sender, False)  # type: ignore[arg-type]
+
+
+def test_an_interrupted_command_says_so() -> None:
+    code = "import signal, sys, time; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code += "from harness.cli import app, main\n"
+    code += "def wait(): print('waiting', flush=True); time.sleep(60)\n"
+    code += "app.command('wait')(wait); sys.argv = ['harness', 'wait']; main()"
+    with spawn([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT)}) as child:
+        assert child.stdout
+        assert child.stdout.readline() == "waiting\n"
+        child.send_signal(signal.SIGINT)
+        child.communicate(timeout=20)
+    assert child.returncode == ExitCode.INTERRUPTED

@@ -1,0 +1,171 @@
+"""No command is green when it looked at nothing: exit code 2, and the reason, also in what it writes."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from typer.testing import CliRunner, Result
+
+from harness.cli import app
+from harness.contract.schema import schemas_directory
+from harness.core.errors import ConfigError
+from harness.live.conformance.score import Score, explain_nothing_asked
+from harness.report.formats.json_file import read_report
+from harness.report.report import Report
+from harness.verify.judging.gateways import parse_host
+from tests.support.recordings import HI, error, exchange, recorded, tape
+
+GATEWAY = "https://llm.corp.example:4000/openai-proxy/v1/responses"
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+def at(url: str, *, times: int = 1, **more: Any) -> list[dict[str, Any]]:
+    """Exchanges with another host."""
+    (one,) = recorded(HI)
+    moved = {name: value for name, value in one.items() if name not in ("provider", "url_path", "id")}
+    return [{**moved, "url": url, **more}] * times
+
+
+def unverifiable() -> list[dict[str, Any]]:
+    return [exchange(1, HI, 401, error("Incorrect API key provided: sk-a.", code="invalid_api_key"))]
+
+
+class TestVerify:
+    def test_a_folder_without_files(self, tmp_path: Path) -> None:
+        self.check(run("verify", tmp_path), "no file there has a recording's suffix")
+
+    def test_files_that_are_no_recordings(self, tmp_path: Path) -> None:
+        for name in ("package.json", "notes.yaml"):
+            (tmp_path / name).write_text('{"name": "x"}')
+        self.check(run("verify", tmp_path), "2 files, and no recording")
+
+    def test_a_recording_of_nothing(self, tmp_path: Path) -> None:
+        (tmp_path / "empty.yaml").write_text("version: 1\ninteractions: []\n")
+        self.check(run("verify", tmp_path), "the recordings hold no exchanges")
+
+    def test_another_host_alone(self, tmp_path: Path) -> None:
+        file = tape(tmp_path, at(GATEWAY, times=3))
+        why = "3 exchanges, and none that can be judged. 3 × another service: llm.corp.example. "
+        self.check(run("verify", file), f"{why}Judge a gateway by --host llm.corp.example.\n")
+
+    def test_another_service_that_is_no_gateway(self, tmp_path: Path) -> None:
+        file = tape(tmp_path, at("https://api.anthropic.com/v1/messages"))
+        result = run("verify", file)
+        self.check(result, "1 exchange, and none that can be judged. 1 × another service: api.anthropic.com.\n")
+        assert "--host" not in result.stderr
+
+    def test_other_endpoints_alone(self, tmp_path: Path) -> None:
+        file = tape(tmp_path, at("https://api.openai.com/v1/chat/completions"))
+        self.check(run("verify", file), "1 × not judged: /chat/completions")
+
+    def test_what_no_recording_can_show_is_not_judged(self, tmp_path: Path) -> None:
+        result = run("verify", tape(tmp_path, unverifiable()))
+        assert result.exit_code == 2, result.stdout
+        assert "1 × " in result.stderr
+
+    def test_the_reason_is_in_the_json(self, tmp_path: Path) -> None:
+        file = tape(tmp_path, at(GATEWAY))
+        run("verify", file, "--json", tmp_path / "said.json")
+        said = json.loads((tmp_path / "said.json").read_text())
+        jsonschema.validate(said, json.loads((schemas_directory() / "verify.json").read_text()))
+        assert said["nothing_judged"].startswith("nothing was judged: 1 exchange, and none that can be judged.")
+
+    def test_the_reason_fails_the_reports(self, tmp_path: Path) -> None:
+        run("verify", tape(tmp_path, at(GATEWAY)), "--report", tmp_path / "a.json", "--report", tmp_path / "a.xml")
+        case = read_report(tmp_path / "a.json").cases[-1]
+        assert (case.id, case.outcome, case.unexpected[0].kind) == ("nothing judged", "error", "unreadable")
+        assert 'errors="1"' in (tmp_path / "a.xml").read_text()
+        assert "llm.corp.example" in (tmp_path / "a.xml").read_text()
+
+    def test_a_finding_goes_before(self, tmp_path: Path) -> None:
+        (tmp_path / "broken.json").write_text('{"interactions": {"a": 1}}')
+        assert run("verify", tmp_path / "broken.json").exit_code == 1
+
+    def test_files_that_are_no_recordings_are_named_on_request(self, tmp_path: Path) -> None:
+        tape(tmp_path, recorded(HI))
+        (tmp_path / "package.json").write_text('{"name": "x"}')
+        plain, verbose = run("verify", tmp_path), run("verify", "-v", tmp_path)
+        assert (plain.exit_code, verbose.exit_code) == (0, 0)
+        assert plain.stdout.endswith("others  1 file that is no recording; -v names them\n")
+        assert f"  {(tmp_path / 'package.json').as_posix()}: it holds no recorded exchanges." in verbose.stdout
+        run("verify", tmp_path, "--json", tmp_path / "said.json")
+        (named,) = json.loads((tmp_path / "said.json").read_text())["other_files"]
+        assert named["file"].endswith("package.json")
+
+    def check(self, result: Result, why: str) -> None:
+        assert result.exit_code == 2, result.stdout
+        assert result.stderr.startswith("harness: nothing was judged: ")
+        assert why in result.stderr
+
+
+class TestGateways:
+    @pytest.mark.parametrize(
+        "host", ["llm.corp.example", "LLM.corp.example:4000", "https://corp.example/x", "corp.example"]
+    )
+    @pytest.mark.parametrize("jobs", ["1", "2"])
+    def test_their_exchanges_are_judged(self, tmp_path: Path, host: str, jobs: str) -> None:
+        files = [tape(tmp_path, at(GATEWAY, times=2), name) for name in ("a.jsonl", "b.jsonl")]
+        result = run("verify", *files, "--host", host, "--jobs", jobs)
+        assert result.exit_code == 0, result.output
+        assert result.stdout.splitlines()[1].split() == ["requests", "4", "4", "-", "-", "-"]
+
+    @pytest.mark.parametrize(
+        "path", ["/responses", "/api/v1/responses", "/v1/acct/gw/openai/responses", "/v1/responses"]
+    )
+    def test_wherever_the_api_is_below_them(self, tmp_path: Path, path: str) -> None:
+        result = run("verify", tape(tmp_path, at(f"https://gw.example.dev{path}")), "--host", "gw.example.dev")
+        assert (result.exit_code, result.stdout.splitlines()[1].split()[1]) == (0, "1"), result.output
+
+    def test_what_breaks_the_contract_is_found(self, tmp_path: Path) -> None:
+        result = run("verify", tape(tmp_path, at(GATEWAY, request={**HI, "colour": "blue"})), "--host", "corp.example")
+        assert (result.exit_code, "Unknown parameter: 'colour'." in result.stdout) == (1, True)
+
+    def test_the_option_can_be_repeated(self, tmp_path: Path) -> None:
+        exchanges = [*at(GATEWAY), *at("http://10.0.0.7:8000/v1/responses")]
+        result = run("verify", tape(tmp_path, exchanges), "--host", "corp.example", "--host", "10.0.0.7")
+        assert result.stdout.splitlines()[1].split()[:2] == ["requests", "2"]
+
+    def test_beside_others_they_are_told(self, tmp_path: Path) -> None:
+        result = run("verify", tape(tmp_path, [*recorded(HI), *at(GATEWAY)]))
+        assert result.exit_code == 0
+        told = "skipped  1 request for responses to llm.corp.example: --host llm.corp.example judges such"
+        assert told in result.stdout
+
+    def test_one_that_no_exchange_is_with_is_a_mistake(self, tmp_path: Path) -> None:
+        result = run("verify", tape(tmp_path, [*recorded(HI), *at(GATEWAY)]), "--host", "lm.corp.example")
+        assert result.exit_code == 2
+        assert "--host lm.corp.example: no exchange is with that host." in result.stderr
+        assert "The hosts of these recordings: llm.corp.example." in result.stderr
+
+    @pytest.mark.parametrize("text", ["", "https://", "a b", "*.example", "http://["])
+    def test_what_is_no_host(self, text: str) -> None:
+        with pytest.raises(ConfigError, match="give the name of a host"):
+            parse_host(text)
+
+
+class TestServer:
+    def test_a_score_without_an_answer_to_judge_is_none(self) -> None:
+        score = Score("http://x/v1", "m")
+        score.refusals["pairing"] = score.accepts["pairing"] = Counter(limited=3)
+        assert "was answered: " not in explain_nothing_asked(Score("http://x/v1", "m", stopped="gone"))
+        assert (
+            explain_nothing_asked(score) == "nothing was judged: no question to http://x/v1 was answered: 6 × limited."
+        )
+
+
+class TestReport:
+    def test_one_of_no_exchange(self, tmp_path: Path) -> None:
+        from harness.report.formats import write_report
+
+        write_report(Report(), tmp_path / "a.json", ".json")
+        result = run("report", tmp_path / "a.json", "--markdown", tmp_path / "a.md")
+        assert (result.exit_code, (tmp_path / "a.md").exists()) == (2, True)
+        assert "harness: nothing was tested: 0 tests with no exchange." in result.stderr
