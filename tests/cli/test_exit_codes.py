@@ -18,7 +18,7 @@ from harness.cli.live_api import confirm_cost
 from harness.contract import schema
 from harness.core.errors import ConfigError
 from tests.support.processes import spawn
-from tests.support.recordings import HI, recorded, tape
+from tests.support.recordings import HI, recorded, write_jsonl
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
@@ -53,12 +53,14 @@ def without_sdk(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
 
 
 def judging(folder: Path, patch: pytest.MonkeyPatch) -> list[str]:
-    return ["verify", str(tape(folder, [{**recorded(HI)[0], "request": {**HI, "colour": "blue"}}]))]
+    return ["verify", str(write_jsonl(folder, [{**recorded(HI)[0], "request": {**HI, "colour": "blue"}}]))]
 
 
 def reporting(folder: Path, *more: str) -> list[str]:
     assert (
-        CliRunner().invoke(app, ["verify", str(tape(folder, recorded(HI))), "--report", f"{folder}/o.json"]).exit_code
+        CliRunner()
+        .invoke(app, ["verify", str(write_jsonl(folder, recorded(HI))), "--report", f"{folder}/o.json"])
+        .exit_code
         == 0
     )
     return ["report", str(folder / "o.json"), *more]
@@ -70,7 +72,7 @@ CASES: list[tuple[ExitCode, str, Prepare]] = [
     (ExitCode.OK, "demo", lambda *_: ["demo"]),
     (ExitCode.OK, "schemas", lambda *_: ["schemas", "--check"]),
     (ExitCode.OK, "cassettes", lambda *_: ["cassettes", str(ROOT / "cassettes")]),
-    (ExitCode.OK, "verify", lambda folder, _: ["verify", str(tape(folder, recorded(HI)))]),
+    (ExitCode.OK, "verify", lambda folder, _: ["verify", str(write_jsonl(folder, recorded(HI)))]),
     (ExitCode.OK, "report", lambda folder, _: reporting(folder)),
     (ExitCode.FOUND, "verify", judging),
     (ExitCode.FOUND, "report", lambda folder, _: reporting(folder, "--fail-under", "90")),

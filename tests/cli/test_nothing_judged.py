@@ -18,7 +18,7 @@ from harness.live.conformance.score import Score, explain_nothing_asked
 from harness.report.formats.json_file import read_report
 from harness.report.report import Report
 from harness.verify.judging.gateways import parse_host
-from tests.support.recordings import HI, error, exchange, recorded, tape
+from tests.support.recordings import HI, error, exchange, recorded, write_jsonl
 
 GATEWAY = "https://llm.corp.example:4000/openai-proxy/v1/responses"
 
@@ -52,34 +52,41 @@ class TestVerify:
         self.check(run("verify", tmp_path), "the recordings hold no exchanges")
 
     def test_another_host_alone(self, tmp_path: Path) -> None:
-        file = tape(tmp_path, at(GATEWAY, times=3))
+        file = write_jsonl(tmp_path, at(GATEWAY, times=3))
         why = "3 exchanges, and none that can be judged. 3 × another service: llm.corp.example. "
         self.check(run("verify", file), f"{why}Judge a gateway by --host llm.corp.example.\n")
 
     def test_another_service_that_is_no_gateway(self, tmp_path: Path) -> None:
-        file = tape(tmp_path, at("https://api.anthropic.com/v1/messages"))
+        file = write_jsonl(tmp_path, at("https://api.anthropic.com/v1/messages"))
         result = run("verify", file)
         self.check(result, "1 exchange, and none that can be judged. 1 × another service: api.anthropic.com.\n")
         assert "--host" not in result.stderr
 
     def test_other_endpoints_alone(self, tmp_path: Path) -> None:
-        file = tape(tmp_path, at("https://api.openai.com/v1/chat/completions"))
+        file = write_jsonl(tmp_path, at("https://api.openai.com/v1/chat/completions"))
         self.check(run("verify", file), "1 × not judged: /chat/completions")
 
     def test_what_no_recording_can_show_is_not_judged(self, tmp_path: Path) -> None:
-        result = run("verify", tape(tmp_path, unverifiable()))
+        result = run("verify", write_jsonl(tmp_path, unverifiable()))
         assert result.exit_code == 2, result.stdout
         assert "1 × " in result.stderr
 
     def test_the_reason_is_in_the_json(self, tmp_path: Path) -> None:
-        file = tape(tmp_path, at(GATEWAY))
+        file = write_jsonl(tmp_path, at(GATEWAY))
         run("verify", file, "--json", tmp_path / "said.json")
         said = json.loads((tmp_path / "said.json").read_text())
         jsonschema.validate(said, json.loads((schemas_directory() / "verify.json").read_text()))
         assert said["nothing_judged"].startswith("nothing was judged: 1 exchange, and none that can be judged.")
 
     def test_the_reason_fails_the_reports(self, tmp_path: Path) -> None:
-        run("verify", tape(tmp_path, at(GATEWAY)), "--report", tmp_path / "a.json", "--report", tmp_path / "a.xml")
+        run(
+            "verify",
+            write_jsonl(tmp_path, at(GATEWAY)),
+            "--report",
+            tmp_path / "a.json",
+            "--report",
+            tmp_path / "a.xml",
+        )
         case = read_report(tmp_path / "a.json").cases[-1]
         assert (case.id, case.outcome, case.unexpected[0].kind) == ("nothing judged", "error", "unreadable")
         assert 'errors="1"' in (tmp_path / "a.xml").read_text()
@@ -90,7 +97,7 @@ class TestVerify:
         assert run("verify", tmp_path / "broken.json").exit_code == 1
 
     def test_files_that_are_no_recordings_are_named_on_request(self, tmp_path: Path) -> None:
-        tape(tmp_path, recorded(HI))
+        write_jsonl(tmp_path, recorded(HI))
         (tmp_path / "package.json").write_text('{"name": "x"}')
         plain, verbose = run("verify", tmp_path), run("verify", "-v", tmp_path)
         assert (plain.exit_code, verbose.exit_code) == (0, 0)
@@ -112,7 +119,7 @@ class TestGateways:
     )
     @pytest.mark.parametrize("jobs", ["1", "2"])
     def test_their_exchanges_are_judged(self, tmp_path: Path, host: str, jobs: str) -> None:
-        files = [tape(tmp_path, at(GATEWAY, times=2), name) for name in ("a.jsonl", "b.jsonl")]
+        files = [write_jsonl(tmp_path, at(GATEWAY, times=2), name) for name in ("a.jsonl", "b.jsonl")]
         result = run("verify", *files, "--host", host, "--jobs", jobs)
         assert result.exit_code == 0, result.output
         assert result.stdout.splitlines()[1].split() == ["requests", "4", "4", "-", "-", "-"]
@@ -121,26 +128,28 @@ class TestGateways:
         "path", ["/responses", "/api/v1/responses", "/v1/acct/gw/openai/responses", "/v1/responses"]
     )
     def test_wherever_the_api_is_below_them(self, tmp_path: Path, path: str) -> None:
-        result = run("verify", tape(tmp_path, at(f"https://gw.example.dev{path}")), "--host", "gw.example.dev")
+        result = run("verify", write_jsonl(tmp_path, at(f"https://gw.example.dev{path}")), "--host", "gw.example.dev")
         assert (result.exit_code, result.stdout.splitlines()[1].split()[1]) == (0, "1"), result.output
 
     def test_what_breaks_the_contract_is_found(self, tmp_path: Path) -> None:
-        result = run("verify", tape(tmp_path, at(GATEWAY, request={**HI, "colour": "blue"})), "--host", "corp.example")
+        result = run(
+            "verify", write_jsonl(tmp_path, at(GATEWAY, request={**HI, "colour": "blue"})), "--host", "corp.example"
+        )
         assert (result.exit_code, "Unknown parameter: 'colour'." in result.stdout) == (1, True)
 
     def test_the_option_can_be_repeated(self, tmp_path: Path) -> None:
         exchanges = [*at(GATEWAY), *at("http://10.0.0.7:8000/v1/responses")]
-        result = run("verify", tape(tmp_path, exchanges), "--host", "corp.example", "--host", "10.0.0.7")
+        result = run("verify", write_jsonl(tmp_path, exchanges), "--host", "corp.example", "--host", "10.0.0.7")
         assert result.stdout.splitlines()[1].split()[:2] == ["requests", "2"]
 
     def test_beside_others_they_are_told(self, tmp_path: Path) -> None:
-        result = run("verify", tape(tmp_path, [*recorded(HI), *at(GATEWAY)]))
+        result = run("verify", write_jsonl(tmp_path, [*recorded(HI), *at(GATEWAY)]))
         assert result.exit_code == 0
         told = "skipped  1 request for responses to llm.corp.example: --host llm.corp.example judges such"
         assert told in result.stdout
 
     def test_one_that_no_exchange_is_with_is_a_mistake(self, tmp_path: Path) -> None:
-        result = run("verify", tape(tmp_path, [*recorded(HI), *at(GATEWAY)]), "--host", "lm.corp.example")
+        result = run("verify", write_jsonl(tmp_path, [*recorded(HI), *at(GATEWAY)]), "--host", "lm.corp.example")
         assert result.exit_code == 2
         assert "--host lm.corp.example: no exchange is with that host." in result.stderr
         assert "The hosts of these recordings: llm.corp.example." in result.stderr
