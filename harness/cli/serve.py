@@ -125,7 +125,9 @@ def _summarize_world(world: World) -> str:
     lost = [f"{each.loss} in {each.exchange}" for each in losses_of(world.exchanges)]
     named = ", ".join([*lost[:MAX_LOSSES], *(["…"] if lost[MAX_LOSSES:] else [])])
     losses = f"{len(lost)} {'loss' if len(lost) == 1 else 'losses'} ({named})" if lost else ""
-    wrong = [f"{refused} refused" if refused else "", f"{unanswered} unanswered" if unanswered else "", losses]
+    unexpected = len(world.refusals.unasked)
+    note = f" ({unexpected} unexpected)" if unexpected else ""
+    wrong = [f"{refused} refused{note}" if refused else "", f"{unanswered} unanswered" if unanswered else "", losses]
     return (
         ", ".join([f"{shorten(world.name, 24)}: {pluralize(world.exchange_count, 'exchange')}", *filter(None, wrong)])
         if any(wrong)

@@ -55,7 +55,8 @@ class Answer(NamedTuple):
 
     `body` is the JSON answer; if `events` is not None the answer is a stream of them, and `body` is the object in the
     last one. `rule` names the rule that refused the request, if any. With a `delivery` the answer is delayed or cut:
-    `events` and `body` are then what is sent, and an answer that is never sent has status 0.
+    `events` and `body` are then what is sent, and an answer that is never sent has status 0. A refusal is `asked` for when
+    a turn of the script is one, or when only what the test has set of the account forbids the request.
     """
 
     status: int
@@ -64,6 +65,7 @@ class Answer(NamedTuple):
     events: Sequence[Json] | None = None
     rule: str | None = None
     delivery: Delivery | None = None
+    asked: bool = False
 
     @property
     def disconnection(self) -> str:

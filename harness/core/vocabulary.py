@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from re import Match, Pattern
 from typing import Any, Literal
@@ -38,6 +38,14 @@ class Vocabulary:
     def allow_losses(self, ids: Iterable[str]) -> str:
         """How these losses are permitted."""
         return self.mark.format(f"losses=[{', '.join(json.dumps(id) for id in ids)}]")
+
+    def expect_refusals(self, ids: Sequence[str]) -> str:
+        """How refusals by these rules are expected: the first of them where it comes, or all for a whole test."""
+        if self.language == "json":
+            return f'POST /_harness/expect {{"refusals": {json.dumps(ids)}}}, before the request'
+        return (
+            f'with mock.refuses("{ids[0]}"): …, or for a whole test\n{self.mark.format(f"refusals={json.dumps(ids)}")}'
+        )
 
     def word_fix(self, fix: str) -> str:
         """The fix of a rule, which is written in Python."""

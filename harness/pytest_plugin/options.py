@@ -1,7 +1,8 @@
-"""The options of the marker `harness`: what a test allows, and which provider its mock is."""
+"""The options of the marker `harness`, and of the ini file: what a test allows, and which provider its mock is."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,45 +11,95 @@ from harness.core.errors import ConfigError
 
 UNUSED_VALUES = ("fail", "allow")
 LOSSES_VALUES = ("fail", "allow", "strict")
+REFUSALS_VALUES = ("fail", "allow")
 MARKER_VALUES: dict[str, tuple[str, ...]] = {
     "unused": UNUSED_VALUES,
     "losses": LOSSES_VALUES,
+    "refusals": REFUSALS_VALUES,
     "dialect": ("openai", "azure", "foundry"),
     "key": (),
 }
 """The options of the marker `harness` with their values; without a dialect the mock has the paths of all of them.
 
-`losses` may also be a list, the ids of the losses to allow. `key` is any text: one more API key of the test.
+`losses` may also be a list, the ids of the losses to allow, and `refusals` one of the rules and areas to allow. `key` is any
+text: one more API key of the test.
 """
+REFUSALS_INI = "harness_refusals"
+
+
+def add_ini_options(parser: pytest.Parser) -> None:
+    """Declare the ini options that have the defaults of the marker."""
+    parser.addini(
+        REFUSALS_INI,
+        "what a refusal does that no test expects: fail (the default), allow, or rules and areas to allow",
+        type="args",
+        default=[REFUSALS_VALUES[0]],
+    )
 
 
 def read_marker_options(node: pytest.Item) -> dict[str, Any]:
     """The options of the `harness` markers of a test, the closest first; ConfigError for an invalid one."""
-    chosen: dict[str, Any] = {"unused": UNUSED_VALUES[0], "losses": LOSSES_VALUES[0]}
+    chosen: dict[str, Any] = {
+        "unused": UNUSED_VALUES[0],
+        "losses": LOSSES_VALUES[0],
+        "refusals": _read_refusals_ini(node.config),
+    }
     for marker in reversed(list(node.iter_markers("harness"))):
         unknown = [*map(repr, marker.args), *(f"{name}=…" for name in marker.kwargs if name not in MARKER_VALUES)]
         if unknown:
             raise ConfigError(
                 f"@pytest.mark.harness({', '.join(unknown)}): it knows {', '.join(MARKER_VALUES)}, as in unused='allow'."
             )
+        for name, value in marker.kwargs.items():
+            if problem := _describe_misfit(name, value):
+                raise ConfigError(f"@pytest.mark.harness({name}={value!r}): {problem}")
         chosen |= marker.kwargs
-    for name, value in chosen.items():
-        if name == "key":
-            _check_key(value)
-            continue
-        ids = _loss_ids() if name == "losses" and isinstance(value, list) else ()
-        if not (all(id in ids for id in value) if ids else value in MARKER_VALUES[name]):
-            known = ", ".join(map(repr, ids or MARKER_VALUES[name]))
-            some, also = ("some", "") if ids else ("one", " or a list of losses to allow" if name == "losses" else "")
-            raise ConfigError(f"@pytest.mark.harness({name}={value!r}): give {some} of {known}{also}.")
     return chosen
 
 
-def _check_key(value: Any) -> None:
-    if not isinstance(value, str) or not value.strip():
-        raise ConfigError(
-            f"@pytest.mark.harness(key={value!r}): give the API key that the program sends, as in key='sk-test'."
-        )
+def allowed_refusals(node: pytest.Item) -> Sequence[str]:
+    """The rules and areas by which the requests of a test may be refused."""
+    from harness.world.refusals import ANY
+
+    option = read_marker_options(node)["refusals"]
+    return option if isinstance(option, list) else [ANY] if option == "allow" else []
+
+
+def _read_refusals_ini(config: pytest.Config) -> Any:
+    """The ini option: one of `REFUSALS_VALUES`, or a list; ConfigError for any other."""
+    words: list[str] = config.getini(REFUSALS_INI)
+    value = words[0] if len(words) == 1 and words[0] in REFUSALS_VALUES else words
+    if problem := _describe_misfit("refusals", value):
+        raise ConfigError(f"{REFUSALS_INI} = {' '.join(words)}: {problem}")
+    return value
+
+
+def _describe_misfit(name: str, value: Any) -> str:
+    """What is wrong with the value of an option; empty when nothing is."""
+    if name == "key":
+        is_text = isinstance(value, str) and value.strip()
+        return "" if is_text else "give the API key that the program sends, as in key='sk-test'."
+    if name == "refusals" and isinstance(value, list):
+        return _describe_unknown_rule(value)
+    ids = _loss_ids() if name == "losses" and isinstance(value, list) else ()
+    if all(id in ids for id in value) if ids else value in MARKER_VALUES[name]:
+        return ""
+    known = ", ".join(map(repr, ids or MARKER_VALUES[name]))
+    lists = {"losses": " or a list of losses to allow", "refusals": " or a list of rules and areas to allow"}
+    return f"give {'some' if ids else 'one'} of {known}{'' if ids else lists.get(name, '')}."
+
+
+def _describe_unknown_rule(names: Sequence[Any]) -> str:
+    from harness.core.registry import suggest_name
+    from harness.world.refusals import rule_names
+
+    known = rule_names()
+    unknown = next((name for name in names if not isinstance(name, str) or name not in known), None)
+    if unknown is None:
+        return ""
+    nearest = suggest_name(unknown, sorted(known))
+    hint = nearest if nearest.startswith("Did") else "`harness rules` lists all."
+    return f"no rule and no area is called {unknown!r}. {hint}"
 
 
 def _loss_ids() -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The fixture `mock`: one server for a test run, one World for each test.
 
-A test fails for unanswered requests, unused turns and losses, with a report section that explains them. Nothing but pytest
-is imported before the first test uses the mock.
+A test fails for unanswered requests, unexpected refusals, unused turns and losses, with a report section that explains
+them. Nothing but pytest is imported before the first test uses the mock.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from harness.core.errors import HarnessError
+from harness.pytest_plugin.caught_errors import note_caught_errors
 from harness.pytest_plugin.environment import SESSION_KEY, session_server, set_environment
 from harness.pytest_plugin.guard import is_live_api_refused
-from harness.pytest_plugin.options import read_marker_options
+from harness.pytest_plugin.options import add_ini_options, allowed_refusals, read_marker_options
 
 if TYPE_CHECKING:
     from harness.analysis.loss import Lost
@@ -38,6 +39,11 @@ pytest_plugins = [
 ]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the ini options."""
+    add_ini_options(parser)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker `harness`."""
     config.addinivalue_line(
@@ -45,6 +51,8 @@ def pytest_configure(config: pytest.Config) -> None:
         'harness(unused="fail"): what the mock does at the end of a test; unused="allow" lets turns be left over. '
         'harness(losses="fail"): a client that lost what was said fails its test; losses="allow" permits all of it, '
         'losses=["citation-dropped"] these, "strict" looks for more. '
+        'harness(refusals="fail"): so does a request that the contract refuses, unless it is expected; refusals="allow" '
+        'permits all of them, refusals=["call_needs_output", "tools"] those of these rules and areas. '
         'harness(dialect="azure"): the mock is that provider alone (openai, azure, foundry), and so is the environment. '
         'harness(key="sk-test"): requests with this key belong to the test, too.',
     )
@@ -69,9 +77,9 @@ def mock(
 ) -> Iterator[Mock]:
     """A World of this test's own, under a key of its own; the environment leads every OpenAI client to it.
 
-    The test fails when a request has no turn, a turn is unused (unless marked
-    `@pytest.mark.harness(unused="allow")`), or the client lost something (unless `losses="allow"`). Ids, times and key of
-    a test are the same in every run.
+    The test fails when a request has no turn or is refused although nobody asked for it (unless marked
+    `@pytest.mark.harness(refusals="allow")`), a turn is unused (unless `unused="allow"`), or the client lost something
+    (unless `losses="allow"`). Ids, times and key of a test are the same in every run.
     """
     from harness.api.dialects import API_ROOTS
 
@@ -82,13 +90,17 @@ def mock(
     mock = mock_server.api.open(api_key_for(name), name, base_url)
     world = request.node.stash[WORLD_STASH_KEY] = mock.world
     world.dialect = dialect
+    for text in allowed_refusals(request.node):
+        world.refusals.expect(text, required=False)
     for alias in (SESSION_KEY, options.get("key")):
         if alias:
             mock_server.api.add_alias(alias, mock.api_key)
     set_environment(mock, request.config, monkeypatch)
-    yield mock
+    with note_caught_errors(world.refusals):
+        yield mock
     mock_server.api.close(world.api_key)
-    if len(world.problems) > request.node.stash.get(_JUDGED_STASH_KEY, len(world.problems)):
+    problems = _count_problems(world)
+    if problems > request.node.stash.get(_JUDGED_STASH_KEY, problems):
         _fail_test(world)
 
 
@@ -97,7 +109,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Check script and client after the body has passed, so that the test fails and not its teardown."""
     result = yield
     if world := item.stash.get(WORLD_STASH_KEY, None):
-        item.stash[_JUDGED_STASH_KEY] = len(world.problems)
+        item.stash[_JUDGED_STASH_KEY] = _count_problems(world)
         _fail_test(world, _disallowed_losses(item, world, accepted_only=True), unused=_is_unused_fatal(item))
     return result
 
@@ -149,6 +161,11 @@ def _disallowed_losses(node: pytest.Item, world: World, *, accepted_only: bool) 
         return []
     found = (losses_in_accepted if accepted_only else losses_of)(world.exchanges, losses_option == "strict")
     return [lost for lost in found if lost.loss not in (losses_option if isinstance(losses_option, list) else ())]
+
+
+def _count_problems(world: World) -> int:
+    """How many requests were not answered, or refused although nobody asked for it."""
+    return len(world.problems) + len(world.refusals.unasked)
 
 
 def _is_unused_fatal(node: pytest.Item) -> bool:

@@ -15,7 +15,7 @@ MAX_CAUSE_LINES = 12
 MAX_OTHERS = 5
 """How many further causes are named, the first ones."""
 _MAX_WHAT_LINES = 3
-_MAX_ROW_LINES = {"sent": 2, "fix": 3, "source": 2}
+_MAX_ROW_LINES = {"sent": 2, "fix": 3, "expect": 2, "source": 2}
 """The most lines of a row; `where` gets what the others leave."""
 _LABEL_WIDTH = 10
 

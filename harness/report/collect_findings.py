@@ -41,17 +41,19 @@ def collect_findings(
 ) -> list[ReportFinding]:
     """The findings in the exchanges of a World, in their order; then its unused turns.
 
-    Every finding of a test that `passed` was expected; of other tests the refusals of the account they set up, and what
-    their marker allows: losses by their ids, `unused`. A test that was not `judged` passes with losses, so that only those
+    Every finding of a test that `passed` was expected; of other tests the refusals that were asked for, and what their
+    marker allows: losses by their ids, `unused`. A test that was not `judged` passes with losses, so that only those
     in refused requests were expected.
     """
     refused = [one for one in exchanges if one.status >= 400]
     known = {lost.exchange for lost in losses} if judged else {one.number for one in refused}
     traced = {one.number for one in refused[-MAX_TRACED:]} if not passed else ()
+    unasked = {one.number for one in world.refusals.unasked}
+    asked = {one.number for one in refused if passed or (one.answer.rule and one.number not in unasked)}
     findings = [
         _unanswered_finding(one, passed)
         if is_unanswered(one)
-        else _refusal_finding(one, exchanges, losses, passed, one.number in traced)
+        else _refusal_finding(one, exchanges, losses, one.number in asked, one.number in traced)
         for one in refused
     ]
     findings += [_loss_finding(lost, lost.loss in allowed or (passed and lost.exchange in known)) for lost in losses]
@@ -72,10 +74,10 @@ def _unanswered_finding(exchange: Exchange, passed: bool) -> ReportFinding:
 
 
 def _refusal_finding(
-    exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost], passed: bool, traced: bool
+    exchange: Exchange, exchanges: Sequence[Exchange], losses: Sequence[Lost], asked: bool, traced: bool
 ) -> ReportFinding:
     error, id = answer_error(exchange), exchange.answer.rule or ""
-    expected, param = passed or is_account_rule(id), error.get("param")
+    expected, param = asked or is_account_rule(id), error.get("param")
     return ReportFinding(
         "refusal",
         expected,

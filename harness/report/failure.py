@@ -11,11 +11,13 @@ from harness.contract.rule import RULES
 from harness.core.exchange import Exchange
 from harness.report.cause import Cause, render_cause, render_causes
 from harness.report.find_causes import (
+    absence_cause,
     is_same_request,
     loss_cause,
     no_request_cause,
     refusal_cause,
     unanswered_cause,
+    unasked_causes,
     unused_cause,
 )
 from harness.report.journal import render_journal
@@ -32,25 +34,27 @@ MAX_DETAILED = 5
 _NO_LIMIT = 1000
 
 
-def find_verdict(
-    world: World, losses: Sequence[Lost] = (), *, unused: bool = True, refused: Sequence[Exchange] = ()
-) -> list[Cause]:
+def find_verdict(world: World, losses: Sequence[Lost] = (), *, unused: bool = True) -> list[Cause]:
     """Why a test fails although its own assertions passed, the oldest first; none when it does not fail.
 
-    `losses` are those of accepted requests, `refused` the refusals that nobody asked for; `unused` says whether unused
-    turns of the script fail a test. Turns left where a request was refused or not answered are no cause of their own.
+    `losses` are those of accepted requests; `unused` says whether unused turns of the script fail a test. Turns left where
+    a request was refused or not answered are no cause of their own.
     """
     unused_turns = world.script.unused if unused else []
+    refused = unasked_causes(world, losses)
     if unused_turns and not refused and (last := _last_refused_request(world)):
-        refused = [last]
-    found = _sort_causes(world, losses, refused)
+        refused = [refusal_cause(last, world.exchanges, losses, world.vocabulary)]
     explains_unused = refused or world.problems
-    return [*found, *([_unused_or_no_request(world)] if unused_turns and not explains_unused else [])]
+    return [
+        *_sort_causes(world, losses, refused),
+        *map(absence_cause, world.refusals.missing),
+        *([_unused_or_no_request(world)] if unused_turns and not explains_unused else []),
+    ]
 
 
-def verdict(world: World, losses: Sequence[Lost] = (), *, unused: bool = True, refused: Sequence[Exchange] = ()) -> str:
+def verdict(world: World, losses: Sequence[Lost] = (), *, unused: bool = True) -> str:
     """The text of `find_verdict`; empty when the test does not fail."""
-    return render_causes(find_verdict(world, losses, unused=unused, refused=refused))
+    return render_causes(find_verdict(world, losses, unused=unused))
 
 
 def find_suspects(world: World, losses: Sequence[Lost] = (), *, unused: bool = False) -> list[Cause]:
@@ -60,7 +64,10 @@ def find_suspects(world: World, losses: Sequence[Lost] = (), *, unused: bool = F
     """
     refused = [one for one in without_probes(world.exchanges) if one.status >= 400]
     newest = refused[-1].number if refused else 0
-    found = _sort_causes(world, losses, [one for one in refused if not _problem_of(world, one)])
+    causes = [
+        refusal_cause(one, world.exchanges, losses, world.vocabulary) for one in refused if not _problem_of(world, one)
+    ]
+    found = _sort_causes(world, losses, causes)
     later = [cause for cause in found if cause.exchange > newest]
     ranked = [*later, *(cause for cause in reversed(found) if cause not in later)]
     if not world.exchanges or (not ranked and unused and world.script.unused):
@@ -85,10 +92,10 @@ def render_diagram(world: World) -> str:
     return Mock(world).flow.last_steps(MAX_STEPS).mermaid if world.exchanges else ""
 
 
-def _sort_causes(world: World, losses: Sequence[Lost], refused: Sequence[Exchange]) -> list[Cause]:
+def _sort_causes(world: World, losses: Sequence[Lost], refused: Sequence[Cause]) -> list[Cause]:
     """The causes in the journal of a World, the oldest exchange first."""
     found = [unanswered_cause(world, *problem) for problem in world.problems]
-    found += [refusal_cause(exchange, world.exchanges, losses, world.vocabulary) for exchange in refused]
+    found += refused
     explained = {cause.exchange for cause in found}
     found += [loss_cause(lost, world.vocabulary) for lost in losses if lost.exchange not in explained]
     return sorted(found, key=lambda cause: cause.exchange)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from harness.analysis.loss import Lost
@@ -15,11 +16,14 @@ from harness.ending import Ending
 from harness.items.kind import Item
 from harness.report.cause import Cause
 from harness.report.refusal import describe_source, rank_sources
-from harness.report.refusal_cause import explain_refusal
+from harness.report.refusal_cause import describe_refusal, explain_refusal
 
 if TYPE_CHECKING:
+    from harness.world.refusals import ExpectedRefusal
     from harness.world.world import World
 
+MAX_EXPLAINED = 5
+"""How many refusals are traced to what the client did, the first ones."""
 MAX_UNUSED = 6
 """How many unused turns are listed, the first ones."""
 
@@ -38,6 +42,24 @@ def refusal_cause(
             ("source", f"{rule.id}: {describe_source(rank_sources(rule)[0])}"),
         ]
     return Cause(explained.what, rows, exchange.number)
+
+
+def unasked_causes(world: World, losses: Sequence[Lost]) -> list[Cause]:
+    """The refusals that nobody asked for; the first ones are explained, with how to expect or allow all of them."""
+    if not (unasked := world.refusals.unasked):
+        return []
+    rules = list(dict.fromkeys(exchange.answer.rule or "" for exchange in unasked))
+    expect = world.vocabulary.expect_refusals(rules)
+    explained = [
+        refusal_cause(exchange, world.exchanges, losses, world.vocabulary) for exchange in unasked[:MAX_EXPLAINED]
+    ]
+    rest = [Cause(describe_refusal(exchange), (), exchange.number) for exchange in unasked[MAX_EXPLAINED:]]
+    return [replace(cause, rows=[*cause.rows[:-1], ("expect", expect), *cause.rows[-1:]]) for cause in explained] + rest
+
+
+def absence_cause(expected: ExpectedRefusal) -> Cause:
+    """A refusal that was expected and did not come: what came in its place."""
+    return Cause(expected.absence, [("came", "\n".join(expected.list_refusals())), ("fix", expected.name_hint)])
 
 
 def loss_cause(lost: Lost, vocabulary: Vocabulary) -> Cause:

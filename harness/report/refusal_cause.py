@@ -45,10 +45,15 @@ def explain_refusal(exchange: Exchange, exchanges: Sequence[Exchange], losses: S
     )
     history = _history_before(exchange, exchanges)
     return Explanation(
-        f"Request {exchange.number} was refused ({exchange.status}): {_error_message(exchange)}",
+        describe_refusal(exchange),
         _find_cause(refused, history, exchanges, losses),
         describe_sent_part(exchange.request, refused.param, refused.list_names(history)),
     )
+
+
+def describe_refusal(exchange: Exchange) -> str:
+    """That a request was refused, in the API's words."""
+    return f"Request {exchange.number} was refused ({exchange.status}): {_error_message(exchange)}"
 
 
 def _find_cause(

@@ -23,6 +23,7 @@ from harness.server.judgement import judge_world
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.world.mock import Mock
 from harness.world.scripting.document import parse_document, parse_route
+from harness.world.scripting.settings import ALLOW, refusal_texts
 from harness.world.scripting.validation import TEXT, WHOLE_NUMBER, InvalidData, check_members
 
 AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
@@ -85,6 +86,25 @@ async def skip(request: Request) -> Json:
     """Let time pass, `{"seconds": 3600}`; returns the World's time, in unix seconds."""
     mock, sent = _mock_of(request), check_members(await _read_object(request), "member", ("seconds",))
     return {"now": mock.skip(WHOLE_NUMBER.check("seconds", sent.get("seconds")))}
+
+
+async def expect(request: Request) -> Json:
+    """Expect refusals from now on: `{"refusals": "call_needs_output"}`, or a list; each is a rule, an area or a text.
+
+    Of each at least one has to come. `"allow"` permits all, `[]` none any more. Returns what was expected before, each
+    with the numbers of its exchanges; it has `ended`.
+    """
+    mock, sent = _mock_of(request), check_members(await _read_object(request), "member", ("refusals",))
+    texts, allowed = refusal_texts(sent.get("refusals")), sent.get("refusals") == ALLOW
+    ended = mock.world.refusals.end_expected()
+    for text in texts:
+        mock.world.refusals.expect(text, required=not allowed)
+    return {
+        "expected": len(texts),
+        "ended": [
+            {"refusals": each.text or ALLOW, "exchanges": [one.number for one in each.exchanges]} for each in ended
+        ],
+    }
 
 
 async def exchanges(request: Request) -> list[Json]:
@@ -203,6 +223,7 @@ CONTROLS: Sequence[tuple[str, str, Callable[..., Awaitable[Any]]]] = (
     ("POST", "/script", script),
     ("POST", "/advance", advance),
     ("POST", "/skip", skip),
+    ("POST", "/expect", expect),
     ("GET", "/exchanges", exchanges),
     ("GET", "/unused", unused),
     ("GET", "/losses", losses),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from time import monotonic
 from traceback import extract_tb
 from types import MappingProxyType
@@ -20,7 +21,7 @@ from harness.api.operations import OPERATIONS, Handler, find_operation
 from harness.api.websocket_mode import UPGRADE
 from harness.contract.check import Violation, check
 from harness.contract.rules.http.websocket import UPGRADE_RULES
-from harness.core.account import Organization
+from harness.core.account import DEFAULT_ORGANIZATION, Organization
 from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.errors import ConfigError, HarnessError
 from harness.core.exchange import Answer, Request
@@ -218,7 +219,7 @@ def _check_and_answer(request: Request, world: Any, handler: Handler) -> Answer:
     """The contract's refusal, else the handler's answer; an exception of a rule or the handler is reported as a problem."""
     try:
         refusal = check(request, world)
-        return _refusal_answer(refusal) if refusal else handler(request, world)
+        return _refuse(refusal, request, world) if refusal else handler(request, world)
     except ScriptedRefusal as fault:
         return _refuse_as_scripted(fault, request, world)
     except HarnessError as problem:
@@ -234,10 +235,20 @@ def _refuse_as_scripted(fault: ScriptedRefusal, request: Request, world: Any) ->
     """The refusal that a turn is, as the rules of the account put it; the journal has status 0 where there is no answer."""
     if not fault.account:
         return Answer(0, delivery=DISCONNECT_AT_END)
-    with world.changed_account(**fault.account):
+    with world.changed_account(replace(world.account, **fault.account)):
         refusal = check(request, world)
     assert refusal is not None  # an account like this is always refused
-    return _refusal_answer(refusal)
+    return _refusal_answer(refusal)._replace(asked=True)
+
+
+def _refuse(refusal: Violation, request: Request, world: Any) -> Answer:
+    """The answer to a refused request; it is asked for if the rule would not refuse it without what the account limits."""
+    answer = _refusal_answer(refusal)
+    if world is None or world.account == DEFAULT_ORGANIZATION:
+        return answer
+    with world.changed_account(DEFAULT_ORGANIZATION):
+        anyway = check(request, world)
+    return answer._replace(asked=anyway is None or anyway.rule is not refusal.rule)
 
 
 def _report_problem(problem: HarnessError, request: Request, world: Any) -> Answer:
@@ -271,4 +282,4 @@ def _with_headers(answer: Answer, request_id: str) -> Answer:
         "x-request-id": request_id,
         **answer.headers,
     }
-    return Answer(answer.status, answer.body, headers, answer.events, answer.rule, answer.delivery)
+    return Answer(answer.status, answer.body, headers, answer.events, answer.rule, answer.delivery, answer.asked)

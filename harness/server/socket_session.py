@@ -122,7 +122,7 @@ class SocketSession:
         rule = RULES["successor_creation_failed"]
         refused = rule.error.body()
         failed = steering_events.failed_event(held, request.body, refused["error"], accepted["steer"]["id"])
-        return Answer(rule.error.status, refused, rule=rule.id, events=[accepted, failed])
+        return Answer(rule.error.status, refused, rule=rule.id, events=[accepted, failed], asked=answer.asked)
 
 
 def is_invalid_stream(stream: Any) -> bool:

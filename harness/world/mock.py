@@ -18,9 +18,11 @@ from harness.api.dialects import API_ROOTS, FOUNDRY
 from harness.api.models import Model
 from harness.core.account import Organization
 from harness.core.delivery import Gate
+from harness.core.errors import ConfigError
 from harness.core.exchange import Exchange, Json
 from harness.core.replies import ModelReplies
 from harness.world.mcp_server import McpServer, build_server
+from harness.world.refusals import ExpectedRefusal
 from harness.world.script import Matcher, Route, Turn
 from harness.world.world import World
 
@@ -95,6 +97,18 @@ class Mock:
     def organization(self, **changes: Any) -> Organization:
         """Change the account behind the key, say `mock.organization(zdr=True, models={"gpt-4.1"})`; returns it."""
         return self.world.organization(**changes)
+
+    def refuses(self, text: str) -> ExpectedRefusal:
+        """Expect a refusal in a `with` block, by the id of a rule, an area or a part of the message; fails when none comes.
+
+        Every other refusal fails the test. The block holds the exchange:
+        `with mock.refuses("call_needs_output") as refused: …`, then `refused.exchange`, `refused.error`.
+        """
+        if not isinstance(text, str):
+            raise ConfigError(
+                f"refuses({text!r}): give the id of a rule, an area of rules, or a part of the error's message."
+            )
+        return self.world.refusals.expect(text)
 
     def learn(self, family: Model) -> None:
         """Add a family of models to those that this World knows, or replace the one of that name."""

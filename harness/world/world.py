@@ -27,6 +27,7 @@ from harness.core.vocabulary import PYTHON, Vocabulary
 from harness.ending import TurnLine
 from harness.items.kind import id_prefix
 from harness.world.mcp_approvals import McpServers
+from harness.world.refusals import RefusalLedger
 from harness.world.script import Script
 from harness.world.store import MemoryStore, PendingResponse, Store, StoredResponse
 
@@ -40,8 +41,8 @@ class World:
     With `automatic` each retrieve of a background response moves it on by one step; with False only `advance` does.
     `dialect` is the only one it speaks (openai, azure, foundry), None all of them: each has paths of its own.
     `vocabulary` words the advice to its user.
-    `exchanges` is the journal, of which the oldest may be dropped; `exchange_count` counts all. `problems` are the requests
-    that the harness could not answer, with the reason.
+    `exchanges` is the journal, of which the oldest may be dropped; `exchange_count` counts all; `refusals` says which of
+    its refusals were asked for. `problems` are the requests that the harness could not answer, with the reason.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class World:
         self.approval_ledger = ApprovalLedger()
         self.exchanges: list[Exchange] = []
         self.exchange_count = 0
+        self.refusals = RefusalLedger(self.exchanges)
         self.problems: list[tuple[Request, str]] = []
 
     def tick(self) -> int:
@@ -107,14 +109,13 @@ class World:
         return self.account
 
     @contextmanager
-    def changed_account(self, **changes: Any) -> Iterator[None]:
-        """Change the account for the time of a `with` block."""
-        account = self.account
-        self.account = replace(account, **changes)
+    def changed_account(self, account: Organization) -> Iterator[None]:
+        """Have another account for the time of a `with` block."""
+        own, self.account = self.account, account
         try:
             yield
         finally:
-            self.account = account
+            self.account = own
 
     def gate(self, name: str) -> Gate:
         """The gate of a name, made when it is new."""
@@ -123,7 +124,9 @@ class World:
     def add_exchange(self, request: Request, answer: Answer, keep: int | None = None) -> None:
         """Write an exchange to the journal; with `keep` only about that many of the latest stay in it."""
         self.exchange_count += 1
-        self.exchanges.append(Exchange(self.exchange_count, request, answer))
+        exchange = Exchange(self.exchange_count, request, answer)
+        self.exchanges.append(exchange)
+        self.refusals.add(exchange)
         if keep is not None and len(self.exchanges) > 2 * keep:
             del self.exchanges[: len(self.exchanges) - keep]
 

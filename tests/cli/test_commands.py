@@ -368,6 +368,8 @@ class TestServe:
                 says(url, "sk-unanswered")
             with client(url, "sk-refused") as each, pytest.raises(openai.BadRequestError):
                 each.responses.create(model="gpt-4.1", input="hi", previous_response_id="resp_1")
+            with client(url, "sk-wrong") as each, pytest.raises(openai.BadRequestError):
+                each.responses.create(model="gpt-4.1", input="hi", temperature=3)
             with client(url, "sk-lost") as each:
                 first = each.responses.create(model="gpt-4.1", input="Where?")
                 told = [{"role": "assistant", "content": "Paris it is.Paris it is."}]
@@ -380,6 +382,7 @@ class TestServe:
         assert problems.splitlines() == [
             "sk-unanswered: 3 exchanges, 1 unanswered",
             "sk-refused: 1 exchange, 1 refused",
+            "sk-wrong: 1 exchange, 1 refused (1 unexpected)",
             "sk-lost: 2 exchanges, 1 loss (text-altered in 2)",
         ]
 

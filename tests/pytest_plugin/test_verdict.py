@@ -237,9 +237,12 @@ class TestApp(unittest.TestCase):
     [
         (
             'unusd="allow"',
-            "@pytest.mark.harness(unusd=…): it knows unused, losses, dialect, key, as in unused='allow'.",
+            "@pytest.mark.harness(unusd=…): it knows unused, losses, refusals, dialect, key, as in unused='allow'.",
         ),
-        ('"allow"', "@pytest.mark.harness('allow'): it knows unused, losses, dialect, key, as in unused='allow'."),
+        (
+            '"allow"',
+            "@pytest.mark.harness('allow'): it knows unused, losses, refusals, dialect, key, as in unused='allow'.",
+        ),
         ('dialect="aws"', "@pytest.mark.harness(dialect='aws'): give one of 'openai', 'azure', 'foundry'."),
         ("unused=True", "@pytest.mark.harness(unused=True): give one of 'fail', 'allow'."),
         (

@@ -199,7 +199,7 @@ class TestTheServer:
         assert set(paths) == {
             f"/_harness/{name}"
             for name in (
-                *("health", "script", "advance", "skip", "open", "exchanges", "unused", "world", "rules"),
+                *("health", "script", "advance", "skip", "open", "expect", "exchanges", "unused", "world", "rules"),
                 *("said", "calls", "approvals", "surfaced", "flow", "losses", "report"),
             )
         }
@@ -400,6 +400,73 @@ class TestTheReport:
         told = client.send("GET", "/_harness/report")[1]
         assert told["verdict"] is None
         assert "hi" in told["report"]
+
+
+class TestRefusals:
+    def refuse(self, client: Client) -> None:
+        assert client.ask(temperature=3)[0] == 400
+
+    def verdict(self, client: Client) -> Any:
+        return client.send("GET", "/_harness/report")[1]["verdict"]
+
+    def test_nobody_asked_for_are_a_verdict(self, client: Client) -> None:
+        self.refuse(client)
+        assert self.verdict(client).startswith("Request 1 was refused (400): Invalid 'temperature'")
+
+    def test_are_remembered_when_the_journal_has_dropped_them(self) -> None:
+        with serve_in_thread(MockApi(fallback=lambda _: [message("hi")], journal=2)) as server:
+            client = Client(server, "sk-short")
+            self.refuse(client)
+            for _ in range(5):
+                client.ask()
+            assert len(client.send("GET", "/_harness/exchanges")[1]) < 6
+            assert self.verdict(client).startswith("Request 1 was refused (400): Invalid 'temperature'")
+
+    @pytest.mark.parametrize(
+        "named", ["number_above_maximum", "shape", "Invalid 'temperature'", ["number_above_maximum"], "allow"]
+    )
+    def test_can_be_expected(self, client: Client, named: Any) -> None:
+        assert client.send("POST", "/_harness/expect", {"refusals": named}) == (200, {"expected": 1, "ended": []})
+        self.refuse(client)
+        assert self.verdict(client) is None
+
+    def test_are_expected_until_others_are(self, client: Client) -> None:
+        client.send("POST", "/_harness/expect", {"refusals": "shape"})
+        self.refuse(client)
+        ended = [{"refusals": "shape", "exchanges": [1]}]
+        assert client.send("POST", "/_harness/expect", {"refusals": []}) == (200, {"expected": 0, "ended": ended})
+        assert self.verdict(client) is None
+        self.refuse(client)
+        assert self.verdict(client).startswith("Request 2 was refused")
+
+    def test_that_were_expected_have_to_come(self, client: Client) -> None:
+        client.send("POST", "/_harness/expect", {"refusals": ["shape", "tools"]})
+        self.refuse(client)
+        assert self.verdict(client) == (
+            'No request was refused by "tools", which was expected.\n'
+            "  came    request 1 was refused (400) by number_above_maximum: "
+            "Invalid 'temperature': decimal above maximum value.\n          Expected a value <= 2, but got 3 instead"
+        )
+
+    def test_that_are_allowed_need_not_come(self, client: Client) -> None:
+        client.send("POST", "/_harness/expect", {"refusals": "allow"})
+        assert self.verdict(client) is None
+
+    def test_of_a_script_file_are_allowed(self, client: Client) -> None:
+        client.send("POST", "/_harness/script", {"refusals": ["shape", "tools"]})
+        self.refuse(client)
+        assert self.verdict(client) is None
+
+    def test_of_the_account_were_asked_for(self, client: Client) -> None:
+        client.send("POST", "/_harness/script", {"organization": {"models": ["gpt-4o"]}})
+        assert client.ask()[0] == 400
+        assert self.verdict(client) is None
+
+    @pytest.mark.parametrize("body", [{}, {"refusals": 1}, {"refusals": ""}, {"refusals": [1]}, {"refusal": "shape"}])
+    def test_have_names(self, client: Client, body: Any) -> None:
+        status, told = client.send("POST", "/_harness/expect", body)
+        assert (status, told["error"]["type"]) == (400, "harness_error")
+        assert "refusal" in told["error"]["message"]
 
 
 class TestWhatHappened:

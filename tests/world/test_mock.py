@@ -12,7 +12,7 @@ from harness.world.mock import Mock
 from harness.world.world import World
 
 DOCUMENTED = {
-    *("script", "when", "mcp", "gate", "organization", "learn", "file", "vector_store"),
+    *("script", "when", "mcp", "gate", "organization", "learn", "refuses", "file", "vector_store"),
     *("automatic", "citations", "advance", "skip"),
     *("exchanges", "said", "calls", "approvals", "lanes", "flow", "losses"),
     *("base_url", "api_key", "azure_endpoint", "project_endpoint", "world"),

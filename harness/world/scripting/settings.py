@@ -7,6 +7,7 @@ vector_stores: {docs: [guide.txt], old: {files: [guide.txt], expires_after: {anc
 citations: delta
 automatic: false
 dialect: azure
+refusals: [unknown_url, tools]
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from harness.core.exchange import Json
 from harness.core.vocabulary import render_json
 from harness.world.mcp_server import TOOL_MEMBERS, McpServer, ToolError, build_server
 from harness.world.mock import Mock
+from harness.world.refusals import ANY
 from harness.world.scripting.validation import (
     BOOLEAN,
     OBJECT,
@@ -206,6 +208,28 @@ def _parse_dialect(value: Any) -> SettingChange:
     return lambda mock: setattr(mock.world, "dialect", dialect)
 
 
+def _parse_refusals(value: Any) -> SettingChange:
+    texts = refusal_texts(value)
+
+    def change(mock: Mock) -> None:
+        for text in texts:
+            mock.world.refusals.expect(text, required=False)
+
+    return change
+
+
+def refusal_texts(value: Any) -> list[str]:
+    """The refusals that `allow`, a text or a list of texts names: rules, areas, parts of messages."""
+    _REFUSALS.check("refusals", value)
+    return value if isinstance(value, list) else [ANY] if value == ALLOW else [value]
+
+
+ALLOW = "allow"
+_REFUSALS = ValueForm(
+    f'"{ALLOW}", or rules, areas or parts of messages: a text or a list of texts',
+    lambda value: value != "" and (TEXT.is_valid(value) or (TEXT_LIST.is_valid(value) and "" not in value)),
+)
+
 SETTINGS: Mapping[str, Callable[[Any], SettingChange]] = {
     "organization": _parse_organization,
     "mcp": _parse_mcp,
@@ -214,5 +238,6 @@ SETTINGS: Mapping[str, Callable[[Any], SettingChange]] = {
     "citations": _parse_citations,
     "automatic": _parse_automatic,
     "dialect": _parse_dialect,
+    "refusals": _parse_refusals,
 }
 """Every setting: the parser of its value, in the order in which settings are applied."""

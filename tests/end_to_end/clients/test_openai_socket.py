@@ -54,7 +54,7 @@ def test_a_chain_of_what_is_not_stored_lives_as_long_as_its_connection(mock, cli
         connection.response.create(model=MODEL, input=outputs(first), previous_response_id=first.id, store=False)
         second = answered(connection)[-1].response
     assert second.output_text == "4 degrees."
-    with client.responses.connect() as connection:
+    with mock.refuses("previous_response_not_found"), client.responses.connect() as connection:
         connection.response.create(model=MODEL, input="hi", previous_response_id=second.id, store=False)
         refused = answered(connection)[-1]
     assert (refused.status, refused.error.code) == (400, "previous_response_not_found")
@@ -64,16 +64,17 @@ def test_a_chain_of_what_is_not_stored_lives_as_long_as_its_connection(mock, cli
 def test_a_refusal_is_an_event_and_the_connection_goes_on(mock, client):
     mock.script(message("ok"))
     with client.responses.connect() as connection:
-        connection.response.create(model=MODEL, input="hi", temperature=3)
-        refused = answered(connection)[-1]
+        with mock.refuses("number_above_maximum") as expected:
+            connection.response.create(model=MODEL, input="hi", temperature=3)
+            refused = answered(connection)[-1]
         connection.response.create(model=MODEL, input="hi")
         assert answered(connection)[-1].response.output_text == "ok"
     assert (refused.type, refused.status, refused.error.param) == ("error", 400, "temperature")
-    assert mock.exchanges[0].status == 400
+    assert expected.exchange is mock.exchanges[0]
 
 
 def test_an_event_that_nobody_handles_is_raised_by_the_dispatcher(mock, client):
-    with client.responses.connect() as connection:
+    with mock.refuses("previous_response_not_found"), client.responses.connect() as connection:
         connection.response.create(model=MODEL, input="hi", previous_response_id="resp_x")
         with pytest.raises(openai.OpenAIError, match="Previous response with id 'resp_x' not found"):
             connection.dispatch_events()
@@ -120,7 +121,7 @@ def test_a_steered_response_is_followed_by_another(mock, client):
 
 
 def test_a_steer_that_fails_gives_its_input_back(mock, client):
-    with client.responses.connect() as connection:
+    with mock.refuses("steer_response_not_found"), client.responses.connect() as connection:
         connection.response.steer(previous_response_id="resp_x", input="Keep it small.")
         failed = answered(connection)[-1]
     assert (failed.type, failed.error.code) == ("response.steer.failed", "response_not_found")

@@ -1,0 +1,180 @@
+"""Which refusals of a World were asked for; every other one fails its test.
+
+A turn of the script or the account asks for a refusal (`Answer.asked`), an `ExpectedRefusal` does, or a test that has caught
+the client's error of that very request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+import harness.contract.rules  # noqa: F401  (registers every rule)
+from harness.contract.rule import RULES
+from harness.core.exchange import Exchange, Json
+from harness.core.registry import suggest_name
+from harness.core.shorten import answer_error, pluralize, shorten
+
+REQUEST_ID_HEADERS = ("x-request-id", "apim-request-id")
+"""The headers of an answer that name its request, one for each provider."""
+MAX_KEPT = 1000
+"""How many refusals are remembered of each kind, the first ones."""
+ANY = ""
+"""The text that matches every refusal."""
+
+
+class ExpectedRefusal:
+    """Refusals that are expected, for the time of a `with` block or until `end`: one has to come, more may.
+
+    `text` is the id of a rule, an area of rules, or a part of the error's message. With `required` False none has to come.
+    `exchanges` are the refusals that came, oldest first.
+    """
+
+    def __init__(self, text: str, journal: Sequence[Exchange], *, required: bool = True) -> None:
+        self.text = text
+        self.required = required
+        self.exchanges: list[Exchange] = []
+        self._journal = journal
+        self._first = journal[-1].number + 1 if journal else 1
+        self._last: int | None = None
+
+    def __enter__(self) -> ExpectedRefusal:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        __tracebackhide__ = True
+        self.end()
+        if error is None and not self.exchanges:
+            raise AssertionError(self.describe_absence())
+
+    def __repr__(self) -> str:
+        return f"<refuses {self.text!r}: {[exchange.number for exchange in self.exchanges]}>"
+
+    def end(self) -> None:
+        """Expect no more from now on."""
+        self._last = self._journal[-1].number if self._journal else 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes what comes now."""
+        return self._last is None
+
+    def take(self, exchange: Exchange) -> bool:
+        """Take a refusal that comes now, if it is such a one."""
+        if not self.is_open or not _is_refused_by(exchange, self.text):
+            return False
+        if len(self.exchanges) < MAX_KEPT:
+            self.exchanges.append(exchange)
+        return True
+
+    @property
+    def exchange(self) -> Exchange:
+        """The first refusal that came; AssertionError when none did."""
+        if not self.exchanges:
+            raise AssertionError(self.describe_absence())
+        return self.exchanges[0]
+
+    @property
+    def rule(self) -> str:
+        """The id of the rule that refused."""
+        return self.exchange.answer.rule or ""
+
+    @property
+    def error(self) -> Json:
+        """The error of the answer: its `message`, `type`, `param`, `code`."""
+        return answer_error(self.exchange)
+
+    def describe_absence(self) -> str:
+        """That no such refusal came, what came in its place, and the nearest name."""
+        came = "; ".join(self.list_refusals())
+        return " ".join(filter(None, [f"{self.absence[:-1]}: {came}.", self.name_hint]))
+
+    @property
+    def absence(self) -> str:
+        """That no such refusal came."""
+        return f'No request was refused by "{self.text}", which was expected.'
+
+    @property
+    def name_hint(self) -> str:
+        """The nearest rule or area for a text that looks like the name of one; else empty."""
+        names = rule_names()
+        if self.text in names or not self.text.isidentifier():
+            return ""
+        suggestion = suggest_name(self.text, sorted(names))
+        return suggestion if suggestion.startswith("Did") else "No rule has this name: `harness rules` lists all."
+
+    def list_refusals(self) -> list[str]:
+        """The first refusals that came in the time, each in words; or that there was none."""
+        last = float("inf") if self._last is None else self._last
+        during = [exchange for exchange in self._journal if self._first <= exchange.number <= last]
+        refused = [_summarize_refusal(exchange) for exchange in during if exchange.answer.rule]
+        rest = f"none of {pluralize(len(during), 'request')} was refused" if during else "no request came"
+        return [*refused[:3], *(["…"] if refused[3:] else [])] or [rest]
+
+
+class RefusalLedger:
+    """What is known about the refusals in a journal: which are expected, and the errors that a test has caught itself."""
+
+    def __init__(self, journal: Sequence[Exchange]) -> None:
+        self.expected: list[ExpectedRefusal] = []
+        self._journal = journal
+        self._caught: set[str] = set()
+        self._unexpected: list[Exchange] = []
+
+    def expect(self, text: str, *, required: bool = True) -> ExpectedRefusal:
+        """Expect refusals from now on."""
+        self.expected.append(ExpectedRefusal(text, self._journal, required=required))
+        return self.expected[-1]
+
+    def end_expected(self) -> list[ExpectedRefusal]:
+        """Expect none of these any more; returns those that ended."""
+        ended = [expected for expected in self.expected if expected.is_open]
+        for expected in ended:
+            expected.end()
+        return ended
+
+    def note_caught(self, headers: Mapping[str, Any]) -> None:
+        """Note that a test has caught the error of an answer with these headers."""
+        self._caught.update(str(headers[name]) for name in REQUEST_ID_HEADERS if headers.get(name))
+
+    def add(self, exchange: Exchange) -> None:
+        """Add an exchange that has just come, whose answer is a refusal or not."""
+        if exchange.answer.rule is None or exchange.status < 400:
+            return
+        expected = [each.take(exchange) for each in self.expected]
+        if not any(expected) and not exchange.answer.asked and len(self._unexpected) < MAX_KEPT:
+            self._unexpected.append(exchange)
+
+    @property
+    def unasked(self) -> list[Exchange]:
+        """The refusals that nobody asked for, oldest first."""
+        return [
+            exchange
+            for exchange in self._unexpected
+            if not any(exchange.answer.headers.get(name) in self._caught for name in REQUEST_ID_HEADERS)
+        ]
+
+    @property
+    def missing(self) -> list[ExpectedRefusal]:
+        """What was expected and did not come."""
+        return [expected for expected in self.expected if expected.required and not expected.exchanges]
+
+
+def rule_names() -> set[str]:
+    """The ids of all rules, and their areas."""
+    return {*RULES, *(rule.area for rule in RULES.values())}
+
+
+def _is_refused_by(exchange: Exchange, text: str) -> bool:
+    rule = exchange.answer.rule or ""
+    if text in rule_names():
+        return text in (rule, RULES[rule].area)
+    return text in str(answer_error(exchange).get("message"))
+
+
+def _summarize_refusal(exchange: Exchange) -> str:
+    message = " ".join(str(answer_error(exchange).get("message")).split())
+    return (
+        f"request {exchange.number} was refused ({exchange.status}) by {exchange.answer.rule}: {shorten(message, 160)}"
+    ).removesuffix(".")

@@ -1,0 +1,368 @@
+"""A refusal that nobody asked for fails its test; one that the test expects, provokes or catches does not."""
+
+import pytest
+
+AGENT = """
+def agent(swallows=True, model="gpt-4.1"):
+    client = openai.OpenAI(max_retries=0)
+    first = client.responses.create(model=model, input="Weather?")
+    try:
+        return client.responses.create(model=model, input="Well?", previous_response_id=first.id)
+    except openai.BadRequestError:
+        if not swallows:
+            raise
+        return None
+
+@pytest.fixture(autouse=True)
+def call(mock):
+    mock.script(function_call("f", {}))
+"""
+REFUSED = "Request 2 was refused (400): No tool output found for function call call_*"
+
+
+def test_code_that_swallows_a_refusal_fails_its_test(run):
+    result = run(AGENT + "def test_it(mock): agent()")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            REFUSED,
+            "  where   input: function_call f *, said in exchange 1, is answered nowhere in this",
+            "  fix     Answer every call of the turn before*",
+            '  expect  with mock.refuses("call_needs_output"): …, or for a whole test',
+            '          @pytest.mark.harness(refusals=["[]"call_needs_output"])',
+            "  source  call_needs_output: *",
+            "contract: 2 exchanges, 0 refusals expected, 1 unexpected, *",
+        ]
+    )
+
+
+def test_every_rule_is_named_when_several_refuse(run):
+    result = run("""
+def test_it(mock):
+    import httpx
+    for path in ("/nothing", "/responses/resp_none", "/nowhere"):
+        httpx.get(mock.base_url + path, headers={"authorization": f"Bearer {mock.api_key}"})
+""")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "Request 1 was refused (404): Invalid URL (GET /v1/nothing)",
+            '*@pytest.mark.harness(refusals=["[]"unknown_url", "response_not_found"])',
+            "and 2 more; -v shows them:",
+            "  Request 2 was refused (404): Response with id 'resp_none' not found.",
+            "  Request 3 was refused (404): Invalid URL (GET /v1/nowhere)",
+        ]
+    )
+
+
+@pytest.mark.parametrize("text", ["call_needs_output", "pairing", "No tool output found"])
+def test_a_test_expects_a_refusal_by_rule_area_or_text(run, text):
+    result = run(
+        AGENT
+        + f"""
+def test_it(mock):
+    with mock.refuses({text!r}) as refused:
+        agent()
+    assert refused.exchange is mock.exchanges[1]
+    assert refused.rule == "call_needs_output"
+    assert refused.error["param"] == "input"
+"""
+    )
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["contract: 2 exchanges, 1 refusal expected, *"])
+
+
+def test_another_refusal_in_the_block_is_not_expected(run):
+    result = run(
+        AGENT
+        + """
+def test_it(mock):
+    with mock.refuses("call_needs_output"):
+        agent()
+        try:
+            openai.OpenAI().responses.create(model="gpt-4.1", input="x", temperature=3)
+        except openai.BadRequestError:
+            pass
+"""
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["Request 3 was refused (400)*", "contract: 3 exchanges, 1 refusal expected, 1 unexpected, *"]
+    )
+
+
+def test_the_same_refusal_after_the_block_is_not_expected(run):
+    result = run(
+        AGENT
+        + """
+def test_it(mock):
+    with mock.refuses("call_needs_output"):
+        agent()
+    mock.script(function_call("g", {}))
+    agent()
+"""
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["Request 4 was refused (400)*"])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("call_need_output", "Did you mean 'call_needs_output'?"),
+        ("content", ""),
+        ("some_thing_else_entirely", "No rule has this name: `harness rules` lists all."),
+    ],
+)
+def test_a_refusal_that_was_expected_and_does_not_come_fails_the_block(run, text, words):
+    result = run(AGENT + f"def test_it(mock):\n    with mock.refuses({text!r}):\n        agent()")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            f">*with mock.refuses({text!r}):",
+            f'E*AssertionError: No request was refused by "{text}", which was expected: request 2 was refused (400) by '
+            f"call_needs_output: No tool output found for function call call_*. {words}".rstrip(),
+        ]
+    )
+    result.stdout.no_fnmatch_line("*refusals.py*")
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("pass", "no request came"),
+        ('openai.OpenAI().responses.create(model="gpt-4.1", input="x")', "none of 1 request was refused"),
+    ],
+)
+def test_a_block_without_any_refusal_says_so(run, body, words):
+    result = run(AGENT + f"def test_it(mock):\n    with mock.refuses('tools'):\n        {body}")
+    result.stdout.fnmatch_lines([f'E*No request was refused by "tools", which was expected: {words}.'])
+
+
+def test_an_error_that_leaves_the_block_does_not_hide_that_the_refusal_did_not_come(run):
+    result = run(
+        AGENT
+        + """
+def test_it(mock):
+    with pytest.raises(openai.BadRequestError), mock.refuses("tools"):
+        agent(swallows=False)
+"""
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            'No request was refused by "tools", which was expected.',
+            "  came    request 2 was refused (400) by call_needs_output: No tool output found for function call",
+        ]
+    )
+
+
+def test_a_block_without_a_with_expects_until_the_end_of_the_test(run):
+    run(AGENT + "def test_it(mock):\n    mock.refuses('call_needs_output')\n    agent()").assert_outcomes(passed=1)
+
+
+def test_a_text_is_what_is_expected(run):
+    result = run("def test_it(mock):\n    mock.refuses(404)")
+    result.stdout.fnmatch_lines(["E*ConfigError: refuses(404): give the id of a rule, an area of rules, or a part*"])
+
+
+def test_requests_of_other_threads_and_loops_are_in_the_block(run):
+    run(
+        AGENT
+        + """
+def test_thread(mock):
+    from concurrent.futures import ThreadPoolExecutor
+    with mock.refuses("call_needs_output"), ThreadPoolExecutor(1) as pool:
+        pool.submit(agent).result()
+
+def test_loop(mock):
+    async def main():
+        with mock.refuses("call_needs_output"):
+            await asyncio.to_thread(agent)
+    asyncio.run(main())
+"""
+    ).assert_outcomes(passed=2)
+
+
+def test_an_error_that_the_test_has_caught_itself_was_asked_for(run):
+    result = run(
+        AGENT
+        + """
+import unittest
+
+class AppError(Exception): ...
+
+def wrapped():
+    try:
+        agent(swallows=False)
+    except openai.BadRequestError as error:
+        raise AppError from error
+
+async def grouped():
+    async with asyncio.TaskGroup() as group:
+        group.create_task(asyncio.to_thread(agent, False))
+
+def test_raises(mock):
+    with pytest.raises(openai.BadRequestError):
+        agent(swallows=False)
+
+def test_function(mock):
+    pytest.raises(openai.BadRequestError, agent, swallows=False)
+
+def test_cause(mock):
+    with pytest.raises(AppError):
+        wrapped()
+
+def test_group(mock):
+    with pytest.raises(ExceptionGroup):
+        asyncio.run(grouped())
+
+def test_raises_group(mock):
+    if hasattr(pytest, "RaisesGroup"):
+        with pytest.RaisesGroup(openai.BadRequestError):
+            asyncio.run(grouped())
+
+@pytest.mark.harness(dialect="azure", unused="allow")
+def test_azure(mock):
+    with openai.AzureOpenAI(max_retries=0) as client, pytest.raises(openai.BadRequestError):
+        client.responses.create(model="gpt-4.1", input="x", temperature=3)
+
+@pytest.mark.usefixtures("mock")
+class TestCase(unittest.TestCase):
+    def test_assert_raises(self):
+        with self.assertRaises(openai.BadRequestError):
+            agent(swallows=False)
+
+    def test_assert_raises_function(self):
+        self.assertRaisesRegex(openai.BadRequestError, "No tool output", agent, swallows=False)
+"""
+    )
+    result.assert_outcomes(passed=8)
+    result.stdout.fnmatch_lines(["contract: *, 8 refusals expected, *"])
+
+
+def test_an_error_of_raw_http_counts_as_caught_when_it_carries_the_answer(run):
+    run("""
+def test_it(mock):
+    import httpx
+    with pytest.raises(httpx.HTTPStatusError):
+        httpx.get(mock.base_url + "/x", headers={"authorization": f"Bearer {mock.api_key}"}).raise_for_status()
+""").assert_outcomes(passed=1)
+
+
+def test_another_error_that_the_test_catches_excuses_no_refusal(run):
+    result = run(
+        AGENT
+        + """
+def test_it(mock):
+    agent()
+    with pytest.raises(ValueError):
+        raise ValueError
+    with pytest.raises(openai.BadRequestError):
+        openai.OpenAI().responses.create(model="gpt-4.1", input="x", temperature=3)
+"""
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([REFUSED, "*1 refusal expected, 1 unexpected*"])
+
+
+def test_a_scripted_fault_was_asked_for(run):
+    result = run("""
+from harness.faults import rate_limit, server_error
+from harness.ending import failed
+
+@pytest.mark.parametrize("turn", [rate_limit(), server_error(), failed("server_error")])
+def test_it(mock, turn):
+    mock.script(turn)
+    try:
+        openai.OpenAI(max_retries=0).responses.create(model="gpt-4.1", input="x")
+    except openai.APIStatusError:
+        pass
+""")
+    result.assert_outcomes(passed=3)
+
+
+ACCOUNT = """
+def test_it(mock):
+    mock.organization(models={"gpt-4.1"}, zdr=True)
+    client = openai.OpenAI(max_retries=0)
+    try:
+        client.responses.create(model=%r, input="x", temperature=%r)
+    except openai.APIStatusError:
+        pass
+"""
+
+
+def test_what_the_account_was_told_to_refuse_was_asked_for(run):
+    run(ACCOUNT % ("gpt-4o", 1)).assert_outcomes(passed=1)
+
+
+def test_what_any_account_would_refuse_was_not(run):
+    result = run(ACCOUNT % ("gpt-4.1", 3))
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["Request 1 was refused (400)*temperature*"])
+
+
+@pytest.mark.parametrize("option", ['"allow"', '["call_needs_output"]', '["tools", "pairing"]'])
+def test_a_marker_allows_refusals(run, option):
+    marker = f"@pytest.mark.harness(refusals={option})\n"
+    result = run(AGENT + marker + "def test_it(mock): agent()")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["contract: 2 exchanges, 1 refusal expected, *"])
+
+
+def test_a_marker_allows_no_other_rule(run):
+    run(AGENT + '@pytest.mark.harness(refusals=["tools"])\ndef test_it(mock): agent()').assert_outcomes(failed=1)
+
+
+def test_a_marker_is_no_demand(run):
+    run('@pytest.mark.harness(refusals=["tools"])\ndef test_it(mock): ...').assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("option", ["allow", "tools pairing"])
+def test_an_ini_option_is_the_default_of_the_marker(run, pytester, option):
+    strict = '\n@pytest.mark.harness(refusals="fail")\ndef test_strict(mock): agent()'
+    source = AGENT + "def test_it(mock): agent()" + strict
+    run(source, "-o", f"harness_refusals={option}").assert_outcomes(passed=1, failed=1)
+
+
+def test_an_ini_option_that_does_not_fit_is_a_config_error(run):
+    result = run("def test_it(mock): ...", "-o", "harness_refusals=call_need_output")
+    result.assert_outcomes(errors=1)
+    words = "harness_refusals = call_need_output: no rule and no area is called 'call_need_output'. Did you mean"
+    assert f"ConfigError: {words} 'call_needs_output'?" in result.stdout.str()
+
+
+def test_a_refusal_after_the_body_is_an_error_of_the_teardown(run):
+    result = run("""
+@pytest.fixture
+def app(mock):
+    yield
+    try:
+        openai.OpenAI(max_retries=0).responses.create(model="gpt-4.1", input="x", temperature=3)
+    except openai.BadRequestError:
+        pass
+
+def test_it(app): ...
+""")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["Request 1 was refused (400)*"])
+
+
+def test_a_failing_test_is_not_judged_twice(run):
+    result = run(AGENT + "def test_it(mock):\n    agent()\n    assert 1 == 2")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["E*assert 1 == 2", REFUSED, "contract: 2 exchanges, 0 refusals expected, 1 unexpected, *"]
+    )
+
+
+def test_a_refusal_over_a_websocket_fails_too(run):
+    result = run("""
+def test_it(mock):
+    with openai.OpenAI().responses.connect() as connection:
+        connection.send({"type": "response.create", "model": "gpt-4.1", "input": "x", "temperature": 3})
+        assert connection.recv().type == "error"
+""")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["Request 1 was refused (400)*"])
