@@ -6,20 +6,22 @@ A framework may wrap, shorten or print what a tool returned, so a text that hold
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import fields, is_dataclass
+from enum import Enum
 from typing import Any
 
 from harness.analysis.history_items import answered_id, client_call_id
 from harness.analysis.similar_text import letters_of
 from harness.core.exchange import Exchange, Json
 from harness.core.loose_json import as_object, as_string, objects_in
+from harness.core.shorten import quote
 from harness.core.tool_runs import ToolRun, ToolRuns
 from harness.items.transcript import input_items
 
-MOST_LEAVES = 1000
-"""Values of a result that are compared, the first ones."""
+MOST_VALUES = 1000
+"""Values of a result that are compared, objects and lists included."""
 SHORTEST_LEAF = 4
 """Letters and digits of a value by which a text is known to hold a part of a result."""
 
@@ -28,47 +30,48 @@ _CallContent = tuple[str, str]
 
 
 class ToolResults:
-    """Which outputs of a journal differ from what their tool returned."""
+    """Which outputs of a journal differ from what their tool returned.
+
+    `unexecuted` are the ids of the answered calls for which a recorded tool was not executed.
+    """
 
     def __init__(self, exchanges: Sequence[Exchange] = (), runs: ToolRuns | None = None) -> None:
-        self.names = runs.names | {one.name for one in runs.finished} if runs else set()
         self._runs: dict[_CallContent, list[ToolRun]] = defaultdict(list)
         for one in runs.finished if runs else ():
             self._runs[one.name, _arguments_text(one.arguments)].append(one)
-        self._returned: dict[str, Any] = {}
-        if self._runs:
-            self._compare(exchanges)
-
-    def has_run(self, call: Json) -> bool:
-        """Whether the tool of a call was executed with its arguments."""
-        return _content_of(call) in self._runs
+        self._returned: dict[str, ToolRun] = {}
+        self.unexecuted: set[str] = set()
+        if names := runs.names | {one.name for one in runs.finished} if runs else set():
+            self._compare(exchanges, names)
 
     def find_replaced(self, call_id: str, output: str) -> ToolRun | None:
         """The execution whose result the model never got, because this output was sent for its call, if any."""
         run = self._returned.get(call_id)
         return run if run and not is_result(output, run.returned) else None
 
-    def _compare(self, exchanges: Sequence[Exchange]) -> None:
-        """Assign to each answered call the executions of its tool whose result no output shows."""
+    def _compare(self, exchanges: Sequence[Exchange], names: Set[str]) -> None:
+        """Assign to each answered call of these tools an execution whose result no other output shows."""
         calls, outputs = dict[str, Json](), defaultdict[str, list[str]](list)
         for item in _items_of(exchanges):
             if id := client_call_id(item):
                 calls.setdefault(id, item)
             elif id := answered_id(item):
                 outputs[id].append(output_text(item))
-        shown: Counter[_CallContent] = Counter()
-        missing: dict[_CallContent, list[str]] = defaultdict(list)
+        left = {content: len(runs) for content, runs in self._runs.items()}
+        missing: list[tuple[str, _CallContent]] = []
         for id, texts in outputs.items():
             content = _content_of(calls.get(id, {}))
-            if runs := self._runs.get(content):
-                if any(run.failed or is_result(text, run.returned) for run in runs for text in texts):
-                    shown[content] += 1
-                else:
-                    missing[content].append(id)
-        for content, ids in missing.items():
-            runs = self._runs[content]
-            for id in ids[: max(0, len(runs) - shown[content])]:
-                self._returned[id] = runs[-1]
+            runs = self._runs.get(content, ())
+            if any(run.failed or is_result(text, run.returned) for run in runs for text in set(texts)):
+                left[content] -= 1
+            elif content[0] in names:
+                missing.append((id, content))
+        for id, content in missing:
+            if left.get(content, 0) > 0:
+                left[content] -= 1
+                self._returned[id] = self._runs[content][-1]
+            else:
+                self.unexecuted.add(id)
 
 
 def _items_of(exchanges: Sequence[Exchange]) -> Iterator[Json]:
@@ -95,9 +98,7 @@ def is_result(output: str, returned: Any) -> bool:
     """Whether a text shows what a tool returned, as a whole or in part."""
     shown = letters_of(output)
     leaves = [letters for leaf in _leaves(returned) if (letters := letters_of(leaf))]
-    if not leaves or letters_of(str(returned)) == shown:
-        return True
-    if all(leaf in shown for leaf in leaves):
+    if not leaves or all(leaf in shown for leaf in leaves):
         return True
     return bool(shown) and any(shown in leaf or (len(leaf) >= SHORTEST_LEAF and leaf in shown) for leaf in leaves)
 
@@ -106,9 +107,13 @@ def _leaves(value: Any) -> list[str]:
     """The texts, numbers and truth values in a result; none for an object that cannot be read."""
     found: list[str] = []
     waiting = [value]
-    while waiting and len(found) < MOST_LEAVES:
+    for _ in range(MOST_VALUES):
+        if not waiting:
+            break
         one = waiting.pop()
-        if isinstance(one, str | int | float):
+        if isinstance(one, Enum):
+            waiting.append(one.value)
+        elif isinstance(one, str | int | float):
             found.append(str(one))
         else:
             waiting += _members(one)
@@ -121,9 +126,14 @@ def _members(value: Any) -> Iterable[Any]:
     if isinstance(value, list | tuple | set | frozenset):
         return list(value)
     if is_dataclass(value) and not isinstance(value, type):
-        return list(asdict(value).values())
-    dump = getattr(value, "model_dump", None)
-    return list(dump().values()) if callable(dump) else ()
+        return [getattr(value, one.name, None) for one in fields(value)]
+    return list(vars(value).values()) if hasattr(type(value), "model_fields") else ()
+
+
+def describe_result(returned: Any) -> str:
+    """What a tool returned, in a few words."""
+    leaves = _leaves(returned)
+    return quote(" ".join(leaves[::-1] if len(leaves) > 1 else leaves))
 
 
 def output_text(item: Json) -> str:

@@ -16,7 +16,7 @@ class ToolRun(NamedTuple):
     failed: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class ToolRuns:
     """The executions of the recorded tools, oldest first, and the names of these tools, executed or not."""
 

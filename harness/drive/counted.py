@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast
 
 from harness.core.errors import ConfigError
+from harness.core.tool_runs import ToolRun, ToolRuns
 
+_RECORDINGS: list[ToolRuns] = []
+"""Who is told of the executions in this process: the running tests."""
+_NAMES_BY_MODULE: dict[str, set[str]] = defaultdict(set)
+"""The names of the counted functions that each module defines."""
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -27,7 +34,8 @@ def counted(function: Callable[P, R]) -> Counted[P, R]:
     """A tool that records each execution, as in `deploy.runs == [{"ref": "v2"}]` for a function `deploy`.
 
     Name, signature, docstring and annotations are kept, and a coroutine function stays one, so that frameworks derive the
-    same schema from it. An execution is recorded when it begins, whether it succeeds or not.
+    same schema from it. An execution is recorded when it begins, whether it succeeds or not. What it returned is compared
+    with the output that the model got (the loss `output-invented`).
     """
     if not callable(function):
         raise ConfigError(f"counted({function!r}): give the function itself, before a framework makes a tool of it.")
@@ -36,23 +44,58 @@ def counted(function: Callable[P, R]) -> Counted[P, R]:
     except ValueError as problem:
         raise ConfigError(f"counted({function!r}): {problem}. Wrap it in a function of your own.") from problem
     runs: list[dict[str, Any]] = []
+    name = _declare(function)
 
-    def note(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        runs.append(dict(signature.bind(*args, **kwargs).arguments))
+    @contextmanager
+    def recorded(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Callable[[R], R]]:
+        arguments = dict(signature.bind(*args, **kwargs).arguments)
+        runs.append(arguments)
+        finished = ToolRun(name, arguments, failed=True)
+
+        def finish(returned: R) -> R:
+            nonlocal finished
+            finished = ToolRun(name, arguments, returned)
+            return returned
+
+        try:
+            yield finish
+        finally:
+            for recording in _RECORDINGS:
+                recording.finished.append(finished)
 
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
         async def run(*args: Any, **kwargs: Any) -> Any:
-            note(args, kwargs)
-            return await function(*args, **kwargs)
+            with recorded(args, kwargs) as finish:
+                return finish(await function(*args, **kwargs))
     else:
 
         @functools.wraps(function)
         def run(*args: Any, **kwargs: Any) -> Any:
-            note(args, kwargs)
-            return function(*args, **kwargs)
+            with recorded(args, kwargs) as finish:
+                return finish(function(*args, **kwargs))
 
     made = cast("Counted[P, R]", run)
     made.runs = runs
     return made
+
+
+def _declare(function: Callable[..., Any]) -> str:
+    """The name of a tool, made known to the running tests and to those of its module."""
+    name = getattr(function, "__name__", "")
+    _NAMES_BY_MODULE[getattr(function, "__module__", "")].add(name)
+    for recording in _RECORDINGS:
+        recording.names.add(name)
+    return name
+
+
+@contextmanager
+def record_runs(runs: ToolRuns, module: str) -> Iterator[None]:
+    """Record the executions of all counted functions meanwhile; those that a module defines are known by name at once."""
+    runs.names |= _NAMES_BY_MODULE.get(module, set())
+    _RECORDINGS.append(runs)
+    try:
+        yield
+    finally:
+        _RECORDINGS.remove(runs)

@@ -82,6 +82,7 @@ def mock(
     (unless `losses="allow"`). Ids, times and key of a test are the same in every run.
     """
     from harness.api.dialects import API_ROOTS
+    from harness.drive.counted import record_runs
 
     options = read_marker_options(request.node)
     dialect = options.get("dialect")
@@ -96,7 +97,8 @@ def mock(
         if alias:
             mock_server.api.add_alias(alias, mock.api_key)
     set_environment(mock, request.config, monkeypatch)
-    with note_caught_errors(world.refusals):
+    module = getattr(getattr(request.node, "module", None), "__name__", "")
+    with note_caught_errors(world.refusals), record_runs(world.tool_runs, module):
         yield mock
     mock_server.api.close(world.api_key)
     problems = _count_problems(world)
@@ -159,7 +161,9 @@ def _disallowed_losses(node: pytest.Item, world: World, *, accepted_only: bool) 
     losses_option = read_marker_options(node)["losses"]
     if losses_option == "allow":
         return []
-    found = (losses_in_accepted if accepted_only else losses_of)(world.exchanges, losses_option == "strict")
+    found = (losses_in_accepted if accepted_only else losses_of)(
+        world.exchanges, losses_option == "strict", world.tool_runs
+    )
     return [lost for lost in found if lost.loss not in (losses_option if isinstance(losses_option, list) else ())]
 
 

@@ -206,7 +206,7 @@ def _summarize_test(
     from harness.report.report import count_totals
 
     options, exchanges = read_marker_options(item), world.exchanges
-    losses = losses_of(exchanges, strict=options["losses"] == "strict")
+    losses = losses_of(exchanges, options["losses"] == "strict", world.tool_runs)
     allowed = _allowed_ids(options, losses)
     summary: dict[str, Any] = {
         "hits": {name: sorted(touched) for name, touched in measure_coverage(exchanges, world).items()}

@@ -189,4 +189,4 @@ class Mock:
 
         `losses_of(mock.exchanges, strict=True)` finds more.
         """
-        return losses_of(self.exchanges)
+        return losses_of(self.exchanges, tool_runs=self.world.tool_runs)

@@ -23,6 +23,7 @@ from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer, Exchange, Json, Request
 from harness.core.ids import Ids
+from harness.core.tool_runs import ToolRuns
 from harness.core.vocabulary import PYTHON, Vocabulary
 from harness.ending import TurnLine
 from harness.items.kind import id_prefix
@@ -43,6 +44,7 @@ class World:
     `vocabulary` words the advice to its user.
     `exchanges` is the journal, of which the oldest may be dropped; `exchange_count` counts all; `refusals` says which of
     its refusals were asked for. `problems` are the requests that the harness could not answer, with the reason.
+    `tool_runs` are the executions of the client's tools that a test records.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class World:
         self.exchange_count = 0
         self.refusals = RefusalLedger(self.exchanges)
         self.problems: list[tuple[Request, str]] = []
+        self.tool_runs = ToolRuns()
 
     def tick(self) -> int:
         """The World's time in unix seconds; each call is one second later."""

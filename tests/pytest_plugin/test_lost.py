@@ -179,3 +179,24 @@ def test_losses_in_parallel_processes(run):
     result = run(LOSSY + several, "-n", "2", apart=True)
     result.assert_outcomes(failed=4)
     result.stdout.fnmatch_lines([FIRST, SECTION])
+
+
+def test_an_output_that_no_counted_tool_returned_is_named(run):
+    result = run("""
+from harness import counted
+
+@counted
+def refund(order):
+    return f"{order} is refunded"
+
+def test_it(mock, client):
+    mock.script(function_call("refund", {"order": "A7"}), message("Done."))
+    first = client.responses.create(model="gpt-4.1", input="Refund A7.")
+    refund(order="A7")
+    client.responses.create(model="gpt-4.1", previous_response_id=first.id, input=[
+        {"type": "function_call_output", "call_id": first.output[0].call_id, "output": "Tool call interrupted."}])
+""")
+    result.assert_outcomes(failed=1)
+    told = " ".join(" ".join(result.outlines).split())
+    assert "was answered with a text that no tool returned" in told
+    assert '"Tool call interrupted.", where refund returned "A7 is refunded"' in told

@@ -10,7 +10,7 @@ from harness.analysis.history_items import client_call_id, describe_item, is_ass
 from harness.analysis.history_request import HistoryRequest, OutputItem, PlacedItem
 from harness.analysis.loss import LossFacts, loss
 from harness.analysis.losses.examples import DEPLOY, NEXT, PROMPT, REPLY, TEXT, assistant, call, output
-from harness.analysis.tool_results import output_text
+from harness.analysis.tool_results import describe_result, output_text
 from harness.contract.rule import after
 from harness.core.exchange import Json
 from harness.core.loose_json import as_string
@@ -58,8 +58,8 @@ def output_invented(request: HistoryRequest, history: History) -> Iterator[LossF
             continue
         original, text = originals[-1], output_text(item)
         run = history.tool_results.find_replaced(id, text)
-        if run or id in ahead or (is_placeholder(text) and _was_to_run(original.item, history)):
-            instead = f", where {run.name} returned {quote(str(run.returned))}" if run else ""
+        if run or id in ahead or (id in history.tool_results.unexecuted and is_placeholder(text)):
+            instead = f", where {run.name} returned {describe_result(run.returned)}" if run else ""
             where = "" if run or id not in ahead else ", ahead of what was said before it"
             yield _facts(f"{at}.output", original, text, instead or where)
 
@@ -95,11 +95,6 @@ def _facts(at: str, original: OutputItem, text: str, instead: str) -> LossFacts:
         "now": quote(" ".join(text.split())),
         "instead": instead,
     }
-
-
-def _was_to_run(call: Json, history: History) -> bool:
-    """Whether the tool of a call is one that the test records, and was not executed for it."""
-    return call.get("name") in history.tool_results.names and not history.tool_results.has_run(call)
 
 
 def _find_answered_ahead(request: HistoryRequest, history: History) -> Iterator[PlacedItem]:

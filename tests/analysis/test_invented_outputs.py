@@ -1,0 +1,180 @@
+"""Outputs that no tool returned, told by what the counted tools of a test returned."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import pytest
+
+from harness import counted
+from harness.analysis.losses.examples import NEXT, PROMPT, call, output
+from harness.drive.counted import record_runs
+from harness.items import function_call, message
+from tests.support.in_process import Client
+
+SKIPPED = "Tool execution skipped."
+
+
+class City(Enum):
+    PARIS = "paris"
+
+
+@dataclass
+class Report:
+    city: City
+    degrees: float
+    source: object
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    client = Client()
+    with record_runs(client.world.tool_runs, "no module"):
+        yield client
+
+
+def answered(client: Client, *outputs: str, arguments: str = '{"ref":"v2"}') -> list[str]:
+    """What is lost when the model calls `deploy` so many times, and gets these outputs."""
+    history: list[Any] = [PROMPT]
+    client.mock.script(
+        *[function_call("deploy", arguments, call_id=f"call_{number}") for number in range(len(outputs))],
+        message("Done."),
+    )
+    for number, text in enumerate(outputs):
+        client.ask(history)
+        history += [call(f"call_{number}", arguments=arguments), output(f"call_{number}", text)]
+    client.ask(history)
+    return [lost.message for lost in client.mock.losses if lost.loss == "output-invented"]
+
+
+def deploy(ref: str) -> Any:
+    return f"{ref} is live"
+
+
+class TestAToolThatRan:
+    @pytest.mark.parametrize(
+        "text", ["v2 is live", '"v2 is live"', '{"result": "v2 is live"}', "v2 is…", "Result: v2 is live\n(1 s)"]
+    )
+    def test_is_answered_with_what_it_returned(self, client: Client, text: str) -> None:
+        counted(deploy)("v2")
+        assert answered(client, text) == []
+
+    @pytest.mark.parametrize("text", [SKIPPED, "interrupted", "ok", "v3 is live"])
+    def test_is_not_answered_with_another_text(self, client: Client, text: str) -> None:
+        counted(deploy)("v2")
+        assert answered(client, text) == [
+            "function_call deploy (call_0), said in exchange 1, was answered with a text that no tool returned: "
+            f'"{text}", where deploy returned "v2 is live"'
+        ]
+
+    @pytest.mark.parametrize(("text", "count"), [("The user denied it.", 0), ("Another text.", 0), (SKIPPED, 1)])
+    def test_once_did_not_run_for_a_second_call(self, client: Client, text: str, count: int) -> None:
+        counted(deploy)("v2")
+        assert len(answered(client, "v2 is live", text)) == count
+
+    def test_after_it_was_denied_is_answered_twice(self, client: Client) -> None:
+        counted(deploy)("v2")
+        assert answered(client, "The user denied it.", "v2 is live") == []
+
+    def test_twice_is_answered_twice(self, client: Client) -> None:
+        tool = counted(deploy)
+        tool("v2")
+        tool("v2")
+        assert len(answered(client, "v2 is live", SKIPPED)) == 1
+
+    def test_may_have_failed(self, client: Client) -> None:
+        def deploy(ref: str) -> None:
+            raise OSError(ref)
+
+        with pytest.raises(OSError, match="v2"):
+            counted(deploy)("v2")
+        assert answered(client, "An error occurred while running the tool: v2") == []
+
+    @pytest.mark.parametrize(
+        ("returned", "text"),
+        [
+            ({"city": "Paris", "degrees": 18}, '{"city":"Paris","degrees":18}'),
+            ({"city": "Paris", "degrees": 18}, "{'city': 'Paris', 'degrees': 18}"),
+            (Report(City.PARIS, 18.5, object()), json.dumps({"city": "paris", "degrees": 18.5})),
+            ([True, "yes"], '[true, "yes"]'),
+            (None, "Success."),
+            (object(), "<object>"),
+            ("", "(no output)"),
+        ],
+    )
+    def test_may_return_what_a_framework_prints(self, client: Client, returned: Any, text: str) -> None:
+        def deploy(ref: str) -> Any:
+            return returned
+
+        counted(deploy)("v2")
+        assert answered(client, text) == []
+
+    def test_may_return_an_object_that_holds_itself(self, client: Client) -> None:
+        ring: list[Any] = ["v2"]
+        ring.append(ring)
+
+        def deploy(ref: str) -> Any:
+            return ring
+
+        counted(deploy)("v2")
+        assert answered(client, "v2") == []
+
+    def test_may_get_arguments_that_a_framework_has_parsed(self, client: Client) -> None:
+        def deploy(count: int, city: City) -> str:
+            return "v2 is live"
+
+        counted(deploy)(3, City.PARIS)
+        assert len(answered(client, SKIPPED, arguments='{"city": "paris", "count": 3}')) == 1
+
+
+class TestAToolThatDidNotRun:
+    def test_is_answered_with_a_placeholder(self, client: Client) -> None:
+        counted(deploy)
+        assert answered(client, SKIPPED) == [
+            "function_call deploy (call_0), said in exchange 1, was answered with a text that no tool returned: "
+            f'"{SKIPPED}"'
+        ]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Tool execution was not approved; it was skipped.",
+            "Not executed: the user denied it.",
+            "Tool not executed - a final result was already processed.",
+            "Invalid arguments: not run.",
+            '{"cancelled": 0}',
+        ],
+    )
+    def test_may_be_answered_with_the_reason(self, client: Client, text: str) -> None:
+        counted(deploy)
+        assert answered(client, text) == []
+
+    def test_is_not_known_when_nothing_counts_it(self, client: Client) -> None:
+        assert answered(client, SKIPPED) == []
+
+    def test_is_known_by_its_module(self) -> None:
+        counted(deploy)
+        client = Client()
+        with record_runs(client.world.tool_runs, __name__):
+            assert len(answered(client, SKIPPED)) == 1
+
+    def test_of_an_earlier_test_is_not_looked_at(self) -> None:
+        client = Client()
+        with record_runs(client.world.tool_runs, "no module"):
+            tool: Callable[[str], Any] = counted(deploy)
+        tool("v2")
+        assert len(client.world.tool_runs.finished) == 0
+        other = Client()
+        with record_runs(other.world.tool_runs, "no module"):
+            assert answered(other, SKIPPED) == []
+
+
+def test_a_prompt_may_follow_a_call_that_was_given_up(client: Client) -> None:
+    client.mock.script(function_call("deploy", {"ref": "v2"}, call_id="call_1"), message("Ok."))
+    client.ask([PROMPT])
+    client.ask([PROMPT, call(), output(value=SKIPPED), NEXT])
+    assert client.mock.losses == []
