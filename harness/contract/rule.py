@@ -2,7 +2,8 @@
 
 A rule is a generator function that yields the facts of violations; `@rule` adds the API's error. A shape rule (`shape`) is
 about a JSON Schema keyword: it has an error but no function, as the schema finds the violation. The function's name is the
-rule's id, its docstring the documentation, its module the area. Source order is precedence: the API reports the first error.
+rule's id, its docstring the documentation, its module the area unless that names another AREA. Source order is precedence:
+the API reports the first error.
 """
 
 from __future__ import annotations
@@ -241,7 +242,7 @@ def _register(
     source = declaration["source"]
     declared = Rule(
         id=id,
-        area=module.rpartition(".")[2],
+        area=getattr(sys.modules[module], "AREA", module.rpartition(".")[2]),
         doc=doc,
         error=declaration["error"],
         sources=(source,) if isinstance(source, Source) else tuple(source),

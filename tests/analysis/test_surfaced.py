@@ -7,6 +7,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
+import agents
+import pydantic
 import pytest
 
 from harness import surfaced
@@ -440,7 +442,6 @@ class TestTheOpenAiPackage:
             surfaced(response, mock.said)
 
     def test_parsed(self, mock: Any, client: Any) -> None:
-        pydantic = pytest.importorskip("pydantic")
         mock.script(message('{"n":1}'))
         form = pydantic.create_model("Form", n=(int, ...))
         surfaced(client.responses.parse(model="gpt-5", input="hi", text_format=form), mock.said, only=["text", "usage"])
@@ -467,7 +468,6 @@ class TestTheOpenAiPackage:
 
 
 class TestOpenAiAgents:
-    agents = pytest.importorskip("agents")
     TURNS = (
         [reasoning("**One**"), message("Let me look."), function_call("tool", {"city": "Paris"})],
         [reasoning("**Two**"), message(TEXT, annotations=NOTES)],
@@ -475,7 +475,6 @@ class TestOpenAiAgents:
 
     @pytest.mark.parametrize("how", ["run", "streamed", "events"])
     def test_a_run(self, how: str, mock: Any, async_client: Any) -> None:
-        agents = self.agents
         mock.script(*self.TURNS)
 
         def tool(city: str) -> str:

@@ -373,8 +373,8 @@ class TestServe:
             with client(url, "sk-lost") as each:
                 first = each.responses.create(model="gpt-4.1", input="Where?")
                 told = [{"role": "assistant", "content": "Paris it is.Paris it is."}]
-                history = [{"role": "user", "content": "Where?"}, *told, {"role": "user", "content": "Sure?"}]
-                each.responses.create(model="gpt-4.1", input=history)  # type: ignore[arg-type]
+                history: Any = [{"role": "user", "content": "Where?"}, *told, {"role": "user", "content": "Sure?"}]
+                each.responses.create(model="gpt-4.1", input=history)
                 assert first.output_text == "Paris it is."
             child.terminate()
             _, problems = child.communicate(timeout=20)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import openai
 import pytest
 import uvicorn
 from starlette.applications import Starlette
@@ -22,8 +23,6 @@ from harness.core.exchange import Answer, Exchange, Json
 from harness.core.exchange import Request as Asked
 from harness.drive import Chat, linear
 from harness.items import function_call, message, reasoning
-
-openai = pytest.importorskip("openai")
 
 MODES: Any = ["replay", "chain", "both"]
 QUESTIONS = ("Who?", "Where?", "When?")

@@ -15,9 +15,8 @@ from harness.cassettes.format.serializer import dump_cassette
 from harness.cli import app
 from harness.core.exchange import Answer
 from harness.items import message
-from tests.support.interactions import over_http
-from tests.support.live_api import KEY
-from tests.support.live_websockets import Change, Event, live
+from tests.support.live_api import KEY, Event, EventChange, live_websocket
+from tests.support.recordings import over_http
 from tests.support.websockets import Socket
 
 HI = {"model": "gpt-4.1", "input": "hi"}
@@ -32,7 +31,7 @@ def create(text: Any = "hi", **members: Any) -> Event:
     return {"type": "response.create", "model": "gpt-4.1", "input": text, **members}
 
 
-def talked(*events: Event, change: Change = lambda event: event) -> list[Frame]:
+def talked(*events: Event, change: EventChange = lambda event: event) -> list[Frame]:
     """What goes to and fro when these events are sent to a mock; `{0}` in an id is that of the response 0."""
     socket, made, ids = Socket(), list[Frame](), list[str]()
     socket.mock.script(*[message("ok")] * len(events))
@@ -60,8 +59,8 @@ def drift(url: str, file: Path, *more: str) -> Result:
     return CliRunner(env={"OPENAI_API_KEY": KEY}).invoke(app, ["drift", "--upstream", url, str(file), "--yes", *more])
 
 
-def drifted(folder: Path, *interactions: Interaction, change: Change | None = None, **more: Any) -> Result:
-    with live(change, **more) as (url, _):
+def drifted(folder: Path, *interactions: Interaction, change: EventChange | None = None, **more: Any) -> Result:
+    with live_websocket(change, **more) as (url, _):
         return drift(url, cassette(folder, *interactions))
 
 
@@ -71,12 +70,12 @@ def found(result: Result) -> list[list[str]]:
     return [[each["at"] for each in one["found"]] for one in json.loads(result.stdout)["exchanges"]]
 
 
-def differences(folder: Path, *interactions: Interaction, change: Change | None = None) -> list[list[str]]:
-    with live(change) as (url, _):
+def differences(folder: Path, *interactions: Interaction, change: EventChange | None = None) -> list[list[str]]:
+    with live_websocket(change) as (url, _):
         return found(drift(url, cassette(folder, *interactions), "--json"))
 
 
-def only(kind: str, change: Callable[[Event], Event | None], after: int = 0) -> Change:
+def only(kind: str, change: Callable[[Event], Event | None], after: int = 0) -> EventChange:
     """A change of the events of one kind, but for the first ones."""
     left = [None] * after
 
@@ -97,7 +96,7 @@ CHAIN = (create(), create("and?", previous_response_id="{0}"), create("so?", pre
 
 def test_a_connection_is_had_again_with_the_ids_of_today(tmp_path: Path) -> None:
     then = talked(*CHAIN)
-    with live() as (url, api):
+    with live_websocket() as (url, api):
         result = drift(url, cassette(tmp_path, connection(then)))
     assert result.exit_code == 0, result.output
     assert result.stdout == "3 exchanges sent again: 3 as recorded, 0 not\n"
@@ -110,13 +109,13 @@ def test_a_connection_is_had_again_with_the_ids_of_today(tmp_path: Path) -> None
 def test_an_event_is_sent_with_all_that_http_does_not_know(tmp_path: Path) -> None:
     event = create(stream_id="main", background=False, metadata={"a": "b"})
     beta = "responses_websockets=2026-02-06"
-    with live() as (url, api):
+    with live_websocket() as (url, api):
         result = drift(url, cassette(tmp_path, connection(talked(event), headers={"openai-beta": beta})))
     assert (result.exit_code, api.requests, api.betas) == (0, [event], [beta])
 
 
 def test_each_connection_is_opened_anew_at_its_own_path(tmp_path: Path) -> None:
-    with live() as (url, api):
+    with live_websocket() as (url, api):
         result = drift(url, cassette(tmp_path, connection(talked(*CHAIN[:2])), connection(talked(create("ho")))))
     assert "3 exchanges sent again: 3 as recorded" in result.stdout
     assert (api.opened, [each["input"] for each in api.requests]) == (2, ["hi", "and?", "ho"])
@@ -126,7 +125,7 @@ def test_what_http_began_goes_on_over_a_websocket(tmp_path: Path) -> None:
     answer = {"id": "resp_then", "object": "response", "status": "failed", "output": []}
     first = over_http(HI, answer, uri="https://api.openai.com/v1/responses")
     went_on = [*frames(CLIENT, create(previous_response_id="resp_then")), *talked(create())[1:]]
-    with live() as (url, api):
+    with live_websocket() as (url, api):
         drift(url, cassette(tmp_path, first, connection(went_on)))
     assert api.requests[0]["previous_response_id"] not in ("resp_then", None)
 
@@ -195,7 +194,7 @@ def test_what_is_refused_now_is_reported_and_what_goes_on_with_it_is_not_sent(tm
 
 def test_a_warm_up_is_sent_again_and_what_goes_on_with_it_is_compared(tmp_path: Path) -> None:
     then = talked(create(generate=False), create(previous_response_id="{0}"))
-    with live() as (url, api):
+    with live_websocket() as (url, api):
         result = drift(url, cassette(tmp_path, connection(then)))
     assert "2 exchanges sent again: 2 as recorded, 0 not" in result.stdout
     assert api.requests[0] == create(generate=False)
@@ -254,7 +253,7 @@ def test_what_was_answered_at_that_hour_is_left_out(tmp_path: Path) -> None:
 
 
 def test_what_another_provider_answered_is_left_out(tmp_path: Path) -> None:
-    with live() as (url, api):
+    with live_websocket() as (url, api):
         result = drift(url, cassette(tmp_path, connection(talked(create())), dialect="azure"))
     assert (result.exit_code, api.opened) == (2, 0)
     assert "no recorded request can be sent again. 1 left out: it is azure's" in result.stderr

@@ -24,9 +24,8 @@ from harness.live.rule_evidence.send import is_steered_later, send_probe
 from harness.server.default_model import small_talk
 from harness.server.mock_api import MockApi
 from harness.verify import evidence
-from tests.support.live_api import KEY
+from tests.support.live_api import KEY, Event, EventChange, Sockets, live_websocket
 from tests.support.live_server import over_tls
-from tests.support.live_websockets import Change, Event, Sockets, live
 
 
 def record(url: str, into: Path, *more: str) -> Result:
@@ -46,7 +45,7 @@ def code(event: Event) -> Any:
     return (event.get("error") or {}).get("code")
 
 
-def other(status: int = 400, **error: Any) -> Change:
+def other(status: int = 400, **error: Any) -> EventChange:
     """Every refusal is another one."""
     return lambda event: {**event, "status": status, "error": {**event["error"], **error}} if code(event) else event
 
@@ -55,7 +54,7 @@ def other(status: int = 400, **error: Any) -> Change:
 def once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Sockets, Path, Result]]:
     """Every example asked of an API that answers as the mock does: where it was, what came, what is kept and was said."""
     into = tmp_path_factory.mktemp("cassettes")
-    with live() as (url, api):
+    with live_websocket() as (url, api):
         yield url, api, into, record(url, into)
 
 
@@ -96,9 +95,9 @@ def test_what_was_sent_lately_is_not_sent_again_but_reported(once: Any) -> None:
     assert "asked lately, and not again" in again.stderr
 
 
-def record_probe(probe: Probe, into: Path, change: Change | None = None) -> Path:
+def record_probe(probe: Probe, into: Path, change: EventChange | None = None) -> Path:
     """The file of what an API says to a probe now."""
-    with live(change) as (url, _):
+    with live_websocket(change) as (url, _):
         store.store_runs(into, "openai", {probe: send_probe(probe, sender(url))}, [KEY])
     return into / f"openai/rules/{probe.rule.id}.yaml"
 
@@ -134,7 +133,7 @@ def test_other_words_are_new_words(tmp_path: Path) -> None:
 
 def test_what_is_accepted_contradicts() -> None:
     done = {"type": "response.completed", "response": {"id": "resp_1", "object": "response", "output": []}}
-    with live(lambda event: done if code(event) else event) as (url, _):
+    with live_websocket(lambda event: done if code(event) else event) as (url, _):
         probe = of("background_over_socket")
         outcome = judge_probe(probe, send_probe(probe, sender(url)))
     assert (outcome.finding, outcome.why) == ("contradicted", "it is taken")
@@ -142,7 +141,7 @@ def test_what_is_accepted_contradicts() -> None:
 
 def test_what_is_refused_contradicts_an_example_that_passes() -> None:
     no = {"type": "error", "status": 400, "error": {"type": "invalid_request_error", "code": "x", "message": "No."}}
-    with live(lambda event: no if event["type"] == "response.created" else None) as (url, _):
+    with live_websocket(lambda event: no if event["type"] == "response.created" else None) as (url, _):
         probe = of("stream_id_invalid", 1)
         outcome = judge_probe(probe, send_probe(probe, sender(url)))
     assert (outcome.finding, outcome.why) == ("contradicted", "it is refused")
@@ -151,21 +150,21 @@ def test_what_is_refused_contradicts_an_example_that_passes() -> None:
 def test_a_model_that_the_account_has_not_is_unclear() -> None:
     words = "The requested model 'gpt-4.1-nano' does not exist."
     no = {"message": words, "type": "invalid_request_error", "param": "model", "code": "model_not_found"}
-    with live(lambda event: {"type": "error", "status": 400, "error": no}) as (url, _):
+    with live_websocket(lambda event: {"type": "error", "status": 400, "error": no}) as (url, _):
         probe = of("background_over_socket")
         assert judge_probe(probe, send_probe(probe, sender(url))).finding == "unclear"
 
 
 def test_steering_that_comes_too_late_is_unclear() -> None:
     late = {"type": "response.steer.failed", "error": {"code": "response_already_completed", "message": "Late."}}
-    with live(lambda event: late if event["type"].startswith("response.steer.") else event) as (url, _):
+    with live_websocket(lambda event: late if event["type"].startswith("response.steer.") else event) as (url, _):
         probe = of("steering_not_supported", 1)
         outcome = judge_probe(probe, send_probe(probe, sender(url)))
     assert (outcome.finding, outcome.why) == ("unclear", "the response had ended before it could be steered")
 
 
 def test_a_response_is_steered_while_it_runs() -> None:
-    with live(lambda event: None if event["type"] == "response.completed" else event) as (url, _):
+    with live_websocket(lambda event: None if event["type"] == "response.completed" else event) as (url, _):
         run = send_probe(of("steer_invalid_input"), sender(url, timeout=2.0))
     assert [part.answer.status for part in run[-1].socket_exchanges] == [200, 400]
 
@@ -194,7 +193,7 @@ def test_a_limit_is_waited_for_and_leaves_no_frames() -> None:
         "error": {"code": "rate_limit_exceeded", "headers": {"retry-after": "7"}},
     }
     left, waits = [limited], list[float]()
-    with live(lambda event: left.pop() if left else event) as (url, api):
+    with live_websocket(lambda event: left.pop() if left else event) as (url, api):
         run = send_probe(of("event_type_missing"), sender(url, waits))
     assert (waits, len(api.requests), api.opened) == ([7.0], 2, 1)
     assert len(run[-1].interaction.frames) == 2
@@ -202,7 +201,10 @@ def test_a_limit_is_waited_for_and_leaves_no_frames() -> None:
 
 def test_an_upgrade_that_is_limited_is_requested_again() -> None:
     waits: list[float] = []
-    with live(refused=[Answer(429, {}, {"retry-after": "3", "content-type": "application/json"})]) as (url, _):
+    with live_websocket(refused=[Answer(429, {}, {"retry-after": "3", "content-type": "application/json"})]) as (
+        url,
+        _,
+    ):
         run = send_probe(of("event_type_missing"), sender(url, waits))
     assert (waits, run[-1].status) == ([3.0], 400)
 
@@ -211,21 +213,21 @@ def test_a_key_that_is_refused_ends_it() -> None:
     no = Answer(
         401, {"error": {"message": f"Incorrect API key provided: {KEY}."}}, {"content-type": "application/json"}
     )
-    with live(refused=[no]) as (url, _), pytest.raises(UpstreamError, match="refuses the key") as run:
+    with live_websocket(refused=[no]) as (url, _), pytest.raises(UpstreamError, match="refuses the key") as run:
         send_probe(of("event_type_missing"), sender(url))
     assert KEY not in str(run.value)
 
 
 def test_an_api_without_websockets_leaves_it_unclear(tmp_path: Path) -> None:
     no = Answer(404, {"error": {"message": "Not here."}}, {"content-type": "application/json"})
-    with live(refused=[no]) as (url, _):
+    with live_websocket(refused=[no]) as (url, _):
         probe = of("event_type_missing")
         outcome = judge_probe(probe, send_probe(probe, sender(url)))
     assert (outcome.finding, outcome.why) == ("unclear", "no WebSocket could be opened: 404 Not here.")
 
 
 def test_a_connection_that_closes_leaves_it_unclear() -> None:
-    with live(closing=True) as (url, _):
+    with live_websocket(closing=True) as (url, _):
         probe, asking = of("event_type_missing"), sender(url)
         asking.send("GET", "/v1/models", {}, None)
         run = send_probe(probe, asking)
@@ -235,7 +237,7 @@ def test_a_connection_that_closes_leaves_it_unclear() -> None:
 
 
 def test_one_that_says_nothing_is_abandoned_in_time() -> None:
-    with live(lambda event: None) as (url, _):
+    with live_websocket(lambda event: None) as (url, _):
         probe, asking = of("event_type_missing"), sender(url, timeout=0.2)
         asking.send("GET", "/v1/models", {}, None)
         outcome = judge_probe(probe, send_probe(probe, asking))
@@ -243,7 +245,7 @@ def test_one_that_says_nothing_is_abandoned_in_time() -> None:
 
 
 def test_nobody_there_ends_it() -> None:
-    with live() as (url, _):
+    with live_websocket() as (url, _):
         pass
     with pytest.raises(UpstreamError, match=r"the connection is refused\. Is it up"):
         send_probe(of("event_type_missing"), sender(url))

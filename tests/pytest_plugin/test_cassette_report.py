@@ -11,8 +11,7 @@ from harness.items import message
 from harness.report.formats.json_file import read_report
 from harness.server.asgi import serve_in_thread
 from harness.server.mock_api import MockApi
-from tests.support.interactions import over_http, sse
-from tests.support.recordings import HI, recorded
+from tests.support.recordings import HI, over_http, recorded, sse
 from tests.support.reports import read_cases
 
 NOTES = [{"type": "file_citation", "file_id": "file_1", "filename": "a.pdf", "index": 3}]

@@ -63,7 +63,6 @@ def test_the_async_client_under_the_auto_mode_of_pytest_asyncio(run):
 
 
 def test_the_async_client_under_trio(run):
-    pytest.importorskip("trio")
     backend = 'pytestmark = pytest.mark.anyio\n@pytest.fixture\ndef anyio_backend(): return "trio"\n'
     one = ASYNC.format(fixtures="anyio_backend, ").partition("async def test_at_once")[0]
     run(backend + COLLECT + one).assert_outcomes(passed=1)

@@ -1,4 +1,4 @@
-"""Recordings of a mock, as files of JSON lines, and what `harness verify` says of them."""
+"""Recordings: interactions made in a line each, files of exchanges, and what `verify` says of them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import jsonschema
 import orjson
 
+from harness.cassettes.format.interaction import Interaction
 from harness.contract.schema import schemas_directory
 from harness.items import message
 from harness.server.mock_api import MockApi
@@ -78,3 +79,40 @@ def judged(tmp_path: Path, *files: Path, jobs: int = 1, respelled: bool = False)
 def judge(tmp_path: Path, exchanges: list[dict[str, Any]]) -> dict[str, Any]:
     """The JSON of `harness verify` for these exchanges."""
     return judged(tmp_path, write_jsonl(tmp_path, exchanges))[1]
+
+
+URI = "https://api.openai.com/v1/responses"
+JSON = {"content-type": "application/json"}
+STREAM = {"content-type": "text/event-stream; charset=utf-8"}
+
+
+def compact(value: Any) -> bytes:
+    """JSON as most clients send it."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def sse(*events: dict[str, Any]) -> bytes:
+    """Events on the wire."""
+    return b"".join(b"event: %s\ndata: %s\n\n" % (event["type"].encode(), compact(event)) for event in events)
+
+
+def over_http(
+    request: Any = None, answer: Any = None, *, status: int = 200, uri: str = URI, **members: Any
+) -> Interaction:
+    """A `POST /responses` with JSON on both sides."""
+    body = b"" if request is None else compact(request)
+    chunks = () if answer is None else ((0.25, compact(answer)),)
+    plain = {"headers": JSON, "answer_headers": JSON, "chunks": chunks, "reason": "OK", **members}
+    return Interaction("POST", uri, body=body, status=status, **plain)
+
+
+def streamed(*chunks: bytes, request: Any = None, **members: Any) -> Interaction:
+    """A stream in these chunks, a tenth of a second apart."""
+    timed = tuple((number / 10, chunk) for number, chunk in enumerate(chunks, 1))
+    return over_http(request, answer_headers=STREAM, chunks=timed, **members)
+
+
+def socket(*frames: tuple[str, Any]) -> Interaction:
+    """A WebSocket with frames of `client` and `server`."""
+    timed = tuple((number / 10, side, compact(event).decode()) for number, (side, event) in enumerate(frames, 1))
+    return Interaction("GET", "wss://api.openai.com/v1/responses", status=101, frames=timed)

@@ -13,8 +13,7 @@ from harness.cassettes.format.interaction import CLIENT, CassetteHeader, Frame, 
 from harness.cassettes.format.serializer import dump_cassette
 from harness.verify.line_numbers import find_record_lines
 from harness.verify.read_files import read_numbered
-from tests.support.interactions import over_http
-from tests.support.recordings import HI, recorded, write_jsonl
+from tests.support.recordings import HI, over_http, recorded, write_jsonl
 
 ASKED = {"model": "gpt-4.1", "input": "- a\n- b\n\nsockets:\n- c"}
 SPOKEN: Frame = (0.0, CLIENT, json.dumps({"type": "response.create", **ASKED}))

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.cassettes.format.interaction import Interaction, find_client
-from tests.support.interactions import over_http, streamed
+from tests.support.recordings import over_http, streamed
 
 
 def test_an_answer_is_its_chunks():

@@ -28,7 +28,7 @@ from harness.contract.schema import schemas_directory
 from harness.verify.evidence import PUBLISHED_MEMBERS, Origin
 from harness.verify.evidence import evidence_directory as cassettes
 from harness.verify.read_files import read_recording as recordings
-from tests.support.interactions import JSON, STREAM, URI, compact, over_http, socket, sse, streamed
+from tests.support.recordings import JSON, STREAM, URI, compact, over_http, socket, sse, streamed
 
 CASSETTES = sorted(cassettes().rglob("*.yaml"))
 HEADER = CassetteHeader("2026-09-21", "azure", "OpenAI/JS", "6.1.0", "recorded", "call_needs_output")

@@ -10,7 +10,7 @@ from harness.core.errors import ScriptError
 from harness.ending import incomplete
 from harness.items import message, reasoning
 from tests.support.in_process import Client
-from tests.support.interactions import JSON, compact, over_http, sse, streamed
+from tests.support.recordings import JSON, compact, over_http, sse, streamed
 
 MESSAGE = {
     "id": "msg_1",

@@ -7,6 +7,7 @@ import socket
 import ssl
 import sys
 
+import aiohttp
 import pytest
 import websockets.asyncio.client
 import websockets.client
@@ -120,7 +121,6 @@ async def connect() -> None:
 
 
 async def connect_with_aiohttp() -> None:
-    aiohttp = pytest.importorskip("aiohttp")
     async with aiohttp.ClientSession() as session, session.ws_connect("ws://127.0.0.1:9/v1/responses"):
         pytest.fail("unreachable")
 

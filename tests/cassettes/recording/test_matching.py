@@ -9,7 +9,7 @@ import pytest
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.recording.matching import NoMatch, Replay, api_root
 from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
-from tests.support.interactions import JSON, URI, compact, over_http, socket
+from tests.support.recordings import JSON, URI, compact, over_http, socket
 
 ID = "resp_bea7c4bf3d44bdfb006ab13b81a94602014275b3ca7edf822c"
 

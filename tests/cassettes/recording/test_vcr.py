@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
+import requests
 import vcr
 
 from harness.cassettes.format.interaction import CassetteHeader
@@ -29,12 +30,17 @@ SLOW = 0.06
 WORDS = [f"word{number} " for number in range(10)]
 
 
-@pytest.fixture(scope="module")
-def live() -> Iterator[MockApi]:
+class ApiWithUrl(MockApi):
     """The live API: a mock of another server, with its address."""
-    mock = MockApi()
+
+    url = ""
+
+
+@pytest.fixture(scope="module")
+def live() -> Iterator[ApiWithUrl]:
+    mock = ApiWithUrl()
     with serve_in_thread(mock) as server:
-        mock.url = f"{server.base_url}/responses"  # type: ignore[attr-defined]
+        mock.url = f"{server.base_url}/responses"
         yield mock
 
 
@@ -248,7 +254,6 @@ def test_an_exception_writes_nothing(http, live, world, file):
 
 
 def test_other_clients_are_recorded_as_vcrpy_does(live, world, file):
-    requests = pytest.importorskip("requests")
     world.script(message("one"))
     with use_cassette(file, "all"):
         first = requests.post(live.url, json=REQUEST, headers=AUTH, timeout=10)

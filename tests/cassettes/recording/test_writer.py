@@ -22,7 +22,7 @@ from harness.cassettes.recording.writer import (
     open_recorder,
     read_cassette,
 )
-from tests.support.interactions import JSON, over_http, streamed
+from tests.support.recordings import JSON, over_http, streamed
 
 KEY = "sk-AbCd1234EfGh5678IjKlMnOpQrSt"
 

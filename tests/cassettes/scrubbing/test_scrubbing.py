@@ -18,7 +18,7 @@ from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cassettes.scrubbing.mask_interactions import known_secrets, scrub_interactions
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.cassettes.scrubbing.pseudonyms import is_pseudonym, pseudonym
-from tests.support.interactions import JSON, STREAM, compact, over_http, socket, sse, streamed
+from tests.support.recordings import JSON, STREAM, compact, over_http, socket, sse, streamed
 
 FORMS = {
     "key": "sk-proj-AbCd1234EfGh5678IjKl_mnop-QRST",

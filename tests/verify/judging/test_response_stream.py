@@ -5,6 +5,8 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from openai.types.responses import ResponseStreamEvent
+from pydantic import TypeAdapter
 
 from harness.answers.stream import fold, render_events
 from harness.contract import schema
@@ -52,9 +54,7 @@ def test_an_unknown_kind_cannot_be_streamed():
 @settings(deadline=None, max_examples=30)
 @given(st.lists(MESSAGES | CALLS | THOUGHTS, max_size=3))
 def test_every_event_is_valid_for_the_sdk(items):
-    adapter = pytest.importorskip("pydantic").TypeAdapter(
-        pytest.importorskip("openai.types.responses").ResponseStreamEvent
-    )
+    adapter = TypeAdapter(ResponseStreamEvent)
     for event in streamed(*items):
         read = adapter.validate_json(json.dumps(event), strict=True)
         assert read.type == event["type"]

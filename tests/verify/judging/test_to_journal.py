@@ -12,8 +12,7 @@ from harness.analysis.loss import losses_of
 from harness.cassettes.format.interaction import SERVER, Interaction
 from harness.report.api_coverage import measure_coverage
 from harness.verify.judging.to_journal import build_journal
-from tests.support.interactions import URI, over_http, sse
-from tests.support.recordings import HI, recorded
+from tests.support.recordings import HI, URI, over_http, recorded, sse
 
 SAID = {"id": "resp_1", "object": "response", "output": [], "status": "completed"}
 

@@ -19,7 +19,7 @@ from harness.verify.judging.unverifiable import ABOUT_CONNECTION
 from harness.verify.judging.websocket_exchanges import split_by_client_event, to_http_interactions, to_recorded
 from harness.verify.read_files import read_numbered, read_recording
 from harness.verify.run import FINDING_VERDICTS, Tally, verify_recordings
-from tests.support.interactions import over_http
+from tests.support.recordings import over_http
 from tests.support.websockets import Socket, cassette, connection, create, frames_of, frames_sent, scripted
 
 HI = {"model": "gpt-4.1", "input": "hi"}

@@ -16,6 +16,7 @@ from harness.core.account import Organization
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
 
+AREA = "websocket"
 STEERING_GUIDE = documented("https://developers.openai.com/api/docs/guides/steering", "2026-09")
 STEER_ERROR_CODES = documented("openai 3.54.0: ResponseSteerErrorCode", "2026-09")
 ASSUMED_WORDS = assumed("the words; the code is known")
