@@ -70,7 +70,7 @@ def _problems(api: MockApi) -> Iterator[str]:
     if not api.request_count and not api.strays:
         yield NO_REQUEST
     if api.strays:
-        request, answer, _ = api.strays[-1]
+        request, answer, *_ = api.strays[-1]
         error = answer.body.get("error", answer.body) if isinstance(answer.body, dict) else {}
         yield (
             f"{pluralize(len(api.strays), 'request')} came with a key that the mock does not know, the last one "

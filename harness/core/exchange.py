@@ -88,6 +88,18 @@ class Exchange(NamedTuple):
         return self.answer.status
 
 
+class Stray(NamedTuple):
+    """A request to the API whose key leads to no World, and its answer; without any key `key` is empty.
+
+    `owner` is the name of the World that the key once led to, empty if it never did.
+    """
+
+    request: Request
+    answer: Answer
+    key: str = ""
+    owner: str = ""
+
+
 class Finding(NamedTuple):
     """A difference from the contract: its place (`at`, a path like `input[2].content[0]`), a message, and the rule."""
 

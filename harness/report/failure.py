@@ -16,6 +16,7 @@ from harness.report.find_causes import (
     loss_cause,
     no_request_cause,
     refusal_cause,
+    stray_cause,
     unanswered_cause,
     unasked_causes,
     unused_cause,
@@ -72,7 +73,7 @@ def find_suspects(world: World, losses: Sequence[Lost] = (), *, unused: bool = F
     ranked = [*later, *(cause for cause in reversed(found) if cause not in later)]
     if not world.exchanges or (not ranked and unused and world.script.unused):
         return [_unused_or_no_request(world)]
-    return ranked
+    return [*ranked, *([stray_cause(world)] if world.strays else [])]
 
 
 def render_section(world: World, causes: Sequence[Cause], *, told: str = "", verbose: bool = False) -> str:
@@ -102,6 +103,8 @@ def _sort_causes(world: World, losses: Sequence[Lost], refused: Sequence[Cause])
 
 
 def _unused_or_no_request(world: World) -> Cause:
+    if world.strays:
+        return stray_cause(world)
     return unused_cause(world) if world.exchanges else no_request_cause(world)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.analysis.loss import Lost
 from harness.contract.rule import RULES
+from harness.contract.rules.http.access import mask_key
 from harness.core.delivery import Fault
 from harness.core.exchange import Exchange, Request
 from harness.core.shorten import pluralize, summarize_item
@@ -116,6 +117,32 @@ def no_request_cause(world: World) -> Cause:
     )
     return Cause(
         f"No request came with this test's key {world.api_key}.", [("unused", _list_unused(world)), ("fix", fix)]
+    )
+
+
+def stray_cause(world: World) -> Cause:
+    """Requests that came with keys of no World while this one waited for its own: whose keys, which requests, when."""
+    words = world.vocabulary
+    _, last = world.strays[-1]
+    shown = mask_key(last.key)
+    what = f"with another key, {shown}," if last.key else "without a key"
+    where = "\n".join(
+        f"{stray.request.method} {stray.request.path}, {f'after request {before}' if before else 'before any of its own'}"
+        for before, stray in world.strays
+        if stray.key == last.key
+    )
+    fix = f"The client must send the key of this test: OPENAI_API_KEY{words.too_early}, or {words.api_key}."
+    if last.key and words.mark:
+        let_in = words.mark.format(f'key="{shown if shown == last.key else "…"}"')
+        fix = f"Let a program in that has a key of its own: {let_in}. Else give its client {words.api_key}."
+    if last.owner:
+        fix = (
+            f"The client was made in {last.owner}, which has ended. Make one in each test, or set `harness_env = session`: "
+            "its key leads to the running test."
+        )
+    return Cause(
+        f"A request came {what} and was refused ({last.answer.status}).",
+        [("where", where), ("unused", _list_unused(world)), ("fix", fix)],
     )
 
 

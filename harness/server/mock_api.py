@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from time import monotonic
 from traceback import extract_tb
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.api.dialects import OPENAI, ApiPath, check_dialect, parse_api_path
@@ -24,7 +23,7 @@ from harness.contract.rules.http.websocket import UPGRADE_RULES
 from harness.core.account import DEFAULT_ORGANIZATION, Organization
 from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.errors import ConfigError, HarnessError
-from harness.core.exchange import Answer, Request
+from harness.core.exchange import Answer, Request, Stray
 from harness.core.vocabulary import PYTHON, Vocabulary
 from harness.ending import TurnLine
 from harness.endpoints import azure
@@ -46,14 +45,8 @@ UNKNOWN_REQUEST_ID = "req_" + "0" * 32
 """The request id of an answer to a key without a World."""
 MAX_STRAYS = 100
 """How many requests without a World are kept, the newest ones."""
-
-
-class Stray(NamedTuple):
-    """A request to the API whose key leads to no World, and its answer; `time` is of `time.monotonic`."""
-
-    request: Request
-    answer: Answer
-    time: float
+MAX_CLOSED = 10_000
+"""How many closed Worlds are remembered by name, the newest ones."""
 
 
 class MockApi:
@@ -83,6 +76,7 @@ class MockApi:
         self.strays: deque[Stray] = deque(maxlen=MAX_STRAYS)
         self.request_count = 0
         self._aliases: dict[str, str] = {}
+        self._closed: dict[str, str] = {}
         self._reserved = reserved
         self._keys = None if keys is None else frozenset(keys)
         self._organization = organization
@@ -117,7 +111,10 @@ class MockApi:
 
     def close(self, key: str) -> None:
         """Forget a World and its aliases."""
-        self.worlds.pop(key, None)
+        if world := self.worlds.pop(key, None):
+            self._closed[key] = world.name
+        if len(self._closed) > MAX_CLOSED:
+            del self._closed[next(iter(self._closed))]
         self._aliases = {alias: of for alias, of in self._aliases.items() if of != key}
 
     def world_of(self, headers: Mapping[str, str], dialect: str = OPENAI) -> World | None:
@@ -189,8 +186,17 @@ class MockApi:
             self.request_count += 1
             world.add_exchange(request, answer, self._journal)
         elif request.root:
-            self.strays.append(Stray(request, answer, monotonic()))
+            self._add_stray(request, answer)
         return answer
+
+    def _add_stray(self, request: Request, answer: Answer) -> None:
+        """Keep a request without a World, also for the Worlds that may have been meant."""
+        key = key_of(request.headers, request.dialect) or ""
+        stray = Stray(request, answer, key, self._closed.get(key, ""))
+        self.strays.append(stray)
+        for world in self.worlds.values():
+            world.strays.append((world.exchange_count, stray))
+            del world.strays[:-MAX_STRAYS]
 
 
 def key_of(headers: Mapping[str, str], dialect: str) -> str | None:

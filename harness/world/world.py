@@ -21,7 +21,7 @@ from harness.api.resources.files import Uploads
 from harness.core.account import DEFAULT_ORGANIZATION, Organization
 from harness.core.delivery import Gate
 from harness.core.errors import ConfigError
-from harness.core.exchange import Answer, Exchange, Json, Request
+from harness.core.exchange import Answer, Exchange, Json, Request, Stray
 from harness.core.ids import Ids
 from harness.core.tool_runs import ToolRuns
 from harness.core.vocabulary import PYTHON, Vocabulary
@@ -43,7 +43,8 @@ class World:
     `dialect` is the only one it speaks (openai, azure, foundry), None all of them: each has paths of its own.
     `vocabulary` words the advice to its user.
     `exchanges` is the journal, of which the oldest may be dropped; `exchange_count` counts all; `refusals` says which of
-    its refusals were asked for. `problems` are the requests that the harness could not answer, with the reason.
+    its refusals were asked for. `problems` are the requests that the harness could not answer, with the reason. `strays`
+    are requests that came meanwhile with keys of no World, each with the number of this World's exchanges before it.
     `tool_runs` are the executions of the client's tools that a test records.
     """
 
@@ -81,6 +82,7 @@ class World:
         self.exchange_count = 0
         self.refusals = RefusalLedger(self.exchanges)
         self.problems: list[tuple[Request, str]] = []
+        self.strays: list[tuple[int, Stray]] = []
         self.tool_runs = ToolRuns()
 
     def tick(self) -> int:

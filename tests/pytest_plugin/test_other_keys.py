@@ -1,0 +1,81 @@
+"""A failing test says when requests came with another key: the API's 401 cannot know whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+Run = Callable[..., pytest.RunResult]
+
+
+def test_a_program_with_a_key_of_its_own_is_let_in_by_the_mark(run: Run) -> None:
+    source = """
+def program():
+    return openai.OpenAI(api_key="sk-test", max_retries=0).responses.create(model="gpt-4.1", input="x").output_text
+
+{mark}
+def test_it(mock):
+    mock.script(message("hi"))
+    assert program() == "hi"
+"""
+    result = run(source.format(mark=""))
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E *AuthenticationError: Error code: 401 - Incorrect API key provided: sk-test.*"])
+    assert [line for line in result.outlines if line.startswith(("A request came", "  where", "  fix"))] == [
+        "A request came with another key, sk-test, and was refused (401).",
+        "  where   POST /responses, before any of its own",
+        '  fix     Let a program in that has a key of its own: @pytest.mark.harness(key="sk-test"). Else give its client',
+    ]
+    assert "No request came" not in result.stdout.str()
+    run(source.format(mark='@pytest.mark.harness(key="sk-test")')).assert_outcomes(passed=1)
+
+
+def test_a_client_of_a_test_that_has_ended_is_named_with_that_test(run: Run) -> None:
+    result = run("""
+kept = []
+
+def test_first(mock):
+    kept.append(openai.OpenAI(max_retries=0))
+
+def test_second(mock, openai_client):
+    mock.script(message("hi"), message("left"))
+    openai_client.responses.create(model="gpt-4.1", input="x")
+    kept[0].responses.create(model="gpt-4.1", input="x")
+""")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "A request came with another key, sk-harne***************????, and was refused (401).",
+            "  where   POST /responses, after request 1",
+            "  fix     The client was made in test_a_client_*.py::test_first, which",
+            "          has ended. Make one in each test, or set `harness_env = session`: *",
+        ]
+    )
+
+
+def test_it_is_said_too_when_the_code_swallows_the_401(run: Run) -> None:
+    result = run("""
+def test_it(mock):
+    mock.script(message("hi"))
+    for key in ("sk-a-key-that-is-long-enough", ""):
+        try:
+            openai.OpenAI(api_key=key, max_retries=0).models.list()
+        except openai.OpenAIError:
+            pass
+""")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["A request came *"])
+    assert "sk-a-key-that-is-long-enough" not in result.stdout.str().partition("A request came")[2]
+
+
+def test_keys_of_other_worlds_are_nobodys_strays(run: Run) -> None:
+    run("""
+def test_it(mock, openai_client):
+    with pytest.raises(openai.AuthenticationError):
+        openai.OpenAI(api_key="wrong", max_retries=0).models.list()
+    assert (mock.exchanges, len(mock.world.strays)) == ([], 1)
+
+def test_next(mock):
+    assert mock.world.strays == []
+""").assert_outcomes(passed=2)
