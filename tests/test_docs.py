@@ -8,7 +8,6 @@ import re
 import shutil
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -27,6 +26,7 @@ from harness.report.formats import FORMATS
 from harness.world.mock import Mock
 from harness.world.script import CONDITIONS
 from harness.world.scripting.document import DOCUMENT_KEYS, parse_document, parse_route
+from tests.support.pages import Block, fenced, in_order
 from tests.support.processes import run, spawn
 
 ROOT = Path(__file__).parent.parent
@@ -36,42 +36,12 @@ PAGES = (README, ARCHITECTURE, *sorted((ROOT / "docs").glob("*.md")))
 DOCUMENTS = (*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "cassettes/README.md", "bench/README.md")))
 
 
-@dataclasses.dataclass(frozen=True)
-class Block:
-    """A fenced block: its file, the line where it begins, its language, its text."""
-
-    file: Path
-    line: int
-    language: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.file.stem}_{self.line}"
-
-    @property
-    def name(self) -> str:
-        """The file that the block shows, from a comment in its first line; empty when it names none."""
-        found = re.match(r"# (\S+\.(?:py|yaml))\n", self.text)
-        return found.group(1) if found else ""
-
-    @property
-    def is_excerpt(self) -> bool:
-        """Whether the block shows a part of a file of the project."""
-        return "/" in self.name
-
-
 def all_blocks() -> list[Block]:
     return [block for file in PAGES for block in fenced(file)]
 
 
 def blocks(language: str) -> list[Block]:
     return [block for block in all_blocks() if block.language == language and not block.is_excerpt]
-
-
-def fenced(file: Path) -> Iterator[Block]:
-    page = file.read_text(encoding="utf-8")
-    for found in re.finditer(r"^```(\w*)\n(.*?)^```$", page, re.S | re.M):
-        yield Block(file, page.count("\n", 0, found.start()) + 1, *found.groups())
 
 
 def section(page: str, title: str) -> str:
@@ -120,6 +90,7 @@ def tests_output(desk: Path) -> str:
 
 def test_every_block_is_a_test():
     known = {"python", "console", "yaml", "json", "sh"}
+    known |= {"ts", "js"}  # run by tests/end_to_end/node
     shown = {file: {block.language for block in fenced(file)} for file in PAGES if file != ARCHITECTURE}
     assert {file.name: rest for file, languages in shown.items() if (rest := languages - known)} == {}
     assert [str(block) for block in blocks("yaml") if not block.name] == []
@@ -140,13 +111,13 @@ def test_an_excerpt_is_in_its_file(block):
 
 
 def commands() -> list[tuple[str, list[str]]]:
-    """Each command of the console blocks, with the lines that it must print in this order; none twice."""
+    """Each command of Python in console blocks, with the lines that it must print in this order; none twice."""
     found = []
     for block in blocks("console"):
         for part in re.split(r"^\$ ", block.text, flags=re.M)[1:]:
             command, *shown = part.splitlines()
             found.append((command, [line.strip() for line in shown if line.strip() not in ("", "…")]))
-    return [each for place, each in enumerate(found) if each not in found[:place]]
+    return [each for place, each in enumerate(found) if each not in found[:place] and not each[0].startswith("npx ")]
 
 
 @pytest.mark.parametrize(
@@ -161,12 +132,6 @@ def test_console_commands_print_what_is_shown(command, shown, request, monkeypat
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == (1 if "findings" in " ".join(shown) else 0), done.stderr
     in_order(shown, done.stdout)
-
-
-def in_order(shown: Iterable[str], output: str) -> None:
-    for line in shown:
-        _, found, output = output.partition(line)
-        assert found, f"{line!r} is not printed, or not in this order"
 
 
 @pytest.mark.parametrize(("command", "shown"), [s for s in commands() if " serve" in s[0]], ids=lambda s: str(s)[:40])

@@ -21,6 +21,7 @@ NO_REQUEST = (
     "no request came from the command, so nothing was tested. Its clients must read OPENAI_BASE_URL and OPENAI_API_KEY, "
     "or be given them."
 )
+NOTHING_JUDGED = 2
 EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Addresses to listen on that no client can connect to everywhere, and one that it can."""
 
@@ -28,7 +29,7 @@ EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 def run_with_mock(command: Sequence[str], api: MockApi, host: str, port: int, dialect: str, key: str) -> int:
     """Run a command against the mock, print the report of each World on stderr, and return the exit code.
 
-    It is the command's own, or 1 when that is 0 and a verdict on a World is not null, or there is nothing to judge.
+    It is the command's own; if that is 0, 1 when a verdict on a World is not null, and 2 when there is nothing to judge.
     """
     from harness.core.shorten import pluralize
     from harness.server.asgi import serve_in_thread
@@ -38,8 +39,12 @@ def run_with_mock(command: Sequence[str], api: MockApi, host: str, port: int, di
         name = EVERY_ADDRESS.get(host, server.host)
         origin = parts._replace(netloc=f"{f'[{name}]' if ':' in name else name}:{server.port}", path="").geturl()
         code = run_command(command, _command_environment(origin, dialect, key, os.environ))
+    if not api.request_count and not api.strays:
+        _print_stderr(NO_REQUEST)
+        return code or NOTHING_JUDGED
     problems = list(_problems(api))
-    for text in problems or [f"{pluralize(api.request_count, 'request')}, nothing is wrong"]:
+    end = f"the command ended with {code}" if code else "nothing is wrong"
+    for text in problems or [f"{pluralize(api.request_count, 'request')}, {end}"]:
         _print_stderr(text)
     return code or int(bool(problems))
 
@@ -67,8 +72,6 @@ def _problems(api: MockApi) -> Iterator[str]:
     from harness.server.judgement import judge_world
     from harness.world.mock import Mock
 
-    if not api.request_count and not api.strays:
-        yield NO_REQUEST
     if api.strays:
         request, answer, *_ = api.strays[-1]
         error = answer.body.get("error", answer.body) if isinstance(answer.body, dict) else {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
@@ -27,6 +27,7 @@ from harness.world.scripting.settings import ALLOW, refusal_texts
 from harness.world.scripting.validation import TEXT, WHOLE_NUMBER, InvalidData, check_members
 
 AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
+Outcome = Literal["fail", "allow"]
 
 
 def control_app(api: MockApi) -> AsgiApp:
@@ -163,13 +164,14 @@ async def approvals(request: Request) -> list[Json]:
     return [{**asdict(each), "executed": each.executed} for each in _mock_of(request).approvals]
 
 
-async def report(request: Request, verbose: bool = False) -> Json:
+async def report(request: Request, unused: Outcome = "fail", losses: Outcome = "fail", verbose: bool = False) -> Json:
     """What a failing test shows, the cause first; `verdict` is why one fails that held, else null.
 
-    With `verbose=true` every cause in full, the evidence and the bodies.
+    With `unused=allow` unused turns are no reason, with `losses=allow` losses are none. With `verbose=true` every cause in
+    full, the evidence and the bodies.
     """
-    verdict, text = judge_world(_mock_of(request), verbose=verbose)
-    return {"verdict": verdict or None, "report": text}
+    judged = judge_world(_mock_of(request), unused=unused == "fail", losses=losses == "fail", verbose=verbose)
+    return {"verdict": judged.verdict or None, "report": judged.report}
 
 
 async def compare(request: Request) -> Json:

@@ -17,11 +17,12 @@ class Judgement(NamedTuple):
     report: str
 
 
-def judge_world(mock: Mock, *, verbose: bool = False) -> Judgement:
-    """Judge all that has happened in a World: unanswered requests, unused turns, losses.
+def judge_world(mock: Mock, *, unused: bool = True, losses: bool = True, verbose: bool = False) -> Judgement:
+    """Judge all that has happened in a World; `unused` and `losses` say whether unused turns and losses fail.
 
     With `verbose` the report has every cause in full, the evidence and the bodies.
     """
-    verdict = failure.find_verdict(mock.world, losses_in_accepted(mock.exchanges))
+    lost = losses_in_accepted(mock.exchanges) if losses else ()
+    verdict = failure.find_verdict(mock.world, lost, unused=unused)
     causes = verdict or failure.find_suspects(mock.world, mock.losses)
     return Judgement(render_causes(verdict), failure.render_section(mock.world, causes, verbose=verbose))

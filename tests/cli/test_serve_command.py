@@ -91,7 +91,8 @@ class TestTheCommand:
 
 class TestTheExitCode:
     def test_is_that_of_the_command_before_all(self, script: str) -> None:
-        assert serve(*program("ask(); sys.exit(7)")).returncode == 7
+        ended = serve(*program("ask(); sys.exit(7)"))
+        assert (ended.returncode, ended.stderr) == (7, "harness: 1 request, the command ended with 7\n")
         assert serve("--script", script, *program("ask(); sys.exit(7)")).returncode == 7
 
     def test_is_1_with_the_report_when_the_verdict_is_not_null(self, script: str) -> None:
@@ -105,9 +106,9 @@ class TestTheExitCode:
         assert (ended.returncode, ended.stderr.count("harness: ")) == (1, 1)
         assert ended.stderr.startswith("harness: sk-b:\n")
 
-    def test_is_1_when_no_request_came(self, script: str) -> None:
+    def test_is_2_when_no_request_came(self, script: str) -> None:
         ended = serve("--script", script, "--", "true")
-        assert (ended.returncode, "no request came from the command" in ended.stderr) == (1, True)
+        assert (ended.returncode, "no request came from the command" in ended.stderr) == (2, True)
         assert "turn" not in ended.stderr
 
     def test_is_1_when_a_request_came_with_an_unknown_key(self) -> None:

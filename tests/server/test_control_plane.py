@@ -395,6 +395,17 @@ class TestTheReport:
         told = client.send("GET", "/_harness/report?verbose=true")[1]
         assert '"temperature": "hot"' in told["report"]
 
+    def test_can_leave_out_what_is_allowed(self, client: Client) -> None:
+        turns = [{"message": text} for text in ("Paris it is.", "Sure.", "Never asked for.")]
+        client.send("POST", "/_harness/script", {"script": turns})
+        client.ask("Where?")
+        said = [("user", "Where?"), ("assistant", "Paris it is.Paris it is."), ("user", "Sure?")]
+        client.ask([{"role": role, "content": text} for role, text in said])
+        for query, verdict in (("unused=allow", "text-altered"), ("losses=allow", "1 turn of the script")):
+            assert verdict in client.send("GET", f"/_harness/report?{query}")[1]["verdict"]
+        assert client.send("GET", "/_harness/report?unused=allow&losses=allow")[1]["verdict"] is None
+        assert client.send("GET", "/_harness/report?unused=maybe")[0] == 422
+
     def test_has_no_verdict_when_nothing_is_wrong(self, client: Client) -> None:
         client.ask()
         told = client.send("GET", "/_harness/report")[1]

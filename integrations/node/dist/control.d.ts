@@ -1,0 +1,4 @@
+/** The origin of the server, say `http://127.0.0.1:8765`. */
+export declare function serverOrigin(): string;
+/** Send a control request for the World of a key; an error says what the server objects to. */
+export declare function control(key: string, method: string, path: string, body?: unknown): Promise<any>;

@@ -1,0 +1,56 @@
+/** Runs `harness serve` beside the tests and names it in HARNESS_URL; for `globalSetup` of vitest and jest. */
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+const STARTING_SECONDS = 60;
+const IN_VENV = process.platform === "win32" ? ["Scripts", "harness.exe"] : ["bin", "harness"];
+// The server ends with this program, which ends with its input: however the tests end, they leave nothing behind.
+const UNTIL_INPUT_ENDS = "console.log(process.env.HARNESS_URL); process.stdin.resume()";
+/** Start the server unless HARNESS_URL names one; returns what ends it. */
+export default async function setup() {
+    if (process.env.HARNESS_URL)
+        return () => { };
+    const [program = "", ...before] = harnessCommand();
+    const server = spawn(program, [...before, "serve", "--scripted", "--", process.execPath, "-e", UNTIL_INPUT_ENDS], {
+        stdio: ["pipe", "pipe", "pipe"],
+    });
+    process.env.HARNESS_URL = await firstLine(server, [program, ...before].join(" "));
+    for (const part of [server, server.stdin, server.stdout, server.stderr])
+        part.unref?.();
+    return () => {
+        delete process.env.HARNESS_URL;
+        server.stdin?.end();
+    };
+}
+/** The command: HARNESS_COMMAND, the one of a virtual environment here, or the one on the PATH. */
+function harnessCommand() {
+    if (process.env.HARNESS_COMMAND)
+        return process.env.HARNESS_COMMAND.split(" ").filter(Boolean);
+    const own = join(process.cwd(), ".venv", ...IN_VENV);
+    return [existsSync(own) ? own : "harness"];
+}
+/** The first line that a server prints; an error says why there was none. */
+function firstLine(server, command) {
+    return new Promise((resolve, reject) => {
+        let printed = "";
+        let problems = "";
+        const fail = (why) => {
+            clearTimeout(timer);
+            server.kill();
+            reject(new Error(`\`${command} serve\` did not start: ${why}. Install it, pip install responses-harness, or name its command in ` +
+                "HARNESS_COMMAND (say /path/to/.venv/bin/harness), or the address of a running one in HARNESS_URL."));
+        };
+        const timer = setTimeout(() => fail(`nothing came for ${STARTING_SECONDS} seconds`), STARTING_SECONDS * 1000);
+        server.on("error", (problem) => fail(problem.message));
+        server.on("close", (code) => fail(problems.trim() || `it ended with ${code}`));
+        server.stderr?.on("data", (part) => (problems += part));
+        server.stdout?.on("data", (part) => {
+            printed += part;
+            if (!printed.includes("\n"))
+                return;
+            clearTimeout(timer);
+            server.removeAllListeners("close");
+            resolve(printed.split("\n")[0].trim());
+        });
+    });
+}

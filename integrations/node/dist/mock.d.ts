@@ -1,0 +1,49 @@
+import type { Conditions, Exchange, MockOptions, Turn } from "./types.js";
+export type * from "./types.js";
+/** Why a test fails: the report of its World. */
+export declare class MockFailure extends Error {
+    name: string;
+    constructor(report: string);
+}
+/** The mock of a test: what the model answers, what was asked, and the judgement of both. */
+export declare class Mock {
+    private readonly allowed;
+    private reported;
+    constructor(allowed?: MockOptions);
+    /** What a client of the SDK takes, `new OpenAI(mock.options)`; it never retries, so that each call is one exchange. */
+    get options(): {
+        baseURL: string;
+        apiKey: string;
+        maxRetries: number;
+    };
+    /** The root of the API. */
+    get baseURL(): string;
+    /** The key that leads to the World of the running test. */
+    get apiKey(): string;
+    /** Add turns for the next requests that no `when` route answers, one turn a request. */
+    script(...turns: Turn[]): Promise<void>;
+    /** A route, whose turns answer only requests that meet the conditions: `mock.when({model: "gpt-5*"}).script(…)`. */
+    when(conditions: Conditions): {
+        script(...turns: Turn[]): Promise<void>;
+    };
+    /** Settings as in a script file: `mock.set({organization: {models: ["gpt-4.1"]}})`. Returns what they made. */
+    set(settings: Record<string, unknown>): Promise<any>;
+    /**
+     * Expect a refusal while `work` runs, by the id of a rule, an area or a part of the message, and return its exchange. Fails
+     * when none comes. The SDK's error of a refused request may leave `work`.
+     */
+    refuses(expected: string, work: () => unknown): Promise<Exchange>;
+    /** The journal, oldest first. */
+    exchanges(): Promise<Exchange[]>;
+    /** The conversation so far, as a text. */
+    flow(): Promise<string>;
+    /** Any other control request of the World, say `mock.send("POST", "/open", {gate: "shown"})`. */
+    send(method: string, path: string, body?: unknown): Promise<any>;
+    /** Begin a World of its own for a test; ids follow from the name. */
+    begin(name: string): Promise<void>;
+    /** End the World of the test that has begun it; a MockFailure when something is wrong with it. */
+    end(name: string): Promise<void>;
+    /** Fail with the report unless all is well so far, or it was said already. */
+    private check;
+    private allowRefusals;
+}

@@ -1,0 +1,132 @@
+"use strict";
+Object.defineProperty(exports, "__esModule", { value: true });
+exports.Mock = exports.MockFailure = void 0;
+const environment_js_1 = require("./environment.js");
+const control_js_1 = require("./control.js");
+/** Why a test fails: the report of its World. */
+class MockFailure extends Error {
+    name = "MockFailure";
+    constructor(report) {
+        super(report);
+        this.stack = `${this.name}: ${report}`; // no line of this package is where the fault is
+    }
+}
+exports.MockFailure = MockFailure;
+/** The test that has the World of this worker now. */
+let running = "";
+/** The mock of a test: what the model answers, what was asked, and the judgement of both. */
+class Mock {
+    allowed;
+    reported = "";
+    constructor(allowed = {}) {
+        this.allowed = allowed;
+        (0, environment_js_1.setEnvironment)();
+    }
+    /** What a client of the SDK takes, `new OpenAI(mock.options)`; it never retries, so that each call is one exchange. */
+    get options() {
+        return { baseURL: this.baseURL, apiKey: this.apiKey, maxRetries: 0 };
+    }
+    /** The root of the API. */
+    get baseURL() {
+        return `${(0, control_js_1.serverOrigin)()}/v1`;
+    }
+    /** The key that leads to the World of the running test. */
+    get apiKey() {
+        return environment_js_1.API_KEY;
+    }
+    /** Add turns for the next requests that no `when` route answers, one turn a request. */
+    async script(...turns) {
+        await this.send("POST", "/script", { turns: turns.map(toWire) });
+    }
+    /** A route, whose turns answer only requests that meet the conditions: `mock.when({model: "gpt-5*"}).script(…)`. */
+    when(conditions) {
+        return {
+            script: async (...turns) => {
+                await this.send("POST", "/script", { when: conditions, turns: turns.map(toWire) });
+            },
+        };
+    }
+    /** Settings as in a script file: `mock.set({organization: {models: ["gpt-4.1"]}})`. Returns what they made. */
+    async set(settings) {
+        return this.send("POST", "/script", settings);
+    }
+    /**
+     * Expect a refusal while `work` runs, by the id of a rule, an area or a part of the message, and return its exchange. Fails
+     * when none comes. The SDK's error of a refused request may leave `work`.
+     */
+    async refuses(expected, work) {
+        await this.send("POST", "/expect", { refusals: expected });
+        await this.allowRefusals();
+        let thrown;
+        try {
+            await work();
+        }
+        catch (error) {
+            thrown = error;
+        }
+        const ended = (await this.send("POST", "/expect", { refusals: [] }))
+            .ended;
+        await this.allowRefusals();
+        const came = ended.find((each) => each.refusals === expected)?.exchanges ?? [];
+        const refused = (await this.exchanges()).filter((each) => came.includes(each.number));
+        const status = thrown?.status;
+        if (thrown !== undefined && !refused.some((each) => each.status === status))
+            throw thrown;
+        if (refused[0])
+            return refused[0];
+        await this.check();
+        throw new MockFailure(`No request was refused by "${expected}", which was expected.`);
+    }
+    /** The journal, oldest first. */
+    async exchanges() {
+        return this.send("GET", "/exchanges");
+    }
+    /** The conversation so far, as a text. */
+    async flow() {
+        return (await this.send("GET", "/flow")).text;
+    }
+    /** Any other control request of the World, say `mock.send("POST", "/open", {gate: "shown"})`. */
+    async send(method, path, body) {
+        return (0, control_js_1.control)(this.apiKey, method, path, body);
+    }
+    /** Begin a World of its own for a test; ids follow from the name. */
+    async begin(name) {
+        if (running) {
+            throw new Error(`${name}: ${running} has the mock now. Use it in one place, outside of \`concurrent\`: a World is for one test at a time.`);
+        }
+        running = name;
+        this.reported = "";
+        await this.send("POST", "/world", { name });
+        await this.allowRefusals();
+    }
+    /** End the World of the test that has begun it; a MockFailure when something is wrong with it. */
+    async end(name) {
+        if (running !== name)
+            return;
+        try {
+            await this.check();
+        }
+        finally {
+            running = "";
+            await this.send("DELETE", "/world");
+        }
+    }
+    /** Fail with the report unless all is well so far, or it was said already. */
+    async check() {
+        const { unused = "fail", losses = "fail" } = this.allowed;
+        const { verdict, report } = await this.send("GET", `/report?unused=${unused}&losses=${losses}`);
+        if (!verdict || verdict === this.reported)
+            return;
+        this.reported = verdict;
+        throw new MockFailure(report);
+    }
+    async allowRefusals() {
+        if (this.allowed.refusals !== undefined)
+            await this.set({ refusals: this.allowed.refusals });
+    }
+}
+exports.Mock = Mock;
+function toWire(turn) {
+    const line = (each) => (typeof each === "string" ? { message: each } : each);
+    return Array.isArray(turn) ? turn.map(line) : line(turn);
+}

@@ -1,0 +1,18 @@
+import { relative } from "node:path";
+import { afterEach, beforeEach } from "vitest";
+import { Mock } from "./mock.js";
+export { Mock, MockFailure } from "./mock.js";
+/** The mock for the tests of this file or `describe`: a World for each, whose report fails it. */
+export function useMock(allowed = {}) {
+    const mock = new Mock(allowed);
+    beforeEach(({ task }) => mock.begin(titleOf(task)));
+    afterEach(({ task }) => mock.end(titleOf(task)));
+    return mock;
+}
+/** The name of a test in the whole run: `src/weather.test.ts > asks`. */
+function titleOf(task) {
+    const names = [];
+    for (let each = task; each; each = each.suite)
+        names.unshift(each.name);
+    return [relative(process.cwd(), task.file.filepath), ...names].join(" > ");
+}

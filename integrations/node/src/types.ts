@@ -1,0 +1,42 @@
+/** What a script says and a journal holds, as the control plane takes and gives it. */
+
+/** An item, an ending or a fault by the name of its builder: `{message: "Hi."}`, `{incomplete: "content_filter"}`. */
+export type Line =
+  | { message: string | string[] | Record<string, unknown> }
+  | { function_call: { name: string; arguments?: unknown; call_id?: string; [member: string]: unknown } }
+  | { reasoning: string | Record<string, unknown> }
+  | { [builder: string]: unknown };
+
+/** What the model answers to one request: a text, a line, or several lines. */
+export type Turn = string | Line | Array<string | Line>;
+
+/** A text that occurs, or a regular expression in the syntax of Python. */
+export type Pattern = string | { pattern: string };
+
+/** What a request has to meet, so that the turns of a route answer it. */
+export interface Conditions {
+  instructions?: Pattern;
+  tools?: Pattern | string[];
+  model?: Pattern;
+  input?: Pattern;
+  agent?: Pattern;
+}
+
+/** A rule, an area of rules or a part of the error's message; or several. */
+export type Refusals = string | string[];
+
+/** A request with its answer; `rule` is the id of the rule that refused it. */
+export interface Exchange {
+  number: number;
+  request: { method: string; path: string; body: any };
+  status: number;
+  answer: any;
+  rule: string | null;
+}
+
+/** What does not fail a test: `refusals` are all (`"allow"`), or a list of rules, areas and texts. */
+export interface MockOptions {
+  unused?: "allow";
+  losses?: "allow";
+  refusals?: Refusals;
+}

@@ -1,0 +1,181 @@
+"""The package for vitest and jest: installed from its folder, its tests green and red, the blocks of its page."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.clients.cells import Environment
+from tests.clients.environments import prepared
+from tests.support.pages import fenced, in_order
+from tests.support.processes import run as run_child
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[3]
+HERE, PACKAGE, PAGE = Path(__file__).parent, ROOT / "integrations/node", ROOT / "docs/node.md"
+NPM = (
+    *("vitest@5.1.1", "jest@30.5.2", "typescript@7.0.2", "@types/node@24.19.2"),
+    *("openai@7.57.0", "@openai/agents@0.20.0", "zod@4.6.7", "ws@8.23.0"),
+)
+CONFIG = "vitest.config.ts"
+SECONDS = 120
+
+
+@pytest.fixture(scope="module")
+def made() -> Path:
+    """The folder of Node and the packages beside ours."""
+    return prepared(Environment("vitest", npm=NPM))
+
+
+class Project:
+    """A folder with npm packages, in which the package of the folder is installed and programs are run."""
+
+    def __init__(self, made: Path, folder: Path) -> None:
+        self.folder, self._made = folder / "project", made
+        self.folder.mkdir()
+        (folder / "node_modules").symlink_to(made / "node_modules")  # found from below, like an own one
+        self.write("package.json", '{"name": "project", "private": true, "type": "module"}')
+
+    def write(self, name: str, text: str) -> None:
+        (self.folder / name).write_text(text, encoding="utf-8")
+
+    def run(self, *command: str, **more: str) -> subprocess.CompletedProcess[str]:
+        bins = (self._made / "bin", self._made / "node_modules/.bin")
+        path = os.pathsep.join([*map(str, bins), os.environ["PATH"]])
+        harness = {"HARNESS_COMMAND": f"{sys.executable} -m harness", "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+        kept = {name: value for name, value in os.environ.items() if name != "FORCE_COLOR"}
+        environment = {**kept, "PATH": path, **harness, **more}
+        return run_child(command, cwd=self.folder, env=environment, timeout=SECONDS)
+
+    def install(self, what: Path) -> None:
+        installed = self.run("npm", "install", "--offline", "--legacy-peer-deps", "--no-audit", "--no-fund", str(what))
+        assert installed.returncode == 0, installed.stderr
+
+    def vitest(self, *arguments: str, **more: str) -> str:
+        """What vitest prints, both streams, without the time that things took."""
+        ended = self.run("vitest", "run", "--reporter=verbose", *arguments, **more)
+        return re.sub(r" \d+ms$", "", ended.stdout + ended.stderr, flags=re.M)
+
+
+@pytest.fixture(scope="module")
+def project(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project with the package installed from its folder, the blocks of the page, and the tests beside this one."""
+    own = Project(made, tmp_path_factory.mktemp("vitest"))
+    own.install(PACKAGE)
+    for name, text in blocks().items():
+        if not name.endswith(("cjs", "mjs")):
+            own.write(name, text)
+    for file in HERE.glob("*.test.ts"):
+        shutil.copy(file, own.folder)
+    return own
+
+
+def blocks() -> dict[str, str]:
+    """The files that the page shows, each named by the comment in its first line."""
+    return {block.name: block.text for block in fenced(PAGE) if block.language in ("ts", "js")}
+
+
+@pytest.fixture(scope="module")
+def red(project: Project) -> str:
+    return project.vitest("red")
+
+
+def failure(output: str, title: str) -> str:
+    """What vitest prints of the failure of a test."""
+    _, found, text = output.rpartition(f" > {title}\n")
+    assert found, output
+    return text.partition("⎯⎯⎯⎯")[0]
+
+
+def test_what_is_built_is_what_is_installed(made: Path, tmp_path: Path) -> None:
+    own = Project(made, tmp_path)
+    shutil.copytree(PACKAGE / "src", own.folder / "src")
+    shutil.copy(PACKAGE / "tsconfig.json", own.folder)
+    shutil.copy(PACKAGE / "package.json", own.folder)
+    built = own.run("tsc")
+    assert built.returncode == 0, built.stdout
+    assert texts(own.folder / "dist") == texts(PACKAGE / "dist"), (
+        "run `npm install && npm run build` in integrations/node"
+    )
+
+
+def texts(folder: Path) -> dict[str, str]:
+    return {file.name: file.read_text(encoding="utf-8") for file in folder.iterdir()}
+
+
+def test_users_have_types(project: Project) -> None:
+    checks = ["--noEmit", "--strict", "--skipLibCheck", "--target", "es2022", "--module", "nodenext"]
+    files = sorted(file.name for file in project.folder.glob("*.ts"))
+    checked = project.run("tsc", *checks, "--types", "node", *files)
+    assert (checked.returncode, checked.stdout) == (0, "")
+
+
+def test_the_tests_of_the_page_pass(project: Project) -> None:
+    output = project.vitest("weather", "lenient")
+    assert "Tests  3 passed (3)" in output
+
+
+def test_the_failure_of_the_page_is_printed(project: Project) -> None:
+    (console,) = [block for block in fenced(PAGE) if block.language == "console"]
+    command, *shown = [line for line in console.text.splitlines() if line != "…"]
+    assert command == "$ npx vitest run bug.test.ts"
+    in_order(shown, project.vitest("bug.test.ts"))
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("swallows a refusal", "No tool output found for function call"),
+        ("leaves a turn", 'message "Two."'),
+        ("loses a text", "text-altered"),
+        ("has no script", "No turn is left for this request"),
+        ("waits for a refusal that does not come", 'No request was refused by "call_needs_output"'),
+        ("throws what is no refusal", "of its own"),
+        ("misspells an item", "no item 'mesage'. Did you mean 'message'?"),
+        ("fails by itself", "expected 'Hi.' to be 'Ho.'"),
+        ("together > another", "has the mock now"),
+    ],
+)
+def test_what_goes_wrong_fails_with_its_cause(red: str, title: str, shown: str) -> None:
+    assert shown in failure(red, title)
+
+
+def test_all_else_passes(red: str) -> None:
+    failed = set(re.findall(r"× red\.test\.ts > (\S+)", red))
+    passed = set(re.findall(r"✓ red\.test\.ts > (\S+)", red))
+    assert (failed, passed) == ({"red:"}, {"red:", "green:"}), red
+    assert "Tests  9 failed | 7 passed (16)" in red
+
+
+def test_a_server_around_the_runner_needs_no_set_up(project: Project) -> None:
+    project.write("bare.config.ts", 'export default { test: { setupFiles: ["responses-harness/setup"] } };')
+    runner = ["vitest", "run", "--config", "bare.config.ts", "weather"]
+    served = project.run(sys.executable, "-m", "harness", "serve", "--scripted", "--", *runner)
+    assert (served.returncode, served.stderr.splitlines()[-1][-18:]) == (0, ", nothing is wrong"), served.stdout
+    assert "HARNESS_URL is not set" in project.vitest("--config", "bare.config.ts", "weather")
+
+
+def test_a_server_that_does_not_start_is_explained(project: Project) -> None:
+    output = project.vitest("weather", HARNESS_COMMAND="no-such-harness")
+    assert "`no-such-harness serve` did not start: spawn no-such-harness ENOENT. Install it" in output
+
+
+def test_jest_has_the_same(made: Path, tmp_path: Path) -> None:
+    own = Project(made, tmp_path)
+    own.run("npm", "pack", "--pack-destination", str(tmp_path), str(PACKAGE))
+    own.install(next(tmp_path.glob("*.tgz")))
+    for name, text in blocks().items():
+        if name.endswith(("cjs", "mjs")):
+            own.write(name, text)
+    test = blocks()["greeting.test.cjs"]
+    own.write("bug.test.cjs", test.replace('script("Hello.")', 'script("Hello.", "Bye.")'))
+    ended = own.run("jest")
+    assert ended.returncode == 1
+    assert "Tests:       1 failed, 1 passed, 2 total" in ended.stderr
+    in_order(["FAIL ./bug.test.cjs", "MockFailure", 'message "Bye."'], ended.stderr)
