@@ -1,0 +1,56 @@
+"""Losses of recorded conversations: clients that other people wrote and released, most of which lose nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from harness.analysis.loss import Lost, losses_in_accepted
+from harness.cassettes.format.recorded import Recorded
+from harness.core.exchange import Exchange
+from harness.verify.judging.to_journal import rebuild_exchange
+from harness.verify.read_files import read_recording
+from harness.world.world import World
+from tests.support.shared import PRESENT, SHARED
+
+pytestmark = pytest.mark.skipif(not PRESENT, reason="the recorded traffic is not here")
+
+KNOWN = {"call-altered", "citation-dropped", "order-changed", "phase-dropped", "reasoning-dropped"}
+"""What clients did lose, as looked at one by one: a new kind is looked at before it stands here."""
+
+
+def conversations() -> Iterator[list[Recorded]]:
+    """The exchanges of each recorded file."""
+    for folder in ("corpus", "corpus-2"):
+        for file in sorted((SHARED / folder).glob("*.jsonl.gz")):
+            found: dict[str, list[Recorded]] = {}
+            for one in read_recording(file):
+                found.setdefault(one.id.rpartition("#")[0], []).append(one)
+            yield from found.values()
+
+
+def journal(recorded: Sequence[Recorded]) -> list[Exchange]:
+    world = World()
+    for one in recorded:
+        if exchange := rebuild_exchange(one, world):
+            world.add_exchange(*exchange)
+    return world.exchanges
+
+
+@pytest.fixture(scope="module")
+def lost() -> list[list[Lost]]:
+    return [losses_in_accepted(journal(one)) for one in conversations()]
+
+
+def test_the_figures(lost: list[list[Lost]], capsys: pytest.CaptureFixture[str]) -> None:
+    kinds = Counter(one.loss for losses in lost for one in losses)
+    with capsys.disabled():
+        print(f"\nrecorded conversations: {len(lost)}, with losses: {sum(map(bool, lost))}: {dict(kinds)}")
+    assert len(lost) > 3800
+    assert sum(map(bool, lost)) < 100
+
+
+def test_a_client_in_use_has_only_the_losses_that_are_known_of_it(lost: list[list[Lost]]) -> None:
+    assert {one.loss for losses in lost for one in losses} <= KNOWN
