@@ -110,11 +110,21 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def _describe_unanswered(item: pytest.Item) -> str:
-    """The requests that the cassette of a test could not answer, and how to record them; empty when there are none."""
+    """The first request that the cassette of a test could not answer, with the fix; the others a line each, with `-v` all.
+
+    Empty when there are none.
+    """
     session = item.stash.get(CASSETTE_STASH_KEY, None)
-    return (
-        "\n".join([*session.failures, _record_hint(item, session.mode)]).strip() if session and session.failures else ""
-    )
+    if not session or not session.failures:
+        return ""
+    from harness.report.cause import render_causes
+    from harness.report.find_causes import miss_cause
+
+    root = f"{item.config.rootpath.as_posix()}/"
+    failures = [text.replace(root, "") for text in session.failures]
+    hint = _record_hint(item, session.mode)
+    told = render_causes([miss_cause(text, "" if PROXY_HINT in text else hint) for text in failures])
+    return "\n\n".join([told, *(failures if item.config.get_verbosity() > 0 else ())])
 
 
 @pytest.hookimpl(wrapper=True)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MAX_EXPLAINED = 5
 """How many refusals are traced to what the client did, the first ones."""
+MAX_DIFFERING = 4
+"""How many lines of a diff are shown of each side, the first ones."""
 MAX_UNUSED = 6
 """How many unused turns are listed, the first ones."""
 
@@ -86,6 +88,16 @@ def unanswered_cause(world: World, request: Request, text: str) -> Cause:
     fix = " ".join(line.strip() for line in rest if line.strip() not in differing)
     rows = [("where", "\n".join(differing)), ("sent", _sent_gist(request)), ("fix", fix)]
     return Cause(f"Request {number}, {request.method} {request.path}, could not be answered: {what}", rows, number)
+
+
+def miss_cause(text: str, fix: str) -> Cause:
+    """A request that a cassette does not hold: what the harness answered it, the lines of its diff, how to record it."""
+    what, *diff = text.splitlines() or [""]
+    differing = [line for line in diff if line.startswith(("-", "+")) and not line.startswith(("---", "+++"))]
+    gone, added = ([line for line in differing if line[0] == sign][:MAX_DIFFERING] for sign in "-+")
+    hidden = len(differing) - len(gone) - len(added)
+    more = [f"… {pluralize(hidden, 'line')} more"] if hidden else []
+    return Cause(what, [("where", "\n".join([*gone, *added, *more])), ("fix", fix)])
 
 
 def is_same_request(exchange: Exchange, request: Request) -> bool:

@@ -98,12 +98,26 @@ def test_one(client):
         result.assert_outcomes(failed=1)
         result.stdout.fnmatch_lines(
             [
-                "*weather/one.yaml: not recorded: the closest recording, POST /v1/responses, differs:",
-                '-  "input": "hi",',
-                '+  "input": "ho",',
-                "Record it: pytest --record *::test_one*",
+                "cassettes/weather/one.yaml: not recorded: the closest recording, POST /v1/responses, differs:",
+                '  where   -  "input": "hi",',
+                '          +  "input": "ho",',
+                "  fix     Record it: pytest --record *::test_one*",
             ]
         )
+
+    def test_a_long_diff_is_shown_in_full_on_demand(self, run):
+        source = """
+@pytest.mark.cassette("weather/one")
+def test_one(client):
+    with pytest.raises(openai.APIStatusError):
+        client.responses.create(model="gpt-4.1", input=[{"role": "user", "content": str(n)} for n in range(4)])
+"""
+        lines = run(source).outlines
+        start = next(at for at, line in enumerate(lines) if "not recorded" in line)
+        assert '          +      "role": "user"' in lines[start : start + 12]
+        assert "lines more" in "".join(lines[start : start + 12])
+        assert any(line.startswith("  fix ") for line in lines[start : start + 12])
+        run(source, "-v").stdout.fnmatch_lines(["--- recorded", "+++ asked", '+      "content": "3",'])
 
     def test_a_connection_elsewhere_fails_the_test_even_when_it_is_swallowed(self, run):
         result = run("""
@@ -117,8 +131,9 @@ def test_one():
         result.assert_outcomes(failed=1)
         result.stdout.fnmatch_lines(
             [
-                "*::test_one asked for api.openai.com:443, but it replays */weather/one.yaml.",
-                "Record it: pytest --record*",
+                "*::test_one asked for api.openai.com:443, but it*",
+                "replays cassettes/weather/one.yaml.",
+                "  fix     Record it: pytest --record*",
             ]
         )
 
@@ -130,7 +145,8 @@ def test_one(client):
         pass
 """)
         result.assert_outcomes(failed=1)
-        result.stdout.fnmatch_lines(["*asked for a WebSocket, but a cassette cannot record one*harness record*"])
+        result.stdout.fnmatch_lines(["*asked for a WebSocket, but a cassette cannot record one*", "*harness record*"])
+        result.stdout.no_fnmatch_line("*pytest --record*")
 
     def test_its_answers_are_a_script(self, run):
         run("""
