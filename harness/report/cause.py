@@ -15,8 +15,8 @@ MAX_CAUSE_LINES = 12
 MAX_OTHERS = 5
 """How many further causes are named, the first ones."""
 _MAX_WHAT_LINES = 3
-_MAX_ROW_LINES = {"sent": 2, "fix": 3, "expect": 2, "source": 2}
-"""The most lines of a row; `where` gets what the others leave."""
+_MAX_ROW_LINES = {"sent": 2, "fix": 3, "allow": 2, "expect": 2, "source": 2}
+"""The most lines of a row; the first other one, as a rule `where`, gets what these leave."""
 _LABEL_WIDTH = 10
 
 
@@ -37,11 +37,11 @@ def render_cause(cause: Cause, max_lines: int = MAX_CAUSE_LINES) -> str:
     head = _wrap_lines(cause.what, CAUSE_WIDTH, _MAX_WHAT_LINES)
     rows = [(label, text) for label, text in cause.rows if text.strip()]
     others = {label: _fit_row(text, _MAX_ROW_LINES[label]) for label, text in rows if label in _MAX_ROW_LINES}
-    taken = len(head) + sum(map(len, others.values()))
+    taken = len(head) + sum(map(len, others.values())) + len(rows) - len(others) - 1
     lines = list(head)
     for label, text in rows:
         fitted = others.get(label) or _fit_row(text, max(1, max_lines - taken))
-        taken += 0 if label in others else len(fitted)
+        taken += 0 if label in others else len(fitted) - 1
         lines += [f"  {label:<{_LABEL_WIDTH - 2}}{fitted[0]}", *(" " * _LABEL_WIDTH + line for line in fitted[1:])]
     return "\n".join(lines)
 

@@ -11,6 +11,7 @@ from harness.contract.rule import RULES
 from harness.core.exchange import Exchange
 from harness.report.cause import Cause, render_cause, render_causes
 from harness.report.find_causes import (
+    MAX_EXPLAINED,
     absence_cause,
     is_same_request,
     loss_cause,
@@ -23,6 +24,7 @@ from harness.report.find_causes import (
 )
 from harness.report.journal import render_journal
 from harness.report.refusal import render_bodies, render_evidence
+from harness.report.refusal_cause import describe_refusal
 from harness.world.mock import Mock
 from harness.world.world import World
 
@@ -43,8 +45,6 @@ def find_verdict(world: World, losses: Sequence[Lost] = (), *, unused: bool = Tr
     """
     unused_turns = world.script.unused if unused else []
     refused = unasked_causes(world, losses)
-    if unused_turns and not refused and (last := _last_refused_request(world)):
-        refused = [refusal_cause(last, world.exchanges, losses, world.vocabulary)]
     explains_unused = refused or world.problems
     return [
         *_sort_causes(world, losses, refused),
@@ -65,10 +65,7 @@ def find_suspects(world: World, losses: Sequence[Lost] = (), *, unused: bool = F
     """
     refused = [one for one in without_probes(world.exchanges) if one.status >= 400]
     newest = refused[-1].number if refused else 0
-    causes = [
-        refusal_cause(one, world.exchanges, losses, world.vocabulary) for one in refused if not _problem_of(world, one)
-    ]
-    found = _sort_causes(world, losses, causes)
+    found = _sort_causes(world, losses, _explain_newest(world, losses, refused))
     later = [cause for cause in found if cause.exchange > newest]
     ranked = [*later, *(cause for cause in reversed(found) if cause not in later)]
     if not world.exchanges or (not ranked and unused and world.script.unused):
@@ -102,14 +99,26 @@ def _sort_causes(world: World, losses: Sequence[Lost], refused: Sequence[Cause])
     return sorted(found, key=lambda cause: cause.exchange)
 
 
+def _explain_newest(world: World, losses: Sequence[Lost], refused: Sequence[Exchange]) -> list[Cause]:
+    """The causes of refusals; only the newest are traced to what the client did."""
+    refusals = [one for one in refused if not _problem_of(world, one)]
+    traced = {one.number for one in refusals[-MAX_EXPLAINED:]}
+    return [
+        refusal_cause(one, world.exchanges, losses, world.vocabulary)
+        if one.number in traced
+        else Cause(describe_refusal(one), (), one.number)
+        for one in refusals
+    ]
+
+
 def _unused_or_no_request(world: World) -> Cause:
     if world.strays:
         return stray_cause(world)
-    return unused_cause(world) if world.exchanges else no_request_cause(world)
+    return unused_cause(world, _last_refused_request(world)) if world.exchanges else no_request_cause(world)
 
 
 def _last_refused_request(world: World) -> Exchange | None:
-    """The last request to the model if it was refused, which explains unused turns; else None."""
+    """The last request to the model if it was refused, so that it took no turn; else None."""
     model_requests = [exchange for exchange in world.exchanges if asks_model(exchange.request)]
     last = model_requests[-1] if model_requests and model_requests[-1].status >= 400 else None
     return None if last and _problem_of(world, last) else last
@@ -136,7 +145,10 @@ def _render_flow(world: World, causes: Collection[Cause]) -> str:
 
 
 def _render_details(world: World, causes: Sequence[Cause]) -> Iterator[str]:
-    yield from (render_cause(cause, _NO_LIMIT) for cause in causes[:MAX_DETAILED] if cause is not causes[0])
+    for cause in causes[:MAX_DETAILED]:
+        text = render_cause(cause, _NO_LIMIT)
+        if cause is not causes[0] or text != render_cause(cause):
+            yield text
     yield render_journal(world.exchanges, Mock(world).lanes)
     exchanges = {exchange.number: exchange for exchange in world.exchanges}
     shown = [exchanges[cause.exchange] for cause in causes[:MAX_DETAILED] if cause.exchange in exchanges]

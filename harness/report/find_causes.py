@@ -112,11 +112,15 @@ def _sent_gist(request: Request) -> str:
     return summarize_item(last) if input else f"{request.method} {request.path}"
 
 
-def unused_cause(world: World) -> Cause:
-    """Turns that no request took: their routes and items, how to allow them."""
+def unused_cause(world: World, refused: Exchange | None = None) -> Cause:
+    """Turns that no request took: their routes and items, how to allow them.
+
+    `refused` is the last request if it was refused as expected: such a request takes no turn.
+    """
     turns = pluralize(len(world.script.unused), "turn")
     fix = "Remove what is too much, or look why the requests for it did not come."
-    rows = [("where", _list_unused(world)), ("fix", fix), ("allow", world.vocabulary.allow_unused)]
+    why = f"request {refused.number}, the last one, was refused, and so took no turn" if refused else ""
+    rows = [("where", _list_unused(world)), ("why", why), ("fix", fix), ("allow", world.vocabulary.allow_unused)]
     return Cause(f"{turns} of the script no request took.", rows)
 
 

@@ -69,14 +69,15 @@ def test_a_verdict_speaks_of_documents_alone():
         {"script": [{"message": "a"}], "when": [{"input": "x", "script": [{"message": "b"}], "repeat": True}]}
     )
     silent = scripted({"script": [{"message": "a"}]})
-    refused = scripted({"script": [{"message": "a"}], "organization": {"out_of_quota": True}})
-    ask(refused, "hi")
+    refused = scripted({"script": [{"message": "a"}]})
+    ask(refused, "hi", model="bad model")
     for api, words in [
         (spent, 'Add one: {"script": [{"message": "…"}]}.'),
         (unused, '  where   script: message "b"'),
         (repeated, 'when {"input": "x"}: turns that repeat'),
         (silent, "No request came with this test's key"),
-        (refused, '`{"organization": {"out_of_quota": false}}` ends it.'),
+        (refused, '`{"organization": {"models": […]}}` or `harness serve --models`'),
+        (refused, 'POST /_harness/expect {"refusals": ["model_not_found"]}'),
     ]:
         verdict, report = judge_world(api.open(KEY), verbose=True)
         assert words in verdict

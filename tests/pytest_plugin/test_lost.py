@@ -137,8 +137,33 @@ def test_a_failure_after_a_refusal_begins_with_it_and_the_loss_that_explains_it(
     )
 
 
-def test_a_turn_left_over_because_of_a_swallowed_refusal_is_not_reported_beside_it(run):
+def test_a_turn_left_over_after_a_refusal_that_was_asked_for_says_so(run):
     result = run(REFUSED.replace('call_1"))\n', 'call_1"), message("Up."))\n'))
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "1 turn of the script no request took.",
+            '  where   script: message "Up."',
+            "  why     request 2, the last one, was refused, and so took no turn",
+        ]
+    )
+
+
+def test_a_turn_left_over_because_of_a_swallowed_refusal_is_not_reported_beside_it(run):
+    swallowing = """
+def ask(client, given):
+    try:
+        client.responses.create(model="gpt-4.1", input=given)
+    except openai.BadRequestError:
+        pass
+
+def test_it(mock, client):
+    mock.script(function_call("deploy", {}, call_id="call_1"), message("Up."))
+    ask(client, "Ship v2.")
+    output = {"type": "function_call_output", "call_id": "call_1", "output": "up"}
+    ask(client, [{"role": "user", "content": "Ship v2."}, output])
+"""
+    result = run(swallowing)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [

@@ -67,6 +67,12 @@ def test_a_row_of_several_lines_keeps_them() -> None:
     assert_fits(render_cause(replace(cause, rows=[("where", "line\n" * 50), ("fix", "Add it.")])))
 
 
+def test_a_cause_with_many_rows_still_fits() -> None:
+    long = "words " * 400
+    rows = [(label, long) for label in ("where", "came", "why", "fix", "allow", "source")]
+    assert_fits(render_cause(Cause("It is.", rows)))
+
+
 def test_of_several_causes_the_others_are_a_line_each() -> None:
     causes = [Cause(f"Cause {number} {'x' * 200}", [("fix", "Mend it.")]) for number in range(9)]
     first, fix, more, *others = render_causes(causes).splitlines()[1:]
