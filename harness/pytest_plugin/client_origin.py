@@ -51,13 +51,23 @@ def is_of_project(file: str | None) -> bool:
     return bool(file) and not str(file).startswith(("<", *_FOREIGN))
 
 
+def asking_client() -> Any:
+    """The SDK's client on the stack of this thread, None without one."""
+    kinds = _client_kinds()
+    owners = (frame.f_locals.get("self") for frame in _stack())
+    return next((owner for owner in owners if issubclass(type(owner), kinds)), None)
+
+
+def _client_kinds() -> tuple[type, ...]:
+    openai = sys.modules.get("openai")
+    return tuple(kind for name in ("OpenAI", "AsyncOpenAI") if isinstance(kind := getattr(openai, name, None), type))
+
+
 def find_clients(host: str) -> list[Any]:
     """The SDK's client that asks a host now, if it is on the stack; else all clients with that address."""
-    openai = sys.modules.get("openai")
-    kinds = tuple(kind for name in ("OpenAI", "AsyncOpenAI") if isinstance(kind := getattr(openai, name, None), type))
-    for frame in _stack():
-        if issubclass(type(asking := frame.f_locals.get("self")), kinds):
-            return [asking]
+    kinds = _client_kinds()
+    if (asking := asking_client()) is not None:
+        return [asking]
     made = [one for one in gc.get_objects() if issubclass(type(one), kinds)] if kinds else []
     return [one for one in made if urlsplit(str(getattr(one, "base_url", ""))).hostname == host]
 

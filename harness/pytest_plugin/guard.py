@@ -1,7 +1,8 @@
 """No test that uses the harness reaches the live API: connections to a provider's hosts are refused, and fail the test.
 
 The error names the test, the line that made the client and what to do. It covers all threads of the process; programs that
-a test starts inherit the environment only.
+a test starts inherit the environment only. What a library does by itself in the background (openai-agents uploads traces) is
+refused as by a network that is down, and fails no test: it may belong to any.
 """
 
 from __future__ import annotations
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 HARNESS_FIXTURES = frozenset(
     {"mock", "mock_server", "client", "async_client", "openai_client", "async_openai_client", "cassette"}
 )
+
+
+class LiveApiUnreachable(ConnectionRefusedError):
+    """A connection to the live API that no line of the project has asked for."""
+
+
 _REFUSED_STASH_KEY = pytest.StashKey[dict[str, str]]()
 """The key of the refused connections of a test in the stash of its item: by address the text that explains one."""
 _TOLD_STASH_KEY = pytest.StashKey[bool]()
@@ -54,6 +61,10 @@ def _live_api_guard(request: pytest.FixtureRequest) -> Iterator[None]:
     refused: dict[str, str] = item.stash.setdefault(_REFUSED_STASH_KEY, {})
 
     def refuse(address: str) -> str:
+        from harness.pytest_plugin.client_origin import asking_client, asking_frames
+
+        if not asking_frames() and asking_client() is None:
+            raise LiveApiUnreachable(f"{address} is the live API, and {item.nodeid} uses the mock.")
         if address not in refused:
             refused[address] = _explain(item, address)
         return refused[address]

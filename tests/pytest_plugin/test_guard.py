@@ -168,6 +168,20 @@ def test_it(mock):
     )
 
 
+def test_what_a_library_sends_in_the_background_is_refused_and_fails_no_test(run: Run) -> None:
+    """openai-agents uploads traces from a thread of its own, at times of its own."""
+    run("""
+import httpx
+from concurrent.futures import ThreadPoolExecutor
+
+def test_it(mock):
+    with ThreadPoolExecutor() as pool:
+        sent = pool.submit(httpx.post, "https://api.openai.com/v1/traces/ingest")
+    assert isinstance(sent.exception(), httpx.ConnectError)
+    assert "is the live API, and" in str(sent.exception())
+""").assert_outcomes(passed=1)
+
+
 def test_an_address_in_the_code_is_to_be_given_that_of_the_mock(run: Run) -> None:
     result = run("""
 def test_it(mock):
