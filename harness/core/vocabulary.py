@@ -1,4 +1,4 @@
-"""How advice is worded: in Python for tests in pytest, in JSON for those who script a server or write YAML."""
+"""How advice is worded: in Python for tests in pytest, in JavaScript for those in vitest and jest, else in JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Vocabulary:
     for its arguments. `base_url` and `api_key` name those of this mock, `too_early` says when a client is made too early.
     """
 
-    language: Literal["python", "json"]
+    language: Literal["python", "javascript", "json"]
     add_turn: str
     add_open_turn: str
     base_url: str
@@ -33,16 +33,22 @@ class Vocabulary:
     @property
     def allow_unused(self) -> str:
         """How unused turns are permitted."""
+        if self.language == "javascript":
+            return 'useMock({ unused: "allow" })'
         return self.mark.format('unused="allow"')
 
     def allow_losses(self, ids: Iterable[str]) -> str:
         """How these losses are permitted."""
+        if self.language == "javascript":
+            return 'useMock({ losses: "allow" })'
         return self.mark.format(f"losses=[{', '.join(json.dumps(id) for id in ids)}]")
 
     def expect_refusals(self, ids: Sequence[str]) -> str:
         """How refusals by these rules are expected: the first of them where it comes, or all for a whole test."""
         if self.language == "json":
             return f'POST /_harness/expect {{"refusals": {json.dumps(ids)}}}, before the request'
+        if self.language == "javascript":
+            return f'await mock.refuses("{ids[0]}", …), or for a whole file\nuseMock({{ refusals: {json.dumps(ids)} }})'
         return (
             f'with mock.refuses("{ids[0]}"): …, or for a whole test\n{self.mark.format(f"refusals={json.dumps(ids)}")}'
         )
@@ -125,3 +131,13 @@ JSON = Vocabulary(
     api_key="the key",
 )
 """For the control plane and script files in YAML."""
+JAVASCRIPT = replace(
+    JSON,
+    language="javascript",
+    add_turn='Add one: await mock.script("…").',
+    add_open_turn=_LOOSEN.format('await mock.script("…")'),
+    base_url="mock.baseURL",
+    api_key="mock.apiKey",
+)
+"""For tests in vitest and jest."""
+VOCABULARIES = {each.language: each for each in (PYTHON, JAVASCRIPT, JSON)}

@@ -19,12 +19,13 @@ from harness.contract.rule import RULES
 from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.headers import normalize_headers
+from harness.core.vocabulary import VOCABULARIES
 from harness.server.judgement import judge_world
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.world.mock import Mock
 from harness.world.scripting.document import parse_document, parse_route
 from harness.world.scripting.settings import ALLOW, refusal_texts
-from harness.world.scripting.validation import TEXT, WHOLE_NUMBER, InvalidData, check_members
+from harness.world.scripting.validation import TEXT, WHOLE_NUMBER, InvalidData, ValueForm, check_members
 
 AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
 Outcome = Literal["fail", "allow"]
@@ -199,11 +200,17 @@ async def forget(request: Request) -> Json:
 
 
 async def begin(request: Request) -> Json:
-    """Forget everything about a key and begin again, `{"name": "weather.test.ts > asks"}`; ids follow from the name."""
-    key, sent = _mock_of(request).api_key, check_members(await _read_object(request), "member", ("name",))
-    name = TEXT.check("name", sent.get("name"))
+    """Forget everything about a key and begin again, `{"name": "weather.test.ts > asks"}`; ids follow from the name.
+
+    `"language": "javascript"` words the advice in reports for tests in vitest and jest.
+    """
+    key, sent = _mock_of(request).api_key, check_members(await _read_object(request), "member", ("name", "language"))
+    name, language = TEXT.check("name", sent.get("name")), _LANGUAGE.check("language", sent.get("language", "json"))
     _api(request).close(key)
-    return {"name": _api(request).open(key, name).world.name}
+    return {"name": _api(request).open(key, name, vocabulary=VOCABULARIES[language]).world.name}
+
+
+_LANGUAGE = ValueForm(f"one of {', '.join(VOCABULARIES)}", lambda value: value in list(VOCABULARIES))
 
 
 async def rules() -> list[Json]:

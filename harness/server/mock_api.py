@@ -86,11 +86,11 @@ class MockApi:
         self._dialect = check_dialect(dialect)
         self._vocabulary = vocabulary
 
-    def open(self, key: str, name: str = "", base_url: str = "") -> Mock:
-        """What a test holds of the World of a key, which is made when it is new."""
-        return Mock(self._open_world(key, name, base_url))
+    def open(self, key: str, name: str = "", base_url: str = "", vocabulary: Vocabulary | None = None) -> Mock:
+        """What a test holds of the World of a key, which is made when it is new; `vocabulary` is that of its user."""
+        return Mock(self._open_world(key, name, base_url, vocabulary))
 
-    def _open_world(self, key: str, name: str = "", base_url: str = "") -> World:
+    def _open_world(self, key: str, name: str = "", base_url: str = "", vocabulary: Vocabulary | None = None) -> World:
         if key not in self.worlds:
             world = World(
                 name or key,
@@ -99,7 +99,7 @@ class MockApi:
                 organization=self._organization,
                 fallback=self._fallback,
                 dialect=self._dialect,
-                vocabulary=self._vocabulary,
+                vocabulary=vocabulary or self._vocabulary,
             )
             self._prepare(Mock(world))
             self.worlds[key] = world

@@ -171,6 +171,14 @@ class TestTheJournal:
         assert ids[0] == ids[2] != ids[1]
         assert client.send("POST", "/_harness/world", {})[0] == 400
 
+    @pytest.mark.parametrize(("language", "advice"), [("json", '{"script": ['), ("javascript", "await mock.script(")])
+    def test_begins_in_the_language_of_its_user(self, client: Client, language: str, advice: str) -> None:
+        client.send("POST", "/_harness/world", {"name": "asks", "language": language})
+        client.send("POST", "/_harness/script", {"script": [{"message": "Hi."}]})
+        client.ask()
+        assert advice in client.ask()[1]["error"]["message"]
+        assert client.send("POST", "/_harness/world", {"name": "asks", "language": "klingon"})[0] == 400
+
 
 class TestTheServer:
     def test_says_that_it_is_up_and_counts_its_worlds(self) -> None:

@@ -96,7 +96,7 @@ class Mock {
         }
         running = name;
         this.reported = "";
-        await this.send("POST", "/world", { name });
+        await this.send("POST", "/world", { name, language: "javascript" });
         await this.allowRefusals();
     }
     /** End the World of the test that has begun it; a MockFailure when something is wrong with it. */

@@ -108,7 +108,7 @@ export class Mock {
     }
     running = name;
     this.reported = "";
-    await this.send("POST", "/world", { name });
+    await this.send("POST", "/world", { name, language: "javascript" });
     await this.allowRefusals();
   }
 

@@ -132,9 +132,12 @@ def test_the_failure_of_the_page_is_printed(project: Project) -> None:
     ("title", "shown"),
     [
         ("swallows a refusal", "No tool output found for function call"),
-        ("leaves a turn", 'message "Two."'),
+        ("swallows a refusal", 'expect  await mock.refuses("call_needs_output", …), or for a whole file'),
+        ("leaves a turn", 'script: message "Two."'),
+        ("leaves a turn", 'allow   useMock({ unused: "allow" })'),
         ("loses a text", "text-altered"),
         ("has no script", "No turn is left for this request"),
+        ("has no script", 'Add one: await mock.script("…").'),
         ("waits for a refusal that does not come", 'No request was refused by "call_needs_output"'),
         ("throws what is no refusal", "of its own"),
         ("misspells an item", "no item 'mesage'. Did you mean 'message'?"),
