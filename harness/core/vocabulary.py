@@ -11,6 +11,9 @@ from typing import Any, Literal
 
 _ACCOUNT_CALL = re.compile(r"mock\.organization\((\w+)=(.*?)\)(?=`)")
 _UPLOAD_CALLS = {"mock.file(…)": '{"files": {…}}', "mock.vector_store()": '{"vector_stores": {…}}'}
+_JSON_TYPES = {"a list of str": "a list of texts", "Give a str": "Give a text"}
+_PYTHON_VALUES = {"None": "null", "True": "true", "False": "false"}
+_PYTHON_VALUE = re.compile(r" is (None|True|False)\b")
 _JSON_WORDS = {"True": "true", "False": "false", "()": "[]", "{…}": "[…]"}
 
 
@@ -77,6 +80,13 @@ class Vocabulary:
         """A turn that makes its items when it is asked; a script in JSON has none but turns that repeat."""
         name = getattr(function, "__name__", type(function).__name__)
         return f"the function {name}" if self.language == "python" else "turns that repeat"
+
+
+def word_in_json(problem: str) -> str:
+    """A mistake in the arguments of a builder, with values and types as JSON has them."""
+    for python, words in _JSON_TYPES.items():
+        problem = problem.replace(python, words)
+    return _PYTHON_VALUE.sub(lambda found: f" is {_PYTHON_VALUES[found[1]]}", problem)
 
 
 def render_json(value: Any) -> str:

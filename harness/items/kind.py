@@ -238,7 +238,7 @@ def _prefix_errors(name: str) -> Iterator[None]:
     except ScriptError as error:
         raise ScriptError(f"{name}: {error}") from error
     except orjson.JSONEncodeError as error:
-        raise ScriptError(f"{name}: {error}. Give plain JSON values; a str must be valid Unicode.") from error
+        raise ScriptError(f"{name}: {error}. Give plain JSON values; a text must be valid Unicode.") from error
 
 
 def _copy_json(members: Json) -> Json:

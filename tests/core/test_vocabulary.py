@@ -14,6 +14,7 @@ from harness.report import failure
 from harness.server.judgement import judge_world
 from harness.server.mock_api import MockApi
 from harness.world.scripting.document import parse_document
+from harness.world.scripting.validation import InvalidData
 from tests.support.reports import KEY, ask
 
 PYTHON_WORDS = re.compile(r"mock\.|pytest|@|\bNone\b|\bTrue\b|\bFalse\b|turn\(s\)|message\('|when\(|function <|\{'")
@@ -102,3 +103,21 @@ def test_a_value_that_json_cannot_say_is_shown_all_the_same():
     assert render_json(loop) == "[[...]]"
     assert render_json("\ud800\n") == '"\\ud800\\n"'
     assert render_json({"é": [None, True]}) == '{"é": [null, true]}'
+
+
+@pytest.mark.parametrize(
+    ("turn", "problem"),
+    [
+        ([{"incomplete": "max_output_tokens"}, {"message": "x"}], "A turn is items, then an ending, then faults: "),
+        ([{"cut": {"after": 4}}, {"message": "x"}], "A turn is items, then an ending, then faults: "),
+        ([{"message": "x"}, {"rate_limit": {"after": "1s"}}], "An error such as `rate_limit` is an answer by itself."),
+        ([{"message": 4}], "text is 4. Give a text, or a list of texts: the exact deltas to stream."),
+        ([{"function_call": {"name": None}}], "name is null. Give a text that is not empty."),
+        ([{"message": {"text": "x", "phase": True}}], "phase is true. "),
+    ],
+)
+def test_a_mistake_in_a_document_is_said_without_python(turn, problem):
+    with pytest.raises(InvalidData) as told:
+        parse_document({"script": [turn]})
+    assert problem in str(told.value)
+    assert not PYTHON_WORDS.search(str(told.value))

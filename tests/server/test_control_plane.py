@@ -117,7 +117,7 @@ class TestAScript:
             ({"turns": [[HI, {"cut": {"after": -1}}]]}, "turns[0][1].cut: cut: after is -1."),
             ({"turns": [{"type": "nothing"}]}, "type is 'nothing'. An item's type is one of: "),
             ({"turns": [{"type": "message", "content": [{"type": "bogus"}]}]}, "message: content[0] is "),
-            (b'{"turns": [{"type": "function_call", "name": "\\ud800"}]}', "a str must be valid Unicode"),
+            (b'{"turns": [{"type": "function_call", "name": "\\ud800"}]}', "a text must be valid Unicode"),
             ({"turns": [HI], "when": {"mood": "good"}}, "when.mood: no condition 'mood'. Did you mean 'model'?"),
             ({"turns": [HI], "when": "planner"}, 'when: "planner" stands where names are expected: instructions, '),
             ({"turns": [HI], "when": ["input"]}, 'when: ["input"] stands where names are expected'),

@@ -278,7 +278,7 @@ script:
             (
                 "script:\n  - message: {text: a, annotations: [[1]]}",
                 "script.yaml:2: message: cannot convert dictionary update sequence element #0 to a sequence. "
-                "Give plain JSON values; a str must be valid Unicode.",
+                "Give plain JSON values; a text must be valid Unicode.",
             ),
             (
                 "script:\n  - - reasoning:\n    - message: a\n    - cut: {after: soon}",
@@ -286,8 +286,8 @@ script:
             ),
             (
                 "script:\n  - message: a\n  -\n    - incomplete:\n    - message: b",
-                f"script.yaml:4: {incomplete()!r} is not the last line of its turn. "
-                "Give it last: [message('Once'), incomplete()].",
+                "script.yaml:4: A turn is items, then an ending, then faults: "
+                '[{"message": "Once"}, {"cut": {"after": 4}}].',
             ),
             ("script:\n  - type: mesage", f"script.yaml:2: type is 'mesage'. An item's type is one of: {KINDS}."),
             ("script:\n  - function_call: {name: f, name: g}", "script.yaml:2: key 'name' is given twice. Remove one."),

@@ -17,12 +17,13 @@ from itertools import cycle
 from typing import Any
 
 import harness.items  # noqa: F401  (registers every kind)
+from harness.core.delivery import Fault
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json, Request
 from harness.core.vocabulary import JSON, render_json
-from harness.ending import TurnLine, line_from_wire
-from harness.faults import NON_ITEM_LINES
-from harness.items.kind import ITEMS
+from harness.ending import Ending, TurnLine, line_from_wire
+from harness.faults import NON_ITEM_LINES, Refusal
+from harness.items.kind import ITEMS, Item
 from harness.world.mock import Mock
 from harness.world.script import CONDITIONS, Matcher, Route, Turn, parse_turn
 from harness.world.scripting.settings import SETTINGS, SettingChange
@@ -160,7 +161,17 @@ def _parse_turn(index: int, value: Any) -> list[TurnLine]:
         return _validate_lines(lines)
 
 
+_LINE_ORDER = (Item, Ending, Fault)
+_ORDER = 'A turn is items, then an ending, then faults: [{"message": "Once"}, {"cut": {"after": 4}}].'
+_REFUSAL_ALONE = "An error such as `rate_limit` is an answer by itself. Make it a turn of its own."
+
+
 def _validate_lines(lines: list[TurnLine]) -> list[TurnLine]:
+    ranks = [next(rank for rank, kind in enumerate(_LINE_ORDER) if isinstance(line, kind)) for line in lines]
+    if ranks != sorted(ranks) or ranks.count(1) > 1:
+        raise InvalidData(_ORDER)
+    if len(lines) > 1 and any(isinstance(line, Refusal) for line in lines):
+        raise InvalidData(_REFUSAL_ALONE)
     route = Route({}, vocabulary=JSON)
     try:
         return parse_turn(lines, route)

@@ -11,7 +11,7 @@ import orjson
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Json
 from harness.core.registry import suggest_name
-from harness.core.vocabulary import render_json
+from harness.core.vocabulary import render_json, word_in_json
 
 PathStep = str | int
 """The name of a member, or the place of an entry."""
@@ -41,7 +41,7 @@ def errors_at(*steps: PathStep) -> Iterator[None]:
         raise
     except Exception as problem:
         said = str(problem) if isinstance(problem, HarnessError) else f"{type(problem).__name__}: {problem}"
-        misplaced = InvalidData(said)
+        misplaced = InvalidData(word_in_json(said))
         misplaced.path = steps
         raise misplaced from problem
 
@@ -104,5 +104,5 @@ def check_json(value: Any) -> Any:
     try:
         orjson.dumps(value)
     except orjson.JSONEncodeError as problem:
-        raise InvalidData(f"{problem}. Give plain JSON values; a str must be valid Unicode.") from problem
+        raise InvalidData(f"{problem}. Give plain JSON values; a text must be valid Unicode.") from problem
     return value
