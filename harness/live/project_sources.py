@@ -41,6 +41,33 @@ class ProjectSources:
             return self._tests_by_cassette[name.as_posix()]
         return ()
 
+    def functions_naming(self, cassette: Path) -> Sequence[str]:
+        """The same, but for a module or a class that a mark is on its test functions."""
+        return [each for test in self.tests_naming(cassette) for each in self._functions_in(test)]
+
+    def is_named_elsewhere(self, cassette: Path) -> bool:
+        """Whether the sources quote the name of a cassette more often than marks do."""
+        try:
+            path = cassette.resolve().relative_to(self.root / self._cassette_folder)
+        except ValueError:
+            return True
+        name = re.escape(path.with_suffix("").as_posix())
+        quoted = re.compile(rf"[\"'](?:[^\"'\n]*/)?{name}(?:\.ya?ml)?[\"']")
+        times = sum(len(quoted.findall(text)) for text in self._texts.values())
+        return times > len(self.tests_naming(cassette))
+
+    def _functions_in(self, test: str) -> Iterator[str]:
+        """The test functions of a test as pytest names it: itself, or those of a class or module."""
+        file, *names = test.split("::")
+        body: Sequence[ast.stmt] = ast.parse(self._texts[self.root / file]).body
+        for name in names:
+            found = next((each for each in body if getattr(each, "name", "") == name), None)
+            if not isinstance(found, ast.ClassDef):
+                yield test
+                return
+            body = found.body
+        yield from (f"{test}::{name}" for name in _test_functions(body))
+
     @cached_property
     def _texts(self) -> Mapping[Path, str]:
         return {path: path.read_text(encoding="utf-8", errors="replace") for path in _find_sources(self.root)}
@@ -74,6 +101,15 @@ def _find_sources(root: Path) -> Iterator[Path]:
         for path in (Path(folder, name) for name in sorted(names) if _SOURCE_NAME.fullmatch(name)):
             if path.is_file() and path.stat().st_size <= _MAX_SOURCE_SIZE:
                 yield path
+
+
+def _test_functions(body: Sequence[ast.stmt]) -> Iterator[str]:
+    """The names of test functions in a module or class, those of classes in it as `Class::function`."""
+    for each in body:
+        if isinstance(each, ast.ClassDef) and each.name.startswith("Test"):
+            yield from (f"{each.name}::{name}" for name in _test_functions(each.body))
+        elif isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and each.name.startswith("test"):
+            yield each.name
 
 
 def _find_marks(body: Sequence[ast.stmt], place: str) -> Iterator[tuple[str, str]]:

@@ -1,34 +1,72 @@
-"""Remembers when a cassette was last replayed on this machine, so that unused ones can be found.
+"""Remembers which exchanges of a cassette were last replayed on this machine, and by which test.
 
-Each cassette has an empty file among the user's caches, never in the project, whose time is that of the replay.
+Each cassette has a folder among the user's caches, never in the project, with a file for each test. The time of a file is
+that of the replay.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+from harness.cassettes.format.interaction import Interaction
 
 
-def note_replay(cassette: Path) -> None:
-    """Note that a cassette is replayed now; errors are ignored."""
+class ReplayNote(NamedTuple):
+    """The last replay by one test (its absolute path and name; empty for a server): when, in seconds since 1970, and what.
+
+    `digests` are those of the exchanges that were replayed; None if any may have been.
+    """
+
+    test: str
+    at: float
+    digests: frozenset[str] | None
+
+
+def note_replay(cassette: Path, test: str = "", exchanges: Iterable[Interaction] | None = None) -> None:
+    """Note that a test replays these exchanges of a cassette now, by default any; errors are ignored."""
+    digests = None if exchanges is None else [digest_exchange(each) for each in exchanges]
     with suppress(OSError):
-        mark = _marker_path(cassette)
-        mark.parent.mkdir(parents=True, exist_ok=True)
-        mark.touch()
+        folder = _notes_folder(cassette)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / _digest(os.fsencode(test))).write_bytes(orjson.dumps({"test": test, "digests": digests}))
+
+
+def replay_notes(cassette: Path) -> Sequence[ReplayNote]:
+    """The last replay by each test; what cannot be read is left out."""
+    notes = list[ReplayNote]()
+    with suppress(OSError):
+        for file in sorted(_notes_folder(cassette).iterdir()):
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                note = orjson.loads(file.read_bytes())
+                digests = None if note["digests"] is None else frozenset(note["digests"])
+                notes.append(ReplayNote(str(note["test"]), file.stat().st_mtime, digests))
+    return notes
 
 
 def last_replay_date(cassette: Path) -> str:
     """The day of the last replay (YYYY-MM-DD), empty if none is known."""
-    try:
-        return datetime.fromtimestamp(_marker_path(cassette).stat().st_mtime, UTC).date().isoformat()
-    except OSError:
-        return ""
+    last = max((note.at for note in replay_notes(cassette)), default=None)
+    return "" if last is None else datetime.fromtimestamp(last, UTC).date().isoformat()
 
 
-def _marker_path(cassette: Path) -> Path:
+def digest_exchange(exchange: Interaction) -> str:
+    """What identifies an exchange in its cassette, wherever it stands."""
+    parts = (exchange.method.encode(), exchange.uri.encode(), exchange.body, exchange.answer)
+    return _digest(orjson.dumps([part.hex() for part in parts]))
+
+
+def _notes_folder(cassette: Path) -> Path:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    name = blake2b(os.fsencode(cassette.resolve()), digest_size=16).hexdigest()
-    return cache / "responses-harness" / "replayed" / name
+    return cache / "responses-harness" / "replays" / _digest(os.fsencode(cassette.resolve()))
+
+
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()

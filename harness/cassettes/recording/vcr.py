@@ -222,6 +222,18 @@ class CassetteSession:
             return scrub_interactions(interactions, self._secrets)
         return ()
 
+    @property
+    def used_numbers(self) -> Sequence[int]:
+        """The numbers, from 0, of the exchanges of the cassette that were replayed or recorded."""
+        played = self.vcr_cassette.play_counts
+        return [at for at in range(len(self.vcr_cassette.requests)) if at >= self._loaded_count or played[at]]
+
+    @property
+    def replayed(self) -> Iterator[Interaction]:
+        """The exchanges of the cassette that were replayed."""
+        for at in self.used_numbers:
+            yield interaction_from_vcr(self.vcr_cassette.requests[at], self.vcr_cassette.responses[at])
+
     def attach(self, cassette: Any) -> None:
         """Use the cassette that vcrpy has loaded."""
         self.vcr_cassette, self._loaded_count = cassette, len(cassette)

@@ -1,0 +1,124 @@
+"""`pytest --record` leaves no exchange in a cassette that no test replays.
+
+Each test's last report carries which exchanges of its cassette it used, so that it works in the same way with pytest-xdist.
+At the end of the run a cassette is pruned if all tests that name it have run and passed; else it is said why it is not.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.core.errors import HarnessError
+from harness.core.shorten import pluralize
+from harness.pytest_plugin.cassettes import CASSETTE_STASH_KEY, cassette_path
+
+_USE_ATTRIBUTE = "_harness_cassette_use"
+_DESELECTED_STASH_KEY = pytest.StashKey[set[str]]()
+_PASSED_STASH_KEY = pytest.StashKey[bool]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Watch a run that records."""
+    if config.getoption("--record") is not None:
+        config.stash[_DESELECTED_STASH_KEY] = set()
+        config.pluginmanager.register(_Pruner(config), "harness-pruner")
+
+
+class _Pruner:
+    """The uses of each cassette in a run, by test."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._uses: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
+        self._said: list[str] = []
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        """Note the cassettes of tests that will not run."""
+        self._config.stash[_DESELECTED_STASH_KEY].update(filter(None, map(_cassette_of, items)))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Attach the use of its cassette to the last report of a test."""
+        session = item.stash.get(CASSETTE_STASH_KEY, None)
+        report = yield
+        if report.when == "call" and session and session.mode != "replay":
+            item.stash[_PASSED_STASH_KEY] = report.passed and not hasattr(report, "wasxfail")
+        if report.when == "teardown" and session and session.mode != "replay":
+            siblings = [each.nodeid for each in item.session.items if _cassette_of(each) == str(session.path)]
+            use = {
+                "cassette": str(session.path),
+                "used": session.used_numbers,
+                "passed": report.passed and item.stash.get(_PASSED_STASH_KEY, False),
+                "tests": siblings,
+                "narrowed": str(session.path) in self._config.stash[_DESELECTED_STASH_KEY],
+            }
+            setattr(report, _USE_ATTRIBUTE, use)
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Collect the uses, where all reports arrive."""
+        if not hasattr(self._config, "workerinput") and (use := report.__dict__.pop(_USE_ATTRIBUTE, None)):
+            self._uses[use["cassette"]][report.nodeid] = use
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """Prune, once all tests have ended."""
+        for cassette, uses in self._uses.items():
+            try:
+                self._said.extend(self._prune(Path(cassette), uses))
+            except HarnessError as problem:
+                self._said.append(f"not pruned: {problem}")
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say what was pruned, and what was not."""
+        for line in self._said:
+            terminalreporter.write_line(line)
+
+    def _prune(self, path: Path, uses: dict[str, dict[str, Any]]) -> Iterator[str]:
+        from harness.cassettes.recording.prune import count_unused, prune_cassette
+
+        used = {number for use in uses.values() if use["passed"] for number in use["used"]}
+        if not path.exists() or not (unused := count_unused(path, used)):
+            return
+        exchanges, name = pluralize(unused, "exchange"), path.relative_to(self._config.rootpath).as_posix()
+        if why := self._explain_kept(path, uses, used):
+            yield f"{name}: {exchanges} that this run did not use stay there: {why}"
+        else:
+            prune_cassette(path, used)
+            yield f"{name}: {exchanges} removed that no test replays any more"
+
+    def _explain_kept(self, path: Path, uses: dict[str, dict[str, Any]], used: set[int]) -> str:
+        """Why unused exchanges may still be needed; empty if they are dead."""
+        from harness.live.project_sources import ProjectSources
+
+        sources = ProjectSources(self._config.rootpath)
+        passed = {nodeid for nodeid, use in uses.items() if use["passed"]}
+        known = {nodeid for use in uses.values() for nodeid in use["tests"]} | uses.keys()
+        ran = {str(self._config.rootpath / nodeid.partition("[")[0]) for nodeid in passed}
+        named = {str(sources.root / test) for test in sources.functions_naming(path)}
+        if missing := sorted(known - passed):
+            return f"{missing[0]} did not pass"
+        if any(use["narrowed"] for use in uses.values()) or any("[" in each for each in self._config.args):
+            return "not all tests of this cassette were selected"
+        if missing := sorted(named - ran):
+            return f"{missing[0].removeprefix(f'{sources.root}/')} did not run"
+        if sources.is_named_elsewhere(path):
+            return "the sources name this cassette elsewhere, too"
+        return "" if used else "the tests sent no request"
+
+
+def _cassette_of(item: pytest.Item) -> str:
+    """The file of the cassette that the mark of a test names; empty without one."""
+    marker = item.get_closest_marker("cassette")
+    if marker is None or not marker.args:
+        return ""
+    try:
+        return str(cassette_path(item.config, marker.args[0]))
+    except (HarnessError, TypeError, AttributeError):  # an invalid mark fails its test
+        return ""

@@ -1,0 +1,132 @@
+"""`pytest --record` leaves no exchange that no test replays, and removes none that one may."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import orjson
+import pytest
+
+from harness.cassettes.recording.writer import read_cassette
+from harness.items import message
+from harness.server.asgi import serve_in_thread
+from harness.server.mock_api import MockApi
+
+KEY = "sk-live-AbCd1234EfGh5678"
+ASK = """
+@pytest.mark.cassette("shared")
+def test_{name}(client):
+    client.responses.create(model="gpt-4.1", input="{text}")
+"""
+Run = Callable[..., pytest.RunResult]
+
+
+@pytest.fixture(autouse=True)
+def live(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[MockApi]:
+    """The live API, with a key in the environment."""
+    mock = MockApi(fallback=lambda _: [message("hello")])
+    with serve_in_thread(mock) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        yield mock
+
+
+@pytest.fixture
+def inputs(pytester: pytest.Pytester) -> Callable[[], list[str]]:
+    """The inputs of the exchanges in the cassette."""
+
+    def inputs() -> list[str]:
+        content = read_cassette(pytester.path / "cassettes/shared.yaml")
+        return [orjson.loads(each.body)["input"] for each in content.interactions]
+
+    return inputs
+
+
+def asks(**texts: str) -> str:
+    return "".join(ASK.format(name=name, text=text) for name, text in texts.items())
+
+
+def test_a_changed_request_leaves_no_dead_exchange(run: Run, inputs: Callable[[], list[str]]) -> None:
+    run(asks(one="old", two="same"), "--record").assert_outcomes(passed=2)
+    result = run(asks(one="new", two="same"), "--record")
+    result.assert_outcomes(passed=2)
+    assert inputs() == ["same", "new"]
+    result.stdout.fnmatch_lines(["cassettes/shared.yaml: 1 exchange removed that no test replays any more"])
+    assert "exchange removed" not in run(asks(one="new", two="same"), "--record").stdout.str()
+    run(asks(one="new", two="same")).assert_outcomes(passed=2)
+
+
+def test_the_test_that_is_named_alone_is_enough_for_its_own_cassette(run: Run, inputs: Callable[[], list[str]]) -> None:
+    run(asks(one="old"), "--record").assert_outcomes(passed=1)
+    run(asks(one="new") + "\ndef test_other(): pass\n", "--record", "-k", "test_one").assert_outcomes(
+        passed=1, deselected=1
+    )
+    assert inputs() == ["new"]
+
+
+@pytest.mark.parametrize(
+    ("sources", "options", "why"),
+    [
+        (asks(one="new") + asks(two="two").replace("client)", "client, none)"), (), "*::test_two did not pass"),
+        (asks(one="new", two="two") + "    assert False\n", (), "*::test_two did not pass"),
+        (asks(one="new", two="two") + "    pytest.skip()\n", (), "*::test_two did not pass"),
+        (asks(one="new", two="two"), ("-k", "one"), "not all tests of this cassette were selected"),
+        (asks(two="two", one="new") + "    assert False\n", ("-x",), "*::test_one did not pass"),
+        (asks(one="new") + "\nREPLAYED = 'shared'\n", (), "the sources name this cassette elsewhere, too"),
+        (
+            asks(one="new").replace("@", "@pytest.mark.parametrize('n', 'ab')\n@", 1).replace("(client", "(n, client"),
+            ("test_it.py::test_one[a]",),
+            "not all tests of this cassette were selected",
+        ),
+    ],
+    ids=["error", "failed", "skipped", "deselected", "interrupted", "named elsewhere", "one parameter"],
+)
+def test_what_may_be_replayed_stays(
+    run: Run,
+    inputs: Callable[[], list[str]],
+    sources: str,
+    options: tuple[str, ...],
+    why: str,
+) -> None:
+    run(asks(one="old", two="two"), "--record").assert_outcomes(passed=2)
+    options = tuple(each.replace("test_it", "test_what_may_be_replayed_stays") for each in options)
+    result = run(sources, "--record=new", *options)
+    assert "old" in inputs()
+    result.stdout.fnmatch_lines([f"cassettes/shared.yaml: * that this run did not use stay there: {why}"])
+
+
+def test_a_test_of_another_file_that_did_not_run_keeps_its_exchanges(
+    run: Run, inputs: Callable[[], list[str]], pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(test_apart="import pytest\n" + asks(two="two"))
+    run(asks(one="old"), "--record").assert_outcomes(passed=2)
+    result = run(asks(one="new"), "--record", "--ignore", "test_apart.py")
+    result.assert_outcomes(passed=1)
+    assert sorted(inputs()) == ["new", "old", "two"]
+    result.stdout.fnmatch_lines(["*2 exchanges * stay there: test_apart.py::test_two did not run"])
+
+
+def test_a_mark_of_a_module_counts_for_each_of_its_tests(run: Run, inputs: Callable[[], list[str]]) -> None:
+    def module(text: str) -> str:
+        marked = asks(one=text, two="two").replace('@pytest.mark.cassette("shared")\n', "")
+        return f'pytestmark = pytest.mark.cassette("shared")\n{marked}'
+
+    run(module("old"), "--record").assert_outcomes(passed=2)
+    run(module("new"), "--record").assert_outcomes(passed=2)
+    assert inputs() == ["two", "new"]
+
+
+def test_replaying_removes_nothing(run: Run, inputs: Callable[[], list[str]]) -> None:
+    run(asks(one="one", two="two"), "--record").assert_outcomes(passed=2)
+    run(asks(one="one")).assert_outcomes(passed=1)
+    assert inputs() == ["one", "two"]
+
+
+@pytest.mark.slow
+def test_with_workers_it_is_the_same(run: Run, inputs: Callable[[], list[str]]) -> None:
+    workers = ("-p", "xdist", "-n", "2", "--dist", "loadfile")
+    run(asks(one="old", two="same"), "--record=new", *workers, apart=True).assert_outcomes(passed=2)
+    run(asks(one="new", two="same"), "--record=new", *workers, apart=True).assert_outcomes(passed=2)
+    assert inputs() == ["same", "new"]
