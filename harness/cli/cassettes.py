@@ -17,6 +17,9 @@ from harness.core.errors import ConfigError
 if TYPE_CHECKING:
     from harness.live.inventory import CassetteStatus
 
+MAX_UNUSED = 3
+"""Unused exchanges of a cassette that are named; the JSON has all."""
+
 
 def cassettes(
     paths: Annotated[list[Path] | None, typer.Argument(metavar="PATH", help="Cassettes, or folders of them.")] = None,
@@ -52,13 +55,22 @@ def _print_inventory(listed: Sequence[CassetteStatus]) -> None:
         "cassette", "exchanges", "recorded", "days", "sdk", "now", "replayed", "notes", box=None, pad_edge=False
     )
     for one in listed:
-        notes = "; ".join([*one.stale, *(["nothing names it"] if one.orphan else [])])
+        notes = "; ".join([*one.stale, *_use_notes(one)])
         age = "-" if one.age is None else str(one.age)
         cells = (one.recorded or "-", age, one.sdk or "-", one.now or "-", one.replayed or "never", notes)
         table.add_row(one.file.as_posix(), str(one.exchanges), *cells)
     console.print(table)
     for text in _rerecord_lines(listed):
         console.print(text)
+
+
+def _use_notes(one: CassetteStatus) -> Iterator[str]:
+    """What of a cassette is not used."""
+    if one.orphan:
+        yield "nothing names it"
+    if one.unused:
+        more = f" and {len(one.unused) - MAX_UNUSED} more" if one.unused[MAX_UNUSED:] else ""
+        yield f"no test replays {', '.join(one.unused[:MAX_UNUSED])}{more}"
 
 
 def _rerecord_lines(listed: Sequence[CassetteStatus]) -> Iterator[str]:

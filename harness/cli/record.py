@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 OPENAI_URL = "https://api.openai.com/v1"
 CASSETTE_SUFFIXES = (".yaml", ".yml")
+MAX_COMMAND_LENGTH = 400
+"""Characters of a command that a cassette holds; a longer one is a program, not a command."""
 DEFAULT_LISTEN = "127.0.0.1:0"
 NOTHING_RECORDED = "nothing was recorded."
 NO_REQUEST_HINT = "Does the command read OPENAI_BASE_URL?"
@@ -87,7 +90,7 @@ def record(
     if rules:
         record_rules(command or [], upstream or OPENAI_URL, into, key_env=key_env, yes=yes, fresh=fresh)
     from harness.api.upstream import parse_upstream, redirected_environment
-    from harness.cassettes.format.interaction import CassetteHeader
+    from harness.cassettes.format.interaction import RECORD_COMMAND, CassetteHeader
     from harness.cassettes.recording.in_flight import Recording
     from harness.cassettes.recording.proxy import run_proxy
     from harness.cassettes.recording.writer import open_recorder
@@ -95,9 +98,11 @@ def record(
 
     api, (host, port) = parse_upstream(upstream or OPENAI_URL), _parse_address(listen)
     file = _cassette_file(into, command or [])
+    made_by = shlex.join([*RECORD_COMMAND, *command]) if command else ""
+    made_by = made_by if len(made_by) <= MAX_COMMAND_LENGTH and made_by.isprintable() else ""
     with _open_watch(file, api, check or strict) as judge:
         recording = Recording(judge)
-        with open_recorder(file, CassetteHeader(dialect=api.dialect), secrets=_api_keys()) as cassette:
+        with open_recorder(file, CassetteHeader(dialect=api.dialect, command=made_by), secrets=_api_keys()) as cassette:
             listening = bind(host, port)
             here = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
             _print_stderr(f"recording {here}{api.root} in front of {api.origin}{api.root}")

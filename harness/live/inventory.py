@@ -21,6 +21,7 @@ from harness.core.errors import HarnessError
 from harness.live.client.budget import Budget, sum_budgets
 from harness.live.project_sources import ProjectSources, find_project_root
 from harness.live.rerecording import TEST_NAME, cassette_name, dialect_of_rules, record_command, recording_cost
+from harness.live.unused_exchanges import find_unused_exchanges
 from harness.verify.read_files import NotARecording, read_recording
 
 STALE_DAYS = 90
@@ -38,7 +39,8 @@ class CassetteStatus:
     `sdk` is the client that sent its requests, `now` the version that is installed; `stale` are the reasons to record it
     again; an `orphan` is named by no source file and was never replayed here; `replayed` is the day of the last replay.
     `again` is the command that records it again, empty if there is none, and `cost` what that costs at most. A file
-    `is_broken` that cannot be read to its end.
+    `is_broken` that cannot be read to its end. `unused` are the exchanges that no test has replayed since it was recorded,
+    once each test that names it has run here.
     """
 
     file: Path
@@ -53,6 +55,7 @@ class CassetteStatus:
     again: str
     cost: Budget
     is_broken: bool = False
+    unused: tuple[str, ...] = ()
 
 
 def list_cassettes(paths: Sequence[Path], today: date, stale_after: int = STALE_DAYS) -> Iterator[CassetteStatus]:
@@ -104,6 +107,7 @@ def _cassette_status(
         again=record_command(file, content, sources, stale_after),
         cost=recording_cost(file, exchanges),
         is_broken=bool(problem),
+        unused=find_unused_exchanges(file, content, sources),
     )
 
 

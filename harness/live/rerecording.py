@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from harness.api.dialects import AZURE, OPENAI
 from harness.api.providers import PROVIDERS, provider_of_host, root_of
 from harness.api.upstream import AZURE_VARIABLE, PROJECT_VARIABLES
+from harness.cassettes.format.interaction import PYTEST_COMMAND, RECORD_COMMAND
 from harness.cassettes.format.recorded import Recorded
 from harness.cassettes.format.serializer import CassetteContent
 from harness.contract.rule import RULES
@@ -45,9 +46,13 @@ def record_command(file: Path, content: CassetteContent, sources: ProjectSources
         return _rules_command(file, dialect, stale_after)
     if content.header is None:
         return _pytest_command(file)
-    if tests := sources.tests_naming(file):
-        return shlex.join(["pytest", "--record=all", *(os.path.relpath(sources.root / test) for test in tests)])
-    return f"harness record --into {shlex.quote(file.as_posix())}{_upstream_option(content)} -- COMMAND"
+    made_by = content.header.command
+    program = made_by.removeprefix(f"{shlex.join(RECORD_COMMAND)} ") if made_by else "COMMAND"
+    if program == made_by or not made_by:
+        tests = sources.tests_naming(file) or shlex.split(made_by)[len(PYTEST_COMMAND) :]
+        if tests:
+            return shlex.join([*PYTEST_COMMAND, *(os.path.relpath(sources.root / test) for test in tests)])
+    return f"harness record --into {shlex.quote(file.as_posix())}{_upstream_option(content)} -- {program}"
 
 
 def recording_cost(file: Path, exchanges: Sequence[Recorded]) -> Budget:

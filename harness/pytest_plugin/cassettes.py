@@ -178,6 +178,7 @@ def cassette_path(config: pytest.Config, name: str) -> Path:
 def _cassette_session(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[CassetteSession]:
     """The cassette of a test: replayed, unless the command line asks for a recording."""
     from harness.cassettes.recording.last_used import note_replay
+    from harness.cassettes.recording.made_by import recording_header
     from harness.cassettes.recording.vcr import use_cassette
 
     node, config = request.node, request.config
@@ -187,7 +188,13 @@ def _cassette_session(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
     mode = _record_mode(config, path)
     with suppress(_DiscardRecording), _fail_with_hint(_record_hint(node, mode)), ExitStack() as stack:
         session = stack.enter_context(
-            use_cassette(path, mode, secrets=[] if mode == "replay" else _secret_values(), pace=pace)
+            use_cassette(
+                path,
+                mode,
+                header=None if mode == "replay" else recording_header(path, mode, node.nodeid),
+                secrets=[] if mode == "replay" else _secret_values(),
+                pace=pace,
+            )
         )
         node.stash[CASSETTE_STASH_KEY], node.stash[_PASSED_STASH_KEY] = session, False
         _block_network(stack, session, node)

@@ -296,3 +296,59 @@ def test_one_that_cannot_be_read_fails(project: Path, options: tuple[str, ...]) 
     cassette(project, "test_order.yaml", CassetteHeader(recorded=TODAY))
     (project / "cassettes/broken.yaml").write_text("interactions: [\n  - {request: ]]")
     assert listing(project / "cassettes", *options).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "again"),
+    [
+        ("harness record -- node agent.mjs 'two words'", "harness record --into {file} -- node agent.mjs 'two words'"),
+        ("harness record -- pytest tests", "harness record --into {file} -- pytest tests"),
+        ("pytest --record=all old.py::test_renamed", "pytest --record=all {root}/test_shop.py::test_order"),
+    ],
+)
+def test_the_command_that_made_it_makes_it_again(project: Path, command: str, again: str) -> None:
+    file = cassette(project, "test_order.yaml", CassetteHeader(recorded=TODAY, command=command))
+    assert listed(file)[0]["again"] == again.format(file=file, root=os.path.relpath(project))
+
+
+def test_the_tests_that_made_it_are_named_when_no_mark_is_found(project: Path) -> None:
+    file = cassette(project, "story.yaml", CassetteHeader(recorded=TODAY, command="pytest --record=all a.py::test_a"))
+    assert listed(file)[0]["again"] == f"pytest --record=all {os.path.relpath(project)}/a.py::test_a"
+
+
+class TestUnusedExchanges:
+    SECOND = replace(ASKED, body=b'{"input":"second"}')
+
+    @pytest.fixture
+    def file(self, project: Path) -> Path:
+        file = cassette(project, "openai/shared.yaml", CassetteHeader(recorded=TODAY), ASKED, self.SECOND)
+        os.utime(file, (0, 0))
+        return file
+
+    def note(self, file: Path, test: str, *exchanges: Interaction) -> None:
+        last_used.note_replay(file, f"{file.parents[2]}/test_shop.py::{test}", exchanges)
+
+    def test_are_named_once_every_test_has_run(self, file: Path) -> None:
+        assert listed(file)[0]["unused"] == []
+        self.note(file, "TestShop::test_a", ASKED)
+        assert listed(file)[0]["unused"] == []
+        self.note(file, "test_b[1]", ASKED)
+        assert listed(file)[0]["unused"] == ["#2 POST /v1/responses"]
+        assert "no test replays #2 POST /v1/responses" in listing(file).stdout
+
+    def test_are_none_when_a_test_replays_each(self, file: Path) -> None:
+        self.note(file, "TestShop::test_a", ASKED)
+        self.note(file, "test_b[1]", self.SECOND)
+        assert listed(file)[0]["unused"] == []
+
+    def test_are_unknown_after_a_new_recording(self, file: Path) -> None:
+        for test in ("TestShop::test_a", "test_b[1]"):
+            self.note(file, test, ASKED)
+        os.utime(file, (9e9, 9e9))
+        assert listed(file)[0]["unused"] == []
+
+    def test_are_unknown_when_a_server_replayed_it(self, file: Path) -> None:
+        for test in ("TestShop::test_a", "test_b[1]"):
+            self.note(file, test, ASKED)
+        last_used.note_replay(file)
+        assert listed(file)[0]["unused"] == []

@@ -8,6 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from harness.cassettes.recording.last_used import digest_exchange, replay_notes
 from harness.cassettes.recording.writer import read_cassette
 from harness.items import message
 from harness.server.asgi import serve_in_thread
@@ -122,6 +123,23 @@ def test_replaying_removes_nothing(run: Run, inputs: Callable[[], list[str]]) ->
     run(asks(one="one", two="two"), "--record").assert_outcomes(passed=2)
     run(asks(one="one")).assert_outcomes(passed=1)
     assert inputs() == ["one", "two"]
+
+
+def test_the_cassette_holds_the_command_that_recorded_it(run: Run, pytester: pytest.Pytester) -> None:
+    run(asks(one="one", two="two"), "--record").assert_outcomes(passed=2)
+    header = read_cassette(pytester.path / "cassettes/shared.yaml").header
+    file = "test_the_cassette_holds_the_command_that_recorded_it.py"
+    assert header is not None
+    assert header.command == f"pytest --record=all {file}::test_one {file}::test_two"
+
+
+def test_what_a_replay_used_is_noted_for_each_test(run: Run, pytester: pytest.Pytester) -> None:
+    run(asks(one="one", two="two"), "--record").assert_outcomes(passed=2)
+    run(asks(one="one", two="two")).assert_outcomes(passed=2)
+    file = pytester.path / "cassettes/shared.yaml"
+    used = {note.test.rpartition("::")[2]: note.digests for note in replay_notes(file)}
+    first, second = map(digest_exchange, read_cassette(file).interactions)
+    assert used == {"test_one": {first}, "test_two": {second}}
 
 
 @pytest.mark.slow

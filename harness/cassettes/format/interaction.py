@@ -17,6 +17,10 @@ CASSETTE_FORMAT = 1
 SCRUBBER_VERSION = 1
 """The version of the rules by which secrets and ids are masked."""
 
+RECORD_COMMAND = ("harness", "record", "--")
+PYTEST_COMMAND = ("pytest", "--record=all")
+"""How the commands begin that record a cassette; a program, or tests, follow."""
+
 CLIENT, SERVER = "client", "server"
 """The sides that send frames."""
 
@@ -69,7 +73,7 @@ class CassetteHeader:
 
     `recorded` is a date (YYYY-MM-DD), `dialect` openai, azure or foundry, `sdk` and `sdk_version` the client that sent
     the requests, `evidence` a level of `harness.contract.rule.LEVELS`, `probe` the purpose of the recording, such as a
-    rule's id.
+    rule's id, `command` the one that recorded it: `pytest --record=all TEST…`, `harness record -- COMMAND`.
     """
 
     recorded: str = ""
@@ -78,6 +82,7 @@ class CassetteHeader:
     sdk_version: str = ""
     evidence: str = "recorded"
     probe: str = ""
+    command: str = ""
     scrubber: int = SCRUBBER_VERSION
     format: int = CASSETTE_FORMAT
 

@@ -99,8 +99,11 @@ class Recorder:
         if not self.interactions:
             return
         clean = scrub_interactions(self.interactions, self._secrets)
-        text = dump_cassette(self._complete_header(), (*self._existing, *clean))
-        if places := secrets_in(text, known_secrets(self.interactions, self._secrets)):
+        header, secrets = self._complete_header(), known_secrets(self.interactions, self._secrets)
+        if header.command and secrets_in(dump_cassette(header, ()), secrets):
+            header = replace(header, command="")
+        text = dump_cassette(header, (*self._existing, *clean))
+        if places := secrets_in(text, secrets):
             raise SecretFound(_secret_found_text(self.path, places, self._written))
         replace_file(self.path, text)
         self._written = len(self.interactions)

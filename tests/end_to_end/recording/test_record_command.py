@@ -7,6 +7,7 @@ import gc
 import json
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
@@ -195,6 +196,27 @@ class TestTheEnd:
         with lock_cassette(tmp_path / "a.yaml"):
             result = record(live, tmp_path / "a.yaml")
         assert (result.exit_code, "another recorder is writing this cassette" in result.stderr) == (2, True)
+
+
+class TestTheCommandInTheCassette:
+    @pytest.fixture
+    def agent(self, tmp_path):
+        (tmp_path / "agent.py").write_text(ASK)
+        return sys.executable, str(tmp_path / "agent.py")
+
+    def made_by(self, live, file, *command):
+        assert record(live, file, command=command).exit_code == 0
+        return read_cassette(file).header.command
+
+    def test_is_the_one_that_was_run(self, live, world, tmp_path, agent):
+        assert self.made_by(live, tmp_path / "a.yaml", *agent, "{}") == shlex.join(
+            ["harness", "record", "--", *agent, "{}"]
+        )
+
+    def test_is_left_out_when_it_holds_a_secret_or_a_program(self, live, world, tmp_path, agent):
+        assert self.made_by(live, tmp_path / "a.yaml", *agent, json.dumps({"user": KEY})) == ""
+        assert KEY not in (tmp_path / "a.yaml").read_text()
+        assert self.made_by(live, tmp_path / "b.yaml", *ASKING) == ""
 
 
 class TestAValidatingProxy:
