@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from harness.api.models import Model
-from harness.api.strict_schema import close_schema, function_problems
+from harness.api.strict_schema import apply_strictness
 from harness.api.tools import declared_tools, loaded_tools, plain_functions
 from harness.core.exchange import Json
 
@@ -76,20 +76,14 @@ def _echo_tool(tool: Json) -> Json:
 
 
 def _echo_function(tool: Json) -> Json:
-    parameters, strict = tool.get("parameters"), tool.get("strict")
-    if parameters == {}:
-        parameters = {"type": "object", "properties": {}}
-    if strict is None and isinstance(parameters, dict):
-        closes = close_schema(parameters)
-        strict = not any(function_problems(closes, strict=True))
-        parameters = closes if strict else parameters
+    parameters, strict = apply_strictness(tool.get("parameters"), tool.get("strict"))
     return {
         "type": "function",
         "description": tool.get("description") or None,
         "name": tool["name"],
         "output_schema": tool.get("output_schema"),
         "parameters": parameters,
-        "strict": True if strict is None else strict,
+        "strict": strict,
         **{name: tool[name] for name in ("defer_loading", "async", "allowed_callers") if name in tool},
     }
 

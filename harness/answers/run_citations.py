@@ -63,14 +63,16 @@ def _render_annotation(note: Json, text: str, start: int) -> Json:
     if note["type"] == "url_citation":
         return {"type": "url_citation", **place, "url_citation": {"url": note["url"], "title": note["title"]}}
     kind = "file_citation" if note["type"] == "file_citation" else "file_path"
-    return {"type": kind, **place, kind: {"file_id": note["file_id"]}}
+    quoted = {"quote": note["quote"]} if "quote" in note else {}
+    return {"type": kind, **place, kind: {"file_id": note["file_id"], **quoted}}
 
 
 def render_delta_annotation(note: Json, index: int) -> Json:
-    """An annotation in a delta: with its index; a file citation has an empty quote."""
+    """An annotation in a delta: with its index; the quote of a file citation is empty unless the script gives one."""
     if note["type"] != "file_citation":
         return {"index": index, **note}
-    return {"index": index, **note, "file_citation": {**note["file_citation"], "quote": ""}}
+    cited = note["file_citation"]
+    return {"index": index, **note, "file_citation": {**cited, "quote": cited.get("quote", "")}}
 
 
 def _slice_deltas(exact: Sequence[str], start: int, end: int) -> Iterator[str]:

@@ -65,6 +65,17 @@ def close_schema(schema: Any) -> Any:
     return closed
 
 
+def apply_strictness(parameters: Any, strict: bool | None) -> tuple[Any, bool]:
+    """The parameters of a function as the API uses them, and whether its calls keep to them: it closes what it can."""
+    if parameters == {}:
+        parameters = {"type": "object", "properties": {}}
+    if strict is None and isinstance(parameters, dict):
+        closed = close_schema(parameters)
+        strict = not any(function_problems(closed, strict=True))
+        parameters = closed if strict else parameters
+    return parameters, True if strict is None else strict
+
+
 def _root_problems(schema: Json) -> Iterator[str]:
     if schema.get("type") != "object" and "$ref" not in schema and schema:
         yield f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{schema.get('type')}\"'."

@@ -92,6 +92,15 @@ def namespace_of(name: str, tools: Sequence[Json], items: Iterable[Json]) -> str
     return known.get(name)
 
 
+def all_tools(tools: Iterable[Json]) -> Iterator[Json]:
+    """All tools, those in namespaces too."""
+    for tool in tools:
+        if tool.get("type") == "namespace":
+            yield from _namespace_tools(tool)
+        else:
+            yield tool
+
+
 def _is_function(tool: Json) -> bool:
     return tool.get("type") == "function" and "name" in tool
 

@@ -68,6 +68,24 @@ class Vocabulary:
         """A value as the reader would write it."""
         return repr(value) if self.language == "python" else render_json(value)
 
+    def name_call(self, type: str, name: str) -> str:
+        """A call of a tool without its arguments; `name` is empty for tools that there is one of."""
+        if not name:
+            return type
+        return f"{type}({name!r})" if self.language == "python" else f"{type} {json.dumps(name, ensure_ascii=False)}"
+
+    def off_schema_call(self, type: str) -> str:
+        """How a call is scripted that the tools of its request need not allow."""
+        return (
+            f"{type}(…, off_schema=True)" if self.language == "python" else f'{{"{type}": {{…, "off_schema": true}}}}'
+        )
+
+    def off_schema_turn(self, type: str) -> str:
+        """How a turn with an item of this type is scripted that its request need not allow."""
+        if self.language == "python":
+            return f"[{type}(…), completed(off_schema=True)]"
+        return f'[{{"{type}": …}}, {{"completed": {{"off_schema": true}}}}]'
+
     def name_route(self, conditions: Mapping[str, Any]) -> str:
         """A route by its conditions; the one without any is the script."""
         if not conditions:

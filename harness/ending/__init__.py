@@ -37,24 +37,29 @@ _STATUS_AND_TYPE: Mapping[str, tuple[int, str]] = {
 class Ending:
     """The end of a turn's response: its `status`, and the `members` of the response that it sets.
 
-    With `off_schema` the text need not match the request's `text.format`.
+    With `off_schema` the turn need not be what a model could say to the request: a text that breaks its `text.format`,
+    calls that its tools do not allow. With `recorded` the calls were made once, whatever the tools are now.
     """
 
     status: str = "completed"
     members: Json = field(default_factory=dict)
     off_schema: bool = False
+    recorded: bool = False
 
 
 TurnLine = Item | Ending | Fault
 """A line of a turn: items come first, then at most one ending, then faults."""
 
 DEFAULT_ENDING = Ending()
+RECORDED_ENDING = Ending(recorded=True)
+"""The end of a completed response that was recorded."""
 
 
 def completed(*, off_schema: bool = False) -> Ending:
     """The response is complete, as without any ending.
 
-    With `off_schema` its text may violate the JSON schema of the request, which no model of the API does.
+    With `off_schema` its text may violate the JSON schema of the request, and its calls need not be of the request's tools
+    or as `tool_choice` says, which no model of the API does.
     """
     return Ending(off_schema=off_schema)
 

@@ -38,7 +38,7 @@ def create(request: Request, world: World) -> Answer:
     body = drop_nulls(request.body)
     lines, held = _next_turn(request, body, world)
     items, ending = split_ending(lines)
-    output_limits.check_turn(body, items, ending)
+    world.script.check_turn(body, items, ending, lambda: world.store.transcript(body).items)
     run = _run_model(body, items, ending, world)
     _record_approvals(run, held, world)
     if lines and isinstance(lines[-1], Fault):

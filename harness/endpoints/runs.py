@@ -68,11 +68,18 @@ def _run_next_turn(thread: Thread, run: Json, events: Sequence[Json], request: R
     turn, ending = split_ending(lines)
     writer = RunWriter(run, world.ids, world.now, _count_prompt_tokens(read), world.citations)
     written = [*events, *writer.write_turn(turn, list(known.values()), ending)]
+    world.script.check_turn(_without_met_choice(read), turn, ending, tuple)
     streamed = bool(request.body.get("stream"))
     now = thread.start_run(run["id"], written, at_once=streamed)
     seen = [*(_render_stream_event(event, request.query) for event in written), DONE_EVENT] if streamed else None
     answer = Answer(200, now, events=seen)
     return apply_faults(answer, lines, world.gate) if lines and isinstance(lines[-1], Fault) else answer
+
+
+def _without_met_choice(read: Json) -> Json:
+    """What the model reads; `tool_choice` holds for the first of a run's turns, after which it may answer."""
+    called = read["input"] and read["input"][-1]["type"] == "function_call_output"
+    return {**read, "tool_choice": "auto"} if called and read["tool_choice"] != "none" else read
 
 
 def _build_model_request(thread: Thread, run: Json, steps: Sequence[Json], world: World) -> Json:

@@ -45,6 +45,7 @@ def _custom_tool_examples() -> Examples:
     StreamedText("arguments", "function_call_arguments"),
     defaults={"call_id": None},
     call_name="function call",
+    tool_types=("function",),
     examples=_function_examples(),
 )
 def function_call(
@@ -55,18 +56,21 @@ def function_call(
     namespace: str | None = None,
     async_: bool | None = None,
     caller: Json | None = None,
+    off_schema: bool = False,
 ) -> Json:
     """The model calls a function of the client.
 
     `arguments` is an object, written as compact JSON, or a str that is passed unchanged, as models do emit invalid JSON;
     a list of str is the exact deltas. Without `call_id` the World generates one. `caller` is the caller, for example
     `{"type": "program", "caller_id": "call_1"}`: such a call stays `in_progress`, as recorded.
+
+    With `off_schema` the request need not declare the function, nor the arguments fit its schema, though it is strict.
     """
     return {
         "arguments": encode_arguments(arguments),
         "call_id": call_id,
         "name": require_text("name", name),
-        **_optional_members(namespace, async_, caller),
+        **_optional_members(namespace, async_, caller, off_schema),
     }
 
 
@@ -75,6 +79,7 @@ def function_call(
     StreamedText("input", "custom_tool_call_input"),
     defaults={"call_id": None},
     call_name="custom tool call",
+    tool_types=("custom",),
     examples=_custom_tool_examples(),
 )
 def custom_tool_call(
@@ -85,20 +90,24 @@ def custom_tool_call(
     namespace: str | None = None,
     async_: bool | None = None,
     caller: Json | None = None,
+    off_schema: bool = False,
 ) -> Json:
-    """The model calls a custom tool of the client with free text; a list of str is the exact deltas of it."""
+    """The model calls a custom tool of the client with free text; a list of str is the exact deltas of it.
+
+    With `off_schema` the request need not declare the tool.
+    """
     return {
         "call_id": call_id,
         "input": input,
         "name": require_text("name", name),
-        **_optional_members(namespace, async_, caller),
+        **_optional_members(namespace, async_, caller, off_schema),
     }
 
 
-def _optional_members(namespace: str | None, async_: bool | None, caller: Json | None) -> Json:
+def _optional_members(namespace: str | None, async_: bool | None, caller: Json | None, off_schema: bool) -> Json:
     if caller is not None and not isinstance(caller, dict):
         raise ScriptError(f"caller is {caller!r}. Give an object, say {{'type': 'program', 'caller_id': 'call_1'}}.")
-    known: Json = {"namespace": namespace, "async": async_, "caller": caller}
+    known: Json = {"namespace": namespace, "async": async_, "caller": caller, "off_schema": off_schema or None}
     known["status"] = "in_progress" if caller and caller.get("type") == "program" else None
     return {name: value for name, value in known.items() if value is not None}
 

@@ -23,6 +23,7 @@ PLACEHOLDER_CIPHERTEXT = "gAAAAABhYXJuZXNz"
     Phase("interpreting"),
     Phase("completed"),
     defaults={"container_id": None, "outputs": None},
+    tool_types=("code_interpreter",),
     examples={
         "code_interpreter_call": between_messages(
             typed("code_interpreter_call", id="ci_1", code="1", container_id="cntr_1", outputs=None, status="completed")
@@ -51,7 +52,13 @@ def _build_output(number: int, output: str | Json) -> Json:
     return output
 
 
-@item("cm", FinalMember("code", ""), status=False, defaults={"call_id": None, "fingerprint": PLACEHOLDER_CIPHERTEXT})
+@item(
+    "cm",
+    FinalMember("code", ""),
+    status=False,
+    defaults={"call_id": None, "fingerprint": PLACEHOLDER_CIPHERTEXT},
+    tool_types=("programmatic_tool_calling",),
+)
 def program(code: str, *, call_id: str | None = None, fingerprint: str = PLACEHOLDER_CIPHERTEXT) -> Json:
     """The model writes a program that calls tools; its calls follow with `caller={"type": "program", …}`."""
     return {"call_id": call_id, "code": require_text("code", code), "fingerprint": fingerprint}

@@ -13,7 +13,12 @@ from harness.items.stream_grammar import FinalMember, NestedObject, StreamedText
 PATCH_OPERATIONS = ("create_file", "update_file", "delete_file")
 
 
-@item("cu", defaults={"call_id": None, "pending_safety_checks": []}, call_name="computer call")
+@item(
+    "cu",
+    defaults={"call_id": None, "pending_safety_checks": []},
+    call_name="computer call",
+    tool_types=("computer", "computer_use_preview"),
+)
 def computer_call(
     action: Json | Sequence[Json], *, call_id: str | None = None, pending_safety_checks: Sequence[Json] = ()
 ) -> Json:
@@ -34,6 +39,7 @@ def computer_call(
     NestedObject("operation", (StreamedText("diff", "apply_patch_call_operation_diff", required=False),)),
     defaults={"call_id": None},
     call_name="apply patch call",
+    tool_types=("apply_patch",),
     examples={
         "apply_patch_call": after_message(
             typed(

@@ -46,6 +46,7 @@ class StreamedImage(FinalMember):
     Phase("generating"),
     StreamedImage("result"),
     Phase("completed"),
+    tool_types=("image_generation",),
     examples={
         "image_generation_call": between_messages(
             typed("image_generation_call", id="ig_1", result=PNG.partition(",")[2], status="completed")

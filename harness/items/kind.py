@@ -11,6 +11,7 @@ them (`harness.items.stream_grammar`):
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ import orjson
 from harness.core.errors import RegistrationError, ScriptError
 from harness.core.exchange import Json
 from harness.core.ids import Ids
-from harness.core.registry import Registry
+from harness.core.registry import Registry, suggest_name
 from harness.items.examples import Examples
 from harness.items.stream_grammar import Deltas, StreamElement, replace_members
 
@@ -34,11 +35,15 @@ STATUSES_FROM_RESPONSE = ("completed", "incomplete")
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An item of the model before it has an id: the wire `type`, its members in wire order, exact deltas if any."""
+    """An item of the model before it has an id: the wire `type`, its members in wire order, exact deltas if any.
+
+    With `off_schema` it is a call that the tools of the request need not allow.
+    """
 
     type: str
     members: Json
     deltas: Deltas = field(default_factory=dict)
+    off_schema: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,14 +51,16 @@ class ItemType:
     """A type of item in a transcript.
 
     `call_name` is its name in the API's errors if it is a call that the client executes, `output_of` is the type of the
-    call that it answers; both are empty for other items. With `listed_status` a list of input items shows a `status` even
-    if the client has omitted it. `examples` are histories with such an item.
+    call that it answers; both are empty for other items. `tool_types` are the types of the tools that make a model emit
+    it. With `listed_status` a list of input items shows a `status` even if the client has omitted it. `examples` are
+    histories with such an item.
     """
 
     type: str
     doc: str
     call_name: str = ""
     output_of: str = ""
+    tool_types: tuple[str, ...] = ()
     listed_status: bool = False
     examples: Examples = field(default_factory=dict)
 
@@ -103,6 +110,7 @@ class ItemFacts(TypedDict, total=False):
 
     call_name: str
     output_of: str
+    tool_types: tuple[str, ...]
     examples: Examples
 
 
@@ -128,7 +136,12 @@ def item(
         @wraps(members)
         def builder(*args: P.args, **kwargs: P.kwargs) -> Item:
             with _prefix_errors(name):
-                return _build_item(ITEMS[name], members(*args, **kwargs))
+                try:
+                    own = members(*args, **kwargs)
+                except TypeError:
+                    _check_arguments(members, args, kwargs)
+                    raise
+                return _build_item(ITEMS[name], own)
 
         kind = ItemKind(
             type=name,
@@ -209,11 +222,20 @@ def render_item(item: Item, ids: Ids, response_id: str, now: int, status: str = 
     if declared.has_status:
         wire["status"] = status
     wire.update(_copy_json(item.members))
+    _drop_quotes(wire)
     if wire.get("call_id", "") is None and wire.get("execution") != "server":
         wire["call_id"] = ids.call()
     if wire.get("container_id", "") is None:
         wire["container_id"] = ids.hex("cntr_", 48)
     return wire
+
+
+def _drop_quotes(wire: Json) -> None:
+    """Without the quotes of citations, which messages of a thread have and items have not."""
+    content = wire.get("content") if wire["type"] == "message" else None
+    for part in content if isinstance(content, list) else ():
+        for note in part.get("annotations") or ():
+            note.pop("quote", None)
 
 
 def require_text(member: str, value: Any) -> str:
@@ -223,12 +245,36 @@ def require_text(member: str, value: Any) -> str:
     return value
 
 
+def _check_arguments(members: Callable[..., Json], args: Sequence[Any], kwargs: Json) -> None:
+    """ScriptError when a builder does not take these arguments, with the nearest name."""
+    signature = inspect.signature(members)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as problem:
+        known = list(signature.parameters)
+        unknown = next((name for name in kwargs if name not in known), None)
+        hint = suggest_name(unknown, known) if unknown else f"Its arguments: {', '.join(known)}."
+        raise ScriptError(f"{problem}. {hint}") from problem
+
+
 def _build_item(declared: ItemKind, members: Json) -> Item:
     wire = _copy_json({**declared.defaults, **members})
+    off_schema = _take_off_schema(declared, wire)
     deltas: dict[tuple[str, int], Sequence[str]] = {}
     for element in declared.grammar:
         deltas |= element.extract_deltas(wire)
-    return Item(declared.type, dict(sorted(wire.items())), deltas)
+    return Item(declared.type, dict(sorted(wire.items())), deltas, off_schema)
+
+
+def _take_off_schema(declared: ItemKind, wire: Json) -> bool:
+    """What a script says of a call, which is no member of the wire."""
+    said = wire.pop("off_schema", False)
+    if not isinstance(said, bool) or (said and not declared.tool_types):
+        raise ScriptError(
+            f"off_schema is {said!r}. It is true or false, and belongs to a call; for a text end the turn with "
+            "completed(off_schema=True)."
+        )
+    return said
 
 
 @contextmanager

@@ -45,6 +45,7 @@ class McpArguments(StreamedText):
     FAILED,
     status=False,
     defaults={"tools": []},
+    tool_types=("mcp",),
     examples={
         "mcp_list_tools": between_messages(
             typed(
@@ -85,6 +86,7 @@ def _build_tool(at: str, tool: str | Json) -> Json:
     FAILED,
     listed_status=False,
     defaults={"approval_request_id": None, "error": None, "output": None},
+    tool_types=("mcp",),
     examples={
         "mcp_call": between_messages(
             typed("mcp_call", id="mcp_1", server_label="prod", name="deploy", arguments="{}", output="live")
@@ -125,7 +127,7 @@ def _approval_examples() -> Examples:
     }
 
 
-@item("mcpr", status=False, examples=_approval_examples())
+@item("mcpr", status=False, examples=_approval_examples(), tool_types=("mcp",))
 def mcp_approval_request(server_label: str, name: str, arguments: Mapping[str, Any] | TextOrDeltas = "{}") -> Json:
     """The model requests approval to call a tool of a server; the client answers with an `mcp_approval_response`."""
     return _call_members(server_label, name, arguments)

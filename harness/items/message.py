@@ -8,7 +8,7 @@ from typing import Any
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json
 from harness.items.examples import FIRST_MESSAGE, PDF, PNG, Examples, between_messages, typed
-from harness.items.kind import item
+from harness.items.kind import item, require_text
 from harness.items.stream_grammar import AnnotatedText, Parts, StreamedText, TextOrDeltas
 
 CONTENT = Parts(
@@ -126,9 +126,15 @@ def container_file_citation(
     return {"type": "container_file_citation", **own, "start_index": start_index, "cite": cite}
 
 
-def file_citation(file_id: str, filename: str, index: int | None = None, *, cite: str | None = None) -> Json:
-    """A file cited at `index` of the text, after the words `cite`, or at the end."""
-    return {"type": "file_citation", "file_id": file_id, "filename": filename, "index": index, "cite": cite}
+def file_citation(
+    file_id: str, filename: str, index: int | None = None, *, cite: str | None = None, quote: str | None = None
+) -> Json:
+    """A file cited at `index` of the text, after the words `cite`, or at the end.
+
+    `quote` is the passage of the file, which only messages of a thread show.
+    """
+    cited = {"type": "file_citation", "file_id": file_id, "filename": filename, "index": index, "cite": cite}
+    return cited if quote is None else {**cited, "quote": require_text("quote", quote)}
 
 
 def file_path(file_id: str, index: int | None = None, *, cite: str | None = None) -> Json:

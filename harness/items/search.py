@@ -20,6 +20,7 @@ EXECUTIONS = ("server", "client")
     "ws",
     FinalMember("action"),
     *SEARCHING,
+    tool_types=("web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"),
     examples={
         "web_search_call": between_messages(
             typed("web_search_call", id="ws_1", action=typed("search", query="v2", queries=["v2"]), status="completed")
@@ -64,6 +65,7 @@ def find_in_page(url: str, pattern: str) -> Json:
     FinalMember("results", None),
     *SEARCHING,
     defaults={"results": None},
+    tool_types=("file_search",),
     examples={
         "file_search_call": between_messages(
             typed("file_search_call", id="fs_1", queries=["v2"], results=None, status="completed")
@@ -88,6 +90,7 @@ def file_search_call(queries: str | Sequence[str], *, results: Sequence[Json] | 
     FinalMember("arguments", {}),
     defaults={"call_id": None, "execution": "server"},
     call_name="tool search call",
+    tool_types=("tool_search",),
 )
 def tool_search_call(arguments: Json, *, execution: str = "server", call_id: str | None = None) -> Json:
     """The model searches for deferred tools: `{"paths": ["crm"]}`, or the arguments of the client's own search.

@@ -86,6 +86,7 @@ class StreamedOutputs:
     NestedObject("action", (FinalMember("command", []), FinalMember("env", {}))),
     defaults={"call_id": None},
     call_name="local shell call",
+    tool_types=("local_shell",),
     examples={
         "local_shell_call": after_message(
             typed(
@@ -125,6 +126,7 @@ def local_shell_call(
     has_item_id=False,
     defaults={"call_id": None},
     call_name="shell call",
+    tool_types=("shell",),
     examples={
         "shell_call": after_message(
             typed("shell_call", call_id="call_1", action={"commands": ["ls"]}),

@@ -23,7 +23,7 @@ from harness.core.vocabulary import VOCABULARIES
 from harness.server.judgement import judge_world
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.world.mock import Mock
-from harness.world.scripting.document import parse_document, parse_route
+from harness.world.scripting.document import parse_sent_script
 from harness.world.scripting.settings import ALLOW, refusal_texts
 from harness.world.scripting.validation import TEXT, WHOLE_NUMBER, InvalidData, ValueForm, check_members
 
@@ -72,10 +72,11 @@ async def script(request: Request) -> Json:
     """Add a route, `{"when": {"instructions": "planner"}, "turns": [[{"message": "Ask ops."}], …], "repeat": true}`.
 
     Or all that a script file in YAML may say: `{"script": […], "when": […], "organization": {…}, "mcp": {…}, …}`. An
-    item may also be in its wire form, `{"type": "message", …}`. Returns how many turns wait, and the ids of files.
+    item may also be a text, or in its wire form, `{"type": "message", …}`. Returns how many turns wait, and the ids of
+    files.
     """
     mock, sent = _mock_of(request), await _read_object(request)
-    return (parse_route(sent) if "turns" in sent else parse_document(sent)).apply(mock)
+    return parse_sent_script(sent).apply(mock)
 
 
 async def advance(request: Request) -> list[Json]:

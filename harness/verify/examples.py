@@ -19,10 +19,12 @@ from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import CREATE_RESPONSE, Case
 from harness.core.account import Organization
 from harness.core.exchange import Answer, Exchange, Json
-from harness.ending import TurnLine, completed
+from harness.ending import RECORDED_ENDING, Ending, TurnLine, completed
 from harness.items import message
+from harness.items.kind import Item
 from harness.server.mock_api import API_ROOT, MockApi
 from harness.server.socket_session import SocketSession
+from harness.world.script import Turn
 
 MINIMAL_REQUEST: Json = {"model": "gpt-4.1", "input": "hi"}
 MINIMAL_BY_OPERATION = {CREATE_RESPONSE: MINIMAL_REQUEST, SOCKET: {"type": CREATE_EVENT, **MINIMAL_REQUEST}}
@@ -83,13 +85,23 @@ def play_case(case: Case, root: str = API_ROOT) -> PlayedCase:
     """
     player = _CasePlayer(root)
     if case.turns:
-        player.mock.script(*case.turns, *([OK_TURN] * (len(case.before) + 1 - len(case.turns))))
+        said = map(as_recorded, case.turns)
+        player.mock.script(*said, *([OK_TURN] * (len(case.before) + 1 - len(case.turns))))
     before: list[Answer] = []
     for step in case.before:
         before.append(player.send(step, before))
     if case.account:
         player.mock.world.account = _fill_account(case.account, before)
     return PlayedCase(tuple(before), player.send(case, before), player.mock.exchanges)
+
+
+def as_recorded(turn: Turn) -> Turn:
+    """A turn of an example: the requests of an example declare no tools for its calls."""
+    lines: list[Any] = list(turn) if isinstance(turn, list | tuple) else [turn]
+    items = [line for line in lines if isinstance(line, Item)]
+    if not items or any(isinstance(line, Ending) for line in lines):
+        return turn
+    return [*items, RECORDED_ENDING, *lines[len(items) :]]
 
 
 def build_request(case: Case, before: Sequence[Answer], root: str = API_ROOT) -> Interaction:

@@ -1,8 +1,8 @@
 """The scripted turns of the model, the routes that choose among them, and the error for a request without a turn.
 
-A turn is an item, a list of items with or without an ending (`harness.ending`), a function of the request that returns
-one of these, or a generator function whose yields are turns. Routes are tried in the order they were added, the
-unconditional script last; a spent route steps aside.
+A turn is an item, a text (a message), a list of these with or without an ending (`harness.ending`), a function of the
+request that returns one of these, or a generator function whose yields are turns. Routes are tried in the order they
+were added, the unconditional script last; a spent route steps aside.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from types import GeneratorType
 from typing import Any, TypeGuard
 
 from harness.answers.response import check_item
+from harness.answers.turn_problem import ReadItems, find_turn_problem
 from harness.core.delivery import Fault
 from harness.core.errors import HarnessError, NoTurn, ScriptError
 from harness.core.exchange import Json, Request
@@ -24,10 +25,11 @@ from harness.core.shorten import pluralize, shorten
 from harness.core.vocabulary import PYTHON, Vocabulary
 from harness.ending import DEFAULT_ENDING, Ending, TurnLine
 from harness.faults import Refusal, ScriptedRefusal
+from harness.items import message
 from harness.items.kind import Item
 from harness.items.transcript import input_items
 
-Turn = TurnLine | Sequence[TurnLine] | Callable[[Request], Any] | Iterator[Any]
+Turn = str | TurnLine | Sequence[str | TurnLine] | Callable[[Request], Any] | Iterator[Any]
 Matcher = str | Pattern[str] | Callable[[Any], bool] | Sequence[str]
 
 MAX_VALIDATED = 1000
@@ -139,12 +141,13 @@ def _validate_turn(turn: Any, route: Route) -> None:
 
 def parse_turn(turn: Any, route: Route) -> list[TurnLine]:
     """A turn as its lines: items, then an ending if it has one; anything else is a ScriptError with what is allowed."""
-    lines = list(turn) if isinstance(turn, list | tuple) else [turn]
+    given = turn if isinstance(turn, list | tuple) else [turn]
+    lines = [message(line) if isinstance(line, str) else line for line in given]
     if isinstance(lines[-1] if lines else None, Fault):
         return _parse_faulty_turn(lines, route)
-    ended = isinstance(lines[-1] if lines else None, Ending)
-    items = lines[:-1] if ended else lines
-    if not items and not (ended and lines[-1].status != DEFAULT_ENDING.status):
+    ending = lines[-1] if lines and isinstance(lines[-1], Ending) else None
+    items = lines[:-1] if ending else lines
+    if not items and not (ending and ending.status != DEFAULT_ENDING.status):
         raise ScriptError(f"{route}: {turn!r} is an empty turn. Give at least one item: a model always says something.")
     for item in items:
         if not isinstance(item, Item):
@@ -171,8 +174,8 @@ def _parse_faulty_turn(lines: list[TurnLine], route: Route) -> list[TurnLine]:
 
 _NOT_LAST = "is not the last line of its turn. Give it last: [message('Once'), incomplete()]."
 _NO_TURN = (
-    "is not a turn. Give an item (message('hi'), function_call('f', {})), a list of items, a function of the request "
-    "that returns one of these, or a generator function that yields them."
+    "is not a turn. Give an item (message('hi'), function_call('f', {})), a text, a list of these, a function of the "
+    "request that returns one of these, or a generator function that yields them."
 )
 
 
@@ -204,12 +207,16 @@ def is_match(name: str, wanted: Matcher, actual: Any) -> bool:
 
 @dataclass(slots=True)
 class Script:
-    """The routes of one World; `fallback` answers when nothing was scripted at all."""
+    """The routes of one World; `fallback` answers when nothing was scripted at all.
+
+    `place` is the turn that was taken last, say `script, turn 2`; empty for an answer of `fallback`.
+    """
 
     fallback: Callable[[Request], Sequence[TurnLine]] | None = None
     routes: list[Route] = field(default_factory=list)
     default: Route | None = None
     vocabulary: Vocabulary = PYTHON
+    place: str = ""
 
     def when(self, conditions: dict[str, Matcher]) -> Route:
         """A new route for requests that meet all conditions."""
@@ -245,10 +252,17 @@ class Script:
         for route in routes:
             while route.turns and not route.unmet_conditions(request):
                 if items := route.next(request):
+                    self.place = f"{route}, turn {route.taken}"
                     return items
         if self.fallback and not routes:
+            self.place = ""
             return list(self.fallback(request))
         raise NoTurn(self.explain_no_turn(request))
+
+    def check_turn(self, body: Json, items: Sequence[Item], ending: Ending, read: ReadItems) -> None:
+        """ScriptError with the place of the turn that was taken last if no model could say it to this request."""
+        if self.place and (problem := find_turn_problem(body, items, ending, read, self.vocabulary)):
+            raise ScriptError(f"{self.place}: {problem}")
 
     def explain_no_turn(self, request: Request) -> str:
         """Why no turn answers this request: the closest route, what it wanted and what was sent, and how to fix it."""

@@ -30,6 +30,7 @@ from harness.items import (
 )
 from tests.support.in_process import Client, user
 from tests.support.threads import Desk
+from tests.support.tools import tools_for
 
 TEXT = "See the report, all of it."
 NOTES = [
@@ -51,8 +52,8 @@ def said(*turns: Any) -> Client:
     """A World in which these turns were said, each to a request of its own."""
     client = Client()
     client.mock.script(*turns)
-    for _ in turns:
-        client.ask()
+    for turn in turns:
+        client.ask(tools=tools_for(turn))
     return client
 
 
@@ -61,8 +62,8 @@ def run(*turns: Any) -> Client:
     client = Client()
     client.mock.script(*turns)
     asked: Json = {"input": "hi"}
-    for _ in turns:
-        body = client.ask(**asked).body
+    for turn in turns:
+        body = client.ask(**asked, tools=tools_for(turn)).body
         calls = [item["call_id"] for item in body["output"] if item["type"] == "function_call"]
         outputs = [{"type": "function_call_output", "call_id": id, "output": "1"} for id in calls]
         asked = {"input": outputs, "previous_response_id": body["id"]}

@@ -17,12 +17,15 @@ from harness.items import (
     refusal,
     url_citation,
 )
+from tests.support.in_process import Client
 from tests.support.threads import END, FUNCTION, SAID, START, STEP, Desk, data, names, path, text, wire
 
 
 @pytest.fixture
 def desk() -> Desk:
-    return Desk(name="Ann", instructions="Be brief.", tools=[FUNCTION])
+    return Desk(
+        name="Ann", instructions="Be brief.", tools=[FUNCTION, {"type": "code_interpreter"}, {"type": "file_search"}]
+    )
 
 
 def deltas(events: list[Any]) -> list[Any]:
@@ -115,6 +118,26 @@ class TestACitation:
             "value": f"Store cold{marker}.",
             "annotations": [{**at, "file_citation": {"file_id": "file-1"}}],
         }
+
+    def test_has_its_quote_in_the_thread_alone(self, desk: Desk) -> None:
+        quoted = file_citation("file-1", "a.txt", quote="Keep it cold.")
+        written = {"type": "file_citation", "file_id": "file-2", "filename": "b.txt", "quote": "Not warm."}
+        events = desk.stream(message("Cold", annotations=[quoted, written, file_citation("file-3", "c.txt")]))
+        shown = text(data(events, "thread.message.completed")[0])["annotations"]
+        assert [note["file_citation"] for note in shown] == [
+            {"file_id": "file-1", "quote": "Keep it cold."},
+            {"file_id": "file-2", "quote": "Not warm."},
+            {"file_id": "file-3"},
+        ]
+        noted = [note for each in deltas(events) for note in each.get("annotations", ())]
+        assert [note["file_citation"]["quote"] for note in noted] == ["Keep it cold.", "Not warm.", ""]
+        (stored,) = desk.messages(events[0]["data"]["thread_id"])[:1]
+        assert text(stored)["annotations"] == shown
+        client = Client()
+        client.mock.script(message("Cold", annotations=[quoted]))
+        answer = client.ask(stream=True)
+        assert "quote" not in str(answer.events)
+        assert "Keep it cold" not in str(answer.body)
 
     def test_gets_a_marker_with_the_name_of_the_file_where_the_text_has_none(self, desk: Desk) -> None:
         notes = [file_citation("file-2", "b.txt"), file_citation("file-1", "a.txt", cite="One")]

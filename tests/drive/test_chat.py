@@ -23,6 +23,7 @@ from harness.core.exchange import Answer, Exchange, Json
 from harness.core.exchange import Request as Asked
 from harness.drive import Chat, linear
 from harness.items import function_call, message, reasoning
+from tests.support.tools import functions
 
 MODES: Any = ["replay", "chain", "both"]
 QUESTIONS = ("Who?", "Where?", "When?")
@@ -70,8 +71,8 @@ class App:
         items = self.given(body, self.stored.get(body.get("previous_response_id") or "", []))
         made: list[Json] = []
         while True:
-            sealed: Any = {"store": False, "include": ["reasoning.encrypted_content"]}
-            response = self.upstream.responses.create(model="gpt-5", input=[*items, *made], **sealed)
+            options: Any = {"store": False, "include": ["reasoning.encrypted_content"], "tools": functions("look")}
+            response = self.upstream.responses.create(model="gpt-5", input=[*items, *made], **options)
             made += [item.model_dump(exclude_unset=True) for item in response.output]
             calls = [item for item in response.output if item.type == "function_call"]
             if not calls:

@@ -11,6 +11,7 @@ from harness.core.exchange import Answer
 from harness.items import function_call, message
 from harness.world.store import EMPTY_CHAIN
 from tests.support.in_process import Client as Plain
+from tests.support.tools import functions
 
 OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "18"}
 
@@ -88,7 +89,7 @@ class TestABackgroundResponse:
 
     def test_can_be_continued_when_it_has_ended(self, client: Client) -> None:
         client.mock.script(function_call("f", {}, call_id="call_1"), message("done"))
-        id = client.ask().body["id"]
+        id = client.ask(tools=functions("f")).body["id"]
         early = client.ask([OUTPUT], previous_response_id=id)
         assert (early.status, early.rule) == (400, "previous_response_in_progress")
         client.states(id, 2)

@@ -12,6 +12,7 @@ from harness.api.tokens import estimate_tokens
 from harness.core.exchange import Answer
 from harness.items import function_call
 from tests.support.in_process import Client, error, user
+from tests.support.tools import functions
 
 CALL = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
 OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "18"}
@@ -46,7 +47,7 @@ class TestCompaction:
 
     def test_needs_calls_that_are_answered(self, client: Client) -> None:
         client.mock.script(function_call("f", {}, call_id="call_1"))
-        id = client.ask().body["id"]
+        id = client.ask(tools=functions("f")).body["id"]
         refused = self.compact(client, previous_response_id=id)
         assert error(refused) == (400, "No tool output found for function call call_1.", "input", None)
 

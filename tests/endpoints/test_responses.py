@@ -16,6 +16,7 @@ from harness.ending import incomplete
 from harness.items import function_call, message
 from tests.support.in_process import Client
 from tests.support.registries import restored
+from tests.support.tools import functions
 
 
 class TestADeclaration:
@@ -158,7 +159,7 @@ class TestAResponse:
     def test_is_chained_to_the_call_it_answers(self) -> None:
         client = Client()
         client.mock.script(function_call("f", {}, call_id="call_1"), message("done"))
-        first = client.ask().body["id"]
+        first = client.ask(tools=functions("f")).body["id"]
         output = {"type": "function_call_output", "call_id": "call_1", "output": "18"}
         assert client.ask(previous_response_id=first).status == 400
         assert client.ask([output], previous_response_id=first).body["output"][0]["content"][0]["text"] == "done"

@@ -7,16 +7,18 @@ from typing import Any
 import pytest
 
 from harness.core.errors import ConfigError, ScriptError
-from harness.ending import failed, incomplete
+from harness.ending import completed, failed, incomplete
 from harness.items import function_call, mcp_approval_request, mcp_call, mcp_list_tools, message, web_search_call
 from tests.support.threads import END, FUNCTION, SAID, START, STEP, Desk, data, names, path, text
 
 AZURE = {"api-version": "v1"}
+ON_FOUNDRY = completed(off_schema=True)
+"""The desk speaks with OpenAI, whose assistants declare no MCP servers."""
 
 
 @pytest.fixture
 def desk() -> Desk:
-    return Desk(name="Ann", instructions="Be brief.", tools=[FUNCTION])
+    return Desk(name="Ann", instructions="Be brief.", tools=[FUNCTION, {**FUNCTION, "function": {"name": "g"}}])
 
 
 class TestAFunctionCall:
@@ -138,7 +140,7 @@ class TestPolling:
     )
     def test_tells_the_fallback_what_is_demanded(self, choice: Any, said: str) -> None:
         desk, seen = Desk(tools=[FUNCTION]), []
-        desk.mock.script(lambda request: (seen.append(request.body), message("{}"))[1])
+        desk.mock.script(lambda request: (seen.append(request.body), [message("{}"), completed(off_schema=True)])[1])
         schema = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}}}
         desk.run(desk.thread("hi"), tool_choice=choice, response_format=schema)
         assert seen[0]["tool_choice"] == ({"type": "function", "name": "f"} if said == "function_call" else "auto")
@@ -207,7 +209,7 @@ class TestAnEnd:
 
 class TestOnFoundry:
     def test_the_tools_of_a_server_are_an_activity(self, desk: Desk) -> None:
-        events = desk.stream(mcp_list_tools("s", ["f"]), mcp_call("s", "f", output="ok"), message("done"))
+        events = desk.stream(mcp_list_tools("s", ["f"]), mcp_call("s", "f", output="ok"), message("done"), ON_FOUNDRY)
         first, second, _ = data(events, "thread.run.step.completed")
         (activity,) = first["step_details"]["activities"]
         assert (first["type"], activity["type"], list(activity["tools"])) == ("activities", "mcp_list_tools", ["f"])
@@ -216,12 +218,12 @@ class TestOnFoundry:
         assert (call["type"], call["server_label"], call["output"]) == ("mcp", "s", "ok")
 
     def test_a_call_may_need_leave(self, desk: Desk) -> None:
-        events = desk.stream(mcp_approval_request("s", "f", {"a": 1}))
+        events = desk.stream(mcp_approval_request("s", "f", {"a": 1}), ON_FOUNDRY)
         assert names(events)[3:] == [*STEP, STEP[0], "thread.run.step.delta", "thread.run.requires_action", "done"]
         run = events[-2]["data"]
         (call,) = run["required_action"]["submit_tool_approval"]["tool_calls"]
         assert (call["type"], call["name"], call["arguments"], "output" in call) == ("mcp", "f", '{"a":1}', False)
-        desk.mock.script([mcp_call("s", "f", {"a": 1}, output="ok"), message("done")])
+        desk.mock.script([mcp_call("s", "f", {"a": 1}, output="ok"), message("done"), ON_FOUNDRY])
         given = {"tool_approvals": [{"tool_call_id": call["id"], "approve": True}], "stream": True}
         told = list(desk.send(f"POST /api/projects/p{path(run)}/submit_tool_outputs", given, **AZURE).events or ())
         assert names(told)[:3] == ["thread.run.step.completed", "thread.run.queued", "thread.run.in_progress"]
@@ -229,7 +231,7 @@ class TestOnFoundry:
         assert told[-2]["data"]["status"] == "completed"
 
     def test_leave_is_given_there_alone(self, desk: Desk) -> None:
-        run = desk.stream(mcp_approval_request("s", "f"))[-2]["data"]
+        run = desk.stream(mcp_approval_request("s", "f"), ON_FOUNDRY)[-2]["data"]
         refused = desk.send(f"POST {path(run)}/submit_tool_outputs", {"tool_approvals": []})
         assert refused.body["error"]["message"] == "Unknown parameter: 'tool_approvals'."
 

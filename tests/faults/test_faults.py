@@ -26,6 +26,7 @@ from harness.items import (
 from harness.report.journal import render_journal
 from tests.support.in_process import Client
 from tests.support.threads import Desk
+from tests.support.tools import functions
 from tests.support.websockets import Socket
 
 ONCE = message(["Once ", "upon ", "a time."])
@@ -37,6 +38,9 @@ AZURE = {"api-key": "key-of-azure"}
 @pytest.fixture
 def client() -> Client:
     return Client()
+
+
+TOOLS = [*functions("f"), {"type": "custom", "name": "run"}, {"type": "web_search"}]
 
 
 def asked(client: Client, *turns: Any, **members: Any) -> Answer:
@@ -120,15 +124,15 @@ class TestWhatWasToldSoFar:
             (ONCE, "output_text.delta", ("content", 0, "text"), "Once upon a time."),
             (message(refusal(["No", "."])), "refusal.delta", ("content", 0, "refusal"), "No."),
             (function_call("f", ['{"x"', ":1}"]), "function_call_arguments.delta", ("arguments",), '{"x":1}'),
-            (custom_tool_call("f", ["o", "k"]), "custom_tool_call_input.delta", ("input",), "ok"),
+            (custom_tool_call("run", ["o", "k"]), "custom_tool_call_input.delta", ("input",), "ok"),
             (reasoning("**Plan**"), "reasoning_summary_text.delta", ("summary", 0, "text"), "**Plan**"),
             (reasoning("**Plan**"), "reasoning_summary_part.added", ("summary", 0, "text"), ""),
         ],
     )
     def test_is_what_the_deltas_add_up_to(self, client, item, last, at, told):
-        kinds = types(streamed(client, item))
+        kinds = types(streamed(client, item, tools=TOOLS))
         after = len(kinds) - kinds[::-1].index(last)
-        found = streamed(client, cut(item, after=after)).body["output"][0]
+        found = streamed(client, cut(item, after=after), tools=TOOLS).body["output"][0]
         for step in at:
             found = found[step]
         assert found == told
@@ -141,7 +145,7 @@ class TestWhatWasToldSoFar:
         assert [note["file_id"] for note in part["annotations"]] == ["file-1"]
 
     def test_passes_over_events_that_add_nothing(self, client):
-        answer = streamed(client, cut(web_search_call("news"), after=5))
+        answer = streamed(client, cut(web_search_call("news"), after=5), tools=TOOLS)
         assert types(answer)[-1] == "web_search_call.searching"
         assert answer.body["output"][0]["type"] == "web_search_call"
 

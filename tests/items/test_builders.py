@@ -187,6 +187,30 @@ def test_arguments_are_written_as_models_write_them(given, written):
     assert function_call("f", given).members["arguments"] == written
 
 
+@pytest.mark.parametrize(
+    ("build", "said"),
+    [
+        (
+            lambda: items.function_call("x", name="y"),
+            "function_call: multiple values for argument 'name'. Its arguments: name",
+        ),
+        (
+            lambda: items.function_call("x", argments={}),
+            "unexpected keyword argument 'argments'. Did you mean 'arguments'?",
+        ),
+        (lambda: items.function_call(), "function_call: missing a required argument: 'name'. Its arguments: name, "),
+        (
+            lambda: items.message("\ud800"),
+            "message: str is not valid UTF-8: surrogates not allowed. Give plain JSON values",
+        ),
+    ],
+)
+def test_wrong_arguments_of_a_builder_are_named(build, said):
+    with pytest.raises(ScriptError) as raised:
+        build()
+    assert said in str(raised.value)
+
+
 def test_arguments_are_optional():
     assert json.loads(function_call("f").members["arguments"]) == {}
 

@@ -15,7 +15,7 @@ def lossy(mock, client):
 TEST = "def test_it(mock, client): lossy(mock, client)\n"
 REFUSED = """
 def test_it(mock, client):
-    mock.script(function_call("deploy", {}, call_id="call_1"))
+    mock.script(function_call("deploy", {}, call_id="call_1", off_schema=True))
     client.responses.create(model="gpt-4.1", input="Ship v2.")
     output = {"type": "function_call_output", "call_id": "call_1", "output": "up"}
     with pytest.raises(openai.BadRequestError, match="No tool call found"):
@@ -138,7 +138,7 @@ def test_a_failure_after_a_refusal_begins_with_it_and_the_loss_that_explains_it(
 
 
 def test_a_turn_left_over_after_a_refusal_that_was_asked_for_says_so(run):
-    result = run(REFUSED.replace('call_1"))\n', 'call_1"), message("Up."))\n'))
+    result = run(REFUSED.replace("off_schema=True))\n", 'off_schema=True), message("Up."))\n'))
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
@@ -158,7 +158,7 @@ def ask(client, given):
         pass
 
 def test_it(mock, client):
-    mock.script(function_call("deploy", {}, call_id="call_1"), message("Up."))
+    mock.script(function_call("deploy", {}, call_id="call_1", off_schema=True), message("Up."))
     ask(client, "Ship v2.")
     output = {"type": "function_call_output", "call_id": "call_1", "output": "up"}
     ask(client, [{"role": "user", "content": "Ship v2."}, output])

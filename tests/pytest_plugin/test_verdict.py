@@ -263,7 +263,7 @@ def test_a_mock_that_refuses_less_fails_the_test_that_relies_on_the_refusal(run)
     """The same test passes on the mock and fails when the rule it relies on is taken out."""
     relying = """
 def test_it(mock, client):
-    mock.script(function_call("f", {}))
+    mock.script(function_call("f", {}, off_schema=True))
     first = client.responses.create(model="gpt-4.1", input="x")
     with pytest.raises(openai.BadRequestError, match="No tool output found"):
         client.responses.create(model="gpt-4.1", input="y", previous_response_id=first.id)

@@ -7,6 +7,7 @@ import pytest
 from harness.items import function_call, mcp_call, message, reasoning
 from harness.report.refusal_cause import explain_refusal
 from harness.server.mock_api import MockApi
+from tests.support.tools import functions
 
 USER = {"role": "user", "content": "hi"}
 CITED = [{"type": "file_citation", "file_id": "file_1", "filename": "a.pdf", "index": 3}]
@@ -21,6 +22,9 @@ def mock():
 @pytest.fixture
 def world(mock):
     return mock.open("sk-test", "cause")
+
+
+TEAM = functions("deploy", "undo", "check")
 
 
 @pytest.fixture
@@ -53,7 +57,7 @@ def test_the_first_line_is_the_words_of_the_api(world, ask):
 
 def test_a_call_without_output_is_traced_to_who_said_it(world, ask):
     world.script(function_call("deploy", {}, call_id="call_1"))
-    first = ask("Ship v2.")
+    first = ask("Ship v2.", tools=TEAM)
     ask("Well?", previous_response_id=first["id"])
     assert why(world) == "input: function_call deploy (call_1), said in exchange 1, is answered nowhere in this request"
     ask([USER, *first["output"]])
@@ -74,7 +78,7 @@ def test_an_output_without_call_is_traced_too(world, ask):
         "said it"
     )
     world.script(function_call("deploy", {}, call_id="call_1"))
-    ask("Ship v2.")
+    ask("Ship v2.", tools=TEAM)
     ask([USER, output()])
     [lost] = world.losses
     assert why(world) == f"input[1]: {lost.message} (loss call-dropped)"
@@ -89,7 +93,7 @@ def test_every_call_without_output_is_named_with_its_exchange(world, ask):
         [function_call("deploy", {}, call_id="call_1"), function_call("undo", {}, call_id="call_2")],
         function_call("check", {}, call_id="call_3"),
     )
-    first, second = ask("Ship v2."), ask("Check it.")
+    first, second = ask("Ship v2.", tools=TEAM), ask("Check it.", tools=TEAM)
     ask([USER, *first["output"], output("call_1"), *second["output"]])
     refused = explain_refusal(world.exchanges[-1], world.exchanges, world.losses)
     assert refused.where == (
@@ -103,7 +107,7 @@ def test_every_call_without_output_is_named_with_its_exchange(world, ask):
 
 def test_calls_of_a_response_that_is_continued_are_all_named_too(world, ask):
     world.script([function_call("deploy", {}, call_id="call_1"), function_call("undo", {}, call_id="call_2")])
-    ask("Well?", previous_response_id=ask("Ship v2.")["id"])
+    ask("Well?", previous_response_id=ask("Ship v2.", tools=TEAM)["id"])
     assert why(world) == (
         "input: 2 calls are answered nowhere in this request: function_call deploy (call_1), function_call undo (call_2), "
         "said in exchange 1"
@@ -112,7 +116,7 @@ def test_calls_of_a_response_that_is_continued_are_all_named_too(world, ask):
 
 def test_every_output_that_nobody_asked_for_is_named(world, ask):
     world.script(function_call("deploy", {}, call_id="call_1"))
-    ask([output("call_8"), output("call_1"), output("call_9")], previous_response_id=ask("Ship v2.")["id"])
+    ask([output("call_8"), output("call_1"), output("call_9")], previous_response_id=ask("Ship v2.", tools=TEAM)["id"])
     nobody = "answers a `call_id` that nobody asked for: no exchange of this test has said it"
     assert why(world) == (
         f"input[0]: function_call_output (call_8) {nobody}; input[2]: function_call_output (call_9) {nobody}"
@@ -121,7 +125,7 @@ def test_every_output_that_nobody_asked_for_is_named(world, ask):
 
 def test_an_output_of_the_wrong_kind_is_named_as_such(world, ask):
     world.script(function_call("deploy", {}, call_id="call_1"))
-    first = ask("Ship v2.")
+    first = ask("Ship v2.", tools=TEAM)
     custom = {"type": "custom_tool_call_output", "call_id": "call_1", "output": "up"}
     ask([output(), custom], previous_response_id=first["id"])
     assert why(world) == (

@@ -13,6 +13,7 @@ from harness.contract.rule import RULES
 from harness.items import message
 from harness.server.asgi import Server, serve_in_thread
 from harness.server.mock_api import MockApi
+from tests.support.tools import functions
 
 HI = {"type": "message", "content": [{"type": "output_text", "text": "hi"}]}
 
@@ -62,7 +63,19 @@ class TestAScript:
         added = client.send("POST", "/_harness/script", {"turns": [said_text("one"), [said_text("two"), call]]})
         assert added == (200, {"turns": 2})
         assert client.text() == "one"
-        assert [item["type"] for item in client.ask()[1]["output"]] == ["message", "function_call"]
+        assert [item["type"] for item in client.ask(tools=functions("f"))[1]["output"]] == ["message", "function_call"]
+
+    def test_may_say_a_turn_as_a_text(self, client: Client) -> None:
+        assert client.send("POST", "/_harness/script", {"turns": ["one", ["two"]]}) == (200, {"turns": 2})
+        client.send("POST", "/_harness/script", {"script": ["three"]})
+        assert [client.text() for _ in range(3)] == ["one", "two", "three"]
+
+    def test_may_have_a_call_that_the_request_does_not_allow(self, client: Client) -> None:
+        call = {"type": "function_call", "name": "f", "arguments": "{}"}
+        built = {"function_call": {"name": "f", "off_schema": True}}
+        turns = [call, {**call, "off_schema": True}, built, [call, {"completed": {"off_schema": True}}]]
+        client.send("POST", "/_harness/script", {"turns": turns})
+        assert [client.ask()[0] for _ in turns] == [418, 200, 200, 200]
 
     def test_may_end_a_turn_with_how_its_response_ends(self, client: Client) -> None:
         client.send("POST", "/_harness/script", {"turns": [[said_text("one"), {"type": "incomplete"}]]})
@@ -100,9 +113,17 @@ class TestAScript:
             ({}, "nothing is scripted. Give `script:`, `when:` or a setting: organization, "),
             ({"turns": []}, "turns: turns is []. Give a list with at least one entry."),
             ({"turns": {}}, "turns: turns is {}. Give a list with at least one entry."),
-            ({"turns": [[]], "when": {"input": "hi"}}, "turns[0]: a turn is []. Give a list with at least one entry."),
-            ({"turns": ["hi"]}, 'turns[0]: a turn is "hi". Give a list'),
-            ({"turns": [["hi"]]}, 'turns[0][0]: "hi" is no item'),
+            ({"turns": [[]], "when": {"input": "hi"}}, "turns[0]: [] is no turn. Give a text, an item ("),
+            ({"turns": [5]}, "turns[0]: 5 is no turn. Give a text, an item ("),
+            ({"turns": [[5]]}, "turns[0][0]: 5 is no item"),
+            (
+                {"turns": ["hang_up"]},
+                'turns[0]: "hang_up" is the name of a turn. Write `hang_up:` with its arguments, or ',
+            ),
+            ({"turns": ["\ud800"]}, "turns[0]: str is not valid UTF-8"),
+            ({"turn": [HI]}, "turn: no key 'turn'. Did you mean 'turns'?"),
+            ({"x": [HI]}, "Known: script, when, repeat, "),
+            ({"x": [HI]}, ", turns."),
             ({"turns": [{"type": [4]}]}, "turns[0]: type is [4]. Give a text."),
             ({"turns": [{"failed": "\ud800"}]}, "turns[0]: str is not valid UTF-8"),
             ({"turns": [HI], "when": {"input": "\ud800"}}, "when: str is not valid UTF-8"),
@@ -218,7 +239,7 @@ class TestWhatWasSaid:
 
     def test_is_shown_as_json(self, client: Client) -> None:
         client.send("POST", "/_harness/script", {"turns": [list(self.TURN)]})
-        client.ask()
+        client.ask(tools=functions("f"))
         status, said = client.send("GET", "/_harness/said")
         assert (status, [(each["text"], len(each["calls"])) for each in said]) == (200, [("See it.", 1)])
         status, calls = client.send("GET", "/_harness/calls")
@@ -226,7 +247,7 @@ class TestWhatWasSaid:
 
     def test_is_compared_with_a_result(self, client: Client) -> None:
         client.send("POST", "/_harness/script", {"turns": [list(self.TURN)]})
-        client.ask()
+        client.ask(tools=functions("f"))
         for result, words in (
             ("See it.", None),
             ({"text": "See"}, "text truncated: the result has the first 3 of 7"),

@@ -19,6 +19,7 @@ from harness.items import function_call, message, reasoning
 from harness.server.mock_api import MockApi
 from harness.server.socket_session import SocketSession
 from harness.verify.examples import MINIMAL_REQUEST, play_case
+from tests.support.tools import functions
 from tests.support.websockets import AUTH, Socket, error, types
 
 NOT_FOUND = (400, "previous_response_not_found", "previous_response_id")
@@ -199,7 +200,7 @@ class TestWhatAConnectionRemembers:
     def test_goes_into_what_the_model_reads(self) -> None:
         socket = Socket()
         socket.mock.script(function_call("f", {}, call_id="call_1"), message("ok"), message("ok"))
-        first = socket.made(store=False)
+        first = socket.made(store=False, tools=functions("f"))
         output = {"type": "function_call_output", "call_id": "call_1", "output": "4"}
         assert socket.made([output], previous_response_id=first["id"], store=False)
         assert socket.refused(input=[output])[3] == "No tool call found for function call output with call_id call_1."
@@ -207,7 +208,7 @@ class TestWhatAConnectionRemembers:
     def test_counts_where_an_output_is_missing(self) -> None:
         socket = Socket()
         socket.mock.script(function_call("f", {}, call_id="call_1"))
-        first = socket.made(store=False)
+        first = socket.made(store=False, tools=functions("f"))
         words = "No tool output found for function call call_1."
         assert socket.refused(previous_response_id=first["id"]) == (400, None, "input", words)
 

@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from harness.items import custom_tool_call, function_call, mcp_approval_request, message
+from tests.support.tools import functions, tools_for
 from tests.support.websockets import Event, Socket, types
 
 GPT6 = {"model": "gpt-6-astra"}
@@ -99,7 +100,7 @@ class TestASteerThatWaits:
             message("Working on it."),
         ]
         socket.mock.script(calls)
-        first = socket.made(**GPT6)
+        first = socket.made(**GPT6, tools=tools_for(calls))
         accepted, pending = socket.steer(first["id"])
         assert types([accepted, pending]) == ["steer.accepted", "steer.pending"]
         assert (pending["steer"], pending["reason"]) == (accepted["steer"], "waiting_for_required_input")
@@ -113,7 +114,7 @@ class TestASteerThatWaits:
     def waiting(self, **members: Any) -> tuple[Socket, str]:
         socket = Socket()
         socket.mock.script(function_call("f", {}, call_id="call_1"))
-        id = first_of(socket, **members)
+        id = first_of(socket, tools=functions("f"), **members)
         socket.mock.script(lambda request: message(" / ".join(map(_brief, request.body["input"]))))
         return socket, id
 

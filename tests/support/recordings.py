@@ -15,6 +15,7 @@ from harness.contract.schema import schemas_directory
 from harness.items import message
 from harness.server.mock_api import MockApi
 from harness.verify import output
+from harness.verify.examples import as_recorded
 from harness.verify.run import Tally, verify_recordings
 from harness.world.script import Turn
 
@@ -41,7 +42,7 @@ def exchange(number: int, request: Any, status: int, answer: Any, **more: Any) -
 def recorded(*requests: dict[str, Any], turns: Sequence[Turn] = ()) -> list[dict[str, Any]]:
     """What a mock answers to these requests to `POST /responses`, in order; `{0}` in an id is that of answer 0."""
     mock, made = MockApi(), []
-    mock.open(KEY).script(*turns, *[message("ok")] * (len(requests) - len(turns)))
+    mock.open(KEY).script(*map(as_recorded, turns), *[message("ok")] * (len(requests) - len(turns)))
     for number, request in enumerate(requests, 1):
         ids = [(one["response"] or one["events"][-1]["data"]["response"]).get("id") for one in made]
         body = {name: value.format(*ids) if name.endswith("_id") else value for name, value in request.items()}

@@ -30,6 +30,7 @@ from harness.items import (
     web_search_call,
 )
 from harness.server.mock_api import MockApi
+from harness.verify.examples import as_recorded
 from harness.verify.run import Tally
 from harness.verify.watch import RecordingJudge
 from tests.support.live_server import Front, recorded, serving
@@ -128,7 +129,7 @@ class TestTheMocksOwnAnswer:
         ]
         live = MockApi()
         passing = watched(live)
-        live.open("sk-live").script(*(turn for _ in range(2 * len(asks)) for turn in turns))
+        live.open("sk-live").script(*(turn for _ in range(2 * len(asks)) for turn in map(as_recorded, turns)))
         for ask in asks:
             for streams in (False, True):
                 for _ in turns:

@@ -11,6 +11,7 @@ from harness.ending import failed, incomplete
 from harness.items import function_call, mcp_approval_request, mcp_call, mcp_list_tools, message, reasoning
 from harness.world.mcp_server import ToolError
 from tests.support.in_process import Client, error, user
+from tests.support.tools import functions, mcp_tool
 from tests.support.websockets import Socket
 
 DEPLOY = mcp_call("prod", "deploy", {"ref": "v2"})
@@ -162,7 +163,7 @@ def test_every_request_must_be_answered(team):
 
 def test_calls_of_the_client_stand_beside_them_and_must_be_answered_too(team):
     team.mock.script([DEPLOY, function_call("notify", {}, call_id="call_1"), message("Both.")])
-    asked = team.ask()
+    asked = team.ask(tools=[prod(), *functions("notify")])
     assert types(asked) == [LISTED, ASKED, "function_call"]
     assert error(team.answer(asked, True))[1] == "No tool output found for function call call_1."
     output = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
@@ -174,7 +175,7 @@ def test_calls_of_the_client_stand_beside_them_and_must_be_answered_too(team):
 
 def test_a_call_of_the_client_beside_one_that_ran_ends_the_response(team):
     team.mock.script([function_call("notify", {}, call_id="call_1"), STATUS], message("Later."))
-    assert types(team.ask(tools=[prod("never")])) == [LISTED, "function_call", CALLED]
+    assert types(team.ask(tools=[prod("never"), *functions("notify")])) == [LISTED, "function_call", CALLED]
 
 
 def test_in_a_conversation_the_answer_alone_is_enough(team):
@@ -311,7 +312,7 @@ def test_a_script_may_still_say_everything_itself(team):
 
 def test_calls_of_other_servers_are_left_as_they_are(team):
     team.mock.script([mcp_call("docs", "ask"), message("Done.")])
-    assert types(team.ask()) == [LISTED, CALLED, "message"]
+    assert types(team.ask(tools=[prod(), mcp_tool("docs")])) == [LISTED, CALLED, "message"]
 
 
 def test_a_world_without_servers_adds_nothing():

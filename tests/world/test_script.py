@@ -10,6 +10,7 @@ import pytest
 
 from harness.core.errors import NoTurn, ScriptError
 from harness.core.exchange import Request
+from harness.ending import incomplete
 from harness.items import function_call, message
 from harness.items.kind import Item
 from harness.world.script import Route, Script, condition_value, is_match
@@ -33,6 +34,15 @@ class TestATurn:
         script = Script()
         script.add([message("one"), [message("two"), message("three")], (message("four"),)])
         assert [texts(script.next(ask())) for _ in range(3)] == [["one"], ["two", "three"], ["four"]]
+
+    def test_may_be_a_text_wherever_it_may_be_a_message(self) -> None:
+        script = Script()
+        script.when({"input": "routed"}).script("zero")
+        script.add(["one", ["two", message("three")], ("four", incomplete()), lambda request: "five"])
+        assert answer(script, "routed") == "zero"
+        assert [texts(script.next(ask())[:2]) for _ in range(2)] == [["one"], ["two", "three"]]
+        assert script.next(ask())[1] == incomplete()
+        assert answer(script) == "five"
 
     def test_may_be_a_function_of_the_request(self) -> None:
         script = Script()
@@ -60,7 +70,7 @@ class TestATurn:
         script.add([(message(word) for word in ("three",))])
         assert [answer(script) for _ in range(3)] == ["one", "two", "three"]
 
-    @pytest.mark.parametrize("turn", ["hi", 5, None, {"type": "message"}, ["hi"], [message("x"), 5], [[message("x")]]])
+    @pytest.mark.parametrize("turn", [5, None, {"type": "message"}, [message("x"), 5], [["x"]], [[message("x")]]])
     def test_of_another_form_is_refused_when_it_is_scripted(self, turn: Any) -> None:
         with pytest.raises(ScriptError, match=r"^script: .* is not a turn\. Give an item"):
             Script().add([turn])
@@ -72,13 +82,13 @@ class TestATurn:
     def test_that_is_refused_leaves_the_script_as_it_was(self) -> None:
         script = Script(lambda request: [message("fallback")])
         with pytest.raises(ScriptError):
-            script.add([message("x"), "hi"])
+            script.add([message("x"), 5])
         assert answer(script) == "fallback"
 
     def test_that_returns_none_of_the_forms_is_refused_when_it_is_taken(self) -> None:
         script = Script()
-        script.add([lambda request: "hi"])
-        with pytest.raises(ScriptError, match="script: 'hi' is not a turn"):
+        script.add([lambda request: 5])
+        with pytest.raises(ScriptError, match="script: 5 is not a turn"):
             script.next(ask())
 
     def test_that_raises_is_named_with_what_it_raised(self) -> None:

@@ -233,7 +233,7 @@ script:
             (
                 "script:\n  - function_call: {arguments: {}}",
                 "script.yaml:2: function_call: missing a required argument: 'name'. "
-                "Its arguments: name, arguments, call_id, namespace, async_, caller.",
+                "Its arguments: name, arguments, call_id, namespace, async_, caller, off_schema.",
             ),
             (
                 "when:\n  - instruction: planner\n    script: [ {message: a} ]",
@@ -252,9 +252,17 @@ script:
             ),
             ("script: []", "script.yaml:1: script is []. Give a list with at least one entry."),
             ("script: hello", 'script.yaml:1: script is "hello". Give a list with at least one entry.'),
-            ("script:\n  - []", "script.yaml:2: a turn is []. Give a list with at least one entry."),
-            ("script:\n  - hello", 'script.yaml:2: a turn is "hello". Give a list with at least one entry.'),
-            ("script:\n  - [hello]", f'script.yaml:2: "hello" {NO_ITEM}'),
+            (
+                "script:\n  - []",
+                "script.yaml:2: [] is no turn. Give a text, an item (`message: {text: …}`), or a list of these, an ending "
+                "and faults.",
+            ),
+            (
+                "script:\n  - overloaded",
+                'script.yaml:2: "overloaded" is the name of a turn. Write `overloaded:` with its arguments, or '
+                "`message: overloaded`.",
+            ),
+            ("script:\n  - [5]", f"script.yaml:2: 5 {NO_ITEM}"),
             (
                 "script:\n  - message: a\n    phase: commentary",
                 f'script.yaml:2: {{"message": "a", "phase": "commentary"}} {NO_ITEM}',

@@ -147,7 +147,7 @@ class TestItsScript:
 
     def test_refuses_what_is_no_turn(self) -> None:
         with pytest.raises(ScriptError):
-            Mock().script("hi")  # type: ignore[arg-type]
+            Mock().script(5)  # type: ignore[arg-type]
 
 
 class TestItsJournal:

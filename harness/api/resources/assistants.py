@@ -164,6 +164,7 @@ def as_responses_body(run: Json, assistant: Json, messages: Iterable[Json], step
         "instructions": run["instructions"],
         "tools": [{"type": "function", **tool["function"]} if "function" in tool else tool for tool in run["tools"]],
         "tool_choice": _convert_tool_choice(run["tool_choice"]),
+        "parallel_tool_calls": run["parallel_tool_calls"],
         "text": {"format": _convert_format(run["response_format"])},
         "metadata": run["metadata"],
         "agent": {"name": assistant["name"] or ""},

@@ -12,7 +12,7 @@ from harness.api.statuses import END_EVENTS
 from harness.cassettes.format.interaction import Interaction
 from harness.core.errors import HarnessError, ScriptError
 from harness.core.exchange import Json
-from harness.ending import TurnLine, failed, incomplete, line_from_wire
+from harness.ending import RECORDED_ENDING, TurnLine, failed, incomplete, line_from_wire
 from harness.world.script import Turn
 
 
@@ -60,7 +60,7 @@ def _turn_from_response(response: Json) -> list[TurnLine]:
     if response.get("status") == "failed":
         error = response.get("error") or {}
         return [*lines, failed(error.get("code", "server_error"), error.get("message", ""))]
-    return lines
+    return [*lines, RECORDED_ENDING] if lines else []
 
 
 def _drop_nulls(item: Json) -> Json:

@@ -14,7 +14,7 @@ from harness.api.statuses import PENDING_STATUSES
 from harness.cassettes.format.recorded import Recorded
 from harness.contract.rule import CREATE_RESPONSE
 from harness.core.exchange import Answer, Json, Request
-from harness.ending import Ending, TurnLine
+from harness.ending import RECORDED_ENDING, Ending, TurnLine
 from harness.endpoints import azure
 from harness.items import message
 from harness.items.kind import ITEMS, Item, item_from_wire
@@ -74,8 +74,8 @@ def build_turn(events: Sequence[Json], final: Json) -> list[TurnLine]:
         _build_item(wire, dict(deltas)) for wire, deltas in zip(final["output"], deltas_of, strict=True)
     ]
     if final["status"] in PENDING_STATUSES:
-        return [PLACEHOLDER_MESSAGE]
-    return lines if final["status"] == "completed" else [*lines, _build_ending(final)]
+        return [PLACEHOLDER_MESSAGE, RECORDED_ENDING]
+    return [*lines, RECORDED_ENDING if final["status"] == "completed" else _build_ending(final)]
 
 
 def _build_item(wire: Json, deltas: Deltas) -> Item:

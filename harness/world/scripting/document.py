@@ -2,9 +2,9 @@
 
 {"script": [turns…], "when": [{"instructions": "planner", "script": [turns…]}], "repeat": true, "citations": "delta"}
 
-A turn is a line or a list of lines: items, then an ending, then faults. A line is an object of the wire,
-`{"type": "message", …}`, or the name of a builder with its arguments, `{"message": "Hello."}`. `repeat` plays turns over
-and over, those of all routes or of one. What else there is: `harness.world.scripting.settings`.
+A turn is a line or a list of lines: items, then an ending, then faults. A line is a text, `"Hello."`, an object of the
+wire, `{"type": "message", …}`, or the name of a builder with its arguments, `{"message": "Hello."}`. `repeat` plays
+turns over and over, those of all routes or of one. What else there is: `harness.world.scripting.settings`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
 
-import harness.items  # noqa: F401  (registers every kind)
 from harness.core.delivery import Fault
 from harness.core.errors import ScriptError
 from harness.core.exchange import Json, Request
 from harness.core.vocabulary import JSON, render_json
 from harness.ending import Ending, TurnLine, line_from_wire
 from harness.faults import NON_ITEM_LINES, Refusal
+from harness.items import message
 from harness.items.kind import ITEMS, Item
 from harness.world.mock import Mock
 from harness.world.script import CONDITIONS, Matcher, Route, Turn, parse_turn
@@ -40,6 +40,8 @@ from harness.world.scripting.validation import (
 )
 
 DOCUMENT_KEYS = ("script", "when", "repeat", *SETTINGS)
+ROUTE_KEYS = ("turns", "when", "repeat")
+_TURN_FORMS = "Give a text, an item (`message: {text: …}`), or a list of these, an ending and faults."
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +78,14 @@ def add_route(mock: Mock, conditions: Mapping[str, Matcher]) -> Route:
     return mock.world.script.when(dict(conditions)) if conditions else mock.script()
 
 
-def parse_document(value: Any) -> ScriptDocument:
-    """A whole script; InvalidData where something is wrong."""
-    own = check_members(value, "key", DOCUMENT_KEYS)
+def parse_sent_script(value: Json) -> ScriptDocument:
+    """What the control plane takes: one route with its `turns`, or a whole script."""
+    return parse_route(value) if "turns" in value else parse_document(value, more_keys=ROUTE_KEYS[:1])
+
+
+def parse_document(value: Any, more_keys: Sequence[str] = ()) -> ScriptDocument:
+    """A whole script; InvalidData where something is wrong. `more_keys` are keys of other forms, which errors name too."""
+    own = check_members(value, "key", (*DOCUMENT_KEYS, *more_keys))
     if not own.keys() - {"repeat"}:
         raise InvalidData(f"nothing is scripted. Give `script:`, `when:` or a setting: {', '.join(SETTINGS)}.")
     changes = {}
@@ -97,7 +104,7 @@ def parse_document(value: Any) -> ScriptDocument:
 
 def parse_route(value: Json) -> ScriptDocument:
     """One route: `{"when": {"instructions": "planner"}, "turns": [turns…]}`; without `when` the script."""
-    own = check_members(value, "key", ("turns", "when", "repeat"))
+    own = check_members(value, "key", ROUTE_KEYS)
     with errors_at("when"):
         conditions = _parse_conditions({} if own.get("when") is None else own["when"])
     return ScriptDocument({}, [ScriptedRoute(conditions, _parse_turns("turns", own, False))])
@@ -152,10 +159,12 @@ def _parse_turns(name: str, own: Json, repeat: bool) -> Sequence[Turn]:
 
 def _parse_turn(index: int, value: Any) -> list[TurnLine]:
     with errors_at(index):
-        if isinstance(value, dict):
+        if isinstance(value, dict | str):
             return _validate_lines([_parse_line(value)])
+        if not isinstance(value, list) or not value:
+            raise InvalidData(f"{render_json(value)} is no turn. {_TURN_FORMS}")
         lines = []
-        for place, each in enumerate(check_list(value, "a turn")):
+        for place, each in enumerate(value):
             with errors_at(place):
                 lines.append(_parse_line(each))
         return _validate_lines(lines)
@@ -185,6 +194,8 @@ def line_builders() -> dict[str, Callable[..., TurnLine]]:
 
 
 def _parse_line(value: Any) -> TurnLine:
+    if isinstance(value, str):
+        return _parse_text(value)
     if not isinstance(value, dict) or ("type" not in value and len(value) != 1):
         form = 'An item is one name with its arguments, `message: {text: …}`, or `{"type": "message", …}`.'
         raise InvalidData(f"{render_json(value)} is no item. {form}")
@@ -195,6 +206,16 @@ def _parse_line(value: Any) -> TurnLine:
     ((name, arguments),) = check_members(value, "item", line_builders()).items()
     with errors_at(name):
         return _build_line(name, arguments)
+
+
+def _parse_text(text: str) -> TurnLine:
+    """A message of this text; the bare name of a builder was meant otherwise."""
+    check_json(text)
+    if text in line_builders():
+        raise InvalidData(
+            f"{render_json(text)} is the name of a turn. Write `{text}:` with its arguments, or `message: {text}`."
+        )
+    return message(text)
 
 
 def _build_line(name: str, value: Any) -> TurnLine:

@@ -7,7 +7,7 @@ import pytest
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.recording.as_script import turns_from_recording
 from harness.core.errors import ScriptError
-from harness.ending import incomplete
+from harness.ending import RECORDED_ENDING, incomplete
 from harness.items import message, reasoning
 from tests.support.in_process import Client
 from tests.support.recordings import JSON, compact, over_http, sse, streamed
@@ -36,8 +36,15 @@ def response(*output, status="completed", **members):
 def test_each_response_is_a_turn():
     interactions = [over_http({}, response(MESSAGE)), over_http({}, response(CALL, MESSAGE))]
     first, second = turns_from_recording(interactions, "it")
-    assert [line.type for line in first] == ["message"]
-    assert [line.type for line in second] == ["function_call", "message"]
+    assert [line.type for line in first[:-1]] == ["message"]
+    assert [line.type for line in second[:-1]] == ["function_call", "message"]
+    assert first[-1] is second[-1] is RECORDED_ENDING
+
+
+def test_calls_are_made_again_whatever_tools_the_request_declares():
+    client = Client()
+    client.mock.script(*turns_from_recording([over_http({}, response(CALL))], "it"))
+    assert client.ask(tool_choice="none").body["output"][0]["type"] == "function_call"
 
 
 def test_the_mock_says_it_again():
@@ -54,7 +61,7 @@ def test_streams_become_turns(whole):
         {"type": "response.output_item.done", "item": MESSAGE},
         {"type": "response.completed", "response": response(*([MESSAGE] if whole else []))},
     )
-    ((line,),) = turns_from_recording([streamed(events)], "it")
+    ((line, _),) = turns_from_recording([streamed(events)], "it")
     assert line.type == "message"
 
 
@@ -91,7 +98,7 @@ def test_what_cannot_be_scripted_is_named():
 
 def test_reasoning_keeps_what_it_says():
     item = {"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}], "status": None}
-    ((line,),) = turns_from_recording([over_http({}, response(item))], "it")
+    ((line, _),) = turns_from_recording([over_http({}, response(item))], "it")
     assert line == reasoning("Hm.") or line.type == "reasoning"
     assert message("x").type == "message"
 

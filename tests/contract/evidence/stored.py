@@ -13,6 +13,8 @@ from harness.items import function_call, message, reasoning
 from harness.server.mock_api import MockApi
 from harness.verify.examples import MINIMAL_REQUEST, OK_TURN
 from harness.world.world import World
+from tests.support.threads import FUNCTION
+from tests.support.tools import functions
 
 KEY = "sk-mutations"
 AUTH = {"authorization": f"Bearer {KEY}", "openai-beta": "assistants=v2"}
@@ -44,10 +46,10 @@ def remembering() -> MockApi:
     called = function_call("f", "{}", call_id="c1")
     world.script([reasoning("**Plan**"), called], message("ok"), called, OK_TURN)
     made(mock, "/conversations", {"items": [HI]})
-    post(mock, MINIMAL_REQUEST)
+    post(mock, {**MINIMAL_REQUEST, "tools": functions("f")})
     store = world.vector_store(world.file("a.txt", b"Paris"))
     made(mock, f"/vector_stores/{store}/file_batches", {"file_ids": ["file_1"]})
-    assistant = made(mock, "/assistants", {"model": "gpt-4.1"})["id"]
+    assistant = made(mock, "/assistants", {"model": "gpt-4.1", "tools": [FUNCTION]})["id"]
     for _ in range(2):
         made(mock, "/threads/runs", {"assistant_id": assistant, "thread": {"messages": [HI]}, "stream": True})
     return mock

@@ -37,6 +37,7 @@ from harness.items import (
     web_search_call,
 )
 from harness.server.mock_api import MockApi
+from harness.verify.examples import as_recorded
 
 EVENT = "ResponseStreamEvent"
 HEADERS = {"authorization": "Bearer sk-events"}
@@ -70,7 +71,7 @@ TURNS = [
 def streams() -> list[Answer]:
     """The streams of all turns, and one of a background response."""
     mock = MockApi()
-    mock.open("sk-events").script(*TURNS, message("Hi."))
+    mock.open("sk-events").script(*map(as_recorded, TURNS), message("Hi."))
     bodies = [{} for _ in TURNS] + [{"background": True}]
     sent = [{"model": "gpt-4.1", "input": "hi", "stream": True, **more} for more in bodies]
     return [mock.handle("POST", "/v1/responses", HEADERS, {}, orjson.dumps(body)) for body in sent]

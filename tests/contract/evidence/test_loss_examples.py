@@ -13,7 +13,7 @@ from harness.core.errors import RegistrationError
 from harness.core.exchange import Answer, Exchange
 from harness.report.catalogue import loss_json, loss_row, loss_sections
 from harness.server.mock_api import MockApi
-from harness.verify.examples import EXAMPLE_HEADERS, EXAMPLE_KEY, OK_TURN, build_body
+from harness.verify.examples import EXAMPLE_HEADERS, EXAMPLE_KEY, OK_TURN, as_recorded, build_body
 
 
 def examples(kind: str) -> list:
@@ -28,7 +28,7 @@ def played(case: Case) -> Sequence[Exchange]:
     """The journal of a conversation with a whole mock."""
     mock, steps = MockApi(fallback=lambda _: OK_TURN), (*case.before, case)
     world = mock.open(EXAMPLE_KEY)
-    world.script(*case.turns, *([OK_TURN] * (len(steps) - len(case.turns))))
+    world.script(*map(as_recorded, case.turns), *([OK_TURN] * (len(steps) - len(case.turns))))
     answers: list[Answer] = []
     for step in steps:
         path = (step.on or "POST /responses").removeprefix("POST ")

@@ -29,7 +29,8 @@ def send(**body: Any) -> Answer:
     mock.open("sk-answers").script(
         [reasoning("**Thought**"), message("Hi."), function_call("f", '{"a":1}', call_id="call_1")]
     )
-    tools = [{"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}]
+    parameters = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    tools = [{"type": "function", "name": "f", "parameters": parameters}]
     sent = {"model": "gpt-5", "input": "hi", "tools": tools, "metadata": {"a": "b"}, **body}
     return mock.handle("POST", "/v1/responses", HEADERS, {}, orjson.dumps(sent))
 

@@ -12,12 +12,14 @@ from agents.retry import retry_policies
 from harness.faults import Gate, cut, hang_up, overloaded, pause, rate_limit, server_error
 from harness.items import function_call, message, reasoning
 from tests.support.programs import MODEL
+from tests.support.tools import functions
 
 TURN = [
     reasoning(["**Plan", "ning**"]),
     message(["Let me ", "see."]),
     function_call("get_weather", ['{"city":', '"Paris"}'], call_id="call_1"),
 ]
+TOOLS = functions("get_weather")
 POINTS = [half / 2 for half in range(2 * 27)]
 """Before, and in the middle of, every event of TURN."""
 QUIET = RunConfig(tracing_disabled=True)
@@ -29,7 +31,7 @@ def _every_answer_conforms():
 
 
 def ask(client, **members):
-    return client.responses.create(model=MODEL, input="Weather in Paris?", **members)
+    return client.responses.create(model=MODEL, input="Weather in Paris?", tools=TOOLS, **members)
 
 
 def test_the_points_are_all_there_are(mock, client):
@@ -46,7 +48,7 @@ def test_a_stream_of_the_sdk_raises_and_is_never_complete(mock, client, after):
     mock.script(cut(TURN, after=after))
     with (
         pytest.raises(openai.APIConnectionError),
-        client.responses.stream(model=MODEL, input="Weather in Paris?") as stream,
+        client.responses.stream(model=MODEL, input="Weather in Paris?", tools=TOOLS) as stream,
     ):
         events += stream
     assert "response.completed" not in {event.type for event in events}

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from harness.ending import completed, failed, incomplete
 from harness.items import code_interpreter_call, file_search_call, message
 from tests.support.programs import MODEL
+from tests.support.tools import tools_for
 
 ASK = {"model": MODEL, "input": "hi"}
 FOUND = [{"file_id": "file-1", "filename": "a.txt", "score": 0.5, "text": "rain", "attributes": {}}]
@@ -62,16 +63,18 @@ def test_a_failure_in_the_background_is_read_back(mock, client):
 def test_what_is_included_is_there(mock, client):
     turn = [file_search_call("rain", results=FOUND), code_interpreter_call("1", outputs=["1"])]
     mock.script(turn, turn)
-    files, code = client.responses.create(**ASK).output
+    tools = tools_for(turn)
+    files, code = client.responses.create(**ASK, tools=tools).output
     assert files.results is code.outputs is None
     included = ["file_search_call.results", "code_interpreter_call.outputs"]
-    files, code = client.responses.create(**ASK, include=included).output
+    files, code = client.responses.create(**ASK, tools=tools, include=included).output
     assert (files.results[0].text, code.outputs[0].logs) == ("rain", "1")
 
 
 def test_a_later_retrieve_includes_what_was_hidden(mock, client):
-    mock.script(code_interpreter_call("1", outputs=["1"]))
-    id = client.responses.create(**ASK).id
+    turn = code_interpreter_call("1", outputs=["1"])
+    mock.script(turn)
+    id = client.responses.create(**ASK, tools=tools_for(turn)).id
     assert client.responses.retrieve(id).output[0].outputs is None
     assert client.responses.retrieve(id, include=["code_interpreter_call.outputs"]).output[0].outputs[0].logs == "1"
 

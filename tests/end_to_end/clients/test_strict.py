@@ -8,6 +8,7 @@ from harness.core.exchange import Exchange, Json
 from harness.items import function_call, message
 from tests.support.programs import MODEL
 from tests.support.strict import faults
+from tests.support.tools import functions
 
 
 def with_answer(exchange: Exchange, **changes: object) -> Exchange:
@@ -35,7 +36,7 @@ def test_a_member_of_another_type_is_found_out(mock, client):
 
 def test_every_event_without_its_number_is_found_out(mock, client):
     mock.script([message("hi"), function_call("f")])
-    with client.responses.stream(model=MODEL, input="hi") as stream:
+    with client.responses.stream(model=MODEL, input="hi", tools=functions("f")) as stream:
         stream.until_done()
     exchange = mock.exchanges[0]
     for index, event in enumerate(exchange.answer.events):

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from harness.items import code_interpreter_call, file_citation, function_call, mcp_approval_request, mcp_call, message
+from harness.verify.examples import as_recorded
 from harness.verify.run import Tally, verify_recordings
 from tests.support.recordings import exchange, write_jsonl
-from tests.support.threads import Desk, path
+from tests.support.threads import FUNCTION, Desk, path
 
 PLAN = {"model": "gpt-4o"}
 HI = {"role": "user", "content": "hi"}
@@ -50,7 +51,7 @@ def messages(tally: Tally, at: str) -> list[str]:
 
 @pytest.fixture
 def recorder() -> ExchangeRecorder:
-    return ExchangeRecorder(tools=[{"type": "code_interpreter"}])
+    return ExchangeRecorder(tools=[{"type": "code_interpreter"}, FUNCTION])
 
 
 def converse(recorder: ExchangeRecorder) -> None:
@@ -151,7 +152,8 @@ class TestFoundry:
     def exchanges(self) -> list[dict[str, Any]]:
         """A run with a call of an MCP server that needs approval, as recorded below a project."""
         recorder = ExchangeRecorder()
-        recorder.mock.script(mcp_approval_request("s", "f"), [mcp_call("s", "f", output="ok"), message("done")])
+        called = [mcp_call("s", "f", output="ok"), message("done")]
+        recorder.mock.script(as_recorded(mcp_approval_request("s", "f")), as_recorded(called))
         run = recorder.run(recorder.thread("hi"), stream=True).body
         (call,) = run["required_action"]["submit_tool_approval"]["tool_calls"]
         approvals = {"tool_approvals": [{"tool_call_id": call["id"], "approve": True}], "stream": True}

@@ -20,6 +20,7 @@ from harness.verify.judging.websocket_exchanges import split_by_client_event, to
 from harness.verify.read_files import read_numbered, read_recording
 from harness.verify.run import FINDING_VERDICTS, Tally, verify_recordings
 from tests.support.recordings import over_http
+from tests.support.tools import functions
 from tests.support.websockets import Socket, cassette, connection, create, frames_of, frames_sent, scripted
 
 HI = {"model": "gpt-4.1", "input": "hi"}
@@ -134,7 +135,7 @@ def test_what_the_mock_says_itself_is_clean(tmp_path: Path) -> None:
     call = function_call("f", "{}", call_id="call_1")
     output = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
     socket = scripted(call, message("Done."))
-    first = frames_sent(socket, create("a", store=False))
+    first = frames_sent(socket, create("a", store=False, tools=functions("f")))
     id = orjson.loads(first[-1][2])["response"]["id"]
     rest = frames_sent(socket, create([output], previous_response_id=id, store=False), create([output]))
     tally = judged(tmp_path, over_http(), connection(*first, *rest))
@@ -169,7 +170,7 @@ def test_a_refusal_in_other_words_is_found(tmp_path: Path) -> None:
 
 def test_what_the_connection_refuses_is_not_held_against_the_request(tmp_path: Path) -> None:
     error = {"type": "invalid_request_error", "code": "previous_response_not_found", "message": "x", "param": None}
-    first = frames_sent(scripted(message("one")), create("a", store=False))
+    first = frames_sent(scripted(message("one")), create("a", store=False, tools=functions("f")))
     id = orjson.loads(first[-1][2])["response"]["id"]
     gone = frames_of(CLIENT, create("b", previous_response_id=id))
     tally = judged(

@@ -1,0 +1,232 @@
+"""Whether a model of the API could say a turn to a request: its calls, its `tool_choice`, its text format.
+
+What no model could say is a mistake of the script. Each of these is as recorded: no answer of the recorded traffic breaks
+one (`tests/contract/evidence/test_turns.py`). `max_tool_calls` is none of them, as recorded answers exceed it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from harness.answers.schema_mismatch import describe_mismatch
+from harness.api.dialects import AGENT_REFERENCE
+from harness.api.strict_schema import apply_strictness
+from harness.api.tools import all_tools, declared_tools
+from harness.core.exchange import Json
+from harness.core.registry import suggest_name
+from harness.core.shorten import shorten
+from harness.core.vocabulary import PYTHON, Vocabulary
+from harness.ending import Ending
+from harness.items.kind import ITEMS, Item
+
+ReadItems = Callable[[], Sequence[Json]]
+"""Resolves the transcript that the model reads, which may have loaded tools."""
+
+NAMED_TOOLS = ("function", "custom")
+"""The types of tools that a client executes under names of its own."""
+_NAMED_NOUNS = {
+    "function": "function of that name",
+    "custom": "custom tool of that name",
+    "mcp": "MCP server of that label",
+}
+MAX_SHOWN = 121
+"""Characters of a text or of arguments that a problem shows."""
+
+
+def find_turn_problem(
+    body: Json, items: Sequence[Item], ending: Ending, read: ReadItems, words: Vocabulary = PYTHON
+) -> str:
+    """Why no model could say a turn to this request, and in a second line how to fix that; empty if one could.
+
+    `read` is called only where the request's own `tools` do not settle it.
+    """
+    if ending.off_schema:
+        return ""
+    text, choice = body.get("text"), body.get("tool_choice")
+    turn = _HeldTurn(body, items, read, words)
+    if text and (problem := turn.find_text_problem(text.get("format") or {})):
+        return problem
+    calls = [item for item in items if ITEMS[item.type].tool_types]
+    if ending.recorded or not (calls or choice):
+        return ""
+    problems = (
+        *(turn.find_call_problem(call) for call in calls if not _is_free(call)),
+        turn.find_choice_problem(choice, calls),
+        turn.find_parallel_problem(calls),
+    )
+    return next(filter(None, problems), "")
+
+
+@dataclass(frozen=True, slots=True)
+class _HeldTurn:
+    """A turn beside the request that it answers."""
+
+    body: Json
+    items: Sequence[Item]
+    read: ReadItems
+    words: Vocabulary
+
+    def find_text_problem(self, format: Json) -> str:
+        """As recorded, finished texts conform to their schema unless `strict` is false; comments and refusals are free."""
+        if format.get("type") != "json_schema" or format.get("strict") is False:
+            return ""
+        for text in _output_texts(self.items):
+            if reason := describe_mismatch(text, format["schema"]):
+                return (
+                    f"message: {shorten(text, MAX_SHOWN)!r} is not what text.format ({format.get('name')}) asks for: "
+                    f"{reason}{'' if reason.endswith('?') else '.'}\nThe API's models keep to the schema: script a text "
+                    f"that does, or say that this one need not: {self.words.off_schema_turn('message')}."
+                )
+        return ""
+
+    def find_call_problem(self, call: Item) -> str:
+        """A call of a tool that the request does not declare, or with arguments that the tool does not take."""
+        own = _match_tools(call, self.body.get("tools") or ())
+        if not own and not _has_hidden_tools(self.body):
+            tools = self._find_all_tools()
+            if not (own := _match_tools(call, tools)):
+                return self._describe_undeclared(call, tools)
+        return self._find_argument_problem(call, own) if call.type == "function_call" else ""
+
+    def _find_all_tools(self) -> list[Json]:
+        """The tools of the request, and those that its transcript and the turn itself have added or loaded."""
+        read = self.read()
+        said = ({"type": item.type, **item.members} for item in self.items)
+        return [*declared_tools(self.body, read), *_loaded_tools([*read, *said])]
+
+    def _describe_undeclared(self, call: Item, tools: Sequence[Json]) -> str:
+        types = ITEMS[call.type].tool_types
+        member = _name_member(types)
+        known = [tool[member] for tool in all_tools(tools) if tool.get("type") in types and member in tool]
+        if known:
+            near = f" {suggest_name(call.members[member], known)}"
+        elif not tools and self.body.get("previous_response_id"):
+            near = " It has no tools: those of the response before are not taken over, each request declares its own."
+        else:
+            near = "" if tools else " It has no tools."
+        return (
+            f"{self._name_call(call)}: the request declares no "
+            f"{_NAMED_NOUNS.get(types[0], f'tool of type {types[0]!r}')}, so no model can call it.{near}\nDeclare it in the "
+            f"`tools` of the request, or say that the model makes it up: {self._off_schema_form(call)}."
+        )
+
+    def _find_argument_problem(self, call: Item, tools: Sequence[Json]) -> str:
+        """Arguments that break the schema of a strict function; of several with that name each must be broken."""
+        arguments, problem = call.members["arguments"], ""
+        for tool in tools:
+            parameters, strict = apply_strictness(tool.get("parameters"), tool.get("strict"))
+            problem = describe_mismatch(arguments, parameters) if strict and isinstance(parameters, dict) else ""
+            if not problem:
+                return ""
+        if not problem:
+            return ""
+        default = (
+            "" if tools[-1].get("strict") else ", as it is without `strict` and the API then requires every property"
+        )
+        shown = shorten(arguments, MAX_SHOWN)
+        return (
+            f"{self._name_call(call)}: the arguments {shown} break the tool's schema, which is strict"
+            f"{default}: {problem}{'' if problem.endswith(('?', '.')) else '.'}\nThe API's models keep to a strict schema: "
+            "correct the arguments, declare the tool with `strict: false`, or say that this call need not fit: "
+            f"{self._off_schema_form(call)}."
+        )
+
+    def find_choice_problem(self, choice: str | Json | None, calls: Sequence[Item]) -> str:
+        """A turn that does not do what `tool_choice` says."""
+        if choice in (None, "auto"):
+            return ""
+        made = [call for call in calls if call.type != "mcp_list_tools"]
+        wrong = next((call for call in made if not _is_free(call) and not _is_chosen(call, choice)), None)
+        if wrong:
+            return (
+                f"{self._name_call(wrong)}: tool_choice is {_show_choice(choice)}, so no model makes this call.\nScript "
+                f"what it leaves, say {self._off_schema_form(wrong)}, or change the request's tool_choice."
+            )
+        if made or choice == "none" or (isinstance(choice, dict) and choice.get("mode") == "auto"):
+            return ""
+        return (
+            f"the turn has no call, but tool_choice is {_show_choice(choice)}: a model has to make one.\nScript that call, "
+            f"say {self.words.off_schema_turn('message')}, or change the request's tool_choice."
+        )
+
+    def find_parallel_problem(self, calls: Sequence[Item]) -> str:
+        """Several calls of the client's tools at once; a program makes calls of its own."""
+        if self.body.get("parallel_tool_calls") is not False:
+            return ""
+        own = [each for each in calls if ITEMS[each.type].tool_types[0] in NAMED_TOOLS and "caller" not in each.members]
+        if len(own) < 2 or any(call.off_schema for call in own):
+            return ""
+        return (
+            f"the turn has {len(own)} calls ({', '.join(map(self._name_call, own))}), but parallel_tool_calls is false: a "
+            "model makes one at a time.\nScript them as turns of their own, say "
+            f"{self.words.off_schema_turn(own[-1].type)}, or change the request."
+        )
+
+    def _name_call(self, call: Item) -> str:
+        member = _name_member(ITEMS[call.type].tool_types)
+        return self.words.name_call(call.type, call.members[member] if member else "")
+
+    def _off_schema_form(self, call: Item) -> str:
+        client = call.type in ("function_call", "custom_tool_call")
+        return self.words.off_schema_call(call.type) if client else self.words.off_schema_turn(call.type)
+
+
+def _output_texts(items: Sequence[Item]) -> Iterator[str]:
+    for item in items:
+        if item.type == "message" and item.members.get("phase") != "commentary":
+            yield from (part["text"] for part in item.members["content"] if part["type"] == "output_text")
+
+
+def _is_free(call: Item) -> bool:
+    """Whether a call need not be of the request's tools: the script says so, or an earlier request offered it."""
+    return call.off_schema or bool(call.members.get("approval_request_id"))
+
+
+def _has_hidden_tools(body: Json) -> bool:
+    """Whether the request may have tools that it does not show: those of a prompt template or an agent."""
+    return bool(body.get("prompt")) or (AGENT_REFERENCE in body and not body.get("tools"))
+
+
+def _loaded_tools(items: Iterable[Json]) -> Iterator[Json]:
+    """The tools that searches have found."""
+    for item in items:
+        if item.get("type") == "tool_search_output":
+            yield from item.get("tools") or ()
+
+
+def _match_tools(call: Item, tools: Iterable[Json]) -> list[Json]:
+    """The tools that a call may be of."""
+    types = ITEMS[call.type].tool_types
+    own = [tool for tool in all_tools(tools) if tool.get("type") in types]
+    member = _name_member(types)
+    return [tool for tool in own if tool.get(member) == call.members[member]] if member else own
+
+
+def _name_member(types: Sequence[str]) -> str:
+    """The member by which a call names its tool; empty for tools that there is one of."""
+    return "name" if types[0] in NAMED_TOOLS else "server_label" if types[0] == "mcp" else ""
+
+
+def _show_choice(choice: str | Json | None) -> str:
+    if not isinstance(choice, dict):
+        return repr(choice)
+    shown = ", ".join(_name_choice(each) for each in choice.get("tools") or (choice,))
+    return f"{choice['mode']} of {shown}" if "mode" in choice else shown
+
+
+def _name_choice(choice: Json) -> str:
+    name = choice.get("name") or choice.get("server_label")
+    return f"the {choice.get('type')} {name!r}" if name else repr(choice.get("type"))
+
+
+def _is_chosen(call: Item, choice: str | Json | None) -> bool:
+    """Whether `tool_choice` leaves a call to the model."""
+    if not isinstance(choice, dict):
+        return choice != "none"
+    types = ITEMS[call.type].tool_types
+    member = _name_member(types)
+    return any(
+        each.get("type") in types and (member not in each or each[member] == call.members[member])
+        for each in choice.get("tools") or (choice,)
+    )
