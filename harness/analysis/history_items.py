@@ -47,7 +47,8 @@ def item_key(item: Json) -> ItemKey | None:
 
 def item_type(item: Json) -> str:
     """The type of an item; a message may omit it."""
-    return as_string(item.get("type")) or (MESSAGE if "role" in item else "")
+    kind = item.get("type")
+    return kind if kind and isinstance(kind, str) else MESSAGE if "role" in item else ""
 
 
 def is_assistant(item: Json) -> bool:

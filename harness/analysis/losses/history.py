@@ -167,6 +167,8 @@ def _most_frequent_pairs(request: HistoryRequest) -> Mapping[ItemKey, int]:
     return most
 
 
+_MAY_BE_PRINTED = re.compile(r"[\[{]|[A-Z]\w*\(")
+"""How the JSON or the printed form of an item begins."""
 _PRINTED_OBJECT = re.compile(r"[A-Z]\w*\(.*?\b(?:call_id|id)='(?P<id>[^']+)'.*\)", re.S)
 """The printed form of a Python object."""
 _TYPED_ITEMS = ("reasoning", *CLIENT_CALL_NAMES, *CALL_OF_OUTPUT)
@@ -239,7 +241,11 @@ def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFact
         if _is_empty_message(item):
             for number, lost in _find_missing_item(request, index, here, history):
                 yield _coercion_facts(at, number, lost, "is gone, and an empty message stands in this request")
-        elif (found := _find_printed_item(words, history)) and not here & set(_item_ids(found[1])):
+        elif (
+            _MAY_BE_PRINTED.match(words)
+            and (found := _find_printed_item(words, history))
+            and not here & set(_item_ids(found[1]))
+        ):
             yield _coercion_facts(at, *found, "became a message with its JSON as text")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+import harness.analysis.losses  # noqa: F401  (registers every loss)
 from harness.analysis.loss import Lost, losses_in_accepted
 from harness.cassettes.format.recorded import Recorded
 from harness.core.exchange import Exchange
@@ -49,8 +50,8 @@ def test_the_figures(lost: list[list[Lost]], capsys: pytest.CaptureFixture[str])
     with capsys.disabled():
         print(f"\nrecorded conversations: {len(lost)}, with losses: {sum(map(bool, lost))}: {dict(kinds)}")
     assert len(lost) > 3800
-    assert sum(map(bool, lost)) < 100
+    assert 80 < sum(map(bool, lost)) < 100
 
 
 def test_a_client_in_use_has_only_the_losses_that_are_known_of_it(lost: list[list[Lost]]) -> None:
-    assert {one.loss for losses in lost for one in losses} <= KNOWN
+    assert {one.loss for losses in lost for one in losses} == KNOWN

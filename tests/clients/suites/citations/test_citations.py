@@ -47,6 +47,7 @@ async def test_group_chat_keeps_the_citation(agents):
     await streamed(group(agents))
 
 
+@pytest.mark.harness(unused="allow")  # the researcher is not asked
 async def test_group_chat_keeps_a_citation_within_the_text(mock, agents):
     mock.when(instructions="reader").script(message("Tell the team before you leave.", annotations=[WITHIN]))
     reader = Agent(client=agents[0].client, name="reader", instructions="You are the reader.")
