@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.analysis.loss import losses_of
-from harness.analysis.losses.examples import NEXT, PROMPT, assistant, call, output, user
+from harness.analysis.losses.examples import NEXT, PROMPT, TOOLS, assistant, call, output, user
 from harness.core.exchange import Exchange, Json
 from harness.items import function_call, message, url_citation
 from harness.world.mock import Mock
@@ -103,7 +103,7 @@ def long_talk(turns: int, kind: str) -> list[Exchange]:
         said = [message(text, annotations=notes)]
         client.mock.script([*said, function_call("deploy", "{}", call_id="call_1")] if kind == "calls" else said)
         history.append(user("Go on." if kind == "the same" else f"Go on with step {turn}."))
-        client.ask(history)
+        client.ask(history, tools=TOOLS)
         history.append(assistant(text.replace("planned", "plannde") if kind == "edited" else text))
         if kind == "calls":
             history += [call(arguments="{}"), output(value=f"v{turn}")]

@@ -37,6 +37,9 @@ def client() -> Iterator[Client]:
         yield client
 
 
+TOOLS = [{"type": "function", "name": "deploy", "parameters": {"type": "object", "properties": {}}, "strict": False}]
+
+
 def answered(client: Client, *outputs: str, arguments: str = '{"ref":"v2"}') -> list[str]:
     """What is lost when the model calls `deploy` so many times, and gets these outputs."""
     history: list[Any] = [PROMPT]
@@ -45,9 +48,9 @@ def answered(client: Client, *outputs: str, arguments: str = '{"ref":"v2"}') -> 
         message("Done."),
     )
     for number, text in enumerate(outputs):
-        client.ask(history)
+        client.ask(history, tools=TOOLS)
         history += [call(f"call_{number}", arguments=arguments), output(f"call_{number}", text)]
-    client.ask(history)
+    client.ask(history, tools=TOOLS)
     return [lost.message for lost in client.mock.losses if lost.loss == "output-invented"]
 
 
@@ -175,6 +178,6 @@ class TestAToolThatDidNotRun:
 
 def test_a_prompt_may_follow_a_call_that_was_given_up(client: Client) -> None:
     client.mock.script(function_call("deploy", {"ref": "v2"}, call_id="call_1"), message("Ok."))
-    client.ask([PROMPT])
-    client.ask([PROMPT, call(), output(value=SKIPPED), NEXT])
+    client.ask([PROMPT], tools=TOOLS)
+    client.ask([PROMPT, call(), output(value=SKIPPED), NEXT], tools=TOOLS)
     assert client.mock.losses == []
