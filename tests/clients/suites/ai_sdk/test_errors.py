@@ -10,7 +10,8 @@ from harness.items import message
 
 
 def test_refusal(mock, run):
-    error = run("refused", options={"temperature": 3})
+    with mock.refuses("number_above_maximum"):
+        error = run("refused", options={"temperature": 3})
     words = "Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got 3 instead."
     assert (error["name"], error["statusCode"], error["message"]) == ("AI_APICallError", 400, words)
     assert (error["data"]["param"], error["data"]["code"]) == ("temperature", "decimal_above_max_value")

@@ -7,6 +7,8 @@ import pytest
 from harness.drive import Chat, linear
 from harness.items import function_call, message
 
+pytestmark = pytest.mark.harness(refusals=["outside_the_api", "unknown_url"])  # hermes-agent tries many paths
+
 PLAN = function_call("todo", {"todos": [{"id": "1", "content": "Find the reports", "status": "pending"}]})
 QUESTIONS = ("Plan the release.", "Who reads the reports?", "And who signs them?")
 ANSWERS = ("One task is planned.", "The auditors read them.", "The director signs.")

@@ -154,7 +154,8 @@ def test_socket(mock, play):
 def test_refusal(mock, run):
     lost = {"role": "assistant", "type": "message", "status": "completed", "content": []}
     orphan = {"type": "function_call_result", "name": "get_weather", "callId": "call_1", "status": "completed"}
-    error = run("refused", input=[lost, {**orphan, "output": {"type": "text", "text": "4"}}])
+    with mock.refuses("output_needs_call"):
+        error = run("refused", input=[lost, {**orphan, "output": {"type": "text", "text": "4"}}])
     words = "No tool call found for function call output with call_id call_1."
     assert (error["kind"], error["status"], error["message"]) == ("BadRequestError", 400, f"400 {words}")
 

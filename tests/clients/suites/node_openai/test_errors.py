@@ -25,13 +25,15 @@ ORPHAN = {"type": "function_call_output", "call_id": "call_1", "output": "4"}
     ids=["file", "orphan"],
 )
 def test_refusal(mock, play, request_, words, param):
-    error = play("refused", request=request_)
+    with mock.refuses(words):
+        error = play("refused", request=request_)
     assert (error["kind"], error["status"], error["request"]) == ("BadRequestError", 400, True)
     assert (error["message"], error["param"]) == (f"400 {words}", param)
 
 
 def test_unknown_response(mock, play):
-    error = play("unknown")
+    with mock.refuses("response_not_found"):
+        error = play("unknown")
     assert (error["kind"], error["status"]) == ("NotFoundError", 404)
     assert error["message"] == "404 Response with id 'resp_nobody' not found."
 

@@ -126,7 +126,8 @@ def test_stream_is_taken_up_again(mock, play):
 
 def test_delete(mock, play):
     mock.script(message("Hello."))
-    gone = play("deleted")
+    with mock.refuses("response_not_found"):
+        gone = play("deleted")
     assert (gone["kind"], gone["status"]) == ("NotFoundError", 404)
 
 
@@ -148,7 +149,8 @@ def test_compact(mock, play):
 
 def test_conversation(mock, play):
     mock.script(message("You are Ann."))
-    told = play("conversation")
+    with mock.refuses("conversation_path_not_found"):
+        told = play("conversation")
     assert told["output_text"] == "You are Ann."
     assert told["texts"] == ["I am Ann.", "Who am I?", "You are Ann."]
     assert (told["topic"], told["same"], told["left"], told["gone"]["status"]) == ("names", True, 2, 404)
@@ -156,7 +158,8 @@ def test_conversation(mock, play):
 
 def test_socket(mock, node):
     mock.script(PARIS, message(["It is ", "mild."]), message(["Hello."]))
-    told = node("socket.mjs")
+    with mock.refuses("number_above_maximum"):
+        told = node("socket.mjs")
     assert told["deltas"] == ["It is ", "mild.", "Hello."]
     assert (told["error"]["param"], told["again"]["output"][0]["content"][0]["text"]) == ("temperature", "Hello.")
     surfaced(told["final"], mock.said)
