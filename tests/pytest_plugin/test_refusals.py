@@ -15,7 +15,7 @@ def agent(swallows=True, model="gpt-4.1"):
 
 @pytest.fixture(autouse=True)
 def call(mock):
-    mock.script(function_call("f", {}))
+    mock.script(function_call("f", {}, off_schema=True))
 """
 REFUSED = "Request 2 was refused (400): No tool output found for function call call_*"
 
@@ -98,7 +98,7 @@ def test_the_same_refusal_after_the_block_is_not_expected(run):
 def test_it(mock):
     with mock.refuses("call_needs_output"):
         agent()
-    mock.script(function_call("g", {}))
+    mock.script(function_call("g", {}, off_schema=True))
     agent()
 """
     )
