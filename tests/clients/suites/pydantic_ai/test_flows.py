@@ -32,6 +32,13 @@ def outputs(exchange):
     return [item["output"] for item in exchange.request.body["input"] if item.get("type") == "function_call_output"]
 
 
+@pytest.mark.parametrize("number", [1, 2, 3])
+async def test_event_loops_share_the_http_client_of_all_providers(mock, number):
+    """Providers without a client of their own share one in the process; each test has an event loop of its own."""
+    mock.script(message("It is mild."))
+    assert (await Agent(OpenAIResponsesModel("gpt-4.1")).run("How is Paris?")).output == "It is mild."
+
+
 async def test_text(mock, model, run):
     mock.script(message("It is mild."))
     result = await run(Agent(model, instructions="Be short."), "How is Paris?")
