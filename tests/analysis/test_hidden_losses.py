@@ -101,7 +101,9 @@ def long_talk(turns: int, kind: str) -> list[Exchange]:
         text = "Done." if kind == "the same" else f"Step {turn} of the release is done, as planned."
         notes = [GUIDE] if kind in ("cited", "edited") else []
         said = [message(text, annotations=notes)]
-        client.mock.script([*said, function_call("deploy", "{}", call_id="call_1")] if kind == "calls" else said)
+        client.mock.script(
+            [*said, function_call("deploy", "{}", call_id="call_1", off_schema=True)] if kind == "calls" else said
+        )
         history.append(user("Go on." if kind == "the same" else f"Go on with step {turn}."))
         client.ask(history, tools=TOOLS)
         history.append(assistant(text.replace("planned", "plannde") if kind == "edited" else text))

@@ -23,7 +23,7 @@ from harness.analysis.losses.examples import (
     user,
 )
 from harness.core.exchange import Answer, Exchange, Json, Request
-from harness.ending import failed
+from harness.ending import completed, failed
 from harness.items import custom_tool_call, function_call, mcp_approval_request, message, reasoning, shell_call
 from harness.world.mock import Mock
 from tests.support.in_process import Client
@@ -228,7 +228,7 @@ class TestARightHabitIsNoLoss:
         assert ids(client.world, strict=True) == []
 
     def test_a_hand_off_that_leaves_the_calls_out(self, client: Client) -> None:
-        client.mock.script([REPLY, function_call("transfer_to_ops", "{}")], message("Done."))
+        client.mock.script([REPLY, function_call("transfer_to_ops", "{}", off_schema=True)], message("Done."))
         planner = {"type": "function", "name": "transfer_to_ops", "parameters": {"type": "object"}, "strict": False}
         client.ask([PROMPT], instructions="You plan.", tools=[planner])
         client.ask([PROMPT, assistant(TEXT)], **OPS)
@@ -290,12 +290,16 @@ class TestACallIsTheSame:
     @pytest.mark.parametrize(
         ("said", "sent", "members"),
         [
-            (custom_tool_call("run", "ls", call_id="call_1"), {"type": "custom_tool_call", "name": "run"}, "input"),
+            (
+                custom_tool_call("run", "ls", call_id="call_1", off_schema=True),
+                {"type": "custom_tool_call", "name": "run"},
+                "input",
+            ),
             (shell_call("ls", call_id="call_1"), {"type": "shell_call"}, "action"),
         ],
     )
     def test_with_all_that_it_does(self, client: Client, said: Any, sent: Json, members: str) -> None:
-        client.mock.script(said)
+        client.mock.script([said, completed(off_schema=True)])
         original = client.ask([PROMPT]).body["output"][0]
         same = {**sent, "call_id": "call_1", members: original[members]}
         client.ask([PROMPT, same])
@@ -311,7 +315,7 @@ class TestACallIsTheSame:
         assert ids(client.world) == ["call-altered"]
 
     def test_an_approval_that_is_left_out_is_dropped_though_its_answer_is_there(self, client: Client) -> None:
-        client.mock.script(mcp_approval_request("prod", "deploy", {"ref": "v2"}))
+        client.mock.script([mcp_approval_request("prod", "deploy", {"ref": "v2"}), completed(off_schema=True)])
         id = client.ask([PROMPT]).body["output"][0]["id"]
         client.ask([PROMPT, {"type": "mcp_approval_response", "approval_request_id": id, "approve": True}])
         assert ids(client.world) == ["call-dropped"]

@@ -34,8 +34,8 @@ def output(call_id: str = "call_1", value: Any = "v2 is live") -> Json:
 
 
 PROMPT, NEXT = user("Ship v2, please."), user("And now?")
-DEPLOY = function_call("deploy", {"ref": "v2"}, call_id="call_1")
-NOTIFY = function_call("notify", {"who": "ops"}, call_id="call_2")
+DEPLOY = function_call("deploy", {"ref": "v2"}, call_id="call_1", off_schema=True)
+NOTIFY = function_call("notify", {"who": "ops"}, call_id="call_2", off_schema=True)
 TEXT = "I will deploy v2 and tell the operators about it."
 REPLY = message(TEXT)
 THOUGHT = reasoning("**Planning**")
