@@ -242,7 +242,7 @@ def _register(
     source = declaration["source"]
     declared = Rule(
         id=id,
-        area=getattr(sys.modules[module], "AREA", module.rpartition(".")[2]),
+        area=getattr(sys.modules.get(module), "AREA", module.rpartition(".")[2]),
         doc=doc,
         error=declaration["error"],
         sources=(source,) if isinstance(source, Source) else tuple(source),

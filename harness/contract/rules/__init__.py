@@ -21,6 +21,7 @@ MODULES = (
     "request.ids",
     "request.media",
     "request.model",
+    "request.function_schemas",
     "request.tools",
     "request.text",
     "stored.state",
