@@ -10,7 +10,8 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.core.errors import HarnessError
-from tests.clients.cells import found
+from tests.clients.cells import GREEN, found
 from tests.clients.matrix import Row, Run, played, runs
 
 WIDTH = 180
@@ -77,6 +78,17 @@ def _show(console: Console, rows: Sequence[Row], seconds: float) -> None:
         row = next(row for row in wrong if row.fault == fault)
         console.print(Text(f"\n{row.suite} in {row.environment}: {tests}\n{fault}"))
     console.print(f"\n{len(rows) - len(wrong)} of {len(rows)} cells as expected, in {seconds:.0f} s")
+    console.print(Text("\n".join(_counts(rows))))
+
+
+def _counts(rows: Sequence[Row]) -> Iterator[str]:
+    """How many of the cells that are as expected are green or red, how many refusals they expect, what the red ones say."""
+    right = [row for row in rows if not row.fault]
+    refused = [row.refusals for row in right if row.verdict == GREEN and row.refusals]
+    red = Counter((row.suite, row.expected) for row in right if row.verdict != GREEN)
+    greens = len(right) - red.total()
+    yield f"{greens} green, {len(refused)} of them with expected refusals ({sum(refused)} in all); {red.total()} red:"
+    yield from (f"{count:4}  {suite}: {cause}" for (suite, cause), count in red.items())
 
 
 def _matrix(rows: Sequence[Row]) -> Table:

@@ -42,7 +42,8 @@ CAUSE = 5
 class Row:
     """A cell and how it came out: `verdict` is green or red, `fault` why that is not as it should be.
 
-    `says` is all that the harness said of a failure, `reason` the line that names its cause.
+    `says` is all that the harness said of a failure, `reason` the line that names its cause; `refusals` counts those that
+    were expected.
     """
 
     suite: str
@@ -55,6 +56,7 @@ class Row:
     seconds: float
     fault: str = ""
     says: str = ""
+    refusals: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +159,7 @@ def _row(run: Run, one: Mapping[str, Any], expected: str) -> Row:
         one["seconds"],
         fault_of(one, expected),
         "\n\n".join(one["says"]),
+        one["refusals"],
     )
 
 

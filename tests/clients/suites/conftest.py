@@ -77,6 +77,7 @@ def pytest_runtest_makereport(
             "says": _says(report, call),
             "text": report.longreprtext,
             "losses": _losses(item),
+            "refusals": _expected_refusals(item),
         }
         with file.open("a", encoding="utf-8") as out:
             out.write(json.dumps(told) + "\n")
@@ -103,6 +104,15 @@ def _losses(item: pytest.Item) -> list[str]:
     marker = item.get_closest_marker("harness")
     named = marker.kwargs.get("losses", ()) if marker else ()
     return [f"{lost.loss}: {lost.message}" for lost in getattr(world, "losses", ()) if lost.loss not in named]
+
+
+def _expected_refusals(item: pytest.Item) -> int:
+    """How many refusals of a test were expected."""
+    if (mock := getattr(item, "funcargs", {}).get("mock")) is None:
+        return 0
+    unasked = {exchange.number for exchange in mock.world.refusals.unasked}
+    refused = (exchange for exchange in mock.exchanges if exchange.answer.rule and exchange.status >= 400)
+    return sum(exchange.number not in unasked for exchange in refused)
 
 
 def _cell(item: pytest.Item) -> str | None:

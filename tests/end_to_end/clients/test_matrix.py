@@ -26,7 +26,7 @@ Write = Callable[..., Path]
 HERE = "[environments.here]\nhere = true\n"
 TESTS = """
     import pytest
-    from openai import OpenAI
+    from openai import BadRequestError, OpenAI
     from harness.items import message
 
     def ask(mock):
@@ -36,6 +36,8 @@ TESTS = """
     def test_passes(mock):
         mock.script(message("Hello."))
         assert OpenAI().responses.create(model="gpt-4.1", input="hi").output_text == "Hello."
+        with mock.refuses("input_file"), pytest.raises(BadRequestError):
+            ask(mock)
 
     def test_is_refused(mock):
         ask(mock)
@@ -162,6 +164,7 @@ def judge(*more: dict[str, Any], expected: str = "green", **content: Any) -> lis
         "says": [],
         "text": "E boom",
         "losses": [],
+        "refusals": 0,
     }
     return judged(run, [one | content, *(one | each for each in more)], "")
 
@@ -275,6 +278,7 @@ class TestTheCommand:
         assert command.main(["made_up", "--json", str(tmp_path / "m.json"), "--jobs", "1"]) == 1
         printed = capsys.readouterr().out
         assert "3 of 4 cells as expected" in printed
+        assert "1 green, 1 of them with expected refusals (1 in all); 2 red:\n   1  made_up: input_file\n" in printed
         assert "made_up in here: test_parameters[1]" in printed
         assert [row["verdict"] for row in json.loads((tmp_path / "m.json").read_text())] == [
             "green",
