@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
-from contextlib import suppress
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness.cli.app import call_on_signals
+from harness.cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from harness.core.account import Organization
-    from harness.server.asgi import AsgiApp
     from harness.server.mock_api import MockApi
+    from harness.server.stoppable_server import AsgiApp, StoppableServer
     from harness.world.world import World
 
 DEFAULT_PORT = 8765
 JOURNAL_LIMIT = 1000
 """How many exchanges a World keeps, so that a server can run for days."""
+LAST_RESORT_SECONDS = 1.0
+"""Seconds after a second signal, after which the process ends as it is."""
 MAX_LOSSES = 5
 """How many losses are listed at the end, the first ones."""
 ANY_KEY = "sk-anything"
@@ -75,10 +80,7 @@ def serve(
         from harness.cli.serve_command import run_with_mock
 
         raise typer.Exit(run_with_mock(command, mock, host, port or 0, dialect or OPENAI, key))
-    _serve_foreground(App(mock), host, _or_default(port), API_ROOTS[dialect or OPENAI], key)
-    for world in mock.worlds.values():
-        if summary := _summarize_world(world):
-            typer.echo(summary, err=True)
+    _serve_foreground(App(mock), host, _or_default(port), API_ROOTS[dialect or OPENAI], key, lambda: _summaries(mock))
 
 
 def _or_default(port: int | None) -> int:
@@ -92,14 +94,20 @@ def _replay_recordings(recordings: Path, host: str, port: int, paced: bool) -> N
 
     interactions = load_recordings(recordings)
     player = ReplayApp(interactions, paced)
-    _serve_foreground(player, host, port, api_root(interactions), ANY_KEY)
-    for miss in player.misses:
-        typer.echo(f"not recorded: {miss}", err=True)
+    misses = (f"not recorded: {miss}" for miss in player.misses)
+    _serve_foreground(player, host, port, api_root(interactions), ANY_KEY, lambda: misses)
 
 
-def _serve_foreground(app: AsgiApp, host: str, port: int, root: str, key: str) -> None:
-    """Serve an app in the foreground; it prints the environment of a client as shell commands first."""
-    from harness.server.asgi import StoppableServer, bind, uvicorn_config
+def _serve_foreground(
+    app: AsgiApp, host: str, port: int, root: str, key: str, summarize: Callable[[], Iterable[str]]
+) -> None:
+    """Serve an app in the foreground; it prints the environment of a client as shell commands first, at the end a summary.
+
+    A signal stops the server, which gives answers under way a few seconds; a second one ends it at once.
+    """
+    from harness.core.shorten import pluralize
+    from harness.server.asgi import bind, uvicorn_config
+    from harness.server.stoppable_server import StoppableServer
 
     listening = bind(host, port)
     server = StoppableServer(uvicorn_config(app))
@@ -107,11 +115,36 @@ def _serve_foreground(app: AsgiApp, host: str, port: int, root: str, key: str) -
     # What a World stores only grows: frequent collections would take a tenth of the time of an answer.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
-    with call_on_signals(lambda _: server.stop(force=False)):
+    with _stopped_by_signals(server), closing(listening):
         with suppress(OSError):  # nobody reads it, and clients may know the port
             typer.echo(f"Serving {url}\nexport OPENAI_BASE_URL={url}\nexport OPENAI_API_KEY={key}")
         server.run(sockets=[listening])
-    listening.close()
+        if server.cut_off:
+            typer.echo(f"harness: stopped; {pluralize(server.cut_off, 'request')} had no whole answer yet.", err=True)
+        for line in summarize():
+            typer.echo(line, err=True)
+
+
+@contextmanager
+def _stopped_by_signals(server: StoppableServer) -> Iterator[None]:
+    """The first signal stops a server, the second one without delay, even when a script keeps it from noticing."""
+    last_resort = Timer(LAST_RESORT_SECONDS, os._exit, [ExitCode.FOUND])
+    last_resort.daemon = True
+
+    def stop(_: int) -> None:
+        if server.should_exit and not server.force_exit:
+            last_resort.start()
+        server.stop(force=server.should_exit)
+
+    try:
+        with call_on_signals(stop):
+            yield
+    finally:
+        last_resort.cancel()
+
+
+def _summaries(mock: MockApi) -> Iterator[str]:
+    return filter(None, map(_summarize_world, mock.worlds.values()))
 
 
 def _summarize_world(world: World) -> str:

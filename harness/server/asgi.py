@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, cast
 
@@ -25,14 +25,8 @@ from harness.server.coalesced_write import HttpProtocol
 from harness.server.connection_close import ClosingHttpProtocol
 from harness.server.faulty_delivery import deliver_answer
 from harness.server.mock_api import CONTROL_ROOT, MockApi
+from harness.server.stoppable_server import AsgiApp, Receive, Scope, Send, StoppableServer, end_when_cancelled
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-TICK = 0.1
-"""Seconds between two looks of uvicorn at its clock."""
 WRITE_SIZE = 64 * 1024
 MAX_BODY_SIZE = 512 * 1024 * 1024
 """Bytes of a body beyond which the rest is not read; the documented limit of a request's payload."""
@@ -122,44 +116,6 @@ def _encode_body(body: Any) -> bytes:
     return body if isinstance(body, bytes) else orjson.dumps(body)
 
 
-class StoppableServer(uvicorn.Server):
-    """uvicorn's server, which stops as soon as `stop` is called instead of looking every tenth of a second."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self._wake: Callable[[], object] = lambda: None
-
-    def stop(self, *, force: bool = True) -> None:
-        """Stop serving, from any thread; unless `force`, answers that are under way are sent to their end first."""
-        self.should_exit = True
-        self.force_exit = self.force_exit or force
-        with contextlib.suppress(RuntimeError):  # the event loop has ended
-            self._wake()
-
-    async def main_loop(self) -> None:
-        """Tick as uvicorn does, until the server is stopped."""
-        loop, stopped = asyncio.get_running_loop(), asyncio.Event()
-        self._wake = lambda: loop.call_soon_threadsafe(stopped.set)
-        ticks = 0
-        while not await self.on_tick(ticks):
-            ticks += 1
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stopped.wait(), TICK)
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Close the connections, each when its answer has been sent; a forced stop lets them have a tick for it."""
-        for listening in (*self.servers, *(sockets or ())):
-            listening.close()
-        for connection in list(self.server_state.connections):
-            connection.shutdown()
-        loop = asyncio.get_running_loop()
-        until = loop.time() + TICK
-        while self.server_state.connections or self.server_state.tasks:
-            if self.force_exit and loop.time() > until:
-                return
-            await asyncio.sleep(TICK / 20)
-
-
 class Server:
     """A running server in a thread of this process; `base_url` is what clients are given.
 
@@ -204,7 +160,7 @@ class Server:
 def uvicorn_config(app: AsgiApp, *, keep_alive: bool = True) -> uvicorn.Config:
     """How uvicorn runs an app: nothing logged but its own faults, no lifespan."""
     return uvicorn.Config(
-        cast("Any", app),
+        cast("Any", end_when_cancelled(app)),
         http=HttpProtocol if keep_alive else ClosingHttpProtocol,
         log_level="warning",
         access_log=False,

@@ -27,9 +27,9 @@ from harness.cli.rules import rules
 from harness.contract import schema
 from harness.contract.rule import RULES
 from harness.contract.schemagen import sync
-from harness.server.asgi import AsgiApp
 from harness.server.demo import REFUSAL_RULE, run_demo
 from harness.server.mock_api import MockApi
+from harness.server.stoppable_server import AsgiApp
 from tests.support.live_server import serving
 from tests.support.processes import free_port, spawn
 from tests.support.processes import run as run_child
@@ -412,7 +412,7 @@ class TestServe:
         """Serves in this process what the command would serve in the foreground; returns its base URL."""
         with contextlib.ExitStack() as servers:
 
-            def serve_beside(app: AsgiApp, host: str, port: int, root: str, key: str) -> None:
+            def serve_beside(app: AsgiApp, host: str, port: int, root: str, *_: object) -> None:
                 urls.append(servers.enter_context(serving(app)) + root)
 
             def start(*arguments: str) -> str:

@@ -23,6 +23,7 @@ MOVED = (
 @pytest.mark.parametrize(
     ("owner", "name", "parameters"),
     [
+        (uvicorn.Server, "capture_signals", ["self"]),
         (uvicorn.Server, "main_loop", ["self"]),
         (uvicorn.Server, "on_tick", ["self", "counter"]),
         (uvicorn.Server, "shutdown", ["self", "sockets"]),

@@ -18,7 +18,8 @@ from harness.api.upstream import parse_upstream
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.recording.in_flight import InteractionObserver, Recording
 from harness.cassettes.recording.proxy import run_proxy
-from harness.server.asgi import App, StoppableServer, bind, uvicorn_config
+from harness.server.asgi import App, bind, uvicorn_config
+from harness.server.stoppable_server import StoppableServer
 from tests.support.processes import run, wait_until
 
 

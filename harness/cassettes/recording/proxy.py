@@ -21,8 +21,9 @@ from harness.cassettes.recording.in_flight import InFlightInteraction, Recording
 from harness.cassettes.recording.websocket_proxy import OPEN_TIMEOUT, tunnel_websocket
 from harness.core.exchange import Answer
 from harness.core.headers import header_pairs, normalize_headers
-from harness.server.asgi import Receive, Scope, Send, StoppableServer, read_body, send_answer, uvicorn_config
+from harness.server.asgi import read_body, send_answer, uvicorn_config
 from harness.server.faulty_delivery import disconnect
+from harness.server.stoppable_server import STOP_SECONDS, Receive, Scope, Send, StoppableServer
 
 REQUEST_HOP_HEADERS = frozenset(
     {
@@ -37,8 +38,6 @@ ANSWER_HOP_HEADERS = frozenset(
 """The same for an answer."""
 CLIENT_GONE_TIMEOUT = 0.25
 """Seconds that an answer may still take after its client has left."""
-SHUTDOWN_TIMEOUT = 3.0
-"""Seconds that exchanges under way may still take when the recording ends."""
 UNREACHABLE_ERRORS = (
     httpx2.ConnectError,
     httpx2.ConnectTimeout,
@@ -165,6 +164,4 @@ def run_proxy(upstream: Upstream, recording: Recording, listening: socket.socket
         yield
     finally:
         server.stop(force=False)
-        thread.join(SHUTDOWN_TIMEOUT)
-        server.stop()
-        thread.join(SHUTDOWN_TIMEOUT)
+        thread.join(2 * STOP_SECONDS)

@@ -23,8 +23,9 @@ from harness.cassettes.recording.writer import read_cassette
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
 from harness.core.headers import encode_headers, normalize_headers
-from harness.server.asgi import Receive, Scope, Send, read_body, send_answer
+from harness.server.asgi import read_body, send_answer
 from harness.server.faulty_delivery import disconnect
+from harness.server.stoppable_server import Receive, Scope, Send
 from harness.server.websocket import CLOSE_NORMAL, refuse_upgrade
 
 API_KEY_HEADERS = ("authorization", "api-key")

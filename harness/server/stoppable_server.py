@@ -1,0 +1,90 @@
+"""uvicorn's server, which ends when it is told to, whatever its clients and answers are waiting for."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from typing import Any
+
+import uvicorn
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+TICK = 0.1
+"""Seconds between two looks of uvicorn at its clock."""
+STOP_SECONDS = 3.0
+"""Seconds that answers under way still have when the server is stopped."""
+
+
+class StoppableServer(uvicorn.Server):
+    """uvicorn's server, which stops as soon as `stop` is called instead of looking every tenth of a second.
+
+    `cut_off` is how many requests had no whole answer when it ended.
+    """
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.cut_off = 0
+        self._wake: Callable[[], object] = lambda: None
+
+    def stop(self, *, force: bool = True) -> None:
+        """Stop serving, from any thread or a handler of signals.
+
+        Answers under way have STOP_SECONDS, or with `force` a tick; what is not at its end then is cut off.
+        """
+        self.should_exit = True
+        self.force_exit = self.force_exit or force
+        with contextlib.suppress(RuntimeError):  # the event loop has ended
+            self._wake()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals alone: who runs the server handles them."""
+        yield
+
+    async def main_loop(self) -> None:
+        """Tick as uvicorn does, until the server is stopped."""
+        loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+        self._wake = lambda: loop.call_soon_threadsafe(stopped.set)
+        ticks = 0
+        while not await self.on_tick(ticks):
+            ticks += 1
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stopped.wait(), TICK)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Close the connections, each when its answer has been sent, and the rest when time is up."""
+        for listening in (*self.servers, *(sockets or ())):
+            listening.close()
+        state, loop = self.server_state, asyncio.get_running_loop()
+        for connection in list(state.connections):
+            connection.shutdown()
+        begun = loop.time()
+        while self._is_busy and loop.time() - begun < (TICK if self.force_exit else STOP_SECONDS):
+            await asyncio.sleep(TICK / 20)
+        self.cut_off = max(len(state.connections), len(state.tasks))
+        for connection in list(state.connections):
+            connection.transport.abort()
+        if state.tasks:  # most end by themselves now that their client has gone
+            await asyncio.wait(state.tasks, timeout=TICK)
+        for task in list(state.tasks):
+            task.cancel()
+
+    @property
+    def _is_busy(self) -> bool:
+        return bool(self.server_state.connections or self.server_state.tasks)
+
+
+def end_when_cancelled(app: AsgiApp) -> AsgiApp:
+    """An ASGI app that ends without an error when its server cancels it; uvicorn would log that as a fault of the app."""
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        with contextlib.suppress(asyncio.CancelledError):
+            await app(scope, receive, send)
+
+    return serve

@@ -1,0 +1,216 @@
+"""How `harness serve` ends: whatever a client leaves half done, one signal ends it in seconds, a second one at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from harness.cassettes.format.interaction import CassetteHeader, Interaction
+from harness.cassettes.recording.writer import open_recorder
+from harness.server.stoppable_server import STOP_SECONDS
+from tests.support.live_server import request_head
+from tests.support.processes import spawn
+
+ROOT = Path(__file__).parents[2]
+URL = "https://api.openai.com/v1/responses"
+GATED = """
+from harness.faults import pause
+def script(request):
+    return pause(message("Once upon a time"), after=3, until="never")
+"""
+BLOCKED = """
+import time
+def script(request):
+    print("asked", flush=True)
+    time.sleep(600)
+"""
+STREAM = json.dumps({"model": "gpt-4.1", "input": "hi", "stream": True}).encode()
+PLAIN = json.dumps({"model": "gpt-4.1", "input": "hi"}).encode()
+UPGRADE = b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + b"A" * 22
+AT_ONCE = 2.0
+"""Seconds that a second signal may take; the machine may be busy."""
+
+
+class Served(NamedTuple):
+    """A server in a process of its own."""
+
+    child: subprocess.Popen[str]
+    port: int
+
+    def say(self, *parts: bytes) -> socket.socket:
+        """A connection over which these bytes were sent."""
+        wire = socket.create_connection(("127.0.0.1", self.port), 20)
+        for part in parts:
+            wire.sendall(part)
+        return wire
+
+    def end(self, *signals: int) -> tuple[float, int, str]:
+        """Send signals, each once the server has taken the one before; returns seconds, the exit code and stderr."""
+        begun = time.monotonic()
+        for number in signals:
+            self.child.send_signal(number)
+            self.wait_until_closed()
+        _, errors = self.child.communicate(timeout=60)
+        return time.monotonic() - begun, self.child.returncode, errors
+
+    def wait_until_closed(self) -> None:
+        """Wait until connections are refused, which is the first thing that a signal does."""
+        while self.child.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+            except OSError:
+                return
+
+
+@contextmanager
+def serving(*options: str) -> Iterator[Served]:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error::ResourceWarning"}
+    with spawn([sys.executable, "-m", "harness", "serve", "--port", "0", *options], env=env) as child:
+        assert child.stdout
+        lines = [child.stdout.readline() for _ in range(3)]
+        found = re.search(r":(\d+)", lines[0])
+        assert found, child.stderr and child.stderr.read()
+        yield Served(child, int(found[1]))
+
+
+@pytest.fixture
+def gated(tmp_path: Path) -> str:
+    (file := tmp_path / "gated.py").write_text(GATED)
+    return str(file)
+
+
+def read_until(wire: socket.socket, end: bytes) -> bytes:
+    """What is said up to these bytes, or all of it."""
+    said = b""
+    while end not in said and (more := wire.recv(65536)):
+        said += more
+    return said
+
+
+def paused_stream(served: Served) -> socket.socket:
+    wire = served.say(request_head(STREAM) + STREAM)
+    assert b"response.in_progress" in read_until(wire, b"response.output_item.added")
+    return wire
+
+
+def half_sent_body(served: Served) -> socket.socket:
+    """A request that was taken, as its `100 Continue` says, and half of its body."""
+    head = request_head(STREAM).replace(b"Connection: close", b"Expect: 100-continue")
+    wire = served.say(head)
+    assert b" 100 " in read_until(wire, b"\r\n\r\n")
+    wire.sendall(STREAM[:-5])
+    return wire
+
+
+def open_websocket(served: Served) -> socket.socket:
+    """A WebSocket over which nothing is read any more."""
+    head = f"GET /v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk-1\r\n{UPGRADE.decode()}==\r\n\r\n"
+    wire = served.say(head.encode())
+    assert b" 101 " in read_until(wire, b"\r\n\r\n")
+    return wire
+
+
+CASES = pytest.mark.parametrize(
+    ("leave", "line"),
+    [
+        (paused_stream, "harness: stopped; 1 request had no whole answer yet.\n"),
+        (half_sent_body, "harness: stopped; 1 request had no whole answer yet.\n"),
+        (open_websocket, ""),
+        (lambda served: served.say(b"POST /v1/responses HTTP/1.1\r\nHost: x\r\n"), ""),
+        (lambda served: served.say(), ""),
+    ],
+    ids=["a paused stream", "half a body", "a WebSocket", "half a head", "nothing said"],
+)
+
+
+@CASES
+def test_a_signal_ends_it_in_seconds_although_a_client_left(leave, line: str, gated: str) -> None:
+    with serving("--script", gated) as served, leave(served):
+        seconds, code, errors = served.end(signal.SIGTERM)
+    assert (code, errors) == (0, line)
+    assert seconds < 5
+
+
+@pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("leave", [paused_stream, half_sent_body])
+def test_a_second_signal_ends_it_at_once(leave, second: int, gated: str) -> None:
+    with serving("--script", gated) as served, leave(served):
+        seconds, code, errors = served.end(signal.SIGTERM, second)
+    assert (code, errors) == (0, "harness: stopped; 1 request had no whole answer yet.\n")
+    assert seconds < AT_ONCE < STOP_SECONDS
+
+
+def test_what_ends_by_itself_is_sent_whole(tmp_path: Path) -> None:
+    (file := tmp_path / "slow.yaml").write_text("script: [[{message: Once upon a time}, {pause: {seconds: 0.1}}]]")
+    with serving("--script", str(file)) as served:
+        wire = served.say(request_head(STREAM) + STREAM)
+        read_until(wire, b"response.created")
+        _, code, errors = served.end(signal.SIGTERM)
+        assert b"response.completed" in read_until(wire, b"response.completed")
+        wire.close()
+    assert (code, errors) == (0, "")
+
+
+def test_a_second_signal_ends_a_script_that_never_returns(tmp_path: Path) -> None:
+    (file := tmp_path / "blocked.py").write_text(BLOCKED)
+    with serving("--script", str(file)) as served, served.say(request_head(PLAIN) + PLAIN):
+        assert served.child.stdout
+        assert served.child.stdout.readline() == "asked\n"
+        begun = time.monotonic()
+        served.child.send_signal(signal.SIGTERM)
+        while served.child.poll() is None and time.monotonic() - begun < 20:
+            served.child.send_signal(signal.SIGTERM)
+            time.sleep(0.05)
+        assert served.child.stderr
+        assert (served.child.poll(), "Traceback" in served.child.stderr.read()) == (1, False)
+
+
+def test_recordings_played_at_their_pace_end_as_well(tmp_path: Path) -> None:
+    chunks = ((0.0, b"event: a\ndata: {}\n\n"), (600.0, b"event: b\ndata: {}\n\n"))
+    recorded = Interaction("POST", URL, {}, STREAM, 200, {"content-type": "text/event-stream"}, chunks)
+    with open_recorder(file := tmp_path / "slow.yaml", CassetteHeader()) as recorder:
+        recorder.interactions = [recorded]
+    with serving("--replay", str(file), "--paced") as served:
+        wire = served.say(request_head(STREAM) + STREAM)
+        assert b"event: a" in read_until(wire, b"data: {}")
+        seconds, code, errors = served.end(signal.SIGTERM)
+        wire.close()
+    assert (code, errors) == (0, "harness: stopped; 1 request had no whole answer yet.\n")
+    assert seconds < 5
+
+
+def test_a_command_with_the_mock_leaves_no_traceback(gated: str) -> None:
+    """The command ends while a process that it has started still reads a stream."""
+    asking = (
+        "import json, os, urllib.request\n"
+        "body = json.dumps({'model': 'gpt-4.1', 'input': 'hi', 'stream': True}).encode()\n"
+        "headers = {'Authorization': 'Bearer ' + os.environ['OPENAI_API_KEY'], 'Content-Type': 'application/json'}\n"
+        "request = urllib.request.Request(os.environ['OPENAI_BASE_URL'] + '/responses', body, headers)\n"
+        "answer = urllib.request.urlopen(request); answer.readline(); os.set_inheritable(answer.fileno(), True)\n"
+        "os.spawnv(os.P_NOWAIT, '/bin/sleep', ['sleep', '20']); os._exit(3)\n"
+    )
+    with serving_command(gated, asking) as child:
+        _, errors = child.communicate(timeout=60)
+    assert child.returncode == 3
+    assert "Traceback" not in errors
+
+
+@contextmanager
+def serving_command(script: str, program: str) -> Iterator[subprocess.Popen[str]]:
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with spawn(
+        [sys.executable, "-m", "harness", "serve", "--script", script, "--", sys.executable, "-c", program], env=env
+    ) as child:
+        yield child
