@@ -6,7 +6,7 @@ import base64
 import binascii
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -18,8 +18,15 @@ from harness.core.exchange import Json
 
 MAX_DECODED_SIZE = 1 << 28
 """The maximum size in bytes of a decompressed body."""
+MAX_JUDGED_SIZE = 1 << 26
+"""The maximum size in bytes of a decompressed body that is judged."""
+MAX_EXPANSION = 200
+"""How many times its own size a body that is judged may expand to, beyond a MiB."""
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+MAX_MEMBERS = 1000
+"""Members of a compressed body that are read."""
+_BROTLI_INPUT = 64
 _CHUNK_HEADER = re.compile(rb"([0-9a-fA-F]{1,8})[^\r\n]{0,200}\r\n")
 _EVENT_FIELD = re.compile(r"\s*(?:event|data|id|retry)?:")
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
@@ -44,7 +51,7 @@ UNREADABLE_ANSWER = DecodedAnswer(flags=frozenset({"unread-answer"}))
 
 def decode_request(raw: bytes, headers: Mapping[str, str]) -> tuple[Any, bytes | None]:
     """The JSON of a request's body (None if it is empty), or else its decoded bytes, which the API could not parse."""
-    plain = undo_encodings(raw, headers)
+    plain = undo_encodings(raw, headers, _judged_size(raw))
     body = raw if plain is None else plain
     value, fault = parse_body(body) if body else (None, None)
     return (None, body) if fault else (value, None)
@@ -54,11 +61,15 @@ def decode_answer(raw: bytes | None, headers: Mapping[str, str]) -> DecodedAnswe
     """The content of an answer; a body that is neither JSON nor a stream of events is flagged `unread-answer`."""
     if raw is None:
         return DecodedAnswer()
-    plain = undo_encodings(raw, headers)
+    plain = undo_encodings(raw, headers, _judged_size(raw))
     if plain is None:
         return UNREADABLE_ANSWER
     text = plain.decode("utf-8-sig", "replace").strip("\0")
     return _decode_text(text, "event-stream" in headers.get("content-type", ""))
+
+
+def _judged_size(raw: bytes) -> int:
+    return max(len(raw), min(MAX_JUDGED_SIZE, max(1 << 20, MAX_EXPANSION * len(raw))))
 
 
 def _decode_text(text: str, streamed: bool) -> DecodedAnswer:
@@ -125,55 +136,76 @@ def decode_base64(text: str | bytes) -> bytes:
         return text if isinstance(text, bytes) else text.encode("utf-8", "replace")
 
 
-def undo_encodings(raw: bytes, headers: Mapping[str, str]) -> bytes | None:
-    """A body without its content and transfer encodings; None if one of them cannot be undone.
+def undo_encodings(raw: bytes, headers: Mapping[str, str], limit: int | None = None) -> bytes | None:
+    """A body without its content and transfer encodings; None if one cannot be undone, or gives more than `limit` bytes.
 
     The content decides, the headers only hint: recorders decode a body but retain the header, or drop the header only.
     """
     if "chunked" in headers.get("transfer-encoding", ""):
         raw = _join_chunks(raw)
+    most = MAX_DECODED_SIZE if limit is None else limit
     try:
         if raw.startswith(_GZIP):
-            return _inflate(raw, 31)
+            return _inflate(raw, 31, most)
         if raw.startswith(_ZSTD):
-            return _decode_with_library("zstandard", raw)
+            return _decode_with_library("zstandard", raw, most)
         coding = headers.get("content-encoding", "")
         if "deflate" in coding:
-            return _decode_deflate(raw)
-        return _decode_with_library("brotli", raw) if "br" in coding and not _is_text(raw) else raw
+            return _decode_deflate(raw, most)
+        return _decode_with_library("brotli", raw, most) if "br" in coding and not _is_text(raw) else raw
     except Exception:  # each library has an error of its own for bytes that are damaged
         return None
 
 
-def _inflate(raw: bytes, bits: int) -> bytes | None:
+def _inflate(raw: bytes, bits: int, limit: int) -> bytes | None:
     """The output of zlib for all members of a body; of damaged data, the readable beginning."""
-    body = b""
-    while raw:
+    body = bytearray()
+    for _ in range(MAX_MEMBERS):
         inflate = zlib.decompressobj(bits)
-        body += inflate.decompress(raw, MAX_DECODED_SIZE - len(body))
+        body += inflate.decompress(raw, max(1, limit - len(body)))
         if inflate.unconsumed_tail or not (body or inflate.eof):
             return None
         raw = inflate.unused_data if inflate.unused_data.startswith(_GZIP) else b""
-    return body
+        if not raw:
+            return bytes(body)
+    return None
 
 
-def _decode_deflate(raw: bytes) -> bytes | None:
+def _decode_deflate(raw: bytes, limit: int) -> bytes | None:
     for bits in (15, -15):
         try:
-            return _inflate(raw, bits)
+            return _inflate(raw, bits, limit)
         except zlib.error:
             continue
     return raw
 
 
-def _decode_with_library(library: str, raw: bytes) -> bytes | None:
+def _decode_with_library(library: str, raw: bytes, limit: int) -> bytes | None:
     """The body as an optional library decodes it, if that is installed."""
     if find_spec(library) is None:
         return None
     module: Any = import_module(library)
-    if library == "brotli":
-        return bytes(module.decompress(raw))
-    return bytes(module.ZstdDecompressor().decompressobj().decompress(raw))
+    pieces = _brotli_pieces(module, raw) if library == "brotli" else _zstd_pieces(module, raw)
+    body = bytearray()
+    for piece in pieces:
+        body += piece
+        if len(body) > limit:
+            return None
+    return bytes(body)
+
+
+def _brotli_pieces(module: Any, raw: bytes) -> Iterator[bytes]:
+    """The decompressed data, little input at a time: a few bytes can stand for many MiB."""
+    decompressor = module.Decompressor()
+    for at in range(0, len(raw), _BROTLI_INPUT):
+        yield decompressor.process(raw[at : at + _BROTLI_INPUT])
+    if not decompressor.is_finished():
+        raise ValueError("the data breaks off")
+
+
+def _zstd_pieces(module: Any, raw: bytes) -> Iterator[bytes]:
+    reader = module.ZstdDecompressor().stream_reader(raw, read_across_frames=False)
+    return iter(lambda: reader.read(1 << 16), b"")
 
 
 def _is_text(raw: bytes) -> bool:

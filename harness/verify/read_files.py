@@ -11,12 +11,18 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from harness.api.providers import path_below_root
+from harness.cassettes.format.bounded_file import (
+    BoundedFile,
+    max_yaml_nodes,
+    open_bounded,
+    refuse_many_values,
+    size_limit,
+)
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.other_recorders import parse_interaction, parse_interactions, provider_from_header
 from harness.cassettes.format.recorded import Recorded, parse_recorded
@@ -34,23 +40,13 @@ from harness.verify.judging import websocket_exchanges
 
 __all__ = ["NotARecording", "Recorded", "UnreadableRecording", "path_below_root", "read_numbered", "read_recording"]
 
-LARGEST = 1 << 30
-"""Bytes of the largest file that is read, unless it consists of JSON lines."""
+MAX_PROBLEMS = 1000
+"""Invalid exchanges of a file after which the rest of it is not read."""
+MAX_BLANK_LINES = 1000
+"""Lines among which the first two that are not blank tell JSON lines from one document."""
 _RECORDING_MARKERS = re.compile(
     r"""(?:^|[\s{,])["']?(?:(?:http_?)?interactions|url_path|RequestUri)["']?\s*:|"(?:entries|request)"\s*:""", re.M
 )
-
-
-class ByteStream(Protocol):
-    """A source of bytes: a file, or the decompressed content of one."""
-
-    def readline(self, size: int = -1, /) -> bytes:
-        """The next line, at most `size` bytes of it."""
-        ...
-
-    def read(self, size: int = -1, /) -> bytes:
-        """The next `size` bytes."""
-        ...
 
 
 def read_recording(path: Path) -> Iterator[Recorded]:
@@ -64,11 +60,13 @@ def read_recording(path: Path) -> Iterator[Recorded]:
 def read_numbered(path: Path) -> Iterator[tuple[int, Recorded]]:
     """As `read_recording`, with the number of each exchange's record in the file, from 1; a WebSocket is one record."""
     name = printable_path(path)
-    with _name_file_in_errors(name), _open_stream(path) as stream:
+    with _name_file_in_errors(name), open_bounded(path) as content:
         problem, more = None, 0
-        for number, found in enumerate(_read_entries(stream, path.name), 1):
+        for number, found in enumerate(_read_entries(content, path.name), 1):
             if isinstance(found, Malformed):
                 problem, more = problem or found, more + bool(problem)
+                if more == MAX_PROBLEMS:
+                    break
             elif isinstance(found, Interaction):
                 yield number, parse_recorded(found, name, number)
             else:
@@ -76,7 +74,8 @@ def read_numbered(path: Path) -> Iterator[tuple[int, Recorded]]:
                     (number, parse_recorded(one, name, number)) for one in _number_ids(found, f"{name}#{number}")
                 )
         if problem:
-            raise Malformed(f"{problem} (and {more} more like it)" if more else str(problem))
+            many = f"at least {more}" if more == MAX_PROBLEMS else str(more)
+            raise Malformed(f"{problem} (and {many} more like it)" if more else str(problem))
 
 
 def _number_ids(socket: Sequence[Interaction], id: str) -> Iterator[Interaction]:
@@ -111,20 +110,12 @@ class _NotRecording(Exception):
     """The reason why a file is not a recording."""
 
 
-@contextmanager
-def _open_stream(path: Path) -> Iterator[ByteStream]:
-    with path.open("rb") as plain:
-        packed = plain.read(2) == b"\x1f\x8b"
-        plain.seek(0)
-        yield gzip.GzipFile(fileobj=plain) if packed else plain
-
-
-def _read_entries(stream: ByteStream, name: str) -> Iterator[_EntryOrProblem]:
+def _read_entries(content: BoundedFile, name: str) -> Iterator[_EntryOrProblem]:
     """The entries of a file, in order."""
     suffix, head, full = recording_suffix(name), list[bytes](), list[bytes]()
-    lines = iter(partial(stream.readline, LARGEST), b"")
+    lines = iter(content.read_line, b"")
     size = 0
-    while len(full) < 2 and size < LARGEST and (line := next(lines, b"")):
+    while len(full) < 2 and len(head) < MAX_BLANK_LINES and size <= content.limit and (line := next(lines, b"")):
         head.append(line)
         size += len(line)
         full += [line] if line.strip() else []
@@ -132,10 +123,7 @@ def _read_entries(stream: ByteStream, name: str) -> Iterator[_EntryOrProblem]:
     in_lines = suffix in (".jsonl", ".ndjson") and len(first.strip()) > 1
     if in_lines or (second.lstrip().startswith(b"{") and _is_json_object(first)):
         return _read_lines(chain(head, lines))
-    content = b"".join((*head, stream.read(max(0, LARGEST + 1 - size))))
-    if len(content) > LARGEST:
-        raise Malformed(f"it is larger than {LARGEST >> 20} MiB; only JSON lines may be")
-    return _read_documents(content, suffix)
+    return _read_documents(content.read_rest(b"".join(head)), suffix)
 
 
 def _is_json_object(line: bytes) -> bool:
@@ -146,12 +134,13 @@ def _is_json_object(line: bytes) -> bool:
 
 
 def _read_lines(lines: Iterable[bytes]) -> Iterator[_EntryOrProblem]:
-    known = False
+    known, limit = False, size_limit()
     for number, line in enumerate(lines, 1):
         text = (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).strip()
         if not text:
             continue
         try:
+            refuse_many_values(text, limit)
             yield parse_interaction(parse_json(text))
         except Malformed as problem:
             if not known and not _RECORDING_MARKERS.search(text.decode("latin-1")):
@@ -190,10 +179,12 @@ def _socket_entries(document: Any) -> Iterator[Sequence[Interaction]]:
 
 def _parse_documents(text: str, suffix: str) -> Iterator[Any]:
     if text.lstrip()[:1] not in ("{", "["):
-        return parse_yaml_documents(text)
+        return parse_yaml_documents(text, max_nodes=max_yaml_nodes())
+    raw = text.encode()
     try:
-        return iter([parse_json(text.encode())])
+        refuse_many_values(raw, size_limit())
+        return iter([parse_json(raw)])
     except Malformed:
         if suffix not in (".yaml", ".yml"):
             raise
-        return parse_yaml_documents(text)
+        return parse_yaml_documents(text, max_nodes=max_yaml_nodes())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 from typing import Any
 
 import pytest
@@ -92,8 +93,14 @@ def test_a_request_is_json_or_else_its_bytes(said: Any, request_: Any, raw: byte
 
 
 def test_a_body_that_grows_without_end_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decoding, "MAX_DECODED_SIZE", 1000)
+    monkeypatch.setattr(decoding, "MAX_JUDGED_SIZE", 1000)
     assert decode_answer(gzip.compress(b" " * 100_000), {}).flags == {"unread-answer"}
+
+
+def test_a_body_that_grows_as_no_answer_does_is_not_decoded() -> None:
+    assert decode_answer(gzip.compress(b'{"a": 1}' + b" " * 1_000_000), {}).body == {"a": 1}
+    assert decode_answer(gzip.compress(b'{"a": 1}' + b" " * 2_000_000), {}).flags == {"unread-answer"}
+    assert decode_answer(gzip.compress(b"") * 100_000, {}).flags == {"unread-answer"}
 
 
 def test_chunks_that_break_off_stay_as_they_are() -> None:
@@ -103,13 +110,16 @@ def test_chunks_that_break_off_stay_as_they_are() -> None:
 class Codec:
     """A library that the project does not need: what it undoes is the text itself."""
 
-    @staticmethod
-    def decompress(raw: bytes) -> bytes:
-        return b'{"a": 1}'
+    class Decompressor:
+        def process(self, raw: bytes) -> bytes:
+            return b'{"a": 1}'
+
+        def is_finished(self) -> bool:
+            return True
 
     class ZstdDecompressor:
-        def decompressobj(self) -> Any:
-            return Codec
+        def stream_reader(self, raw: bytes, **_: Any) -> io.BytesIO:
+            return io.BytesIO(b'{"a": 1}')
 
 
 @pytest.mark.parametrize("raw", [b"\xffbrotli", b"\x28\xb5\x2f\xfdzstd"])

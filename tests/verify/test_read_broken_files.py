@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from harness.cassettes.listing import files
-from harness.verify import read_files
 from harness.verify.read_files import NotARecording, Recorded, UnreadableRecording, read_recording
 
 SECRET = "sk-secret"
@@ -135,13 +134,6 @@ def test_other_files_are_distinguished(name: str, write: Write) -> None:
 
 def test_an_empty_recording_is_a_recording(write: Write) -> None:
     assert list(read_recording(write("interactions: []\nversion: 1\n", "x.yaml"))) == []
-
-
-def test_what_is_too_large_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read_files, "LARGEST", 1 << 20)
-    path = write(recording_of(GOOD).encode() + b"\n" * (1 << 20), "x.json")
-    with pytest.raises(UnreadableRecording, match="it is larger than 1 MiB; only JSON lines may be"):
-        list(read_recording(path))
 
 
 def test_what_is_not_there_is_reported(tmp_path: Path) -> None:

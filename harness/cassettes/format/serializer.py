@@ -23,6 +23,7 @@ from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 from harness.api.decoding import undo_encodings
+from harness.cassettes.format.bounded_file import max_yaml_nodes
 from harness.cassettes.format.interaction import CASSETTE_FORMAT, CassetteHeader, Chunk, Interaction
 from harness.cassettes.format.json_style import indent_json, restore_json
 from harness.cassettes.format.other_recorders import parse_interaction, parse_interactions
@@ -122,7 +123,7 @@ def parse_cassette(text: str, name: str) -> CassetteContent:
     of this harness means: by `schemas/cassette.json`.
     """
     try:
-        document = next(iter([*parse_yaml_documents(text)]), None)
+        document = next(iter([*parse_yaml_documents(text, max_nodes=max_yaml_nodes())]), None)
         if (parsed := parse_interactions(document)) is None or not isinstance(document, dict | list):
             raise NotARecording(f"{name}: it holds no recorded exchanges. Give a cassette, or record it again.")
         header = _parse_header(document)

@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from harness.cassettes.format.bounded_file import SPLIT_ADVICE
 from harness.cassettes.format.untrusted_text import Malformed
 
 MAX_NESTING = 400
@@ -37,19 +38,19 @@ class _InvalidYaml(Exception):
         self.line = line
 
 
-def parse_yaml_documents(text: str) -> Iterator[Any]:
-    """Every document of a YAML text as plain data.
+def parse_yaml_documents(text: str, max_nodes: int | None = None) -> Iterator[Any]:
+    """Every document of a YAML text as plain data; a text with more than `max_nodes` values is invalid.
 
     An invalid document is cut before the invalid entry of its list; then Malformed is raised.
     """
     valid = 0
     try:
-        for document in _parse_documents(text):
+        for document in _parse_documents(text, max_nodes):
             yield document
             valid += 1
     except _InvalidYaml as problem:
         with suppress(_InvalidYaml):
-            yield from islice(_parse_documents(_complete_part(text, problem.line)), valid, None)
+            yield from islice(_parse_documents(_complete_part(text, problem.line), max_nodes), valid, None)
         raise Malformed(str(problem)) from problem
 
 
@@ -61,8 +62,9 @@ def _complete_part(text: str, line: int) -> str:
     return "".join(lines)
 
 
-def _parse_documents(text: str) -> Iterator[Any]:
+def _parse_documents(text: str, max_nodes: int | None) -> Iterator[Any]:
     loader = _RecordingLoader(text)
+    loader.nodes_left = max_nodes or len(text) + 1
     try:
         while loader.check_node():
             yield _Converter(len(text) + 100).convert(loader.get_node())
@@ -76,13 +78,17 @@ def _parse_documents(text: str) -> Iterator[Any]:
 
 
 class _RecordingLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """PyYAML's composer, which calls these methods for every node, with a limit of nesting."""
+    """PyYAML's composer, which calls these methods for every node, with limits of nesting and number."""
 
+    nodes_left = 0
     _depth = 0
 
     def descend_resolver(self, parent: yaml.Node | None, _: Any) -> None:
-        """Count one level more."""
+        """Count one node, and one level more."""
         self._depth += 1
+        self.nodes_left -= 1
+        if self.nodes_left < 0:
+            raise Malformed(f"it has too many values; {SPLIT_ADVICE}")
         if parent and self._depth > MAX_NESTING + 1:
             raise _InvalidYaml(parent.start_mark.line, f"nested more than {MAX_NESTING} levels deep")
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.api.dialects import parse_api_path
+from harness.cassettes.format.bounded_file import read_bounded
 from harness.cassettes.format.interaction import CassetteHeader, Interaction, find_client
 from harness.cassettes.format.serializer import CassetteContent, dump_cassette, parse_cassette
 from harness.cassettes.format.untrusted_text import Malformed, UnreadableRecording, decode_text
@@ -136,7 +137,7 @@ def read_cassette(path: Path) -> CassetteContent:
     """The cassette of a file; UnreadableRecording if it is missing or invalid."""
     name = path.as_posix()
     try:
-        return _check_addresses(parse_cassette(decode_text(path.read_bytes()), name), name)
+        return _check_addresses(parse_cassette(decode_text(read_bounded(path)), name), name)
     except FileNotFoundError:
         raise UnreadableRecording(f"{name}: there is no such cassette. Record it, or correct the name.") from None
     except OSError as problem:

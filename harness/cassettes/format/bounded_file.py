@@ -1,0 +1,102 @@
+"""Opens recordings with limits of size, so that no file, compressed or sparse, fills the memory.
+
+`HARNESS_MAX_RECORDING` is the number of MiB that is read at once, by default 64; the other limits grow with it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from harness.cassettes.format.untrusted_text import Malformed
+from harness.core.errors import ConfigError
+
+LIMIT_VARIABLE = "HARNESS_MAX_RECORDING"
+"""The environment variable that raises the limit."""
+DEFAULT_LIMIT = 64
+"""MiB of a document, or of a line of JSON lines."""
+SPLIT_ADVICE = f"split it into JSON lines, or set {LIMIT_VARIABLE} in the environment to more MiB than {DEFAULT_LIMIT}"
+"""What to do with a recording beyond the limit."""
+MAX_EXPANSION = 100
+"""How many times its own size a compressed file may expand to, beyond an eighth of the limit; text expands 5 to 30 times."""
+
+
+def size_limit() -> int:
+    """Bytes of the largest document or line that is read; ConfigError if the variable is no number of MiB."""
+    text = os.environ.get(LIMIT_VARIABLE) or str(DEFAULT_LIMIT)
+    if not (text.isascii() and text.isdecimal() and 0 < int(text) < 1 << 20):
+        raise ConfigError(f"{LIMIT_VARIABLE}={text}: give a number of MiB, say {2 * DEFAULT_LIMIT}.")
+    return int(text) << 20
+
+
+def max_yaml_nodes() -> int:
+    """Values of the largest YAML file that is read: each takes up to 500 bytes, however short its text."""
+    return size_limit() // 64
+
+
+class BoundedFile:
+    """The content of a recording, decompressed where it is compressed; Malformed beyond a limit."""
+
+    def __init__(self, plain: IO[bytes]) -> None:
+        self.limit = size_limit()
+        self._plain = plain
+        self._size = os.fstat(plain.fileno()).st_size
+        self._packed = plain.read(2) == b"\x1f\x8b"
+        plain.seek(0)
+        self._stream: IO[bytes] | gzip.GzipFile = gzip.GzipFile(fileobj=plain) if self._packed else plain
+        self._seen = 0
+
+    def read_line(self) -> bytes:
+        """The next line, empty at the end."""
+        line = self._note(self._stream.readline(self.limit + 1))
+        if len(line) > self.limit:
+            raise self._too_large("it has a line of")
+        return line
+
+    def read_rest(self, head: bytes) -> bytes:
+        """The whole content, of which `head` was read before."""
+        if not self._packed and self._size > self.limit:
+            raise self._too_large("it has")
+        pieces, length = [head], len(head)
+        while length <= self.limit and (piece := self._note(self._stream.read(1 << 20))):
+            pieces.append(piece)
+            length += len(piece)
+        if length > self.limit:
+            raise self._too_large("decompressed it has" if self._packed else "it has")
+        return b"".join(pieces)
+
+    def _note(self, data: bytes) -> bytes:
+        """The same data, unless what was read so far is too much for the size of the compressed file."""
+        self._seen += len(data)
+        if self._packed and self._seen > max(self.limit // 8, MAX_EXPANSION * self._size):
+            raise Malformed(
+                f"decompressed it is more than {MAX_EXPANSION} times as large, as no recording is; "
+                f"set {LIMIT_VARIABLE} in the environment to {16 * self._seen >> 20} or more to read it"
+            )
+        return data
+
+    def _too_large(self, what: str) -> Malformed:
+        return Malformed(f"{what} more than {self.limit >> 20} MiB; {SPLIT_ADVICE}")
+
+
+@contextmanager
+def open_bounded(path: Path) -> Iterator[BoundedFile]:
+    """The content of a recording; OSError if it cannot be opened."""
+    with path.open("rb") as plain:
+        yield BoundedFile(plain)
+
+
+def read_bounded(path: Path) -> bytes:
+    """The whole content of a recording; Malformed if it is too large, OSError if it cannot be read."""
+    with open_bounded(path) as content:
+        return content.read_rest(b"")
+
+
+def refuse_many_values(raw: bytes, limit: int) -> None:
+    """Malformed for JSON with so many objects and lists that they would take far more memory than their text."""
+    if len(raw) * 32 > limit and raw.count(b"{") + raw.count(b"[") > limit // 32:
+        raise Malformed(f"it has more than {limit // 32} objects and lists; {SPLIT_ADVICE}")

@@ -1,0 +1,134 @@
+"""Files made to fill the memory: compressed, sparse, with endless lines, with many small values."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.cassettes.format.bounded_file import LIMIT_VARIABLE
+from harness.cassettes.recording.writer import read_cassette
+from harness.core.errors import ConfigError
+from harness.verify.read_files import UnreadableRecording, read_recording
+
+MIB = 1 << 20
+LIMIT = 4
+"""MiB that are read at once in these tests, so that they are quick."""
+MOST_MEMORY = 150
+"""MiB that a process may then take for what it reads."""
+MEASURE = """
+import resource, sys
+from pathlib import Path
+from harness.core.errors import HarnessError
+from harness.verify.read_files import read_recording
+from harness.cassettes.recording.writer import read_cassette
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+before = peak()
+try:
+    for _ in {"verify": read_recording, "cassette": lambda path: [read_cassette(path)]}[sys.argv[1]](Path(sys.argv[2])):
+        pass
+    print("read")
+except HarnessError as problem:
+    print(problem)
+print(peak() - before)
+"""
+EXCHANGE = {
+    "request": {"method": "POST", "uri": "https://api.openai.com/v1/responses", "body": "{}"},
+    "response": {"status": 400, "body": {"error": {"message": "No."}}},
+}
+RECORDING = json.dumps({"interactions": [EXCHANGE]}).encode()
+
+Write = Callable[[Path], None]
+
+
+def sparse(size: int) -> Write:
+    def write(path: Path) -> None:
+        with path.open("wb") as out:
+            out.truncate(size)
+
+    return write
+
+
+def packed(*pieces: tuple[bytes, int]) -> Write:
+    """A compressed file of pieces, each so many times."""
+
+    def write(path: Path) -> None:
+        with gzip.open(path, "wb", compresslevel=1) as out:
+            for piece, times in pieces:
+                out.write(piece * times)
+
+    return write
+
+
+def plain(*pieces: tuple[bytes, int]) -> Write:
+    def write(path: Path) -> None:
+        path.write_bytes(b"".join(piece * times for piece, times in pieces))
+
+    return write
+
+
+HOSTILE = {
+    "sparse YAML": ("x.yaml", sparse(2 << 30), "more than 4 MiB; split it into JSON lines"),
+    "sparse JSON": ("x.json", sparse(2 << 30), "more than 4 MiB"),
+    "sparse JSON lines": ("x.jsonl", sparse(2 << 30), "more than 4 MiB"),
+    "compressed blanks": ("x.json.gz", packed((RECORDING, 1), (b" ", 100 * MIB)), "more than 4 MiB"),
+    "compressed lines": ("x.jsonl.gz", packed((json.dumps(EXCHANGE).encode() + b"\n", 1), (b"{}\n", 20 * MIB)),
+                         "100 times as large|at least 1000 more like it"),
+    "compressed blank lines": ("x.json.gz", packed((RECORDING, 1), (b"\n", 70 * MIB)), "more than 4 MiB"),
+    "many lists": ("x.json", plain((RECORDING[:-2] + b",", 1), (b"[],", MIB), (b"1]}", 1)), "objects and lists; split it"),
+    "many values in YAML": ("x.yaml", plain((b"interactions:\n", 1), (b"- 1\n", MIB - 10)), "too many values; split it"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("reader", ["verify", "cassette"])
+def test_no_file_fills_the_memory(reader: str, name: str, tmp_path: Path) -> None:
+    file, write, why = HOSTILE[name]
+    write(path := tmp_path / file)
+    told, taken = measure(reader, path)
+    assert int(taken) < MOST_MEMORY
+    assert path.as_posix() in told
+    if reader == "verify" or "sparse" in name:
+        assert any(each in told for each in why.split("|")), told
+
+
+def measure(reader: str, path: Path) -> tuple[str, str]:
+    """What a process says that reads a file, and the MiB that it took for it."""
+    command = [sys.executable, "-c", MEASURE, reader, str(path)]
+    limit = {**os.environ, LIMIT_VARIABLE: str(LIMIT)}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300, env=limit)
+    *told, taken = done.stdout.splitlines()
+    return "\n".join(told), taken
+
+
+def test_the_limit_is_raised_by_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(RECORDING + b"\n" * MIB)
+    monkeypatch.setenv(LIMIT_VARIABLE, "1")
+    with pytest.raises(UnreadableRecording, match=rf"has more than 1 MiB; .*set {LIMIT_VARIABLE} in the environment"):
+        list(read_recording(path))
+    with pytest.raises(UnreadableRecording, match=r"has more than 1 MiB"):
+        read_cassette(path)
+    monkeypatch.setenv(LIMIT_VARIABLE, "2")
+    assert len(list(read_recording(path))) == 1
+    assert len(read_cassette(path).interactions) == 1
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "much", "1.5", "9" * 30])
+def test_a_limit_that_is_none_is_refused(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (path := tmp_path / "x.json").write_bytes(RECORDING)
+    monkeypatch.setenv(LIMIT_VARIABLE, text)
+    with pytest.raises(ConfigError, match="give a number of MiB"):
+        list(read_recording(path))
+
+
+def test_ordinary_compression_is_no_bomb(tmp_path: Path) -> None:
+    line = json.dumps({**EXCHANGE, "text": "".join(map(str, range(200)))}).encode() + b"\n"
+    (path := tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(line * 5000))
+    assert len(list(read_recording(path))) == 5000
