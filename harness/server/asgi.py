@@ -21,9 +21,9 @@ from harness.api.body import parse_query
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
 from harness.core.headers import encode_headers
-from harness.server.coalesced_write import HttpProtocol
 from harness.server.connection_close import ClosingHttpProtocol
 from harness.server.faulty_delivery import deliver_answer
+from harness.server.http_protocol import HttpProtocol
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.stoppable_server import AsgiApp, Receive, Scope, Send, StoppableServer, end_when_cancelled
 

@@ -6,9 +6,7 @@ uvicorn writes them apart, which costs a system call more and wakes the client t
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
-
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from typing import Any
 
 FLUSH_SIZE = 64 * 1024
 """Bytes beyond which what has gathered is written at once, so that a slow reader is felt."""
@@ -45,11 +43,3 @@ class CoalescingTransport:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
-
-
-class HttpProtocol(HttpToolsProtocol):
-    """uvicorn's HTTP protocol on a coalescing transport."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wrap the transport of a new connection."""
-        super().connection_made(cast("asyncio.Transport", CoalescingTransport(transport, self.loop)))

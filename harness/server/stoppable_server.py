@@ -10,6 +10,8 @@ from typing import Any
 
 import uvicorn
 
+from harness.server.http_protocol import HttpProtocol
+
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -17,6 +19,7 @@ AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 TICK = 0.1
 """Seconds between two looks of uvicorn at its clock."""
+TICKS_PER_SECOND = 10
 STOP_SECONDS = 3.0
 """Seconds that answers under way still have when the server is stopped."""
 
@@ -48,12 +51,16 @@ class StoppableServer(uvicorn.Server):
         yield
 
     async def main_loop(self) -> None:
-        """Tick as uvicorn does, until the server is stopped."""
+        """Tick as uvicorn does, until the server is stopped; each second end requests that are not whole in time."""
         loop, stopped = asyncio.get_running_loop(), asyncio.Event()
         self._wake = lambda: loop.call_soon_threadsafe(stopped.set)
         ticks = 0
         while not await self.on_tick(ticks):
             ticks += 1
+            if ticks % TICKS_PER_SECOND == 0:
+                for connection in list(self.server_state.connections):
+                    if isinstance(connection, HttpProtocol):
+                        connection.end_slow_request()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stopped.wait(), TICK)
 

@@ -21,6 +21,14 @@ Send = Callable[[Message], Awaitable[None]]
 CLOSE_NORMAL = 1000
 """The code with which a connection is closed that has come to its end."""
 
+_WHY_NOT = (
+    b"This request cannot become a WebSocket: it has a body, a header of more than 8 kB or more than 128 headers."
+)
+NOT_AN_UPGRADE = (
+    b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\n"
+    b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(_WHY_NOT), _WHY_NOT)
+)
+
 
 class WebSocketProtocol(WebSocketsSansIOProtocol):
     """uvicorn's protocol, which logs less: what a client does wrong is no error of the server.
@@ -33,6 +41,16 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         await super().send(message)
         if message["type"] == "websocket.http.response.body":
             self.handshake_complete = True
+
+    def data_received(self, data: bytes) -> None:
+        """Take what the client sends; an upgrade that the library of WebSockets does not read is refused.
+
+        It comes whole, and the library stays silent when it has a body, or more or longer headers than it takes.
+        """
+        super().data_received(data)
+        if not self.handshake_initiated:
+            self.transport.write(NOT_AN_UPGRADE)
+            self.transport.close()
 
     def send_receive_event_to_app(self) -> None:
         """Hand over a whole message."""

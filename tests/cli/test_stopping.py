@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -13,7 +12,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -22,8 +20,8 @@ from harness.cassettes.recording.writer import open_recorder
 from harness.server.stoppable_server import STOP_SECONDS
 from tests.support.live_server import request_head
 from tests.support.processes import spawn
+from tests.support.served import ROOT, Served, read_until, serving
 
-ROOT = Path(__file__).parents[2]
 URL = "https://api.openai.com/v1/responses"
 GATED = """
 from harness.faults import pause
@@ -43,60 +41,10 @@ AT_ONCE = 2.0
 """Seconds that a second signal may take; the machine may be busy."""
 
 
-class Served(NamedTuple):
-    """A server in a process of its own."""
-
-    child: subprocess.Popen[str]
-    port: int
-
-    def say(self, *parts: bytes) -> socket.socket:
-        """A connection over which these bytes were sent."""
-        wire = socket.create_connection(("127.0.0.1", self.port), 20)
-        for part in parts:
-            wire.sendall(part)
-        return wire
-
-    def end(self, *signals: int) -> tuple[float, int, str]:
-        """Send signals, each once the server has taken the one before; returns seconds, the exit code and stderr."""
-        begun = time.monotonic()
-        for number in signals:
-            self.child.send_signal(number)
-            self.wait_until_closed()
-        _, errors = self.child.communicate(timeout=60)
-        return time.monotonic() - begun, self.child.returncode, errors
-
-    def wait_until_closed(self) -> None:
-        """Wait until connections are refused, which is the first thing that a signal does."""
-        while self.child.poll() is None:
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-            except OSError:
-                return
-
-
-@contextmanager
-def serving(*options: str) -> Iterator[Served]:
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error::ResourceWarning"}
-    with spawn([sys.executable, "-m", "harness", "serve", "--port", "0", *options], env=env) as child:
-        assert child.stdout
-        lines = [child.stdout.readline() for _ in range(3)]
-        found = re.search(r":(\d+)", lines[0])
-        assert found, child.stderr and child.stderr.read()
-        yield Served(child, int(found[1]))
-
-
 @pytest.fixture
 def gated(tmp_path: Path) -> str:
     (file := tmp_path / "gated.py").write_text(GATED)
     return str(file)
-
-
-def read_until(wire: socket.socket, end: bytes) -> bytes:
-    """What is said up to these bytes, or all of it."""
-    said = b""
-    while end not in said and (more := wire.recv(65536)):
-        said += more
-    return said
 
 
 def paused_stream(served: Served) -> socket.socket:

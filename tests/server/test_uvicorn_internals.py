@@ -9,7 +9,7 @@ from importlib.metadata import requires, version
 import pytest
 import uvicorn
 from packaging.requirements import Requirement
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from harness.server.asgi import serve_in_thread
@@ -28,6 +28,17 @@ MOVED = (
         (uvicorn.Server, "on_tick", ["self", "counter"]),
         (uvicorn.Server, "shutdown", ["self", "sockets"]),
         (HttpToolsProtocol, "connection_made", ["self", "transport"]),
+        (HttpToolsProtocol, "data_received", ["self", "data"]),
+        (HttpToolsProtocol, "on_message_begin", ["self"]),
+        (HttpToolsProtocol, "on_headers_complete", ["self"]),
+        (HttpToolsProtocol, "on_message_complete", ["self"]),
+        (HttpToolsProtocol, "send_400_response", ["self", "msg"]),
+        (HttpToolsProtocol, "_should_upgrade", ["self"]),
+        (HttpToolsProtocol, "_get_upgrade", ["self"]),
+        (HttpToolsProtocol, "_unset_keepalive_if_required", ["self"]),
+        (HttpToolsProtocol, "handle_websocket_upgrade", ["self"]),
+        (RequestResponseCycle, "send", ["self", "message"]),
+        (WebSocketsSansIOProtocol, "data_received", ["self", "data"]),
         (WebSocketsSansIOProtocol, "send", ["self", "message"]),
         (WebSocketsSansIOProtocol, "send_receive_event_to_app", ["self"]),
     ],
@@ -42,7 +53,12 @@ def test_what_is_overridden_is_there(owner: type, name: str, parameters: list[st
     ("owner", "attributes"),
     [
         (uvicorn.Server, ("should_exit", "force_exit", "server_state", "servers")),
-        (WebSocketsSansIOProtocol, ("handshake_complete", "curr_msg_data_type", "frames")),
+        (HttpToolsProtocol, ("loop", "headers", "scope", "cycle", "flow", "transport")),
+        (
+            RequestResponseCycle,
+            ("chunked_encoding", "expected_content_length", "response_started", "response_complete", "more_body"),
+        ),
+        (WebSocketsSansIOProtocol, ("handshake_initiated", "handshake_complete", "curr_msg_data_type", "frames")),
     ],
 )
 def test_what_is_read_is_there(owner: type, attributes: tuple[str, ...]) -> None:

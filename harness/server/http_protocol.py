@@ -1,0 +1,139 @@
+"""uvicorn's HTTP protocol as the mock needs it: one write for head and body, and bounds on what a client sends.
+
+A request has to be whole in time, has at most one `Host`, and becomes a WebSocket only as a GET; to HTTP/1.0 nothing is
+answered in chunks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+
+from harness.server.coalesced_write import CoalescingTransport
+
+REQUEST_SECONDS = 20.0
+"""Seconds in which a request has to be whole, and one more for each RECEIVED_PER_SECOND bytes that came."""
+RECEIVED_PER_SECOND = 500
+TOO_SLOW = "The request did not become whole in time."
+INVALID = "Invalid HTTP request received."
+TWO_HOSTS = "A request has one Host header, this one has several."
+
+
+class BadRequest(ValueError):
+    """Raised within the parser, which ends the request with status 400."""
+
+
+class UnchunkedCycle(RequestResponseCycle):
+    """The answer to a request of HTTP/1.0: if its length is unknown, it ends with the connection."""
+
+    async def send(self, message: Any) -> None:
+        """Send a part of the answer."""
+        if message["type"] == "http.response.start":
+            has_length = any(name.lower() == b"content-length" for name, _ in message["headers"])
+            self.chunked_encoding = None if has_length else False
+            self.ends_with_connection = not has_length
+        elif self.ends_with_connection:
+            self.expected_content_length = len(message.get("body", b""))
+        await super().send(message)
+
+
+class HttpProtocol(HttpToolsProtocol):
+    """uvicorn's HTTP protocol on a coalescing transport.
+
+    `request_begun` is when the client began the request that it is sending, in seconds of the event loop; None while it
+    sends none. `received` is how many bytes came since.
+    """
+
+    request_begun: float | None
+    received: int
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wrap the transport of a new connection, from which a request is expected."""
+        super().connection_made(cast("asyncio.Transport", CoalescingTransport(transport, self.loop)))
+        self._expect_request()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what the client sends; white space between two requests is the begin of one, too."""
+        if self.request_begun is None:
+            self._expect_request()
+        self.received += len(data)
+        self._unset_keepalive_if_required()
+        rest: bytes | None = data
+        while rest is not None:
+            rest = self._parse(rest)
+
+    def _parse(self, data: bytes) -> bytes | None:
+        """Parse bytes; those of a request that asks for an upgrade that nobody makes are returned without its wish.
+
+        The parser takes what follows the head of such a request for another protocol, though it is its body.
+        """
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            if self.scope["method"] != "GET" or self._get_upgrade() != b"websocket":
+                self.parser = httptools.HttpRequestParser(self)
+                self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+                return self._head_without_upgrade() + data[upgrade.args[0] :]
+            self.handle_websocket_upgrade()
+        except httptools.HttpParserError:
+            self.send_400_response(INVALID)
+        return None
+
+    def _head_without_upgrade(self) -> bytes:
+        """The head of the request that was parsed last, without its `Upgrade`."""
+        start = f"{self.scope['method']} {self.url.decode('latin-1')} HTTP/{self.scope['http_version']}"
+        kept = [name + b": " + value for name, value in self.headers if name != b"upgrade"]
+        return b"\r\n".join([start.encode("latin-1"), *kept, b"", b""])
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        super().on_message_begin()
+        self._expect_request()
+
+    def on_headers_complete(self) -> None:
+        """Begin to answer a request."""
+        if self._host_count > 1:
+            raise BadRequest
+        super().on_headers_complete()
+        if self.scope["http_version"] == "1.0" and self.cycle is not None and self.cycle.scope is self.scope:
+            self.cycle.__class__ = UnchunkedCycle  # uvicorn has no way to give it one
+
+    def on_message_complete(self) -> None:
+        """End a request."""
+        self.request_begun = None
+        super().on_message_complete()
+
+    def end_slow_request(self) -> None:
+        """Refuse a request that is not whole in time, unless an earlier one of the connection is being answered."""
+        now = self.loop.time()
+        if self.request_begun is None:
+            return
+        if self.flow.read_paused or (self.cycle and not self.cycle.response_complete and not self.cycle.more_body):
+            self.request_begun = now
+        elif now - self.request_begun > REQUEST_SECONDS + self.received / RECEIVED_PER_SECOND:
+            if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
+                self._write_error(408, TOO_SLOW)
+            self.transport.close()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no request."""
+        self._write_error(400, TWO_HOSTS if self._host_count > 1 else msg)
+        self.transport.close()
+
+    @property
+    def _host_count(self) -> int:
+        return sum(name == b"host" for name, _ in self.headers or ())
+
+    def _expect_request(self) -> None:
+        self.request_begun, self.received = self.loop.time(), 0
+
+    def _write_error(self, status: int, text: str) -> None:
+        head = f"content-type: text/plain; charset=utf-8\r\ncontent-length: {len(text)}\r\nconnection: close\r\n\r\n"
+        self.transport.write(STATUS_LINE[status] + head.encode() + text.encode())
+
+    def _should_upgrade(self) -> bool:
+        """Whether to wait with a request that asks for an upgrade: always, `_parse` says what becomes of it."""
+        return True

@@ -1,0 +1,70 @@
+"""`harness serve` in a process of its own, and what tests say to it over sockets."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.support.processes import spawn
+
+ROOT = Path(__file__).parents[2]
+
+
+class Served(NamedTuple):
+    """A server in a process of its own."""
+
+    child: subprocess.Popen[str]
+    port: int
+
+    def say(self, *parts: bytes) -> socket.socket:
+        """A connection over which these bytes were sent."""
+        wire = socket.create_connection(("127.0.0.1", self.port), 20)
+        for part in parts:
+            wire.sendall(part)
+        return wire
+
+    def end(self, *signals: int) -> tuple[float, int, str]:
+        """Send signals, each once the server has taken the one before; returns seconds, the exit code and stderr."""
+        begun = time.monotonic()
+        for number in signals:
+            self.child.send_signal(number)
+            self.wait_until_closed()
+        _, errors = self.child.communicate(timeout=60)
+        return time.monotonic() - begun, self.child.returncode, errors
+
+    def wait_until_closed(self) -> None:
+        """Wait until connections are refused, which is the first thing that a signal does."""
+        while self.child.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+            except OSError:
+                return
+
+
+@contextmanager
+def serving(*options: str, patch: str = "") -> Iterator[Served]:
+    """`harness serve` with these options on a free port; `patch` is run in its process before."""
+    program = f"{patch}\nimport sys; from harness.cli import main; sys.exit(main())"
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error::ResourceWarning"}
+    with spawn([sys.executable, "-c", program, "serve", "--port", "0", *options], env=env) as child:
+        assert child.stdout
+        lines = [child.stdout.readline() for _ in range(3)]
+        found = re.search(r":(\d+)", lines[0])
+        assert found, child.stderr and child.stderr.read()
+        yield Served(child, int(found[1]))
+
+
+def read_until(wire: socket.socket, end: bytes) -> bytes:
+    """What is said up to these bytes, or all of it."""
+    said = b""
+    while end not in said and (more := wire.recv(65536)):
+        said += more
+    return said
