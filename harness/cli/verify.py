@@ -15,6 +15,7 @@ from harness.cli.app import make_console, print_json, progress
 from harness.cli.exit_codes import ExitCode
 from harness.core.errors import ConfigError
 from harness.report.formats import FORMATS
+from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error, open_replacement
 
 if TYPE_CHECKING:
     from harness.verify.run import JudgeObserver, Tally
@@ -189,7 +190,8 @@ def _write_json(document: Any, file: Path) -> None:
 @contextmanager
 def _open_output(file: Path) -> Iterator[IO[bytes]]:
     try:
-        with file.open("wb") as out:
+        with open_replacement(file) as out:
             yield out
     except OSError as problem:
-        raise ConfigError(f"{file}: cannot be written: {problem.strerror}. Give another file to --json.") from problem
+        fix = WRITE_ERROR_FIXES.get(problem.errno or 0, "Give another file to --json")
+        raise ConfigError(f"{file}: cannot be written: {describe_write_error(problem)}. {fix}.") from problem

@@ -5,10 +5,8 @@ A recorder keeps interactions as they came and scrubs them when it writes the wh
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -26,23 +24,18 @@ from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cassettes.scrubbing.mask_interactions import known_secrets, scrub_interactions
 from harness.core.errors import HarnessError
 from harness.core.shorten import pluralize
+from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error, open_replacement
 
 MAX_PLACES_LISTED = 5
 """Places of secrets that an error lists."""
 LOCK_TIMEOUT = 0.1
 """Seconds in which a recorder that is just ending may release its lock."""
-SAVE_INTERVAL = 5.0
-"""Seconds between two writes of a growing cassette."""
+SAVE_INTERVAL = 0.2
+"""Seconds between two writes of a growing cassette, so that a recorder that is killed loses no more."""
 SAVING_SWITCH_INTERVAL = 0.0005
 """Seconds after which threads that forward bytes run while a growing cassette is written."""
 SAVE_PAUSE_FACTOR = 20
 """The next write is this many times later than the last one took, if that is more than `SAVE_INTERVAL`."""
-WRITE_ERROR_FIXES = {
-    errno.ENOSPC: "Free some space",
-    errno.EDQUOT: "Free some space",
-    errno.EFBIG: "Raise the limit on the size of a file (`ulimit -f`)",
-}
-"""What to do when the system refuses to write."""
 
 
 class RecordError(HarnessError):
@@ -69,6 +62,7 @@ class Recorder:
         self._existing = tuple(existing)
         self._secrets = tuple(secrets)
         self._written = 0
+        self._extent = 0
         self._due = time.monotonic() + SAVE_INTERVAL
 
     def add(self, interaction: Interaction) -> None:
@@ -76,7 +70,7 @@ class Recorder:
         self.interactions.append(interaction)
 
     def save_if_due(self, so_far: Callable[[], Sequence[Interaction]]) -> None:
-        """Write all interactions so far if a write is due. Called often, so that a recorder that is killed loses little.
+        """Write all interactions so far if there are more of them and a write is due; to be called often.
 
         A write that fails is tried again; the last one, by `save`, raises.
         """
@@ -84,10 +78,15 @@ class Recorder:
         if began < self._due:
             return
         self.interactions = [*so_far()]
+        extent = sum(1 + len(each.chunks) + len(each.frames) + (not each.cut) for each in self.interactions)
+        if extent == self._extent:
+            self._due = began + SAVE_INTERVAL
+            return
         before = sys.getswitchinterval()
         sys.setswitchinterval(SAVING_SWITCH_INTERVAL)
         with suppress(HarnessError):
             self.save()
+            self._extent = extent
         sys.setswitchinterval(before)
         ended = time.monotonic()
         self._due = ended + max(SAVE_INTERVAL, SAVE_PAUSE_FACTOR * (ended - began))
@@ -184,7 +183,24 @@ def lock_cassette(path: Path) -> Iterator[None]:
 
 def is_free(path: Path) -> bool:
     """Whether a cassette neither exists nor is being recorded."""
-    return not (path.exists() or _lock_path(path).exists())
+    return not (path.exists() or _is_held(_lock_path(path)))
+
+
+def _is_held(lock: Path) -> bool:
+    """Whether a recorder holds a lock; one that was killed leaves its file, which nobody holds and which is removed."""
+    if not lock.exists():
+        return False
+    import filelock
+
+    attempt = filelock.FileLock(lock, timeout=0)
+    try:
+        attempt.acquire()
+    except (filelock.Timeout, OSError):
+        return True
+    with suppress(OSError):
+        os.unlink(lock)
+    attempt.release()
+    return False
 
 
 def _lock_path(path: Path) -> Path:
@@ -195,28 +211,8 @@ def replace_file(path: Path, text: str) -> None:
     """Replace a file as a whole; RecordError if that fails, and the file is unchanged."""
     with _explain_write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        number, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(number, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(beside, _file_mode(path))
-            os.replace(beside, path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(beside)
-            raise
-
-
-def _file_mode(path: Path) -> int:
-    """The permissions of the file that is replaced, or those of a new one."""
-    try:
-        return path.stat().st_mode & 0o777
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
+        with open_replacement(path) as out:
+            out.write(text.encode())
 
 
 @contextmanager
@@ -225,9 +221,8 @@ def _explain_write_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as problem:
         way = WRITE_ERROR_FIXES.get(problem.errno or 0, "Make the folder writable, or record into another one")
-        why = "the disk is full" if problem.errno == errno.ENOSPC else problem.strerror
         raise RecordError(
-            f"{path.as_posix()}: cannot be written: {why}. What was there is unchanged. {way}."
+            f"{path.as_posix()}: cannot be written: {describe_write_error(problem)}. What was there is unchanged. {way}."
         ) from problem
 
 

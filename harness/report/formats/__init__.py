@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from harness.core.errors import ConfigError
 from harness.core.registry import Registry
+from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error, open_replacement
 
 if TYPE_CHECKING:
     from harness.report.report import Report
@@ -57,8 +58,11 @@ def why_unwritable(file: Path) -> str:
 
 
 def write_report(report: Report, file: Path, suffix: str) -> None:
-    """Write a report to a file in the format of a suffix; ConfigError when it cannot be written."""
+    """Write a report to a file in the format of a suffix; ConfigError when it cannot be written: the old one stays."""
+    content = render_report(report, suffix).encode()
     try:
-        file.write_text(render_report(report, suffix), encoding="utf-8")
+        with open_replacement(file) as out:
+            out.write(content)
     except OSError as problem:
-        raise ConfigError(f"{file}: cannot be written: {problem.strerror}. Give another file.") from problem
+        fix = WRITE_ERROR_FIXES.get(problem.errno or 0, "Give another file")
+        raise ConfigError(f"{file}: cannot be written: {describe_write_error(problem)}. {fix}.") from problem

@@ -216,6 +216,7 @@ def test_a_recorder_that_was_killed_holds_no_lock(file):
         killed.kill()
     assert ready.is_set()
     assert others(file) == [".weather.yaml.lock"]
+    assert is_free(file)
     record(file, over_http({}, {}))
     assert others(file) == []
 

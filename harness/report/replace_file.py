@@ -1,0 +1,60 @@
+"""Replaces files as a whole, so that a full disk or an interruption never leaves half of one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+WRITE_ERROR_FIXES = {
+    errno.ENOSPC: "Free some space",
+    errno.EDQUOT: "Free some space",
+    errno.EFBIG: "Raise the limit on the size of a file (`ulimit -f`)",
+}
+"""What to do when the system refuses to write more."""
+_LONGEST_PREFIX = 100
+"""Characters of a name that the name of the file beside it begins with."""
+
+
+@contextmanager
+def open_replacement(path: Path) -> Iterator[IO[bytes]]:
+    """A file that replaces the one at `path` at the end of the block; if that fails (OSError), the old one is unchanged.
+
+    What is no ordinary file, say a pipe, is written itself. A link stays; what it leads to is replaced.
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        with target.open("wb") as out:
+            yield out
+        return
+    number, beside = tempfile.mkstemp(prefix=f".{target.name[:_LONGEST_PREFIX]}.", dir=target.parent)
+    try:
+        with os.fdopen(number, "wb") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        os.chmod(beside, _file_mode(target))
+        os.replace(beside, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(beside)
+        raise
+
+
+def describe_write_error(problem: OSError) -> str:
+    """Why a file could not be written."""
+    return "the disk is full" if problem.errno == errno.ENOSPC else problem.strerror or str(problem)
+
+
+def _file_mode(path: Path) -> int:
+    """The permissions of the file that is replaced, or those of a new one."""
+    try:
+        return path.stat().st_mode & 0o777
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
