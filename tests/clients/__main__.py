@@ -86,8 +86,8 @@ def _counts(rows: Sequence[Row]) -> Iterator[str]:
     right = [row for row in rows if not row.fault]
     refused = [row.refusals for row in right if row.verdict == GREEN and row.refusals]
     red = Counter((row.suite, row.expected) for row in right if row.verdict != GREEN)
-    greens = len(right) - red.total()
-    yield f"{greens} green, {len(refused)} of them with expected refusals ({sum(refused)} in all); {red.total()} red:"
+    greens, counted = len(right) - red.total(), f"{len(refused)} of them with expected refusals ({sum(refused)} in all)"
+    yield f"{greens} green, {counted}; {red.total()} red{':' if red else ''}"
     yield from (f"{count:4}  {suite}: {cause}" for (suite, cause), count in red.items())
 
 

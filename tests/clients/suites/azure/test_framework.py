@@ -33,7 +33,8 @@ async def test_chat_text(mock, chat):
 
 async def test_chat_stream_with_citations(mock, chat):
     mock.script([file_search_call(["report"]), CITED])
-    stream = Agent(chat, instructions="Help.").run("hi", stream=True)
+    search = {"type": "file_search", "vector_store_ids": [mock.vector_store()]}
+    stream = Agent(chat, instructions="Help.", tools=[search]).run("hi", stream=True)
     async for _ in stream:
         pass
     surfaced(await stream.get_final_response(), mock.said)
