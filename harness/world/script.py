@@ -28,6 +28,7 @@ from harness.faults import Refusal, ScriptedRefusal
 from harness.items import message
 from harness.items.kind import Item
 from harness.items.transcript import input_items
+from harness.world.pattern_search import SEARCH_SECONDS, SearchTooLongError, has_match
 
 Turn = str | TurnLine | Sequence[str | TurnLine] | Callable[[Request], Any] | Iterator[Any]
 Matcher = str | Pattern[str] | Callable[[Any], bool] | Sequence[str]
@@ -51,6 +52,10 @@ def condition_value(request: Request, what: str) -> Any:
         agent = body.get("agent_reference") or body.get("agent") or {}
         return agent.get("name") or (body.get("metadata") or {}).get("agent") or ""
     return body.get(what) or ""
+
+
+def _describe_length(value: Sequence[str]) -> str:
+    return pluralize(len(value), "character" if isinstance(value, str) else "name")
 
 
 def _item_text(item: Json) -> str:
@@ -87,7 +92,17 @@ class Route:
         if not self.conditions:
             return []
         found = ((name, wanted, condition_value(request, name)) for name, wanted in self.conditions.items())
-        return [(name, wanted, actual) for name, wanted, actual in found if not is_match(name, wanted, actual)]
+        return [condition for condition in found if not self._is_met(*condition)]
+
+    def _is_met(self, name: str, wanted: Matcher, actual: Any) -> bool:
+        try:
+            return is_match(name, wanted, actual)
+        except SearchTooLongError:
+            raise ScriptError(
+                f"{self}: the pattern {self.vocabulary.render_value(wanted)} was not found in `{name}` "
+                f"({_describe_length(actual)}) within {SEARCH_SECONDS} s of CPU time. Write it without a repeat in a "
+                "repeat, so that it need not try every way to split a text."
+            ) from None
 
     def next(self, request: Request) -> list[TurnLine]:
         """The lines of the next turn; a generator gives its next yield, and none when it returns: then it is done."""
@@ -191,13 +206,14 @@ def _validate_item(item: Item, route: Route) -> None:
 def is_match(name: str, wanted: Matcher, actual: Any) -> bool:
     """Whether the value of a request meets a condition.
 
-    A string is looked for without regard to case (`model`: a shell pattern), a compiled pattern is searched for, a
-    function decides by itself; for `tools` every wanted name must be declared, a pattern must match one.
+    A string is looked for without regard to case (`model`: a shell pattern), a compiled pattern is searched for within a
+    limit of time (SearchTooLongError), a function decides by itself; for `tools` every wanted name must be declared, a
+    pattern must match one.
     """
     if callable(wanted):
         return bool(wanted(actual))
     if isinstance(wanted, Pattern):
-        return any(wanted.search(text) for text in ([actual] if isinstance(actual, str) else actual))
+        return has_match(wanted, [actual] if isinstance(actual, str) else actual)
     if name == "tools":
         return set([wanted] if isinstance(wanted, str) else wanted) <= set(actual)
     if name == "model":

@@ -1,0 +1,71 @@
+"""What the dearest requests cost: `python -m bench.worst_cases [WORDS…]` prints a line a case, bytes → ms, and the growth.
+
+Everything runs in process, so that nothing but the mock is measured. WORDS choose the cases whose names contain one.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+from bench.worst_bodies import BODIES, KIB, OTHERS, Build
+from bench.worst_histories import HISTORIES
+
+SIZES = (16 * KIB, 64 * KIB, 256 * KIB, 1024 * KIB)
+"""About how many bytes the client sends."""
+HOPELESS_SECONDS = 3.0
+"""What takes longer is measured at no greater size."""
+STEEP, DEAR_MS = 1.15, 250.0
+"""The growth and the cost beyond which a case is marked."""
+
+
+def cpu_ms(build: Build, size: int) -> tuple[int, float]:
+    """The bytes of a case, and the least CPU time of up to three calls in ms, each in a World of its own."""
+    least, sent = math.inf, 0
+    for _ in range(3):
+        sent, call = build(size)
+        least = min(least, _time(call))
+        if least > 0.3:
+            break
+    return sent, least * 1e3
+
+
+def _time(call: Callable[[], object]) -> float:
+    begun = time.process_time()
+    call()
+    return time.process_time() - begun
+
+
+def exponent(points: Sequence[tuple[int, float]]) -> float:
+    """The slope of ms over bytes, both as logarithms, by least squares over the three greatest sizes."""
+    logs = [(math.log(size), math.log(max(ms, 1e-3))) for size, ms in points[-3:]]
+    mean_x, mean_y = (sum(axis) / len(logs) for axis in zip(*logs, strict=True))
+    spread = sum((x - mean_x) ** 2 for x, _ in logs)
+    return sum((x - mean_x) * (y - mean_y) for x, y in logs) / spread if spread else 0.0
+
+
+def measure(name: str, build: Build) -> str:
+    """The line of a case."""
+    points: list[tuple[int, float]] = []
+    for size in SIZES:
+        points.append(cpu_ms(build, size))
+        if points[-1][1] > HOPELESS_SECONDS * 1e3:
+            break
+    slope = exponent(points)
+    cells = "  ".join(f"{sent / KIB:6,.0f}K {ms:9.2f}" for sent, ms in points)
+    mark = "  !" if points[-1][1] > DEAR_MS or (slope > STEEP and points[-1][1] > 20) else ""
+    return f"{name:30} {cells}  n^{slope:.2f}{mark}"
+
+
+def main(words: Sequence[str]) -> None:
+    cases = BODIES | OTHERS | HISTORIES
+    print(f"{'case':30} KiB and ms of CPU at four sizes, growth; ! where it is steep or dear")
+    for name, build in cases.items():
+        if not words or any(word in name for word in words):
+            print(measure(name, build), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
