@@ -7,7 +7,6 @@ stops at a limit, and has the same syntax but for the few forms that are spelled
 from __future__ import annotations
 
 import re
-import time
 import warnings
 from collections.abc import Sequence
 from functools import lru_cache
@@ -41,9 +40,9 @@ def has_match(pattern: Pattern[str], texts: Sequence[str], seconds: float = SEAR
     searched = None if _REPEATS.isdisjoint(pattern.pattern) else _compile(pattern.pattern, pattern.flags)
     if searched is None:
         return any(pattern.search(text) for text in texts)
-    end = time.process_time() + seconds
+    share = seconds / max(1, len(texts))
     try:
-        return any(searched.search(text, timeout=max(1e-6, end - time.process_time())) for text in texts)
+        return any(searched.search(text, timeout=share) for text in texts)
     except TimeoutError:
         raise SearchTooLongError from None
 
