@@ -21,7 +21,7 @@ from harness.endpoints import output_limits
 from harness.faults import find_cut
 from harness.faults.broken_off import apply_faults
 from harness.items.kind import Item, render_item
-from harness.items.transcript import conversation_id
+from harness.items.transcript import Transcript, conversation_id
 from harness.world.store import PendingResponse
 from harness.world.world import World
 
@@ -82,13 +82,12 @@ def _record_approvals(run: PendingResponse, held: Sequence[TurnLine], world: Wor
 def _run_model(body: Json, turn: Sequence[Item], ending: Ending, world: World) -> PendingResponse:
     transcript = world.store.transcript(body)
     conversation = conversation_id(body)
+    searched = transcript.items_from_first("tool_search_output")
     now = world.tick()
     id = world.ids.response(now, body.get("previous_response_id"))
-    started = build_initial_response(
-        body, id, now, conversation=conversation, items=transcript.items, models=world.models
-    )
+    started = build_initial_response(body, id, now, conversation=conversation, items=searched, models=world.models)
     include, limit = body.get("include") or (), body.get("max_output_tokens")
-    output_items = [_add_namespace(render_item(item, world.ids, id, now), body, transcript.items) for item in turn]
+    output_items = [_add_namespace(render_item(item, world.ids, id, now), body, searched) for item in turn]
     if limit is not None:
         output_items, ending = output_limits.limit_output(output_items, ending, limit)
     if ending.status != "completed":
@@ -101,10 +100,10 @@ def _run_model(body: Json, turn: Sequence[Item], ending: Ending, world: World) -
         started,
         output,
         make_usage(
-            _count_input_tokens(body, transcript.items), output, limit if ending.members == MAX_TOKENS_MEMBERS else None
+            _count_input_tokens(body, transcript), output, limit if ending.members == MAX_TOKENS_MEMBERS else None
         ),
         world.add_item_ids(render_input_items({"input": transcript.added}), id, now),
-        world.store.chain_of(body),
+        transcript.stored,
         conversation,
         is_stored,
         ending,
@@ -132,10 +131,10 @@ def _stream_answer(response: Json, body: Json, turn: Sequence[Item], world: Worl
     return Answer(200, response, events=events)
 
 
-def _count_input_tokens(body: Json, items: Sequence[Json]) -> int:
+def _count_input_tokens(body: Json, transcript: Transcript) -> int:
     instructions, tools = body.get("instructions"), body.get("tools") or ()
     own = estimate_tokens([{"text": instructions}]) if instructions else 0
-    return own + estimate_tokens(items) + TOKENS_PER_TOOL * len(tools)
+    return own + transcript.tokens + TOKENS_PER_TOOL * len(tools)
 
 
 @operation("GET", "/responses/{response_id}", query="RetrieveResponse", answer="Response")
@@ -211,7 +210,7 @@ def compact(request: Request, world: World) -> Answer:
         "object": "response.compaction",
         "created_at": now,
         "output": [*world.add_item_ids(users, id, now), rest],
-        "usage": make_usage(_count_input_tokens(body, transcript.items), [rest]),
+        "usage": make_usage(_count_input_tokens(body, transcript), [rest]),
     }
     return Answer(200, made)
 
@@ -220,5 +219,5 @@ def compact(request: Request, world: World) -> Answer:
 def count_input_tokens(request: Request, world: World) -> Answer:
     """How many tokens the model would read, as the same estimate that `usage` gives."""
     body = drop_nulls(request.body)
-    count = _count_input_tokens(body, world.store.transcript(body).items)
+    count = _count_input_tokens(body, world.store.transcript(body))
     return Answer(200, {"object": "response.input_tokens", "input_tokens": count})

@@ -5,33 +5,31 @@ Every client-executed call in it needs an output, and the reverse; an id may occ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from harness.api.tokens import estimate_tokens
 from harness.core.exchange import Json
-from harness.items.kind import CALL_OF_OUTPUT, CLIENT_CALL_NAMES
-
-CallKey = tuple[str, str]
-"""A call's type and `call_id`."""
+from harness.items.chain import CallKey, ItemChain, collect_calls, collect_outputs
 
 
 @dataclass(frozen=True)
 class Transcript:
-    """Items in order; those before `start` are stored, the others come from the request (references resolved).
+    """Items that are `stored`, then those `added` by the request (references resolved).
 
     `missing_references` are the ids of `item_reference`s that this key has not stored.
     """
 
-    items: Sequence[Json]
-    start: int
-    missing_references: tuple[str, ...]
+    stored: ItemChain
+    added: Sequence[Json]
+    missing_references: tuple[str, ...] = ()
 
-    @property
-    def added(self) -> Sequence[Json]:
-        """The items of the request itself."""
-        return self.items[self.start :]
+    @cached_property
+    def items(self) -> Sequence[Json]:
+        """All items in order: as long as the chain, so only for what needs them all."""
+        return [*self.stored, *self.added]
 
     @cached_property
     def added_by_type(self) -> Mapping[str, Sequence[Json]]:
@@ -41,31 +39,37 @@ class Transcript:
             found.setdefault(item.get("type") or "", []).append(item)
         return found
 
-    @cached_property
-    def calls(self) -> dict[CallKey, Json]:
-        """The client-executed calls by kind and `call_id`."""
-        return {
-            (kind, item["call_id"]): item
-            for item in self.items
-            if (kind := item.get("type", "")) in CLIENT_CALL_NAMES
-            and item.get("call_id")
-            and item.get("execution") != "server"
-        }
+    @property
+    def tokens(self) -> int:
+        """The estimated tokens of all items."""
+        return self.stored.facts.tokens + estimate_tokens(self.added)
+
+    def items_from_first(self, *types: str) -> Sequence[Json]:
+        """All items when one of these types is stored, else those of the request: enough to find items of the types."""
+        return self.added if self.stored.facts.types.isdisjoint(types) else self.items
 
     @cached_property
-    def outputs(self) -> list[CallKey]:
-        """The call each output item answers, in order; an output without `call_id` answers none."""
-        return [
-            (CALL_OF_OUTPUT[kind], call_id)
-            for item in self.items
-            if (kind := item.get("type", "")) in CALL_OF_OUTPUT and (call_id := answered_call_id(item))
-        ]
+    def unanswered_calls(self) -> Sequence[CallKey]:
+        """The calls that need an output and have none, in order; those with `async` need none."""
+        calls, answered = self._recent_calls, collect_outputs(self.added)
+        if all(key in answered or call.get("async") for key, call in calls.items()):
+            return ()
+        answered = collect_outputs(self.items)
+        return [key for key, call in collect_calls(self.items).items() if key not in answered and not call.get("async")]
 
+    @cached_property
+    def uncalled_outputs(self) -> Sequence[CallKey]:
+        """The calls that outputs answer and that are not there, in order."""
+        outputs, calls = collect_outputs(self.added), self._recent_calls
+        if self.stored.facts.is_paired and all(key in calls for key in outputs):
+            return ()
+        calls = collect_calls(self.items)
+        return [key for key in collect_outputs(self.items) if key not in calls]
 
-def answered_call_id(output: Json) -> str | None:
-    """The `call_id` that an output answers; in `local_shell_call_output` it is the `id`."""
-    call_id = output.get("call_id") or (output.get("id") if output["type"] == "local_shell_call_output" else None)
-    return call_id if isinstance(call_id, str) else None
+    @cached_property
+    def _recent_calls(self) -> Mapping[CallKey, Json]:
+        """The calls that the request may answer: those still open in what is stored, and its own."""
+        return {**self.stored.facts.open_calls, **collect_calls(self.added)}
 
 
 def input_items(body: Json) -> list[Json]:
@@ -76,10 +80,10 @@ def input_items(body: Json) -> list[Json]:
     return input if isinstance(input, list) else []
 
 
-def resolve_transcript(stored: Iterable[Json], body: Json, items: Mapping[str, Json]) -> Transcript:
+def resolve_transcript(stored: ItemChain, body: Json, items: Mapping[str, Json]) -> Transcript:
     """The transcript of a request: stored items first, then its own, with references replaced by the stored items."""
-    read, missing = [*stored], []
-    start = len(read)
+    read: list[Json] = []
+    missing = []
     for item in input_items(body):
         if not _is_reference(item):
             read.append(item)
@@ -87,7 +91,7 @@ def resolve_transcript(stored: Iterable[Json], body: Json, items: Mapping[str, J
             read.append(named)
         else:
             missing.append(id)
-    return Transcript(read, start, tuple(missing))
+    return Transcript(stored, read, tuple(missing))
 
 
 def _is_reference(item: Mapping[str, Any]) -> bool:

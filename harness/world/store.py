@@ -6,7 +6,7 @@ and vector stores in place, so a table that returns copies does not suffice for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple, TypeVar
 
@@ -15,40 +15,12 @@ from harness.api.resources.files import File, VectorStore
 from harness.api.resources.threads import Thread
 from harness.core.exchange import Json
 from harness.ending import DEFAULT_ENDING, Ending
+from harness.items.chain import EMPTY_CHAIN, ItemChain
 from harness.items.transcript import Transcript, conversation_id, resolve_transcript
 
 T = TypeVar("T")
 Table = MutableMapping[str, T]
 """The stored objects of one kind, by id."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ItemChain:
-    """Items in order, whose earlier ones belong to the chain that this one continues; `own` are those it adds.
-
-    A chain of n responses so costs n times its own items, and outlives the responses that it goes through.
-    """
-
-    own: Sequence[Json] = ()
-    previous: ItemChain | None = None
-
-    def __iter__(self) -> Iterator[Json]:
-        links = []
-        link: ItemChain | None = self
-        while link is not None:
-            links.append(link.own)
-            link = link.previous
-        items: list[Json] = []
-        for own in reversed(links):
-            items += own
-        return iter(items)
-
-    def extend(self, *items: Json) -> ItemChain:
-        """The chain with these items at its end; this one stays as it is."""
-        return ItemChain(items, self)
-
-
-EMPTY_CHAIN = ItemChain()
 
 
 class StoredResponse(NamedTuple):

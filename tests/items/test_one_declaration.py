@@ -12,6 +12,7 @@ from harness.answers.stream import render_events
 from harness.contract import schema
 from harness.contract.rules.request.pairing import call_needs_output, output_needs_call
 from harness.core.errors import RegistrationError
+from harness.items.chain import EMPTY_CHAIN
 from harness.items.examples import after_message
 from harness.items.kind import INPUT_ITEMS, ITEMS, id_prefix, input_item, item, item_from_wire, item_types
 from harness.items.transcript import Transcript
@@ -51,10 +52,10 @@ def test_a_script_can_name_it():
 
 
 def test_rules_pair_the_call_with_its_output():
-    unanswered, unasked = Transcript([CALL], 0, ()), Transcript([OUTPUT], 0, ())
+    unanswered, unasked = Transcript(EMPTY_CHAIN, [CALL]), Transcript(EMPTY_CHAIN, [OUTPUT])
     assert list(call_needs_output(unanswered)) == [{"kind": "kitchen call", "call_id": "call_1"}]
     assert list(output_needs_call(unasked)) == [{"kind": "kitchen call output", "call_id": "call_1"}]
-    both = Transcript([CALL, OUTPUT], 0, ())
+    both = Transcript(EMPTY_CHAIN, [CALL, OUTPUT])
     assert not [*call_needs_output(both), *output_needs_call(both)]
 
 

@@ -8,9 +8,10 @@ from harness.answers.response import render_input_items
 from harness.api.statuses import PENDING_STATUSES
 from harness.contract.check import drop_nulls
 from harness.core.exchange import Json, Request
+from harness.items.chain import EMPTY_CHAIN, ItemChain
 from harness.items.transcript import conversation_id
 from harness.verify.learn.registry import PRESUMED, learns_from, typed_items
-from harness.world.store import EMPTY_CHAIN, Conversation, ItemChain, PendingResponse
+from harness.world.store import Conversation, PendingResponse
 from harness.world.world import World
 
 

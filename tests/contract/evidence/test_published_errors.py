@@ -13,10 +13,10 @@ import pytest
 from harness.api.encrypted_content import ContentOwner, make_encrypted_content
 from harness.core.exchange import Answer
 from harness.items import function_call, message, reasoning
+from harness.items.chain import EMPTY_CHAIN
 from harness.server.mock_api import MockApi
 from harness.verify.examples import OK_TURN
 from harness.world.mock import Mock
-from harness.world.store import EMPTY_CHAIN
 from tests.support.shared import PRESENT, accepts, rejects
 
 pytestmark = pytest.mark.skipif(not PRESENT, reason="the recorded evidence is not here")

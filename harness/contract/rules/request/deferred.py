@@ -168,10 +168,11 @@ def call_without_namespace(request: Request, transcript: Transcript) -> Iterator
         return
     tools = declared_tools(request.body, transcript.added_by_type.get("additional_tools", ()))
     alone, known = plain_functions(tools), function_namespaces(tools)
-    found = "tool_search_output" in transcript.added_by_type or _has_search_output(transcript.items[: transcript.start])
+    items = transcript.items_from_first("tool_search_output")
+    found = "tool_search_output" in transcript.added_by_type or items is not transcript.added
     if not known and not found:
         return
-    for index, item in enumerate(transcript.items, -transcript.start):
+    for index, item in enumerate(items, len(transcript.added) - len(items)):
         if item.get("type") == "tool_search_output":
             known |= function_namespaces(loaded_tools(item, tools).values(), found=True)
         elif index >= 0 and _is_bare_call(item) and item["name"] in known and item["name"] not in alone:

@@ -89,10 +89,8 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
     Order does not matter, and other items may stand between. A call with `async: true` may stay unanswered; calls the
     API executes itself need no output.
     """
-    answered = set(transcript.outputs)
-    for (kind, call_id), item in transcript.calls.items():
-        if (kind, call_id) not in answered and not item.get("async"):
-            yield {"kind": CLIENT_CALL_NAMES[kind], "call_id": call_id}
+    for kind, call_id in transcript.unanswered_calls:
+        yield {"kind": CLIENT_CALL_NAMES[kind], "call_id": call_id}
 
 
 @rule(
@@ -127,11 +125,9 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
 )
 def output_needs_call(transcript: Transcript) -> Iterator[Json]:
     """Every output needs a call of its own kind with the same `call_id`; an output without `call_id` is let through."""
-    calls = transcript.calls
-    for kind, call_id in transcript.outputs:
-        if (kind, call_id) not in calls:
-            suffix = "" if kind == "computer_call" else " output"
-            yield {"kind": f"{CLIENT_CALL_NAMES[kind]}{suffix}", "call_id": call_id}
+    for kind, call_id in transcript.uncalled_outputs:
+        suffix = "" if kind == "computer_call" else " output"
+        yield {"kind": f"{CLIENT_CALL_NAMES[kind]}{suffix}", "call_id": call_id}
 
 
 @rule(
@@ -149,10 +145,9 @@ def output_needs_call(transcript: Transcript) -> Iterator[Json]:
 )
 def approval_request_unanswered(transcript: Transcript) -> Iterator[Json]:
     """Every MCP approval request needs its response, or the call it led to, before the next turn."""
-    requests = [
-        item["id"] for item in transcript.items if item.get("type") == "mcp_approval_request" and item.get("id")
-    ]
-    settled = {item.get("approval_request_id") for item in transcript.items} if requests else set()
+    items = transcript.items_from_first("mcp_approval_request")
+    requests = [item["id"] for item in items if item.get("type") == "mcp_approval_request" and item.get("id")]
+    settled = {item.get("approval_request_id") for item in items} if requests else set()
     if open_requests := [id for id in requests if id not in settled]:
         yield {"ids": ", ".join(open_requests)}
 

@@ -101,7 +101,9 @@ def duplicate_item(world: WorldView, transcript: Transcript) -> Iterator[Json]:
     Items without id are never duplicates, nor are messages under an id this key never stored (recorded: the API took two
     with the same made-up id); a `call_id` that stands twice is no fault.
     """
-    seen = {item.get("id") for item in transcript.items[: transcript.start]}
+    if not any(item.get("id") for item in transcript.added):
+        return
+    seen = {item.get("id") for item in transcript.stored}
     for item in transcript.added:
         if not (id := item.get("id")):
             continue
