@@ -48,9 +48,9 @@ class TestWhatIsStored:
             "input": [{"type": "item_reference", "id": "msg_user"}, {"id": "msg_x"}],
         }
         transcript = store.transcript(body)
-        assert (transcript.items, transcript.start, transcript.missing_references) == (
+        assert (transcript.items, transcript.added, transcript.missing_references) == (
             [USER, SAID, USER],
-            2,
+            [USER],
             ("msg_x",),
         )
         assert transcript.added == [USER]

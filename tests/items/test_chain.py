@@ -1,0 +1,64 @@
+"""A chain knows of itself what a full walk would find, and a turn walks only what is new."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.api.tokens import estimate_tokens
+from harness.items import message
+from harness.items.chain import EMPTY_CHAIN, ItemChain, collect_calls, collect_outputs
+from harness.items.transcript import Transcript
+from harness.server.mock_api import MockApi
+
+IDS = st.sampled_from(["c1", "c2", "c3"])
+ITEMS = st.one_of(
+    st.builds(lambda text: {"role": "user", "content": text}, st.text(max_size=9)),
+    st.builds(lambda id: {"type": "function_call", "call_id": id, "name": "f", "arguments": "{}"}, IDS),
+    st.builds(lambda id: {"type": "function_call", "call_id": id, "name": "f", "arguments": "{}", "async": True}, IDS),
+    st.builds(lambda id: {"type": "custom_tool_call", "call_id": id, "name": "t", "input": ""}, IDS),
+    st.builds(lambda id: {"type": "function_call_output", "call_id": id, "output": "ok"}, IDS),
+    st.builds(lambda id: {"type": "custom_tool_call_output", "call_id": id, "output": "ok"}, IDS),
+)
+LINKS = st.lists(st.lists(ITEMS, max_size=4), max_size=5)
+
+
+def chain_of(links):
+    chain = EMPTY_CHAIN
+    for items in links:
+        chain = chain.extend(*items)
+    return chain
+
+
+@given(LINKS, st.lists(ITEMS, max_size=4))
+def test_a_transcript_pairs_calls_and_outputs_as_a_walk_of_all_items_does(links, added):
+    transcript = Transcript(chain_of(links), added)
+    items = [item for own in links for item in own] + added
+    calls, outputs = collect_calls(items), collect_outputs(items)
+    waiting = [key for key, call in calls.items() if key not in outputs and not call.get("async")]
+    assert list(transcript.items) == items
+    assert list(transcript.unanswered_calls) == waiting
+    assert list(transcript.uncalled_outputs) == [key for key in outputs if key not in calls]
+
+
+@given(LINKS, st.lists(ITEMS, max_size=4))
+def test_a_transcript_counts_all_tokens_and_finds_all_types(links, added):
+    transcript = Transcript(chain_of(links), added)
+    assert transcript.tokens == estimate_tokens(transcript.items)
+    for kind in ("", "function_call", "custom_tool_call_output"):
+        found = [item for item in transcript.items_from_first(kind) if item.get("type", "") == kind]
+        assert found == [item for item in transcript.items if item.get("type", "") == kind]
+
+
+def test_a_turn_of_a_chain_does_not_walk_what_was_said_before(monkeypatch):
+    api, previous = MockApi(fallback=lambda request: [message("Yes.")]), {}
+    for number in range(3):
+        body = {"model": "gpt-4.1", "input": f"question {number}", **previous}
+        answer = api.handle("POST", "/v1/responses", {"authorization": "Bearer sk-1"}, {}, json.dumps(body).encode())
+        assert answer.status == 200
+        previous = {"previous_response_id": answer.body["id"]}
+        monkeypatch.setattr(ItemChain, "__iter__", None)
+
+
+def test_facts_of_a_chain_of_any_length_are_found_without_recursion():
+    assert chain_of([[{"role": "user", "content": "abcd"}]] * 20_000).facts.tokens == 20_000 * 5
