@@ -16,6 +16,7 @@ from harness.core.exchange import Json
 from harness.items import custom_tool_call, function_call, message, shell_call, tool_search_call
 from tests.support.in_process import Client, user
 from tests.support.threads import FUNCTION, Desk
+from tests.support.tools import functions
 
 DEFERRED = {"type": "function", "name": "f", "parameters": {}, "strict": False, "defer_loading": True}
 
@@ -27,6 +28,7 @@ def output(text: str = "1", call_id: str = "call_f") -> Json:
 @pytest.fixture
 def client() -> Client:
     made = Client()
+    made.tools = functions("f")
     made.mock.script(function_call("f", {"x": 1}, call_id="call_f"), *[message("ok")] * 3)
     return made
 

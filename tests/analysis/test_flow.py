@@ -11,10 +11,15 @@ from harness.analysis.flow_steps import FlowStep
 from harness.ending import incomplete
 from harness.items import function_call, mcp_call, message, reasoning
 from harness.server.asgi import serve_in_thread
+from tests.support.tools import functions
 
 USER = {"role": "user", "content": "Ship v2."}
 PLANNER, OPS = "You are the planner.", "You are ops."
 BETA = {"openai-beta": "assistants=v2"}
+TOOLS = [
+    *functions("transfer_to_ops", "deploy", "f"),
+    {"type": "mcp", "server_label": "prod", "server_url": "https://e.org"},
+]
 
 
 @pytest.fixture
@@ -27,7 +32,7 @@ def ask(api):
     """Send a body to the mock without a network; the answer is the result."""
 
     def ask(given, method="POST", path="/v1/responses", headers=(), **members):
-        body = {"model": "gpt-4.1", "input": given, **members} if path == "/v1/responses" else given
+        body = {"model": "gpt-4.1", "input": given, "tools": TOOLS, **members} if path == "/v1/responses" else given
         raw = b"" if given is None else json.dumps(body).encode()
         return api.handle(method, path, {"authorization": "Bearer sk-test", **dict(headers)}, {}, raw).body
 
@@ -148,7 +153,8 @@ def test_approvals_are_told_with_their_ids(world, ask):
 
 def test_runs_tell_messages_calls_and_outputs(world, ask):
     world.script(function_call("deploy", {}, call_id="call_1"), message("Done."))
-    made = ask({"model": "gpt-4.1", "name": "ops"}, path="/v1/assistants", headers=BETA)
+    deploy = {"type": "function", "function": {"name": "deploy"}}
+    made = ask({"model": "gpt-4.1", "name": "ops", "tools": [deploy]}, path="/v1/assistants", headers=BETA)
     thread = ask({}, path="/v1/threads", headers=BETA)["id"]
     ask({"role": "user", "content": "Ship v2."}, path=f"/v1/threads/{thread}/messages", headers=BETA)
     run = ask({"assistant_id": made["id"]}, path=f"/v1/threads/{thread}/runs", headers=BETA)

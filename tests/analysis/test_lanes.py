@@ -6,6 +6,7 @@ import pytest
 
 from harness.analysis.lanes import HandOff
 from harness.items import function_call, message
+from tests.support.tools import functions
 
 PLANNER, OPS = "You are the planner.", "You are ops."
 USER = {"role": "user", "content": "Ship v2."}
@@ -27,7 +28,8 @@ def ask(api, world):
     """Send a body to the mock without a network; the answer is the result."""
 
     def ask(given="hi", method="POST", path="/v1/responses", headers=(), model="gpt-4.1", **members):
-        body = given if path != "/v1/responses" else {"model": model, "input": given, **members}
+        own = {"model": model, "input": given, "tools": functions("transfer_to_ops"), **members}
+        body = given if path != "/v1/responses" else own
         raw = b"" if method == "GET" else body if isinstance(body, bytes) else json.dumps(body).encode()
         return api.handle(method, path, {"authorization": "Bearer sk-test", **dict(headers)}, {}, raw).body
 

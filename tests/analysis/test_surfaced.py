@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import agents
 import pydantic
@@ -30,7 +30,7 @@ from harness.items import (
 )
 from tests.support.in_process import Client, user
 from tests.support.threads import Desk
-from tests.support.tools import tools_for
+from tests.support.tools import functions, tools_for
 
 TEXT = "See the report, all of it."
 NOTES = [
@@ -314,6 +314,7 @@ class TestTheApisOwnJson:
 
     def test_of_a_stream_of_events_is_what_they_add_up_to(self) -> None:
         client = Client()
+        client.tools = functions("f")
         client.mock.script([reasoning("**One**"), message(TEXT, annotations=NOTES), function_call("f", {})])
         events = list(client.ask(stream=True).events or ())
         surfaced(events, client.mock.said, only=["text", "annotations", "calls", "reasoning", "usage"])
@@ -432,11 +433,12 @@ class TestTheProtocol:
 
 class TestTheOpenAiPackage:
     TURN = (reasoning("**One**"), message(TEXT, annotations=NOTES), function_call("f", {}))
+    ASK: ClassVar[Json] = {"model": "gpt-5", "input": "hi", "tools": tools_for(TURN)}
     ALL = ("text", "annotations", "calls", "reasoning", "usage")
 
     def test_whole(self, mock: Any, client: Any) -> None:
         mock.script(list(self.TURN))
-        response = client.responses.create(model="gpt-5", input="hi")
+        response = client.responses.create(**self.ASK)
         surfaced(response, mock.said, only=self.ALL)
         response.output[1].content[0].annotations = []
         with pytest.raises(AssertionError, match="annotations lost: 4 of 4 annotations"):
@@ -449,8 +451,8 @@ class TestTheOpenAiPackage:
 
     def test_streamed(self, mock: Any, client: Any) -> None:
         mock.script(list(self.TURN), list(self.TURN))
-        surfaced(list(client.responses.create(model="gpt-5", input="hi", stream=True)), mock.said, only=self.ALL)
-        with client.responses.stream(model="gpt-5", input="hi") as stream:
+        surfaced(list(client.responses.create(**self.ASK, stream=True)), mock.said, only=self.ALL)
+        with client.responses.stream(**self.ASK) as stream:
             surfaced(list(stream), mock.said, only=self.ALL)
             surfaced(stream.get_final_response(), mock.said, only=self.ALL)
 

@@ -55,7 +55,10 @@ HIDDEN = [
 
 @pytest.fixture
 def one() -> Client:
-    return Client()
+    made = Client()
+    search = {"type": "file_search", "vector_store_ids": [made.mock.vector_store()]}
+    made.tools = [search, {"type": "code_interpreter", "container": {"type": "auto"}}, {"type": "web_search"}]
+    return made
 
 
 @pytest.mark.parametrize(("item", "name", "member", "whole", "veil"), HIDDEN)

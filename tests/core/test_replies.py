@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from harness.core.replies import ModelReplies
-from harness.ending import failed
+from harness.ending import completed, failed
 from harness.items import file_citation, function_call, mcp_approval_request, message, output_text, reasoning, refusal
 from tests.support.in_process import Client
 from tests.support.threads import FUNCTION, Desk
+from tests.support.tools import functions
 from tests.support.websockets import Socket
 
 NOTE = file_citation("file-1", "report.pdf", cite="report")
@@ -20,7 +21,9 @@ LOGGED = {"file_id": "file-1", "filename": "report.pdf", "index": 14, "type": "f
 
 @pytest.fixture
 def client() -> Client:
-    return Client()
+    made = Client()
+    made.tools = functions("deploy", "f", "g")
+    return made
 
 
 class TestAResponse:
@@ -156,7 +159,7 @@ class TestARun:
         ]
 
     def test_that_asks_for_leave(self, desk: Desk) -> None:
-        desk.stream(mcp_approval_request("prod", "deploy", {}))
+        desk.stream(mcp_approval_request("prod", "deploy", {}), completed(off_schema=True))
         assert [(call["type"], call["name"]) for call in desk.mock.said.calls] == [("mcp_approval_request", "deploy")]
 
     def test_a_message_that_is_read_again_keeps_what_only_its_deltas_cited(self, desk: Desk) -> None:

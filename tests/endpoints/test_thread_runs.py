@@ -115,7 +115,7 @@ class TestPolling:
         assert [desk.read(run)["status"] for _ in range(2)] == ["queued", "queued"]
         assert [each["status"] for each in desk.mock.advance()] == ["in_progress"]
         assert [each["status"] for each in desk.mock.advance(run["id"])] == ["completed"]
-        with pytest.raises(ConfigError, match=rf"advance\('{run['id']}'\).*none is"):
+        with pytest.raises(ConfigError, match=rf"advance: no .* by the id {run['id']}; none is"):
             desk.mock.advance(run["id"])
 
     def test_takes_the_members_of_the_run_before_the_assistants(self, desk: Desk) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -17,7 +18,9 @@ KEY = "sk-unit"
 
 
 class Client:
-    """Sends requests as `POST /responses`; without a script the answer is `ok`."""
+    """Sends requests as `POST /responses`, with these `tools` if there are any; without a script the answer is `ok`."""
+
+    tools: Sequence[Any] = ()
 
     def __init__(self, **account: Any) -> None:
         self.api = MockApi(organization=Organization(**account), fallback=lambda request: [message(["o", "k"])])
@@ -36,7 +39,8 @@ class Client:
 
     def ask(self, input: Any = "hi", **members: Any) -> Answer:
         """The answer to a `POST /responses`."""
-        return self.send("POST /responses", {"model": "gpt-4.1", "input": input, **members})
+        tools = {"tools": list(self.tools)} if self.tools else {}
+        return self.send("POST /responses", {"model": "gpt-4.1", "input": input, **tools, **members})
 
 
 def user(text: str) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def test_a_failure_in_the_background_is_read_back(mock, client):
 def test_what_is_included_is_there(mock, client):
     turn = [file_search_call("rain", results=FOUND), code_interpreter_call("1", outputs=["1"])]
     mock.script(turn, turn)
-    tools = tools_for(turn)
+    tools = [{"type": "file_search", "vector_store_ids": [mock.vector_store()]}, *tools_for(turn[1])]
     files, code = client.responses.create(**ASK, tools=tools).output
     assert files.results is code.outputs is None
     included = ["file_search_call.results", "code_interpreter_call.outputs"]
