@@ -26,6 +26,8 @@ const MCP = {
   require_approval: 'always',
 };
 
+const library = () => [{ type: 'file_search', vector_store_ids: [given.store] }];
+
 async function gathered(items) {
   const found = [];
   for await (const item of items) found.push(item);
@@ -64,7 +66,7 @@ async function looped(first, turn) {
 const flows = {
   text: () => responses.create({ model: MODEL, input: 'hi' }),
 
-  events: async () => gathered(await responses.create({ model: MODEL, input: 'hi', stream: true })),
+  events: async () => gathered(await responses.create({ model: GPT5, input: 'hi', tools: library(), stream: true })),
 
   helper: async () => {
     const deltas = [];
@@ -104,7 +106,7 @@ const flows = {
     const history = [];
     for (const content of given.questions) {
       history.push({ role: 'user', content });
-      const { output } = await responses.stream({ model: MODEL, input: history }).finalResponse();
+      const { output } = await responses.stream({ model: MODEL, input: history, tools: library() }).finalResponse();
       history.push(...toResponseInputItems(output));
     }
     return history;

@@ -34,7 +34,7 @@ def test_refusal_and_incomplete(mock, play):
 
 def test_events(mock, play):
     mock.script([reasoning("**Looking**"), file_search_call(["report"]), CITED])
-    events = play("events")
+    events = play("events", store=mock.vector_store())
     assert [event["sequence_number"] for event in events] == list(range(len(events)))
     surfaced(events, mock.said)
 
@@ -76,7 +76,7 @@ def test_reasoning_is_replayed_encrypted(mock, play):
 
 def test_citations_are_replayed(mock, play):
     mock.script([file_search_call(["report"]), CITED], message("Yes."), message("No."))
-    history = play("streamedReplay", questions=["What?", "Sure?", "Not?"])
+    history = play("streamedReplay", store=mock.vector_store(), questions=["What?", "Sure?", "Not?"])
     assert [item["role"] for item in history if "role" in item] == ["user", "assistant"] * 3
     assert mock.exchanges[2].request.body["input"][2]["content"][0]["annotations"] == mock.said[0].annotations
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from pydantic import BaseModel
 from pydantic_ai import Agent, ModelRetry, NativeOutput, PromptedOutput, ToolOutput, UnexpectedModelBehavior
+from pydantic_ai.capabilities import NativeTool
 from pydantic_ai.models.openai import OpenAIResponsesModel
+from pydantic_ai.native_tools import FileSearchTool
 
 from harness import surfaced
 from harness.items import file_citation, file_search_call, function_call, message, reasoning, refusal, url_citation
@@ -141,9 +143,11 @@ async def test_web_citation(mock, model, run, settings):
 async def test_file_citation(mock, model, run, settings):
     note = file_citation("file-guide", "guide.txt", cite="cold")
     mock.script([file_search_call("storage"), message("Store it cold.", annotations=[note])], message("In the fridge."))
-    first = await run(Agent(model, model_settings=settings), "How is it stored?")
+    search = NativeTool(FileSearchTool(file_store_ids=[mock.vector_store()]))
+    agent = Agent(model, capabilities=[search], model_settings=settings)
+    first = await run(agent, "How is it stored?")
     surfaced(first, mock.said, only={"text", "annotations"})
-    second = await run(Agent(model, model_settings=settings), "Where?", message_history=first.all_messages())
+    second = await run(agent, "Where?", message_history=first.all_messages())
     assert second.output == "In the fridge."
 
 
