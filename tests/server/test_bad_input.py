@@ -468,6 +468,8 @@ BODIES = VALUES | st.dictionaries(MEMBERS, VALUES, max_size=5).map(
 
 def is_well_formed(status: int, body: Any) -> bool:
     """A refusal in the API's form: a status below 500 that is no teapot, four members, `param` null or a path."""
+    if "error" not in body:  # a path of Foundry's gateway
+        return (status, body["title"]) == (404, "Not Found")
     error = body["error"]
     named = error["param"] is None or isinstance(error["param"], str)
     return (
