@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli.app import call_on_signals
+from harness.cli.app import call_on_signals, print_text
 from harness.cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 8765
 JOURNAL_LIMIT = 1000
 """How many exchanges a World keeps, so that a server can run for days."""
+COLLECTION_THRESHOLDS = (10_000, 5, 2_000)
+"""New objects before a collection of the youngest generation, and how many of these before one of the next, and the next."""
 LAST_RESORT_SECONDS = 1.0
 """Seconds after a second signal, after which the process ends as it is."""
 MAX_LOSSES = 5
@@ -112,17 +114,18 @@ def _serve_foreground(
     listening = bind(host, port)
     server = StoppableServer(uvicorn_config(app))
     url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}{root}"
-    # What a World stores only grows: frequent collections would take a tenth of the time of an answer.
+    # What a World stores only grows, and is no garbage: the whole of it is looked at seldom, and a part of it is small, as
+    # no client is served meanwhile.
     gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
+    gc.set_threshold(*COLLECTION_THRESHOLDS)
     with _stopped_by_signals(server), closing(listening):
         with suppress(OSError):  # nobody reads it, and clients may know the port
-            typer.echo(f"Serving {url}\nexport OPENAI_BASE_URL={url}\nexport OPENAI_API_KEY={key}")
+            print_text(f"Serving {url}\nexport OPENAI_BASE_URL={url}\nexport OPENAI_API_KEY={key}")
         server.run(sockets=[listening])
         if server.cut_off:
-            typer.echo(f"harness: stopped; {pluralize(server.cut_off, 'request')} had no whole answer yet.", err=True)
+            print_text(f"harness: stopped; {pluralize(server.cut_off, 'request')} had no whole answer yet.", err=True)
         for line in summarize():
-            typer.echo(line, err=True)
+            print_text(line, err=True)
 
 
 @contextmanager

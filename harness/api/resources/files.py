@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
+from weakref import proxy
 
 from harness.core.account import Organization
 from harness.core.errors import ConfigError
@@ -173,7 +174,7 @@ class Uploads:
         self._files = files
         self._stores = stores
         self._touched = False
-        self._owner = owner
+        self._owner: UploadsOwner = proxy(owner)  # no cycle: what a World holds is freed with it, at once
 
     @property
     def has_known_files(self) -> bool:

@@ -1,0 +1,102 @@
+"""A World is freed with its last reference, at once: nothing in it refers back to it."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from typing import Any
+from weakref import ref
+
+import orjson
+import pytest
+
+from harness.items import function_call, message
+from harness.server.mock_api import MockApi
+from harness.world.world import World
+
+KEY = "sk-freed"
+HEADERS = {"authorization": f"Bearer {KEY}", "content-type": "application/json"}
+FORM = b"""--b\r
+content-disposition: form-data; name="purpose"\r
+\r
+user_data\r
+--b\r
+content-disposition: form-data; name="file"; filename="a.txt"\r
+\r
+Paris\r
+--b--\r
+"""
+WEATHER = {"type": "function", "name": "weather", "parameters": {"type": "object"}, "strict": False}
+
+
+@pytest.fixture(autouse=True)
+def _no_collection() -> Iterator[None]:
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def post(api: MockApi, path: str, body: Any, **headers: str) -> Any:
+    raw = body if isinstance(body, bytes) else orjson.dumps(body)
+    answer = api.handle("POST", f"/v1{path}", HEADERS | headers, {}, raw)
+    for _ in answer.events or ():
+        pass
+    return answer
+
+
+def ask(api: MockApi, **members: Any) -> Any:
+    return post(api, "/responses", {"model": "gpt-4.1", "input": "hi", "tools": [WEATHER], **members})
+
+
+def upload(api: MockApi) -> None:
+    uploaded = post(api, "/files", FORM, **{"content-type": "multipart/form-data; boundary=b"})
+    assert uploaded.status == 200
+    post(api, "/vector_stores", {"file_ids": [uploaded.body["id"]]})
+
+
+def background(api: MockApi) -> None:
+    queued = ask(api, background=True)
+    api.handle("GET", f"/v1/responses/{queued.body['id']}", HEADERS, {}, b"")
+
+
+def run_of_a_thread(api: MockApi) -> None:
+    beta = {"openai-beta": "assistants=v2"}
+    thread = {"messages": [{"role": "user", "content": "hi"}]}
+    made = post(api, "/assistants", {"model": "gpt-4.1"}, **beta)
+    assert post(api, "/threads/runs", {"assistant_id": made.body["id"], "thread": thread}, **beta).status == 200
+
+
+def unanswered(api: MockApi) -> None:
+    while ask(api).status == 200:
+        pass
+
+
+USES = {
+    "nothing": lambda _: None,
+    "an answer": ask,
+    "a stream": lambda api: ask(api, stream=True),
+    "a refusal": lambda api: ask(api, colour="blue"),
+    "an unknown response": lambda api: ask(api, previous_response_id="resp_none"),
+    "invalid JSON": lambda api: post(api, "/responses", b"{"),
+    "an unknown path": lambda api: post(api, "/nowhere", {}),
+    "a conversation": lambda api: post(api, "/conversations", {"items": []}),
+    "uploads": upload,
+    "a background response": background,
+    "a run": run_of_a_thread,
+    "a request without a turn": unanswered,
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_world_is_freed_when_it_is_closed(use: str) -> None:
+    api = MockApi()
+    mock = api.open(KEY)
+    mock.script(message("one"), function_call("weather", {}), message("three"))
+    mock.when(input="else").script(message("four"))
+    mock.mcp("docs", {"search": "found"})
+    USES[use](api)
+    world = ref(mock.world)
+    assert isinstance(world(), World)
+    del mock
+    api.close(KEY)
+    assert world() is None
