@@ -16,7 +16,9 @@ from typer.core import TyperGroup
 
 from harness.cli.exit_codes import ExitCode
 from harness.core.errors import ConfigError, HarnessError
+from harness.core.printable import escape_controls
 from harness.core.registry import suggest_name
+from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,7 +41,13 @@ class _CommandGroup(TyperGroup):
         try:
             return super().invoke(ctx)
         except HarnessError as problem:
-            typer.echo(f"harness: {problem}", err=True)
+            print_text(f"harness: {problem}", err=True)
+            raise typer.Exit(ExitCode.NOTHING_JUDGED) from problem
+        except OSError as problem:
+            if problem.errno not in WRITE_ERROR_FIXES:
+                raise
+            why = f"{describe_write_error(problem)}. {WRITE_ERROR_FIXES[problem.errno]}, or set TMPDIR"
+            print_text(f"harness: {problem.filename or 'a temporary file'}: cannot be written: {why}.", err=True)
             raise typer.Exit(ExitCode.NOTHING_JUDGED) from problem
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -63,7 +71,7 @@ def _print_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        typer.echo(f"{DISTRIBUTION} {version(DISTRIBUTION)}")
+        print_text(f"{DISTRIBUTION} {version(DISTRIBUTION)}")
         raise typer.Exit
 
 
@@ -96,9 +104,14 @@ def require_known(what: str, name: str, all_known: Iterable[str], listing: str =
     return name
 
 
+def print_text(text: str, *, err: bool = False, newline: bool = True) -> None:
+    """Print a text, control characters as escapes: all that commands print goes through here or `make_console`."""
+    typer.echo(escape_controls(text), err=err, nl=newline)
+
+
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    print_text(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 class _TrimmedStream:
@@ -116,14 +129,24 @@ class _TrimmedStream:
 
 
 def make_console(stderr: bool = False) -> Console:
-    """A console for stdout or stderr that prints texts without markup; for a file or a pipe without padding or wrapping."""
+    """A console for stdout or stderr that prints texts without markup, control characters as escapes.
+
+    For a file or a pipe it neither pads nor wraps.
+    """
     from rich.console import Console
+    from rich.text import Text
+
+    class SafeConsole(Console):
+        """A console that escapes every text before it is measured, wrapped and styled."""
+
+        def render_str(self, text: str, **how: Any) -> Text:
+            return super().render_str(escape_controls(text), **how)
 
     stream = sys.stderr if stderr else sys.stdout
     if stream.isatty():
-        return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+        return SafeConsole(stderr=stderr, highlight=False, markup=False, emoji=False)
     plain = cast("IO[str]", _TrimmedStream(stream))
-    return Console(file=plain, width=PIPED_WIDTH, highlight=False, markup=False, emoji=False)
+    return SafeConsole(file=plain, width=PIPED_WIDTH, highlight=False, markup=False, emoji=False)
 
 
 def print_rows(rows: Sequence[Mapping[str, str]], as_json: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from harness.cli.app import make_console
+from harness.cli.app import make_console, print_text
 from harness.cli.exit_codes import ExitCode
 
 
@@ -21,5 +21,5 @@ def demo() -> None:
         for line in run_demo(MockApi()):
             console.print(line)
     except NotRefusedError as problem:
-        typer.echo(f"harness: {problem}", err=True)
+        print_text(f"harness: {problem}", err=True)
         raise typer.Exit(ExitCode.FOUND) from problem

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli.app import progress
+from harness.cli.app import print_text, progress
 from harness.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -48,21 +48,21 @@ def make_sender(upstream: str, key_env: str) -> Sender:
 def _wait_with_notice(seconds: float) -> None:
     """Wait, and announce a long wait."""
     if seconds >= LONG_WAIT:
-        typer.echo(f"waiting {seconds:.0f} s: the API has had enough requests for now", err=True)
+        print_text(f"waiting {seconds:.0f} s: the API has had enough requests for now", err=True)
     time.sleep(seconds)
 
 
 def print_left_out(fresh: int, left_out: Mapping[str, int]) -> None:
     """Print on stderr how many requests are not sent, and why."""
     if fresh:
-        typer.echo(f"{fresh} asked lately, and not again", err=True)
+        print_text(f"{fresh} asked lately, and not again", err=True)
     for why, times in sorted(left_out.items()):
-        typer.echo(f"{times} left out: {why}", err=True)
+        print_text(f"{times} left out: {why}", err=True)
 
 
 def confirm_cost(cost: Budget, sender: Sender, yes: bool) -> None:
     """Show the cost and ask for confirmation; ConfigError when there is no terminal and no --yes."""
-    typer.echo(f"{sender.live.upstream.origin}: {cost}", err=True)
+    print_text(f"{sender.live.upstream.origin}: {cost}", err=True)
     if yes:
         return
     try:

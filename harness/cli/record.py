@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli.app import call_on_signals, make_console
+from harness.cli.app import call_on_signals, make_console, print_text
 from harness.cli.completion import complete_area_or_all
 from harness.cli.exit_codes import ExitCode
 from harness.cli.live_api import KeyEnvOption, YesOption
@@ -214,4 +214,4 @@ def _print_result(recording: Recording, file: Path, watch: RecordingJudge | None
 def _print_stderr(text: str) -> None:
     """Print a line on stderr, ignoring a closed one; stdout belongs to the command."""
     with suppress(OSError):
-        typer.echo(f"harness: {text}", err=True)
+        print_text(f"harness: {text}", err=True)

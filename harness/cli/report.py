@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli.app import make_console
+from harness.cli.app import make_console, print_text
 from harness.cli.exit_codes import ExitCode
 from harness.core.errors import ConfigError
 from harness.core.shorten import pluralize
@@ -76,7 +76,7 @@ def report(
     merged = merge_reports([read_report(Path(file)) for file in files[merging:]])
     for suffix, file in wanted.items():
         if file == STDOUT:
-            typer.echo(render_report(merged, suffix), nl=False)
+            print_text(render_report(merged, suffix), newline=False)
         elif file:
             write_report(merged, file, suffix)
     if STDOUT not in wanted.values():
@@ -120,14 +120,14 @@ def _print_report(report: Report) -> None:
     console.print(table)
     if ACTIONS_VARIABLE in os.environ:
         for command in annotation_commands(report):
-            typer.echo(command)
+            print_text(command)
 
 
 def _check_fail_under(report: Report, least: float | None) -> None:
     from harness.report.api_coverage import has_coverage
 
     if least is not None and not has_coverage(report.hit["rules"], report.known["rules"], least):
-        typer.echo(
+        print_text(
             f"harness: {report.percent_covered('rules')} % of rules, --fail-under asks for {least:g} %", err=True
         )
         raise typer.Exit(ExitCode.FOUND)

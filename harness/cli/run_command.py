@@ -11,7 +11,7 @@ from time import monotonic, sleep
 
 import typer
 
-from harness.cli.app import call_on_signals
+from harness.cli.app import call_on_signals, print_text
 
 GRACE_SECONDS = 3.0
 """Seconds that an interrupted command has to end by itself, and again after SIGTERM."""
@@ -55,7 +55,7 @@ def _start(command: Sequence[str], environment: Mapping[str, str], grouped: bool
     try:
         return subprocess.Popen(command, env=dict(environment), process_group=0 if grouped else None)
     except OSError as problem:
-        typer.echo(f"harness: {command[0]}: cannot be run: {problem.strerror}. Give a command after --.", err=True)
+        print_text(f"harness: {command[0]}: cannot be run: {problem.strerror}. Give a command after --.", err=True)
         raise typer.Exit(NOT_FOUND if isinstance(problem, FileNotFoundError) else CANNOT_RUN) from problem
 
 

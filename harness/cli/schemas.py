@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from harness.cli.app import print_text
 from harness.cli.exit_codes import ExitCode
 
 
@@ -28,7 +29,7 @@ def schemas(
     document = openapi or None
     if check:
         problems = schemas_of.check(schemas_directory())
-        typer.echo("\n".join(problems or ["ok"]))
+        print_text("\n".join(problems or ["ok"]))
         raise typer.Exit(ExitCode.FOUND if problems else ExitCode.OK)
     changes = schemas_of.sync(schemas_directory(), document) if sync else schemas_of.diff(schemas_directory(), document)
-    typer.echo("\n".join(map(str, changes)) or "nothing changes")
+    print_text("\n".join(map(str, changes)) or "nothing changes")

@@ -8,8 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import typer
-
+from harness.cli.app import print_text
 from harness.cli.run_command import run_command
 
 if TYPE_CHECKING:
@@ -88,4 +87,4 @@ def _problems(api: MockApi) -> Iterator[str]:
 def _print_stderr(text: str) -> None:
     """Print a text on stderr, ignoring a closed one; stdout belongs to the command."""
     with suppress(OSError):
-        typer.echo(f"harness: {text}", err=True)
+        print_text(f"harness: {text}", err=True)

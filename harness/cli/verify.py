@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli.app import make_console, print_json, progress
+from harness.cli.app import make_console, print_json, print_text, progress
 from harness.cli.exit_codes import ExitCode
 from harness.core.errors import ConfigError
 from harness.report.formats import FORMATS
@@ -103,7 +102,7 @@ def _verify_recordings(
         raise typer.Exit(ExitCode.OK if tally.is_clean else ExitCode.FOUND)
     if tally.is_clean:
         raise ConfigError(why)
-    typer.echo(f"harness: {why}", err=True)
+    print_text(f"harness: {why}", err=True)
     raise typer.Exit(ExitCode.FOUND)
 
 
@@ -138,7 +137,10 @@ def _print_tally(tally: Tally, as_json: Path | None, nothing_judged: str, verbos
     from harness.verify import output
 
     if as_json == Path("-"):
-        output.write_json(tally, sys.stdout.buffer, nothing_judged)
+        from io import BytesIO
+
+        output.write_json(tally, spool := BytesIO(), nothing_judged)
+        print_text(spool.getvalue().decode(), newline=False)
         return
     if as_json is not None:
         with _open_output(as_json) as out:

@@ -19,6 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from harness.core.errors import ConfigError, HarnessError
+from harness.core.printable import escape_controls
 from harness.pytest_plugin.options import read_marker_options
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def _describe_unanswered(item: pytest.Item) -> str:
     failures = [text.replace(root, "") for text in session.failures]
     hint = _record_hint(item, session.mode)
     told = render_causes([miss_cause(text, "" if PROXY_HINT in text else hint) for text in failures])
-    return "\n\n".join([told, *(failures if item.config.get_verbosity() > 0 else ())])
+    return escape_controls("\n\n".join([told, *(failures if item.config.get_verbosity() > 0 else ())]))
 
 
 @pytest.hookimpl(wrapper=True)

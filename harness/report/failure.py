@@ -9,6 +9,7 @@ from harness.analysis.lanes import asks_model, without_probes
 from harness.analysis.loss import Lost
 from harness.contract.rule import RULES
 from harness.core.exchange import Exchange
+from harness.core.printable import escape_controls
 from harness.report.cause import Cause, render_cause, render_causes
 from harness.report.find_causes import (
     MAX_EXPLAINED,
@@ -55,7 +56,7 @@ def find_verdict(world: World, losses: Sequence[Lost] = (), *, unused: bool = Tr
 
 def verdict(world: World, losses: Sequence[Lost] = (), *, unused: bool = True) -> str:
     """The text of `find_verdict`; empty when the test does not fail."""
-    return render_causes(find_verdict(world, losses, unused=unused))
+    return escape_controls(render_causes(find_verdict(world, losses, unused=unused)))
 
 
 def find_suspects(world: World, losses: Sequence[Lost] = (), *, unused: bool = False) -> list[Cause]:
@@ -78,16 +79,16 @@ def render_section(world: World, causes: Sequence[Cause], *, told: str = "", ver
 
     With `verbose` every cause in full, the journal, the evidence of the rules and the bodies of the first cause.
     """
-    brief = render_causes(causes[:1] if verbose else causes)
+    brief = escape_controls(render_causes(causes[:1] if verbose else causes))
     parts = ["" if brief in told else brief, _render_flow(world, causes[:1])]
     if verbose:
         parts += _render_details(world, causes)
-    return "\n\n".join(filter(None, parts))
+    return escape_controls("\n\n".join(filter(None, parts)))
 
 
 def render_diagram(world: World) -> str:
     """The newest part of the flow as a Mermaid diagram; empty when there was no request."""
-    return Mock(world).flow.last_steps(MAX_STEPS).mermaid if world.exchanges else ""
+    return escape_controls(Mock(world).flow.last_steps(MAX_STEPS).mermaid) if world.exchanges else ""
 
 
 def _sort_causes(world: World, losses: Sequence[Lost], refused: Sequence[Cause]) -> list[Cause]:

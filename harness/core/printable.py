@@ -1,0 +1,15 @@
+"""Shows control characters as escapes, so that no text of a recording can steer a terminal."""
+
+from __future__ import annotations
+
+import re
+
+_UNPRINTABLE = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
+)
+"""Controls but tab and line feed, marks that change the direction of text, line separators, halves of surrogate pairs."""
+
+
+def escape_controls(text: str) -> str:
+    r"""A text with its control characters as JSON writes them (`\u001b`): JSON so remains the same value."""
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
