@@ -56,15 +56,22 @@ def places(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         yield from places(inner, (*path, step))
 
 
+def mutate(body: Any, chance: Random, stock: Stock) -> Mutation:
+    """A JSON value with one thing wrong."""
+    path, value = chance.choice([*places(body)])
+    ways = [name for name, (fits, _) in WAYS.items() if fits(path, value)]
+    if not ways:  # a whole that is neither an object nor an array, a text or a number
+        return Mutation("replace", (), chance.choice(ODD))
+    how = chance.choice(ways)
+    changed_at, changed = WAYS[how][1](chance, path, value, stock)
+    return Mutation(how, changed_at, replaced(body, changed_at, changed))
+
+
 @st.composite
 def mutations(draw: st.DrawFn, bodies: Sequence[Any], keys: Sequence[str] = ()) -> Mutation:
     """One of the bodies with one thing wrong; `keys` are values of `type` and `role` to choose among."""
-    body = draw(st.sampled_from(bodies))
-    path, value = draw(st.sampled_from([*places(body)]))
-    ways = [name for name, (fits, _) in WAYS.items() if fits(path, value)]
-    how = draw(st.sampled_from(ways))
-    changed_at, changed = WAYS[how][1](draw, path, value, Stock(bodies, [*keys, "x"]))
-    return Mutation(how, changed_at, replaced(body, changed_at, changed))
+    chance = draw(st.randoms(use_true_random=False))
+    return mutate(chance.choice(bodies), chance, Stock(bodies, [*keys, "x"]))
 
 
 class Gone:
@@ -94,54 +101,52 @@ Changed = tuple[Path, Any]
 """The path of what is changed, and what stands there then."""
 
 
-def _drop(draw: st.DrawFn, path: Path, value: Any, stock: Stock) -> Changed:
+def _drop(chance: Random, path: Path, value: Any, stock: Stock) -> Changed:
     return path, Gone
 
 
-def _drop_one(draw: st.DrawFn, path: Path, value: Any, stock: Stock) -> Changed:
-    index = draw(st.integers(0, len(value) - 1))
+def _drop_one(chance: Random, path: Path, value: Any, stock: Stock) -> Changed:
+    index = chance.randint(0, len(value) - 1)
     return path, value[:index] + value[index + 1 :]
 
 
-def _add(draw: st.DrawFn, path: Path, value: Any, stock: Stock) -> Changed:
-    name = draw(st.sampled_from([name for name in NAMES if name not in value]))
-    return (*path, name), draw(st.sampled_from(ODD))
+def _add(chance: Random, path: Path, value: Any, stock: Stock) -> Changed:
+    name = chance.choice([name for name in NAMES if name not in value])
+    return (*path, name), chance.choice(ODD)
 
 
-def _append(draw: st.DrawFn, path: Path, value: Any, stock: Stock) -> Changed:
-    index = draw(st.integers(0, len(value)))
-    return path, [*value[:index], draw(st.sampled_from(ODD)), *value[index:]]
+def _append(chance: Random, path: Path, value: Any, stock: Stock) -> Changed:
+    index = chance.randint(0, len(value))
+    return path, [*value[:index], chance.choice(ODD), *value[index:]]
 
 
-def _replace(draw: st.DrawFn, path: Path, value: Any, stock: Stock) -> Changed:
-    return path, draw(st.sampled_from(ODD))
+def _replace(chance: Random, path: Path, value: Any, stock: Stock) -> Changed:
+    return path, chance.choice(ODD)
 
 
-def _graft(draw: st.DrawFn, path: Path, value: Any, stock: Stock) -> Changed:
-    other = draw(st.sampled_from(stock.bodies))
-    return path, draw(st.sampled_from([inner for _, inner in places(other)]))
+def _graft(chance: Random, path: Path, value: Any, stock: Stock) -> Changed:
+    other = chance.choice(stock.bodies)
+    return path, chance.choice([inner for _, inner in places(other)])
 
 
-def _number(draw: st.DrawFn, path: Path, value: Any, stock: Stock) -> Changed:
-    return path, draw(
-        st.sampled_from([value + 10**6, value - 10**6, value * 1.0, value + 0.25, str(value), bool(value)])
-    )
+def _number(chance: Random, path: Path, value: Any, stock: Stock) -> Changed:
+    return path, chance.choice([value + 10**6, value - 10**6, value * 1.0, value + 0.25, str(value), bool(value)])
 
 
-def _text(draw: st.DrawFn, path: Path, value: Any, stock: Stock) -> Changed:
+def _text(chance: Random, path: Path, value: Any, stock: Stock) -> Changed:
     changed = [value + "\n", " " + value, value.upper() + "_", value * 65, value * 129, value * 513, value[1:], [value]]
-    return path, draw(st.sampled_from(changed))
+    return path, chance.choice(changed)
 
 
-def _stretch(draw: st.DrawFn, path: Path, value: Any, stock: Stock) -> Changed:
-    times = draw(st.sampled_from([17, 129]))
+def _stretch(chance: Random, path: Path, value: Any, stock: Stock) -> Changed:
+    times = chance.choice([17, 129])
     if isinstance(value, list):
         return path, value * times
     return path, value | {f"k{number}": "v" for number in range(times)}
 
 
-def _key(draw: st.DrawFn, path: Path, value: Any, stock: Stock) -> Changed:
-    return path, draw(st.sampled_from(stock.keys))
+def _key(chance: Random, path: Path, value: Any, stock: Stock) -> Changed:
+    return path, chance.choice(stock.keys)
 
 
 WAYS: dict[str, Any] = {
