@@ -19,7 +19,9 @@ CONTENT_TYPE = "multipart/form-data"
 ENCODING = "latin-1"
 logging.getLogger("python_multipart").addHandler(logging.NullHandler())  # the answer reports an invalid body
 _BOUNDARY = re.compile(rb"\s*--([^\r\n]{1,200})\r?\n")
-_NESTED_NAME = re.compile(r"(\w+)\[(\w+)\]")
+_OBJECTS = ("expires_after",)
+"""The fields that are objects of texts; brackets in any other name belong to it."""
+_NESTED_NAME = re.compile(rf"({'|'.join(_OBJECTS)})\[(\w+)\]")
 
 
 @dataclass(slots=True)
@@ -29,7 +31,7 @@ class _Part:
 
 
 def parse_form(raw: bytes, content_type: str) -> Json:
-    """The fields of a multipart body, `{}` if it is invalid. A name like `a[b]` is a member of the object `a`.
+    """The fields of a multipart body, `{}` if it is invalid. `expires_after[b]` is a member of the object `expires_after`.
 
     The boundary is that of the header, or else the one with which the body begins. A truncated body has its first parts.
     """
@@ -72,7 +74,7 @@ def _fields_of(parts: list[_Part]) -> Json:
     for part in parts:
         _, options = parse_options_header(part.headers.get("content-disposition", b""))
         name = options.get(b"name", b"").decode("utf-8", "replace")
-        nested = _NESTED_NAME.fullmatch(name)
+        nested = None if b"filename" in options else _NESTED_NAME.fullmatch(name)
         holder = fields.setdefault(nested[1], {}) if nested else fields
         if name and isinstance(holder, dict):
             holder[nested[2] if nested else name] = _field_value(part, options)

@@ -59,8 +59,9 @@ def _render_event(event: Json, members: Json, id: str) -> Json:
 
 
 def _resolve_agent(request: Request, world: World) -> Json | None:
-    """The agent a request names, in the version that answers; a rule has refused a reference without a name."""
-    if (named := agent_of(request)) is None:
+    """The agent a request names, in the version that answers; None without a name, which `POST /responses` refuses."""
+    named = agent_of(request)
+    if not isinstance(named, dict) or not isinstance(named.get("name"), str):
         return None
     known = foundry_agents.versions_of(world, named["name"])
     newest = known[-1]["version"] if known else "1"

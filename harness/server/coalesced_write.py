@@ -38,7 +38,7 @@ class CoalescingTransport:
 
     def _flush(self) -> None:
         parts, self._parts, self._size = self._parts, [], 0
-        if parts:
+        if parts and not self.is_closing():  # the client may have gone since they were written
             self._transport.write(b"".join(parts))
 
     def __getattr__(self, name: str) -> Any:

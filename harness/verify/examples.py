@@ -6,7 +6,7 @@ The same cases are the rule's documentation, its tests and the plan of a recordi
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from harness.api.websocket_mode import CREATE_EVENT, SOCKET
 from harness.cassettes.format.interaction import Interaction
 from harness.contract.rule import CREATE_RESPONSE, Case
 from harness.core.account import Organization
-from harness.core.exchange import Answer, Exchange, Json
+from harness.core.exchange import Answer, Exchange, Json, Request
 from harness.ending import RECORDED_ENDING, Ending, TurnLine, completed
 from harness.items import message
 from harness.items.kind import Item
@@ -53,16 +53,31 @@ class PlayedCase:
         return str(fill_placeholders(text, self.before))
 
 
-class _CasePlayer:
+class CasePlayer:
     """A mock, and the one connection over which the events of a case (`WS /responses`) go to it."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(
+        self, root: str = API_ROOT, fallback: Callable[[Request], Sequence[TurnLine]] = lambda _: OK_TURN
+    ) -> None:
         self._root = root
-        self.api = MockApi(fallback=lambda _: OK_TURN)
+        self.api = MockApi(fallback=fallback)
         self.mock = self.api.open(EXAMPLE_KEY)
 
+    def prepare(self, case: Case) -> list[Answer]:
+        """Script the turns of a case, send the requests before it and set its account; returns their answers."""
+        if case.turns:
+            said = map(as_recorded, case.turns)
+            self.mock.script(*said, *([OK_TURN] * (len(case.before) + 1 - len(case.turns))))
+        before: list[Answer] = []
+        for step in case.before:
+            before.append(self.send(step, before))
+        if case.account:
+            self.mock.world.account = _fill_account(case.account, before)
+        return before
+
     @cached_property
-    def _session(self) -> SocketSession:
+    def session(self) -> SocketSession:
+        """The connection, opened when it is first used."""
         session = self.api.open_session(f"{API_ROOT}/responses", EXAMPLE_HEADERS, {})
         assert isinstance(session, SocketSession)
         return session
@@ -72,7 +87,7 @@ class _CasePlayer:
         self.mock.skip(case.skip or 0)
         request = build_request(case, before, self._root)
         if request.method == "WS":
-            self._session.receive(request.body)
+            self.session.receive(request.body)
             return self.mock.exchanges[-1].answer
         path, _, query = request.uri.partition("?")
         return self.api.handle(request.method, path, request.headers, dict(parse_qsl(query)), request.body)
@@ -83,15 +98,8 @@ def play_case(case: Case, root: str = API_ROOT) -> PlayedCase:
 
     `root` is the root of the API in paths: that of Azure is `/openai/v1`.
     """
-    player = _CasePlayer(root)
-    if case.turns:
-        said = map(as_recorded, case.turns)
-        player.mock.script(*said, *([OK_TURN] * (len(case.before) + 1 - len(case.turns))))
-    before: list[Answer] = []
-    for step in case.before:
-        before.append(player.send(step, before))
-    if case.account:
-        player.mock.world.account = _fill_account(case.account, before)
+    player = CasePlayer(root)
+    before = player.prepare(case)
     return PlayedCase(tuple(before), player.send(case, before), player.mock.exchanges)
 
 

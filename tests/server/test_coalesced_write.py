@@ -69,3 +69,11 @@ def test_what_has_gathered_goes_out_before_the_end(loop, wire):
 
 def test_all_else_is_the_transports_own(loop, wire):
     assert CoalescingTransport(wire, loop).is_closing() is False
+
+
+def test_nothing_is_written_to_a_client_that_has_gone_meanwhile(loop, wire):
+    cork = CoalescingTransport(wire, loop)
+    cork.write(b"head")
+    wire.close()
+    turn(loop)
+    assert wire.told == ["closed"]

@@ -27,6 +27,11 @@ def accepts() -> list[dict[str, Any]]:
 
 def exchanges() -> Iterator[dict[str, Any]]:
     """Every recorded exchange, in the order of the files."""
-    for file in sorted((SHARED / "corpus").glob("*.jsonl.gz")):
+    yield from exchanges_below(SHARED / "corpus")
+
+
+def exchanges_below(folder: Path) -> Iterator[dict[str, Any]]:
+    """Every recorded exchange of a folder, in the order of the files."""
+    for file in sorted(folder.glob("*.jsonl.gz")):
         with gzip.open(file, "rt") as lines:
             yield from map(json.loads, lines)

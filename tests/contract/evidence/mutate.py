@@ -24,10 +24,12 @@ ODD: tuple[Any, ...] = (
     *([], [[]], [None], [1], ["x"], [{}], {}, {"": None}, {"x": {"x": {"x": []}}}, {"type": "object"}),
     *({"type": "x"}, {"type": 1}, {"type": None}, {"type": ["x"]}, {"type": {}}, {"role": "x"}, {"role": ["user"]}),
     *({"type": "message"}, {"type": "function"}, {"type": "input_text"}, {"id": "x"}, {"role": "user", "type": "x"}),
+    *({"$ref": "#/x"}, {"$ref": 1}, {"$ref": "#"}, {"properties": [1]}, {"anyOf": []}, {"type": "array", "items": 1}),
 )
 NAMES = (
     *("x", "typ", "type", "role", "id", "status", "content", "name", "call_id", "phase", "strict", "tools", "action"),
-    *("output", "encrypted_content", "agent", "async", "execution", "approval_request_id"),
+    *("output", "encrypted_content", "agent", "agent_reference", "async", "execution", "approval_request_id"),
+    *("properties", "required", "enum", "const", "items", "anyOf", "allOf", "minItems", "pattern", "$defs", "format"),
     *("", "x" * 600, "é", "\U0001f600", "a.b", "a[0]", "'", "{path}", "stroe", "messages", "__proto__", "$ref"),
 )
 KEYS = ("type", "role")

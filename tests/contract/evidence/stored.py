@@ -84,17 +84,23 @@ def continuing() -> Iterator[Json]:
 def send(
     mock: MockApi, id: str, *, body: Any = MINIMAL_REQUEST, query: Mapping[str, Any] = EMPTY_MAPPING, named: str = ""
 ) -> Answer:
-    """A request of an operation about what a remembering mock has stored, or about ids that are `named`."""
+    """The answer to a request of an operation about what a remembering mock has stored, or about ids that are `named`."""
+    method, path, version = address(mock, id, named)
+    raw = json.dumps(body).encode() if OPERATIONS[id].body_schema else b""
+    return mock.handle(method, path, AUTH, {**version, **query}, raw)
+
+
+def address(mock: MockApi, id: str, named: str = "") -> tuple[str, str, Mapping[str, str]]:
+    """The method, the path and the query of an operation about what a remembering mock has stored."""
     world = mock.worlds[KEY]
     ended, waiting = world.store.threads
     ids = {"model": "gpt-4.1", "agent_name": "helper", "agent_version": "1"} | of_responses(world) | of_stores(world)
     ids |= of_thread(world, waiting if id.endswith("/submit_tool_outputs") else ended)
     method, _, path = id.partition(" ")
     path = path.format_map(dict.fromkeys(ids, named) if named else ids)
-    raw = json.dumps(body).encode() if OPERATIONS[id].body_schema else b""
     if OPERATIONS[id].is_project:
-        return mock.handle(method, f"/api/projects/p{path}", AUTH, {"api-version": "v1", **query}, raw)
-    return mock.handle(method, f"/v1{path}", AUTH, query, raw)
+        return method, f"/api/projects/p{path}", {"api-version": "v1"}
+    return method, f"/v1{path}", {}
 
 
 def of_responses(world: World) -> dict[str, str]:

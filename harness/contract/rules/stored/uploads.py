@@ -164,10 +164,10 @@ def upload_expiry(request: Request) -> Iterator[Json]:
 def _seconds_problem(value: str) -> str:
     if not value.isdecimal():
         return f"'{value}' is not of type 'integer'"
-    number, (least, most) = int(value), EXPIRY_SECONDS
-    if number < least:
-        return f"{number} is less than the minimum of {least}"
-    return f"{number} is greater than the maximum of {most}" if number > most else ""
+    number, (least, most) = value.lstrip("0") or "0", EXPIRY_SECONDS
+    if len(number) > len(str(most)) or int(number) > most:
+        return f"{number} is greater than the maximum of {most}"
+    return f"{number} is less than the minimum of {least}" if int(number) < least else ""
 
 
 @rule(

@@ -1,0 +1,100 @@
+"""A run: wrong requests from a seed, sent in short sessions; what does not hold is reduced and reported once a kind."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from harness.analysis.loss import losses_of
+from harness.core.exchange import Json
+from tests.fuzz.checks import complaints
+from tests.fuzz.mutants import mutated, stock_of
+from tests.fuzz.sent import Sent, Stand
+from tests.fuzz.stands import MakeStand, stands
+
+PER_SESSION = 8
+"""Requests that are sent to one stand, so that later ones meet what earlier ones have left."""
+OFTEN = ("samples", "remembering")
+"""Stands with many right requests; each of the others has one."""
+KEPT = Path(__file__).parent / "found.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Requests to a stand, the last of which was not answered as it must be, and what was wrong."""
+
+    stand: str
+    sent: Sequence[Sent]
+    complaint: str
+
+    @property
+    def kind(self) -> str:
+        """The complaint without what differs from request to request."""
+        return re.sub(r"\d+|'[^']*'", "…", self.complaint.partition("\n")[0])[:160]
+
+    def to_json(self) -> Json:
+        """The case as `found.json` keeps it."""
+        return {"was": self.complaint, "stand": self.stand, "sent": [one.to_json() for one in self.sent]}
+
+
+def kept() -> list[Found]:
+    """The cases that earlier runs have found."""
+    read = json.loads(KEPT.read_text(encoding="utf-8"))
+    return [Found(one["stand"], [*map(Sent.from_json, one["sent"])], one["was"]) for one in read]
+
+
+def replay(made: Stand, sent: Sequence[Sent]) -> list[str]:
+    """The complaints about the last of some requests, and about the journal that they leave."""
+    found: list[str] = []
+    for one in sent:
+        found = complaints(made, one)
+    return [*found, *_of_journal(made)]
+
+
+def run(seed: int, count: int, more: Mapping[str, MakeStand] | None = None) -> Iterator[Found]:
+    """Send `count` wrong requests; yields each kind of complaint once, with the fewest requests that cause it."""
+    makers, seen = {**stands(), **(more or {})}, set[str]()
+    names, chance = [*makers], Random(seed)
+    weights = [{"uploading": 60}.get(name, 300 if name in OFTEN or name in (more or {}) else 1) for name in names]
+    for _ in range(0, count, PER_SESSION):
+        (name,) = chance.choices(names, weights)
+        for found in _session(name, makers[name], chance):
+            if found.kind not in seen and (reduced := _reduced(found, makers[name])):
+                seen.add(found.kind)
+                yield reduced
+
+
+def _session(name: str, make: MakeStand, chance: Random) -> Iterator[Found]:
+    stand, sent = make(), list[Sent]()
+    stock = stock_of(stand.seeds)
+    for _ in range(PER_SESSION):
+        sent.append(mutated(chance.choice(stand.seeds), chance, stock))
+        yield from (Found(name, tuple(sent), said) for said in complaints(stand, sent[-1]))
+    yield from (Found(name, tuple(sent), said) for said in _of_journal(stand))
+
+
+def _of_journal(stand: Stand) -> Iterator[str]:
+    """A test reads the journal when it ends, whatever is in it."""
+    try:
+        losses_of(stand.world.exchanges)
+    except Exception as problem:
+        yield f"exception: losses: {type(problem).__name__}: {problem}"
+
+
+def _reduced(found: Found, make: MakeStand) -> Found | None:
+    """The case with requests left out that it does not need; None when it does not happen again."""
+
+    def happens(sent: Sequence[Sent]) -> bool:
+        return any(Found("", (), said).kind == found.kind for said in replay(make(), sent))
+
+    sent = found.sent
+    if not happens(sent):
+        return None
+    for one in found.sent[:-1]:
+        fewer = [each for each in sent if each is not one]
+        sent = fewer if happens(fewer) else sent
+    return Found(found.stand, sent, found.complaint)

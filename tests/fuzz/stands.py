@@ -1,0 +1,108 @@
+"""Where wrong requests are sent, by name: what the examples of each rule prepare, a mock that remembers, recorded ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from harness.api.body import parse_query
+from harness.api.dialects import API_ROOTS
+from harness.api.operations import OPERATIONS
+from harness.contract.rule import RULES, Case
+from harness.contract.rules.stored.uploads import UPLOAD
+from harness.contract.schema import load
+from harness.server.default_model import small_talk
+from harness.server.mock_api import MockApi
+from harness.verify.examples import EXAMPLE_HEADERS, CasePlayer, build_request
+from tests.contract.evidence import stored
+from tests.contract.evidence.mutate import instance
+from tests.contract.evidence.samples import REQUESTS
+from tests.fuzz.sent import Sent, Stand
+from tests.support.shared import exchanges_below
+
+LARGEST_SEED = 64_000
+"""Bytes of the largest body from which others are made."""
+
+MakeStand = Callable[[], Stand]
+
+
+@cache
+def stands() -> Mapping[str, MakeStand]:
+    """Every stand by name."""
+    return {
+        "samples": sampled,
+        "remembering": remembering,
+        "uploading": uploading,
+        **{f"{rule.id}/{number}": _of_case(case) for rule in RULES.values() for number, case in _cases(rule)},
+    }
+
+
+def sampled() -> Stand:
+    """A mock that has stored nothing, and the samples of `POST /responses` in every dialect."""
+    bodies = [json.dumps(body).encode() for body in REQUESTS]
+    return Stand(_fresh(), [Sent("POST", f"{root}/responses", body) for body in bodies for root in API_ROOTS.values()])
+
+
+def remembering() -> Stand:
+    """A mock that has stored something of everything, and a request of each operation about it."""
+    mock = stored.remembering()
+    seeds = [_of_operation(mock, id) for id in OPERATIONS]
+    seeds += [Sent("POST", "/v1/responses", json.dumps(body).encode(), stored.AUTH) for body in stored.continuing()]
+    return Stand(mock, seeds, stored.KEY)
+
+
+def uploading() -> Stand:
+    """A mock that has stored nothing, and every form of the examples."""
+    cases = (case for rule in RULES.values() for _, case in _cases(rule) if case.on == UPLOAD and case.raw)
+    return Stand(_fresh(), [Sent.from_interaction(build_request(case, ()), {}) for case in cases])
+
+
+def recorded(folder: Path) -> MakeStand:
+    """A mock that has stored nothing, and the requests of the recordings below a folder."""
+    seeds = [*_recorded_requests(folder)]
+    return lambda: Stand(_fresh(), seeds)
+
+
+def _fresh() -> MockApi:
+    return MockApi(organization=stored.STOCKED, fallback=small_talk)
+
+
+def _cases(rule: Any) -> Iterator[tuple[int, Case]]:
+    yield from enumerate((*rule.rejects.values(), *rule.accepts))
+
+
+def _of_case(case: Case) -> MakeStand:
+    def make() -> Stand:
+        player = CasePlayer(fallback=small_talk)
+        before = player.prepare(case)
+        player.mock.skip(case.skip or 0)
+        made = build_request(case, before)
+        return Stand(player.api, [Sent.from_interaction(made, parse_query(made.uri.partition("?")[2].encode()))])
+
+    return make
+
+
+def _of_operation(mock: MockApi, id: str) -> Sent:
+    """A request of an operation, its body made up from the schema."""
+    method, path, query = stored.address(mock, id)
+    schema = OPERATIONS[id].body_schema
+    body = json.dumps(instance(load(schema), load(schema), Random(id), optional=0.5)).encode() if schema else b""
+    return Sent(method, path, body, {**EXAMPLE_HEADERS, **stored.AUTH}, query)
+
+
+def _recorded_requests(folder: Path) -> Iterator[Sent]:
+    for one in exchanges_below(folder):
+        if not str(one.get("url_path", "")).startswith("/") or one.get("no_request"):
+            continue
+        body = one["request"]
+        if isinstance(body, dict):  # what it continues is not here
+            body = {name: value for name, value in body.items() if name not in ("previous_response_id", "conversation")}
+        raw = b"" if body is None else json.dumps(body).encode()
+        if len(raw) <= LARGEST_SEED:
+            yield Sent(
+                one["method"], one["url_path"], raw, EXAMPLE_HEADERS, parse_query((one.get("query") or "").encode())
+            )

@@ -1,0 +1,109 @@
+"""Wrong requests never take the mock down: a few hundred here, 20,000 with `-m slow`, any number by hand.
+
+python -m tests.fuzz -n 1000000
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.core.exchange import Answer
+from harness.server.mock_api import MockApi
+from tests.fuzz.checks import complaints, is_place
+from tests.fuzz.runs import Found, kept, replay, run
+from tests.fuzz.sent import Sent, Stand
+from tests.fuzz.stands import stands
+
+KEPT = kept()
+
+
+@pytest.mark.parametrize("found", KEPT, ids=[f"{place}: {each.kind[:60]}" for place, each in enumerate(KEPT)])
+def test_what_was_found_is_mended(found: Found) -> None:
+    assert replay(stands()[found.stand](), found.sent) == []
+
+
+def test_a_few_hundred_wrong_requests_are_answered_as_they_must_be() -> None:
+    assert [*run(seed=1, count=400)] == []
+
+
+@pytest.mark.slow
+def test_20_000_wrong_requests_are_answered_as_they_must_be() -> None:
+    assert [*run(seed=2, count=20_000)] == []
+
+
+def test_a_seed_makes_the_same_requests_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[list[Sent]] = [[], []]
+    for into in sent:
+        monkeypatch.setattr("tests.fuzz.runs.complaints", lambda stand, one, into=into: into.append(one) or [])
+        assert [*run(seed=3, count=40)] == []
+    assert sent[0] == sent[1]
+    assert len({(one.path, one.body) for one in sent[0]}) > 20
+
+
+class TestACheck:
+    GOOD = Sent("POST", "/v1/responses", b'{"model": "gpt-4.1", "input": "hi"}')
+
+    def said(self, monkeypatch: pytest.MonkeyPatch, answer: Answer | Exception) -> list[str]:
+        """The complaints about an answer."""
+
+        def handle(*request: object) -> Answer:
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        api = MockApi()
+        monkeypatch.setattr(api, "handle", handle)
+        return complaints(Stand(api, [self.GOOD]), self.GOOD)
+
+    def test_sees_an_exception(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert self.said(monkeypatch, KeyError("name")) == ["exception: KeyError: 'name'"]
+
+    def test_sees_an_internal_418_but_not_one_about_a_script(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        text = "POST /responses: f (/harness/a.py:1) raised KeyError: 'x'"
+        assert self.said(monkeypatch, Answer(418, {"error": {"message": text}})) == [f"internal: {text}"]
+        assert self.said(monkeypatch, Answer(418, {"error": {"message": "no turn"}})) == []
+
+    def test_sees_a_malformed_error_and_one_of_no_rule(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert self.said(monkeypatch, Answer(400, {"error": {"message": "No."}})) == ["malformed: 400 of rule None"]
+        said = self.said(monkeypatch, Answer(400, {"error": {"message": "No."}}, rule="input_empty"))
+        assert said == ["malformed: {'error': {'message': 'No.'}}"]
+
+    def test_sees_a_body_that_is_no_json_and_a_header_that_is_no_header(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        (said,) = self.said(monkeypatch, Answer(200, {"a": object()}))
+        assert said.startswith("unserializable: ")
+        assert self.said(monkeypatch, Answer(200, {}, {"x-a": "a\nb"})) == ["header: x-a: 'a\\nb'"]
+
+    def test_sees_what_a_request_costs(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("tests.fuzz.checks.time.thread_time", iter([0.0, 0.3]).__next__)
+        assert self.said(monkeypatch, Answer(200, {})) == ["cost: 300 ms"]
+
+    def test_sees_a_refusal_that_changes_the_world(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        stand = stands()["samples"]()
+        refused = Sent("POST", "/v1/responses", b'{"model": "gpt-4.1", "input": []}')
+        handle = stand.api.handle
+
+        def leak(*request: object) -> Answer:
+            stand.world.store.items["msg_1"] = {}
+            return handle(*request)  # type: ignore[arg-type]
+
+        assert complaints(stand, refused) == []
+        monkeypatch.setattr(stand.api, "handle", leak)
+        (said,) = complaints(stand, refused)
+        assert said.startswith("state: ")
+        assert said.endswith(" changed items")
+
+    @pytest.mark.parametrize(
+        ("param", "is_there"),
+        [
+            ("input", True),
+            ("zzz", True),
+            ("input[0].role", True),
+            ("input[0].zzz", True),
+            ("input[1].zzz", False),
+            ("input[0].zzz.a", False),
+            ("metadata.a.b", True),
+            ("text.format.name", False),
+        ],
+    )
+    def test_knows_whether_a_param_exists(self, param: str, is_there: bool) -> None:
+        assert is_place(param, {"input": [{"role": "user"}], "metadata": {"a.b": 1}}) is is_there
