@@ -52,8 +52,12 @@ def complaints(stand: Stand, sent: Sent) -> list[str]:
 
 
 def snapshot(world: World) -> dict[str, str]:
-    """What a refusal must leave as it is, by name, as texts."""
-    tables = {table.name: repr(dict(getattr(world.store, table.name))) for table in fields(Store)}
+    """What a refusal must leave as it is, by name, as texts; what the account lists is made when it is first read."""
+    listed = world.account.files
+    tables = {
+        table.name: repr([one for one in getattr(world.store, table.name).items() if one[0] not in listed])
+        for table in fields(Store)
+    }
     script = {"script": repr([(route.conditions, len(route.turns), route.taken) for route in world.script.all_routes])}
     return {**tables, **script, "account": repr(world.account), "gates": repr(world.gates)}
 
