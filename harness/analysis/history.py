@@ -21,8 +21,10 @@ from harness.analysis.history_items import (
 )
 from harness.analysis.history_request import (
     FAILED_OR_CUT_OFF,
+    NO_ITEMS,
     HistoryReply,
     HistoryRequest,
+    KnownItems,
     OutputItem,
     PlacedItem,
     SaidText,
@@ -86,8 +88,8 @@ class History:
     call_outputs: dict[str, dict[str, tuple[int, Json]]] = field(default_factory=dict)
     allowed_counts: Counter[ItemKey] = field(default_factory=Counter)
     pending_requests: dict[str, HistoryRequest] = field(default_factory=dict)
-    transcripts: dict[str, Sequence[Json]] = field(default_factory=dict)
-    conversations: dict[str, list[Json]] = field(default_factory=dict)
+    transcripts: dict[str, KnownItems] = field(default_factory=dict)
+    conversations: dict[str, KnownItems] = field(default_factory=dict)
     items: dict[str, Json] = field(default_factory=dict)
 
     def read_request(self, exchange: Exchange) -> HistoryRequest | None:
@@ -99,15 +101,11 @@ class History:
         chain, id = (
             (self.transcripts, previous) if isinstance(previous, str) else (self.conversations, conversation or "")
         )
-        previous_items = chain.get(id, ())
+        previous = chain.get(id, NO_ITEMS)
         placed_items = list(self._place_items(body))
-        previous_keys = [key for item in previous_items if (key := item_key(item))]
-        keys = [*previous_keys, *(key for _, item in placed_items if (key := item_key(item)))]
         is_chained = previous is not None or conversation is not None
         is_known = not is_chained or id in chain
-        return HistoryRequest(
-            exchange.number, body, previous_items, placed_items, is_known, is_chained, keys, len(previous_keys)
-        )
+        return HistoryRequest(exchange.number, body, previous, placed_items, is_known, is_chained)
 
     def _place_items(self, body: Json) -> Iterator[PlacedItem]:
         own: dict[str, Json] = {}
@@ -151,7 +149,7 @@ class History:
             _final_status(exchange, answer),
             list(objects_in(answer.get("output"))),
         )
-        transcript = self.transcripts[id] = [*request.items, *output]
+        transcript = self.transcripts[id] = request.transcript.extend(output)
         if status in PENDING_STATUSES:
             return
         del self.pending_requests[id]
@@ -196,13 +194,14 @@ class History:
         id = request.params.get("conversation_id", as_string(answer.get("id")))
         if request.operation == CREATE_CONVERSATION:
             body = request.body if isinstance(request.body, dict) else {}
-            self.conversations[id] = list(objects_in(body.get("items")))
+            self.conversations[id] = NO_ITEMS.extend(objects_in(body.get("items")))
         elif request.operation == CREATE_ITEMS and id in self.conversations:
-            self.conversations[id] = [*self.conversations[id], *objects_in(answer.get("data"))]
+            self.conversations[id] = self.conversations[id].extend(objects_in(answer.get("data")))
         elif id in self.conversations:
-            remaining = [item for item in self.conversations[id] if item.get("id") != request.params["item_id"]]
-            if len(remaining) < len(self.conversations[id]):
-                self.conversations[id] = remaining
+            known = self.conversations[id].items
+            remaining = [item for item in known if item.get("id") != request.params["item_id"]]
+            if len(remaining) < len(known):
+                self.conversations[id] = NO_ITEMS.extend(remaining)
             else:
                 del self.conversations[id]  # it is unknown which item was deleted
 

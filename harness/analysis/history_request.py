@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from harness.analysis.agent_names import mask_dates_and_ids
 from harness.analysis.history_items import (
+    MESSAGE,
     ItemKey,
     answered_id,
     client_call_id,
@@ -29,29 +30,72 @@ PlacedItem = tuple[str, Json]
 """An input item with its place, say `input[2]`."""
 
 
+@dataclass(frozen=True, slots=True)
+class KnownItems:
+    """Items of a transcript in order, the `others` among them that are no messages, and the keys of its items.
+
+    `keys` are those of messages, calls and outputs, without instructions; `digests` are the hashes of the beginnings of
+    `keys`, from that of no keys to that of all. A longer transcript is made of it without a look at these items.
+    """
+
+    items: Sequence[Json] = ()
+    others: Sequence[Json] = ()
+    keys: Sequence[ItemKey] = ()
+    digests: Sequence[int] = (hash_sequence(()),)
+
+    def extend(self, items: Iterable[Json]) -> KnownItems:
+        """The transcript with more items at its end."""
+        added = [*items]
+        keys = [key for item in added if (key := item_key(item))]
+        digests = [*self.digests]
+        for key in keys:
+            digests.append(extend_hash(digests[-1], key))
+        others = [item for item in added if item_type(item) != MESSAGE]
+        return KnownItems([*self.items, *added], [*self.others, *others], [*self.keys, *keys], digests)
+
+
+NO_ITEMS = KnownItems()
+
+
 @dataclass(frozen=True)
 class HistoryRequest:
     """A request for a response: the `number` of its exchange, its `body`, and its input items, each with its place.
 
-    `previous_items` are those of the response or conversation that it continues; `is_history_known` is False when the
-    journal does not show them. `item_keys` are the keys of messages, calls and outputs of both, without instructions;
-    the first `previous_key_count` of them belong to `previous_items`. What follows from these is computed once.
+    `previous` are those of the response or conversation that it continues; `is_history_known` is False when the journal
+    does not show them. What follows from these is computed once.
     """
 
     number: int
     body: Json
-    previous_items: Sequence[Json]
+    previous: KnownItems
     placed_items: Sequence[PlacedItem]
     is_history_known: bool
     is_chained: bool
-    item_keys: Sequence[ItemKey]
-    previous_key_count: int
+
+    @cached_property
+    def transcript(self) -> KnownItems:
+        """The whole transcript, as far as it is known."""
+        return self.previous.extend(item for _, item in self.placed_items)
 
     @property
-    def items(self) -> Iterator[Json]:
-        """The items of the transcript, as far as it is known."""
-        yield from self.previous_items
-        yield from (item for _, item in self.placed_items)
+    def previous_items(self) -> Sequence[Json]:
+        """The items that the request continues."""
+        return self.previous.items
+
+    @property
+    def previous_key_count(self) -> int:
+        """How many of the keys belong to the items that the request continues."""
+        return len(self.previous.keys)
+
+    @property
+    def other_items(self) -> Sequence[Json]:
+        """The items of the transcript that are no messages."""
+        return self.transcript.others
+
+    @property
+    def item_keys(self) -> Sequence[ItemKey]:
+        """The keys of the transcript."""
+        return self.transcript.keys
 
     def items_after(self, length: int) -> Sequence[PlacedItem]:
         """The input items after the first `length` keys; none when these end within `previous_items`."""
@@ -65,13 +109,10 @@ class HistoryRequest:
         """The index among the input items of each key that belongs to them."""
         return [index for index, (_, item) in enumerate(self.placed_items) if item_key(item) is not None]
 
-    @cached_property
+    @property
     def digests(self) -> Sequence[int]:
         """The hashes of the beginnings of `item_keys`, from that of no keys to that of all."""
-        hashes = [hash_sequence(())]
-        for key in self.item_keys:
-            hashes.append(extend_hash(hashes[-1], key))
-        return hashes
+        return self.transcript.digests
 
     @cached_property
     def assistant_messages(self) -> Sequence[PlacedItem]:
@@ -91,7 +132,7 @@ class HistoryRequest:
     @cached_property
     def is_compacted(self) -> bool:
         """Whether a compaction stands for a part of the transcript."""
-        return any(item_type(item) == "compaction" for item in self.items)
+        return any(item_type(item) == "compaction" for item in self.other_items)
 
     @cached_property
     def tool_names(self) -> frozenset[str]:

@@ -62,7 +62,9 @@ def resolve_pointer(pointer: str, root: Any) -> Any:
 
 def _parts_of(part: Any, root: Any) -> Iterator[Any]:
     if isinstance(part, dict):
-        yield from (each for each in part.values() if isinstance(each, dict | list))
+        for name, each in part.items():
+            if isinstance(each, dict) or (isinstance(each, list) and name != "enum"):
+                yield each
         if isinstance(reference := part.get("$ref"), str):
             try:
                 target = resolve_pointer(reference, root)

@@ -21,6 +21,8 @@ from harness.contract.phrasing import describe_expected
 from harness.core.exchange import Json
 
 KEYWORD_ORDER = ("type", "enum", "const", "required", "if", "additionalProperties")
+MANY = 8
+"""More members or items than these are first judged by the fast validator, and only those that it refuses are walked."""
 Validator = Any
 """The class that `validators.create` returns; its `descend` and `evolve` are not in the library's protocol."""
 ValidationErrors = Iterator[ValidationError]
@@ -36,7 +38,7 @@ def make_ordered_validator(schema: Json) -> Validator:
         "enum": partial(_check_enum, schema),
         "const": partial(_check_enum, schema),
         "required": _check_required,
-        "additionalProperties": _check_additional,
+        "additionalProperties": partial(_check_additional, schema),
         "propertyNames": _check_property_names,
         "pattern": _check_pattern,
         "maxLength": _check_max_length,
@@ -117,10 +119,12 @@ def _check_required(validator: Validator, names: Sequence[str], value: Any, sche
             yield ValidationError("", validator="required", validator_value=name, path=[name], schema=schema)
 
 
-def _check_additional(validator: Validator, allowed: Any, value: Any, schema: Json) -> ValidationErrors:
+def _check_additional(root: Json, validator: Validator, allowed: Any, value: Any, schema: Json) -> ValidationErrors:
     if not isinstance(value, dict):
         return
     members = schema.get("properties", {})
+    many = isinstance(allowed, dict) and len(value) > MANY
+    decide = schemas.part_validator(root, allowed).is_valid if many else None
     for name in value:
         if "not" in (member := members.get(name, {})):
             yield ValidationError("", validator="not", path=[name], schema=member)
@@ -128,7 +132,7 @@ def _check_additional(validator: Validator, allowed: Any, value: Any, schema: Js
             continue
         elif allowed is False:
             yield ValidationError("", validator="additionalProperties", path=[name], schema=schema)
-        elif isinstance(allowed, dict):
+        elif isinstance(allowed, dict) and not (decide and decide(value[name])):
             yield from validator.descend(value[name], allowed, path=name)
 
 
@@ -159,7 +163,7 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
 def _check_items(root: Json, validator: Validator, items: Json, value: Any, schema: Json) -> ValidationErrors:
     if not isinstance(value, list):
         return
-    decide = schemas.part_validator(root, items).is_valid if len(value) > 8 else None
+    decide = schemas.part_validator(root, items).is_valid if len(value) > MANY else None
     for index, item in enumerate(value):
         if decide is None or not decide(item):
             yield from validator.descend(item, items, path=index)

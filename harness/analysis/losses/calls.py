@@ -114,7 +114,7 @@ def call_dropped(request: HistoryRequest, history: History) -> Iterator[LossFact
     """
     if not request.is_history_known or request.is_compacted:
         return
-    calls = {id: item for item in request.items if (id := client_call_id(item))}
+    calls = {id: item for item in request.other_items if (id := client_call_id(item))}
     for at, id, _ in request.outputs:
         if id not in calls and id in history.by_call:
             yield _missing_call_facts(at, history.by_call[id][-1], "is not in this request, though its output is")

@@ -115,19 +115,26 @@ def history_replayed(request: HistoryRequest, history: History) -> Iterator[Loss
     ids are known by these; words are, when they are long, or follow the same words again. What the model said as often, or
     what stood there before it was said, is no repetition; nor is a user who says the same again.
     """
-    seen = Counter(key for item in request.previous_items if (key := history.original_key(item)))
-    pairs = _most_frequent_pairs(request)
-    repeated = [
-        (at, history.find_originals(item)[0])
-        for at, item in request.placed_items
-        if _is_repetition(item, seen, pairs, history)
-    ]
-    found = [(at, original.number, original.item) for at, original in repeated] or list(
+    found = [(at, original.number, original.item) for at, original in _find_repetitions(request, history)] or list(
         _find_doubled_texts(request, history)
     )
     for at, number, item in found[:1]:
         count, stand = (f"{len(found)} items", "stand") if len(found) > 1 else ("1 item", "stands")
         yield {"at": at, "said": number, "what": describe_item(item), "count": count, "stand": stand}
+
+
+def _find_repetitions(request: HistoryRequest, history: History) -> list[tuple[str, OutputItem]]:
+    """The input items that occur more often than the model said them, each with its original."""
+    keys = [history.original_key(item) for _, item in request.placed_items]
+    if not any(key and history.allowed_counts[key] for key in keys):
+        return []
+    seen = Counter(key for item in request.previous_items if (key := history.original_key(item)))
+    pairs = _most_frequent_pairs(request)
+    return [
+        (at, history.find_originals(item)[0])
+        for at, item in request.placed_items
+        if _is_repetition(item, seen, pairs, history)
+    ]
 
 
 def _find_doubled_texts(request: HistoryRequest, history: History) -> Iterator[tuple[str, int, Json]]:
@@ -233,7 +240,7 @@ def item_coerced(request: HistoryRequest, history: History) -> Iterator[LossFact
 
     A transcript that is told within a text is none of this, nor is an assistant message that is empty beside a call.
     """
-    here = {id for item in request.items if item_type(item) != MESSAGE for id in _item_ids(item)}
+    here = {id for item in request.other_items for id in _item_ids(item)}
     for index, (at, item) in enumerate(request.placed_items):
         if item_type(item) != MESSAGE:
             continue

@@ -136,8 +136,10 @@ def _describe_damage(was: str, now: str) -> str:
 )
 def output_twice(request: HistoryRequest, history: History) -> Iterator[LossFacts]:
     """One call is answered twice in one transcript; so is one request for approval."""
-    calls = Counter(filter(None, map(client_call_id, request.items)))
-    answers = Counter(filter(None, map(answered_id, request.previous_items)))
+    if not request.outputs:
+        return
+    calls = Counter(filter(None, map(client_call_id, request.other_items)))
+    answers = Counter(filter(None, map(answered_id, request.previous.others)))
     for at, id, item in request.outputs:
         if id in history.by_call:
             answers[id] += 1

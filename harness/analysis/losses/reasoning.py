@@ -57,7 +57,7 @@ def reasoning_dropped(request: HistoryRequest, history: History) -> Iterator[Los
     That is where the client asked for its ciphertext, or sends the call by the id that it is stored under. When the user
     has spoken since, or another model is asked, reasoning may be left out.
     """
-    here = {mark for item in request.items if item_type(item) == "reasoning" for mark in _identifiers(item)}
+    here = {mark for item in request.other_items if item_type(item) == "reasoning" for mark in _identifiers(item)}
     for at, item in () if request.is_chained else _calls_since_user(request):
         original = history.find_original(item)
         if (
@@ -82,7 +82,7 @@ def reasoning_dropped(request: HistoryRequest, history: History) -> Iterator[Los
 def _has_unknown_reasoning(request: HistoryRequest, history: History) -> bool:
     """Whether a request has reasoning that no answer showed: in a stream the encrypted content may change later."""
     known = {mark for reply in history.replies for item in reply.output for mark in _identifiers(item)}
-    return any(item_type(item) == "reasoning" and known.isdisjoint(_identifiers(item)) for item in request.items)
+    return any(item_type(item) == "reasoning" and known.isdisjoint(_identifiers(item)) for item in request.other_items)
 
 
 def _calls_since_user(request: HistoryRequest) -> list[tuple[str, Json]]:
