@@ -101,11 +101,11 @@ class History:
         chain, id = (
             (self.transcripts, previous) if isinstance(previous, str) else (self.conversations, conversation or "")
         )
-        previous = chain.get(id, NO_ITEMS)
+        continued = chain.get(id, NO_ITEMS)
         placed_items = list(self._place_items(body))
         is_chained = previous is not None or conversation is not None
         is_known = not is_chained or id in chain
-        return HistoryRequest(exchange.number, body, previous, placed_items, is_known, is_chained)
+        return HistoryRequest(exchange.number, body, continued, placed_items, is_known, is_chained)
 
     def _place_items(self, body: Json) -> Iterator[PlacedItem]:
         own: dict[str, Json] = {}

@@ -1,0 +1,44 @@
+"""What is known of a transcript is carried along, so that the losses of a chain cost what each request adds."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.analysis import history_request
+from harness.analysis.history_items import hash_sequence, item_key
+from harness.analysis.history_request import NO_ITEMS
+from harness.items import message
+from harness.server.mock_api import MockApi
+
+ITEMS = st.sampled_from(
+    [
+        {"role": "user", "content": "hi"},
+        {"role": "developer", "content": "Be brief."},
+        {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c1", "output": "ok"},
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+    ]
+)
+
+
+@given(st.lists(st.lists(ITEMS, max_size=3), max_size=4))
+def test_a_transcript_knows_the_same_however_it_came_together(parts):
+    known = NO_ITEMS.extend(())
+    for part in parts:
+        known = known.extend(part)
+    items = [item for part in parts for item in part]
+    assert known == NO_ITEMS.extend(items)
+    assert known.keys == [key for item in items if (key := item_key(item))]
+    assert known.digests[-1] == hash_sequence(known.keys)
+    assert known.others == [item for item in items if "role" not in item]
+
+
+def test_the_losses_of_a_chain_read_each_item_a_few_times(monkeypatch):
+    api, previous = MockApi(fallback=lambda request: [message(f"To {request.body['input']}: yes.")]), b""
+    for number in range(40):
+        body = b'{"model":"gpt-4.1","input":"question %d"%s}' % (number, previous)
+        answer = api.handle("POST", "/v1/responses", {"authorization": "Bearer sk-1"}, {}, body)
+        previous = b',"previous_response_id":"%s"' % answer.body["id"].encode()
+    read = []
+    monkeypatch.setattr(history_request, "item_key", lambda item: read.append(item) or item_key(item))
+    assert api.open("sk-1").losses == []
+    assert len(read) <= 2 * 80
