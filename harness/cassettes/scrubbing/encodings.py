@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import html
 import json
 import re
 from collections.abc import Iterator
@@ -81,8 +82,46 @@ _TO_STANDARD = str.maketrans("-_", "+/")
 _TO_URL_SAFE = str.maketrans("+/", "-_")
 
 
+LINE_BREAK = r"(?:\r?\n[ \t]*|\\r\\n|\\n)"
+"""The end of a line within an encoded text; also one that was escaped and left so."""
+_LINE_BREAK = re.compile(f"({LINE_BREAK})")
+
+
+def join_lines(text: str) -> str:
+    """A text without its line breaks, escaped ones included."""
+    return _LINE_BREAK.sub("", text)
+
+
 def rewrap_lines(text: str, like: str) -> str:
     """A text with line breaks where the text `like` has them."""
-    rest = iter(text)
-    wrapped = "".join(each if each in "\r\n" else next(rest, "") for each in like)
-    return wrapped + "".join(rest)
+    parts, at = list[str](), 0
+    for number, piece in enumerate(_LINE_BREAK.split(like)):
+        parts.append(piece if number % 2 else text[at : at + len(piece)])
+        at += 0 if number % 2 else len(piece)
+    return "".join(parts) + text[at:]
+
+
+def decode_base32(text: str) -> bytes | None:
+    """The bytes of a base32 text, padded or not; None if it is invalid."""
+    bare = text.rstrip("=")
+    try:
+        return base64.b32decode(bare + "=" * (-len(bare) % 8))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def encode_base32_like(data: bytes, like: str) -> str:
+    """Bytes in base32, padded if the text `like` is."""
+    encoded = base64.b32encode(data).decode()
+    return encoded if like.endswith("=") or len(like) % 8 == 0 else encoded.rstrip("=")
+
+
+_ENTITY = re.compile(r"(&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,8});)")
+
+
+def unescape_entities(text: str) -> tuple[str, list[str]]:
+    """A text without entities of HTML, and what stood for each of its characters."""
+    spellings = list[str]()
+    for number, piece in enumerate(_ENTITY.split(text)):
+        spellings += [piece] if number % 2 and len(html.unescape(piece)) == 1 else piece
+    return "".join(html.unescape(each) if len(each) > 1 else each for each in spellings), spellings

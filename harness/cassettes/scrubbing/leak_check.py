@@ -15,7 +15,8 @@ from harness.cassettes.format.untrusted_yaml import parse_yaml_documents
 from harness.cassettes.scrubbing.encodings import json_escapes
 from harness.cassettes.scrubbing.mask_interactions import SHORTEST_SECRET
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
-from harness.core.redact import SECRET_PATTERN
+from harness.cassettes.scrubbing.split_secrets import collect_texts, pieces_in
+from harness.core.token_forms import TOKEN_PATTERN
 
 SEEMS_SECRET = "a secret, an address or the id of an account"
 
@@ -52,9 +53,7 @@ def _encodings_of(value: str) -> Iterator[str]:
 def _find_key_forms(text: str) -> Iterator[str]:
     masker = Masker()
     for number, line in enumerate(text.splitlines(), 1):
-        if any(
-            masker.mask_text(found[0]) != found[0] for found in SECRET_PATTERN.finditer(line) if "gAAAA" not in line
-        ):
+        if any(masker.mask_text(found[0]) != found[0] for found in TOKEN_PATTERN.finditer(line) if "gAAAA" not in line):
             yield f"line {number}: what has the form of a key or a token"
 
 
@@ -62,9 +61,19 @@ def _find_unmasked_places(text: str, known: Sequence[str]) -> Iterator[str]:
     masker = Masker(tuple(known))
     try:
         for document in parse_yaml_documents(text):
+            yield from _find_split_keys(document)
             yield from _find_leaks(document, "", masker)
     except (Malformed, Unsearchable) as problem:
         yield f"the file: it cannot be looked through ({problem})"
+
+
+def _find_split_keys(document: Any) -> Iterator[str]:
+    """The exchanges with a key that is spread over several texts."""
+    exchanges = document.get("interactions") if isinstance(document, dict) else None
+    for number, exchange in enumerate(exchanges if isinstance(exchanges, list) else [document], 1):
+        sides = exchange.values() if isinstance(exchange, dict) else [exchange]
+        if any(pieces_in(collect_texts(side)) for side in sides):
+            yield f"exchange {number}: a key that is spread over several texts"
 
 
 def _find_leaks(value: Any, place: str, masker: Masker) -> Iterator[str]:

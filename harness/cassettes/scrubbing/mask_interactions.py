@@ -15,6 +15,7 @@ from harness.cassettes.format.interaction import Chunk, Frame, Interaction
 from harness.cassettes.scrubbing.encodings import decode_string, find_strings, is_json
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.cassettes.scrubbing.secret_forms import mask
+from harness.cassettes.scrubbing.split_secrets import find_pieces
 from harness.core.redact import SECRET_HEADERS
 
 ALLOWED_HEADERS = frozenset(
@@ -46,7 +47,13 @@ def scrub_interactions(interactions: Iterable[Interaction], secrets: Iterable[st
     """
     plain = tuple(_decode_bodies(interaction, number) for number, interaction in enumerate(interactions, 1))
     masker = Masker(tuple(known_secrets(plain, secrets)), frozenset(_find_ids(plain)))
-    return tuple(_scrub_interaction(interaction, masker) for interaction in plain)
+    return tuple(_scrub_interaction(interaction, _add_pieces(masker, interaction)) for interaction in plain)
+
+
+def _add_pieces(masker: Masker, interaction: Interaction) -> Masker:
+    """A masker that also knows the pieces of keys spread over several texts of this interaction."""
+    pieces = find_pieces(interaction)
+    return Masker((*masker.secrets, *sorted(pieces, key=len, reverse=True)), masker.ids) if pieces else masker
 
 
 def known_secrets(interactions: Iterable[Interaction], secrets: Iterable[str] = ()) -> list[str]:

@@ -7,27 +7,35 @@ the other. Secrets become rows of `x` after their prefix; ids become pseudonyms.
 from __future__ import annotations
 
 import gzip
+import html
 import json
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
 from harness.api.decoding import undo_encodings
 from harness.cassettes.scrubbing.encodings import (
+    LINE_BREAK,
     JsonPath,
     decode_any_base64,
+    decode_base32,
     decode_string,
+    encode_base32_like,
     encode_base64_like,
     find_strings,
     is_json,
+    join_lines,
     json_escapes,
     rewrap_lines,
+    unescape_entities,
 )
 from harness.cassettes.scrubbing.pseudonyms import pseudonym
-from harness.cassettes.scrubbing.secret_forms import SECRET_FORMS, is_secret_member, mask
+from harness.cassettes.scrubbing.secret_forms import mask, mask_forms
+from harness.cassettes.scrubbing.secret_names import is_secret_member, labels_secret
 from harness.core.errors import HarnessError
 from harness.core.exchange import EMPTY_MAPPING
 
@@ -51,11 +59,19 @@ _UTF8_TEXT = re.compile(
     % _SHORTEST_MASKED
 )
 """Text in UTF-8 within other bytes."""
+_UTF16_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _CIPHERTEXT = re.compile(r"gAAAA[A-Za-z0-9_\-=]{60,}")
 """Encrypted content of the API, in which a key's form is a coincidence."""
 _PERCENT = re.compile(r"(?<![^\s\"'<>&=/?#;,])[^\s\"'<>&=/?#;,%]*(?:%[0-9A-Fa-f]{2}[^\s\"'<>&=/?#;,%]*)+")
-_ESCAPED = re.compile(r"(?<![^\s\"\\])[^\s\"\\]*(?:\\u[0-9A-Fa-f]{4}[^\s\"\\]*)+")
-_BASE64 = re.compile(r"(?:[A-Za-z0-9+/_-]{60,}\r?\n)*[A-Za-z0-9+/_-]{12,}={0,2}")
+_ESCAPED = re.compile(r"(?<![^\s\"\\])[^\s\"\\]*(?:\\+u[0-9A-Fa-f]{4}[^\s\"\\]*)+")
+_BASE64 = re.compile(
+    rf"(?!(?<=\\)[nrt])(?:(?:[A-Za-z0-9+/_-]{{48,}}{LINE_BREAK})+[A-Za-z0-9+/_-]+|[A-Za-z0-9+/_-]{{12,}})={{0,2}}"
+)
+_BASE32 = re.compile(
+    rf"(?<![A-Za-z0-9])(?:(?:[A-Z2-7]{{48,}}{LINE_BREAK})+[A-Z2-7]+|[A-Z2-7]{{16,}})={{0,6}}(?![A-Za-z0-9])"
+)
+_UTF16_TEXT = re.compile(rf"(?:[\t\n\r -~]\0){{{_SHORTEST_MASKED},}}|(?:\0[\t\n\r -~]){{{_SHORTEST_MASKED},}}")
+_UTF16_BYTES = re.compile(_UTF16_TEXT.pattern.replace("~", "~\\xa0-\\xff").encode())
 _HEX = re.compile(
     r"(?<![A-Za-z0-9])(?:[0-9a-f]{2}){8,}(?![A-Za-z0-9])|(?<![A-Za-z0-9])(?:[0-9A-F]{2}){8,}(?![A-Za-z0-9])"
 )
@@ -98,7 +114,24 @@ class Masker:
         except UnicodeDecodeError:
             if parts := _form_parts(data):
                 return b"".join(self.mask_bytes(part, depth + 1, inner=inner) for part in parts)
-            return _UTF8_TEXT.sub(lambda found: self._mask_embedded_text(found[0], depth + 1), data)
+            data = _UTF8_TEXT.sub(lambda found: self._mask_embedded_text(found[0], depth + 1), data)
+            return self._mask_utf16(data, depth)
+
+    def _mask_utf16(self, data: bytes, depth: int) -> bytes:
+        """Bytes without secrets in UTF-16: all of them if they begin with its mark, otherwise the Latin-1 in them."""
+        if data[:2] in _UTF16_MARKS:
+            coding = _UTF16_MARKS[data[:2]]
+            with suppress(UnicodeError):
+                return data[:2] + self.mask_text(data[2:].decode(coding), depth + 1).encode(coding)
+        return _UTF16_BYTES.sub(
+            lambda found: self._mask_wide_text(found[0].decode("latin-1"), depth).encode("latin-1"), data
+        )
+
+    def _mask_wide_text(self, text: str, depth: int) -> str:
+        """A text in which every second character is zero, since it is UTF-16 that was read as ASCII."""
+        start = int(text[0] == "\0")
+        clean = self.mask_text(text[start::2], depth + 1)
+        return "".join(f"\0{each}" if start else f"{each}\0" for each in clean)
 
     def _mask_embedded_text(self, text: bytes, depth: int) -> bytes:
         """A text among other bytes without secrets."""
@@ -109,13 +142,17 @@ class Masker:
     ) -> str:
         """A JSON text without secrets, otherwise unchanged; `replacements` are strings that are already masked."""
         parts, at = list[str](), 0
+        labels: dict[JsonPath, str] = {}
         for start, end, path, named in find_strings(text):
             value = decode_string(text[start:end])
             if named:
                 clean = self._mask_plain_text(value, depth)
+            elif replacements and path in replacements:
+                clean = replacements[path]
+            elif labels_secret(_label_of(path, value, labels), value):
+                clean = mask(value)
             else:
-                known = replacements.get(path) if replacements else None
-                clean = self._mask_member(value, path, depth, inner) if known is None else known
+                clean = self._mask_member(value, path, depth, inner)
             if clean != value:
                 parts += [text[at:start], json.dumps(clean, ensure_ascii=text[start:end].isascii())]
                 at = end
@@ -155,7 +192,7 @@ class Masker:
 
     def _mask_member(self, text: str, path: JsonPath, depth: int, inner: bool) -> str:
         *_, above, name = ("", "", *(each for each in path if isinstance(each, str)))
-        if is_secret_member(name, above, inner):
+        if is_secret_member(name, above, text, inner):
             return mask(text)
         return self.mask_text(text, depth + 1)
 
@@ -177,16 +214,19 @@ class Masker:
         return self._cache[text]
 
     def _mask_uncached(self, text: str, depth: int) -> str:
-        text = self._mask_known_secrets(text)
-        for mark, pattern, change in SECRET_FORMS:
-            text = pattern.sub(change, text) if mark in text else text
+        if "\0" in text:
+            text = _UTF16_TEXT.sub(lambda found: self._mask_wide_text(found[0], depth), text)
+        text = mask_forms(self._mask_known_secrets(text))
         if self.ids:
             text = _ID.sub(self._replace_id, text)
         if "%" in text:
             text = _PERCENT.sub(lambda found: self._mask_percent_encoded(found[0], depth), text)
         if "\\u" in text:
             text = _ESCAPED.sub(lambda found: self._mask_escaped(found[0], depth), text)
+        if "&" in text and ";" in text:
+            text = self._mask_entities(text, depth)
         text = _HEX.sub(lambda found: self._mask_hex(found[0], depth), text)
+        text = _BASE32.sub(lambda found: self._mask_base32(found[0], depth), text)
         return _BASE64.sub(lambda found: self._mask_base64(found[0], depth), text)
 
     def _mask_known_secrets(self, text: str) -> str:
@@ -200,9 +240,12 @@ class Masker:
         return pseudonym(found[0]) if found[0] in self.ids else found[0]
 
     def _mask_percent_encoded(self, text: str, depth: int) -> str:
-        plain = unquote(text)
-        clean = self.mask_text(plain, depth + 1)
-        return text if clean == plain else quote(clean, safe="")
+        readings = ((unquote, quote), (unquote_plus, quote_plus)) if "+" in text else ((unquote, quote),)
+        for decode, encode in readings:
+            plain = decode(text)
+            if (clean := self.mask_text(plain, depth + 1)) != plain:
+                return encode(clean, safe="")
+        return text
 
     def _mask_escaped(self, text: str, depth: int) -> str:
         """A piece of escaped JSON within other text."""
@@ -213,24 +256,56 @@ class Masker:
         clean = self.mask_text(plain, depth + 1)
         return text if clean == plain else json.dumps(clean)[1:-1]
 
+    def _mask_entities(self, text: str, depth: int) -> str:
+        """A text with entities of HTML; those that stay are spelt as they were."""
+        plain, spellings = unescape_entities(text)
+        clean = text if plain == text else self.mask_text(plain, depth + 1)
+        if clean in (plain, text):
+            return text
+        if len(clean) != len(plain):
+            return html.escape(clean)
+        changes = zip(plain, clean, spellings, strict=True)
+        return "".join(spelling if old == new else new for old, new, spelling in changes)
+
+    def _mask_base32(self, text: str, depth: int) -> str:
+        bare = join_lines(text)
+        plain = decode_base32(bare)
+        clean = plain and self.mask_bytes(plain, depth + 1)
+        return text if clean == plain else rewrap_lines(encode_base32_like(clean or b"", bare), text)
+
     def _mask_hex(self, text: str, depth: int) -> str:
         plain = bytes.fromhex(text)
         clean = self.mask_bytes(plain, depth + 1)
         return text if clean == plain else clean.hex() if text == text.lower() else clean.hex().upper()
 
     def _mask_base64(self, text: str, depth: int) -> str:
-        bare = text.replace("\r", "").replace("\n", "")
+        bare = join_lines(text)
         plain = decode_any_base64(bare)
         clean = plain and self.mask_bytes(plain, depth + 1)
         if clean != plain:
             return rewrap_lines(encode_base64_like(clean or b"", bare), text)
-        parts = re.split(r"([/_\r\n-]+)", text)
+        parts = re.split(r"([/_\r\n\\-]+)", text)
         if len(parts) == 1 or len(text) > 4096:
             return text
         return "".join(
             part if number % 2 or len(part) < 12 else self._mask_base64(part, depth)
             for number, part in enumerate(parts)
         )
+
+
+def _label_of(path: JsonPath, value: str, labels: dict[JsonPath, str]) -> str:
+    """The name beside a value: in `{"name": "DB_PASSWORD", "value": "…"}`, and in a list of headers or cookies."""
+    *above, last = path or ("",)
+    if last in ("name", "key", "Name", "Key", 0):
+        labels[tuple(above)] = value
+    elif last in ("value", "Value") or (last == 1 and _is_list_of_pairs(above)):
+        return labels.get(tuple(above), "")
+    return ""
+
+
+def _is_list_of_pairs(path: Sequence[str | int]) -> bool:
+    name = str(path[-2]).lower() if len(path) > 1 and isinstance(path[-1], int) else ""
+    return "header" in name or "cookie" in name
 
 
 def _form_parts(data: bytes) -> list[bytes]:

@@ -1,0 +1,32 @@
+"""Ordinary texts stay as they are: scrubbing may change at most one of a thousand."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from harness.cassettes.scrubbing.mask_interactions import scrub_interactions
+from harness.cassettes.scrubbing.mask_text import Masker
+from tests.support.ordinary_texts import CODE, PHRASES, make_ordinary_texts
+from tests.support.recordings import over_http
+
+TEXTS = make_ordinary_texts()
+
+
+@pytest.mark.parametrize("text", [*PHRASES, *CODE])
+def test_an_ordinary_text_stays(text):
+    assert Masker().mask_text(text) == text
+
+
+def test_of_a_thousand_texts_at_most_one_changes():
+    assert len(set(TEXTS)) == 1000
+    masker = Masker()
+    assert len([text for text in TEXTS if masker.mask_text(text) != text]) <= 1
+
+
+def test_neighbouring_parts_stay_too():
+    parts = [{"type": "input_text", "text": text} for text in TEXTS if not text.startswith("data:")]
+    (clean,) = scrub_interactions([over_http({"input": [{"role": "user", "content": parts}]}, {})])
+    written = json.loads(clean.body)["input"][0]["content"]
+    assert len([one for one, other in zip(parts, written, strict=True) if one != other]) <= 1
