@@ -100,7 +100,7 @@ async def test_tool_asks_for_another_try(mock, model, run):
 
 
 async def test_arguments_that_do_not_fit(mock, model, run):
-    mock.script(function_call("get_weather", {"town": "Paris"}), PARIS, message("It is mild."))
+    mock.script(function_call("get_weather", {"town": "Paris"}, off_schema=True), PARIS, message("It is mild."))
     result = await run(Agent(model, tools=[get_weather], retries=2), "How is Paris?")
     assert result.output == "It is mild."
 
