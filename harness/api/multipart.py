@@ -27,7 +27,12 @@ _NESTED_NAME = re.compile(rf"({'|'.join(_OBJECTS)})\[(\w+)\]")
 @dataclass(slots=True)
 class _Part:
     headers: dict[str, bytes] = field(default_factory=dict)
-    data: bytearray = field(default_factory=bytearray)
+    pieces: list[memoryview] = field(default_factory=list)
+
+    def decode(self, encoding: str, errors: str = "strict") -> str:
+        """The content as text; of one piece, as a rule, it is the only copy."""
+        content = self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
+        return str(content, encoding, errors)
 
 
 def parse_form(raw: bytes, content_type: str) -> Json:
@@ -63,7 +68,7 @@ def _collect_into(parts: list[_Part]) -> MultipartCallbacks:
         "on_header_field": lambda data, start, end: name.extend(data[start:end]),
         "on_header_value": lambda data, start, end: value.extend(data[start:end]),
         "on_header_end": header,
-        "on_part_data": lambda data, start, end: parts[-1].data.extend(data[start:end]),
+        "on_part_data": lambda data, start, end: parts[-1].pieces.append(memoryview(data)[start:end]),
     }
 
 
@@ -83,9 +88,9 @@ def _fields_of(parts: list[_Part]) -> Json:
 
 def _field_value(part: _Part, options: dict[bytes, bytes]) -> str | Json:
     if b"filename" not in options:
-        return part.data.decode("utf-8", "replace")
+        return part.decode("utf-8", "replace")
     return {
         "filename": options[b"filename"].decode("utf-8", "replace"),
         "content_type": part.headers.get("content-type", b"application/octet-stream").decode(ENCODING),
-        "data": part.data.decode(ENCODING),
+        "data": part.decode(ENCODING),
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from harness.api.multipart import ENCODING
 from harness.api.operations import operation
 from harness.api.paging import page
 from harness.core.exchange import Answer, Json, Request
@@ -18,7 +17,7 @@ def create(request: Request, world: World) -> Answer:
     file, purpose = request.body["file"], request.body["purpose"]
     lasts = request.body.get("expires_after")
     seconds = int(lasts["seconds"]) if isinstance(lasts, dict) and "seconds" in lasts else None
-    id = world.uploads.add_file(file["filename"], file["data"].encode(ENCODING), purpose, seconds)
+    id = world.uploads.add_uploaded(file["filename"], file["data"], purpose, seconds)
     return Answer(200, world.store.files[id].object)
 
 

@@ -12,6 +12,9 @@ from harness.api.operations import Operation
 from harness.contract import schema
 from harness.core.exchange import Request
 
+MAX_FORM_KEPT = 1 << 20
+"""Bytes of the largest form that the journal keeps as it was received; of a larger one it keeps the fields."""
+
 
 def request_from(
     operation: Operation,
@@ -25,11 +28,15 @@ def request_from(
     """A request of an operation: its body parsed, its query typed as the operation's schema says.
 
     `params` is what the operation's template took from the path, `query` holds texts. `raw` is None when the bytes of the
-    body are not known; then `body` is what is known of it. Header names are lower case.
+    body are not known; then `body` is what is known of it. A form may have been parsed before: that is its
+    `body`. Header names are lower case.
     """
     fault = None
     if operation.is_form:
-        body = multipart.parse_form(raw or b"", headers.get("content-type", ""))
+        body = (
+            multipart.parse_form(raw or b"", headers.get("content-type", "")) if body is None or raw is None else body
+        )
+        raw = raw if raw and (len(raw) <= MAX_FORM_KEPT or not body) else b""
     elif raw is not None and (operation.body_schema or (operation.is_project and raw)):
         body, fault = parse_body(raw)
     elif operation.body_schema and body is None:

@@ -17,6 +17,7 @@ import orjson
 import uvicorn
 
 from harness.answers.stream import encode_events
+from harness.api import multipart
 from harness.api.body import parse_query
 from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
@@ -28,6 +29,8 @@ from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.server.stoppable_server import AsgiApp, Receive, Scope, Send, StoppableServer, end_when_cancelled
 
 WRITE_SIZE = 64 * 1024
+LARGE_FORM = 1 << 20
+"""Bytes of a form from which on it is parsed in a thread of its own."""
 MAX_BODY_SIZE = 512 * 1024 * 1024
 """Bytes of a body beyond which the rest is not read; the documented limit of a request's payload."""
 
@@ -54,15 +57,19 @@ class App:
         else:
             body = await read_body(receive)
             if body is not None:
-                answer = self._answer(scope, body)
+                answer = await self._answer(scope, body)
                 await (
                     send_answer(send, answer)
                     if answer.delivery is None
                     else deliver_answer(answer, answer.delivery, receive, send)
                 )
 
-    def _answer(self, scope: Scope, body: bytes) -> Answer:
-        return self.api.handle(scope["method"], scope["path"], *_headers_and_query(scope), body)
+    async def _answer(self, scope: Scope, body: bytes) -> Answer:
+        headers, query = _headers_and_query(scope)
+        form, kind = None, headers.get("content-type", "")
+        if len(body) > LARGE_FORM and kind.startswith(multipart.CONTENT_TYPE):
+            form = await asyncio.to_thread(multipart.parse_form, body, kind)  # meanwhile other clients are answered
+        return self.api.handle(scope["method"], scope["path"], headers, query, body, form)
 
     async def _serve_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         from harness.server.websocket import refuse_upgrade, serve_session

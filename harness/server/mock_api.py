@@ -23,7 +23,7 @@ from harness.contract.rules.http.websocket import UPGRADE_RULES
 from harness.core.account import DEFAULT_ORGANIZATION, Organization
 from harness.core.delivery import DISCONNECT_AT_END
 from harness.core.errors import ConfigError, HarnessError
-from harness.core.exchange import Answer, Request, Stray
+from harness.core.exchange import Answer, Json, Request, Stray
 from harness.core.vocabulary import PYTHON, Vocabulary
 from harness.ending import TurnLine
 from harness.endpoints import azure
@@ -131,17 +131,23 @@ class MockApi:
         return self._open_world(key) if (own if self._keys is None else key in self._keys) else None
 
     def handle(
-        self, method: str, path: str, headers: Mapping[str, str], query: Mapping[str, Any], raw: bytes
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        query: Mapping[str, Any],
+        raw: bytes,
+        form: Json | None = None,
     ) -> Answer:
         """The answer to a request; `path` is the whole of it, header names are lower case. Never raises.
 
-        `query` holds texts, for a name sent as `name[]` a list of them.
+        `query` holds texts, for a name sent as `name[]` a list of them; `form` is the body if it was parsed as one before.
         """
         place = parse_api_path(path, self._dialect)
         world = self.world_of(headers, place.dialect)
         if world is not None and world.dialect not in (None, place.dialect):
             place = parse_api_path(path, world.dialect)
-        request = _parse_request(method, place, headers, query, raw)
+        request = _parse_request(method, place, headers, query, raw, form)
         answer = self._reserved_answer(request, world) or _check_and_answer(request, world, _call_handler)
         return self._finish_answer(request, answer, world)
 
@@ -211,14 +217,19 @@ def bearer_key(headers: Mapping[str, str]) -> str | None:
 
 
 def _parse_request(
-    method: str, place: ApiPath, headers: Mapping[str, str], query: Mapping[str, Any], raw: bytes
+    method: str,
+    place: ApiPath,
+    headers: Mapping[str, str],
+    query: Mapping[str, Any],
+    raw: bytes,
+    form: Json | None,
 ) -> Request:
     dialect, root, below = place
     operation, params, known = find_operation(method, below, root) if root else (None, {}, False)
     if operation is None:
         reason = "wrong method" if known else "unknown URL" if root else "outside the API"
         return Request(method, below, headers, query, raw=raw, operation=reason, dialect=dialect, root=root)
-    return request_from(operation, params, place, headers, query, raw)
+    return request_from(operation, params, place, headers, query, raw, form if operation.is_form else None)
 
 
 def _check_and_answer(request: Request, world: Any, handler: Handler) -> Answer:

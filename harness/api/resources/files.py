@@ -16,6 +16,8 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Json
 from harness.core.ids import Ids
 
+BYTES_AS_TEXT = "latin-1"
+"""The encoding in which bytes are text with one character per byte."""
 STORE_ID_PREFIX = "vs_"
 """The prefix of vector store ids."""
 DAY = 86_400
@@ -29,13 +31,21 @@ DEFAULT_CHUNKING: Json = {"max_chunk_size_tokens": 800, "chunk_overlap_tokens": 
 
 
 class File(NamedTuple):
-    """An uploaded file: its object as the API shows it, and its bytes."""
+    """An uploaded file: its object as the API shows it, and its bytes as text (one character per byte).
+
+    The text is that of the request in the journal, so that a file is in memory once.
+    """
 
     object: Json
-    data: bytes
+    text: str
+
+    @property
+    def data(self) -> bytes:
+        """The bytes."""
+        return self.text.encode(BYTES_AS_TEXT)
 
 
-def new_file(id: str, name: str, data: bytes, purpose: str, now: int, expires_after: int | None = None) -> File:
+def new_file(id: str, name: str, text: str, purpose: str, now: int, expires_after: int | None = None) -> File:
     """A file uploaded `now` that expires after that many seconds; without a number only files for a batch expire."""
     lasts = expires_after or (BATCH_FILE_LIFETIME if purpose == "batch" else None)
     uploaded = {
@@ -43,13 +53,13 @@ def new_file(id: str, name: str, data: bytes, purpose: str, now: int, expires_af
         "id": id,
         "purpose": purpose,
         "filename": name,
-        "bytes": len(data),
+        "bytes": len(text),
         "created_at": now,
         "expires_at": now + lasts if lasts else None,
         "status": "processed",
         "status_details": None,
     }
-    return File(uploaded, data)
+    return File(uploaded, text)
 
 
 @dataclass(slots=True)
@@ -73,7 +83,7 @@ class VectorStore:
         entry = {
             "id": file.object["id"],
             "object": "vector_store.file",
-            "usage_bytes": len(file.data),
+            "usage_bytes": len(file.text),
             "created_at": now,
             "vector_store_id": self.object["id"],
             "status": "in_progress",
@@ -183,10 +193,14 @@ class Uploads:
 
     def add_file(self, name: str, data: bytes | str, purpose: str, expires_after: int | None) -> str:
         """Store a file (a string as UTF-8) that expires after so many seconds; returns its id."""
+        raw = data.encode() if isinstance(data, str) else data
+        return self.add_uploaded(name, raw.decode(BYTES_AS_TEXT), purpose, expires_after)
+
+    def add_uploaded(self, name: str, text: str, purpose: str, expires_after: int | None) -> str:
+        """Store a file whose bytes are given as text, one character per byte; returns its id."""
         self._touched = True
         id = self._owner.ids.alphanumeric("file-", 22)
-        raw = data.encode() if isinstance(data, str) else data
-        self._files[id] = new_file(id, name, raw, purpose, self._owner.tick(), expires_after)
+        self._files[id] = new_file(id, name, text, purpose, self._owner.tick(), expires_after)
         return id
 
     def add_store(self, files: Iterable[str], members: Json) -> str:
@@ -229,7 +243,7 @@ class Uploads:
         if holder:
             self._stores.setdefault(holder, new_store(holder, self._owner.now, {}))
         if holder != id and (id not in self._files or purpose):
-            self._files[id] = new_file(id, id, b"", purpose, self._owner.now)
+            self._files[id] = new_file(id, id, "", purpose, self._owner.now)
         if store:
             vector_store = self._stores[store]
             vector_store.attach(self._files[id], self._owner.now, {})
