@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from threading import Timer
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness.cli.app import call_on_signals, print_text
 from harness.cli.exit_codes import ExitCode
+from harness.cli.serve_command import TOKEN_VARIABLE, run_with_mock
 
 if TYPE_CHECKING:
     from harness.core.account import Organization
@@ -59,13 +61,21 @@ def serve(
         Path | None, typer.Option(metavar="DIR|FILE", help="Play these recordings; nothing is made up.")
     ] = None,
     paced: Annotated[bool, typer.Option("--paced", help="--replay at the pace of the recording.")] = False,
+    control_token: Annotated[
+        str,
+        typer.Option(envvar=TOKEN_VARIABLE, help="What control requests have to carry; off loopback one is made."),
+    ] = "",
+    allowed_host: Annotated[
+        str, typer.Option(metavar="NAMES", help="Other names of this host for control requests, by commas.")
+    ] = "",
 ) -> None:
     """Serve the mock, every key that starts with `sk-` a world of its own, until interrupted or a COMMAND has ended."""
     from harness.api.dialects import API_ROOTS, OPENAI
     from harness.server.asgi import App
+    from harness.server.control_access import control_access
 
     if replay:
-        if command or script or scripted or keys or models or zdr or dialect:
+        if command or script or scripted or keys or models or zdr or dialect or allowed_host:
             raise typer.BadParameter("--replay plays what was recorded; give it with --host, --port and --paced alone.")
         _replay_recordings(replay, host, _or_default(port), paced)
         return
@@ -78,11 +88,12 @@ def serve(
         journal=None if command else JOURNAL_LIMIT,
     )
     key = next(iter(_split_names(keys)), ANY_KEY)
+    access = control_access(host, control_token, _split_names(allowed_host))
     if command:
-        from harness.cli.serve_command import run_with_mock
-
-        raise typer.Exit(run_with_mock(command, mock, host, port or 0, dialect or OPENAI, key))
-    _serve_foreground(App(mock), host, _or_default(port), API_ROOTS[dialect or OPENAI], key, lambda: _summaries(mock))
+        raise typer.Exit(run_with_mock(command, mock, host, port or 0, dialect or OPENAI, key, access))
+    shown = {TOKEN_VARIABLE: access.token} if access.is_new else {}
+    api_root = API_ROOTS[dialect or OPENAI]
+    _serve_foreground(App(mock, access), host, _or_default(port), api_root, key, lambda: _summaries(mock), shown)
 
 
 def _or_default(port: int | None) -> int:
@@ -101,7 +112,13 @@ def _replay_recordings(recordings: Path, host: str, port: int, paced: bool) -> N
 
 
 def _serve_foreground(
-    app: AsgiApp, host: str, port: int, root: str, key: str, summarize: Callable[[], Iterable[str]]
+    app: AsgiApp,
+    host: str,
+    port: int,
+    root: str,
+    key: str,
+    summarize: Callable[[], Iterable[str]],
+    more: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Serve an app in the foreground; it prints the environment of a client as shell commands first, at the end a summary.
 
@@ -120,7 +137,8 @@ def _serve_foreground(
     gc.set_threshold(*COLLECTION_THRESHOLDS)
     with _stopped_by_signals(server), closing(listening):
         with suppress(OSError):  # nobody reads it, and clients may know the port
-            print_text(f"Serving {url}\nexport OPENAI_BASE_URL={url}\nexport OPENAI_API_KEY={key}")
+            variables = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": key, **more}
+            print_text("\n".join([f"Serving {url}", *(f"export {name}={value}" for name, value in variables.items())]))
         server.run(sockets=[listening])
         if server.cut_off:
             print_text(f"harness: stopped; {pluralize(server.cut_off, 'request')} had no whole answer yet.", err=True)

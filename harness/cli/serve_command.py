@@ -12,10 +12,13 @@ from harness.cli.app import print_text
 from harness.cli.run_command import run_command
 
 if TYPE_CHECKING:
+    from harness.server.control_access import ControlAccess
     from harness.server.mock_api import MockApi
 
 URL_VARIABLE = "HARNESS_URL"
 """The variable with the origin of the server, below which its control plane is."""
+TOKEN_VARIABLE = "HARNESS_CONTROL_TOKEN"
+"""The variable with the token of the control plane, if it needs one; the server reads it, and so do its clients."""
 NO_REQUEST = (
     "no request came from the command, so nothing was tested. Its clients must read OPENAI_BASE_URL and OPENAI_API_KEY, "
     "or be given them."
@@ -25,7 +28,9 @@ EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Addresses to listen on that no client can connect to everywhere, and one that it can."""
 
 
-def run_with_mock(command: Sequence[str], api: MockApi, host: str, port: int, dialect: str, key: str) -> int:
+def run_with_mock(
+    command: Sequence[str], api: MockApi, host: str, port: int, dialect: str, key: str, access: ControlAccess
+) -> int:
     """Run a command against the mock, print the report of each World on stderr, and return the exit code.
 
     It is the command's own; if that is 0, 1 when a verdict on a World is not null, and 2 when there is nothing to judge.
@@ -33,11 +38,12 @@ def run_with_mock(command: Sequence[str], api: MockApi, host: str, port: int, di
     from harness.core.shorten import pluralize
     from harness.server.asgi import serve_in_thread
 
-    with serve_in_thread(api, host, port) as server:
+    with serve_in_thread(api, host, port, access=access) as server:
         parts = urlsplit(server.base_url)
         name = EVERY_ADDRESS.get(host, server.host)
         origin = parts._replace(netloc=f"{f'[{name}]' if ':' in name else name}:{server.port}", path="").geturl()
-        code = run_command(command, _command_environment(origin, dialect, key, os.environ))
+        environment = {**os.environ, **({TOKEN_VARIABLE: access.token} if access.token else {})}
+        code = run_command(command, _command_environment(origin, dialect, key, environment))
     if not api.request_count and not api.strays:
         _print_stderr(NO_REQUEST)
         return code or NOTHING_JUDGED

@@ -23,6 +23,7 @@ from harness.core.errors import ConfigError
 from harness.core.exchange import Answer
 from harness.core.headers import encode_headers
 from harness.server.connection_close import ClosingHttpProtocol
+from harness.server.control_access import LOOPBACK_ACCESS, ControlAccess, control_access
 from harness.server.faulty_delivery import deliver_answer
 from harness.server.http_protocol import HttpProtocol
 from harness.server.mock_api import CONTROL_ROOT, MockApi
@@ -36,10 +37,11 @@ MAX_BODY_SIZE = 512 * 1024 * 1024
 
 
 class App:
-    """The ASGI app: paths below `/_harness` go to the control plane, all others to the mock."""
+    """The ASGI app: paths below `/_harness` go to the control plane, as far as `access` permits, all others to the mock."""
 
-    def __init__(self, api: MockApi) -> None:
+    def __init__(self, api: MockApi, access: ControlAccess = LOOPBACK_ACCESS) -> None:
         self.api = api
+        self.access = access
 
     @cached_property
     def _control_plane(self) -> AsgiApp:
@@ -51,7 +53,13 @@ class App:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if f"{scope['path']}/".startswith(f"{CONTROL_ROOT}/"):
-            await self._control_plane(scope, receive, send)
+            headers, _ = _headers_and_query(scope)
+            refusal = self.access.refuse(scope["path"], headers)
+            await (
+                send_answer(send, refusal)
+                if refusal and scope["type"] == "http"
+                else self._control_plane(scope, receive, send)
+            )
         elif scope["type"] == "websocket":
             await self._serve_websocket(scope, receive, send)
         else:
@@ -137,11 +145,12 @@ class Server:
         *,
         keep_alive: bool = True,
         listening: socket.socket | None = None,
+        access: ControlAccess | None = None,
     ) -> None:
         self.api = api
         self._socket = listening or bind(host, port)
         self.host, self.port = self._socket.getsockname()[:2]
-        self._uvicorn = StoppableServer(uvicorn_config(App(api), keep_alive=keep_alive))
+        self._uvicorn = StoppableServer(uvicorn_config(App(api, access or control_access(host)), keep_alive=keep_alive))
         self._thread = threading.Thread(target=self._run, name="responses-harness", daemon=True)
 
     @property
@@ -201,10 +210,15 @@ def bind(host: str, port: int) -> socket.socket:
 
 @contextlib.contextmanager
 def serve_in_thread(
-    api: MockApi, host: str = "127.0.0.1", port: int = 0, *, keep_alive: bool = True
+    api: MockApi,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    *,
+    keep_alive: bool = True,
+    access: ControlAccess | None = None,
 ) -> Iterator[Server]:
     """A server for the time of a `with` block."""
-    server = Server(api, host, port, keep_alive=keep_alive).start()
+    server = Server(api, host, port, keep_alive=keep_alive, access=access).start()
     try:
         yield server
     finally:

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any, Literal
 
 from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse
+from fastapi.responses import HTMLResponse, JSONResponse
 
 from harness.analysis.loss import losses_of
 from harness.analysis.surfaced import describe_difference
@@ -20,6 +20,7 @@ from harness.core.errors import HarnessError
 from harness.core.exchange import Json
 from harness.core.headers import normalize_headers
 from harness.core.vocabulary import VOCABULARIES
+from harness.server.control_page import CONTENT_SECURITY_POLICY, render_control_page
 from harness.server.judgement import judge_world
 from harness.server.mock_api import CONTROL_ROOT, MockApi
 from harness.world.mock import Mock
@@ -33,13 +34,12 @@ Outcome = Literal["fail", "allow"]
 
 def control_app(api: MockApi) -> AsgiApp:
     """The FastAPI app of a mock's control plane."""
-    app = FastAPI(
-        title="responses-harness", docs_url=f"{CONTROL_ROOT}/docs", openapi_url=f"{CONTROL_ROOT}/openapi.json"
-    )
+    app = FastAPI(title="responses-harness", docs_url=None, redoc_url=None, openapi_url=f"{CONTROL_ROOT}/openapi.json")
     app.state.api = api
     app.add_exception_handler(HarnessError, _render_problem)
     for method, path, handler in CONTROLS:
         app.add_api_route(f"{CONTROL_ROOT}{path}", handler, methods=[method])
+    app.add_api_route(f"{CONTROL_ROOT}/docs", docs, include_in_schema=False, response_class=HTMLResponse)
     return app
 
 
@@ -61,6 +61,12 @@ def _mock_of(request: Request) -> Mock:
     if world is None:
         raise HarnessError("no World: send `Authorization: Bearer sk-…` with the key of the client under test.")
     return Mock(world)
+
+
+async def docs(request: Request) -> HTMLResponse:
+    """The page that describes all of this; it needs no network."""
+    page = render_control_page(request.app.openapi())
+    return HTMLResponse(page, headers={"content-security-policy": CONTENT_SECURITY_POLICY})
 
 
 async def health(request: Request) -> Json:

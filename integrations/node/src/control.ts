@@ -16,8 +16,10 @@ export function serverOrigin(): string {
 export function control(key: string, method: string, path: string, body?: unknown): Promise<any> {
   // node:http, since tests replace `fetch`, and a DOM environment of jest has none.
   const payload = body === undefined ? "" : JSON.stringify(body);
+  const token = process.env.HARNESS_CONTROL_TOKEN;
   const headers = {
     authorization: `Bearer ${key}`,
+    ...(token && { "x-harness-token": token }),
     connection: "close",
     ...(payload && { "content-type": "application/json", "content-length": Buffer.byteLength(payload) }),
   };

@@ -1,0 +1,92 @@
+"""Who may use the control plane: off loopback who knows its token, and nowhere a web page that another name leads here."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hmac import compare_digest
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from harness.core.exchange import Answer
+from harness.server.mock_api import CONTROL_ROOT
+
+TOKEN_HEADER = "x-harness-token"
+PUBLIC_PATHS = (f"{CONTROL_ROOT}/docs", f"{CONTROL_ROOT}/openapi.json")
+"""What needs no token, since it says nothing about a World: a browser sends none when it opens a page."""
+
+
+@dataclass(frozen=True)
+class ControlAccess:
+    """The token of a control plane, empty if it needs none, and the names by which it may be addressed.
+
+    An address needs no permission: a page of another origin that was led here by DNS sends the name of its own host.
+    """
+
+    token: str = ""
+    hosts: Sequence[str] = ()
+    is_new: bool = False
+    """Whether the token was made up, so that nobody knows it yet."""
+
+    def refuse(self, path: str, headers: Mapping[str, str]) -> Answer | None:
+        """The answer to a control request that is not permitted."""
+        host = headers.get("host", "localhost")
+        if not self._is_named(host):
+            return _refusal(
+                403,
+                f"Host {host!r} is no name of this server. Send the request to its address, or start it with "
+                f"`--allowed-host {_name_of(host) or 'NAME'}`.",
+            )
+        sent = headers.get(TOKEN_HEADER, "").encode()
+        if self.token and path not in PUBLIC_PATHS and not compare_digest(sent, self.token.encode()):
+            return _refusal(
+                401,
+                f"The control plane of this server needs its token: send `{TOKEN_HEADER}: …` with the value of "
+                "`--control-token`, or of the HARNESS_CONTROL_TOKEN that the server printed.",
+            )
+        return None
+
+    def _is_named(self, host: str) -> bool:
+        name = _name_of(host)
+        return name in ("localhost", *self.hosts) or name.endswith(".localhost") or _is_address(name)
+
+
+LOOPBACK_ACCESS = ControlAccess()
+"""No token, and no name but localhost."""
+
+
+def control_access(host: str, token: str = "", hosts: Sequence[str] = ()) -> ControlAccess:
+    """The access to the control plane of a server that listens on `host`; off loopback a token is made if there is none."""
+    made = "" if token or _is_loopback(host) else secrets.token_urlsafe(24)
+    return ControlAccess(token or made, [each.lower() for each in (host, *hosts)], bool(made))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0][4][0]).is_loopback
+    except (OSError, ValueError):  # nothing can listen there either
+        return False
+
+
+def _name_of(host: str) -> str:
+    """The name or the address in a `Host` header, lower case; empty if there is none."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _refusal(status: int, message: str) -> Answer:
+    error: dict[str, Any] = {"message": message, "type": "harness_error"}
+    return Answer(status, {"error": error}, {"content-type": "application/json"})
