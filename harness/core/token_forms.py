@@ -20,7 +20,7 @@ _S = r"._~+/=\-"
 _PREFIXES: tuple[tuple[str, str], ...] = (
     # models, and tools of agents
     (rf"{_NO_COMPOUND}sk-", rf"(?:{_HAS_DIGIT_OR_CAPITAL}{_W}{{12,}}|[a-z]{{24,}})"),
-    (r"sk-(?:proj|svcacct|admin|ant|or)-", rf"{_HAS_DIGIT}{_W}{{12,}}"),
+    (r"sk-(?:proj|svcacct|admin|ant|or)-", rf"{_W}{{12,}}"),
     (rf"{_NO_COMPOUND}(?:rk|pk|sess|ek)-", rf"{_HAS_DIGIT}{_W}{{12,}}"),
     (r"(?:hf_|api_org_|gsk_|xai-|pplx-|csk-|fw_|r8_|tvly-(?:dev-|prod-)?)", rf"{_HAS_DIGIT}[A-Za-z0-9]{{20,}}"),
     (r"sk_", r"[0-9a-f]{48}"),
