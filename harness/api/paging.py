@@ -18,9 +18,16 @@ def page(items: Sequence[Json], query: Mapping[str, Any], limit: int = DEFAULT_P
     """
     ordered = list(items) if query.get("order") == "asc" else list(reversed(items))
     places = {item["id"]: index for index, item in enumerate(ordered)}
-    rest = ordered[places.get(query.get("after"), -1) + 1 : places.get(query.get("before"))]
-    shown = rest[: query.get("limit", limit)]
+    after, before = (places.get(id) if isinstance(id := query.get(name), str) else None for name in ("after", "before"))
+    rest = ordered[0 if after is None else after + 1 : before]
+    shown = rest[: _page_size(query.get("limit"), limit)]
     return list_object(shown, more=len(rest) > len(shown))
+
+
+def _page_size(asked: Any, default: int) -> int:
+    """The number of items of a page; of an operation without a schema for its query it is a text."""
+    text = str(asked)
+    return int(text[:9]) if text.isdecimal() else default
 
 
 def list_object(items: Sequence[Json], *, more: bool = False) -> Json:
