@@ -25,6 +25,7 @@ from tests.support.served import ROOT, Served, read_until, serving
 URL = "https://api.openai.com/v1/responses"
 GATED = """
 from harness.faults import pause
+from harness.items import message
 def script(request):
     return pause(message("Once upon a time"), after=3, until="never")
 """
