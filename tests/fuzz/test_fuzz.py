@@ -27,6 +27,7 @@ def test_a_few_hundred_wrong_requests_are_answered_as_they_must_be() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_20_000_wrong_requests_are_answered_as_they_must_be() -> None:
     assert [*run(seed=2, count=20_000)] == []
 
