@@ -67,6 +67,7 @@ _ESCAPED = re.compile(r"(?<![^\s\"\\])[^\s\"\\]*(?:\\+u[0-9A-Fa-f]{4}[^\s\"\\]*)
 _BASE64 = re.compile(
     rf"(?!(?<=\\)[nrt])(?:(?:[A-Za-z0-9+/_-]{{48,}}{LINE_BREAK})+[A-Za-z0-9+/_-]+|[A-Za-z0-9+/_-]{{12,}})={{0,2}}"
 )
+_BREAK = re.compile(LINE_BREAK)
 _BASE32 = re.compile(
     rf"(?<![A-Za-z0-9])(?:(?:[A-Z2-7]{{48,}}{LINE_BREAK})+[A-Z2-7]+|[A-Z2-7]{{16,}})={{0,6}}(?![A-Za-z0-9])"
 )
@@ -279,11 +280,13 @@ class Masker:
         return text if clean == plain else clean.hex() if text == text.lower() else clean.hex().upper()
 
     def _mask_base64(self, text: str, depth: int) -> str:
-        bare = join_lines(text)
-        plain = decode_any_base64(bare)
-        clean = plain and self.mask_bytes(plain, depth + 1)
-        if clean != plain:
-            return rewrap_lines(encode_base64_like(clean or b"", bare), text)
+        *_, last = (len(text), *(each.start() for each in _BREAK.finditer(text)))
+        for end in dict.fromkeys((len(text), last)):  # perhaps a short line follows that is none of it
+            bare = join_lines(text[:end])
+            plain = decode_any_base64(bare)
+            clean = plain and self.mask_bytes(plain, depth + 1)
+            if clean != plain:
+                return rewrap_lines(encode_base64_like(clean or b"", bare), text[:end]) + text[end:]
         parts = re.split(r"([/_\r\n\\-]+)", text)
         if len(parts) == 1 or len(text) > 4096:
             return text
