@@ -63,7 +63,13 @@ def form(schema: Json) -> Json:
 
 
 def tool(number: int, **more: Any) -> Json:
-    return {"type": "function", "name": f"tool_{number}", "strict": False, "parameters": {"type": "object"}, **more}
+    return {
+        "type": "function",
+        "name": f"tool_{number}",
+        "strict": False,
+        "parameters": {"type": "object", "properties": {}},
+        **more,
+    }
 
 
 def user(number: int, **more: Any) -> Json:

@@ -31,6 +31,8 @@ def function_problems(schema: Json, invalid: str = "", *, strict: bool | None) -
     yield from filter(None, [invalid])
     if strict is False and any(name in schema for name in _NOT_AT_THE_TOP):
         yield f"schema must have type 'object' and not have {'/'.join(map(repr, _NOT_AT_THE_TOP))} at the top level."
+    if strict is False and schema.get("type") == "object" and "properties" not in schema:
+        yield "In context=(), object schema missing properties."
     if strict is not None:
         yield from _check_subschemas(schema, (), partial(_strict_problems, schema) if strict else _array_problems)
 

@@ -13,7 +13,7 @@ USER = {"role": "user", "content": "Ship v2."}
 
 
 def tool(name):
-    return {"type": "function", "name": name, "parameters": {"type": "object"}, "strict": False}
+    return {"type": "function", "name": name, "parameters": {"type": "object", "properties": {}}, "strict": False}
 
 
 @pytest.fixture

@@ -229,7 +229,12 @@ class TestARightHabitIsNoLoss:
 
     def test_a_hand_off_that_leaves_the_calls_out(self, client: Client) -> None:
         client.mock.script([REPLY, function_call("transfer_to_ops", "{}", off_schema=True)], message("Done."))
-        planner = {"type": "function", "name": "transfer_to_ops", "parameters": {"type": "object"}, "strict": False}
+        planner = {
+            "type": "function",
+            "name": "transfer_to_ops",
+            "parameters": {"type": "object", "properties": {}},
+            "strict": False,
+        }
         client.ask([PROMPT], instructions="You plan.", tools=[planner])
         client.ask([PROMPT, assistant(TEXT)], **OPS)
         client.ask([PROMPT, assistant(TEXT), assistant("Done."), NEXT], **OPS)

@@ -60,9 +60,17 @@ def test_a_closed_schema_has_no_problem(schema: Json) -> None:
 
 @pytest.mark.parametrize("keyword", ["oneOf", "anyOf", "allOf", "enum", "const", "not"])
 def test_without_strict_mode_nothing_but_an_object_stands_at_the_top(keyword: str) -> None:
-    schema = {"type": "object", keyword: []}
+    schema = {"type": "object", "properties": {}, keyword: []}
     assert list(function_problems(schema, strict=False)) == [AT_THE_TOP]
     assert list(function_problems(schema, strict=None)) == []
+
+
+def test_an_object_at_the_top_has_properties() -> None:
+    problem = ["In context=(), object schema missing properties."]
+    assert list(function_problems({"type": "object"}, strict=False)) == problem
+    assert list(function_problems({"type": "object"}, strict=None)) == []
+    nested = {"type": "object", "properties": {"a": {"type": "object"}}}
+    assert list(function_problems(nested, strict=False)) == []
 
 
 def test_an_array_says_what_is_in_it() -> None:

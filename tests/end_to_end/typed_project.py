@@ -40,7 +40,9 @@ def test_a_refund_is_made_once(mock: Mock, client: OpenAI) -> None:
         model="gpt-4.1",
         instructions="You are the cashier.",
         input="Refund A7.",
-        tools=[{"type": "function", "name": "refund", "parameters": {"type": "object"}, "strict": False}],
+        tools=[
+            {"type": "function", "name": "refund", "parameters": {"type": "object", "properties": {}}, "strict": False}
+        ],
     )
     call = first.output[0]
     assert call.type == "function_call"

@@ -151,7 +151,12 @@ class TestAnAgent:
         assert answer.body["tool_choice"] is None
 
     def test_brings_its_model_its_instructions_and_its_tools(self, project: Client) -> None:
-        tool = {"type": "function", "name": "deploy", "parameters": {"type": "object"}, "strict": False}
+        tool = {
+            "type": "function",
+            "name": "deploy",
+            "parameters": {"type": "object", "properties": {}},
+            "strict": False,
+        }
         project.mock.organization(
             agents={"helper": {"model": "mine", "instructions": "You are the planner.", "tools": [tool]}}
         )

@@ -88,7 +88,7 @@ class TestCounting:
         return client.send("POST /responses/input_tokens", body)
 
     def test_gives_what_a_response_would_use(self, client: Client) -> None:
-        tools = [{"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": False}]
+        tools = [{"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "strict": False}]
         asked = {"model": "gpt-4.1", "input": "hi there", "instructions": "Be brief.", "tools": tools}
         made = self.count(client, **asked).body
         used = client.send("POST /responses", asked).body["usage"]["input_tokens"]

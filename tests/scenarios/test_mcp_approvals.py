@@ -8,7 +8,7 @@ import pytest
 from harness.items import function_call, mcp_call, message, reasoning
 
 PROD = {"type": "mcp", "server_label": "prod", "server_url": "https://mcp.example.org/sse"}
-NOTIFY = {"type": "function", "name": "notify", "parameters": {"type": "object"}, "strict": False}
+NOTIFY = {"type": "function", "name": "notify", "parameters": {"type": "object", "properties": {}}, "strict": False}
 UNASKED = "The following MCP approval requests have approval responses but weren't passed as input: "
 UNANSWERED = "The following MCP approval requests do not have an approval: "
 

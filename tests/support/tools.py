@@ -11,7 +11,10 @@ from harness.items.kind import ITEMS, Item
 
 def functions(*names: str) -> list[Json]:
     """Functions of these names that take any arguments."""
-    return [{"type": "function", "name": name, "parameters": {"type": "object"}, "strict": False} for name in names]
+    return [
+        {"type": "function", "name": name, "parameters": {"type": "object", "properties": {}}, "strict": False}
+        for name in names
+    ]
 
 
 def strict_function(name: str, **properties: str) -> Json:

@@ -26,7 +26,7 @@ content-disposition: form-data; name="file"; filename="a.txt"\r
 Paris\r
 --b--\r
 """
-WEATHER = {"type": "function", "name": "weather", "parameters": {"type": "object"}, "strict": False}
+WEATHER = {"type": "function", "name": "weather", "parameters": {"type": "object", "properties": {}}, "strict": False}
 
 
 @pytest.fixture(autouse=True)

@@ -54,6 +54,7 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
         reported("https://github.com/camel-ai/camel/issues/3001 and three more origins: $ref with keywords", "2026-03"),
         reported("https://github.com/BuilderIO/agent-native/pull/3085: formats", "2026-08"),
         reported("https://github.com/campfirein/byterover-cli/issues/42: arrays among the types", "2025-07"),
+        reported("https://github.com/everruns/everruns/pull/984 and three more origins: no properties", "2026-03"),
     ],
     rejects={
         **{
@@ -88,6 +89,9 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
         "'oneOf'/'anyOf'/'allOf'/'enum'/'const'/'not' at the top level.": _function_body(
             strict=False, type="object", anyOf=[{"required": ["a"]}]
         ),
+        "Invalid schema for function 'f': In context=(), object schema missing properties.": _function_body(
+            strict=False, type="object"
+        ),
         "Invalid schema for function 'f': In context=('properties', 'a'), array schema missing items.": _function_body(
             strict=False, type="object", properties={"a": {"type": "array"}}
         ),
@@ -98,6 +102,9 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
         ),
     },
     accepts=[
+        _function_body(strict=False),
+        _function_body(strict=False, type="object", properties={"a": {"type": "object"}}),
+        {"tools": [{**_FUNCTION_TOOL, "parameters": {"type": "object"}}]},
         {"tools": [{**_FUNCTION_TOOL, "parameters": {"type": "object", "properties": {"a": {"type": "string"}}}}]},
         {
             "tools": [
@@ -139,7 +146,8 @@ _NOT_STRICT_PROPERTIES: dict[str, Json] = {
 def function_schema(request: Request) -> Iterator[Json]:
     """A function's parameters are an object and a JSON Schema; with `strict: true` its objects are closed, all is required.
 
-    With `strict: false` unions at the top and arrays without `items` are refused; without `strict` they are taken.
+    With `strict: false` unions at the top, no `properties` there and arrays without `items` are refused; without `strict`
+    they are taken.
     """
     for index, tool in enumerate(request.body.get("tools") or ()):
         if tool["type"] == "function" and tool.get("parameters") is not None:
