@@ -11,21 +11,22 @@ import gc
 import linecache
 import sys
 import sysconfig
-from collections import deque
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, FrameType, GeneratorType, ModuleType
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import harness
 
 AT_IMPORT = "at import"
-MAX_OBJECTS = 50_000
-"""How many objects are looked at for one that holds a client."""
+MAX_DEPTH = 6
+"""How many objects may stand between a module and the client that it holds."""
+MAX_HOLDERS = 1_000
+"""How many objects of one depth are looked at."""
 _FOREIGN = tuple({*sysconfig.get_paths().values(), str(Path(harness.__file__).parent)})
-_PLAIN = (str, bytes, int, float, type(None), FrameType, CodeType, ModuleType)
-"""Types that hold no client, or everything."""
+_PASSING = (FrameType, GeneratorType, ModuleType)
+"""Types that hold a client only while something runs, or by the names that a module has."""
 
 
 class Line(NamedTuple):
@@ -98,18 +99,22 @@ def _stack() -> Iterator[FrameType]:
 
 def _holders(client: Any) -> Iterator[tuple[ModuleType, str]]:
     """The modules of the project with the name by which each holds a client, itself or in what it holds; nearest first."""
-    modules = [module for module in list(sys.modules.values()) if is_of_project(getattr(module, "__file__", None))]
-    seen = {id(vars(module)) for module in list(sys.modules.values()) if isinstance(module, ModuleType)}
-    queue = deque(((module, name), value) for module in modules for name, value in list(vars(module).items()))
-    for _ in range(MAX_OBJECTS):
-        if not queue:
+    modules = [module for module in list(sys.modules.values()) if isinstance(module, ModuleType)]
+    by_names = {id(vars(module)): module for module in modules}
+    held, seen = [client], {id(client), id(modules)}
+    for _ in range(MAX_DEPTH):
+        ids = {id(one) for one in held}
+        seen |= {id(held), id(seen), id(ids)}
+        found = [one for one in gc.get_referrers(*held) if id(one) not in seen and not isinstance(one, _PASSING)]
+        held = []
+        for one in found:
+            seen.add(id(one))
+            if (module := by_names.get(id(one))) is None:
+                held.append(one)
+            elif is_of_project(getattr(module, "__file__", None)):
+                yield from ((module, name) for name, value in list(one.items()) if id(value) in ids)
+        if not 0 < len(held) <= MAX_HOLDERS:
             return
-        holder, value = queue.popleft()
-        if value is client:
-            yield holder
-        elif id(value) not in seen and not isinstance(value, _PLAIN):
-            seen.add(id(value))
-            queue.extend((holder, part) for part in gc.get_referents(value))
 
 
 def _definition_line(code: CodeType) -> int:
