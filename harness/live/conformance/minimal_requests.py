@@ -22,7 +22,9 @@ SCHEMA: Json = {
 
 TOOLS: Mapping[str, Json] = {
     "function": typed("function", name="deploy", description="Deploy.", parameters=SCHEMA, strict=True),
-    "function that is not strict": typed("function", name="deploy", parameters={"type": "object"}, strict=False),
+    "function that is not strict": typed(
+        "function", name="deploy", parameters={"type": "object", "properties": {}}, strict=False
+    ),
     "custom": typed("custom", name="run", description="Run a command."),
     "web_search": typed("web_search"),
     "code_interpreter": typed("code_interpreter", container=typed("auto")),
