@@ -200,6 +200,7 @@ def _summarize_test(
 
     `judged` says whether losses fail the test.
     """
+    import harness.analysis.losses  # noqa: F401  (registers every loss)
     from harness.analysis.loss import losses_of
     from harness.report.api_coverage import measure_coverage
     from harness.report.collect_findings import PASSED_OUTCOMES, collect_findings, fill_case

@@ -74,9 +74,9 @@ def test_in_parallel_processes(run):
     result.assert_outcomes(passed=8, failed=1)
     result.stdout.fnmatch_lines(
         [
-            "1 turn of the script no request took:",
+            "1 turn of the script no request took.",
             "*- responses-harness -*",
-            "Request 1 was refused (400) by unknown_parameter:",
+            "*refused: 400 Unknown parameter: *",
         ]
     )
 

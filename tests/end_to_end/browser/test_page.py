@@ -82,7 +82,7 @@ def test_it_has_no_error_and_asks_for_nothing(seen: Any) -> None:
 def test_five_thousand_exchanges_are_there(seen: Any) -> None:
     assert seen["count"] == [TESTS + 1, TESTS + 1, TESTS * EXCHANGES + 1, TESTS * EXCHANGES + 1]
     print(f"opened in {seen['opened']:.0f} ms")
-    assert seen["line"].startswith("contract: 5001 exchanges, 0 refusals expected, 1 unexpected, 0 losses,")
+    assert seen["line"].startswith("contract: 5001 exchanges, 0 refusals expected, 1 unexpected, ")
 
 
 def test_what_is_to_be_mended_comes_first(seen: Any) -> None:

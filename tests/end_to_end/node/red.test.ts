@@ -7,6 +7,7 @@ import { z } from "zod";
 
 const mock = useMock();
 const client = new OpenAI({ maxRetries: 0 });
+const tools = [{ type: "function" as const, name: "get_weather", parameters: {}, strict: false }];
 const call = { function_call: { name: "get_weather", arguments: { city: "Paris" } } };
 
 const ask = (input: OpenAI.Responses.ResponseInput | string, more: object = {}) =>
@@ -17,7 +18,7 @@ const said = (role: "user" | "assistant", content: string) => ({ role, content }
 describe("red:", () => {
   test("swallows a refusal", async () => {
     await mock.script(call);
-    const first = await ask("Weather?");
+    const first = await ask("Weather?", { tools });
     await ask("Well?", { previous_response_id: first.id }).catch(() => undefined);
   });
 
