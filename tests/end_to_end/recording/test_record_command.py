@@ -285,8 +285,7 @@ def interrupted(work: Callable[[], object], number: int = signal.SIGINT) -> Iter
 
 class TestAnInterruption:
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-    def test_leaves_what_is_whole(self, live, world, tmp_path, number, monkeypatch):
-        monkeypatch.setattr("harness.cli.run_command.GRACE_SECONDS", 0.2)
+    def test_leaves_what_is_whole(self, live, world, tmp_path, number):
         gate = Gate()
         world.script(message("whole"), pause(message("Once upon"), after=3, until=gate))
         file = tmp_path / "a.yaml"
