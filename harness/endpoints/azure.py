@@ -18,8 +18,6 @@ from harness.contract.rule import CREATE_RESPONSE, RULES
 from harness.core.exchange import Answer, Json, Request
 from harness.world.world import World
 
-NIL_REQUEST_ID = "00000000-0000-0000-0000-000000000000"
-"""The request id of an answer to a key without a World."""
 REGION = "West Europe"
 OPENAI_ONLY_MEMBERS = frozenset({"access_programs", "billing"})
 """Members of a response that OpenAI has and Azure has not."""

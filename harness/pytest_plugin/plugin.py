@@ -146,7 +146,8 @@ def _report_sections(
     unused, verbose = _is_unused_fatal(item), item.config.get_verbosity() > 0
     causes: list[Cause] = []
     if _JUDGED_STASH_KEY in item.stash:
-        causes = failure.find_verdict(world, _disallowed_losses(item, world, accepted_only=True), unused=unused)
+        losses = _disallowed_losses(item, world, accepted_only=True)
+        causes = failure.find_verdict(world, losses, unused=unused, strays=True)
     elif not is_own and (world.exchanges or report.when == "call"):
         causes = failure.find_suspects(world, _disallowed_losses(item, world, accepted_only=False), unused=unused)
     if text := failure.render_section(world, causes, told=report.longreprtext, verbose=verbose):
@@ -170,7 +171,7 @@ def _disallowed_losses(node: pytest.Item, world: World, *, accepted_only: bool) 
 
 def _count_problems(world: World) -> int:
     """How many requests were not answered, or refused although nobody asked for it."""
-    return len(world.problems) + len(world.refusals.unasked)
+    return len(world.problems) + len(world.refusals.unasked) + len(world.refusals.unasked_strays)
 
 
 def _is_unused_fatal(node: pytest.Item) -> bool:
@@ -185,5 +186,5 @@ def api_key_for(name: str) -> str:
 def _fail_test(world: World, losses: Sequence[Lost] = (), *, unused: bool = False) -> None:
     from harness.report import failure
 
-    if text := failure.verdict(world, losses, unused=unused):
+    if text := failure.verdict(world, losses, unused=unused, strays=True):
         pytest.fail(text, pytrace=False)

@@ -38,25 +38,30 @@ MAX_DETAILED = 5
 _NO_LIMIT = 1000
 
 
-def find_verdict(world: World, losses: Sequence[Lost] = (), *, unused: bool = True) -> list[Cause]:
+def find_verdict(
+    world: World, losses: Sequence[Lost] = (), *, unused: bool = True, strays: bool = False
+) -> list[Cause]:
     """Why a test fails although its own assertions passed, the oldest first; none when it does not fail.
 
-    `losses` are those of accepted requests; `unused` says whether unused turns of the script fail a test. Turns left where
-    a request was refused or not answered are no cause of their own.
+    `losses` are those of accepted requests; `unused` says whether unused turns of the script fail a test, `strays` whether
+    requests do that came with keys of no World. Turns left where a request was refused or not answered are no cause of
+    their own.
     """
     unused_turns = world.script.unused if unused else []
     refused = unasked_causes(world, losses)
-    explains_unused = refused or world.problems
+    stray = [stray_cause(world)] if strays and world.refusals.unasked_strays else []
+    explains_unused = refused or world.problems or stray
     return [
         *_sort_causes(world, losses, refused),
+        *stray,
         *map(absence_cause, world.refusals.missing),
         *([_unused_or_no_request(world)] if unused_turns and not explains_unused else []),
     ]
 
 
-def verdict(world: World, losses: Sequence[Lost] = (), *, unused: bool = True) -> str:
+def verdict(world: World, losses: Sequence[Lost] = (), *, unused: bool = True, strays: bool = False) -> str:
     """The text of `find_verdict`; empty when the test does not fail."""
-    return escape_controls(render_causes(find_verdict(world, losses, unused=unused)))
+    return escape_controls(render_causes(find_verdict(world, losses, unused=unused, strays=strays)))
 
 
 def find_suspects(world: World, losses: Sequence[Lost] = (), *, unused: bool = False) -> list[Cause]:

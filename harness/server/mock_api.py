@@ -12,6 +12,7 @@ from dataclasses import replace
 from traceback import extract_tb
 from types import MappingProxyType
 from typing import Any
+from uuid import UUID
 
 import harness.endpoints  # noqa: F401  (registers every operation)
 from harness.api.dialects import OPENAI, ApiPath, check_dialect, parse_api_path
@@ -41,8 +42,6 @@ RESPONSES_PATH = "/responses"
 CONTROL_ROOT = "/_harness"
 """Paths below it are the control plane's, not the API's."""
 KEY_PREFIX = "sk-"
-UNKNOWN_REQUEST_ID = "req_" + "0" * 32
-"""The request id of an answer to a key without a World."""
 MAX_STRAYS = 100
 """How many requests without a World are kept, the newest ones."""
 MAX_CLOSED = 10_000
@@ -75,6 +74,7 @@ class MockApi:
         self.worlds: dict[str, World] = {}
         self.strays: deque[Stray] = deque(maxlen=MAX_STRAYS)
         self.request_count = 0
+        self._stray_count = 0
         self._aliases: dict[str, str] = {}
         self._closed: dict[str, str] = {}
         self._reserved = reserved
@@ -183,11 +183,12 @@ class MockApi:
 
     def _finish_answer(self, request: Request, answer: Answer, world: World | None) -> Answer:
         """An answer with its headers, written into the journal of its World."""
+        self._stray_count += world is None
         if request.dialect != OPENAI:
-            id = world.ids.guid() if world else azure.NIL_REQUEST_ID
+            id = world.ids.guid() if world else str(UUID(int=self._stray_count))
             answer = azure.add_headers(request, answer, id, world.models if world else MODELS)
         else:
-            answer = _with_headers(answer, world.ids.request() if world else UNKNOWN_REQUEST_ID)
+            answer = _with_headers(answer, world.ids.request() if world else f"req_{self._stray_count:032x}")
         if world is not None:
             self.request_count += 1
             world.add_exchange(request, answer, self._journal)
@@ -201,8 +202,7 @@ class MockApi:
         stray = Stray(request, answer, key, self._closed.get(key, ""))
         self.strays.append(stray)
         for world in self.worlds.values():
-            world.strays.append((world.exchange_count, stray))
-            del world.strays[:-MAX_STRAYS]
+            world.add_stray(stray, MAX_STRAYS)
 
 
 def key_of(headers: Mapping[str, str], dialect: str) -> str | None:

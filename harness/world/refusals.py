@@ -121,6 +121,7 @@ class RefusalLedger:
         self._journal = journal
         self._caught: set[str] = set()
         self._unexpected: list[Exchange] = []
+        self._stray: list[Exchange] = []
 
     def expect(self, text: str, *, required: bool = True) -> ExpectedRefusal:
         """Expect refusals from now on."""
@@ -140,18 +141,33 @@ class RefusalLedger:
 
     def add(self, exchange: Exchange) -> None:
         """Add an exchange that has just come, whose answer is a refusal or not."""
+        self._add_unexpected(exchange, self._unexpected)
+
+    def add_stray(self, exchange: Exchange) -> None:
+        """Add a request that was refused because its key leads to no World, which may have been meant for this one."""
+        self._add_unexpected(exchange, self._stray)
+
+    def _add_unexpected(self, exchange: Exchange, unexpected: list[Exchange]) -> None:
         if exchange.answer.rule is None or exchange.status < 400:
             return
         expected = [each.take(exchange) for each in self.expected]
-        if not any(expected) and not exchange.answer.asked and len(self._unexpected) < MAX_KEPT:
-            self._unexpected.append(exchange)
+        if not any(expected) and not exchange.answer.asked and len(unexpected) < MAX_KEPT:
+            unexpected.append(exchange)
 
     @property
     def unasked(self) -> list[Exchange]:
         """The refusals that nobody asked for, oldest first."""
+        return self._without_caught(self._unexpected)
+
+    @property
+    def unasked_strays(self) -> list[Exchange]:
+        """The refused requests of keys that lead to no World for which nobody asked, oldest first."""
+        return self._without_caught(self._stray)
+
+    def _without_caught(self, refused: Sequence[Exchange]) -> list[Exchange]:
         return [
             exchange
-            for exchange in self._unexpected
+            for exchange in refused
             if not any(exchange.answer.headers.get(name) in self._caught for name in REQUEST_ID_HEADERS)
         ]
 

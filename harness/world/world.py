@@ -135,6 +135,12 @@ class World:
         if keep is not None and len(self.exchanges) > 2 * keep:
             del self.exchanges[: len(self.exchanges) - keep]
 
+    def add_stray(self, stray: Stray, keep: int) -> None:
+        """Note a request whose key leads to no World, which may have been meant for this one; `keep` of them stay."""
+        self.strays.append((self.exchange_count, stray))
+        del self.strays[:-keep]
+        self.refusals.add_stray(Exchange(self.exchange_count, stray.request, stray.answer))
+
     def add_item_ids(self, items: Sequence[Json], owner: str, now: int) -> list[Json]:
         """Items as they are stored: each has an id, the client's own where it gave one; `owner` is a response's id."""
         return [

@@ -69,6 +69,53 @@ def test_it(mock):
     assert "sk-a-key-that-is-long-enough" not in result.stdout.str().partition("A request came")[2]
 
 
+SWALLOWS = """
+def ask(key):
+    try:
+        openai.OpenAI(api_key=key, max_retries=0).models.list()
+    except openai.OpenAIError:
+        pass
+"""
+
+
+def test_a_401_that_the_code_swallows_fails_its_test_though_its_script_was_used(run: Run) -> None:
+    result = run(f"""
+{SWALLOWS}
+def test_it(mock, openai_client):
+    mock.script(message("hi"))
+    openai_client.responses.create(model="gpt-4.1", input="x")
+    ask("sk-strange")
+
+def test_next(mock):
+    pass
+""")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["A request came with another key, sk-strange, and was refused (401)."])
+
+
+def test_one_caught_401_excuses_no_other(run: Run) -> None:
+    run(f"""
+{SWALLOWS}
+def test_it(mock):
+    with pytest.raises(openai.AuthenticationError):
+        openai.OpenAI(api_key="sk-caught", max_retries=0).models.list()
+    ask("sk-swallowed")
+""").assert_outcomes(failed=1)
+
+
+def test_a_401_that_was_expected_fails_nothing(run: Run) -> None:
+    run(f"""
+{SWALLOWS}
+def test_block(mock):
+    with mock.refuses("auth_invalid_key"):
+        ask("sk-strange")
+
+@pytest.mark.harness(refusals=["auth_invalid_key"])
+def test_mark(mock):
+    ask("sk-strange")
+""").assert_outcomes(passed=2)
+
+
 def test_keys_of_other_worlds_are_nobodys_strays(run: Run) -> None:
     run("""
 def test_it(mock, openai_client):
