@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 _ACCOUNT_CALL = re.compile(r"mock\.organization\((\w+)=(.*?)\)(?=`)")
 _UPLOAD_CALLS = {"mock.file(…)": '{"files": {…}}', "mock.vector_store()": '{"vector_stores": {…}}'}
+_VERBOSE_REPORT = "GET /_harness/report?verbose=true"
 _JSON_TYPES = {"a list of str": "a list of texts", "Give a str": "Give a text"}
 _PYTHON_VALUES = {"None": "null", "True": "true", "False": "false"}
 _PYTHON_VALUE = re.compile(r" is (None|True|False)\b")
@@ -22,7 +23,8 @@ class Vocabulary:
     """The words for what a reader can do about a failure; those for what they cannot do are empty.
 
     `add_turn` and `add_open_turn` give a script a turn, for this request or for any; `mark` is a mark of a test with `{}`
-    for its arguments. `base_url` and `api_key` name those of this mock, `too_early` says when a client is made too early.
+    for its arguments. `base_url` and `api_key` name those of this mock, `too_early` says when a client is made too early,
+    `show_more` what shows all causes in full.
     """
 
     language: Literal["python", "javascript", "json"]
@@ -30,6 +32,7 @@ class Vocabulary:
     add_open_turn: str
     base_url: str
     api_key: str
+    show_more: str = _VERBOSE_REPORT
     mark: str = ""
     too_early: str = ""
 
@@ -136,6 +139,7 @@ PYTHON = Vocabulary(
     add_open_turn=_LOOSEN.format("mock.script(…)"),
     base_url="mock.base_url",
     api_key="mock.api_key",
+    show_more="-v",
     mark="@pytest.mark.harness({})",
     too_early=" while the test runs (a client made at import is too early)",
 )
@@ -146,6 +150,7 @@ PYTHON_FILE = replace(
     add_open_turn=_LOOSEN.format("`script = [message('…')]`"),
     base_url="the address of this server",
     api_key="the key",
+    show_more=_VERBOSE_REPORT,
     mark="",
     too_early="",
 )

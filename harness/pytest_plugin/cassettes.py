@@ -118,13 +118,14 @@ def _describe_unanswered(item: pytest.Item) -> str:
     session = item.stash.get(CASSETTE_STASH_KEY, None)
     if not session or not session.failures:
         return ""
+    from harness.core.vocabulary import PYTHON
     from harness.report.cause import render_causes
     from harness.report.find_causes import miss_cause
 
     root = f"{item.config.rootpath.as_posix()}/"
     failures = [text.replace(root, "") for text in session.failures]
     hint = _record_hint(item, session.mode)
-    told = render_causes([miss_cause(text, "" if PROXY_HINT in text else hint) for text in failures])
+    told = render_causes([miss_cause(text, "" if PROXY_HINT in text else hint) for text in failures], PYTHON)
     return escape_controls("\n\n".join([told, *(failures if item.config.get_verbosity() > 0 else ())]))
 
 

@@ -88,7 +88,7 @@ class _Pruner:
             return
         exchanges, name = pluralize(unused, "exchange"), path.relative_to(self._config.rootpath).as_posix()
         if why := self._explain_kept(path, uses, used):
-            yield f"{name}: {exchanges} that this run did not use stay there: {why}"
+            yield f"{name}: {exchanges} that this run did not use {'stays' if unused == 1 else 'stay'} there: {why}"
         else:
             prune_cassette(path, used)
             yield f"{name}: {exchanges} removed that no test replays any more"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 
 from harness.core.shorten import pluralize, shorten
+from harness.core.vocabulary import Vocabulary
 
 CAUSE_WIDTH = 120
 """The maximum length of a line of a cause."""
@@ -46,16 +47,16 @@ def render_cause(cause: Cause, max_lines: int = MAX_CAUSE_LINES) -> str:
     return "\n".join(lines)
 
 
-def render_causes(causes: Sequence[Cause]) -> str:
+def render_causes(causes: Sequence[Cause], vocabulary: Vocabulary) -> str:
     """The first cause in full, the others a line each; empty without any."""
     if not causes:
         return ""
-    return "\n".join([render_cause(causes[0]), *_name_others(causes[1:])])
+    return "\n".join([render_cause(causes[0]), *_name_others(causes[1:], vocabulary.show_more)])
 
 
-def _name_others(others: Sequence[Cause]) -> Iterator[str]:
+def _name_others(others: Sequence[Cause], show_more: str) -> Iterator[str]:
     if others:
-        yield f"and {len(others)} more; -v shows them:"
+        yield f"and {len(others)} more; {show_more} shows them:"
     for cause in others[:MAX_OTHERS]:
         yield "  " + _wrap_lines(cause.what, CAUSE_WIDTH - 2, 1)[0]
     if (hidden := len(others) - MAX_OTHERS) > 0:

@@ -61,7 +61,8 @@ def find_verdict(
 
 def verdict(world: World, losses: Sequence[Lost] = (), *, unused: bool = True, strays: bool = False) -> str:
     """The text of `find_verdict`; empty when the test does not fail."""
-    return escape_controls(render_causes(find_verdict(world, losses, unused=unused, strays=strays)))
+    found = find_verdict(world, losses, unused=unused, strays=strays)
+    return escape_controls(render_causes(found, world.vocabulary))
 
 
 def find_suspects(world: World, losses: Sequence[Lost] = (), *, unused: bool = False) -> list[Cause]:
@@ -84,7 +85,7 @@ def render_section(world: World, causes: Sequence[Cause], *, told: str = "", ver
 
     With `verbose` every cause in full, the journal, the evidence of the rules and the bodies of the first cause.
     """
-    brief = escape_controls(render_causes(causes[:1] if verbose else causes))
+    brief = escape_controls(render_causes(causes[:1] if verbose else causes, world.vocabulary))
     parts = ["" if brief in told else brief, _render_flow(world, causes[:1])]
     if verbose:
         parts += _render_details(world, causes)

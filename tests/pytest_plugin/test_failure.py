@@ -126,7 +126,7 @@ def test_a_refusal_says_what_where_how_to_fix_and_how_we_know_and_then_the_flow(
 def test_what_a_failure_has_said_is_not_said_again(world, post):
     post({"input": "hi"})
     causes = failure.find_suspects(world)
-    told = failure.render_section(world, causes, told=f"Failed: {render_causes(causes)}")
+    told = failure.render_section(world, causes, told=f"Failed: {render_causes(causes, world.vocabulary)}")
     assert told.splitlines() == ['  1  agent 1  user "hi"', "              → refused, see above"]
 
 
@@ -150,7 +150,7 @@ def test_the_newest_refusal_comes_first_and_the_others_are_a_line_each(world, po
     for _ in range(8):
         post({"input": "hi"})
     causes, words = failure.find_suspects(world), "was refused (400): Missing required parameter: 'model'."
-    lines = render_causes(causes).splitlines()
+    lines = render_causes(causes, world.vocabulary).splitlines()
     assert lines[0] == f"Request 8 {words}"
     assert lines[-7:] == [
         "and 7 more; -v shows them:",

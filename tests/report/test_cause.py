@@ -8,6 +8,7 @@ import pytest
 
 import harness.server.mock_api  # noqa: F401  (registers the rules)
 from harness.contract.rule import RULES, Case, Rule
+from harness.core.vocabulary import JAVASCRIPT, JSON, PYTHON, PYTHON_FILE, Vocabulary
 from harness.report.cause import CAUSE_WIDTH, MAX_CAUSE_LINES, Cause, render_cause, render_causes
 from harness.report.find_causes import refusal_cause
 from harness.verify.examples import play_case
@@ -75,7 +76,16 @@ def test_a_cause_with_many_rows_still_fits() -> None:
 
 def test_of_several_causes_the_others_are_a_line_each() -> None:
     causes = [Cause(f"Cause {number} {'x' * 200}", [("fix", "Mend it.")]) for number in range(9)]
-    first, fix, more, *others = render_causes(causes).splitlines()[1:]
+    first, fix, more, *others = render_causes(causes, PYTHON).splitlines()[1:]
     assert (first.strip()[:1], fix, more) == ("x", "  fix     Mend it.", "and 8 more; -v shows them:")
     assert [line[:9] for line in others] == [*(f"  Cause {number}" for number in range(1, 6)), "  … 3 others"[:9]]
-    assert render_causes([]) == ""
+    assert render_causes([], PYTHON) == ""
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "shows"),
+    [(PYTHON, "-v"), *((each, "GET /_harness/report?verbose=true") for each in (PYTHON_FILE, JSON, JAVASCRIPT))],
+)
+def test_the_others_are_shown_by_what_the_reader_has(vocabulary: Vocabulary, shows: str) -> None:
+    told = render_causes([Cause("One."), Cause("Two.")], vocabulary)
+    assert told.splitlines()[1:] == [f"and 1 more; {shows} shows them:", "  Two."]

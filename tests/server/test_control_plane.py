@@ -424,6 +424,15 @@ class TestTheReport:
         told = client.send("GET", "/_harness/report?verbose=true")[1]
         assert '"temperature": "hot"' in told["report"]
 
+    @pytest.mark.parametrize("language", ["json", "javascript"])
+    def test_says_how_it_shows_more(self, client: Client, language: str) -> None:
+        client.send("POST", "/_harness/world", {"name": "it", "language": language})
+        client.ask(temperature="hot")
+        client.ask(temperature="cold")
+        told = client.send("GET", "/_harness/report")[1]
+        for text in told.values():
+            assert "\nand 1 more; GET /_harness/report?verbose=true shows them:\n  Request 2 was refused" in text
+
     def test_can_leave_out_what_is_allowed(self, client: Client) -> None:
         turns = [{"message": text} for text in ("Paris it is.", "Sure.", "Never asked for.")]
         client.send("POST", "/_harness/script", {"script": turns})
