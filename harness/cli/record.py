@@ -7,7 +7,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import chain
 from itertools import count as counting
@@ -102,17 +102,21 @@ def record(
     made_by = made_by if len(made_by) <= MAX_COMMAND_LENGTH and made_by.isprintable() else ""
     with _open_watch(file, api, check or strict) as judge:
         recording = Recording(judge)
-        with open_recorder(file, CassetteHeader(dialect=api.dialect, command=made_by), secrets=_api_keys()) as cassette:
+        with (
+            ExitStack() as until_saved,
+            open_recorder(file, CassetteHeader(dialect=api.dialect, command=made_by), secrets=_api_keys()) as cassette,
+        ):
             listening = bind(host, port)
             here = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
             _print_stderr(f"recording {here}{api.root} in front of {api.origin}{api.root}")
             environment = redirected_environment(api, here, os.environ)
-            with run_proxy(api, recording, listening):
+            with run_proxy(api, recording, listening) as end_at_once:
+                until_saved.enter_context(call_on_signals(lambda _: end_at_once()))
                 save = partial(cassette.save_if_due, lambda: recording.interactions_so_far)
                 code = (
                     run_command(command, {**os.environ, **environment}, interrupt=recording.interrupt, meanwhile=save)
                     if command
-                    else _record_until_signal(environment, save)
+                    else _record_until_signal(environment, recording, save)
                 )
             cassette.interactions = recording.interactions
         if judge:
@@ -171,7 +175,7 @@ def _open_watch(file: Path, api: Upstream, wanted: bool) -> Iterator[RecordingJu
         yield RecordingJudge(file.as_posix(), api, Path(folder), _print_stderr)
 
 
-def _record_until_signal(environment: Mapping[str, str], meanwhile: Callable[[], None]) -> int:
+def _record_until_signal(environment: Mapping[str, str], recording: Recording, meanwhile: Callable[[], None]) -> int:
     """Record any client until a signal arrives."""
     stopped = Event()
     with call_on_signals(lambda _: stopped.set()):
@@ -180,6 +184,7 @@ def _record_until_signal(environment: Mapping[str, str], meanwhile: Callable[[],
                 _print_stderr(f"export {name}={value}")
         while not stopped.wait(0.2):
             meanwhile()
+    recording.interrupt()
     return 0
 
 

@@ -78,7 +78,7 @@ def _verify_recordings(
     from tempfile import TemporaryDirectory
 
     from harness.verify.judging.gateways import parse_host
-    from harness.verify.nothing_judged import explain_missing_hosts, explain_nothing_judged
+    from harness.verify.nothing_judged import explain_bare_paths, explain_missing_hosts, explain_nothing_judged
     from harness.verify.run import verify_recordings
 
     gateways = [parse_host(text) for text in hosts]
@@ -95,7 +95,8 @@ def _verify_recordings(
                 make_observer=make_observer,
                 progress=advance,
             )
-        why = explain_missing_hosts(tally, gateways) or (explain_nothing_judged(tally) if tally.is_clean else "")
+        nothing = explain_nothing_judged(tally) if tally.is_clean else ""
+        why = explain_missing_hosts(tally, gateways) or nothing or explain_bare_paths(tally)
         _write_reports(Path(folder), reports, paths[0], why)
         _print_tally(tally, as_json, why, verbose)
     if not why:

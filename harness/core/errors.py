@@ -88,3 +88,7 @@ class SchemaError(HarnessError):
 
 class ConfigError(HarnessError):
     """An invalid option, key or marker."""
+
+
+class Malformed(Exception):
+    """Invalid content: the text names the place (`line 3`, `interactions[2]`) and the problem, and quotes nothing."""

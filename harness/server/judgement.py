@@ -25,4 +25,6 @@ def judge_world(mock: Mock, *, unused: bool = True, losses: bool = True, verbose
     lost = losses_in_accepted(mock.exchanges) if losses else ()
     verdict = failure.find_verdict(mock.world, lost, unused=unused)
     causes = verdict or failure.find_suspects(mock.world, mock.losses)
-    return Judgement(render_causes(verdict, mock.world.vocabulary), failure.render_section(mock.world, causes, verbose=verbose))
+    return Judgement(
+        render_causes(verdict, mock.world.vocabulary), failure.render_section(mock.world, causes, verbose=verbose)
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from harness.cassettes.listing import printable_path
 from harness.core.shorten import pluralize
 from harness.verify.judging.gateways import is_host_of
 from harness.verify.output import JUDGED_MEMBERS, SECTIONS, count_reasons
@@ -11,6 +12,8 @@ from harness.verify.run import Tally
 
 MAX_REASONS = 5
 """Reasons that are told, the most frequent ones."""
+MAX_PATHS = 5
+"""Paths that are named, the first ones."""
 MAX_HOSTS = 10
 """Hosts that are named."""
 
@@ -27,6 +30,17 @@ def explain_nothing_judged(tally: Tally) -> str:
         return "nothing was judged: the recordings hold no exchanges. Record them again."
     files = pluralize(tally.counts["files"], "file")
     return f"nothing was judged: {files}, and no recording. Give cassettes (YAML, JSON), HAR or JSON lines."
+
+
+def explain_bare_paths(tally: Tally) -> str:
+    """Which of the paths given held no exchange, and what to do; empty if each held one."""
+    if not (bare := [printable_path(path) for path in tally.bare_paths]):
+        return ""
+    more = f" and {len(bare) - MAX_PATHS} more" if len(bare) > MAX_PATHS else ""
+    return (
+        f"nothing was judged of {', '.join(bare[:MAX_PATHS])}{more}: no exchange is recorded there. Correct the path, "
+        "record it again, or leave it out."
+    )
 
 
 def count_decided(tally: Tally) -> int:

@@ -35,7 +35,7 @@ JUDGED_MEMBERS = ("accepted", "same", "conform", "refused", "different", "missed
 def write_json(tally: Tally, out: IO[bytes], nothing_judged: str = "") -> None:
     """Write the report as one JSON object, an entry on each line; lists are copied from the spools, never held in memory.
 
-    `nothing_judged` is the reason if nothing was.
+    `nothing_judged` is the reason if nothing was, or nothing of one of the paths.
     """
     out.write(b'{"version": %d' % VERSION)
     if nothing_judged:

@@ -16,19 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from harness.api.providers import path_below_root
-from harness.cassettes.format.bounded_file import (
-    BoundedFile,
-    max_yaml_nodes,
-    open_bounded,
-    refuse_many_values,
-    size_limit,
-)
 from harness.cassettes.format.interaction import Interaction
 from harness.cassettes.format.other_recorders import parse_interaction, parse_interactions, provider_from_header
 from harness.cassettes.format.recorded import Recorded, parse_recorded
 from harness.cassettes.format.serializer import parse_websockets, refuse_newer_format
 from harness.cassettes.format.untrusted_text import (
-    Malformed,
     NotARecording,
     UnreadableRecording,
     decode_text,
@@ -36,6 +28,14 @@ from harness.cassettes.format.untrusted_text import (
 )
 from harness.cassettes.format.untrusted_yaml import parse_yaml_documents
 from harness.cassettes.listing import printable_path, recording_suffix
+from harness.core.bounded_file import (
+    BoundedFile,
+    max_yaml_nodes,
+    open_bounded,
+    refuse_many_values,
+    size_limit,
+)
+from harness.core.errors import Malformed
 from harness.verify.judging import websocket_exchanges
 
 __all__ = ["NotARecording", "Recorded", "UnreadableRecording", "path_below_root", "read_numbered", "read_recording"]

@@ -48,7 +48,8 @@ class Tally:
 
     An exchange counts once under a verdict, however many differences are listed; `streams.events` counts events.
     `spools` are files of JSON lines, `[verdict, entry]` each, in the order of the recordings. `respelled` says whether
-    answers were compared with the mock's own.
+    answers were compared with the mock's own. `bare_paths` are those of the paths given that held no exchange, and nothing
+    unreadable.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -56,6 +57,7 @@ class Tally:
     grouped: dict[tuple[str, str, str], Json] = field(default_factory=dict)
     spools: list[Path] = field(default_factory=list)
     respelled: bool = False
+    bare_paths: list[Path] = field(default_factory=list)
 
     def add_grouped(self, at: str, entry: Json) -> None:
         """Note an entry that may be frequent: the first of its kind, and their number."""
@@ -131,14 +133,19 @@ def verify_recordings(
     """
     tally = Tally(respelled=respelled)
     named = {path for path in paths if path.is_file()}
-    recordings = list(dict.fromkeys(files(paths)))
+    listed = {path: list(files([path])) for path in paths}
+    recordings = list(dict.fromkeys(file for found in listed.values() for file in found))
     spools = (folder / f"{number}.jsonl" for number in range(len(recordings)))
     judge_one = partial(_judge_file, hosts=tuple(hosts), respelled=respelled, make_observer=make_observer)
     judged_files = _judge_files(judge_one, recordings, spools, [file in named for file in recordings], jobs)
-    for number, each in enumerate(judged_files, 1):
+    filled: set[Path] = set()
+    for number, (file, each) in enumerate(zip(recordings, judged_files, strict=True), 1):
         tally.merge(each)
+        if each.counts["exchanges"] or not each.is_clean:
+            filled.add(file)
         if progress:
             progress(number, len(recordings))
+    tally.bare_paths = [path for path, found in listed.items() if filled.isdisjoint(found)]
     return tally
 
 

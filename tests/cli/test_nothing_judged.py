@@ -96,6 +96,30 @@ class TestVerify:
         (tmp_path / "broken.json").write_text('{"interactions": {"a": 1}}')
         assert run("verify", tmp_path / "broken.json").exit_code == 1
 
+    @pytest.mark.parametrize("jobs", ["1", "2"])
+    def test_one_of_several_paths_that_held_nothing(self, tmp_path: Path, jobs: str) -> None:
+        good, bare, void = (tmp_path / name for name in ("good", "bare", "void.yaml"))
+        good.mkdir(), bare.mkdir()
+        write_jsonl(good, recorded(HI))
+        (bare / "package.json").write_text('{"name": "x"}')
+        void.write_text("version: 1\ninteractions: []\n")
+        report = tmp_path / "said.json"
+        result = run("verify", good, bare, void, "--jobs", jobs, "--json", report)
+        assert result.exit_code == 2, result.stdout
+        assert "requests  1       1" in result.stdout
+        why = f"nothing was judged of {bare.as_posix()}, {void.as_posix()}: no exchange is recorded there."
+        assert result.stderr == f"harness: {why} Correct the path, record it again, or leave it out.\n"
+        assert json.loads(report.read_text())["nothing_judged"].startswith(why)
+        assert run("verify", good, good / "tape.jsonl").exit_code == 0
+
+    def test_a_finding_goes_before_a_path_that_held_nothing(self, tmp_path: Path) -> None:
+        (bare := tmp_path / "bare").mkdir()
+        broken = tmp_path / "broken.json"
+        broken.write_text('{"interactions": {"a": 1}}')
+        result = run("verify", broken, bare)
+        assert result.exit_code == 1
+        assert f"nothing was judged of {bare.as_posix()}:" in result.stderr
+
     def test_files_that_are_no_recordings_are_named_on_request(self, tmp_path: Path) -> None:
         write_jsonl(tmp_path, recorded(HI))
         (tmp_path / "package.json").write_text('{"name": "x"}')

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.cassettes.format.bounded_file import LIMIT_VARIABLE
 from harness.cassettes.recording.writer import read_cassette
+from harness.core.bounded_file import LIMIT_VARIABLE
 from harness.core.errors import ConfigError
 from harness.verify.read_files import UnreadableRecording, read_recording
 
@@ -28,10 +28,18 @@ from pathlib import Path
 from harness.core.errors import HarnessError
 from harness.verify.read_files import read_recording
 from harness.cassettes.recording.writer import read_cassette
+from harness.report.formats.json_file import read_report
+from harness.world.scripting.load import load_script_file
+readers = {
+    "verify": read_recording,
+    "cassette": lambda path: [read_cassette(path)],
+    "report": lambda path: [read_report(path)],
+    "script": lambda path: [load_script_file(path)],
+}
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 before = peak()
 try:
-    for _ in {"verify": read_recording, "cassette": lambda path: [read_cassette(path)]}[sys.argv[1]](Path(sys.argv[2])):
+    for _ in readers[sys.argv[1]](Path(sys.argv[2])):
         pass
     print("read")
 except HarnessError as problem:
@@ -96,6 +104,36 @@ def test_no_file_fills_the_memory(reader: str, name: str, tmp_path: Path) -> Non
     assert path.as_posix() in told
     if reader == "verify" or "sparse" in name:
         assert any(each in told for each in why.split("|")), told
+
+
+@pytest.mark.parametrize(
+    ("reader", "name", "write", "why"),
+    [
+        ("report", "x.json", sparse(2 << 30), f"it has more than 4 MiB; set {LIMIT_VARIABLE} in the environment"),
+        ("report", "x.json", packed((b" ", 300 * MIB)), "decompressed it "),
+        (
+            "report",
+            "x.json",
+            plain((b"[", 1), (b"[],", MIB), (b"1]", 1)),
+            "it has more than 131072 objects and lists; set",
+        ),
+        ("script", "x.py", sparse(2 << 30), f"it has more than 4 MiB; set {LIMIT_VARIABLE} in the environment"),
+        ("script", "x.yaml", sparse(2 << 30), "it has more than 4 MiB"),
+    ],
+)
+def test_no_report_and_no_script_fills_the_memory(
+    reader: str, name: str, write: Write, why: str, tmp_path: Path
+) -> None:
+    write(path := tmp_path / name)
+    told, taken = measure(reader, path)
+    assert int(taken) < MOST_MEMORY
+    assert told.startswith(f"{path}: cannot be read: {why}")
+
+
+@pytest.mark.parametrize("reader", ["cassette", "report"])
+def test_a_compressed_file_that_breaks_off_is_named(reader: str, tmp_path: Path) -> None:
+    (path := tmp_path / "x.json").write_bytes(gzip.compress(RECORDING)[:-9])
+    assert "the compressed data breaks off or is damaged" in measure(reader, path)[0]
 
 
 def measure(reader: str, path: Path) -> tuple[str, str]:

@@ -12,7 +12,8 @@ import orjson
 
 from harness.api.decoding import decode_base64
 from harness.cassettes.format.members import first_present, member_text, name_value_pairs, normalize_names
-from harness.cassettes.format.untrusted_text import Malformed, parse_json
+from harness.cassettes.format.untrusted_text import parse_json
+from harness.core.errors import Malformed
 from harness.core.exchange import Json
 
 INVALID_BODY = b"\1"

@@ -24,7 +24,7 @@ from harness.cassettes.format.members import (
     name_value_pairs,
     normalize_names,
 )
-from harness.cassettes.format.untrusted_text import Malformed
+from harness.core.errors import Malformed
 from harness.core.exchange import EMPTY_MAPPING, Json
 
 FLAG_MEMBERS = ("no_request", "cut", "sanitized", "sequence_gaps", "transcribed", "socket", "inferred")

@@ -23,14 +23,15 @@ from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 from harness.api.decoding import undo_encodings
-from harness.cassettes.format.bounded_file import max_yaml_nodes
 from harness.cassettes.format.interaction import CASSETTE_FORMAT, CassetteHeader, Chunk, Interaction
 from harness.cassettes.format.json_style import indent_json, restore_json
 from harness.cassettes.format.other_recorders import parse_interaction, parse_interactions
-from harness.cassettes.format.untrusted_text import Malformed, NotARecording, UnreadableRecording
+from harness.cassettes.format.untrusted_text import NotARecording, UnreadableRecording
 from harness.cassettes.format.untrusted_yaml import parse_yaml_documents
 from harness.cassettes.format.validate import validate_cassette
 from harness.cassettes.format.yaml_layout import BlockMapping, OneLineList, dump_yaml
+from harness.core.bounded_file import max_yaml_nodes
+from harness.core.errors import Malformed
 from harness.core.exchange import EMPTY_MAPPING, Json
 
 _ENCODING_HEADERS = ("content-encoding", "transfer-encoding", "content-length")

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from harness.core.errors import HarnessError
+from harness.core.errors import HarnessError, Malformed
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
@@ -19,10 +19,6 @@ class UnreadableRecording(HarnessError):
 
 class NotARecording(UnreadableRecording):
     """A file that holds no recorded exchanges at all."""
-
-
-class Malformed(Exception):
-    """Invalid content: the text names the place (`line 3`, `interactions[2]`) and the problem, and quotes nothing."""
 
 
 def decode_text(raw: bytes) -> str:

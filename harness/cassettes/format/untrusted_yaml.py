@@ -14,8 +14,8 @@ from typing import Any
 
 import yaml
 
-from harness.cassettes.format.bounded_file import SPLIT_ADVICE
-from harness.cassettes.format.untrusted_text import Malformed
+from harness.core.bounded_file import SPLIT_ADVICE
+from harness.core.errors import Malformed
 
 MAX_NESTING = 400
 """The depth of nesting beyond which a YAML file is refused."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from harness.cassettes.format.untrusted_text import Malformed
+from harness.core.errors import Malformed
 from harness.core.exchange import Json
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -143,8 +143,11 @@ def _error_text(problem: Exception) -> str:
 
 
 @contextmanager
-def run_proxy(upstream: Upstream, recording: Recording, listening: socket.socket) -> Iterator[None]:
-    """Record the requests to a listening socket during a `with` block, at whose end the socket is closed."""
+def run_proxy(upstream: Upstream, recording: Recording, listening: socket.socket) -> Iterator[Callable[[], None]]:
+    """Record the requests to a listening socket during a `with` block, at whose end the socket is closed.
+
+    Answers under way have a few seconds then, or none once the function that is yielded was called.
+    """
     client = httpx2.AsyncClient(timeout=httpx2.Timeout(None, connect=OPEN_TIMEOUT), limits=httpx2.Limits())
     settings = uvicorn_config(Proxy(upstream, recording, client))
     settings.date_header = False  # the API's own is forwarded
@@ -161,7 +164,7 @@ def run_proxy(upstream: Upstream, recording: Recording, listening: socket.socket
     thread = threading.Thread(target=run, name="harness-record", daemon=True)
     thread.start()
     try:
-        yield
+        yield server.stop
     finally:
         server.stop(force=False)
         thread.join(2 * STOP_SECONDS)

@@ -16,13 +16,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.api.dialects import parse_api_path
-from harness.cassettes.format.bounded_file import read_bounded
 from harness.cassettes.format.interaction import CassetteHeader, Interaction, find_client
 from harness.cassettes.format.serializer import CassetteContent, dump_cassette, parse_cassette
-from harness.cassettes.format.untrusted_text import Malformed, UnreadableRecording, decode_text
+from harness.cassettes.format.untrusted_text import UnreadableRecording, decode_text
 from harness.cassettes.scrubbing.leak_check import secrets_in
 from harness.cassettes.scrubbing.mask_interactions import known_secrets, scrub_interactions
-from harness.core.errors import HarnessError
+from harness.core.bounded_file import read_bounded
+from harness.core.errors import HarnessError, Malformed
 from harness.core.shorten import pluralize
 from harness.report.replace_file import WRITE_ERROR_FIXES, describe_write_error, open_replacement
 

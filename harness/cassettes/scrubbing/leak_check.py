@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-from harness.cassettes.format.untrusted_text import Malformed
 from harness.cassettes.format.untrusted_yaml import parse_yaml_documents
 from harness.cassettes.scrubbing.encodings import json_escapes
 from harness.cassettes.scrubbing.mask_interactions import SHORTEST_SECRET
 from harness.cassettes.scrubbing.mask_text import Masker, Unsearchable
 from harness.cassettes.scrubbing.split_secrets import collect_texts, pieces_in
+from harness.core.errors import Malformed
 from harness.core.token_forms import TOKEN_PATTERN
 
 SEEMS_SECRET = "a secret, an address or the id of an account"

@@ -12,7 +12,8 @@ import orjson
 
 from harness.contract.compile_schema import compile_schema
 from harness.contract.schema import schemas_directory
-from harness.core.errors import ConfigError
+from harness.core.bounded_file import RAISE_ADVICE, read_bounded, refuse_many_values, size_limit
+from harness.core.errors import ConfigError, Malformed
 from harness.core.exchange import Json
 from harness.report.api_coverage import merge_coverage
 from harness.report.report import REPORT_VERSION, Report, ReportCase
@@ -28,7 +29,11 @@ def render(report: Report) -> str:
 def read_report(file: Path) -> Report:
     """The report in a file; ConfigError when the file is no report."""
     try:
-        document = orjson.loads(file.read_bytes())
+        raw = read_bounded(file, RAISE_ADVICE)
+        refuse_many_values(raw, size_limit(), RAISE_ADVICE)
+        document = orjson.loads(raw)
+    except Malformed as problem:
+        raise ConfigError(f"{file}: cannot be read: {problem}. {_FILE_HINT}") from problem
     except OSError as problem:
         raise ConfigError(f"{file}: cannot be read: {problem.strerror}.") from problem
     except orjson.JSONDecodeError as problem:

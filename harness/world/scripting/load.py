@@ -27,7 +27,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.core.errors import ScriptError
+from harness.core.bounded_file import RAISE_ADVICE, read_bounded
+from harness.core.errors import Malformed, ScriptError
 from harness.core.exchange import Request
 from harness.world.mock import Mock
 from harness.world.script import Script
@@ -61,9 +62,9 @@ def load_script_file(path: Path) -> ScriptFile:
     if path.suffix not in readers:
         raise ScriptError(f"{path}: not a script. The name of a script file ends in {', '.join(readers)}.")
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        why = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8"
+        text = read_bounded(path, RAISE_ADVICE).decode()
+    except (OSError, UnicodeDecodeError, Malformed) as problem:
+        why = "it is not UTF-8" if isinstance(problem, UnicodeDecodeError) else getattr(problem, "strerror", problem)
         raise ScriptError(f"{path}: cannot be read: {why}. Give the path of a script file.") from problem
     script = readers[path.suffix](path, text)
     script.apply(Mock(World("trial")))

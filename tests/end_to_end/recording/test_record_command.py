@@ -31,7 +31,7 @@ from harness.world.mock import Mock
 from tests.support.live_api import error
 from tests.support.live_api import live as live_api
 from tests.support.live_server import serving
-from tests.support.processes import free_port, is_listening, run, wait_until
+from tests.support.processes import free_port, is_listening, run, spawn, wait_until
 
 KEY = "sk-live-0123456789abcdef"
 ASK = """
@@ -328,6 +328,26 @@ class TestAnInterruption:
             result = CliRunner().invoke(app, options)
         assert f"harness: export OPENAI_BASE_URL=http://127.0.0.1:{port}/v1" in result.stderr
         assert (responses[0].status_code, result.exit_code, len(interactions_in(file))) == (200, 0, 1)
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_that_comes_twice_leaves_what_is_whole(self, live, world, tmp_path, number):
+        world.script(message("whole"), pause(message("Once upon"), after=3, until=Gate()))
+        file, port = tmp_path / "a.yaml", free_port()
+        url, headers = f"http://127.0.0.1:{port}/v1/responses", {"authorization": f"Bearer {KEY}"}
+        asked = {"model": "gpt-4.1", "input": "hi"}
+        options = ["--upstream", live, "--into", file, "--listen", f"127.0.0.1:{port}"]
+        with spawn([sys.executable, "-m", "harness", "record", *options]) as recorder:
+            assert wait_until(lambda: is_listening(port))
+            httpx2.post(url, json=asked, headers=headers)
+            with httpx2.stream("POST", url, json={**asked, "stream": True}, headers=headers) as answer:
+                next(answer.iter_bytes())
+                recorder.send_signal(number)
+                assert wait_until(lambda: not is_listening(port))
+                recorder.send_signal(number)
+                _, told = recorder.communicate(timeout=10)
+        assert recorder.returncode == 0
+        assert told.splitlines()[-1] == f"harness: 1 exchange in {file}"
+        assert [interaction.cut for interaction in interactions_in(file)] == [False]
 
 
 class TestServingARecording:

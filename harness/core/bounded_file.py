@@ -1,4 +1,6 @@
-"""Opens recordings with limits of size, so that no file, compressed or sparse, fills the memory.
+"""Opens the files of users (recordings, reports, scripts) with limits of size.
+
+No file, compressed or sparse, fills the memory.
 
 `HARNESS_MAX_RECORDING` is the number of MiB that is read at once, by default 64; the other limits grow with it.
 """
@@ -7,19 +9,21 @@ from __future__ import annotations
 
 import gzip
 import os
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from harness.cassettes.format.untrusted_text import Malformed
-from harness.core.errors import ConfigError
+from harness.core.errors import ConfigError, Malformed
 
 LIMIT_VARIABLE = "HARNESS_MAX_RECORDING"
 """The environment variable that raises the limit."""
 DEFAULT_LIMIT = 64
 """MiB of a document, or of a line of JSON lines."""
-SPLIT_ADVICE = f"split it into JSON lines, or set {LIMIT_VARIABLE} in the environment to more MiB than {DEFAULT_LIMIT}"
+RAISE_ADVICE = f"set {LIMIT_VARIABLE} in the environment to more MiB than {DEFAULT_LIMIT}"
+"""What to do with a file beyond the limit."""
+SPLIT_ADVICE = f"split it into JSON lines, or {RAISE_ADVICE}"
 """What to do with a recording beyond the limit."""
 MAX_EXPANSION = 100
 """How many times its own size a compressed file may expand to, beyond an eighth of the limit; text expands 5 to 30 times."""
@@ -39,10 +43,11 @@ def max_yaml_nodes() -> int:
 
 
 class BoundedFile:
-    """The content of a recording, decompressed where it is compressed; Malformed beyond a limit."""
+    """The content of a file, decompressed where it is compressed; Malformed with advice beyond a limit."""
 
-    def __init__(self, plain: IO[bytes]) -> None:
+    def __init__(self, plain: IO[bytes], advice: str = SPLIT_ADVICE) -> None:
         self.limit = size_limit()
+        self._advice = advice
         self._plain = plain
         self._size = os.fstat(plain.fileno()).st_size
         self._packed = plain.read(2) == b"\x1f\x8b"
@@ -80,23 +85,26 @@ class BoundedFile:
         return data
 
     def _too_large(self, what: str) -> Malformed:
-        return Malformed(f"{what} more than {self.limit >> 20} MiB; {SPLIT_ADVICE}")
+        return Malformed(f"{what} more than {self.limit >> 20} MiB; {self._advice}")
 
 
 @contextmanager
-def open_bounded(path: Path) -> Iterator[BoundedFile]:
-    """The content of a recording; OSError if it cannot be opened."""
+def open_bounded(path: Path, advice: str = SPLIT_ADVICE) -> Iterator[BoundedFile]:
+    """The content of a file; OSError if it cannot be opened."""
     with path.open("rb") as plain:
-        yield BoundedFile(plain)
+        yield BoundedFile(plain, advice)
 
 
-def read_bounded(path: Path) -> bytes:
-    """The whole content of a recording; Malformed if it is too large, OSError if it cannot be read."""
-    with open_bounded(path) as content:
-        return content.read_rest(b"")
+def read_bounded(path: Path, advice: str = SPLIT_ADVICE) -> bytes:
+    """The whole content of a file; Malformed with advice if it is too large, OSError if it cannot be read."""
+    with open_bounded(path, advice) as content:
+        try:
+            return content.read_rest(b"")
+        except (gzip.BadGzipFile, EOFError, zlib.error) as problem:
+            raise Malformed("the compressed data breaks off or is damaged") from problem
 
 
-def refuse_many_values(raw: bytes, limit: int) -> None:
+def refuse_many_values(raw: bytes, limit: int, advice: str = SPLIT_ADVICE) -> None:
     """Malformed for JSON with so many objects and lists that they would take far more memory than their text."""
     if len(raw) * 32 > limit and raw.count(b"{") + raw.count(b"[") > limit // 32:
-        raise Malformed(f"it has more than {limit // 32} objects and lists; {SPLIT_ADVICE}")
+        raise Malformed(f"it has more than {limit // 32} objects and lists; {advice}")
