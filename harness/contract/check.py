@@ -153,7 +153,7 @@ def _rules_by_keyword() -> Mapping[str, Rule]:
 
 
 def _collect_when_names(request: Request, world: Any) -> frozenset[str]:
-    """The names that `when` of rules may contain: the members of the body, `input[]` for an array, special conditions."""
+    """What `when` of rules asks for and a request has: members of the body, `input[]` for an array, special conditions."""
     body, names = request.body, []
     if isinstance(body, dict):
         items = body.get(ITEMS_MEMBER.get(request.operation, "input"))
@@ -164,7 +164,12 @@ def _collect_when_names(request: Request, world: Any) -> frozenset[str]:
         names.append(UNKNOWN_KEY)
     elif world.account is not DEFAULT_ORGANIZATION:
         names.append(LIMITED_ACCOUNT)
-    return frozenset(names)
+    return _known_when_names().intersection(names)  # plans are cached by them: a client's own names would fill memory
+
+
+@cache
+def _known_when_names() -> frozenset[str]:
+    return frozenset(name for rule in RULES.values() for name in rule.when)
 
 
 @dataclass(frozen=True, slots=True)

@@ -267,3 +267,11 @@ class TestAPromptTemplate:
         headers = {"authorization": "Bearer sk-prompt", "content-type": "application/json"}
         answer = mock.handle("POST", "/v1/responses", headers, {}, b'{"prompt": {"id": "pmpt_1"}}')
         assert answer.status == 200
+
+
+def test_names_that_a_client_makes_up_are_not_remembered() -> None:
+    made = contract._plan_rules.cache_info().currsize
+    for number in range(50):
+        request = Request("POST", "/responses", body={"model": "gpt-4.1", f"x{number}": 1}, operation="POST /responses")
+        contract.check(request, World())
+    assert contract._plan_rules.cache_info().currsize <= made + 1

@@ -4,34 +4,39 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import fields
-from itertools import chain
-from typing import Any
 
 import orjson
 
 from harness.api.dialects import OPENAI, omit_dialect_members, parse_api_path
+from harness.api.operations import OPERATIONS
 from harness.contract import first_violation, schema
 from harness.contract.check import drop_nulls
 from harness.contract.first_violation import format_path
-from harness.contract.rule import RULES
-from harness.core.exchange import EMPTY_MAPPING, Answer, Request
+from harness.contract.rule import CREATE_RESPONSE, RULES
+from harness.core.exchange import Answer, Request
 from harness.server.mock_api import TEAPOT
 from harness.world.store import Store
 from harness.world.world import World
 from tests.contract.evidence.mutate import places
-from tests.fuzz.sent import Sent, Stand
+from tests.fuzz.sent import SOCKET, Sent, Stand
 
 CPU_BUDGET = 0.25
 """Seconds of the processor that one request may take."""
 INTERNAL = re.compile(r" raised \w+|\.py:\d|/harness/")
 """What a problem says that is no script's fault."""
+NAMES_OF_THE_API = {
+    "file_not_found": "id",
+    "download_failed": "url",
+    "deferred_without_search": "tools.defer_loading",
+}
+"""By rule, a `param` of the API's own that names nothing in the request."""
 
 
 def complaints(stand: Stand, sent: Sent) -> list[str]:
     """What is wrong with the answer to a request, which is sent here."""
-    count, before = len(stand.world.exchanges), snapshot(stand.world)
+    count, before, listed = len(stand.world.exchanges), snapshot(stand.world), stand.world.account.files
     began = time.thread_time()
     try:
         answer = stand.deliver(sent)
@@ -41,25 +46,38 @@ def complaints(stand: Stand, sent: Sent) -> list[str]:
     if (spent := time.thread_time() - began) > CPU_BUDGET:
         found.append(f"cost: {spent * 1000:.0f} ms")
     found += _of_answer(answer, sent)
-    if answer.rule and not answer.asked and (after := snapshot(stand.world)) != before:
-        found.append(
-            f"state: {answer.rule} changed {', '.join(name for name in before if before[name] != after[name])}"
-        )
+    if answer.rule and not answer.asked and (changed := changes(before, snapshot(stand.world), listed)):
+        found.append(f"state: {answer.rule} changed {', '.join(changed)}")
     for exchange in stand.journal_since(count):
         found += _of_param(answer, exchange.request)
-        found += _of_validators(exchange.request)
+        found += _of_validators(exchange.request, exchange.answer)
     return found
 
 
-def snapshot(world: World) -> dict[str, str]:
-    """What a refusal must leave as it is, by name, as texts; what the account lists is made when it is first read."""
-    listed = world.account.files
+Snapshot = Mapping[str, Mapping[str, str]]
+"""What a refusal must leave as it is: tables by name, of texts by id."""
+
+
+def snapshot(world: World) -> Snapshot:
+    """The store, the script, the account and the gates of a World."""
     tables = {
-        table.name: repr([one for one in getattr(world.store, table.name).items() if one[0] not in listed])
-        for table in fields(Store)
+        table.name: {id: repr(one) for id, one in getattr(world.store, table.name).items()} for table in fields(Store)
     }
-    script = {"script": repr([(route.conditions, len(route.turns), route.taken) for route in world.script.all_routes])}
-    return {**tables, **script, "account": repr(world.account), "gates": repr(world.gates)}
+    script = repr([(route.conditions, len(route.turns), route.taken) for route in world.script.all_routes])
+    return {**tables, "script": {"": script}, "account": {"": repr(world.account)}, "gates": {"": repr(world.gates)}}
+
+
+def changes(before: Snapshot, after: Snapshot, listed: Container[str]) -> list[str]:
+    """The names of what differs; a file or a vector store that the account has `listed` is made when it is first read."""
+
+    def read_first(name: str, id: str) -> bool:
+        return name in ("files", "vector_stores") and id not in before[name] and id in listed
+
+    return [
+        name
+        for name in before
+        if [*before[name].items()] != [(id, one) for id, one in after[name].items() if not read_first(name, id)]
+    ]
 
 
 def _of_answer(answer: Answer, sent: Sent) -> Iterator[str]:
@@ -104,35 +122,43 @@ def _of_param(answer: Answer, request: Request) -> Iterator[str]:
     body = answer.body if answer.rule and isinstance(answer.body, dict) else {}
     error = body.get("error")
     param = error.get("param") if isinstance(error, dict) else None
-    if param is None:
+    if param is None or param == NAMES_OF_THE_API.get(answer.rule or ""):
         return
     if not isinstance(param, str):
         yield f"param: {param!r}"
-    elif param != RULES[answer.rule or ""].error.param and not is_place(
-        param, request.body, request.query
-    ):  # else the API's words
+    elif not is_place(param, request):
         yield f"param: {answer.rule} names {param!r}"
 
 
-def is_place(param: str, body: Any, query: Mapping[str, Any] = EMPTY_MAPPING) -> bool:
-    """Whether a path names a value of a body or a query, or one that is not there and whose parent is."""
-    if re.fullmatch(r"[^.\[\]]+", param):
+def is_place(param: str, request: Request) -> bool:
+    """Whether a path names a value of the body, the query or the path, or one that is not there and whose parent is."""
+    if param in known_names(request):
         return True
-    for path, value in chain(places(body), places(dict(query))):
-        at = format_path(path)
-        if param == at:
-            return True
-        rest = param[len(at) :] if at and param.startswith(at) else param if not at else ""
-        if isinstance(value, dict) and re.fullmatch(r"\.[^.\[\]]+" if at else r"[^.\[\]]+", rest):
-            return True
-        if isinstance(value, list) and re.fullmatch(r"\[\d+\]", rest):
-            return True
+    for whole in (request.body, dict(request.query), dict(request.params)):
+        for path, value in places(whole):
+            at = format_path(path)
+            pointer = f"/{'/'.join(map(str, path))}"  # as Azure AI Foundry writes it
+            rest = param[len(at) :] if at and param.startswith(at) else ""
+            if (path and param == at) or param == pointer:
+                return True
+            if isinstance(value, dict) and re.fullmatch(r"\.[^.\[\]]+", rest):
+                return True
+            if isinstance(value, list) and re.fullmatch(r"\[\d+\]", rest):
+                return True
     return False
 
 
-def _of_validators(request: Request) -> Iterator[str]:
-    """What decides about a body and what explains it must agree."""
-    if not request.schema or request.fault:
+def known_names(request: Request) -> set[str]:
+    """The parameters that an operation has, whether they were sent or not."""
+    declared = OPERATIONS.get(CREATE_RESPONSE if request.method == SOCKET else request.operation)
+    named = {request.schema, declared and declared.body_schema, declared and declared.query_schema} - {None}
+    names = {name for one in named if one for name in schema.load(one).get("properties", ())}
+    return names | ({"type"} if request.method == SOCKET else set())
+
+
+def _of_validators(request: Request, answer: Answer) -> Iterator[str]:
+    """What decides about a body and what explains it must agree; where the schema refused it, it has been explained."""
+    if not request.schema or request.fault or (answer.rule in RULES and not RULES[answer.rule].check):
         return
     body = drop_nulls(omit_dialect_members(request))
     valid = schema.validator(request.schema).is_valid(body)

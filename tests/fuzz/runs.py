@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
@@ -18,6 +18,8 @@ from tests.fuzz.stands import MakeStand, stands
 
 PER_SESSION = 8
 """Requests that are sent to one stand, so that later ones meet what earlier ones have left."""
+CHUNK = 10_000
+"""Requests that follow from one seed; a multiple of PER_SESSION."""
 OFTEN = ("samples", "remembering")
 """Stands with many right requests; each of the others has one."""
 KEPT = Path(__file__).parent / "found.json"
@@ -55,17 +57,26 @@ def replay(made: Stand, sent: Sequence[Sent]) -> list[str]:
     return [*found, *_of_journal(made)]
 
 
-def run(seed: int, count: int, more: Mapping[str, MakeStand] | None = None) -> Iterator[Found]:
-    """Send `count` wrong requests; yields each kind of complaint once, with the fewest requests that cause it."""
+def run(
+    seed: int, count: int, more: Mapping[str, MakeStand] | None = None, tell: Callable[[int], None] = lambda sent: None
+) -> Iterator[Found]:
+    """Send `count` wrong requests; yields each kind of complaint once, with the fewest requests that cause it.
+
+    They come in chunks of CHUNK, each with a seed of its own: the requests of a chunk do not depend on the others.
+    `tell` is called with the number of requests that were sent so far, about every PER_SESSION.
+    """
     makers, seen = {**stands(), **(more or {})}, set[str]()
-    names, chance = [*makers], Random(seed)
+    names = [*makers]
     weights = [{"uploading": 60}.get(name, 300 if name in OFTEN or name in (more or {}) else 1) for name in names]
-    for _ in range(0, count, PER_SESSION):
+    for sent in range(0, count, PER_SESSION):
+        if sent % CHUNK == 0:
+            chance = Random(f"{seed}.{sent // CHUNK}")
         (name,) = chance.choices(names, weights)
         for found in _session(name, makers[name], chance):
             if found.kind not in seen and (reduced := _reduced(found, makers[name])):
                 seen.add(found.kind)
-                yield reduced
+                yield replace(reduced, stand="samples") if name in (more or {}) else reduced
+        tell(min(sent + PER_SESSION, count))
 
 
 def _session(name: str, make: MakeStand, chance: Random) -> Iterator[Found]:

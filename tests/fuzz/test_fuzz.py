@@ -5,11 +5,15 @@ python -m tests.fuzz -n 1000000
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterator
+
 import pytest
 
-from harness.core.exchange import Answer
+from harness.core.exchange import Answer, Request
 from harness.server.mock_api import MockApi
-from tests.fuzz.checks import complaints, is_place
+from tests.fuzz.__main__ import main
+from tests.fuzz.checks import changes, complaints, is_place
 from tests.fuzz.runs import Found, kept, replay, run
 from tests.fuzz.sent import Sent, Stand
 from tests.fuzz.stands import stands
@@ -97,7 +101,14 @@ class TestACheck:
         ("param", "is_there"),
         [
             ("input", True),
-            ("zzz", True),
+            ("tools", True),
+            ("limit", True),
+            ("response_id", True),
+            ("zzz", False),
+            ("", False),
+            ("/", True),
+            ("/metadata", True),
+            ("/tools", False),
             ("input[0].role", True),
             ("input[0].zzz", True),
             ("input[1].zzz", False),
@@ -107,4 +118,50 @@ class TestACheck:
         ],
     )
     def test_knows_whether_a_param_exists(self, param: str, is_there: bool) -> None:
-        assert is_place(param, {"input": [{"role": "user"}], "metadata": {"a.b": 1}}) is is_there
+        sent = Request(
+            "POST",
+            "/responses",
+            query={"limit": "1"},
+            params={"response_id": "resp_1"},
+            body={"input": [{"role": "user"}], "metadata": {"a.b": 1}},
+            operation="POST /responses",
+            schema="CreateResponse",
+        )
+        assert is_place(param, sent) is is_there
+
+    def test_a_listed_file_may_be_made_but_not_changed(self) -> None:
+        before = {"files": {"file-a": "1"}, "items": {}}
+        assert changes(before, {"files": {"file-a": "1", "file-b": "1"}, "items": {}}, {"file-a", "file-b"}) == []
+        assert changes(before, {"files": {"file-a": "2"}, "items": {}}, {"file-a"}) == ["files"]
+        assert changes(before, {"files": {}, "items": {"file-b": "1"}}, {"file-b"}) == ["files", "items"]
+
+
+class TestARun:
+    def test_in_chunks_makes_the_later_ones_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("tests.fuzz.runs.CHUNK", 16)
+        sent: list[Sent] = []
+        monkeypatch.setattr("tests.fuzz.runs.complaints", lambda stand, one: sent.append(one) or [])
+        told: list[int] = []
+        assert [*run(seed=3, count=32, tell=told.append)] == []
+        assert told == [8, 16, 24, 32]
+        first, second = sent[:16], sent[16:]
+        assert first != second
+        sent.clear()
+        assert [*run(seed=3, count=32)] == []
+        assert sent == first + second
+
+    def test_says_how_far_it_is_and_what_was_done_when_it_is_stopped(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        def stopped(seed: int, count: int, more: object, tell: Callable[[int], None]) -> Iterator[Found]:
+            tell(8)
+            yield Found("samples", [TestACheck.GOOD], "cost: 300 ms")
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("tests.fuzz.progress.LOG_SECONDS", 0.0)
+        monkeypatch.setattr("tests.fuzz.__main__.run", stopped)
+        assert main(["-n", "80", "--seed", "4", "--recordings"]) == 1
+        said = capsys.readouterr()
+        assert said.err == "8 of 80 requests, 0 min left\n"
+        assert said.out.splitlines()[0] == "cost: 300 ms"
+        assert re.fullmatch(r"stopped: 8 requests of seed 4, \d s: 1 kinds of complaint", said.out.splitlines()[-1])
