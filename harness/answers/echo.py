@@ -163,6 +163,11 @@ def echo_unchanged(value: Any) -> Any:
     return value
 
 
+def echo_metadata(metadata: Json) -> Json:
+    """Metadata without members that are null: they are taken, and that they are not kept is assumed."""
+    return {name: value for name, value in metadata.items() if value is not None}
+
+
 def echo_prompt(prompt: Json) -> Json:
     """A prompt template; the default version is 1."""
     return {"id": prompt["id"], "variables": prompt.get("variables") or {}, "version": prompt.get("version") or "1"}

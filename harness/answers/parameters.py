@@ -12,6 +12,7 @@ from typing import Any
 
 from harness.answers.echo import (
     echo_cache_options,
+    echo_metadata,
     echo_moderation,
     echo_prompt,
     echo_reasoning,
@@ -71,7 +72,7 @@ def parameter(
 
 
 parameter("instructions", default=None, decided_by=[TEMPLATE], example={"instructions": "Be brief."})
-parameter("metadata", default={}, example={"metadata": {"run": "1"}})
+parameter("metadata", echo=echo_metadata, default={}, example={"metadata": {"run": "1"}})
 parameter(
     "temperature",
     echo=float,

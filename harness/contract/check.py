@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from harness.api.dialects import FOUNDRY, OPENAI, apply_agent, omit_dialect_members
-from harness.contract import first_violation
+from harness.contract import first_violation, schema
 from harness.contract.rule import (
     CHECK_PARAMETERS,
     CREATE_RESPONSE,
@@ -33,6 +33,8 @@ from harness.items.transcript import Transcript
 BoundRule = tuple[Rule, RuleCheck]
 
 AREAS_BEFORE_SCHEMA = ("access", "gateway", "transport", "beta", "agents")
+PROMPT_SCHEMAS = ("CreateResponse", "InputTokenCount", "CompactResponse")
+"""Bodies of which an unknown member is refused even when it is null (public probe, project smg, 2026-08-21: `stop`)."""
 MEANINGFUL_NULLS = ("model", "input", "metadata", "attributes")
 """Members whose null has a meaning: an update may set the metadata of a conversation to null."""
 
@@ -100,11 +102,10 @@ def _find_first_violation(
 
 
 def _check_schema(request: Request) -> Violation | None:
-    found = (
-        first_violation.find_violation(request.schema, drop_nulls(omit_dialect_members(request)))
-        if request.schema
-        else None
-    )
+    if not request.schema:
+        return None
+    body = drop_nulls(omit_dialect_members(request), request.schema)
+    found = first_violation.find_violation(request.schema, body)
     return _to_violation(found) if found else None
 
 
@@ -127,11 +128,19 @@ def check_answer(root: str, body: Any) -> Finding | None:
     return Finding(found.path, violation.error.message, violation.rule.id)
 
 
-def drop_nulls(body: Any) -> Any:
-    """A body without null members at the top level, which the API ignores, except those of MEANINGFUL_NULLS."""
+def drop_nulls(body: Any, root: str = "") -> Any:
+    """A body without null members at the top level, which the API ignores, except those of MEANINGFUL_NULLS.
+
+    An unknown member is one although it is null, where `root` is the schema of a body that a model reads.
+    """
     if not isinstance(body, dict) or None not in body.values():
         return body
-    return {name: value for name, value in body.items() if value is not None or name in MEANINGFUL_NULLS}
+    known = schema.load(root)["properties"] if root in PROMPT_SCHEMAS else body
+    return {
+        name: value
+        for name, value in body.items()
+        if value is not None or name in MEANINGFUL_NULLS or name not in known
+    }
 
 
 def _to_violation(found: first_violation.SchemaViolation) -> Violation:

@@ -18,7 +18,7 @@ from harness.contract.ordered_validator import Validator, make_ordered_validator
 from harness.contract.phrasing import abbreviate, describe_actual, did_you_mean, quote_and_join
 from harness.core.exchange import Json
 
-NAMED_RULE_KEYWORDS = ("enum", "pattern", "not")
+NAMED_RULE_KEYWORDS = ("enum", "pattern", "not", "additionalProperties")
 """The keywords for which a schema may name the rule; every other keyword has a rule of its own."""
 
 

@@ -17,6 +17,7 @@ A name in `$defs` is the same type in all roots; an answer's type named like a r
     replace: schema              instead of the whole schema        require, optional: [name]  in, out of `required`
     merge: patch                 an RFC 7396 merge patch            order: [name]              these properties first
     enum_add: [value]            more values of an enum or const    branches: [schema]         more branches of a union
+    nullable: [name]             these properties may be null
 
 An operation that does not fit the schema or changes nothing is stale, which is an error: the API or the SDK has changed.
 """

@@ -74,6 +74,20 @@ def _add_members(node: Json, schemas: Json) -> None:
     _add_new(schemas, _properties_of(node), "members")
 
 
+def _allow_null(node: Json, names: Sequence[str]) -> None:
+    members = _properties_of(node)
+    for name in names:
+        if name not in members:
+            raise OverlayEntryError(suggest_nearest(f"`nullable`: no member {name!r}", name, members))
+        branches = members[name].get("anyOf", [members[name]])
+        if {"type": "null"} in branches:
+            raise OverlayEntryError(f"`nullable`: {name!r} may be null already")
+        members[name] = {
+            **{key: value for key, value in members[name].items() if "anyOf" in members[name] and key != "anyOf"},
+            "anyOf": [*branches, {"type": "null"}],
+        }
+
+
 def _order_members(node: Json, names: Sequence[str]) -> None:
     members = _properties_of(node)
     for name in names:
@@ -126,6 +140,7 @@ OVERLAY_OPERATIONS: Mapping[str, Callable[[Json, Any], None]] = {
     "members": _add_members,
     "require": _require,
     "optional": _make_optional,
+    "nullable": _allow_null,
     "order": _order_members,
     "enum_add": _add_enum_values,
     "branches": _add_branches,

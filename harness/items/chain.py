@@ -13,6 +13,9 @@ CallKey = tuple[str, str]
 """A call's type and `call_id`."""
 
 
+SEARCH_CALL = "tool_search_call"
+
+
 class ChainFacts(NamedTuple):
     """What a chain adds up to: estimated tokens, the types in it ('' for none), and the calls without an output.
 
@@ -29,11 +32,12 @@ class ChainFacts(NamedTuple):
         types = frozenset(item.get("type") or "" for item in items)
         calls, outputs = collect_calls(items), collect_outputs(items)
         known = {**self.open_calls, **calls} if calls or outputs else self.open_calls
+        answered = pair_outputs(outputs, known)
         return ChainFacts(
             self.tokens + estimate_tokens(items),
             self.types if types <= self.types else self.types | types,
-            {key: call for key, call in known.items() if key not in outputs} if outputs else known,
-            self.is_paired and all(key in known for key in outputs),
+            {key: call for key, call in known.items() if key not in answered} if answered else known,
+            self.is_paired and all(key in known for key in answered),
         )
 
 
@@ -98,7 +102,24 @@ def collect_outputs(items: Iterable[Json]) -> dict[CallKey, None]:
     return {
         (CALL_OF_OUTPUT[kind], call_id): None
         for item in items
-        if (kind := item.get("type", "")) in CALL_OF_OUTPUT and (call_id := answered_call_id(item))
+        if (kind := item.get("type", "")) in CALL_OF_OUTPUT
+        and item.get("execution") != "server"
+        and (call_id := answered_call_id(item))
+    }
+
+
+def pair_outputs(outputs: Mapping[CallKey, None], calls: Mapping[CallKey, Json]) -> Mapping[CallKey, None]:
+    """The calls that outputs answer, of these `calls`: a function's output answers a tool search of the client, too.
+
+    Recorded of gpt-5.6, 2026-07.
+    """
+    if not any(kind == SEARCH_CALL for kind, _ in calls):
+        return outputs
+    return {
+        (SEARCH_CALL, id)
+        if kind == "function_call" and (SEARCH_CALL, id) in calls and (kind, id) not in calls
+        else (kind, id): None
+        for kind, id in outputs
     }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from harness.api.tokens import estimate_tokens
 from harness.core.exchange import Json
-from harness.items.chain import CallKey, ItemChain, collect_calls, collect_outputs
+from harness.items.chain import CallKey, ItemChain, collect_calls, collect_outputs, pair_outputs
 
 
 @dataclass(frozen=True)
@@ -51,20 +51,23 @@ class Transcript:
     @cached_property
     def unanswered_calls(self) -> Sequence[CallKey]:
         """The calls that need an output and have none, in order; those with `async` need none."""
-        calls, answered = self._recent_calls, collect_outputs(self.added)
+        calls = self._recent_calls
+        answered = pair_outputs(collect_outputs(self.added), calls)
         if all(key in answered or call.get("async") for key, call in calls.items()):
             return ()
-        answered = collect_outputs(self.items)
-        return [key for key, call in collect_calls(self.items).items() if key not in answered and not call.get("async")]
+        calls = collect_calls(self.items)
+        answered = pair_outputs(collect_outputs(self.items), calls)
+        return [key for key, call in calls.items() if key not in answered and not call.get("async")]
 
     @cached_property
     def uncalled_outputs(self) -> Sequence[CallKey]:
         """The calls that outputs answer and that are not there, in order."""
-        outputs, calls = collect_outputs(self.added), self._recent_calls
+        calls = self._recent_calls
+        outputs = pair_outputs(collect_outputs(self.added), calls)
         if self.stored.facts.is_paired and all(key in calls for key in outputs):
             return ()
         calls = collect_calls(self.items)
-        return [key for key in collect_outputs(self.items) if key not in calls]
+        return [key for key in pair_outputs(collect_outputs(self.items), calls) if key not in calls]
 
     @cached_property
     def _recent_calls(self) -> Mapping[CallKey, Json]:

@@ -54,6 +54,13 @@ class TestOperations:
     def test_define_adds_definitions_to_the_root_of_a_definition(self):
         assert "New" in applied(entry("$defs/Tool#/properties/name", define={"New": {}}))["$defs"]
 
+    def test_nullable_lets_members_be_null(self):
+        changed = applied(entry(nullable=["name", "kind"]))["properties"]
+        assert changed["name"] == {"anyOf": [{"type": "string"}, {"type": "null"}]}
+        assert changed["kind"] == {"anyOf": [{"enum": ["a", "b"]}, {"type": "null"}]}
+        assert "'name' may be null already" in problem(entry(nullable=["name"]), entry(nullable=["name"]))
+        assert "no member 'nam'; nearest: name" in problem(entry(nullable=["nam"]))
+
     def test_replace_replaces_the_whole_schema(self):
         assert applied(entry("Create#/properties/name", replace={"type": "null"}))["properties"]["name"] == {
             "type": "null"
@@ -101,8 +108,8 @@ class TestOperations:
     def test_operations_of_an_entry_run_in_their_order_not_as_written(self):
         schema = applied(entry(order=["id"], require=["id"], members={"id": {}}))
         assert next(iter(schema["properties"])) == "id"
-        documented = ["define", "replace", "merge", "members", "require", "optional", "order", "enum_add", "branches"]
-        assert list(OVERLAY_OPERATIONS) == documented
+        documented = ["define", "replace", "merge", "members", "require", "optional", "nullable", "order", "enum_add"]
+        assert list(OVERLAY_OPERATIONS) == [*documented, "branches"]
 
     def test_entries_build_on_each_other(self):
         schema = applied(entry(define={"New": {}}), entry("$defs/New", merge={"type": "null"}))

@@ -173,7 +173,6 @@ ITEMS: list[Json] = [
         summary=[part("summary_text", text="s")],
         encrypted_content="gAAAAABx",
         content=[],
-        **DONE,
     ),
     part("compaction", id="cmp_1", encrypted_content="gAAAAABx"),
     part("image_generation_call", id="ig_1", result="aGk=", action="edit", size="1024x1024", quality="low", **DONE),

@@ -41,6 +41,13 @@ _CALL_MEMBERS: dict[str, Json] = {
     "tool_search_call": {"execution": "client", "arguments": {}},
 }
 
+_CLIENT_SEARCH: Json = {
+    "type": "tool_search_call",
+    "call_id": "call_1",
+    "execution": "client",
+    "arguments": {"queries": ["rates"]},
+}
+
 
 @rule(
     when=TRANSCRIPT_MEMBERS,
@@ -49,6 +56,7 @@ _CALL_MEMBERS: dict[str, Json] = {
         reported("https://github.com/router-for-me/CLIProxyAPI/issues/2368", "2026-03-27"),
         reported("https://github.com/microsoft/agent-framework/issues/8663", "2026-09"),
         documented(ASYNC_GUIDE, "2026"),
+        recorded("pydantic/pydantic-ai: a function's output answers a tool search of the client", "2026-07-31"),
     ],
     rejects={
         "No tool output found for function call call_1.": {"input": [HI, CALL]},
@@ -77,6 +85,8 @@ _CALL_MEMBERS: dict[str, Json] = {
         {"input": [HI, {**CALL, "async": True}, HI]},
         {"input": [HI, {"type": "web_search_call", "id": "ws_1", "status": "completed"}, HI]},
         {"input": [HI, {"type": "tool_search_call", "execution": "server", "arguments": {}}]},
+        {"input": [HI, {**_CLIENT_SEARCH, "execution": "server"}]},
+        {"input": [HI, _CLIENT_SEARCH, OUTPUT]},
         after(
             {"input": "hi"}, {"previous_response_id": "{0.id}", "input": [OUTPUT]}, turns=(*_CALL_TURN, message("ok"))
         ),
@@ -100,6 +110,7 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
         recorded("vercel/ai", "2026"),
         reported("https://github.com/continuedev/continue/issues/10092", "2026-02-01"),
         reported("https://github.com/microsoft/vscode/issues/320060", "2026-06-05"),
+        recorded("pydantic/pydantic-ai: the API's own tool search needs no pair by call_id", "2026-07-31"),
     ],
     rejects={
         "No tool call found for function call output with call_id call_1.": {"input": [HI, OUTPUT]},
@@ -120,7 +131,16 @@ def call_needs_output(transcript: Transcript) -> Iterator[Json]:
             "input": [HI, {"type": "shell_call_output", "call_id": "call_1", "output": []}]
         },
     },
-    accepts=[{"input": [HI, {"type": "function_call_output", "name": "f", "output": "x"}]}],
+    accepts=[
+        {"input": [HI, {"type": "function_call_output", "name": "f", "output": "x"}]},
+        {
+            "input": [
+                HI,
+                {**_CLIENT_SEARCH, "execution": "server"},
+                {"type": "tool_search_output", "call_id": "call_1", "execution": "server", "tools": []},
+            ]
+        },
+    ],
     fix="Send the call before its output, or keep the `previous_response_id` or `conversation` that holds it.",
 )
 def output_needs_call(transcript: Transcript) -> Iterator[Json]:

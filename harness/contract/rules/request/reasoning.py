@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.contract.rule import TRANSCRIPT_MEMBERS, WorldView, after, recorded, reported, rule, shape
 from harness.contract.rules.request.shape import PROBED
 from harness.core.errors import ApiError
-from harness.core.exchange import Json
+from harness.core.exchange import Json, Request
 from harness.items import function_call, message, reasoning
 from harness.items.transcript import Transcript
 
@@ -37,7 +37,11 @@ _REASONED_CALL_TURN = ([reasoning("**Planning**"), function_call("f", call_id="c
     when=TRANSCRIPT_MEMBERS,
     error=ApiError(400, "Item '{id}' of type 'reasoning' was provided without its required following item.", "input"),
     source=[
-        recorded("pydantic/pydantic-ai"),
+        recorded("pydantic/pydantic-ai: refused by gpt-5", "2025-09-12"),
+        recorded(
+            "pydantic/pydantic-ai: taken by o3-mini, before a user's message and before its answer without id",
+            "2025-09-05",
+        ),
         reported("https://github.com/openai/openai-agents-python/issues/1611", "2025-08-29"),
         reported("https://github.com/continuedev/continue/issues/10428", "2026-02-11"),
         reported("https://github.com/vercel/ai/pull/15795: calls are sent without their id", "2026-06-03"),
@@ -79,16 +83,24 @@ _REASONED_CALL_TURN = ([reasoning("**Planning**"), function_call("f", call_id="c
             },
             turns=_REASONED_CALL_TURN,
         ),
+        after(
+            {"model": "o3-mini", "input": "hi"},
+            {
+                "model": "o3-mini",
+                "input": [{"type": "item_reference", "id": "{0.output.0.id}"}, {"role": "user", "content": "again"}],
+            },
+            turns=_REASONED_MESSAGE_TURN,
+        ),
     ],
     fix="Send the reasoning item with the very item that followed it, or leave both ids out.",
 )
-def reasoning_without_follower(world: WorldView, transcript: Transcript) -> Iterator[Json]:
+def reasoning_without_follower(request: Request, world: WorldView, transcript: Transcript) -> Iterator[Json]:
     """A stored reasoning item needs the item that followed it, right after it: by its id, a call also by its `call_id`.
 
     Reasoning without id and ids this key never stored are not looked at. A chain over a response that ended in reasoning
-    fails the same way.
+    fails the same way. o3-mini asks for no follower.
     """
-    if not world.store.follower_of:
+    if not world.store.follower_of or str(request.body.get("model")).startswith("o3-mini"):
         return
     for item, next_item in zip(transcript.items, [*transcript.items[1:], {}], strict=False):
         follower = world.store.follower_of.get(item.get("id", ""))

@@ -1,0 +1,90 @@
+"""Requests that the API took: null, base64 in lines, what clients add. None of them may be refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.contract.check import check
+from harness.core.exchange import Request
+from harness.world.world import World
+
+HI = {"role": "user", "content": "hi"}
+CALL = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
+OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
+TOOL = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
+TEXT = {"type": "output_text", "text": "x", "annotations": []}
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
+
+
+def said(*parts: Any) -> dict[str, Any]:
+    return {"input": [{"role": "user", "content": [*parts]}]}
+
+
+def refusal(body: dict[str, Any], path: str = "/responses", schema: str = "CreateResponse") -> tuple[str, str] | None:
+    headers = {"authorization": "Bearer sk-contract"}
+    whole = {"model": "gpt-5.4", "input": "hi", **body}
+    request = Request("POST", path, headers, {}, whole, operation=f"POST {path}", schema=schema)
+    found = check(request, World())
+    return (found.error.message, str(found.error.param)) if found else None
+
+
+CALLS = [
+    {"type": "file_search_call", "id": "fs_1", "queries": []},
+    {"type": "web_search_call", "id": "ws_1", "action": {"type": "search", "query": "x", "queries": None}},
+    {"type": "code_interpreter_call", "id": "ci_1", "code": "1", "container_id": "cntr_1", "outputs": None},
+    {"type": "image_generation_call", "id": "ig_1", "result": "aGk=", "error": None},
+    {"type": "mcp_call", "id": "mcp_1", "arguments": "{}", "name": "n", "server_label": "s"},
+]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"client_metadata": {"x-codex-installation-id": "1"}},
+        {"client_metadata": None},
+        {
+            "input": [
+                HI,
+                {**CALL, "status": None, "id": None, "namespace": None},
+                {**OUTPUT, "status": None, "id": None},
+            ]
+        },
+        *({"input": [HI, {**call, "status": None}]} for call in CALLS),
+        {"metadata": {"k": None}},
+        {"stream": True, "stream_options": {"include_obfuscation": None}},
+        {"text": {"format": None}},
+        {"tools": [{**TOOL, "strict": None, "defer_loading": None}]},
+        {"tools": [{**TOOL, "name": "f" * 65}]},
+        {"tools": [{"type": "web_search", "search_context_size": None, "filters": None}]},
+        {"background": True, "store": False},
+        {"model": "gpt-5-nano", "max_output_tokens": 300_000},
+        said({"type": "input_image", "detail": None, "image_url": f"data:image/png;base64,{PNG[:40]}\r\n{PNG[40:]}"}),
+        said({"type": "input_file", "file_id": None, "filename": None, "file_url": "https://example.org/a.pdf"}),
+    ],
+)
+def test_the_api_takes(body: dict[str, Any]) -> None:
+    assert refusal(body) is None
+
+
+def test_texts_that_were_parsed_can_be_counted_with_their_null() -> None:
+    parsed = {"input": [{"role": "assistant", "content": [{**TEXT, "parsed": None}]}]}
+    assert refusal(parsed, "/responses/input_tokens", "InputTokenCount") is None
+    assert refusal(parsed) == ("Unknown parameter: 'input[0].content[0].parsed'.", "input[0].content[0].parsed")
+
+
+@pytest.mark.parametrize("status", [None, "completed"])
+def test_reasoning_has_no_status(status: str | None) -> None:
+    body = {"input": [HI, {"type": "reasoning", "summary": [], "status": status}]}
+    assert refusal(body) == ("Unknown parameter: 'input[1].status'.", "input[1].status")
+
+
+def test_an_unknown_member_is_refused_even_when_it_is_null() -> None:
+    assert refusal({"seed": None}) == ("Unknown parameter: 'seed'.", "seed")
+    assert refusal({"temperature": None, "user": None}) is None
+
+
+def test_null_elsewhere_is_refused() -> None:
+    assert refusal({"input": [HI, {**OUTPUT, "output": None}]}) is not None
+    assert refusal({"client_metadata": {"a": 1}}) is not None
