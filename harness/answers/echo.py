@@ -22,7 +22,7 @@ def echo_reasoning(family: Model, reasoning: Json) -> Json:
     return {
         "context": reasoning.get("context") or family.turns,
         "effort": reasoning.get("effort") or family.effort,
-        "mode": reasoning.get("mode") or "standard",
+        "mode": reasoning.get("mode") or family.mode,
         "summary": "detailed" if summary == "auto" else summary,
     }
 

@@ -40,7 +40,7 @@ _PLACEHOLDER = re.compile(r"<[A-Z][A-Z0-9_]+>")
 
 ACCOUNT_STATUSES = (401, 402, 403, 408, 409, 424, 429)
 """Statuses that depend on the account, the time or another server rather than on the request."""
-MODEL_AREAS = ("capability", "hosted", "tools", "text")
+MODEL_AREAS = ("research", "sampling", "effort", "capability", "hosted", "tools", "text")
 """Areas of rules about the abilities of a model, which is not known behind a deployment or an agent."""
 LONG_VALUE_AREAS = ("limits", "media", "references")
 """Areas of rules about long values, which recorders shorten."""

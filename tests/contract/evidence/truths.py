@@ -133,7 +133,7 @@ ALSO: dict[str, set[str]] = {
     "call_without_namespace": {"tools", "prompt", "previous_response_id", "conversation"},
 }
 """Members that can make a rule speak although they are neither its `param` nor what it asks for by `when`."""
-OF_THE_MODEL = ("capability", "hosted", "limits")
+OF_THE_MODEL = ("research", "sampling", "effort", "capability", "hosted", "limits")
 """Areas of rules about what the model can do: another model is another judgement."""
 
 

@@ -6,14 +6,9 @@ from collections.abc import Iterator
 
 from harness.api.tools import function_namespaces
 from harness.contract.rule import WorldView, reported, rule
-from harness.contract.rules.request.capability import family_of
+from harness.contract.rules.request.family import family_of, tool_types
 from harness.core.errors import ApiError
 from harness.core.exchange import Json, Request
-
-
-def _tool_types(request: Request) -> list[str]:
-    """The types of the declared tools, without version suffixes."""
-    return [tool["type"].partition("_2025")[0] for tool in request.body.get("tools") or ()]
 
 
 @rule(
@@ -43,12 +38,41 @@ def _tool_types(request: Request) -> list[str]:
     fix="Declare tools that the model has, or use another model.",
 )
 def tool_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
-    """A family refuses the hosted tools it lacks; only those somebody was refused are listed (`harness.api.models`)."""
+    """A family refuses the hosted tools that it is known to lack, by a refusal or by the documentation."""
     family = family_of(request, world)
     if family and family.lacks:
         yield from (
-            {"type": type, "model": request.body["model"]} for type in _tool_types(request) if type in family.lacks
+            {"type": type, "model": request.body["model"]} for type in tool_types(request) if type in family.lacks
         )
+
+
+@rule(
+    when="tools",
+    error=ApiError(400, "Parameter 'filters' not supported with model '{model}'", "tools"),
+    source=reported(
+        "public reports of eight origins: gpt-4o-mini and gpt-4.1-mini; no full stop follows", "2026-08-20"
+    ),
+    rejects={
+        "Parameter 'filters' not supported with model 'gpt-4.1-mini'": {
+            "model": "gpt-4.1-mini",
+            "tools": [{"type": "web_search", "filters": {"allowed_domains": ["example.com"]}}],
+        }
+    },
+    accepts=[
+        {"model": "gpt-5", "tools": [{"type": "web_search", "filters": {"allowed_domains": ["example.com"]}}]},
+        {"model": "gpt-4.1-mini", "tools": [{"type": "web_search"}]},
+    ],
+    fix="Leave the filters out, or use a newer model.",
+)
+def search_filters_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+    """Small models of before GPT-5 search the web without filters only."""
+    family = family_of(request, world)
+    if family and not family.search_filters and any(tool.get("filters") for tool in _searches(request)):
+        yield {"model": request.body["model"]}
+
+
+def _searches(request: Request) -> list[Json]:
+    return [tool for tool in request.body.get("tools") or () if tool["type"].startswith("web_search")]
 
 
 _UNUSABLE_WITH_MINIMAL = {
@@ -75,7 +99,7 @@ _UNUSABLE_WITH_MINIMAL = {
 def tools_with_minimal_effort(request: Request) -> Iterator[Json]:
     """With effort `minimal` some hosted tools cannot be used."""
     effort = (request.body.get("reasoning") or {}).get("effort")
-    names = sorted({_UNUSABLE_WITH_MINIMAL[type] for type in _tool_types(request) if type in _UNUSABLE_WITH_MINIMAL})
+    names = sorted({_UNUSABLE_WITH_MINIMAL[type] for type in tool_types(request) if type in _UNUSABLE_WITH_MINIMAL})
     if names and effort == "minimal":
         yield {"names": ", ".join(names)}
 
@@ -113,28 +137,6 @@ _IMAGEGEN: Json = {
 def function_named_like_hosted(request: Request, world: WorldView) -> Iterator[Json]:
     """The hosted image generation is `image_gen.imagegen` to the model: no function may be called so beside it."""
     family = family_of(request, world)
-    if family and family.turns == "current_turn" and "image_generation" in _tool_types(request):
+    if family and family.turns == "current_turn" and "image_generation" in tool_types(request):
         functions = function_namespaces(request.body["tools"], found=True)
         yield from ({} for name, space in functions.items() if (space, name) == ("image_gen", "imagegen"))
-
-
-DEEP_RESEARCH_TOOLS = ("web_search_preview", "web_search", "mcp", "file_search")
-
-
-@rule(
-    error=ApiError(
-        400,
-        "Deep research models require at least one of 'web_search_preview', 'mcp', or 'file_search' tools.",
-        "tools",
-    ),
-    source=reported("public reports of three origins", "2025"),
-    rejects=[{"model": "o3-deep-research"}],
-    accepts=[{"model": "o3-deep-research", "tools": [{"type": "web_search_preview"}]}],
-    fix="Declare one of these tools.",
-)
-def deep_research_tools(request: Request) -> Iterator[Json]:
-    """A deep research model needs something to search with."""
-    if "deep-research" in (request.body.get("model") or "") and not set(DEEP_RESEARCH_TOOLS).intersection(
-        _tool_types(request)
-    ):
-        yield {}

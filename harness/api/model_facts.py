@@ -1,0 +1,112 @@
+"""What is known of each model family: the facts of `models.json`, each with its sources.
+
+A family is an entry of names and facts, a fact a line: its value, then its sources, the best first. A source says how it
+is known (`recorded`, `reported`, `documented`, `typed`, `assumed`), where, and when. What is not there is open: nothing is
+refused for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+MODELS_FILE = Path(__file__).with_name("models.json")
+_DATED_SOURCE = re.compile(r"(\w+) (.*?)(?: (\d{4}(?:-\d\d){0,2}))?")
+_TOOL = "tool."
+
+FACTS: Mapping[str, str] = {
+    "names": "ids, snapshots and aliases",
+    "snapshot": "the `model` of its answers",
+    "served": "served by the Responses API",
+    "gone": "the day from which it is 404",
+    "removed": "the day from which its name does not exist",
+    "shutdown": "the announced last day; not known to be kept",
+    "window": "context window, tokens",
+    "max_output": "most output, tokens",
+    "reasons": "it is a reasoning model",
+    "effort": "the default of `reasoning.effort`",
+    "efforts": "values of `reasoning.effort`",
+    "mode": "the default of `reasoning.mode`",
+    "modes": "values of `reasoning.mode`",
+    "context": "the default of `reasoning.context`",
+    "contexts": "values of `reasoning.context`",
+    "summaries": "values of `reasoning.summary`",
+    "temperature": "when it takes sampling parameters",
+    "logprobs": "when it gives logprobs",
+    "top_p": "the default of `top_p`",
+    "verbosities": "values of `text.verbosity`",
+    "json_schema": "structured output",
+    "encrypted_content": "encrypted reasoning (`include`)",
+    "retention": "the default of `prompt_cache_retention`",
+    "retentions": "values of `prompt_cache_retention`",
+    "input.image": "images as input",
+    "input.file": "files as input",
+    "input.audio": "audio as input",
+    "background": "background responses",
+    "truncation": "`truncation: auto`",
+    "compaction": "`context_management`",
+    "moderation": "moderation of input and output",
+    "needs_tools": "it needs one of these tools",
+    "only_tools": "it takes no other tools",
+    "web_search.filters": "filters of `web_search`",
+    **{
+        f"{_TOOL}{kind}": f"the tool `{kind}`"
+        for kind in (
+            *("function", "custom", "deferred", "namespace", "tool_search", "programmatic_tool_calling"),
+            *("web_search", "web_search_preview", "file_search", "code_interpreter", "image_generation", "mcp"),
+            *("computer", "computer_use_preview", "shell", "local_shell", "apply_patch"),
+        )
+    },
+}
+"""Every fact that a family may have, with its meaning, in the order in which they are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A value and how it is known: the sources as they are written in the file, the best first."""
+
+    value: Any
+    sources: tuple[str, ...]
+
+    @property
+    def level(self) -> str:
+        """How it is known at best: recorded, reported, documented, typed or assumed."""
+        return self.sources[0].partition(" ")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """The content of `models.json`: the facts of each family, and names that the API refused, with the source."""
+
+    families: Mapping[str, Mapping[str, Fact]]
+    nonexistent: Mapping[str, str]
+
+
+def split_source(source: str) -> tuple[str, str, str]:
+    """The level, the place and the date of a source; the date is empty if there is none."""
+    found = _DATED_SOURCE.fullmatch(source)
+    return (found[1], found[2], found[3] or "") if found else (source, "", "")
+
+
+@cache
+def load_model_facts() -> ModelFacts:
+    """The facts of the file, read when they are first asked for."""
+    table = orjson.loads(MODELS_FILE.read_bytes())
+    families = {
+        family: {name: Fact(value, tuple(sources)) for name, (value, *sources) in facts.items()}
+        for family, facts in table["families"].items()
+    }
+    return ModelFacts(families, table["nonexistent"])
+
+
+def refused_tools(facts: Mapping[str, Fact]) -> frozenset[str]:
+    """The types of tools that a family is known to refuse."""
+    return frozenset(
+        name[len(_TOOL) :] for name, fact in facts.items() if name.startswith(_TOOL) and fact.value is False
+    )

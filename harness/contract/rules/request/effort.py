@@ -1,0 +1,185 @@
+"""How the model reasons: the effort, the mode, the context, the summaries, encrypted reasoning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.contract.phrasing import quote_and_join
+from harness.contract.rule import WorldView, recorded, reported, rule
+from harness.contract.rules.request.family import family_of, reasoning_options
+from harness.contract.rules.request.shape import PROBED
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+TERRA = "gpt-5.6-terra"
+
+
+@rule(
+    when="reasoning",
+    error=ApiError(
+        400,
+        "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
+        "reasoning.effort",
+        "unsupported_value",
+    ),
+    source=[
+        PROBED,
+        reported("https://github.com/openai/codex/issues/6647", "2025-11-14"),
+        reported("https://github.com/Laisky/one-api/issues/266", "2025-11-14"),
+        reported("public reports of eight more origins", "2026-10"),
+    ],
+    rejects={
+        "Unsupported value: 'minimal' is not supported with the 'gpt-5.6-terra' model. Supported values are: 'none', "
+        "'low', 'medium', 'high', 'xhigh', and 'max'.": {"model": TERRA, "reasoning": {"effort": "minimal"}},
+        "Unsupported value: 'none' is not supported with the 'gpt-5.1-codex' model. Supported values are: 'low', "
+        "'medium', and 'high'.": {"model": "gpt-5.1-codex", "reasoning": {"effort": "none"}},
+        "Unsupported value: 'high' is not supported with the 'gpt-5.1-chat-latest' model. Supported values are: "
+        "'medium'.": {"model": "gpt-5.1-chat-latest", "reasoning": {"effort": "high"}},
+        "Unsupported value: 'none' is not supported with the 'gpt-6-astra' model. Supported values are: 'low', 'medium', "
+        "'high', 'xhigh', and 'max'.": {"model": "gpt-6-astra", "reasoning": {"effort": "none"}},
+    },
+    accepts=[
+        {"model": TERRA, "reasoning": {"effort": "max"}},
+        {"model": "gpt-5", "reasoning": {"effort": "minimal"}},
+        {"model": "gpt-6-luna", "reasoning": {"effort": "none"}, "temperature": 0.5},
+        {"model": "gpt-6.1-sol", "reasoning": {"effort": "max"}},
+    ],
+    fix="Use one of the efforts the message lists.",
+)
+def effort_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+    """`reasoning.effort` must be one that the model's family takes."""
+    effort, family = reasoning_options(request).get("effort"), family_of(request, world)
+    if effort and family and family.efforts and effort not in family.efforts:
+        yield {"value": effort, "model": request.body["model"], "values": quote_and_join(family.efforts, "and")}
+
+
+@rule(
+    when="reasoning",
+    error=ApiError(
+        400,
+        "Unsupported parameter: 'reasoning.effort' is not supported with this model.",
+        "reasoning.effort",
+        "unsupported_parameter",
+    ),
+    source=reported("public reports of three origins", "2026"),
+    rejects=[{"model": "gpt-4o", "reasoning": {"effort": "medium"}}],
+    accepts=[{"model": "gpt-4o", "reasoning": {"effort": None}}],
+    fix="Leave `reasoning` out for a model that does not reason.",
+)
+def effort_without_reasoning(request: Request, world: WorldView) -> Iterator[Json]:
+    """A model that does not reason takes no effort."""
+    family = family_of(request, world)
+    if reasoning_options(request).get("effort") and family and family.reasons is False:
+        yield {}
+
+
+@rule(
+    when="reasoning",
+    error=ApiError(400, "`reasoning.mode` is not supported with this model.", "reasoning.mode", "unsupported_value"),
+    source=recorded("pydantic/pydantic-ai: gpt-5.4, gpt-5.5 and their variants", "2026-08-03"),
+    rejects=[{"model": "gpt-5.5", "reasoning": {"mode": "pro"}}],
+    accepts=[
+        {"model": "gpt-5.5", "reasoning": {"mode": "standard"}},
+        {"model": "gpt-5.5-pro", "reasoning": {"mode": "pro"}},
+        {"model": TERRA, "reasoning": {"mode": "pro"}},
+        {"model": "o3", "reasoning": {"mode": "pro"}},
+    ],
+    fix="Leave `reasoning.mode` out, or use the one that the model has: `harness models NAME`.",
+)
+def mode_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+    """Before GPT-5.6 a model has one mode: `pro` if its name says so, else `standard`."""
+    mode, family = reasoning_options(request).get("mode"), family_of(request, world)
+    if mode and family and family.modes and mode not in family.modes:
+        yield {}
+
+
+@rule(
+    when="reasoning",
+    error=ApiError(
+        400,
+        "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
+        "reasoning.context",
+        "unsupported_value",
+    ),
+    source=recorded("pydantic/pydantic-ai: o3", "2026-07-24"),
+    rejects={
+        "Unsupported value: 'all_turns' is not supported with the 'o3' model. Supported values are: 'auto' and "
+        "'current_turn'.": {"model": "o3", "reasoning": {"context": "all_turns"}}
+    },
+    accepts=[
+        {"model": "o3", "reasoning": {"context": "current_turn"}},
+        {"model": "gpt-5.4", "reasoning": {"context": "all_turns"}},
+        {"model": "o4-mini", "reasoning": {"context": "all_turns"}},
+    ],
+    fix="Use a value the message lists.",
+)
+def context_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+    """Models before GPT-5.4 see the reasoning of the current turn only."""
+    context, family = reasoning_options(request).get("context"), family_of(request, world)
+    if context and family and family.contexts and context not in family.contexts:
+        yield {"value": context, "model": request.body["model"], "values": quote_and_join(family.contexts, "and")}
+
+
+@rule(
+    when="reasoning",
+    error=ApiError(
+        400,
+        "Unsupported parameter: 'reasoning.summary' is not supported with the '{model}' model.",
+        "reasoning.summary",
+        "unsupported_parameter",
+    ),
+    source=reported("public reports of two origins", "2026"),
+    rejects={
+        "Unsupported parameter: 'reasoning.summary' is not supported with the 'gpt-5.3-codex-spark' model.": {
+            "model": "gpt-5.3-codex-spark",
+            "reasoning": {"summary": "auto"},
+        }
+    },
+    fix="Leave `reasoning.summary` out.",
+)
+def summary_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+    """Some models give no summaries."""
+    family = family_of(request, world)
+    if reasoning_options(request).get("summary") and family and not family.summaries:
+        yield {"model": request.body["model"]}
+
+
+@rule(
+    when="reasoning",
+    error=ApiError(
+        400,
+        "Unsupported value: '{value}' is not supported with the '{model}' model. Supported values are: {values}.",
+        "reasoning.summary",
+        "unsupported_value",
+    ),
+    source=reported("public reports of three origins: gpt-5-codex, gpt-5.1-codex, gpt-5.2-codex", "2026"),
+    rejects={
+        "Unsupported value: 'concise' is not supported with the 'gpt-5.1-codex' model. Supported values are: "
+        "'detailed'.": {"model": "gpt-5.1-codex", "reasoning": {"summary": "concise"}}
+    },
+    accepts=[
+        {"model": "gpt-5", "reasoning": {"summary": "concise"}},
+    ],
+    fix="Use a value the message lists, or `auto`.",
+)
+def summary_value_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+    """Some models give summaries of one kind only; `auto` is that one."""
+    summary, family = reasoning_options(request).get("summary"), family_of(request, world)
+    values = family.summary_values if family else ()
+    if summary and summary != "auto" and values and summary not in values:
+        yield {"value": summary, "model": request.body["model"], "values": quote_and_join(values, "and")}
+
+
+@rule(
+    when="include",
+    error=ApiError(400, "Encrypted content is not supported with this model.", "include"),
+    source=reported("https://github.com/microsoft/agent-framework/issues/7483", "2026-08"),
+    rejects=[{"store": False, "include": ["reasoning.encrypted_content"]}],
+    accepts=[{"model": "gpt-5", "store": False, "include": ["reasoning.encrypted_content"]}],
+    fix="Ask for encrypted reasoning only of models that reason.",
+)
+def encrypted_content_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+    """A model that does not reason has nothing to encrypt."""
+    family = family_of(request, world)
+    if "reasoning.encrypted_content" in (request.body.get("include") or ()) and family and family.reasons is False:
+        yield {}

@@ -1,0 +1,22 @@
+"""What rules ask about the model of a request: its family, the tools that the request declares."""
+
+from __future__ import annotations
+
+from harness.api.models import Model
+from harness.contract.rule import WorldView
+from harness.core.exchange import Json, Request
+
+
+def family_of(request: Request, world: WorldView) -> Model | None:
+    """The model's family; None for an unlisted model and with a prompt template: then all features are accepted."""
+    return world.models.find(request.body.get("model") or "")
+
+
+def reasoning_options(request: Request) -> Json:
+    """The member `reasoning`, empty if it is absent."""
+    return request.body.get("reasoning") or {}
+
+
+def tool_types(request: Request) -> list[str]:
+    """The types of the declared tools, without version suffixes."""
+    return [tool["type"].partition("_2025")[0] for tool in request.body.get("tools") or ()]

@@ -1,0 +1,61 @@
+"""Deep research models: the tools that they need, and those that they take. Checked before any other ability of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.contract.phrasing import quote_and_join
+from harness.contract.rule import WorldView, recorded, reported, rule
+from harness.contract.rules.request.family import family_of, tool_types
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+
+@rule(
+    when="tools",
+    error=ApiError(400, "Deep research models only support the {kinds} tools.", "tools"),
+    source=reported("https://github.com/charmbracelet/crush/issues/2243", "2026-02-17"),
+    rejects={
+        "Deep research models only support the 'web_search_preview', 'code_interpreter', 'mcp', and 'file_search' tools.": {
+            "model": "o3-deep-research",
+            "tools": [
+                {"type": "web_search_preview"},
+                {"type": "function", "name": "f", "parameters": {}, "strict": False},
+            ],
+        }
+    },
+    accepts=[
+        {
+            "model": "o3-deep-research",
+            "tools": [{"type": "web_search_preview"}, {"type": "code_interpreter", "container": {"type": "auto"}}],
+        }
+    ],
+    fix="Declare none but these tools.",
+)
+def research_tools_only(request: Request, world: WorldView) -> Iterator[Json]:
+    """A deep research model takes the tools to search with, and none of the client."""
+    family = family_of(request, world)
+    if family and family.only_tools and not set(tool_types(request)) <= {*family.only_tools, "web_search"}:
+        yield {"kinds": quote_and_join(family.only_tools, "and")}
+
+
+@rule(
+    error=ApiError(400, "Deep research models require at least one of {kinds} tools.", "tools"),
+    source=[
+        recorded("pydantic/pydantic-ai", "2026-03-06"),
+        reported("https://github.com/CherryHQ/cherry-studio/issues/11914", "2025-12-14"),
+    ],
+    rejects={
+        "Deep research models require at least one of 'web_search_preview', 'mcp', or 'file_search' tools.": {
+            "model": "o3-deep-research",
+            "temperature": 0.5,
+        }
+    },
+    accepts=[{"model": "o3-deep-research", "tools": [{"type": "web_search_preview"}]}],
+    fix="Declare one of these tools.",
+)
+def deep_research_tools(request: Request, world: WorldView) -> Iterator[Json]:
+    """A deep research model needs something to search with; that is said before anything about its other abilities."""
+    family = family_of(request, world)
+    if family and family.needs_tools and not {*family.needs_tools, "web_search"}.intersection(tool_types(request)):
+        yield {"kinds": quote_and_join(family.needs_tools, "or")}

@@ -1,0 +1,80 @@
+"""Sampling parameters and logprobs, which models that reason take only without reasoning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.api.models import Model, When
+from harness.contract.rule import Case, WorldView, recorded, reported, rule
+from harness.contract.rules.request.family import family_of, reasoning_options
+from harness.contract.rules.request.shape import PROBE_ADDRESS, PROBE_DATE
+from harness.core.account import Organization
+from harness.core.errors import ApiError
+from harness.core.exchange import Json, Request
+
+TERRA = "gpt-5.6-terra"
+LOGPROBS = "message.output_text.logprobs"
+
+
+def _is_refused(when: When, request: Request, family: Model) -> bool:
+    """Whether the family refuses what it takes `when` it does: by the effort of this request, or else its default."""
+    if not family.reasons or when in ("always", "unknown"):
+        return False
+    return when == "never" or (reasoning_options(request).get("effort") or family.effort) != "none"
+
+
+@rule(
+    when=("temperature", "top_p", "presence_penalty", "frequency_penalty"),
+    error=ApiError(400, "Unsupported parameter: '{name}' is not supported with this model.", "{name}"),
+    source=[recorded("vercel/ai"), reported(PROBE_ADDRESS, PROBE_DATE)],
+    rejects={
+        "Unsupported parameter: 'temperature' is not supported with this model.": {"model": TERRA, "temperature": 0.5},
+        "Unsupported parameter: 'top_p' is not supported with this model.": {"model": TERRA, "top_p": 1},
+        "Unsupported parameter: 'presence_penalty' is not supported with this model.": {
+            "model": TERRA,
+            "presence_penalty": 0.5,
+        },
+    },
+    accepts=[
+        {"model": TERRA, "temperature": 1},
+        {"model": "gpt-4.1", "temperature": 0.5, "top_p": 0.5, "presence_penalty": 0.5},
+        {"model": "gpt-5.4", "temperature": 0.5},
+        {"model": "my-deployment", "temperature": 0.5, "reasoning": {"effort": "low"}, "text": {"verbosity": "low"}},
+        {"model": "gpt-5-chat-latest", "temperature": 0.5},
+        {"model": "gpt-9", "reasoning": {"effort": "max"}, "include": ["reasoning.encrypted_content"]},
+        Case(
+            {"prompt": {"id": "pmpt_1"}, "reasoning": {"effort": "low"}, "text": {"verbosity": "low"}},
+            absent=("model",),
+            account=Organization(prompts=frozenset(["pmpt_1"])),
+        ),
+    ],
+    fix="Leave sampling parameters out for a model that reasons; `temperature: 1` is taken.",
+)
+def sampling_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+    """A model that reasons takes no sampling parameters; its `code` is null here.
+
+    With effort `none`, the default of some families, they are taken.
+    """
+    body, family = request.body, family_of(request, world)
+    if family and _is_refused(family.sampling, request, family):
+        named = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
+        wanted = [name for name in named if body.get(name) is not None]
+        yield from ({"name": name} for name in wanted if name != "temperature" or body[name] != 1)
+
+
+@rule(
+    when=("include", "top_logprobs"),
+    error=ApiError(400, "logprobs are not supported with reasoning models.", "{name}", "unsupported_parameter"),
+    source=[recorded("maruel/genai"), reported(PROBE_ADDRESS, PROBE_DATE)],
+    rejects=[{"model": TERRA, "top_logprobs": 1}],
+    accepts=[{"model": "gpt-4.1", "top_logprobs": 1, "include": [LOGPROBS]}],
+    fix="Ask for logprobs of models that do not reason.",
+)
+def logprobs_unsupported(request: Request, world: WorldView) -> Iterator[Json]:
+    """A model that reasons gives no logprobs; `include` is named before `top_logprobs`."""
+    family = family_of(request, world)
+    if family and _is_refused(family.logprobs, request, family):
+        if LOGPROBS in (request.body.get("include") or ()):
+            yield {"name": "include"}
+        if request.body.get("top_logprobs"):
+            yield {"name": "top_logprobs"}
